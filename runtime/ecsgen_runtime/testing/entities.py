@@ -318,18 +318,16 @@ class EntityCases(_Tested):
         assert not any(gone.flags.writeable for gone in heard)
         assert others.flags.writeable
 
-    def test_nobody_dies_while_a_manager_refuses(self) -> None:
-        em, guard = self.manager(), Guard()
-        em._attach(guard, Guard.remove)
+    def test_nobody_dies_while_a_manager_refuses(self, em: Entities) -> None:
+        guard = Guard(em)
         es = em.create_many(2)
         for call, given in ((em.destroy, es[0]), (em.destroy_many, es)):
             refuses(StructureLockedError, call, given)
         assert em.alive_many(es).all()
         assert guard.heard == []
 
-    def test_nobody_queued_dies_while_a_manager_refuses(self) -> None:
-        em, guard = self.manager(), Guard()
-        em._attach(guard, Guard.remove)
+    def test_nobody_queued_dies_while_a_manager_refuses(self, em: Entities) -> None:
+        guard = Guard(em)
         first, second = em.create_many(2).tolist()
         guard._locks = 0
 

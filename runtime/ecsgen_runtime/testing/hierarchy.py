@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -19,7 +18,7 @@ from .cases import Cases, State
 from .ids import UnownedCases, UnownedRules
 from .machine import Machine, Record
 from .owned import OwnedCases, OwnedRules
-from .subject import born, handles_with, refuses, skip_without
+from .subject import born, reborn, refuses, skip_without
 
 # --- Rows have parents and children, in order of attachment ---------------------------
 
@@ -486,19 +485,16 @@ class OwnedChildrenCases(ChildrenCases, OwnedCases):
 
     def test_parents_are_found_when_the_dead_make_way(self) -> None:
         for form in ("create", "create_many"):
-            with ExitStack() as reuse:
-                entities, m, es = self.filled(5)
-                reuse.enter_context(handles_with(entities, MIN_FREE=0))
-                entities.destroy_many(es[:2])
-                successors = entities.create_many(2)
-                parent = self.found(m, es[4])
-                if form == "create":
-                    m.create(successors[0], parent=parent)
-                else:
-                    m.create_many(successors[:1], parents=[parent])
-                row = self.found(m, successors[0])
-                assert m.parent(row) == self.found(m, es[4])
-                check_children(m, self.found(m, es[4]), [row])
+            entities, m, es = self.filled(5)
+            successors = reborn(entities, es[:2])
+            parent = self.found(m, es[4])
+            if form == "create":
+                m.create(successors[0], parent=parent)
+            else:
+                m.create_many(successors[:1], parents=[parent])
+            row = self.found(m, successors[0])
+            assert m.parent(row) == self.found(m, es[4])
+            check_children(m, self.found(m, es[4]), [row])
 
 
 # --- Instances that belong to nobody may be created below a parent --------------------

@@ -390,7 +390,7 @@ def check_reduction(
         bound = manager.data.n if all_rows else running(manager)
         with np.errstate(all="ignore"):
             return [
-                value(Row(columns, int(row), -1))
+                value(Row(columns, int(row)))
                 for row in used_rows(manager)
                 if row < bound
             ]

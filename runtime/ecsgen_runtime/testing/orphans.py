@@ -171,9 +171,8 @@ class OrphansDieCases(OrphansDestroyCases, OwnedCases):
 
     def test_who_may_not_die_keeps_all(self) -> None:
         entities, m, owners = self.family([NIL, 0, 1, NIL])
-        guard = Guard()
+        guard = Guard(entities)
         with self.unchanged(m):
-            entities._attach(guard, Guard.remove)
             for call in (
                 lambda: m.destroy(0),
                 lambda: m.destroy_many([0, 3]),
@@ -190,9 +189,7 @@ class OrphansDieCases(OrphansDestroyCases, OwnedCases):
     def test_in_callbacks_nobody_is_asked_yet(self) -> None:
         entities, m, owners = self.family([NIL, 0, NIL])
         (other,) = entities.create_many(1)
-        guard = Guard()
-        guard._locks = 0
-        entities._attach(guard, Guard.remove)
+        guard = Guard(entities, locks=0)
 
         def remove(es: Any) -> None:
             if other in es:
@@ -232,17 +229,16 @@ class GcOrphansDieCases(OrphansDieCases):
     def test_the_dead_die_of_nothing(self) -> None:
         entities, m, owners = self.family([NIL, 0])
         entities.destroy(owners[1])
-        guard = Guard()
-        entities._attach(guard, Guard.remove)
+        guard = Guard(entities)
         m.destroy(0)
         assert len(m) == 0
         self.check_alive(entities, owners, [0])
+        assert guard.heard == []
 
     def test_nothing_is_collected_of_which_nobody_may_die(self) -> None:
         entities, m, owners = self.family([NIL, 0, NIL])
         entities.destroy(owners[0])
-        guard = Guard()
-        entities._attach(guard, Guard.remove)
+        guard = Guard(entities)
         refuses(StructureLockedError, "not now", m.collect)
         refuses(StructureLockedError, "not now", self.pick, m)
         assert len(m) == 3

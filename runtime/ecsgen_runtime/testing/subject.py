@@ -650,9 +650,10 @@ def announcing(world: Callable[[], Any]) -> list[str]:
 class Guard:
     """What managers have that destroy rows together with their entities: it refuses that."""
 
-    def __init__(self) -> None:
-        self._locks = 1
+    def __init__(self, entities: Entities, locks: int = 1) -> None:
+        self._locks = locks
         self.heard: list[list[int]] = []
+        entities._attach(self, Guard.remove)
 
     def _before_destroy(self) -> None:
         if self._locks:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..bulk import Sizes
 from ..errors import CapacityError, EcsError
-from . import kernel_inputs, spaces
+from . import kernel_inputs, kernels, spaces
 from .chunks import Chunked
 from .kernel_inputs import (
     Columns,
@@ -31,16 +31,7 @@ from .kernel_inputs import (
     same_cells,
     used_rows,
 )
-from .kernels import (
-    Asked,
-    Others,
-    Row,
-    Value,
-    compare_reduction,
-    handles,
-    link,
-    take_turns,
-)
+from .kernels import Asked, Others, Row, Value
 from .spaces import Crowd, Members, Rows
 from .subject import Roomy, refuses, reorder, same, skipped_if_full
 
@@ -169,7 +160,7 @@ class WorldKernelStepsCases(Roomy):
             dict(zip(modules, row, strict=True)) for row in zip(*places, strict=True)
         ]
 
-    def whole(self, w: Any, case: Case) -> dict[str, dict[str, NDArray[Any]]]:
+    def whole(self, w: Any, case: Case | Told) -> dict[str, dict[str, NDArray[Any]]]:
         """Return copies of all columns of the components."""
         return {
             component: columns_of(self.subjects[module], getattr(w, module))
@@ -179,12 +170,12 @@ class WorldKernelStepsCases(Roomy):
     def randomize(self, w: Any, case: Case, inputs: Inputs, rng: Rng) -> None:
         """Fill the fields with random bits, and lead handles to rows."""
         every = case.every.values()
-        pool = handles(getattr(w, module) for module in every)
+        pool = kernels.handles(getattr(w, module) for module in every)
         for module in every:
             manager, subject = getattr(w, module), self.subjects[module]
             randomize(subject, manager, rng)
             if case.leads:
-                link(subject, manager, pool, rng)
+                kernels.link(subject, manager, pool, rng)
         if case.leads:
             inputs.lead(pool)
 
@@ -235,44 +226,31 @@ class WorldKernelStepsCases(Roomy):
         if case.has_border:
             self.approach(w, case, rows, inputs, rng)
         before, expected = self.whole(w, case), self.whole(w, case)
-        stems = self.stems(w, case, rows, flat_names(expected), seed)
-        versions = [getattr(w, module).version for module in case.every.values()]
+        columns, cells = flat_names(expected), [*map(inputs.cells, range(len(rows)))]
+        stems = self.stems(w, case, rows, columns, seed)
+        managers = {name: getattr(w, module) for name, module in case.every.items()}
+        versions = [manager.version for manager in managers.values()]
         with np.errstate(all="ignore"):
-            crowd = self.crowd(w, case, flat_names(expected), radius)
+            crowd, turns = self.crowd(w, case, columns, radius), bool(case.turns)
+            alive = w.entities.alive
+            others = Others(managers, expected, alive, in_turns=turns, crowd=crowd)
             run(w, kernel, inputs.plain)
-            self.act(w, case, rows, expected, inputs, stems, crowd)
-        assert versions == [getattr(w, m).version for m in case.every.values()]
+            seen = [
+                Row(columns, k, rows=row, stem=stem, crowd=crowd, others=others)
+                for k, (row, stem) in enumerate(zip(rows, stems, strict=True))
+            ]
+            kernels.take_turns(case, seen, cells)
+            others.deliver()
+        assert versions == [manager.version for manager in managers.values()]
         found = self.whole(w, case)
         for component, module in case.every.items():
             used = used_rows(getattr(w, module))
-            others = np.setdiff1d(used, [row.get(component, -1) for row in rows])
+            apart = np.setdiff1d(used, [row.get(component, -1) for row in rows])
             for name, column in expected[component].items():
                 new, old = found[component][name], before[component][name]
                 assert same_cells(new[used], column[used], case.is_exact), name
                 if component not in case.leads:
-                    assert new[others].tobytes() == old[others].tobytes(), name
-
-    def act(
-        self,
-        w: Any,
-        case: Case,
-        rows: Sequence[Rows],
-        cells: Whole,
-        inputs: Inputs,
-        stems: Sequence[int],
-        crowd: Crowd | None,
-    ) -> None:
-        """Let the steps change copies of all columns."""
-        managers = {name: getattr(w, module) for name, module in case.every.items()}
-        alive, columns = w.entities.alive, flat_names(cells)
-        turns = bool(case.turns)
-        others = Others(managers, cells, alive, in_turns=turns, crowd=crowd)
-        seen = [
-            Row(columns, k, rows=rows[k], stem=stems[k], crowd=crowd, others=others)
-            for k in range(len(rows))
-        ]
-        take_turns(case, seen, [inputs.cells(k) for k in range(len(rows))])
-        others.deliver()
+                    assert new[apart].tobytes() == old[apart].tobytes(), name
 
     def stems(
         self, w: Any, case: Case, rows: Sequence[Rows], columns: Columns, seed: int
@@ -683,24 +661,14 @@ class RecordCases(WorldKernelStepsCases):
 
     def places(self, w: Any, told: Told) -> list[Row]:
         """Return the rows that count, in order: of the living, active ones."""
-        managers = {name: getattr(w, module) for name, module in told.modules.items()}
-        columns = flat_names(
-            {
-                name: columns_of(self.subjects[told.modules[name]], manager)
-                for name, manager in managers.items()
-            }
-        )
+        columns = flat_names(self.whole(w, told))
+        seen = {
+            name: spaces.are_seen(getattr(w, of)) for name, of in told.every.items()
+        }
         return [
             Row(columns, 0, rows=rows)
             for rows in self.rows_of(w, told.over, told.modules)
-            if all(
-                row < running(managers[name])
-                and (
-                    f"{name}.entity" not in columns  # it is nobody's
-                    or w.entities.alive(columns[f"{name}.entity"][row])
-                )
-                for name, row in rows.items()
-            )
+            if all(seen[name][row] for name, row in rows.items())
         ]
 
     @pytest.mark.parametrize("seed", [0, 1, 2])
@@ -723,7 +691,7 @@ class RecordCases(WorldKernelStepsCases):
         assert set(table.tick) <= {w.tick}
         if told.how:
             found = [one for one in values if one]
-            compare_reduction(table.columns[column][0].item(), found, told.how)
+            kernels.compare_reduction(table.columns[column][0].item(), found, told.how)
             return
         some = [one for one, is_in in zip(places, values, strict=True) if is_in[0]]
         assert len(table) == len(some)
