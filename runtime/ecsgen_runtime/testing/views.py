@@ -62,9 +62,7 @@ class SignatureCases(Roomy):
             except CapacityError:  # the handles of this project are small
                 break
             everywhere += es
-            expected = self.signature(0)
-            for module in modules:
-                expected |= self.flag(module)
+            expected = self.signature(sum(map(self.flag, modules)))
             for e in es:
                 assert w.signature(e) == expected
                 assert type(w.signature(e)) is self.signature
@@ -256,9 +254,8 @@ class BundleCases(Roomy):
         for bundle, modules in self.bundles.items():
             w = self.world()
             es = getattr(w, f"spawn_{bundle}")(3)
-            flags = self.signature(0)
-            for module in modules:
-                flags |= self.signature[module.upper()]
+            each = [self.signature[module.upper()] for module in modules]
+            flags = self.signature(sum(each))
             assert w.signatures(es).tolist() == [int(flags)] * 3
             assert self.signature[bundle.upper()] == flags
             for module in modules:
@@ -391,8 +388,8 @@ class ShardCases(OfWorld):
             before = self.rows(home, module, es)
             there = other.absorb(through_pickle(home.extract(es[:2])))
             assert there.tolist() == es[:2]
-            assert self.alive(home, es) == [False, False, True]
-            assert self.alive(other, es) == [True, True, False]
+            assert home.entities.alive_many(es).tolist() == [False, False, True]
+            assert other.entities.alive_many(es).tolist() == [True, True, False]
             stays = module in type(self.world())._STAYS
             assert self.same(
                 self.rows(other, module, es[:2]), [] if stays else before[:2]
@@ -417,10 +414,6 @@ class ShardCases(OfWorld):
 
     def new(self, shard: int) -> Any:
         return type(self.world())(shard)
-
-    def alive(self, world: Any, es: list[int]) -> list[bool]:
-        alive: list[bool] = world.entities.alive_many(es).tolist()
-        return alive
 
     def rows(self, world: Any, module: str, es: list[int]) -> list[Any]:
         manager = getattr(world, module)
