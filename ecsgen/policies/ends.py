@@ -72,19 +72,18 @@ def _emptied(packed: str, with_holes: str) -> Callable[[Component], str]:
     return text
 
 
-def _names_left(component: Component, cells: str) -> str:
-    """Return a statement that keeps what is in cells until the method is done."""
-    left = ", ".join(f"data._{name}_column[{cells}]" for name in _names(component))
-    return f"_left = {left}" if left else ""
+def _left(cells: str, *, is_new: bool = False) -> Callable[[Component], str]:
+    """Return a statement that keeps what is in cells until the method is done.
 
+    Of new rows only holes have something: what was assigned to the whole column.
+    """
 
-def _left(cells: str) -> Callable[[Component], str]:
-    return lambda component: _names_left(component, cells)
+    def text(component: Component) -> str:
+        has_some = component.lookup == "direct" or not is_new
+        left = ", ".join(f"data._{name}_column[{cells}]" for name in _names(component))
+        return f"_left = {left}" if left and has_some else ""
 
-
-def _left_in_hole(cells: str) -> Callable[[Component], str]:
-    """Return the same of a new row: a hole has what was assigned to the whole column."""
-    return lambda c: _names_left(c, cells) if c.lookup == "direct" else ""
+    return text
 
 
 OBJECTS = Policy(
@@ -92,8 +91,8 @@ OBJECTS = Policy(
     applies=has_objects,
     calls={
         "settings": "_HOLDS_OBJECTS: ClassVar = True",
-        "place_one": _left_in_hole("row"),
-        "plan_append": _left_in_hole("rows"),
+        "place_one": _left("row", is_new=True),
+        "plan_append": _left("rows", is_new=True),
         "plan_removal_one": _left("row"),
         "vacated_one": _emptied("data._n", "row"),
         "swapped": _emptied("spare", "spare"),

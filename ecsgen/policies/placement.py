@@ -1,10 +1,9 @@
 """Where rows are: behind the last one, in front of a bound, or at the entity's index."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from textwrap import dedent
 from typing import Any
 
-from ecsgen.model import Component
 from ecsgen.policies.policy import (
     A_DEAD_ENTITY,
     Fault,
@@ -93,15 +92,8 @@ _AT_THE_BOUND = {
 """New rows are active: the first inactive ones make room."""
 
 
-def _new_rows() -> Mapping[str, Text]:
-    def text(step: str) -> Text:
-        def of(component: Component) -> str:
-            rows = _AT_THE_BOUND if component.partition == "active" else _AT_THE_END
-            return rows.get(step, "")
-
-        return of
-
-    return {step: text(step) for step in _AT_THE_BOUND}
+def _new_row(step: str) -> Text:
+    return lambda c: (_AT_THE_BOUND if c.partition == "active" else _AT_THE_END).get(step, "")
 
 
 def _faults(spec: Any) -> Iterable[Fault]:
@@ -134,7 +126,7 @@ PARTITION = Policy(
         ),
     ),
     calls={
-        **_new_rows(),
+        **{step: _new_row(step) for step in _AT_THE_BOUND},
         "settings": lambda c: "_STARTS_ACTIVE: ClassVar = True" if c.partition == "active" else "",
         "check_row": CHECK_ROW,
         "reserve_one": _RESERVE_ONE,
