@@ -300,14 +300,11 @@ class _Builder:
             if member.name in grouped:
                 message = f"{quote(member.name)} cannot be in the archetypes: it is in a group"
                 self._draft.report("E506", message, mark)
-            self._refuse_fields(member, where, mark)
-
-    def _refuse_fields(self, member: Draft[ComponentSpec], where: str, mark: Mark) -> None:
-        for name, field in member.spec.long_fields.items():
-            for key, _ in asked(keys("field"), field):
-                place = member.key("fields", name, key)
-                message = f"{quote(member.name)} cannot be in {where}: {quote(name)} is {key}"
-                self._draft.report("E506", f"{message} ({place.place})", mark)
+            for name, field in member.spec.long_fields.items():
+                for key, _ in asked(keys("field"), field):
+                    message = f"{quote(member.name)} cannot be in {where}: {quote(name)} is {key}"
+                    place = member.key("fields", name, key).place
+                    self._draft.report("E506", f"{message} ({place})", mark)
 
     def _refuse(
         self,
