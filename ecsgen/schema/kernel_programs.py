@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Final
 
 from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
@@ -40,18 +39,18 @@ def typed_kernel(
     kernel: Kernel,
     scope: Scope,
     apart: tree.FieldValue | NoDraws,
-    asked: Callable[[Kernel, Scope], tuple[tree.Near, ...]],
+    askers: neighbours.Askers,
     known: Known,
 ) -> Kernel:
     """The kernel with its program; one error per text at most.
 
-    `apart`: what tells rows apart where it names no key. `asked`: whom rows ask.
+    `apart`: what tells rows apart where it names no key. `askers`: who asks whom.
     """
     scope.takes_turns = _takes_turns(kernel, scope)
     who = _who(kernel, scope, apart)
     scope.arguments = _arguments(kernel, known)
     scope.wrong |= frozenset(name for name, _, _ in kernel.args) - scope.arguments.keys()
-    nears = asked(kernel, scope)
+    nears = neighbours.neighbourhoods(kernel, askers, scope)
     if _names_parent(kernel, scope):
         refused = "a kernel that reads 'parent' refers to no other rows"
         scope.reach = replace(scope.reach, refused=refused)
@@ -304,9 +303,9 @@ def with_programs(
     reach = Reach(own, known.components, home)
     fates = Fates(refused=_NO_FATES, hint=reach.of_the_world)
     none = replace(reach, refused="reductions refer to no other rows", hint=_BY_A_KERNEL)
-    asked = partial(neighbours.own_neighbours, component, components)
+    askers = neighbours.own_askers(component, components, diagnostics)
     apart = told_apart(component)
-    kernels = (typed_kernel(one, scope(False), apart, asked, known) for one in component.kernels)
+    kernels = (typed_kernel(one, scope(False), apart, askers, known) for one in component.kernels)
     reductions = (
         replace(one, program=folded(one, scope(True)) or one.program)
         for one in component.reductions
@@ -383,8 +382,8 @@ def with_world_programs(names: WorldNames) -> World:
         by_entity = tree.FieldValue(tree.HANDLE, tree.ENTITY, next(iter(members), ""))
         one = members.get(kernel.over)
         apart = by_entity if one is None else told_apart(one, kernel.over)
-        asked = partial(neighbours.world_neighbours, world, components, names.sources)
-        kernels.append(typed_kernel(kernel, scope, apart, asked, names.known))
+        askers = neighbours.world_askers(world, components, names.sources, scope)
+        kernels.append(typed_kernel(kernel, scope, apart, askers, names.known))
     return replace(world, kernels=tuple(kernels))
 
 

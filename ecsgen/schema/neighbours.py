@@ -33,20 +33,20 @@ class Askers:
     """Who asks in a kernel, and whom it may ask."""
 
     members: Members
-    found: Callable[[str, NearKey], Members | None]
-    """Those whose rows `among` names; None where that is in error already."""
+    found: Callable[[NearKey], Members | None]
+    """Those whose rows a neighbourhood names; None where that is in error already."""
     components: Mapping[str, Component]
     """All of the project."""
 
 
-def own_neighbours(
-    component: Component, components: Mapping[str, Component], kernel: Kernel, scope: Scope
-) -> tuple[tree.Near, ...]:
-    """Whom a component's kernel asks: other rows of it, or the grid on which they stand; reports
-    E813 and E103."""
+def own_askers(
+    component: Component, components: Mapping[str, Component], diagnostics: Diagnostics
+) -> Askers:
+    """A component's kernels ask other rows of it, or the grid on which they stand."""
     grid = None if component.on is None else components.get(component.on.grid)
 
-    def found(among: str, key: NearKey) -> Members | None:
+    def found(key: NearKey) -> Members | None:
+        among = key.among
         if among in ("", component.name):
             return {tree.OWN: component}
         if grid is not None and among == grid.name:
@@ -54,48 +54,43 @@ def own_neighbours(
         if among not in components:
             message = f"unknown component {quote(among)}"
             hint = did_you_mean(among, components)
-            scope.diagnostics.add("E508", message, key.marks["among"], hint=hint)
+            diagnostics.add("E508", message, key.marks["among"], hint=hint)
             return None
         message = f"a kernel of {quote(component.name)} asks rows of its own"
         message += f", or cells of {quote(grid.name)}" if grid is not None else ""
         hint = f"make it a kernel of the world: over: {component.name}"
-        scope.diagnostics.add("E810", message, key.marks["among"], hint=hint)
+        diagnostics.add("E810", message, key.marks["among"], hint=hint)
         return None
 
-    return _neighbourhoods(kernel, Askers({tree.OWN: component}, found, components), scope)
+    return Askers({tree.OWN: component}, found, components)
 
 
-def world_neighbours(
-    world: World,
-    components: Mapping[str, Component],
-    sources: frozenset[str],
-    kernel: Kernel,
-    scope: Scope,
-) -> tuple[tree.Near, ...]:
-    """Whom a kernel of the world asks: rows of a group, query or component; reports as
-    `own_neighbours`."""
+def world_askers(
+    world: World, components: Mapping[str, Component], sources: frozenset[str], scope: Scope
+) -> Askers:
+    """Kernels of the world ask rows of a group, query or component."""
 
-    def found(among: str, key: NearKey) -> Members | None:
-        if not among:
+    def found(key: NearKey) -> Members | None:
+        if not key.among:
             return scope.components
-        if among not in sources:
+        if key.among not in sources:
             queries = [query.name for query in world.queries]
             known = (*dict(world.groups), *queries, *components)
-            if among not in known:
-                message = f"unknown group, query or component {quote(among)}"
-                hint = did_you_mean(among, known)
+            if key.among not in known:
+                message = f"unknown group, query or component {quote(key.among)}"
+                hint = did_you_mean(key.among, known)
                 scope.diagnostics.add("E508", message, key.marks["among"], hint=hint)
             return None
-        return {name: components[name] for name in world.members_of(among)}
+        return {name: components[name] for name in world.members_of(key.among)}
 
-    return _neighbourhoods(kernel, Askers(scope.components, found, components), scope)
+    return Askers(scope.components, found, components)
 
 
 # --- All neighbourhoods of a kernel ---------------------------------------------------------------
 
 
-def _neighbourhoods(kernel: Kernel, askers: Askers, scope: Scope) -> tuple[tree.Near, ...]:
-    """Whom rows ask; the scope knows their names from now on."""
+def neighbourhoods(kernel: Kernel, askers: Askers, scope: Scope) -> tuple[tree.Near, ...]:
+    """Whom rows ask; the scope knows their names from now on; reports E813 and E103."""
     scope.wrong_near = "…" in kernel.marks
     if not kernel.near:
         return ()
@@ -127,7 +122,7 @@ class _Making:
     def made(self) -> _Made | None:
         """What names of it stand for, and what it is, if the radius is right; None if nobody can
         tell whom it asks."""
-        key, members = self._key, self._askers.found(self._key.among, self._key)
+        key, members = self._key, self._askers.found(self._key)
         if members is None:
             return None
         askers = self._askers.members
