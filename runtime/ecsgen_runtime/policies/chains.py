@@ -328,9 +328,7 @@ def _by_depth(depth: NDArray[np.int32]) -> RowArray:
 
 # --- Hierarchies: the parent, first child and siblings of rows, kept right in bulk ----
 #
-# The children of a parent are a chain (see `chains`) in order of attachment, which
-# begins at the parent's `first` cell. A root has the parent NIL and is a chain of its
-# own.
+# The children of a parent are a chain in order of attachment; a root is one of its own.
 
 
 _MANY: Final = 16

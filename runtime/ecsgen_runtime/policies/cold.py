@@ -1,4 +1,9 @@
-"""cold: indirect: cold fields live in a second, packed buffer; rows pay four bytes."""
+"""cold: indirect: cold fields live in a second, packed buffer; rows pay four bytes.
+
+An instance takes a cold row at the first value that is not the default, and keeps it until it goes.
+`cold_row` says where an instance's cold data are, the cold buffer's `row` whose they are. The last
+cold row moves into a hole, as rows do: of many at once when all rows are where they stay.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +21,6 @@ from ..field_types import Field
 from ..handles import NIL, Columns, EntityArray, RowArray
 from ..per_class import NO_SLOTS
 from ..placement import fill
-from ..typed import NamedTuple
 from .packed import Packed
 
 _FEW: Final = 32
@@ -86,22 +90,6 @@ def picked(
         return values[wanted]
     cells = items(values).take(wanted)
     return cells.view(values.dtype).reshape(-1, *shape[1:])
-
-
-# --- cold: indirect: cold fields live in a second, packed buffer; rows pay four bytes
-# for them.
-#
-# An instance takes a cold row at the first value that is not the default, and keeps it
-# until it goes. `cold_row` says where an instance's cold data are, the cold buffer's
-# `row` whose they are. The last cold row moves into a hole, as rows do: of many at
-# once when all rows are where they stay.
-
-
-class NewColdRows(NamedTuple):
-    """Which of the new rows get a cold row, and which one."""
-
-    which: RowArray
-    places: RowArray
 
 
 class ColdRows(Rows):
@@ -194,22 +182,27 @@ class IndirectRows(Rows):
         self._cold_row_cells[row], cold._n = place, place + 1
         return place
 
-    def _plan_cold_rows(self, columns: Columns, count: int) -> NewColdRows:
-        """Fill cold rows, which nobody has yet, with other values than defaults; O(k)."""
+    def _plan_cold_rows(
+        self, columns: Columns, count: int
+    ) -> tuple[RowArray, RowArray]:
+        """Fill cold rows, which nobody has yet, with other values than defaults; O(k).
+
+        Returns which of the new rows get a cold row, and which one.
+        """
         cold = self._cold
         which = differing(columns, cold.DEFAULTS, count).nonzero()[0]
         places = np.arange(cold._n, cold._n + len(which))
         if len(which):
             cold._fill_free(columns, count, which)
-        return NewColdRows(which, places)
+        return which, places
 
-    def _append_cold_rows(self, rows: RowArray, new: NewColdRows) -> None:
+    def _append_cold_rows(self, rows: RowArray, new: tuple[RowArray, RowArray]) -> None:
         """Give those of the new rows a cold row for which one is filled; O(k)."""
-        cold = self._cold
-        owners = rows[new.which]
+        cold, (which, places) = self._cold, new
+        owners = rows[which]
         self._cold_row_column[rows] = NIL
-        self._cold_row_column[owners] = new.places
-        cold._row_column[new.places] = owners
+        self._cold_row_column[owners] = places
+        cold._row_column[places] = owners
         cold._n += len(owners)
 
     def _drop_cold_row(self, place: int) -> object:

@@ -1,4 +1,9 @@
-"""Groups: managers whose first rows belong to the same entities, in the same order."""
+"""Groups: managers whose first rows belong to the same entities, in the same order.
+
+A group is nothing but a bound in each of its members, which all have the same value. One rule keeps
+the rows aligned although each member computes its own moves: ascending holes take ascending
+survivors.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +28,6 @@ from ..reprs import count_text, list_text
 from ..typed import NamedTuple
 from .owners import Owned
 from .packed import Bounded, Closing
-
-# --- Groups: managers whose first rows belong to the same entities, in the same order.
-#
-# A group is nothing but a bound in each of its members, which all have the same value.
-# One rule keeps the rows aligned although each member computes its own moves:
-# ascending holes take ascending survivors.
 
 
 class Group:

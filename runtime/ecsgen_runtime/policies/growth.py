@@ -1,4 +1,7 @@
-"""growth: {reserve: N}: address space for N rows is taken once, and used page by page."""
+"""growth: {reserve: N}: address space for N rows is taken once, and used page by page.
+
+Growing never moves a row, so views stay good; more than N rows are a CapacityError.
+"""
 
 from __future__ import annotations
 
@@ -72,12 +75,6 @@ def untouched_objects(capacity: int) -> NDArray[np.object_]:
 def beyond_reserve(manager: str, capacity: int) -> CapacityError:
     """Return the error of more rows than are reserved."""
     return CapacityError(f"{manager} is full: {capacity} rows are all that is reserved")
-
-
-# --- growth: {reserve: N}: address space for N rows is taken once; the system commits
-# it page by page.
-#
-# Growing never moves a row, so views stay good; more than N rows are a CapacityError.
 
 
 class ReservedRows(Rows):

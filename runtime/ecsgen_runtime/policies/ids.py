@@ -1,4 +1,4 @@
-"""ids: every instance has a stable id, a slot and its generation."""
+"""ids: every instance has a stable id, a slot and its generation (Molecule's references)."""
 
 from __future__ import annotations
 
@@ -55,17 +55,13 @@ def worn_out(manager: str, row: int) -> CapacityError:
     return CapacityError(f"{manager}: row {row} has no generation left for another id")
 
 
-# --- ids: every instance has a stable id, a slot and its generation (Molecule's
-# external references).
-#
-# The table of slots lies in the buffer beside the rows. The free slots are the
-# `id_slot` cells behind the last row, so that taking or giving back k of them is a
-# slice. Slots are numbered when first needed. Free are those in [n, _slots); `_peak`
-# slots were ever numbered, and those that ran out of generations are in neither.
-
-
 class IdRows(Rows):
-    """Rows with stable ids, and the table of slots."""
+    """Rows with stable ids, and the table of slots, which lies in the buffer beside the rows.
+
+    The free slots are the `id_slot` cells behind the last row, so that taking or giving back k of
+    them is a slice. Slots are numbered when first needed. Free are those in [n, _slots); `_peak`
+    slots were ever numbered, and those that ran out of generations are in neither.
+    """
 
     __slots__ = NO_SLOTS
     _NUMBERS: ClassVar[tuple[str, ...]] = ("_peak", "_slots", "_first_generation")

@@ -1,4 +1,10 @@
-"""Queries: the entities that have certain components, and their rows; what a join finds."""
+"""Queries: the entities that have certain components, and their rows; what a join finds.
+
+A query joins its managers, from the smallest one by bulk lookups, and keeps the result until one of
+them changes or an entity dies. It goes block by block, so that what it works with stays in the
+cache. Rows that follow each other are kept as a slice, so that columns of entities in order of
+creation are views, not copies.
+"""
 
 from __future__ import annotations
 
@@ -194,14 +200,6 @@ class QueryBlock:
         rows = self.find(member)
         none = np.zeros(self.count, np.bool_)
         self.keep(none if isinstance(rows, slice) else rows == NIL)
-
-
-# --- Queries: the entities that have certain components, and the rows where these are.
-#
-# A query joins its managers, from the smallest one by bulk lookups, and keeps the
-# result until one of them changes or an entity dies. It goes block by block, so that
-# what it works with stays in the cache. Rows that follow each other are kept as a
-# slice, so that columns of entities in order of creation are views, not copies.
 
 
 _ALIKE: Final = 3

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,20 +11,13 @@ from ..archetypes.store import ArchetypeStore, ChunkT
 from ..archetypes.table import NOWHERE, by_archetype
 from ..buffers import Column
 from ..handles import EntityArray
-from ..typed import NamedTuple
 from .arriving import ParcelPlaces
 from .leaving import Packing
 from .parcels import ArrivingRows, ParcelBase
 from .sharded_entities import ShardedEntities
 
-
-class Batch(NamedTuple):
-    """Rows of one signature that are to be appended."""
-
-    bits: int
-    entities: EntityArray
-    columns: dict[int, list[NDArray[Any]]]
-    """By component."""
+Batch: TypeAlias = tuple[int, EntityArray, dict[int, list[NDArray[Any]]]]
+"""The signature of rows that are to be appended, their owners, and columns by component."""
 
 
 class ShardedStore(ArchetypeStore[ChunkT]):
@@ -103,7 +96,7 @@ class ShardedStore(ArchetypeStore[ChunkT]):
                 for number in columns
                 if signature >> number & 1
             }
-            found.append(Batch(signature, places.entities[some], chosen))
+            found.append((signature, places.entities[some], chosen))
         if found:
             self._refuse_locked()
         return found

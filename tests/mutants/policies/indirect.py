@@ -49,11 +49,11 @@ GROUPS = (
         Mutant("cold rows go in the order of rows", r"np\.sort\((held\[held != NIL\])\)", r"\1"),
         Mutant(
             "cold rows of many belong to others",
-            r"owners = rows\[new\.which\]",
-            "owners = rows[: len(new.which)]",
+            r"owners = rows\[which\]",
+            "owners = rows[: len(which)]",
         ),
         Mutant("many are not told of their cold rows", r"self\._cold_row_column\[owners\] = .*"),
-        Mutant("cold rows of many belong to nobody", r"cold\._row_column\[new\.places\] = owners"),
+        Mutant("cold rows of many belong to nobody", r"cold\._row_column\[places\] = owners"),
         Mutant("cold rows never come back", r"cold\._n = last$", "cold._n = last + 1"),
         Mutant("cold rows of many never come back", r"cold\._n = n - .*"),
         Mutant(
