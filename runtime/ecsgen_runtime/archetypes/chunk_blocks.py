@@ -125,7 +125,12 @@ class ChunkBlocks(KeptOfChunks):
 
     def _renew(self, archetypes: Sequence[Archetype]) -> None:
         longest = max((archetype.capacity for archetype in archetypes), default=0)
-        size = min(longest, block_rows(self._working, others=self._field_bytes()))
+        parts = self._query._store._table.parts
+        others = sum(
+            parts[f.component].LAYOUT[f.column].nbytes * prod(f.planes)
+            for f in self._fields
+        )
+        size = min(longest, block_rows(self._working, others=others))
         before = self._cut
         if size != self._size:
             before = {}
@@ -149,13 +154,6 @@ class ChunkBlocks(KeptOfChunks):
             )
             for start in range(0, n, self._size)
         ]
-
-    def _field_bytes(self) -> int:
-        parts = self._query._store._table.parts
-        return sum(
-            parts[f.component].LAYOUT[f.column].nbytes * prod(f.planes)
-            for f in self._fields
-        )
 
 
 def chunk_cells(

@@ -240,8 +240,7 @@ class Many(Mapped):
         data = self.data
         owners = data._entity_column
         if len(gone) == data._n:
-            n = data._n
-            left = owners[first_rows(data._next_column[:n], data._previous_column[:n])]
+            left = owners[self._first_rows()]
             plan = ListPlan([], left[:0], gone[:0], left)
             return (*super()._plan_moves(src, dst, gone), partial(self._relink, plan))
         previous = data._previous_column

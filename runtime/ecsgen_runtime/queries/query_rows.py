@@ -13,7 +13,6 @@ from ..buffers import items
 from ..bulk import Sizes
 from ..entity_manager import Entities
 from ..handles import NIL, EntityArray, RowArray
-from ..policies.chains import first_rows
 from ..typed import NamedTuple
 
 if TYPE_CHECKING:
@@ -98,8 +97,7 @@ class QueryListMember(QueryMember):
 
     def candidates(self) -> RowsOrSlice:
         """Return the first row of each owner, ascending."""
-        data, n = self.manager.data, len(self.manager)
-        return first_rows(data._next_column[:n], data._previous_column[:n])
+        return self.manager._first_rows()
 
     def find(self, entities: EntityArray, all_live: bool) -> FoundRows:
         """Return the first row of each entity, NIL where it has none; O(k)."""

@@ -179,7 +179,7 @@ def _arriving(
     if "~parent" in one.columns:
         _check_tree(rows)
     if "~active" in one.columns:
-        rows.bools("~active")
+        rows.check_bools("~active", rows.column("~active"))
     return Arriving(one, manager, owners, rows.fields(manager))
 
 

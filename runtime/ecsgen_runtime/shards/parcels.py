@@ -514,10 +514,6 @@ class ArrivingRows:
         """Return a column that lies with the rows."""
         return self._parcel._column(self.one.columns[name])
 
-    def bools(self, name: str) -> NDArray[np.bool_]:
-        """Return a column of bools, which it is."""
-        return self._checked_bools(name, self.column(name))
-
     def fields(self, manager: Any) -> dict[str, NDArray[Any]]:
         """Return the columns of new rows by field, as creations have them when they are checked."""
         found: dict[str, NDArray[Any]] = {}
@@ -536,7 +532,7 @@ class ArrivingRows:
     def checked(self, name: str, field: Any, column: NDArray[Any]) -> NDArray[Any]:
         """Return a column whose values all will do, or raise ParcelError; numbers always will."""
         if column.dtype.kind == "b":
-            self._checked_bools(name, column)
+            self.check_bools(name, column)
         if column.dtype.kind not in _CHECKED and field.enum is None:
             return column
         try:
@@ -560,10 +556,10 @@ class ArrivingRows:
                 found[row] = value
         return found
 
-    def _checked_bools(self, name: str, column: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def check_bools(self, name: str, column: NDArray[np.bool_]) -> None:
+        """Raise ParcelError if a column of bools has something else."""
         if len(column) and int(column.view(np.uint8).max()) > 1:
             self.refuse(name, "neither True nor False")
-        return column
 
     def _stored(self, manager: Any, part: str) -> NDArray[Any]:
         """Return a column of all rows, those of cold rows spread over them."""

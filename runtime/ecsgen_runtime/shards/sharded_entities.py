@@ -2,8 +2,8 @@
 
 A handle is `generation | shard | index`, whole and unchanged wherever its entity goes. What is
 found by index is found by *slot* here: the index of an entity made here, a cell of its own for a
-visitor, whose slot a map knows. A slot that was a visitor's once is never an index again. Whoever was made
-here, left and came back is a visitor, for the index has gone to others.
+visitor, whose slot a map knows. A slot that was a visitor's once is never an index again. Whoever
+was made here, left and came back is a visitor, for the index has gone to others.
 """
 
 from __future__ import annotations
