@@ -27,8 +27,7 @@ from ..placement import fill
 from ..reprs import count_text, list_text
 from ..typed import NamedTuple
 
-# --- How the chunks of an archetype are laid out: which columns, from which byte on,
-# how many rows.
+# --- How chunks are laid out: which columns, from which byte on, how many rows --------
 
 _OWNER: Final = Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0)
 

@@ -24,8 +24,7 @@ from .chunks import (
     Cut,
 )
 
-# --- Where the rows of entities are: entity index → archetype and position, checked by
-# the handle.
+# --- Where rows are: entity index → archetype and position, checked by the handle -----
 
 NOWHERE: Final = 0
 """The place of an entity without a row: in the root archetype, which has no rows."""

@@ -174,8 +174,7 @@ def locked_in_group(name: str, members: Iterable[Grouped]) -> StructureLockedErr
     )
 
 
-# --- A member of a world's group: its rows of the entities that have all members come
-# first.
+# --- A member of a world's group: rows of entities that have all members come first ---
 #
 # A world tells a manager of the group's other members; without any, nothing is ever
 # grouped. Rows cross the bound when their entity gets or loses one of the components,

@@ -68,8 +68,7 @@ class MappedOne(Mapped, One):
     _FOLLOWING: ClassVar[tuple[str, ...]] = ("_enter_moved",)
 
 
-# --- instances: many: an entity's rows are a list through `next` and `previous`
-# columns.
+# --- instances: many: an entity's rows are a list through `next` and `previous` -------
 #
 # Bitsquid leaves the list "as an exercise". It is circular backwards: the first row's
 # `previous` cell holds the last row, so that appending is O(1) and a row is the first

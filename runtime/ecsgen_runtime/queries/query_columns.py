@@ -19,8 +19,7 @@ from ..reprs import list_text
 from .query import QueryJoin
 from .query_rows import QueryRows, as_array
 
-# --- Who reads a column: somebody who may keep what he gets, or an operator that does
-# not.
+# --- Who reads a column: who may keep what he gets, or an operator that does not ------
 #
 # Whoever keeps what he reads must get a copy. `q.place.at += v`, which reads, adds and
 # assigns, has no use for one, nor has `q.place.speed * dt`: over large columns the

@@ -79,8 +79,7 @@ def _mpi() -> Any:
     return MPI
 
 
-# --- Exchanges of which all ranks have the same number, in the same order; errors are
-# everyone's.
+# --- Exchanges: all ranks have the same ones in the same order; errors are everyone's
 
 _HEAD: Final = 8
 """Bytes that begin each message, and name the call; what comes behind them is aligned."""

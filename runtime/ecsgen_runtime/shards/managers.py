@@ -182,8 +182,7 @@ class ShardedDirect(FoundBySlot, Direct):
         return rows
 
 
-# --- What loops look up where some entities and ids come from elsewhere: tables of all
-# that are here.
+# --- Tables of all that are here: what loops look up where some come from elsewhere ---
 #
 # No index tells where a visitor is, so the rows of all are listed once for each call;
 # O(n).
@@ -217,8 +216,7 @@ def as_dict(found: tuple[EntityArray, RowArray]) -> dict[int, int]:
     return dict(zip(keys.tolist(), rows.tolist(), strict=True))
 
 
-# --- Ids that were given elsewhere: their rows have slots here, whose own ids nobody
-# sees.
+# --- Ids given elsewhere: their rows have slots here, whose own ids nobody sees -------
 
 
 class Aliases:

@@ -35,8 +35,7 @@ class ShardError(EcsError, RuntimeError):
     """Something went wrong on another rank, or on all of them."""
 
 
-# --- What parcels of a world consist of: tables of columns, one or two for each
-# component.
+# --- What parcels consist of: tables of columns, one or two for each component --------
 #
 # All is read off the managers' classes, once for each class of world, so that a parcel
 # can be looked at without a world.

@@ -34,8 +34,7 @@ from ..locks import break_down
 from ..per_class import per_class
 from .handle_map import HandleMap, ShardedBulk
 
-# --- The bits of a handle where worlds are several: generation, shard and index, from
-# the top.
+# --- The bits of a handle with shards, from the top: generation, shard and index ------
 #
 # Ids have 20, 12 and 32 bits, whatever handles have.
 
@@ -74,8 +73,7 @@ class ShardLayout(HandleLayout):
         return f"{name}@{shard}" if shard else name
 
 
-# --- Slots that are found once and known to all managers: to find them takes a third
-# of a move.
+# --- Slots found once and known to all managers: a third of a move is to find them ----
 
 _SAMPLE: Final = 8
 """So many rows tell most managers whose rows are others."""

@@ -34,8 +34,7 @@ from .managers import IDS
 from .managers import SLOTS as ID_SLOTS
 from .sharded_entities import ID_LAST, ID_SHARD_BITS, ID_VISITOR
 
-# --- What is saved of a shard beside what every world saves: its number and its
-# visitors.
+# --- What is saved of a shard besides: its number and its visitors --------------------
 
 VISITORS: Final = "entities.visitors"
 SLOTS: Final = "entities.slots"
@@ -174,8 +173,7 @@ class SavedShard(SavedEntities):
         )
 
 
-# --- A shard of one schema as one of another would have saved it: who is known
-# elsewhere stays so.
+# --- A shard as one of another schema would have saved it: handles and ids stay -------
 
 
 class ShardedHandles(Handles):
