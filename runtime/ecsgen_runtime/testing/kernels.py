@@ -6,6 +6,7 @@ import math
 import operator
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -205,7 +206,7 @@ class Others:
         self._columns = columns
         self._alive = alive
         self._crowd = crowd
-        self._before = columns if in_turns else _copied(columns)
+        self._before = columns if in_turns else deepcopy(columns)
         self._in_turns = in_turns
         self._held: list[Callable[[], None]] = []
 
@@ -261,13 +262,6 @@ class Others:
     def _found(self, component: str, by: str, handle: Value) -> int | None:
         row = int(getattr(self._managers[component], by)(int(handle[0])))
         return row if row != NIL and self.hears_from(component, row) else None
-
-
-def _copied(columns: Mapping[str, Columns]) -> dict[str, dict[str, NDArray[Any]]]:
-    return {
-        component: {name: column.copy() for name, column in of_one.items()}
-        for component, of_one in columns.items()
-    }
 
 
 def handles(managers: Iterable[Any]) -> NDArray[np.uint64]:

@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from copy import deepcopy
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pytest
@@ -63,10 +63,6 @@ def move(manager: Any) -> None:
 # --- What there is to know of a kernel of the world, and one of its rows --------------
 
 
-Whole: TypeAlias = Mapping[str, Mapping[str, NDArray[Any]]]
-"""By component: all columns of its manager."""
-
-
 class Case(NamedTuple):
     """A kernel of the world, and what there is to know of it."""
 
@@ -99,8 +95,8 @@ class Case(NamedTuple):
         return {**self.modules, **self.leads, **self.asked}
 
 
-def flat_names(whole: Whole) -> dict[str, NDArray[Any]]:
-    """Return the same columns by the names that steps have for them."""
+def flat_names(whole: Mapping[str, Columns]) -> dict[str, NDArray[Any]]:
+    """Return the columns of each component by the names that steps have for them."""
     return {
         f"{component}.{name}": column
         for component, columns in whole.items()
