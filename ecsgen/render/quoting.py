@@ -44,8 +44,8 @@ def nested(value: Default, spell: Callable[[Any], str]) -> str:
 
 
 def _scalar(value: Default) -> str:
-    if isinstance(value, float):
-        return _float(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return f'float("{value}")'
     return _quoted(value) if isinstance(value, str | bytes) else repr(value)
 
 
@@ -69,14 +69,6 @@ def split_literal(text: str, indent: int) -> str:
         break_on_hyphens=False,
     )
     return f"\n{' ' * indent}".join(map(literal, parts))
-
-
-def _float(value: float) -> str:
-    if math.isnan(value):
-        return 'float("nan")'
-    if math.isinf(value):
-        return 'float("inf")' if value > 0 else 'float("-inf")'
-    return repr(value)
 
 
 def _quoted(value: str | bytes) -> str:

@@ -5,21 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Final
 
 from ecsgen.kernels.form import Send
 from ecsgen.render.blocks.array_values import Shape, Value, other_column
-from ecsgen.render.blocks.block_expressions import Emitter, as_typed
+from ecsgen.render.blocks.block_expressions import UFUNCS, Emitter, as_typed
 from ecsgen.render.calls import call
 from ecsgen.render.kernels.sources import OtherManagers
-
-UFUNCS: Final = {
-    "min": "np.minimum",
-    "max": "np.maximum",
-    "or": "np.logical_or",
-    "and": "np.logical_and",
-    "-": "np.subtract",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +25,7 @@ class Post:
     def ufunc(self) -> str:
         """What is done with what is there: all of it is added if some of it is."""
         hows = {send.how for send in self.sends}
-        return UFUNCS[hows.pop()] if len(hows) == 1 and "+" not in hows else "np.add"
+        return f"np.{UFUNCS[hows.pop() if len(hows) == 1 else '+']}"
 
     def begin(self, emit: Emitter, managers: OtherManagers, is_near: bool) -> None:
         """Write the statements before the loop, and after it; `is_near`: rows come in another

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from ecsgen.model import Component, Fused, Kernel, Reduction
 from ecsgen.model.programs import Argument, Effects, FieldValue, Local, Near, Program, Step
 from ecsgen.render.calls import call, for_macro, sentence, tuple_type
 from ecsgen.render.giving_way import marked
-from ecsgen.render.kernels.arguments import ArgumentSpelling, argument_spellings
+from ecsgen.render.kernels.arguments import argument_spellings
 from ecsgen.render.kernels.sources import Asked, ChunkSource, Source, own_source
 from ecsgen.render.quoting import WIDTH, docstring_text, literal
 
@@ -50,6 +50,9 @@ class Method(ABC):
         """What runs, one after the other."""
         self._program = kernel.program
         self.arguments = argument_spellings(source.whole.name, kernel)
+        self.each = [argument for argument in self.arguments if argument.each]
+        """Those with a value for each row."""
+        self.summary = sentence(kernel.doc or f"Run the kernel `{self.name}` over the rows")
         self.rows = "_n_active" if kernel.rows == "active" else "_n"
 
     @property
@@ -68,15 +71,6 @@ class Method(ABC):
     def takes_rows(self) -> bool:
         """Whether a call can name rows: those of one component, in whatever order."""
         return not (self.kernel.over or self._program.climbs)
-
-    @property
-    def each(self) -> list[ArgumentSpelling]:
-        """The arguments with a value for each row."""
-        return [argument for argument in self.arguments if argument.each]
-
-    @property
-    def summary(self) -> str:
-        return sentence(self.kernel.doc or f"Run the kernel `{self.name}` over the rows")
 
     @property
     def function_docstring(self) -> str:
@@ -285,25 +279,16 @@ class Folding(Method):
         doc = reduction.doc or f"{_SAYS[self.how]}{joined} `{reduction.expression}`{where}"
         step, reads = Step(Local(self.type, "value"), self.value), Effects(reads=program.reads)
         done = Program(where=self.where, steps=(step,), effects=reads)
-        kernel = Kernel(reduction.name, (), doc, where=reduction.where, program=done)
-        kernel = replace(kernel, rows=reduction.rows)
+        name, rows = reduction.name, reduction.rows
+        kernel = Kernel(name, (), doc, where=reduction.where, rows=rows, program=done)
         super().__init__(kernel, own_source(component, kernel))
-
-    @property
-    def accumulator(self) -> str:
+        self.accumulator = "f64" if self.how == "mean" else self.type.total
         """The type in which is added."""
-        return "f64" if self.how == "mean" else self.type.total
-
-    @property
-    def running(self) -> str:
+        self.running = self.source.found if kernel.rows == "active" else "len(self)"
         """The expression for the number of rows that it looks at."""
-        return self.source.found if self.kernel.rows == "active" else "len(self)"
-
-    @property
-    def returns(self) -> str:
-        """The annotation of the result."""
         is_whole = self.how == "count" or (self.how == "sum" and not self.type.is_float)
-        return tuple_type("int" if is_whole else "float", self.type.shape)
+        self.returns = tuple_type("int" if is_whole else "float", self.type.shape)
+        """The annotation of the result."""
 
     @property
     def signature(self) -> str:

@@ -27,7 +27,7 @@ class KernelCase:
         return "\n".join(
             [
                 f'        "{self.kernel.name}": (',
-                f'            "{attribute_of(self.kernel)}",',
+                f'            "{module_name(self.kernel.over)}",',
                 collection("", [literal(module) for module in self.modules], 12, ","),
                 collection("", samples, 12, ","),
                 "        ),",
@@ -63,7 +63,7 @@ class StepsCase:
     @property
     def over(self) -> str:
         """The attribute of the world with what it runs over."""
-        return attribute_of(self.kernel)
+        return module_name(self.kernel.over)
 
     @property
     def place(self) -> str:
@@ -133,11 +133,6 @@ def _kinds(world: World, kernel: Kernel) -> Iterator[str]:
     for kind in dict.fromkeys(map(frozenset, (own, asked, led, own | asked | led))):
         if kind:
             yield literal(tuple(sorted(map(module_name, kind))))
-
-
-def attribute_of(kernel: Kernel) -> str:
-    """Return the attribute of the world with what a kernel runs over."""
-    return module_name(kernel.over)
 
 
 def sample(argument: Argument) -> str:

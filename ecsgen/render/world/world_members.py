@@ -144,28 +144,20 @@ class QuerySpelling:
     @property
     def constants(self) -> list[str]:
         """The statements of the query of chunks that say which."""
-        query = self.query
-        clauses = {"_ALL": query.all, "_ANY": query.any, "_NONE": query.none}
-        clauses["_OPTIONAL"] = query.optional
         return [
-            collection(f"{constant}: ClassVar = ", list(map(marked_class, names)), 4)
-            for constant, names in clauses.items()
-            if names
+            collection(f"_{clause.upper()}: ClassVar = ", list(map(marked_class, names)), 4)
+            for clause in CLAUSES
+            if (names := getattr(self.query, clause))
         ]
 
     @property
     def tested(self) -> list[str]:
         """The entries that tell tests the same."""
-        clauses = CLAUSES[:3] if self.query.chunked else CLAUSES
-        return [
-            collection(
-                f"{literal(clause)}: ",
-                [literal(module_name(name)) for name in getattr(self.query, clause)],
-                12,
-                ",",
-            ).lstrip()
-            for clause in clauses
-        ]
+        clauses = {clause: getattr(self.query, clause) for clause in CLAUSES}
+        if self.query.chunked:
+            del clauses["optional"]
+        items = {c: [literal(module_name(name)) for name in some] for c, some in clauses.items()}
+        return [collection(f'"{c}": ', some, 12, ",").lstrip() for c, some in items.items()]
 
 
 def joined_queries(project: Project) -> tuple[QuerySpelling, ...]:
