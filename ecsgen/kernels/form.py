@@ -39,28 +39,29 @@ class Place:
         return f"{self.row.component}.{self.name}"
 
 
+class Statement:
+    """What happens, in its place among others."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
-class Say:
+class Say(Statement):
     """Begin a step: its text."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Find:
+class Find(Statement):
     """Let a row be the one that a handle leads to, or none."""
 
     row: Row
     handle: tree.Expression
 
-    @property
-    def component(self) -> str:
-        """Whose row it is; nothing for whether someone is alive."""
-        return self.row.component
-
 
 @dataclass(frozen=True, slots=True)
-class There:
+class There(Statement):
     """Whether a row is there."""
 
     to: tree.Local
@@ -68,7 +69,7 @@ class There:
 
 
 @dataclass(frozen=True, slots=True)
-class Fetch:
+class Fetch(Statement):
     """What a found row has in a field; of none the default."""
 
     to: tree.Local
@@ -79,7 +80,7 @@ class Fetch:
 
 
 @dataclass(frozen=True, slots=True)
-class List:
+class List(Statement):
     """Find out who is in reach; in turns again after somebody moved."""
 
     near: str
@@ -87,25 +88,16 @@ class List:
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(Statement):
     """Ask those in the list."""
 
     to: tree.Local
     question: tree.Question
     """Its parts are pure."""
 
-    @property
-    def how(self) -> str:
-        return self.question.how
-
-    @property
-    def value(self) -> tree.Expression | None:
-        """Of each; none for all of them."""
-        return self.question.value
-
 
 @dataclass(frozen=True, slots=True)
-class Pick:
+class Pick(Statement):
     """Choose among all rows of a component, or all cells on which none of them stands."""
 
     to: tree.Local
@@ -113,7 +105,7 @@ class Pick:
 
 
 @dataclass(frozen=True, slots=True)
-class Set:
+class Set(Statement):
     """Give a local a value: its first one, or another."""
 
     to: tree.Local
@@ -122,7 +114,7 @@ class Set:
 
 
 @dataclass(frozen=True, slots=True)
-class Store:
+class Store(Statement):
     """Write to a field of the row, or to an element of it."""
 
     to: tree.FieldValue
@@ -136,14 +128,14 @@ class Store:
 
 
 @dataclass(frozen=True, slots=True)
-class Hear:
+class Hear(Statement):
     """Find out whether the row's own entity is alive: from others no one hears what follows."""
 
     bearer: tree.FieldValue
 
 
 @dataclass(frozen=True, slots=True)
-class Send:
+class Send(Statement):
     """Do something with what a found row has: in turns at once, otherwise after the last row."""
 
     to: Place
@@ -165,14 +157,14 @@ class Send:
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class Moved(Statement):
     """The row's own place among neighbours of now is another."""
 
     place: tree.FieldValue
 
 
 @dataclass(frozen=True, slots=True)
-class Go:
+class Go(Statement):
     """Let a row stand on another cell, if it may: the row itself, or one that was found."""
 
     to: tree.FieldValue
@@ -182,14 +174,14 @@ class Go:
 
 
 @dataclass(frozen=True, slots=True)
-class Die:
+class Die(Statement):
     """Let the row's own entity die, or its row if that is nobody's: none of its steps follows."""
 
     test: tree.Expression
 
 
 @dataclass(frozen=True, slots=True)
-class Kill:
+class Kill(Statement):
     """Let another one die, if there is such."""
 
     row: Row
@@ -198,33 +190,13 @@ class Kill:
 
 
 @dataclass(frozen=True, slots=True)
-class Bear:
+class Bear(Statement):
     """Let somebody be born, when all rows have had their steps."""
 
     number: int
     """Which of the statements that do."""
     newborn: tuple[tree.Newborn, ...]
     test: tree.Expression
-
-
-Statement = (
-    Say
-    | Find
-    | There
-    | Fetch
-    | List
-    | Ask
-    | Pick
-    | Set
-    | Store
-    | Hear
-    | Send
-    | Moved
-    | Go
-    | Die
-    | Kill
-    | Bear
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -269,13 +269,13 @@ class BlockBody:
         """The rows that handles lead to, NIL where they lead to none, or whether who they are is
         alive."""
         emit, handle = self.emit, one.handle
-        writes, is_whole = self._form.program.effects.writes, self._has_whole and one.component
+        writes, is_whole = self._form.program.effects.writes, self._has_whole and one.row.component
         if isinstance(handle, tree.FieldValue) and is_whole and handle.text not in writes:
             whole = self.views.column(handle, "_n")
             return emit.cut("led", self._lookup(one, whole, 0), "i64")
         found = emit.value(handle)
         handles = f"np.atleast_1d({found.text})" if found.is_uniform else found.text
-        if one.component:
+        if one.row.component:
             rows = self._lookup(one, handles, emit.indent)
             made = emit.made("theirs", rows, "i64", found.is_uniform)
         else:
@@ -286,7 +286,7 @@ class BlockBody:
 
     def _lookup(self, one: form.Find, handles: str, indent: int) -> str:
         """The expression for the rows to which handles lead."""
-        managers, component = self._managers, one.component
+        managers, component = self._managers, one.row.component
         manager, way = managers.manager(component), managers.way(one)
         if way == "id":
             return f"{manager}.resolve_many({handles})"
@@ -360,14 +360,14 @@ class BlockBody:
         pairs.indent = emit.indent
         out = emit.working.take(kind_of(one.to.type))
         met, given = self._those(question), []
-        how = "choice" if question.is_chance else one.how
+        how = "choice" if question.is_chance else question.how
         if question.is_chance:
             drawn = emit.working.take(("i64", (), Layout.ROWS))
             places = [f"{met}.counts", drawn.text, "_word", "_bits"]
             emit.run("draw_range", "_stem", str(question.number), *places)
             given.append(drawn.text)
             emit.working.give_back(drawn)
-        found = None if one.value is None else pairs.value(one.value)
+        found = None if question.value is None else pairs.value(question.value)
         given.append("True" if found is None else found.text)
         emit.run(f"{met}.{how}", *given, out.text)
         if found is not None:

@@ -86,9 +86,9 @@ class OtherManagers:
 
     def way(self, one: Find) -> Way:
         """How its row is found."""
-        if not one.component:
+        if not one.row.component:
             return "alive"
-        component = self.components[one.component]
+        component = self.components[one.row.component]
         if component.grid is not None:
             return "cell"
         if component.on is not None and one.handle.type.kind == f"id<{component.on.grid}>":

@@ -482,11 +482,11 @@ class LoopBody(Emitter):
 
     def _find(self, one: form.Find) -> None:
         handle = self.kept(self.value(one.handle)).at(0).text
-        if not one.component:
+        if not one.row.component:
             living = self.lookups.alive(handle)
             self._found[one.row] = self.assign(living, "is_alive")
             return
-        stem = self.frame.source.managers.stem(one.component)
+        stem = self.frame.source.managers.stem(one.row.component)
         name = self.names.take(f"{stem}_row")
         self._found[one.row] = Code(name)
         self.lookups.find(one, name, handle, bool(self.own_number(one.handle)))

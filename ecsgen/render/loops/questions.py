@@ -25,7 +25,7 @@ def asked_along(first: Ask, later: Sequence[form.Statement]) -> Iterator[Ask]:
     """Questions to the same neighbours that may be asked in the same loop: nothing that they need
     is known only after the first one's answer, and nobody writes anything before."""
     made = {first.to.name}
-    for one in later if first.how in ADDED_UP else ():
+    for one in later if first.question.how in ADDED_UP else ():
         match one:
             case Ask(question=asked):
                 nodes = walk(asked)
@@ -48,12 +48,13 @@ class Tally:
     def __init__(self, node: Ask, emit: LoopBody, near: Neighbours) -> None:
         self._question, self._type = node.question, node.to.type
         self._emit, self._near = emit, near
-        self.parts = [one for one in (node.question.where, node.value) if one is not None]
+        self.parts = [one for one in (node.question.where, node.question.value) if one is not None]
         """What each neighbour is asked; nothing if all of them count."""
         self._many = near.count
         if not self.parts:
             return
-        is_count, is_mean = node.how == "count", node.how == "mean"
+        how = node.question.how
+        is_count, is_mean = how == "count", how == "mean"
         type_, wish = self._type, "number" if is_count else "mean" if is_mean else "total"
         if type_.is_float:
             type_ = type_.of_scalar("f64")
@@ -134,7 +135,7 @@ class Questions:
 
     def answer(self, node: Ask, *others: Ask) -> list[Value]:
         """The statements that ask, and the answers; of several questions that are `ADDED_UP`."""
-        question, type_, value = node.question, node.to.type, node.value
+        question, type_, value = node.question, node.to.type, node.question.value
         if question.how in ADDED_UP:
             return self._added_up([Tally(one, self._emit, self._near) for one in (node, *others)])
         assert value is not None  # only all are counted

@@ -69,7 +69,7 @@ class Lookups:
     def find(self, one: Find, row: str, handle: str, is_own: bool) -> None:
         """Set the variable `row` to the row that a handle leads to, or to NIL: by tables where
         entities and ids may come from elsewhere. `is_own`: it is a number of Python's own."""
-        way, component = self.managers.way(one), one.component
+        way, component = self.managers.way(one), one.row.component
         if self.known.get(handle, ("", ""))[0] == component:
             self._emit.write(f"{self._frame.declared(row)} = {self.known[handle][1]}")
             if test := self._fates.lives(handle, self.mask):
