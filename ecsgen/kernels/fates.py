@@ -34,18 +34,17 @@ class _Typing:
     def step(self, call: ast.Call, name: str, text: str) -> Step:
         """The step of a call."""
         if name == "spawn":
-            birth = Birth(self._newborn(call))
-            return Step(birth, self._where(call), (), text)
-        if name == "die":
+            target: Death | Birth = Birth(self._newborn(call))
+        elif name == "die":
             check_count(name, call, 0, 0)
-            component = self._scope.fates.over
-            self._refuse_cells(component, call)
-            return Step(Death(None, component), self._where(call), (), text)
-        check_count(name, call, 1, 1)
-        handle = self._checker.references.handle(call.args[0])
-        component = "" if handle.type.kind == "entity" else target_of_id(handle)
-        self._refuse_cells(component, call.args[0])
-        return Step(Death(handle, component), self._where(call), (), text)
+            target = Death(None, self._scope.fates.over)
+            self._refuse_cells(target.component, call)
+        else:
+            check_count(name, call, 1, 1)
+            handle = self._checker.references.handle(call.args[0])
+            target = Death(handle, "" if handle.type.kind == "entity" else target_of_id(handle))
+            self._refuse_cells(target.component, call.args[0])
+        return Step(target, self._where(call), (), text)
 
     def _refuse_cells(self, component: str, node: ast.expr) -> None:
         known = self._scope.reach.components.get(component)
@@ -119,14 +118,11 @@ class _Typing:
             if type_ is None:
                 message = f"a kernel gives no {fields[name].type.text} to {quote(name)}"
                 raise KernelError("E803", message, keyword.value)
-            if fields[name].stands and component.on is not None and component.on.capacity:
-                self._require_turns(component, keyword.value)
+            is_tight = fields[name].stands and component.on is not None and component.on.capacity
+            if is_tight and not self._scope.takes_turns:
+                message = f"not any number of {quote(component.name)} may stand on a cell: who is "
+                message += "born there first is a question of turns"
+                raise KernelError("E817", message, keyword.value, "give the kernel turns: random")
             value = self._checker.infer(keyword.value)
             values.append((name, fitted(value, type_, keyword.value)))
         return tuple(values)
-
-    def _require_turns(self, component: Component, node: ast.expr) -> None:
-        if not self._scope.takes_turns:
-            message = f"not any number of {quote(component.name)} may stand on a cell: who is born "
-            message += "there first is a question of turns"
-            raise KernelError("E817", message, node, "give the kernel turns: random")

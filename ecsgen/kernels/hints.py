@@ -104,15 +104,10 @@ def of_holder(node: ast.Attribute, known: Iterable[str], home: str, others: Coll
     name = node.value.id if isinstance(node.value, ast.Name) else ""
     if home and name in others:
         return f"make it a kernel of the world, over a query of {home} and {name}"
-    if name in MODULES:
-        return of_module(node)
     if name in ("self", "this", "row") and node.attr in known:
         return f"did you mean {quote(node.attr)}?"
-    return ""
-
-
-def of_module(node: ast.Attribute) -> str:
-    """What to write instead of `math.pi`."""
+    if name not in MODULES:
+        return ""
     if node.attr in CONSTANTS:
         return f"write `{node.attr}`"
     if node.attr in FUNCTIONS:

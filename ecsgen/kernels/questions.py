@@ -47,10 +47,12 @@ class Neighbourhood:
         """Whether cells are met."""
         return self.on is not None and not self.on.standing
 
-    @property
-    def distance(self) -> Type:
-        """The type of how far a neighbour is."""
-        return Type(self.place.scalar if self.on is None else "f64")
+    def way(self, name: str) -> tree.Offset | tree.Distance | None:
+        """What `offset` or `distance` stands for; None for other names."""
+        if name == OFFSET:
+            return tree.Offset(self.place, self.name)
+        distance = Type(self.place.scalar if self.on is None else "f64")
+        return tree.Distance(distance, self.name) if name == DISTANCE else None
 
     def itself(self, node: ast.AST) -> tree.OtherField:
         """The neighbour: its entity, or the id of what is nobody's."""
@@ -83,11 +85,7 @@ class Neighbourhoods:
     def name(self, node: ast.Name) -> tree.Expression:
         """What one of these names stands for."""
         near = self._require(node.id, node)
-        if node.id == OFFSET:
-            return tree.Offset(near.place, near.name)
-        if node.id == DISTANCE:
-            return tree.Distance(near.distance, near.name)
-        return near.itself(node)
+        return near.way(node.id) or near.itself(node)
 
     def member(self, node: ast.Attribute) -> tree.Expression | None:
         """What `other.field`, `other.Component.field` or `prey.offset` stands for; None for what
@@ -100,11 +98,8 @@ class Neighbourhoods:
             if near.bearer is None:
                 raise KernelError("E802", "neighbours belong to no entity", node)
             return tree.OtherField(tree.HANDLE, tree.ENTITY, near.bearer, near.name)
-        if path == [OFFSET]:
-            return tree.Offset(near.place, near.name)
-        if path == [DISTANCE]:
-            return tree.Distance(near.distance, near.name)
-        return self._field(near, path, node)
+        way = near.way(path[0]) if len(path) == 1 else None
+        return way or self._field(near, path, node)
 
     def _field(
         self, near: Neighbourhood, path: list[str], node: ast.Attribute

@@ -90,15 +90,7 @@ def _conditions(name: str, operands: Sequence[Operand], node: ast.AST) -> list[E
     return values
 
 
-def _ordered(name: str, operands: Sequence[Operand], node: ast.AST) -> list[Expression]:
-    return _compared_exactly(operands) or _numbers(name, operands, node)
-
-
-def _equal(name: str, operands: Sequence[Operand], node: ast.AST) -> list[Expression]:
-    return _compared_exactly(operands) or unified(name, operands, node)
-
-
-def _compared_exactly(operands: Sequence[Operand]) -> list[Expression]:
+def _exact(operands: Sequence[Operand]) -> list[Expression]:
     """Integers that only a float has room for, as they are, if these are such; else nothing."""
     values = [operand for operand in operands if not isinstance(operand, Literal)]
     if len(values) < len(operands):
@@ -240,8 +232,8 @@ _RULES: Final[dict[Rule, tuple[_Step, _Step]]] = {
     Rule.FLOATS: (_floats, _elementwise),
     Rule.WHOLE: (_numbers, _whole),
     Rule.POWER: (_as_given, _power),
-    Rule.ORDER: (_ordered, _compared),
-    Rule.EQUALITY: (_equal, _compared),
+    Rule.ORDER: (lambda name, some, node: _exact(some) or _numbers(name, some, node), _compared),
+    Rule.EQUALITY: (lambda name, some, node: _exact(some) or unified(name, some, node), _compared),
     Rule.LOGIC: (_conditions, _elementwise),
     Rule.CHOICE: (_as_given, _choice),
     Rule.DOT: (_numbers, _vectors),
