@@ -151,7 +151,6 @@ class Scope:
         return KernelError("E802", f"unknown name {quote(name)}", node, hint)
 
     def _owner_of(self, name: str) -> str:
-        """A hint that names the component of a field, or the empty string."""
         for component in self.components.values():
             if any(field.name == name for field in component.fields):
                 return f"name its component, as in {component.name}.{name}"

@@ -113,7 +113,6 @@ def nested_arguments(spelling: Spelling) -> list[str]:
 
 
 def _nested_lines(spelling: Spelling, indent: int) -> str:
-    """Return the call of `nested` over several lines."""
     lines = call("nested", nested_arguments(spelling), indent, ",").split("\n")
     if _is_packed_enum(spelling) and len(lines[1]) > WIDTH:
         arguments = [spelling.scalar_type, _flat_cell(spelling)]

@@ -214,7 +214,6 @@ def _column(column: Column) -> str:
 
 
 def _dtype(scalar: str) -> str:
-    """Return numpy's name of a scalar type."""
     kinds = {"i": "int", "u": "uint", "f": "float"}
     is_number = scalar[0] in kinds
     return f"{kinds[scalar[0]]}{scalar[1:]}" if is_number else scalar

@@ -56,7 +56,6 @@ def _known() -> frozenset[str]:
 
 @cache
 def _known_classes() -> list[str]:
-    """Return those that may be classes, in order."""
     return sorted(name for name in _known() if name[0].isupper())
 
 
@@ -152,7 +151,6 @@ def _imported(statement: re.Match[str], aliases: Mapping[str, str]) -> str:
 
 
 def _with_builtins(text: str, aliases: Mapping[str, str]) -> str:
-    """Return a module that imports builtins under other names."""
     if not aliases:
         return text
     first = _FIRST.search(text, text.find(_FUTURE) + 1)

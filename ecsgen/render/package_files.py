@@ -204,7 +204,6 @@ def package_module(
 
 
 def _imports(named: Iterable[tuple[str, str]]) -> list[str]:
-    """Return statements that import names by module, and export them."""
     ordered = sorted((module, not name.isupper(), name) for module, name in named)
     return [f"from {module} import {name} as {name}" for module, _, name in ordered]
 

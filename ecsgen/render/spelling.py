@@ -345,7 +345,6 @@ class Spelling:
 
     @property
     def _default_cell(self) -> str:
-        """The constant of the converted default."""
         is_other = self._type.base is Base.STR or self.is_enum or len(self.column.shape) > 1
         return f"_{self.name.upper()}_CELL" if is_other else self.default
 

@@ -105,7 +105,6 @@ def world_tests(parts: Parts, package: str) -> str:
 
 
 def _siblings(parts: Parts) -> list[str]:
-    """Return the modules whose subjects the tests of the world take."""
     names = {f"test_{member.module}" for member in (*parts.components, *parts.unowned)}
     active = {name for name, _ in parts.features}
     of_features = (f.test_modules for f in world_features.FEATURES if f.name in active)

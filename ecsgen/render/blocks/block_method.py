@@ -63,7 +63,6 @@ class BlockMethod(Method):
         return found
 
     def _driver(self, body: BlockBody) -> Driver:
-        """What brings columns into blocks."""
         if self.asked is not None:
             return near(self, body, self.asked)
         if isinstance(self.source, ChunkSource):
@@ -75,7 +74,6 @@ class BlockMethod(Method):
         return cut(self, body, self.source)
 
     def _statements(self, driver: Driver) -> list[str]:
-        """What stands before the loop."""
         are_arrays = self.asked is None and not self._program.effects.draws
         converted = [
             f"{a.text} = {a.array if are_arrays else a.conversion}"
@@ -155,7 +153,6 @@ class BlockFold(Folding):
         return self.how == "mean" and self.is_choosy
 
     def _add_part(self, body: BlockBody) -> None:
-        """Write what one block gives."""
         emit, type_ = body.emit, self.type
         mask = "_where" if self.is_choosy else ""
         if self.source.has_holes:
@@ -183,7 +180,6 @@ class BlockFold(Folding):
 
     @property
     def _result(self) -> str:
-        """The statements that put the parts together."""
         ufunc, whole = _FOLDS.get(self.how, ("", "of_lines"))
         by = SCALARS[self.accumulator].numpy
         if self.is_of_all:

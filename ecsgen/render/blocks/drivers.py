@@ -201,7 +201,6 @@ def _views(method: Method, body: BlockBody) -> list[str]:
 
 
 def _lookup(method: Method, kept: str, stamp: str, maker: str, given: list[str]) -> list[str]:
-    """The statements that get kept blocks, or have them made."""
     made = call(f"_blocks = {maker}._{method.name}_blocks", given, 12)
     return [
         f"_blocks = {kept}.get({literal(method.name)})",

@@ -84,7 +84,6 @@ class LoopFunction(LoopFrame):
         self.text = function_text(*given, self.is_parallel, is_plain)
 
     def _neighbours(self, asked: Asked) -> Neighbours:
-        """A neighbourhood: on a grid, as it is now, or as it was before."""
         if asked.near.on is not None:
             return OnGrid(asked, self, self.grids)
         if self.is_plain or self.program.takes_turns or len(self.program.nears) > 1:

@@ -220,7 +220,6 @@ class OnGrid(Neighbours):
     def _call(
         self, function: str, given: str, found: str, count: str, radius: str = ""
     ) -> list[str]:
-        """The statements that make a list in an array."""
         ways = self.ways or ("None" if radius else "")
         more = "".join(f", {one}" for one in (ways, radius) if one)
         return [f"{count} = {function}({given}, {found}{more})"]

@@ -378,7 +378,6 @@ class LoopBody(Emitter):
         return super().value(node)
 
     def _move(self, row: str, place: Value) -> None:
-        """Let a row be where its place is now."""
         for near in self.spaces:
             self.write(near.moved(row, place))
 

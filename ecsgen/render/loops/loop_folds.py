@@ -109,7 +109,6 @@ class LoopFold(Folding):
 
     @property
     def _present(self) -> Code:
-        """Whether the row is in use."""
         owners = self._frame.array(Parameter("entity", array_type("u64"), "data._entity_column"))
         return Code(f"{owners}[{self._frame.row}] != 0", Level.COMPARISON)
 
@@ -170,7 +169,6 @@ class LoopFold(Folding):
         return [f"for {line} in range({self._lines}):", f"    {to}[{place}] = {made}"]
 
     def _ending(self, parts: str, how_many: str = "") -> list[str]:
-        """The statements that fold so many parts."""
         result = self._frame.names.take("result")
         end = f"return {how_many}{result}"
         if self.type.shape:
@@ -182,7 +180,6 @@ class LoopFold(Folding):
 
     @property
     def _run(self) -> list[str]:
-        """The statements that call the function."""
         shape, rows = literal(self.type.shape), self.running
         if self._tells_how_many:
             rows = "_matching"
@@ -199,7 +196,6 @@ class LoopFold(Folding):
         return [*found, *test, "return result"]
 
     def _called(self, head: str) -> list[str]:
-        """The statement that calls the function and does something with what it returns."""
         passed = [parameter.passed for parameter in self._parameters]
         text = call(f"{head} {self._frame.name}", passed, 8)
         return [line[8:] for line in text.split("\n")]

@@ -45,7 +45,6 @@ class LoopKernel(Method):
 
     @property
     def _before(self) -> list[str]:
-        """The statements before the call."""
         checking = self.choosing
         if self.source.is_world:
             checking = self.source.each_lines(self.each, self._program.effects.writes)
@@ -130,7 +129,6 @@ class LoopKernel(Method):
 
     @property
     def _call(self) -> str:
-        """The statements that call the function."""
         name, parameters = self.function.name, self.function.parameters
         if self.function.is_plain:
             return '    with np.errstate(all="ignore"):\n' + _calling(name, parameters, 12)
@@ -179,7 +177,6 @@ class LoopPass(Pass):
         return Printed(self.text(statements, _calling(name, parameters)), function)
 
     def _call(self, place: int, function: LoopFunction) -> str:
-        """The call of a kernel's function with its part of the columns."""
         given = []
         for parameter in function.parameters:
             passed = parameter.passed if parameter.passed != "_key" else f"_key_{place}"
@@ -236,7 +233,6 @@ class ChunkLoop(Method):
 
     @property
     def _body(self) -> list[str]:
-        """The statements that run the loop over rows in each chunk."""
         n, each = self._function.count, "prange" if self.kernel.parallel else "range"
         starts = f"    {self._starts} = np.cumsum({self._rows.name}) - {self._rows.name}"
         start = f"{self._starts}[{self._chunk}]"
@@ -254,7 +250,6 @@ class ChunkLoop(Method):
 
     @property
     def _cells(self) -> list[str]:
-        """The expressions for the columns of a chunk."""
         found = []
         for place, column in enumerate(self._function.own.values()):
             address = f"{self._addresses.name}[{self._chunk}, {place}]"
@@ -287,5 +282,4 @@ def _converted(arguments: Iterable[ArgumentSpelling]) -> list[str]:
 
 
 def _calling(name: str, parameters: Iterable[Parameter], indent: int = 8) -> str:
-    """The statement of a method that calls a function."""
     return for_macro(call(name, [one.passed for one in parameters], indent))

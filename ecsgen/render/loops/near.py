@@ -161,7 +161,6 @@ class InSpace(Neighbours):
         )
 
     def _measured(self, sizes: str) -> list[str]:
-        """The statements that name the sizes of axes."""
         lines = []
         for axis, (size, half) in enumerate(zip(self._sizes, self._halves, strict=True)):
             lines += [f"{size} = {sizes}[0, {axis}]", f"{half} = {sizes}[1, {axis}]"]
@@ -217,7 +216,6 @@ class Before(InSpace):
         return [*lines, *(line for one in self._copies for line in self._copied(one))]
 
     def _copied(self, array: str) -> list[str]:
-        """The statements that copy a column."""
         (name, node, elements), row, k = self._copies[array], self._frame.row, self.ranked
         members = self.names.get("members", self.names["order"])
         shape = f"len({members})" if elements == 1 else f"({elements}, len({members}))"

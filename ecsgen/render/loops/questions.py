@@ -171,7 +171,6 @@ class Questions:
         self._found, self._count = some, count
 
     def _list(self, name: str) -> str:
-        """Working memory for a list of neighbours."""
         made = self._emit.names.take(name)
         if self._near.is_python:
             self._emit.write(f"{made} = [0] * {self._count}")
@@ -257,7 +256,6 @@ class Questions:
             yield variable
 
     def _meet(self, which: str, *values: Expression) -> None:
-        """Statements that begin with a neighbour."""
         near = self._near
         if near.ways:
             near.at = which

@@ -132,7 +132,6 @@ class Lookups:
         self._keep_if(f"0 <= {row} < {self.grids.cells(component)}", row)
 
     def _by_place(self, component: str, row: str, handle: str) -> None:
-        """The first one who stands on a cell."""
         grids = self.grids
         crowds, cells = grids.crowds(component), grids.cells(grids.of(component))
         found = f"first_{grids.when}({crowds}, {handle}, {cells})"

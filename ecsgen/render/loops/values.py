@@ -275,7 +275,6 @@ def _sum_of_products(
 
 
 def _product(emit: Emitter, left: Value, right: Value) -> Code:
-    """Of two vectors: their dot product."""
     count, type_ = left.type.shape[0], Type(left.type.scalar)
     return _sum_of_products(emit, type_, count, lambda k: (left.at(k), right.at(k)))
 
@@ -344,7 +343,6 @@ def _matrix_product(emit: Emitter, node: tree.Operation) -> Value:
 
 
 def _in_row(row: Place, columns: int, column: Place) -> Place:
-    """The place of a matrix' element."""
     return plus(columns * row if isinstance(row, int) else f"{columns} * {row}", column)
 
 

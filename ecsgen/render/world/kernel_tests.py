@@ -117,7 +117,6 @@ def steps_cases(project: Project) -> tuple[StepsCase, ...]:
 
 
 def _led_to(kernel: Kernel) -> list[str]:
-    """Return the components that a kernel refers or sends to."""
     return [name for name in sorted(kernel.program.effects.leads) if name]
 
 

@@ -143,7 +143,6 @@ class TableTexts:
         return source_of(self._world, over, self._known)
 
     def _rows(self, over: str, source: Source | ChunkSource) -> list[str]:
-        """The statement that finds the rows."""
         head = f"{self._rows_name(over)} ="
         if isinstance(source, ChunkSource):
             return [f"{head} leading_rows(len({source.query}))"]
@@ -182,7 +181,6 @@ class TableTexts:
     # --- a line of columns -----------------------------------------------------------------------
 
     def _column_lines(self) -> list[str]:
-        """The statements that write a line."""
         by_source: dict[str, list[Wanted]] = {over: [] for over in self._table.over}
         values = []
         for place, column in enumerate(self._table.columns):
@@ -264,7 +262,6 @@ class TableTexts:
     def _blocks(
         self, over: str, source: Source | ChunkSource, wanted: Sequence[Wanted]
     ) -> list[str]:
-        """The statements that go through blocks of rows."""
         rows = self._rows_name(over)
         body = BlockBody(source, is_quiet=True, taken=["_tick", "_n"])
         body.add(Form(tree.Program(), (), None, ()), {"tick": "_tick"})
@@ -305,7 +302,6 @@ class TableTexts:
     # --- numba: loops over rows ------------------------------------------------------------------
 
     def _loop(self, over: str, source: Source | ChunkSource, wanted: Sequence[Wanted]) -> list[str]:
-        """The statements that call a compiled function, which this makes."""
         rows = self._rows_name(over)
         if isinstance(source, ChunkSource):
             loop_source = Source(source.components, source.managers, source.whole, "", "")
@@ -445,13 +441,11 @@ class TableLoop:
         self._loops += [*(f"    {line}" for line in body.statements), *after]
 
     def _before(self, name: str, made: str) -> str:
-        """A variable that is set before all loops."""
         name = self._frame.names.kept(name)
         self._setup.append(f"{name} = {made}")
         return name
 
     def _count(self, body: LoopBody, test: Code) -> None:
-        """How many rows match."""
         found = self._before("found", "0")
         body.write(f"if {test.text}:", f"    {found} += 1")
         self._returned.append((found, "int"))
@@ -514,7 +508,6 @@ def _timed(node: tree.Expression) -> tree.Expression:
 
 
 def _extremes(one: Wanted) -> tuple[int | float, int | float]:
-    """The least and the greatest value of a type."""
     return (-inf, inf) if one.value.type.is_float else SCALARS[one.scalar].range
 
 

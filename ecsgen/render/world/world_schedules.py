@@ -53,7 +53,6 @@ class ScheduleMethod:
 
     @property
     def _listed(self) -> list[str]:
-        """A line for each kernel."""
         lines = []
         for number, one in ((k, c) for k, each in enumerate(self._passes, 1) for c in each.calls):
             times = f" (at ticks {one.times})" if one.times else ""
@@ -81,7 +80,6 @@ class ScheduleMethod:
 
     @property
     def _radii(self) -> set[str]:
-        """The arguments that say how far rows ask."""
         asking = [one.kernel.program.near for one in self._calls]
         radii = [near.radius for near in asking if near is not None]
         return {radius.name for radius in radii if isinstance(radius, Argument)}
