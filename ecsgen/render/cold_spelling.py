@@ -160,6 +160,10 @@ class ColdSpelling(ColumnsSpelling):
         self.component = component
         self.layout = plan
         self.name = f"{marked_class(component.name)}ColdData"
+        self.capacity = component.reserve
+        """Cold rows at the beginning: as many as are reserved."""
+        self.row_bases = [*["ReservedRows"] * bool(component.reserve), "ColdRows"]
+        """The classes that the class of the cold columns inherits from."""
         self.stored = [ColdColumn(c, component.name, plan.before(c)) for c in plan.columns]
         self.objects = [ColdColumn(c, component.name, 0) for c in plan.objects]
         self.columns = self.row_columns = [*self.stored, *self.objects]
@@ -168,16 +172,6 @@ class ColdSpelling(ColumnsSpelling):
         self.fields = [cold_field(field, component.name, by_name) for field in component.apart]
         self.stored_fields = [field for field in self.fields if not field.is_object]
         self.object_fields = [field for field in self.fields if field.is_object]
-
-    @property
-    def capacity(self) -> int:
-        """Cold rows at the beginning: as many as are reserved."""
-        return self.component.reserve
-
-    @property
-    def row_bases(self) -> list[str]:
-        """The classes that the class of the cold columns inherits from."""
-        return ["ReservedRows", "ColdRows"] if self.component.reserve else ["ColdRows"]
 
     @property
     def row_slots(self) -> str:

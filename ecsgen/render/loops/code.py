@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum
 from itertools import chain, count
+from math import inf
 from typing import Final
 
-from ecsgen.model.types import SCALARS, UNSIGNED
+from ecsgen.model.types import FLOATS, SCALARS, UNSIGNED
 from ecsgen.render.giving_way import may_be_own
 from ecsgen.render.runtime import COMPILED, origins
 
@@ -88,6 +89,11 @@ def number(value: bool | int | float, scalar: str) -> Code:
 
 def zero_of(scalar: str) -> bool | int | float:
     return {"b": False, "f": 0.0}.get(SCALARS[scalar].kind, 0)
+
+
+def extremes(scalar: str) -> tuple[int | float, int | float]:
+    """The least and the greatest value of a type."""
+    return (-inf, inf) if scalar in FLOATS else SCALARS[scalar].range
 
 
 def spelled(value: bool | int | float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial, reduce
 from typing import TYPE_CHECKING
 
@@ -167,8 +168,8 @@ class LoopFates:
             for born in one.newborn
             for name, value in born.values
         }
-        test = body.value(one.test).at(0)
-        tests, takes = [] if isinstance(one.test, Constant) else [test], []
+        tests = [] if isinstance(one.test, Constant) else [body.value(one.test).at(0)]
+        takes = []
         for born in one.newborn:
             component = self._frame.source.managers.components[born.component]
             on = component.on
@@ -181,10 +182,8 @@ class LoopFates:
                 takes.append(f"take_cell({crowds}, {cell})")
             else:
                 tests.append(Code(body.grids.is_cell(on.grid, cell), Level.COMPARISON))
-        if tests:
-            with body.block(f"if {reduce(partial(infix, 'and', Level.AND), tests).text}"):
-                self._note(body, one, values, takes)
-        else:
+        test = reduce(partial(infix, "and", Level.AND), tests).text if tests else ""
+        with body.block(f"if {test}") if test else nullcontext():
             self._note(body, one, values, takes)
 
     def _note(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from math import inf
 
 from ecsgen.model import Component, Reduction
 from ecsgen.model.programs import OWN
-from ecsgen.model.types import FLOATS, SCALARS
+from ecsgen.model.types import SCALARS
 from ecsgen.render.calls import call, method_lines
 from ecsgen.render.kernels.methods import Folding, Printed
-from ecsgen.render.loops.code import Code, Level, cut, infix, number, zero_of
+from ecsgen.render.loops.code import Code, Level, cut, extremes, infix, number, zero_of
 from ecsgen.render.loops.frame import LoopFrame, Parameter, array_type
 from ecsgen.render.loops.function import function_text
 from ecsgen.render.loops.grid_near import Grids
@@ -115,11 +114,8 @@ class LoopFold(Folding):
     @property
     def _neutral(self) -> str:
         """What does not change the result, where a row is not in use."""
-        scalar = self.type.scalar
-        none = zero_of(scalar)
-        if self.how in ("min", "max"):
-            bounds = (-inf, inf) if scalar in FLOATS else SCALARS[scalar].range
-            none = bounds[self.how == "min"]
+        scalar, is_extreme = self.type.scalar, self.how in ("min", "max")
+        none = extremes(scalar)[self.how == "min"] if is_extreme else zero_of(scalar)
         return number(none, scalar).text
 
     @property

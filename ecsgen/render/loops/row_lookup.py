@@ -125,10 +125,8 @@ class Lookups:
 
     def _by_cell(self, component: str, row: str, handle: str, is_own: bool) -> None:
         """Of a cell the id says which one it is; of Python's own numbers without a call."""
-        if is_own:
-            self._emit.write(f"{self._frame.declared(row)} = {handle} - FIRST_CELL")
-        else:
-            self._emit.write(f"{self._frame.declared(row)} = cell_of({handle})")
+        cell = f"{handle} - FIRST_CELL" if is_own else f"cell_of({handle})"
+        self._emit.write(f"{self._frame.declared(row)} = {cell}")
         self._keep_if(f"0 <= {row} < {self.grids.cells(component)}", row)
 
     def _by_place(self, component: str, row: str, handle: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import inf
 from typing import Final
 
 from ecsgen.config import Backend
@@ -21,7 +20,7 @@ from ecsgen.render.calls import call, collection, mapping, method_lines, stateme
 from ecsgen.render.giving_way import marked
 from ecsgen.render.kernels.oracle import ReductionCheck
 from ecsgen.render.kernels.sources import ChunkSource, Source, field_of, source_of
-from ecsgen.render.loops.code import Code, Level, cut, infix, number, spelled
+from ecsgen.render.loops.code import Code, Level, cut, extremes, infix, number, spelled
 from ecsgen.render.loops.frame import LoopFrame, Parameter, array_type
 from ecsgen.render.loops.function import function_text
 from ecsgen.render.loops.grid_near import Grids
@@ -403,14 +402,11 @@ class TableLoop:
         lines = [f"    {line}" for line in body]
         self.text = function_text(name, parameters, said, lines, returns=f"tuple[{kinds}]")
 
-    def _body(self) -> LoopBody:
-        frame = self._frame
-        rows = dict.fromkeys(frame.source.components, frame.row)
-        return LoopBody(frame, rows, {}, Grids(frame), LoopFates(frame, ()))
-
     def _add(self, one: Wanted) -> None:
         """Add the loop of a column, what stands before all loops, and what it returns."""
-        body, frame = self._body(), self._frame
+        frame = self._frame
+        rows = dict.fromkeys(frame.source.components, frame.row)
+        body = LoopBody(frame, rows, {}, Grids(frame), LoopFates(frame, ()))
         where = None if one.where is None else body.value(one.where).at(0)
         value = cut(body.value(one.value).at(0), one.scalar)
         after: list[str] = []
@@ -462,7 +458,7 @@ class TableLoop:
     def _choose(self, body: LoopBody, one: Wanted, value: Code, where: Code | None) -> None:
         """The least or the greatest in each lane, and of these at last."""
         lane, is_least = self._frame.row, one.how == "min"
-        none = number(_extremes(one)[is_least], one.scalar).text
+        none = number(extremes(one.scalar)[is_least], one.scalar).text
         dtype = SCALARS[one.scalar].numpy
         best = self._before("best", f"np.full(min({self._frame.count}, LANES), {none}, {dtype})")
         choose = "minimum" if is_least else "maximum"
@@ -507,10 +503,6 @@ def _timed(node: tree.Expression) -> tree.Expression:
     return tree.changed(node, timed)
 
 
-def _extremes(one: Wanted) -> tuple[int | float, int | float]:
-    return (-inf, inf) if one.value.type.is_float else SCALARS[one.scalar].range
-
-
 def _folding(one: Wanted, rows: str) -> str:
     """The expression for what takes the values of blocks."""
     match one.how:
@@ -523,8 +515,6 @@ def _folding(one: Wanted, rows: str) -> str:
         case "sum" | "mean":
             return "FoldedSum()"
         case "min" | "max":
-            without = _extremes(one)[one.how == "min"]
-            return (
-                f"FoldedExtreme(np.{one.how}imum, {SCALARS[one.scalar].numpy}({spelled(without)}))"
-            )
+            without = spelled(extremes(one.scalar)[one.how == "min"])
+            return f"FoldedExtreme(np.{one.how}imum, {SCALARS[one.scalar].numpy}({without}))"
     return f"FoldedValues({rows}.n)"
