@@ -299,7 +299,10 @@ def typed_step(step: Assignment, text: str, scope: Scope) -> tree.Step:
         _refuse_guarded(target, scope.reach.components[target.component].fields, node)
         found = _message(step, place, checker)
         if found is not None:
-            return tree.Step(target, _sent(*found, place, checker), index, text, found[0])
+            how, sent = found
+            operand = checker.infer(sent)
+            applied(how, [place, operand], sent)  # has its own to say on types and shapes
+            return tree.Step(target, fitted(operand, place.type, sent), index, text, how)
         if scope.takes_turns:
             value = fitted(_right_side(step, place, checker), place.type, step.value)
             return tree.Step(target, value, index, text, "=")
@@ -390,15 +393,6 @@ def _what(found: tree.Expression) -> str:
         case tree.Argument(each=True):
             return "an argument: its values are only read"
     return "an argument: it is the same for every row"
-
-
-def _sent(
-    how: str, node: ast.expr, place: tree.Expression, checker: TypeChecker
-) -> tree.Expression:
-    """The value by which a message changes a place in another row."""
-    value = checker.infer(node)
-    applied(how, [place, value], node)  # has its own to say on types and shapes
-    return fitted(value, place.type, node)
 
 
 def _message(

@@ -6,7 +6,14 @@ from ecsgen.layout import Layout
 from ecsgen.layout_text import chunk_table
 from ecsgen.model import Component, Project
 from ecsgen.model.columns import chunk_rows
-from ecsgen.render.calls import call, collection, disjunction, literal_names, literal_shape
+from ecsgen.render.calls import (
+    call,
+    collection,
+    disjunction,
+    exploded,
+    literal_names,
+    literal_shape,
+)
 from ecsgen.render.component_spelling import ComponentSpelling, chunk_field_line
 from ecsgen.render.environment import environment
 from ecsgen.render.giving_way import Named, named
@@ -153,11 +160,10 @@ def chunked_components(project: Project) -> tuple[Component, ...]:
 def archetypes_module(members: tuple[Named, ...], chunk: int, rows: int, sharded: bool) -> str:
     """Return the module of the archetypes; `rows` with all components fit into a chunk."""
     names = [m.name for m in members]
-    given = ", ".join(f"{k}: {m.alone}" for k, m in enumerate(members))
-    line = f"        given = {{{given}}}"
+    given = [f"{k}: {m.alone}" for k, m in enumerate(members)]
+    line = f"        given = {{{', '.join(given)}}}"
     if len(line) > WIDTH:
-        entries = [f"            {k}: {m.alone},\n" for k, m in enumerate(members)]
-        line = f"        given = {{\n{''.join(entries)}        }}"
+        line = exploded("given = ", given, 8, "{}")
     text = (
         environment()
         .get_template("archetypes.py.j2")

@@ -106,7 +106,7 @@ class Spelling:
     @property
     def has_words(self) -> bool:
         """Whether a memoryview shows each shaped cell as one unsigned integer."""
-        return bool(self.column.shape) and not self.is_object and self.nbytes in WORDS
+        return bool(self.column.shape) and not self.is_object and self.column.nbytes in WORDS
 
     @property
     def moved(self) -> str:
@@ -120,10 +120,6 @@ class Spelling:
     @property
     def is_enum(self) -> bool:
         return self.field is not None and self.field.type.base is Base.ENUM
-
-    @property
-    def nbytes(self) -> int:
-        return self.column.nbytes
 
     # --- constants -------------------------------------------------------------------------------
 
@@ -323,7 +319,7 @@ class Spelling:
     def row_default(self) -> str:
         """The expression for the default as the accessor returns it."""
         if self._type.base is Base.BYTES:
-            return f'{self.default}.ljust({self.nbytes}, b"\\0")'
+            return f'{self.default}.ljust({self.column.nbytes}, b"\\0")'
         return self.default
 
     @property
@@ -392,7 +388,7 @@ class Spelling:
     def cell(self) -> str:
         """The expression that reads one cell as the accessor returns it."""
         if self.is_packed:
-            return f"{self.struct}.unpack_from({self._cells}, {self.nbytes} * {self.place})"
+            return f"{self.struct}.unpack_from({self._cells}, {self.column.nbytes} * {self.place})"
         if self.has_cells:
             stored = f"{self._cells}[{self.place}]"
             return f"{self.scalar_type}({stored})" if self.is_enum else stored
@@ -401,7 +397,7 @@ class Spelling:
             return stored
         if self._type.base is Base.STR:
             return f'str({stored}, "utf-8")'
-        return f'bytes({stored}).ljust({self.nbytes}, b"\\0")'
+        return f'bytes({stored}).ljust({self.column.nbytes}, b"\\0")'
 
     @property
     def accessor_lines(self) -> str:
@@ -490,7 +486,7 @@ class Spelling:
         """The statements that write several scalars: few of them one by one, which is faster."""
         count = self.column.count
         if count > WRITTEN_OUT:
-            arguments = [self._cells, f"{self.nbytes} * {self.place}", f"*{value}"]
+            arguments = [self._cells, f"{self.column.nbytes} * {self.place}", f"*{value}"]
             return call(f"{self.struct}.pack_into", arguments, indent)
         places = ["_at", *(f"_at + {i}" for i in range(1, count))]
         stored = (f"{self._cells}[{at}] = {value}[{i}]" for i, at in enumerate(places))
