@@ -442,29 +442,19 @@ class Manager(BaseManager):
         **fields: Any,
     ) -> _Made:
         """Create a row once one that is in its way is gone, which cannot be taken back."""
-        made: _Made = self._dispatch.run(
-            self._remove_first, remove, row, create, *args, **fields
-        )
-        return made
 
-    def _remove_first(
-        self,
-        remove: Callable[[Instance], object],
-        row: Instance,
-        create: Callable[..., _Made],
-        /,  # fields may be called like these
-        *args: Any,
-        **fields: Any,
-    ) -> _Made:
-        version = self.data._version
-        try:
-            remove(row)
-            return create(*args, **fields)
-        except EcsError:
-            raise  # what callbacks did is in the way
-        except BaseException:
-            break_since(self, version)
-            raise
+        def exchange() -> _Made:
+            version = self.data._version
+            try:
+                remove(row)
+                return create(*args, **fields)
+            except EcsError:
+                raise  # what callbacks did is in the way
+            except BaseException:
+                break_since(self, version)
+                raise
+
+        return self._dispatch.run(exchange)
 
     def _in_order(self, rows: RowArray) -> RowArray:
         """Return the same rows, in their own order if they have one."""
