@@ -437,14 +437,11 @@ class _FloatPairField(ShapedField, FloatField):
 
     def one(self, value: Any) -> Any:
         if type(value) is tuple:
-            try:
-                x, y = value
-            except ValueError:  # another length
-                return super().one(value)
-            if type(x) is type(y) is float:
-                low, high = self._low, self._limit
-                if low < x < high and low < y < high:
-                    return value
+            match value:
+                case x, y if type(x) is type(y) is float:
+                    low, high = self._low, self._limit
+                    if low < x < high and low < y < high:
+                        return value
         return super().one(value)
 
 
@@ -453,14 +450,11 @@ class _FloatTripleField(ShapedField, FloatField):
 
     def one(self, value: Any) -> Any:
         if type(value) is tuple:
-            try:
-                x, y, z = value
-            except ValueError:  # another length
-                return super().one(value)
-            if type(x) is type(y) is type(z) is float:
-                low, high = self._low, self._limit
-                if low < x < high and low < y < high and low < z < high:
-                    return value
+            match value:
+                case x, y, z if type(x) is type(y) is type(z) is float:
+                    low, high = self._low, self._limit
+                    if low < x < high and low < y < high and low < z < high:
+                        return value
         return super().one(value)
 
 
@@ -469,15 +463,12 @@ class _FloatQuadField(ShapedField, FloatField):
 
     def one(self, value: Any) -> Any:
         if type(value) is tuple:
-            try:
-                x, y, z, w = value
-            except ValueError:  # another length
-                return super().one(value)
-            if type(x) is type(y) is type(z) is type(w) is float:
-                low, high = self._low, self._limit
-                finite = low < x < high and low < y < high
-                if finite and low < z < high and low < w < high:
-                    return value
+            match value:
+                case x, y, z, w if type(x) is type(y) is type(z) is type(w) is float:
+                    low, high = self._low, self._limit
+                    finite = low < x < high and low < y < high
+                    if finite and low < z < high and low < w < high:
+                        return value
         return super().one(value)
 
 
