@@ -23,23 +23,6 @@ from ..kernels.chance import (
 from .kernel import kernel
 
 
-def _as_same_bits(given: Any, wanted: Any) -> Any:
-    """Return what makes of a number the one that has the same bits."""
-
-    def cast(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.bitcast(arguments[0], context.get_value_type(wanted))
-
-    return wanted(given), cast
-
-
-def _as_bits(context: Any, number: Any) -> Any:
-    return _as_same_bits(types.float64, types.int64)
-
-
-def _as_float(context: Any, bits: Any) -> Any:
-    return _as_same_bits(types.int64, types.float64)
-
-
 def _as_choice(context: Any, test: Any, then: Any, otherwise: Any) -> Any:
     """Return one of two floats, without a branch."""
 
@@ -51,8 +34,6 @@ def _as_choice(context: Any, test: Any, then: Any, otherwise: Any) -> Any:
 
 
 _choice: Any = intrinsic(_as_choice)
-_bits_of: Any = intrinsic(_as_bits)
-_float_of: Any = intrinsic(_as_float)
 
 _STEP: Final = np.uint64(0x9E37_79B9_7F4A_7C15)
 _FIRST: Final = np.uint64(0xBF58_476D_1CE4_E5B9)
@@ -129,9 +110,9 @@ def _horner(found: Any, x: Any, is_middle: Any, a: Any, b: Any) -> Any:
 @kernel(forceinline=True)
 def _minus_log(x: Any) -> Any:
     """Return minus the natural logarithm of a number from 2^-60 to 1/2."""
-    bits = _bits_of(x)
+    bits = np.float64(x).view(np.int64)
     exponent = (bits - ROOT_HALF) >> 52
-    f = _float_of(bits - (exponent << 52)) - 1.0
+    f = np.int64(bits - (exponent << 52)).view(np.float64) - 1.0
     k = np.float64(exponent)
     s = f / (f + 2.0)
     z = s * s
