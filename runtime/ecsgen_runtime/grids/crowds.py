@@ -5,7 +5,7 @@ As plain loops have it; compiled ones have the same under the same names.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache, lru_cache, partial
 from math import sqrt
 from typing import Any, Final
 
@@ -76,33 +76,24 @@ class Reach(dict[int, list[int]]):
 class Axes:
     """A grid as kernels take it: three axes, the first ones of one cell where there are fewer."""
 
-    __slots__ = ("_layout", "_reach", "cells", "sizes", "strides", "wrap")
+    __slots__ = ("cells", "reach", "sizes", "strides", "wrap")
 
     def __init__(self, layout: GridLayout) -> None:
         more = 3 - len(layout.shape)
-        self._layout = layout
         self.sizes = (1,) * more + layout.shape
         self.wrap = (False,) * more + layout.wrap
         self.strides = (layout.cells,) * more + layout.strides
         self.cells = layout.cells
-        self._reach: dict[tuple[str, int, bool], Reach] = {}
+        self.reach = cache(partial(Reach, layout))
+        """The cells in reach of each, by hood, radius and center; kept for the next call."""
 
-    def reach(self, hood: str, radius: int, center: bool) -> Reach:
-        """Return the cells in reach of each, kept for the next call."""
-        key = hood, radius, center
-        if key not in self._reach:
-            self._reach[key] = Reach(self._layout, hood, radius, center)
-        return self._reach[key]
+
+_axes = lru_cache(16)(Axes)
 
 
 def axes_of(grid: GridManager) -> Axes:
     """Return a grid as kernels take it."""
     return _axes(grid._layout)
-
-
-@lru_cache(16)
-def _axes(layout: GridLayout) -> Axes:
-    return Axes(layout)
 
 
 def refuse_radius(label: str, radius: Any) -> None:
@@ -279,9 +270,7 @@ class AloneNow(CrowdsNow):
         self._clear(cell)
 
 
-def crowds_of(manager: Standing) -> Crowds:
-    """Return who stands where before the kernel."""
-    return Crowds(manager)
+crowds_of: Final = Crowds
 
 
 def crowds_now(manager: Standing, follows_empty: bool) -> CrowdsNow:
@@ -294,16 +283,13 @@ def crowds_now(manager: Standing, follows_empty: bool) -> CrowdsNow:
     return found
 
 
-def first_before(crowds: Crowds, id: Any, cells: int) -> int:
+def first_before(crowds: Crowds | CrowdsNow, id: Any, cells: int) -> int:
     """Return the first row on a cell by its id; -1 without one, or on what is no cell."""
     cell = int(id) - FIRST_CELL
     return crowds.first(cell) if 0 <= cell < cells else -1
 
 
-def first_now(crowds: CrowdsNow, id: Any, cells: int) -> int:
-    """Return the same as it is now."""
-    cell = int(id) - FIRST_CELL
-    return crowds.first(cell) if 0 <= cell < cells else -1
+first_now: Final = first_before
 
 
 def gone_to(
