@@ -8,19 +8,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kernels import scalars
 from .kernel import kernel
 
-
-@kernel()
-def minimum(a: Any, b: Any) -> Any:
-    """Return the smaller float; NaN if one is."""
-    return a if a < b or a != a else b
-
-
-@kernel()
-def maximum(a: Any, b: Any) -> Any:
-    """Return the larger float; NaN if one is."""
-    return a if a > b or a != a else b
+minimum: Final = kernel()(scalars.minimum)
+maximum: Final = kernel()(scalars.maximum)
 
 
 @kernel()

@@ -9,9 +9,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from ..grids import crowds as plain
 from ..grids.cells import GridManager
-from ..grids.crowds import empty_cells as plain_empty_cells
-from ..grids.crowds import rows_alive
 from ..grids.grid_layout import GridLayout, offsets
 from ..grids.standing import Standing
 from ..handles import RowArray
@@ -191,12 +190,7 @@ def reached_cells(
 
 @kernel()
 def cells_near(
-    axes: Axes,
-    cell: int,
-    hood: int,
-    radius: int,
-    center: bool,
-    found: CellArray,
+    axes: Axes, cell: int, hood: int, radius: int, center: bool, found: CellArray
 ) -> int:
     """Write the same of a radius that is not known before."""
     if cell < 0 or radius < 0:
@@ -324,7 +318,7 @@ def choosable_rows(manager: Any) -> tuple[int, RowArray]:
     data = manager.data
     if isinstance(manager, Packed) and manager._are_all_alive():  # type: ignore[attr-defined]
         return getattr(data, "_n_active", data._n), _ALL_ROWS
-    rows = rows_alive(manager)
+    rows = plain.rows_alive(manager)
     return len(rows), rows
 
 
@@ -384,13 +378,7 @@ def most_standing(crowds: Any, cells: Any) -> Any:
 
 @kernel(forceinline=True)
 def rows_before(
-    crowds: Any,
-    cells: Any,
-    count: Any,
-    own: Any,
-    owner: Any,
-    owners: Any,
-    found: Any,
+    crowds: Any, cells: Any, count: Any, own: Any, owner: Any, owners: Any, found: Any
 ) -> Any:
     """Write the rows on cells in their order, without row `own` and those of an entity; return how
     many. `owners`: nothing where rows are nobody's."""
@@ -498,13 +486,7 @@ def _append(crowds: Any, line: Any, row: Any) -> None:
 
 @kernel(forceinline=True)
 def rows_now(
-    crowds: Any,
-    cells: Any,
-    count: Any,
-    own: Any,
-    owner: Any,
-    owners: Any,
-    found: Any,
+    crowds: Any, cells: Any, count: Any, own: Any, owner: Any, owners: Any, found: Any
 ) -> Any:
     """Write the rows on cells in their order, without row `own` and those of an entity; return how
     many. `owners`: nothing where rows are nobody's."""
@@ -688,26 +670,8 @@ def id_from(slot: Any, generation: Any) -> Any:
     return np.uint64(generation) << np.uint64(32) | np.uint64(slot)
 
 
-@kernel(forceinline=True)
-def ranks_above(one: Any, other: Any) -> Any:
-    """Return 1 if a number is greater than another, -1 if it is less, and of equal ones 0; NaN is
-    less than any."""
-    if one > other:
-        return 1
-    if one < other:
-        return -1
-    return int(one == one) - int(other == other)
-
-
-@kernel(forceinline=True)
-def ranks_below(one: Any, other: Any) -> Any:
-    """Return 1 if a number is less than another, -1 if it is greater, and of equal ones 0; NaN is
-    greater than any."""
-    if one < other:
-        return 1
-    if one > other:
-        return -1
-    return int(one == one) - int(other == other)
+ranks_above: Final = kernel(forceinline=True)(plain.ranks_above)
+ranks_below: Final = kernel(forceinline=True)(plain.ranks_below)
 
 
 @kernel()
@@ -722,4 +686,4 @@ def members_alone(numbers: NDArray[np.int64], found: CellArray, count: int) -> i
 
 def empty_cells(manager: Standing) -> CellArray:
     """Return the cells on which no row stands, in their order; O(n + cells)."""
-    return np.array(plain_empty_cells(manager), np.int32)
+    return np.array(plain.empty_cells(manager), np.int32)

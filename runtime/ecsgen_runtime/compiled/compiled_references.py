@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kernels import scalars
 from ..policies.maps import Mapped
 from .kernel import kernel
 
@@ -51,10 +52,7 @@ def _entered(
     return keys, found
 
 
-@kernel()
-def row_at(rows: NDArray[np.intp], place: int) -> int:
-    """Return one of some rows, of which only the first is there if they follow each other."""
-    return int(rows[place] if len(rows) > 1 else rows[0] + place)
+row_at: Final = kernel()(scalars.row_at)
 
 
 @kernel()

@@ -568,11 +568,7 @@ def leave_space(cells: TurnCells, row: int) -> None:
 
 @kernel(forceinline=True)
 def near_now(
-    cells: TurnCells,
-    own: int,
-    place: Sequence[Any],
-    found: PlaceNumbers,
-    ways: Places,
+    cells: TurnCells, own: int, place: Sequence[Any], found: PlaceNumbers, ways: Places
 ) -> int:
     """Write which members are in reach of a place, in their order, and the ways to them, shape
     (axes, members); return how many.

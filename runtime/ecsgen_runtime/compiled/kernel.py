@@ -52,13 +52,15 @@ def _marked(function: FunctionType) -> FunctionType:
 
 
 CONSTANTS_OF: Final = (
+    "grids/crowds.py",
     "handles.py",
     "kernels/chance.py",
     "kernels/folds.py",
+    "kernels/scalars.py",
     "shards/handle_map.py",
     "spaces/cell_order.py",
 )
-"""Modules outside this folder whose constants compiled functions see."""
+"""Modules outside this folder whose constants and functions compiled functions see."""
 
 
 def _digest() -> str:
