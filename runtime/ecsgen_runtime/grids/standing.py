@@ -63,10 +63,6 @@ class Crowd:
     def manager(self, manager: Standing) -> None:
         self._whose = ref(manager)
 
-    def move(self) -> None:
-        """Take note that rows are elsewhere."""
-        self.moves += 1
-
     def forget(self) -> None:
         """Take note that any row may be anywhere."""
         self.moves += 1
@@ -218,12 +214,13 @@ class Standing(Manager):
 
     # --- one row ---------------------------------------------------------------------------
 
-    def _admit_cell(self, cell: int) -> None:
-        """Raise unless a new row may stand on a cell; O(1)."""
+    def _admit_cell(self, cell: int, row: int | None = None) -> None:
+        """Raise unless a row, by default a new one, may come to a cell; O(1)."""
         if cell:
             place = self._known(cell)
-            if self.data._CELL_CAPACITY and not self._has_room_on(place):
-                raise self._full(place, self.data._n)
+            stands = row is None or self._nowhere(np.array([row])) is None
+            if self.data._CELL_CAPACITY and stands and not self._has_room_on(place):
+                raise self._full(place, self.data._n if row is None else row)
 
     def _known(self, id: int) -> int:
         """Return the number of a cell, or raise StaleIdError."""
@@ -268,22 +265,11 @@ class Standing(Manager):
         before = int(data._stand_ids[row])
         if value == before:
             return
-        self._admit_move(row, value)
+        self._admit_cell(value, row)
         self._leave(row)
         data._stand_ids[row] = value
         self._stand(row)
-        data._crowd.move()
-
-    def _admit_move(self, row: int, cell: int) -> None:
-        if cell:
-            place = self._known(cell)
-            is_somewhere = self._nowhere(np.array([row])) is None
-            if (
-                self.data._CELL_CAPACITY
-                and is_somewhere
-                and not self._has_room_on(place)
-            ):
-                raise self._full(place, row)
+        data._crowd.moves += 1
 
     # --- many rows -------------------------------------------------------------------------
 
@@ -297,8 +283,10 @@ class Standing(Manager):
         gone = self._nowhere(slice(None))
         if gone is not None:
             after[gone] = NO_CELL
-        counts = self._count_all(after)
-        self._refuse_crowds(counts, np.where(after[rows] >= 0, cells, NO_CELL), rows)
+        stand = np.where(after[rows] >= 0, cells, NO_CELL)
+        place = self._first_over(self._count_all(after), stand)
+        if place is not None:
+            raise self._full(int(cells[place]), int(rows[place]))
 
     def _known_many(self, ids: NDArray[np.uint64]) -> RowArray:
         """Return the cells, -1 for 0, or raise StaleIdError."""
@@ -308,14 +296,6 @@ class Standing(Manager):
             first = int(ids[strange.argmax()])
             raise stale_id(type(self._grid).__name__, Id(first))
         return cells
-
-    def _refuse_crowds(
-        self, counts: CellCounts, cells: RowArray, rows: RowArray
-    ) -> None:
-        """Raise FullCellError for the first of some rows whose cell would have too many."""
-        place = self._first_over(counts, cells)
-        if place is not None:
-            raise self._full(int(cells[place]), int(rows[place]))
 
     def _first_over(self, counts: CellCounts, cells: RowArray) -> int | None:
         """Return the first of some rows' places on a cell with too many, if there is one."""
@@ -328,21 +308,17 @@ class Standing(Manager):
         return np.bincount(cells[cells >= 0], minlength=len(self._grid))
 
     def _convert(self, count: int, given: Mapping[str, Any]) -> Columns:
+        """Check that the new rows may stand where their columns say, too; O(k log k)."""
         columns = super()._convert(count, given)
-        self._check_new(count, columns)
-        return columns
-
-    def _check_new(self, count: int, columns: Columns) -> None:
-        """Raise unless `count` new rows may stand where their columns say; O(k log k)."""
-        ids = np.broadcast_to(columns[self.data._PLACE], count)
-        cells = self._known_many(ids)
+        cells = self._known_many(np.broadcast_to(columns[self.data._PLACE], count))
         if not self.data._CELL_CAPACITY:
-            return
+            return columns
         wanted, times = np.unique(cells[cells >= 0], return_counts=True)
         for place, more in zip(wanted.tolist(), times.tolist(), strict=True):
             if not self._has_room_on(place, more):
                 row = self.data._n + int((cells == place).nonzero()[0][-1])
                 raise self._full(place, row)
+        return columns
 
     def _misfit(self) -> tuple[str, int, str] | None:
         data, name = self.data, type(self._grid).__name__

@@ -16,7 +16,7 @@ GROUPS = (
         Mutant(
             "moves of all are not noticed", r"(?<= = ids\n)( +)self\._crowd\.forget\(\)", r"\1pass"
         ),
-        Mutant("a move is not noticed", r"data\._crowd\.move\(\)"),
+        Mutant("a move is not noticed", r"data\._crowd\.moves \+= 1"),
         Mutant("anything is a cell", r"if not 0 <= place < len\(self\._grid\):", "if False:"),
         Mutant("any of many is a cell", r"if strange\.any\(\):(?=\n +first)", "if False:"),
         Mutant("the dead stand there", r"cells\[gone\] = NO_CELL"),
