@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from operator import index
-from typing import TYPE_CHECKING, Any, SupportsIndex
+from typing import TYPE_CHECKING, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -55,6 +55,8 @@ def cells_in_reach(
     layout: GridLayout, cells: RowArray, radius: int, hood: str, center: bool
 ) -> CellPairs:
     """Return the cells in reach of each of k cells, by offset; O(pairs)."""
+    if radius == 0 and center:
+        return np.arange(len(cells)), cells
     steps = offsets(layout, hood, radius, center)
     count = len(steps)
     places = layout.unravel(cells)[:, None, :] + steps
@@ -83,24 +85,6 @@ def neighbours_of(pairs: CellPairs, count: int) -> Neighbours:
     starts = np.zeros(count + 1, np.intp)
     np.cumsum(np.bincount(who, minlength=count), out=starts[1:])
     return Neighbours(starts, found)
-
-
-def rows_around(
-    layout: GridLayout,
-    label: str,
-    cells: RowArray,
-    radius: Any,
-    hood: str,
-    starts: RowArray,
-    rows: RowArray,
-) -> Neighbours:
-    """Return who stands in reach of each of k cells; O(found)."""
-    reach = checked_reach(label, radius, hood)
-    if reach == 0:  # who is here
-        pairs = np.arange(len(cells)), cells
-    else:
-        pairs = cells_in_reach(layout, cells, reach, hood, center=True)
-    return neighbours_of(rows_of_cells(pairs, starts, rows), len(cells))
 
 
 def occupants(cells: RowArray, count: int) -> tuple[RowArray, RowArray]:

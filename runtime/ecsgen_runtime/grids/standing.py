@@ -20,7 +20,14 @@ from ..policies.owners import Owned, Unowned
 from ..spaces.spaced import Neighbours
 from .cells import GridManager
 from .grid_layout import FIRST_CELL, NO_CELL, cells_of_ids
-from .reach import cells_asked, occupants, rows_around
+from .reach import (
+    cells_asked,
+    cells_in_reach,
+    checked_reach,
+    neighbours_of,
+    occupants,
+    rows_of_cells,
+)
 
 CellCounts = NDArray[np.int64]
 
@@ -154,10 +161,9 @@ class Standing(Manager):
             raise ValueError(f"{label}: center: who stands on a cell is in reach of it")
         given = cells_asked(self._grid, label, cells)
         asked = self._grid._HOOD if hood is None else hood
-        starts, rows = self._occupants()
-        return rows_around(
-            self._grid._layout, label, given, radius, asked, starts, rows
-        )
+        reach = checked_reach(label, radius, asked)
+        pairs = cells_in_reach(self._grid._layout, given, reach, asked, center=True)
+        return neighbours_of(rows_of_cells(pairs, *self._occupants()), len(given))
 
     # --- who stands where ------------------------------------------------------------------
 
