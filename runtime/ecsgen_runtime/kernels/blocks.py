@@ -271,6 +271,18 @@ def working_memory(cells: Cells, rows: int) -> NDArray[Any]:
     return np.empty((*shape, rows), dtype)
 
 
+def block_memory(
+    columns: Sequence[BlockColumn], working: Sequence[Cells], rows: int
+) -> list[NDArray[Any]]:
+    """Return memory of blocks: for columns that are gathered, and what the kernel works in."""
+    rooms = [0 if column.rows is None else rows for column in columns]
+    gathered = zip(columns, rooms, strict=True)
+    return [
+        *(working_memory(column.memory, room) for column, room in gathered),
+        *(working_memory(cells, rows) for cells in working),
+    ]
+
+
 def rows_last(column: NDArray[Any]) -> NDArray[Any]:
     """Return a view of a column, shape (rows, *shape), as (*shape, rows)."""
     return column.transpose(*range(1, column.ndim), 0)  # moveaxis takes 5 µs
@@ -446,8 +458,7 @@ def chosen_blocks(
         for place, cells in enumerate(whole.columns)
     ]
     size = min(len(rows), whole.most)
-    kinds = (*[column.memory for column in columns], *whole.working)
-    memory = [working_memory(cells, size) for cells in kinds]
+    memory = block_memory(columns, whole.working, size)
     return moved_rows(batches_of(columns, memory, len(rows), size))
 
 
@@ -520,14 +531,7 @@ class JoinedBlocks:
         size = min(n, block_rows(cells, kernels))
         self._ordered: list[_Ordered] = []
         parts = [self._part(column, n) for column in columns]
-        rooms = (0 if part.rows is None else size for part in parts)
-        memory = [
-            *(
-                working_memory(p.memory, room)
-                for p, room in zip(parts, rooms, strict=True)
-            ),
-            *(working_memory(one, size) for one in working),
-        ]
+        memory = block_memory(parts, working, size)
         self.nbytes = sum(array.nbytes for array in memory)
         """Bytes that are held beside the columns; of what several keep, the share of one."""
         self.nbytes += sum(one.copy.nbytes for one in self._ordered)

@@ -20,6 +20,7 @@ from .blocks import (
     Cells,
     as_cell,
     batches_of,
+    block_memory,
     moved_rows,
     working_memory,
 )
@@ -44,20 +45,13 @@ def table_blocks(
         BlockColumn(c.cells[..., c.rows]) if isinstance(c.rows, slice) else c
         for c in columns
     ]
-    gathered = [column.rows is not None for column in columns]
-    if 0 < count <= BLOCK and not any(gathered):  # few rows have to be quick
+    lie_apart = any(column.rows is not None for column in columns)
+    if 0 < count <= BLOCK and not lie_apart:  # few rows have to be quick
         memory = [working_memory(kind, count) for kind in working]
         yield (count, *(column.cells for column in columns), *memory)
         return
-    kinds = (*[column.memory for column in columns], *working)
     size = min(count, BLOCK) or 1
-    rooms = [
-        *(size if one else 0 for one in gathered),
-        *(size for _ in working),
-    ]
-    memory = [
-        working_memory(kind, room) for kind, room in zip(kinds, rooms, strict=True)
-    ]
+    memory = block_memory(columns, working, size)
     blocks = moved_rows(batches_of(columns, memory, count, size))
     for start, views in zip(range(0, count, size), blocks, strict=True):
         yield (min(size, count - start), *views)
