@@ -81,7 +81,7 @@ def near_cells(
     grid = grid_of(radius, wrap, own.dtype.type)
     one = other = NO_NAMES
     if is_one:
-        found = _one_set(grid, own, wrap)
+        found = _one_set(grid, own)
         order = met = found[0]
     else:
         lattice, numbers = numbered(grid, finite_places(own), finite_places(seen))
@@ -102,13 +102,12 @@ _Found: TypeAlias = tuple[Any, ...]
 """The order of those who ask, then what `NearCells` has from `cells` to `most`."""
 
 
-def _one_set(grid: Grid, places: Places, wrap: Sequence[float]) -> _Found:
+def _one_set(grid: Grid, places: Places) -> _Found:
     """Return cells by way of a table of all of them, or sorted if they are few among many."""
     numbers = np.empty(places.shape, np.int64)
     ends = np.zeros((2, len(places)), np.int64)
     edges, counts = np.array(grid.edges), np.array(grid.counts)
-    sizes = np.array(wrap, np.float64)
-    is_inside = numbered_cells(places, edges, counts, sizes, numbers, ends)
+    is_inside = numbered_cells(places, edges, counts, numbers, ends)
     low = np.where(counts, 0, ends[0] - 1)
     open_spans = (ends[1] - low + 2).tolist()
     spans = [count or span for count, span in zip(grid.counts, open_spans, strict=True)]
@@ -147,7 +146,6 @@ def numbered_cells(
     places: Places,
     edges: NDArray[np.float64],
     counts: CellNumbers,
-    wrap: NDArray[np.float64],
     numbers: CellNumbers,
     ends: CellNumbers,
 ) -> bool:
@@ -155,20 +153,13 @@ def numbered_cells(
     whether no place is outside of a wrapped axis."""
     is_inside = True
     for axis in range(len(places)):
-        edge, count, size = edges[axis], counts[axis], wrap[axis]
         least, greatest = 2**62, -(2**62)
         for k in range(places.shape[1]):
-            x = np.float64(places[axis, k])
-            if not np.isfinite(x):
+            if not np.isfinite(places[axis, k]):
                 numbers[axis, k] = _LOST
                 continue
-            cell = np.floor(x / edge)
-            if count > 0:
-                if not 0.0 <= x < size:
-                    is_inside = False
-                if not 0.0 <= cell < count:
-                    cell = cell % np.float64(count)
-            number: Any = np.int64(min(max(cell, -FARTHEST_CELL), FARTHEST_CELL))
+            is_within, number = _cell_along(edges[axis], counts[axis], places[axis, k])
+            is_inside = is_inside and is_within
             numbers[axis, k] = number
             least, greatest = min(least, number), max(greatest, number)
         if least <= greatest:
