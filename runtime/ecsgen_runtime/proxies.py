@@ -388,7 +388,7 @@ class ArrayField:
 
         `view`: what shows its cells, if that is not one column of its name.
         """
-        show = view or whole_cell(write)
+        show = view or column_cell(write.__name__.removeprefix("set_"))
 
         def get(self: ManagedProxy) -> Any:
             manager = self._manager
@@ -415,11 +415,6 @@ class ArrayField:
             return as_strided(cells[row:], shape, [step * n for n in steps])
 
         return view
-
-
-def whole_cell(write: Callable[..., None]) -> CellView:
-    """Return what shows cells of the column that a setter writes to."""
-    return column_cell(write.__name__.removeprefix("set_"))
 
 
 def column_cell(name: str) -> CellView:
@@ -531,7 +526,7 @@ class ColdArray:
         Reading makes no cold row: where there is none, a ColdDefault stands for the cell.
         `view`: what shows its cells, if that is not one column of its name.
         """
-        show = view or whole_cell(write)
+        show = view or column_cell(write.__name__.removeprefix("set_"))
 
         def get(self: ManagedProxy) -> Any:
             row = self.row

@@ -16,9 +16,9 @@ from .known import (
     PROXIES,
     WORLDS,
     Kind,
-    attributes,
     component_spec,
     consists,
+    has_base,
     is_of,
     part_of,
     row_classes,
@@ -268,7 +268,7 @@ def _put(kind: Kind, planned: type[Any], spec: dict[str, Any], chosen: Chosen) -
 def _entities_of(kind: Kind) -> Any:
     """Return the plan of the entity manager that a manager's owners come from; None if they have
     none."""
-    if not any(base.__name__ == "Owned" for base in kind.__mro__):
+    if not has_base(kind, "Owned"):
         return None
     found = static(kind._ROWS._ENTITIES, "alive")
     return found.plan if isinstance(found, Method) else None
@@ -351,7 +351,9 @@ def _relied_on(kind: Kind, chosen: Chosen) -> tuple[str, ...]:
     if "lookup" in chosen:
         todo |= {"__len__", "lookup_many"}  # as queries do
         todo |= {"remove_many", "collect"}  # as collecting does
-    members = attributes(kind)
+    members: dict[str, Any] = {}
+    for base in reversed(kind.__mro__):
+        members.update(vars(base))
     while todo:
         name = todo.pop()
         value = members.get(name)

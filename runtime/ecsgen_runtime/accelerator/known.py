@@ -105,14 +105,6 @@ def static(kind: Kind, name: str) -> Any:
     return None
 
 
-def attributes(kind: Kind) -> dict[str, Any]:
-    """Return all attributes as they stand in a class and its bases: quicker for very many."""
-    found: dict[str, Any] = {}
-    for base in reversed(kind.__mro__):
-        found.update(vars(base))
-    return found
-
-
 def consists(kind: Kind, method: str) -> bool:
     """Return whether all that a generated method consists of is known."""
     said = kind._STEPS
