@@ -6,10 +6,14 @@ KERNELS = ("test_bead.py", "test_cell.py", "test_world.py")
 
 GROUPS = (
     module(
-        "_runtime/compiled/arithmetic.py",
+        "_runtime/kernels/scalars.py",
         KERNELS,
         Mutant("NaN is no minimum", r"a < b or a != a", "a < b"),
         Mutant("NaN is no maximum", r"a > b or a != a", "a > b"),
+    ),
+    module(
+        "_runtime/compiled/arithmetic.py",
+        KERNELS,
         Mutant("a remainder has the dividend's sign", r"rest \+ b if .*", "rest"),
         Mutant("the sign of NaN is 0", r"else a - a", "else type(a)(0)"),
         Mutant("what is negative has no sign", r"type\(a\)\(-1\)", "a - a"),
@@ -47,7 +51,7 @@ GROUPS = (
         Mutant("all chunks are the first", r"starts\[:, None\]", "starts[0] + 0 * starts[:, None]"),
     ),
     module(
-        "_runtime/compiled/compiled_references.py",
+        "_runtime/kernels/scalars.py",
         ("test_world.py",),
         Mutant(
             "rows that do not follow each other do",
