@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 import typing
-from collections import _tuplegetter  # type: ignore[attr-defined]  # has no public name
+from collections import _tuplegetter, namedtuple  # type: ignore[attr-defined]  # no public name
 from collections.abc import Iterable
 from functools import cache
 from types import CodeType, FunctionType
@@ -19,6 +19,8 @@ from typing import TypedDict as TypedDict
 
 _TupleT = TypeVar("_TupleT", bound=tuple[Any, ...])
 _NEW: Final = {"_new": tuple.__new__, "__builtins__": {}, "__name__": __name__}
+_GENERAL: Final = vars(namedtuple("_GENERAL", ()))
+"""Some of its methods ask for the fields."""
 _UNEXPECTED: Final = TypeError if sys.version_info >= (3, 13) else ValueError
 """What a field that is not there is for `_replace` of named tuples."""
 
@@ -55,22 +57,11 @@ def _repr(self: Any) -> str:
     return f"{type(self).__name__}({shown})"
 
 
-def _asdict(self: Any) -> dict[str, Any]:
-    """Return the values by the names of their fields."""
-    return dict(zip(self._fields, self, strict=True))
-
-
-def _getnewargs(self: Any) -> tuple[Any, ...]:
-    """Return a plain tuple, for copy and pickle."""
-    return tuple(self)
-
-
 _METHODS: Final[dict[str, Any]] = {
     "_make": classmethod(_make),
     "_replace": _replace,
     "__repr__": _repr,
-    "_asdict": _asdict,
-    "__getnewargs__": _getnewargs,
+    **{name: _GENERAL[name] for name in ("_asdict", "__getnewargs__")},
     "__orig_bases__": (typing.NamedTuple,),
     "__slots__": (),
 }
