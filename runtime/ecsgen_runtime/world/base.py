@@ -26,6 +26,7 @@ from ..errors import CapacityError
 from ..fields import GivenRows, given_columns, meant, unknown_component
 from ..given_arrays import as_entities, whole_count, without_repeats
 from ..handles import Columns, Entity, EntityArray, RowClass
+from ..living import remove_if_need_be_singly
 from ..locks import FixedParts, is_broken
 from ..per_class import speed_up
 from ..placement import is_integer
@@ -171,28 +172,16 @@ def undo_creation(
     interrupt: BaseException | None = None
     for taker in takers:
         try:
-            _undo_rows(taker, entities)
+            if not is_broken(taker):
+                remove_if_need_be_singly(taker, taker._remove_rows, entities)
         except Exception:
-            continue  # it is broken
+            continue  # they are gone nevertheless, or it is broken
         except BaseException as error:
             interrupt = error
     if not is_broken(living):
         living._uncreate(entities)
     if interrupt is not None:
         raise interrupt
-
-
-def _undo_rows(taker: RowTaker, entities: EntityArray) -> None:
-    """Remove what rows entities have, if need be one by one, which takes no memory."""
-    if is_broken(taker):
-        return
-    try:
-        taker._remove_rows(entities)
-    except BaseException as error:
-        if not is_broken(taker):
-            taker._remove_each(entities)
-        if not isinstance(error, Exception):
-            raise
 
 
 SpawnPart: TypeAlias = tuple[SpawnStore, Columns, int]
