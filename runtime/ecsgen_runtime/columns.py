@@ -153,7 +153,6 @@ class Rows(ShownColumns):
         """Set what policies know of the rows when there are none."""
 
     def _lie_in(self, buffer: NDArray[np.uint8], capacity: int) -> None:
-        """Let the columns lie in a buffer."""
         self._buffer = buffer
         self._allocated = capacity
         self._place()
@@ -302,7 +301,6 @@ class Rows(ShownColumns):
             self._cut(number)[: len(cells)] = cells
 
     def _take_objects(self, columns: Mapping[str, NDArray[np.object_]]) -> None:
-        """Set the columns of Python objects, by field."""
         for name in self.OBJECTS:
             column = self._new_objects(self._allocated)
             column[: self._n] = columns[field_of(name)]

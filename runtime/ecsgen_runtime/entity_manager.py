@@ -179,7 +179,6 @@ class Entities(LivingEntities):
         self._destroy_distinct(es)
 
     def _destroy_distinct(self, es: EntityArray) -> None:
-        """Destroy live entities, each given once."""
         if len(es) and (self.dispatch.depth or self._callbacks.entries):
             self._destroy_announced(es.copy())
         else:
@@ -296,7 +295,6 @@ class Entities(LivingEntities):
             self._die_if_alive(es)  # what the first attempt held is free again
 
     def _die_if_alive(self, es: EntityArray) -> None:
-        """Let those die that are alive, if nobody refuses."""
         es = es[self.alive_many(es)]
         if len(es):
             es.flags.writeable = False

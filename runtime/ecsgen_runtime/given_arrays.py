@@ -219,7 +219,6 @@ def as_entities(es: ArrayLike, what: str = "entities") -> EntityArray:
 
 
 def _not_flat(es: ArrayLike, what: str, ndim: int, given: str) -> Exception:
-    """The error of what is no array of one dimension."""
     hint = table_hint(es, what if what == "entities" else "")
     if hint or ndim < 2:
         kind = f"{type(es).__name__}{hint}"

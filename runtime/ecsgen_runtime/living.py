@@ -166,7 +166,6 @@ class LivingEntities:
         return self._are_alive(as_entities(es))
 
     def _are_alive(self, handles: EntityArray) -> NDArray[np.bool_]:
-        """Return which handles are those of living entities."""
         return are_held(self._handles, handles, self._LAYOUT.INDEX_MASK)
 
     def _indices(self, es: EntityArray) -> RowArray:
@@ -208,7 +207,6 @@ class LivingEntities:
 
     @per_class
     def _all_alive(self, es: list[int]) -> bool:
-        """Return whether a few entities are all alive."""
         cells, count = self._cells, self._n_cells
         for e in es:
             index = e & INDEX_MASK
@@ -269,7 +267,6 @@ class LivingEntities:
 
     @per_class
     def _free_index(self, e: int, index: int) -> None:
-        """Let a live entity be dead."""
         if e >= LAST_GENERATION:
             self._n_retired += 1
             self._cells[index] = index ^ 1
@@ -285,7 +282,6 @@ class LivingEntities:
 
     @property
     def _left(self) -> int:
-        """How many indices are left."""
         return self._free.count + self._LAYOUT.INDEX_COUNT - self._n_used
 
     def _grow(self, n: int) -> None:
@@ -307,7 +303,6 @@ class LivingEntities:
         return handles
 
     def _dead(self, e: int) -> StaleEntityError:
-        """Return what is raised for an entity that is not alive."""
         return StaleEntityError(f"entity {self._LAYOUT.shown(e)} is not alive")
 
 

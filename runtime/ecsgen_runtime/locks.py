@@ -101,7 +101,6 @@ class Lockable:
         return Hold(self)
 
     def _unlock(self) -> None:
-        """Be locked by nobody."""
         self._locks = 0
         self._holds = []
 
@@ -111,7 +110,6 @@ class Lockable:
         self._holds.append(hold)
 
     def _is_locked(self) -> bool:
-        """Return whether somebody holds a lock now."""
         if self._locks and not self._is_held():
             self._locks = 0
         return self._locks > 0

@@ -171,7 +171,6 @@ class BaseManager(Lockable, FixedParts):
         """Return a row that is in use, or raise StaleInstanceError."""
 
     def _unused(self, row: int) -> StaleInstanceError:
-        """Return the error of a row that is not in use."""
         given, n = "NIL" if row == NIL else str(row), self.data._n
         used = f"rows are 0 to {n - 1}" if n else "there are no rows"
         manager = type(self).__name__

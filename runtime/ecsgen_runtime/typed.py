@@ -27,7 +27,6 @@ _UNEXPECTED: Final = TypeError if sys.version_info >= (3, 13) else ValueError
 
 @cache
 def _constructor(count: int) -> CodeType:
-    """Return the code of a constructor of so many fields."""
     given = "".join(f"_{number}, " for number in range(count))
     function: FunctionType = eval(f"lambda _cls, {given}: _new(_cls, ({given}))")
     return function.__code__

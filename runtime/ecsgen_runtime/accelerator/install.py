@@ -151,7 +151,6 @@ def _put_property(
 
 
 def _is_made(function: Any, role: str) -> bool:
-    """Return whether a field's function is one of the library's that are known."""
     return is_of(function, f"<locals>.{role}", PROXIES[role])
 
 
@@ -287,7 +286,6 @@ def _row_class(kind: Kind) -> type | None:
 
 
 def _chosen_fields(kind: Kind, spec: dict[str, Any]) -> Chosen:
-    """Choose accessors and setters."""
     chosen: Chosen = {}
     if not consists(kind, "row"):
         return chosen

@@ -45,7 +45,6 @@ def lane_sum(lanes: NDArray[np.float64], whole: NDArray[np.float64]) -> float:
 
 @kernel()
 def _square_sum(values: NDArray[np.float64], mean: float) -> float:
-    """Return the sum of the squares of how far values are from their mean."""
     total = 0.0
     for value in values:
         apart = value - mean

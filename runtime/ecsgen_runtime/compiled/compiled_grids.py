@@ -352,7 +352,6 @@ def _sort_all(
     crowds: Crowds,
     cells: int,
 ) -> None:
-    """Sort rows by cell."""
     for row in range(len(ids)):
         cell = np.int64(ids[row] - FIRST)
         if 0 <= cell < cells and _stands(owners, handles, mask, row):

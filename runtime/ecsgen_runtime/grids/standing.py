@@ -236,7 +236,6 @@ class Standing(Manager):
         return place
 
     def _full(self, cell: int, row: int) -> FullCellError:
-        """Return the error of a cell on which a row has no room."""
         grid, most = type(self._grid).__name__, self.data._CELL_CAPACITY
         coords = self._grid.grid.coords(Id(FIRST_CELL + cell))
         where = f"cell {FIRST_CELL + cell:#x} of {grid}, at {coords}"
@@ -245,7 +244,6 @@ class Standing(Manager):
         )
 
     def _stand(self, row: int) -> None:
-        """Count a new row."""
         crowd = self.data._crowd
         if crowd.counts is not None:
             place = int(self.data._stand_ids[row]) - FIRST_CELL
@@ -310,7 +308,6 @@ class Standing(Manager):
         return int(over.argmax()) if over.any() else None
 
     def _count_all(self, cells: RowArray) -> CellCounts:
-        """Return how many there are on each cell."""
         return np.bincount(cells[cells >= 0], minlength=len(self._grid))
 
     def _convert(self, count: int, given: Mapping[str, Any]) -> Columns:
@@ -342,7 +339,6 @@ class Standing(Manager):
         return data._PLACE, crowded, f"{most}, and more do on {where}"
 
     def _stand_many(self, rows: RowArray) -> None:
-        """Count new rows."""
         self._count_many(rows, 1)
 
     def _leave_many(self, gone: RowArray) -> None:

@@ -126,7 +126,6 @@ def _words(stem: DrawnWords, number: int, word: DrawnWords, bits: DrawnWords) ->
 
 
 def _mix(word: DrawnWords, bits: DrawnWords) -> None:
-    """Mix in place."""
     for shift, factor in zip(_SHIFTS, _FACTORS, strict=False):
         np.right_shift(word, shift, out=bits)
         np.bitwise_xor(word, bits, out=word)

@@ -224,7 +224,6 @@ class NearPairs:
         return self._only(is_best.nonzero()[0])
 
     def _only(self, chosen: RowArray) -> NearPairs:
-        """Return some of the pairs."""
         found = self.who[chosen], self.found[chosen], self.offset[:, chosen]
         kept = chosen if self._kept is None else self._kept[chosen]
         return NearPairs(self.asking, *found, self.square[chosen], kept)

@@ -287,7 +287,6 @@ class WorldBase(DeferredDeaths):
         return [getattr(self, name) for name in self.MANAGERS]
 
     def _kind(self, manager: type[_ManagerT]) -> type[_ManagerT]:
-        """Return the class that stands for a manager's."""
         return self._OWN.get(manager, manager)
 
     def __repr__(self) -> str:
@@ -567,7 +566,6 @@ class WorldBase(DeferredDeaths):
 
 
 def _create_rows(entities: Sequence[int], parts: Sequence[NewRows]) -> None:
-    """Give a few entities their rows, one after the other."""
     creations = [(manager.create, rows) for manager, rows in parts]
     for number, entity in enumerate(entities):
         for create, rows in creations:

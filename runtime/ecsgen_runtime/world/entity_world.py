@@ -123,7 +123,6 @@ class EntityWorld(WorldBase):
         return found
 
     def _rows_of(self, entity: Entity) -> Iterator[Any]:
-        """Iterate over copies of all rows of an entity."""
         for row_class in self.components(entity):
             yield from self._holder(row_class)._copies_of(entity)
 
@@ -146,7 +145,6 @@ class EntityWorld(WorldBase):
         return removed
 
     def _holder(self, component: RowClass) -> Any:
-        """Return what has the rows of a component."""
         kind: Any = type(component)
         if kind in self._managers:
             raise TypeError(f"wanted the class {kind.__name__}, not a row of it")
@@ -156,7 +154,6 @@ class EntityWorld(WorldBase):
         return holder
 
     def _no_component(self, component: RowClass) -> TypeError:
-        """Return the error of what is no row class of entities' components."""
         name, world = component_name(component), type(self).__name__
         message = f"{name} is no component that entities of {world} can have"
         manager = getattr(component, "__module__", ""), f"{name}Manager"
@@ -294,7 +291,6 @@ class EntityViewBase:
 
 
 def _unknown_component(view: EntityViewBase, name: str) -> AttributeError:
-    """Return the error of an attribute that views of entities do not have."""
     kind = type(view)
     hint = meant(name, [n for n in dir(kind) if not n.startswith("_")])
     if not name.startswith("_"):  # `copy` asks views that have no world yet
