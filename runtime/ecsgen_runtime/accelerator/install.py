@@ -82,43 +82,14 @@ _LOOPS: Final = {"__getitem__": ("item", "_proxy"), "rows": ("rows", "_proxies")
 
 def install_proxy(kind: Kind) -> None:
     """Put functions in C before the properties of a class of proxies, if the manager has some."""
-    manager = _manager_of(kind)
+    name = f"{kind.__name__.removesuffix('Ref')}Manager"
+    manager = vars(sys.modules[kind.__module__]).get(name)
     if manager is None:
         return
-    plan = _plan(kind, manager)
-    if plan is None:
-        return
-    for name, value in list(vars(kind).items()):
-        if type(value) is property:
-            _put_property(kind, plan, name, value, manager)
-    for name, field in {"row": ROW, "entity": OWNER}.items():
-        inherited = static(kind, name)
-        if type(inherited) is property:
-            setattr(kind, name, Property(plan, inherited, name, field, True, False))
-    plan.seal()
-    for name, (function, maker) in _LOOPS.items():
-        if is_of(static(manager, maker), maker, "Owned"):
-            setattr(manager, name, Method(plan, static(manager, name), function))
-    _finder(manager).plan.seal()  # these may be among what others rely on
-
-
-def _manager_of(kind: Kind) -> Kind | None:
-    """Return the manager whose rows a class of proxies stands for."""
-    name = f"{kind.__name__.removesuffix('Ref')}Manager"
-    return vars(sys.modules[kind.__module__]).get(name)
-
-
-def _finder(manager: Kind) -> Any:
-    """Return the method that finds the row of an entity, or of an id."""
-    return static(manager, "lookup") or static(manager, "resolve")
-
-
-def _plan(kind: Kind, manager: Kind) -> Proxy | None:
-    """Return the plan of a class of proxies; None if its manager has none."""
-    finder = _finder(manager)
+    finder = static(manager, "lookup") or static(manager, "resolve")
     if not isinstance(finder, Method):
-        return None
-    return Proxy(
+        return
+    plan = Proxy(
         {
             "kind": kind,
             "names": _OWN,
@@ -131,6 +102,18 @@ def _plan(kind: Kind, manager: Kind) -> Proxy | None:
             "finds": isinstance(static(manager, "require"), Method),
         }
     )
+    for name, value in list(vars(kind).items()):
+        if type(value) is property:
+            _put_property(kind, plan, name, value, manager)
+    for name, field in {"row": ROW, "entity": OWNER}.items():
+        inherited = static(kind, name)
+        if type(inherited) is property:
+            setattr(kind, name, Property(plan, inherited, name, field, True, False))
+    plan.seal()
+    for name, (function, maker) in _LOOPS.items():
+        if is_of(static(manager, maker), maker, "Owned"):
+            setattr(manager, name, Method(plan, static(manager, name), function))
+    finder.plan.seal()  # these may be among what others rely on
 
 
 def _put_property(
@@ -317,14 +300,8 @@ def _chosen_rows(kind: Kind, spec: dict[str, Any]) -> Chosen:
         all_cells = all(field[5] != "\0" for field in fields)
         if spec["row"] is not None and all_cells and consists(kind, "row"):
             chosen["row"] = static(kind, "row"), "row", 0
-    return _with_inherited(kind, chosen)
-
-
-def _with_inherited(kind: Kind, chosen: Chosen) -> Chosen:
-    """Add inherited methods, of policies that are known."""
     for name, function, classes in INHERITED:
-        method = static(kind, name)
-        if is_of(method, name, classes):
+        if is_of(method := static(kind, name), name, classes):
             chosen[name] = method, function, 0
     return chosen
 
