@@ -39,16 +39,6 @@ def check_values(fields: FieldTable, row: Iterable[Any]) -> None:
 class Field:
     """One field of a component: checks values and converts them to the column's dtype."""
 
-    __slots__ = (
-        "_checked",
-        "_wanted_many",
-        "_wanted_one",
-        "dtype",
-        "name",
-        "shape",
-        "wanted",
-    )
-
     _kinds: ClassVar[str] = ""
     """The dtype kinds of arrays that `_cast` takes."""
     takes_all: ClassVar[bool] = False
@@ -209,8 +199,6 @@ class ShapedField(Field):
     default, which is one object each time.
     """
 
-    __slots__ = ()
-
     def one(self, value: Any) -> Any:
         checked = self._checked
         if value is checked[0]:
@@ -236,7 +224,7 @@ class ShapedField(Field):
 @cache
 def _shaped(kind: type[Field]) -> type[Field]:
     """Return the class of such fields that have a shape."""
-    return type(f"Shaped{kind.__name__}", (ShapedField, kind), {"__slots__": ()})
+    return type(f"Shaped{kind.__name__}", (ShapedField, kind), {})
 
 
 _EXACT: Final = 2**53
@@ -268,8 +256,6 @@ def _is_finite(value: Any) -> bool:
 class BoolField(Field):
     """Bools, and nothing that merely looks like one."""
 
-    __slots__ = ()
-
     _kinds: ClassVar[str] = "b"
     takes_all: ClassVar[bool] = True
 
@@ -292,8 +278,6 @@ class BoolField(Field):
 
 class IntField(Field):
     """Integers of 8 to 64 bits: whatever has `__index__`, bools apart, if it fits."""
-
-    __slots__ = ("_high", "_low")
 
     _kinds: ClassVar[str] = "iu"
     takes_all: ClassVar[bool] = True
@@ -338,8 +322,6 @@ class HandleField(IntField):
     `wanted` is the schema's type: `entity` or `id<…>`.
     """
 
-    __slots__ = ()
-
     def __init__(self, name: str, wanted: str, shape: tuple[int, ...] = ()) -> None:
         super().__init__(name, "u64", shape, wanted)
 
@@ -349,8 +331,6 @@ class HandleField(IntField):
 
 class FloatField(Field):
     """Real numbers, rounded to the float's precision; finite ones never become infinite."""
-
-    __slots__ = ("_limit", "_low")
 
     _kinds: ClassVar[str] = "fiu"
     takes_all: ClassVar[bool] = True
@@ -433,8 +413,6 @@ class FloatField(Field):
 
 
 class _FloatPairField(ShapedField, FloatField):
-    __slots__ = ()
-
     def one(self, value: Any) -> Any:
         if type(value) is tuple:
             match value:
@@ -446,8 +424,6 @@ class _FloatPairField(ShapedField, FloatField):
 
 
 class _FloatTripleField(ShapedField, FloatField):
-    __slots__ = ()
-
     def one(self, value: Any) -> Any:
         if type(value) is tuple:
             match value:
@@ -459,8 +435,6 @@ class _FloatTripleField(ShapedField, FloatField):
 
 
 class _FloatQuadField(ShapedField, FloatField):
-    __slots__ = ()
-
     def one(self, value: Any) -> Any:
         if type(value) is tuple:
             match value:
@@ -482,8 +456,6 @@ FloatField._BY_SHAPE = {
 
 class EnumField(Field):
     """Members of one enum, or their numbers; for flags any combination of the members' bits."""
-
-    __slots__ = ("_enum", "_has_gaps", "_mask", "_members", "_sorted")
 
     _kinds: ClassVar[str] = "iu"
 
@@ -579,8 +551,6 @@ def _decoded(array: NDArray[Any]) -> NDArray[np.object_]:
 class TextField(Field):
     """Text of at most `size` bytes of UTF-8, without NUL."""
 
-    __slots__ = ("_size",)
-
     _kinds: ClassVar[str] = "UTS"
 
     def __init__(self, name: str, size: int) -> None:
@@ -628,8 +598,6 @@ class TextField(Field):
 class BytesField(Field):
     """At most `size` bytes; what is shorter is padded with zeros."""
 
-    __slots__ = ("_size",)
-
     _kinds: ClassVar[str] = "S"
 
     def __init__(self, name: str, size: int) -> None:
@@ -659,8 +627,6 @@ class BytesField(Field):
 
 class ObjectField:
     """Any objects, never looked into."""
-
-    __slots__ = ("name",)
 
     dtype: ClassVar[None] = None
     shape: ClassVar[tuple[int, ...]] = ()

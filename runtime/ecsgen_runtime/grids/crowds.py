@@ -76,8 +76,6 @@ class Reach(dict[int, list[int]]):
 class Axes:
     """A grid as kernels take it: three axes, the first ones of one cell where there are fewer."""
 
-    __slots__ = ("cells", "reach", "sizes", "strides", "wrap")
-
     def __init__(self, layout: GridLayout) -> None:
         more = 3 - len(layout.shape)
         self.sizes = (1,) * more + layout.shape
@@ -145,8 +143,6 @@ def cell_at(axes: Axes, x: Any, y: Any, z: Any) -> int:
 class Crowds:
     """Who stands on each cell before the kernel."""
 
-    __slots__ = ("empty", "rows", "starts")
-
     def __init__(self, manager: Standing) -> None:
         self.starts, self.rows = (each.tolist() for each in manager._occupants())
         self.empty: list[int] | None = None
@@ -169,8 +165,6 @@ class Crowds:
 
 class CrowdsNow:
     """Who stands on each cell now, in the order in which they came there."""
-
-    __slots__ = ("_cells", "_taken", "empty", "here", "spots")
 
     def __init__(self, manager: Standing) -> None:
         self._cells = len(manager._grid)
@@ -246,8 +240,6 @@ class CrowdsNow:
 
 class AloneNow(CrowdsNow):
     """The same where one at most may stand on a cell: `here` has the row itself."""
-
-    __slots__ = ()
 
     def _put(self, cell: int, row: int) -> None:
         self.here[cell] = row

@@ -35,15 +35,6 @@ CellCounts = NDArray[np.int64]
 class Crowd:
     """Who stands where: made anew when it is asked for after something changed."""
 
-    __slots__ = (
-        "_whose",
-        "counts",
-        "deaths",
-        "forgets_the_dead",
-        "moves",
-        "order",
-        "stamp",
-    )
     _whose: ref[Standing]
 
     def __init__(self) -> None:

@@ -35,8 +35,6 @@ class ChosenRows:
         TypeError, ValueError, StaleInstanceError: as `destroy_many` does.
     """
 
-    __slots__ = ("_running", "count", "rows")
-
     def __init__(self, manager: BaseManager, rows: ArrayLike, bound: int = -1) -> None:
         given = manager._rows_given(rows)
         manager._distinct(given)
@@ -89,8 +87,6 @@ def check_unchanged(before: object, now: object) -> None:
 
 class ChosenCells:
     """The cells of some rows: copies, of which those that are written are put back."""
-
-    __slots__ = ("_rows", "_written", "count")
 
     def __init__(self, rows: RowArray) -> None:
         self._rows = rows
@@ -180,8 +176,6 @@ Cells: TypeAlias = tuple[str, tuple[int, ...], bool]
 class BlockMemory:
     """Arrays for as many rows as a block has: the same ones again if they have room."""
 
-    __slots__ = ("_arrays", "_cells", "_room", "nbytes")
-
     def __init__(self, cells: Sequence[Cells]) -> None:
         self._cells = cells
         self._room = -1
@@ -206,8 +200,6 @@ class Blocks:
     another number of rows take over the memory of the `former` ones: all that it takes then is to
     cut it again.
     """
-
-    __slots__ = ("_memory", "columns", "most", "nbytes", "stamp", "views", "working")
 
     most: int
     """Rows of a block at most."""
@@ -514,8 +506,6 @@ class JoinedBlocks:
     is asked for, or all of them at first where that is faster, and scattered when the next
     one is asked for, if they are written.
     """
-
-    __slots__ = ("_batches", "_moves", "_ordered", "_views", "nbytes", "stamp")
 
     def __init__(
         self,

@@ -72,8 +72,6 @@ def _cells(n: int, values: Any, where: Where, without: Any) -> NDArray[Any]:
 class FoldedCount:
     """In how many rows something is true."""
 
-    __slots__ = ("result",)
-
     def __init__(self) -> None:
         self.result = 0
 
@@ -84,8 +82,6 @@ class FoldedCount:
 
 class FoldedWhole:
     """The sum of integers, which wraps."""
-
-    __slots__ = ("_total",)
 
     def __init__(self, dtype: type[np.int64 | np.uint64]) -> None:
         self._total: NDArray[Any] = np.zeros(1, dtype)
@@ -104,8 +100,6 @@ class FoldedWhole:
 
 class FoldedSum:
     """The sum of floats."""
-
-    __slots__ = ("_lanes", "_seen")
 
     _lanes: NDArray[np.float64]
 
@@ -140,8 +134,6 @@ class FoldedSum:
 class FoldedExtreme:
     """The smallest value, or the largest; NaN if one is."""
 
-    __slots__ = ("_choose", "_without", "result")
-
     def __init__(self, choose: np.ufunc, without: Any) -> None:
         """`choose`: np.minimum or np.maximum; `without`: what no value is beyond, of their type."""
         self._choose = choose
@@ -156,8 +148,6 @@ class FoldedExtreme:
 
 class FoldedValues:
     """The values themselves, as floats, for what needs all of them."""
-
-    __slots__ = ("_end", "_values")
 
     def __init__(self, count: int, dtype: Any = np.float64) -> None:
         self._values: NDArray[Any] = np.empty(count, dtype)

@@ -46,8 +46,6 @@ class LevelBlocks:
     behind the other are worked on where they are.
     """
 
-    __slots__ = ("_batches", "nbytes", "stamp")
-
     def __init__(
         self,
         levels: Sequence[RowArray],

@@ -88,8 +88,6 @@ class Messages:
     kernel's steps send to the field.
     """
 
-    __slots__ = ("_column", "_held", "_rows", "_steps", "_ufunc", "_values")
-
     def __init__(self, column: NDArray[Any], ufunc: np.ufunc, steps: int) -> None:
         self._column = column
         self._ufunc = ufunc
@@ -154,8 +152,6 @@ class Messages:
 
 class HeldMessages(Messages):
     """Messages to a field that the kernel itself reads or writes: they wait for the last row."""
-
-    __slots__ = ()
 
     def _pass_on(self, rows: RowArray, values: NDArray[Any]) -> None:
         self._held.append((rows.copy(), values.copy()))

@@ -274,22 +274,6 @@ def _stretches(cells: CellNumbers, count: int) -> list[tuple[Any, Any, Any]]:
 class TurnCells:
     """Members by the cells in which they are, those of one cell in the order in which they came."""
 
-    __slots__ = (
-        "_around_axes",
-        "_cell_of",
-        "_cells",
-        "_counts",
-        "_edges",
-        "_names",
-        "_numbers",
-        "_other_names",
-        "_reach",
-        "_steps",
-        "most",
-        "places",
-        "sizes",
-    )
-
     def __init__(
         self,
         places: Places,

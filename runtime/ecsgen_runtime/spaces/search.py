@@ -42,17 +42,6 @@ class NearSearch:
     does not find the k-th member if it `is_one` set that asks for itself.
     """
 
-    __slots__ = (
-        "_cell_of",
-        "_names",
-        "_reach",
-        "_runs",
-        "_sizes",
-        "asking",
-        "is_one",
-        "members",
-        "places",
-    )
     asking: RowArray
     """Who asks k-th, shape (asking,)."""
     members: RowArray
@@ -325,7 +314,6 @@ class NearBlocks:
     Fields are gathered before a block is worked on, and written ones put back behind it.
     """
 
-    __slots__ = ("_columns", "_others", "_paired", "_search", "_working", "asking")
     asking: RowArray
     """Who they are in the block at hand, shape (rows,)."""
 
@@ -389,8 +377,6 @@ def _room(rows: RowArray) -> int:
 class CellMessages(HeldMessages):
     """Messages of rows that come cell by cell: they wait for the last row, and arrive in the
     order of rows."""
-
-    __slots__ = ("_asking", "_blocks")
 
     def __init__(
         self, column: NDArray[Any], ufunc: np.ufunc, steps: int, blocks: NearBlocks

@@ -302,8 +302,6 @@ def _unknown_component(view: EntityViewBase, name: str) -> AttributeError:
 class ManagedPart(Generic[ProxyT]):
     """The attribute of a component that has a manager."""
 
-    __slots__ = ("_kind", "_name")
-
     def __init__(self, kind: type[ProxyT]) -> None:
         self._kind = kind
 
@@ -330,8 +328,6 @@ class ManagedPart(Generic[ProxyT]):
 
 class ChunkedPart(ManagedPart[ProxyT]):
     """The attribute of a component that lives in archetype chunks."""
-
-    __slots__ = ()
 
     def _row(self, world: Any, entity: Entity) -> ProxyT:
         row: ProxyT = world.archetypes._proxy(self._kind, entity)

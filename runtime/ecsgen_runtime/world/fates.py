@@ -26,8 +26,6 @@ _Share = tuple[_Places, _Places]
 class Births:
     """What one statement of a kernel brings into the world."""
 
-    __slots__ = ("at", "cells", "columns", "newborn")
-
     def __init__(self, world: Any, newborn: Newborn, room: int) -> None:
         self.newborn = newborn
         self.at = np.empty(room, np.int64)
