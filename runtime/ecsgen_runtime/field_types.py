@@ -510,14 +510,12 @@ class EnumField(Field):
         if int(array.min()) < 0 or int(array.max()) > largest:
             self._blame(array)
         numbers = array.astype(self.dtype, copy=False)
+        bad = np.False_
         if self._mask:
-            bad = bool((numbers & ~self.dtype.type(self._mask)).any())
+            bad = (numbers & ~self.dtype.type(self._mask)).any()
         elif self._has_gaps:
-            bad = bool(
-                (self._sorted[self._sorted.searchsorted(numbers)] != numbers).any()
-            )
-        else:
-            bad = False
+            near = self._sorted[self._sorted.searchsorted(numbers)]
+            bad = (near != numbers).any()
         if bad:
             self._blame(array)
         return numbers
@@ -565,18 +563,13 @@ class TextField(Field):
         try:
             text = str.encode(value)
         except UnicodeEncodeError:
-            raise ValueError(
-                f"{self.name}: {shown(value)} is not valid UTF-8"
-            ) from None
-        if len(text) <= self._size and 0 not in text:
-            return text
-        if 0 in text:
-            raise ValueError(
-                f"{self.name}: {shown(value)} has a NUL, wanted {self.wanted}"
-            )
-        raise ValueError(
-            f"{self.name}: {shown(value)} takes {len(text)} bytes of UTF-8, wanted {self.wanted}"
-        )
+            why = "is not valid UTF-8"
+        else:
+            if len(text) <= self._size and 0 not in text:
+                return text
+            what = "has a NUL" if 0 in text else f"takes {len(text)} bytes of UTF-8"
+            why = f"{what}, wanted {self.wanted}"
+        raise ValueError(f"{self.name}: {shown(value)} {why}")
 
     one = cell
 

@@ -432,18 +432,13 @@ class WorldBase(DeferredDeaths):
         borrowed: list[object] = []
         for fields in chosen.values():
             borrowed.extend(fields if isinstance(fields, tuple) else fields.values())
-        return self._spawn_parts(n, parts, borrowed)
-
-    def _spawn_parts(
-        self, n: int, parts: Sequence[SpawnPart], borrowed: Iterable[object]
-    ) -> EntityArray:
-        """Create n entities with checked rows. `borrowed`: the caller's arguments."""
         return self.entities.dispatch.run(self._append_new, n, parts, tuple(borrowed))
 
     def _append_new(
         self, n: int, parts: Sequence[SpawnPart], borrowed: tuple[object, ...]
     ) -> EntityArray:
-        """Create n entities and append their rows, or take all back."""
+        """Create n entities and append their checked rows, or take all back. `borrowed`: the
+        caller's arguments."""
         made: list[EntityArray] = []
         try:
             # made and kept at once: behind a call of ours an interrupt may come

@@ -72,7 +72,8 @@ class EntityWorld(WorldBase):
             columns = {kind: columns_of(kind, one) for kind, one in given.items()}
             entities = self._spawn(1, columns)
         else:
-            entities = self._spawn_parts(1, self._new_parts(given), rows)
+            parts = self._new_parts(given)
+            entities = self.entities.dispatch.run(self._append_new, 1, parts, rows)
         return Entity(int(entities[0]))
 
     def _create_plain(self, rows: Sequence[tuple[Any, ...]]) -> Entity | None:
@@ -121,28 +122,6 @@ class EntityWorld(WorldBase):
         entity = self.entities.require(entity)
         found: _RowT | None = self._holder(component)._copy_of(entity)
         return found
-
-    def _rows_of(self, entity: Entity) -> Iterator[Any]:
-        for row_class in self.components(entity):
-            yield from self._holder(row_class)._copies_of(entity)
-
-    def _add_rows(self, entity: Entity, rows: Sequence[tuple[Any, ...]]) -> None:
-        """Give a live entity rows: all of them, or none."""
-        entity = self.entities.require(entity)
-        given = self._by_class(rows)
-        for kind in given:
-            holder = self._holder(kind)
-            if not holder._IS_LIST and holder.has(entity):
-                raise duplicate_instance(kind.__name__, entity, self.entities._LAYOUT)
-        parts = self._old_parts(given)
-        entities = np.array([entity], np.uint64)
-        self.entities.dispatch.run(append_parts, entities, parts, tuple(rows))
-
-    def _remove_rows(self, entity: Entity, component: RowClass) -> int:
-        """Remove the rows of a live entity's component and return how many went."""
-        entity = self.entities.require(entity)
-        removed: int = self._holder(component).remove(entity)
-        return removed
 
     def _holder(self, component: RowClass) -> Any:
         kind: Any = type(component)
@@ -258,11 +237,20 @@ class EntityViewBase:
             ValueError, TypeError, OverflowError: a value does not fit its field.
             StructureLockedError: where a row is to go is locked.
         """
-        self._world._add_rows(self._entity, rows)
+        world, living = self._world, self._world.entities
+        entity = living.require(self._entity)
+        given = world._by_class(rows)
+        for kind in given:
+            holder = world._holder(kind)
+            if not holder._IS_LIST and holder.has(entity):
+                raise duplicate_instance(kind.__name__, entity, living._LAYOUT)
+        parts = world._old_parts(given)
+        living.dispatch.run(append_parts, np.array([entity], np.uint64), parts, rows)
 
     def remove(self, component: type[tuple[Any, ...]], /) -> int:
         """Take a component from it, given by its row class; return how many instances went."""
-        removed: int = self._world._remove_rows(self._entity, component)
+        entity = self._world.entities.require(self._entity)
+        removed: int = self._world._holder(component).remove(entity)
         return removed
 
     def destroy(self) -> None:
@@ -281,7 +269,8 @@ class EntityViewBase:
         name = world.entities._LAYOUT.name(self._entity)
         if not world.entities.alive(self._entity):
             return f"<entity {name}: dead>"
-        rows = ", ".join(map(repr, world._rows_of(self._entity)))
+        holders = map(world._holder, self._components())
+        rows = ", ".join(repr(r) for h in holders for r in h._copies_of(self._entity))
         return f"<entity {name}: {rows or 'no components'}>"
 
     if not TYPE_CHECKING:  # checkers would take it to mean that any attribute will do
