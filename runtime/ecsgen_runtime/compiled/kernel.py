@@ -26,11 +26,9 @@ def kernel(**options: Any) -> Callable[[_Function], _Function]:
     compiled = njit(cache=True, error_model="numpy", **options)
 
     def decorated(function: Any) -> Any:
-        marked = _marked(function)
-        made = compiled(marked)
-        return (
-            function if made is marked else made
-        )  # numba does nothing with NUMBA_DISABLE_JIT
+        made = compiled(marked := _marked(function))
+        # numba does nothing with NUMBA_DISABLE_JIT
+        return function if made is marked else made
 
     return decorated
 

@@ -35,7 +35,8 @@ CellCounts = NDArray[np.int64]
 class Crowd:
     """Who stands where: made anew when it is asked for after something changed."""
 
-    _whose: ref[Standing]
+    whose: ref[Standing]
+    """The manager of the rows."""
 
     def __init__(self) -> None:
         self.moves = 0
@@ -48,18 +49,6 @@ class Crowd:
         """Whether there were any."""
         self.order: tuple[RowArray, RowArray] | None = None
         self.stamp: tuple[int, ...] = ()
-
-    @property
-    def manager(self) -> Standing:
-        """Whose rows they are."""
-        manager = self._whose()
-        if manager is None:
-            raise ReferenceError("the manager of these columns is gone")
-        return manager
-
-    @manager.setter
-    def manager(self, manager: Standing) -> None:
-        self._whose = ref(manager)
 
     def forget(self) -> None:
         """Take note that any row may be anywhere."""
@@ -107,7 +96,9 @@ class StandingRows(Rows):
 
     def _move_to(self, rows: RowArray, ids: NDArray[np.uint64]) -> None:
         """Let rows stand elsewhere, or raise; they may exchange cells."""
-        manager = self._crowd.manager
+        manager = self._crowd.whose()
+        if manager is None:
+            raise ReferenceError("the manager of these columns is gone")
         after = self._stand_ids[: self._n].copy()
         after[rows] = ids
         manager._check_cells(after, rows)
@@ -127,7 +118,7 @@ class Standing(Manager):
 
     def _attach(self) -> None:
         super()._attach()
-        self.data._crowd.manager = self
+        self.data._crowd.whose = ref(self)
 
     def near(
         self,
