@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from operator import attrgetter, index
 from types import FunctionType
 from typing import Any, Final, Protocol, TypeAlias, TypeVar, cast, overload
@@ -150,15 +151,8 @@ def rows_changed(manager: str) -> StaleInstanceError:
 new_proxy: Final = object.__new__
 
 
-_OWN: Final[dict[type[Any], Any]] = {}
-
-
-def _own(loop: Any, kind: type[Any]) -> Any:
-    """Return a loop with code of its own for each class of proxies, as `per_class` has it."""
-    found = _OWN.get(kind)
-    if found is None:
-        found = _OWN[kind] = with_own_code(loop)
-    return found
+_own: Any = cache(lambda loop, kind: with_own_code(loop))
+"""Returns a loop with code of its own for each class of proxies, as `per_class` has it."""
 
 
 def following(
