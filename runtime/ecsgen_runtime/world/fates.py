@@ -107,12 +107,7 @@ class Fates:
     def _bury(self) -> None:
         world, tally = self._world, self.tally.tolist()
         if tally[0]:
-            entities, dead = world.entities, self.dead[: tally[0]]
-            watched = any(one._is_watched for one in world._collecting)
-            if watched or entities.dispatch.depth or entities._callbacks.entries:
-                entities.dispatch.run(self._bury_entities, dead)
-            else:
-                self._bury_entities(dead)
+            world.entities.dispatch.run(self._bury_entities, self.dead[: tally[0]])
         for (name, rows), count in zip(self.dead_rows.items(), tally[1:], strict=False):
             if count:
                 getattr(world, name).destroy_many(np.sort(rows[:count]))
