@@ -116,7 +116,7 @@ class Field:
 
     def _cast(self, array: NDArray[Any]) -> NDArray[Any]:
         """Return an array of one of `_kinds` in the column's dtype, after checking its elements."""
-        raise NotImplementedError
+        return array
 
     def _converted(self, array: NDArray[Any]) -> NDArray[Any]:
         kind = array.dtype.kind
@@ -272,9 +272,6 @@ class BoolField(Field):
 
     one = cell
 
-    def _cast(self, array: NDArray[Any]) -> NDArray[Any]:
-        return array
-
 
 class IntField(Field):
     """Integers of 8 to 64 bits: whatever has `__index__`, bools apart, if it fits."""
@@ -406,9 +403,8 @@ class FloatField(Field):
             return number
         try:
             return nextafter(number, inf if value > number else -inf)
-        except (
-            TypeError
-        ):  # a class that has `__float__` alone: what it returns is its value
+        except TypeError:
+            # a class that has `__float__` alone: what it returns is its value
             return number
 
 
@@ -540,9 +536,8 @@ def _is_utf8(characters: NDArray[np.uint8]) -> bool:
 
 def _decoded(array: NDArray[Any]) -> NDArray[np.object_]:
     """Return an array of dtype S as text; what is not UTF-8 becomes surrogates."""
-    texts = (
-        encoded.decode(errors="surrogateescape") for encoded in array.ravel().tolist()
-    )
+    cells = array.ravel().tolist()
+    texts = (text.decode(errors="surrogateescape") for text in cells)
     return np.fromiter(texts, object, array.size).reshape(array.shape)
 
 

@@ -245,10 +245,9 @@ class LivingEntities:
         return handles[alive]
 
     def __repr__(self) -> str:
-        living = (
-            f"{count_text(len(self), 'entity', 'entities')}, room for {self._n_cells}"
-        )
-        return f"<{type(self).__name__}: {living}, {bytes_text(self.nbytes)}>"
+        name, living = type(self).__name__, count_text(len(self), "entity", "entities")
+        room = f"room for {self._n_cells}, {bytes_text(self.nbytes)}"
+        return f"<{name}: {living}, {room}>"
 
     def __len__(self) -> int:
         return self._n_used - self._free.count - self._n_retired

@@ -177,11 +177,8 @@ def _births_of(kinds: tuple[Any, ...], newborn: Any) -> Any:
     for kind, name, fields in newborn:
         columns = {column.name: column for column in kind.LAYOUT}
         is_split = not kind._CONVERTERS.keys() <= columns.keys()
-        if (
-            kind not in kinds
-            or is_split
-            or getattr(kind._ROWS, "_CELL_CAPACITY", False)
-        ):
+        is_narrow = getattr(kind._ROWS, "_CELL_CAPACITY", False)
+        if kind not in kinds or is_split or is_narrow:
             return None
         home, sizes = kinds.index(kind), [columns[field].nbytes for field in fields]
         befores = [columns[field].before for field in fields]

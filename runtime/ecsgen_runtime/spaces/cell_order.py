@@ -184,9 +184,8 @@ def sorted_cells(keys: CellNumbers, most: int) -> CellOrder:
     """Return places in the order of the keys of their cells, which are below `most`; O(k log k)."""
     k = len(keys)
     bits = max(k - 1, 1).bit_length()
-    if (
-        most <= 1 << 63 - bits
-    ):  # one number for both: no two are alike, and these sort quickly
+    if most <= 1 << 63 - bits:
+        # one number for both: no two are alike, and these sort quickly
         together = keys << bits
         together |= np.arange(k)
         together.sort()

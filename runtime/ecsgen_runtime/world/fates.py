@@ -94,10 +94,8 @@ class Fates:
         if self.tally.any():
             try:
                 self._bury()
-            except (
-                BaseExceptionGroup
-            ) as group:  # of callbacks: all the others did their part
-                failed = group
+            except BaseExceptionGroup as group:
+                failed = group  # of callbacks: all the others did their part
             self._bear()
         if failed is not None:
             raise failed
