@@ -19,7 +19,7 @@ from typing import TypedDict as TypedDict
 
 _TupleT = TypeVar("_TupleT", bound=tuple[Any, ...])
 _NEW: Final = {"_new": tuple.__new__, "__builtins__": {}, "__name__": __name__}
-_GENERAL: Final = vars(namedtuple("_GENERAL", ()))
+_GENERAL = namedtuple("_GENERAL", ())
 """Some of its methods ask for the fields."""
 _UNEXPECTED: Final = TypeError if sys.version_info >= (3, 13) else ValueError
 """What a field that is not there is for `_replace` of named tuples."""
@@ -60,7 +60,8 @@ _METHODS: Final[dict[str, Any]] = {
     "_make": classmethod(_make),
     "_replace": _replace,
     "__repr__": _repr,
-    **{name: _GENERAL[name] for name in ("_asdict", "__getnewargs__")},
+    "_asdict": _GENERAL._asdict,
+    "__getnewargs__": vars(_GENERAL)["__getnewargs__"],
     "__orig_bases__": (typing.NamedTuple,),
     "__slots__": (),
 }
