@@ -214,7 +214,9 @@ def as_entities(es: ArrayLike, what: str = "entities") -> EntityArray:
     if kind == "O" or (kind == "f" and given is not es):
         # numpy makes floats of an empty list, of ints that share no integer type, and of nulls.
         refuse_nulls(es, what)
-        return _from_integers(cast(Iterable[SupportsIndex], es), len(given))
+        numbers = map(operator.index, cast(Iterable[SupportsIndex], es))
+        fits = (n if 0 <= n < 1 << _HANDLE_BITS else 0 for n in numbers)
+        return np.fromiter(fits, np.uint64, len(given))
     raise TypeError(f"{what} are integers, not {given.dtype}")
 
 
@@ -230,12 +232,6 @@ def _is_masked(es: ArrayLike) -> bool:
     # An exact array is not asked, because numpy.ma is imported on first use.
     subclass = isinstance(es, np.ndarray) and type(es) is not np.ndarray
     return subclass and isinstance(es, np.ma.MaskedArray)
-
-
-def _from_integers(numbers: Iterable[SupportsIndex], count: int) -> EntityArray:
-    indices = map(operator.index, numbers)
-    handles = (n if n >= 0 and n.bit_length() <= _HANDLE_BITS else 0 for n in indices)
-    return np.fromiter(handles, np.uint64, count)
 
 
 def are_held(cells: EntityArray, es: EntityArray, mask: int) -> NDArray[np.bool_]:

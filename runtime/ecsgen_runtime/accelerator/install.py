@@ -123,18 +123,14 @@ def _put_property(
     accessor = static(manager, name)
     if not isinstance(accessor, Method):
         return
-    reads = _is_made(wrapped.fget, "get")
+    reads = is_of(wrapped.fget, "<locals>.get", PROXIES["get"])
     # as `set_<field>` writes, which may have more to do than C knows
     writes = isinstance(static(manager, f"set_{name}"), Method)
-    writes = writes and _is_made(wrapped.fset, "put")
+    writes = writes and is_of(wrapped.fset, "<locals>.put", PROXIES["put"])
     if reads or writes:
         setattr(
             kind, name, Property(plan, wrapped, name, accessor.field, reads, writes)
         )
-
-
-def _is_made(function: Any, role: str) -> bool:
-    return is_of(function, f"<locals>.{role}", PROXIES[role])
 
 
 _WORLD_SLOTS = ("managers", "noted", "collecting")
