@@ -131,16 +131,10 @@ _MANAGER_SLOTS: Final = {
     "others": "_others",
     "released": "_released",
 }
-_DATA_SLOTS: Final = {
-    "n": "_n",
-    "version": "_version",
-    "allocated": "_allocated",
-    "count": "_count",
+_NUMBERS: Final = _names("n version allocated count peak slots first_generation")
+_DATA_SLOTS: Final = {name: f"_{name}" for name in _NUMBERS} | {
     "grouped": "_n_grouped",
     "active": "_n_active",
-    "peak": "_peak",
-    "slots": "_slots",
-    "first_generation": "_first_generation",
 }
 _ROLES: Final = {
     "Owned": ("entity",),
