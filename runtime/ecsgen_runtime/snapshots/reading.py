@@ -33,26 +33,12 @@ class Content:
         self._starts, self._pieces = zip(*pieces, strict=True)
 
     def bytes(self, start: int, end: int) -> memoryview:
-        """Return the bytes from one place in the file up to another; O(log pieces).
-
-        They are copied if they lie in several pieces.
-        """
-        found = self.whole(start, end)
-        if found is not None:
-            return found
-        parts = []
-        while start < end:
-            number = bisect_right(self._starts, start) - 1
-            piece, at = self._pieces[number], start - self._starts[number]
-            parts.append(piece[at : at + end - start])
-            start += len(parts[-1])
-        return memoryview(b"".join(parts))
-
-    def whole(self, start: int, end: int) -> memoryview | None:
-        """Return the bytes if they lie in one piece, not copied."""
+        """Return the bytes from one place in the file up to another, not copied: as far as they
+        lie in one piece, as those of every tensor do. O(log pieces)."""
         number = bisect_right(self._starts, start) - 1
-        piece, at = self._pieces[number], start - self._starts[number]
-        return piece[at : at + end - start] if at + end - start <= len(piece) else None
+        piece: memoryview = self._pieces[number]
+        at = start - self._starts[number]
+        return piece[at : at + end - start]
 
 
 class SnapshotFile:
@@ -105,8 +91,8 @@ class SnapshotFile:
         before = self._spans[first - 1][1] if first else 0
         if before > start or last - first > len(filled):
             return None
-        data = self._content.whole(start, end)
-        if data is None or data.readonly:
+        data = self._content.bytes(start, end)
+        if len(data) < size or data.readonly:
             return None
         # two arrays: numpy makes the first one the base of all views, and no other's
         return np.frombuffer(data, np.uint8)[:]
