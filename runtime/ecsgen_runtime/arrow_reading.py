@@ -9,21 +9,12 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from . import interchange
 from .buffers import copied_if_view
 from .errors import shown
 from .field_types import Converter, FieldTable
 from .fields import meant, unknown_field
 from .given_arrays import gathered, is_array_like
-from .interchange import (
-    has_stream,
-    is_column,
-    null_at,
-    plain_array,
-    pyarrow,
-    pyarrow_if_there,
-    refuse_nulls,
-    table_hint,
-)
 from .reprs import element_names
 
 if TYPE_CHECKING:
@@ -109,15 +100,15 @@ def read_column(values: Any, name: str, field: Field | None) -> NDArray[Any]:
         ValueError: there is a null, lists of another length, no member of a name, text that
             does not fit.
     """
-    pa = pyarrow_if_there()
+    pa = interchange.pyarrow_if_there()
     if hasattr(values, "isna"):
-        refuse_nulls(values, name)  # where pandas says so: NaN is one
+        interchange.refuse_nulls(values, name)  # where pandas says so: NaN is one
         if hasattr(values, "columns"):  # a table, which has a column for each element
             values = values.iloc[:, _places([str(name) for name in values.columns])]
         if not hasattr(values, "dtype") or isinstance(values.dtype, np.dtype):
             return np.asarray(values)
     if pa is None:
-        return plain_array(values, name)
+        return interchange.plain_array(values, name)
     reader, row = _Reader(pa, name, field), 0
     parts = []
     for chunk in _chunks(pa, values):
@@ -133,8 +124,8 @@ def _chunks(pa: Any, values: Any) -> list[Any]:
     if isinstance(values, pa.Table | pa.RecordBatch):
         values = values.to_struct_array()
     if not isinstance(values, pa.Array | pa.ChunkedArray):
-        has_stream = hasattr(values, "__arrow_c_stream__")
-        values = pa.chunked_array(values) if has_stream else pa.array(values)
+        is_stream = interchange.has_stream(values)
+        values = pa.chunked_array(values) if is_stream else pa.array(values)
     chunks: list[Any] = [values] if isinstance(values, pa.Array) else values.chunks
     return chunks
 
@@ -149,7 +140,7 @@ class _Reader:
         """Return the values of an array, whose rows begin at `start` and have `each` values."""
         if array.null_count:
             place = int(np.asarray(array.is_null()).argmax())
-            raise null_at(self._name, start + place // each)
+            raise interchange.null_at(self._name, start + place // each)
         types, type, field = self._pa.types, array.type, self._field
         if isinstance(array, self._pa.ExtensionArray):
             return self.read(array.storage, start, each)
@@ -185,7 +176,7 @@ class _Reader:
         for place in is_used.nonzero()[0].tolist():
             row = start + int((places == place).argmax()) // each
             if names[place] is None:
-                raise null_at(self._name, row)
+                raise interchange.null_at(self._name, row)
             try:
                 numbers[place] = member_number(self._name, enum, names[place])
             except ValueError as error:
@@ -300,9 +291,8 @@ def table_columns(
     for name, (field, _) in fields.items():
         if name in columns:
             column = _prepared(field, columns.pop(name))
-            if field.dtype is not None and is_column(
-                type(column)
-            ):  # of another library
+            is_foreign = interchange.is_column(type(column))  # of another library
+            if field.dtype is not None and is_foreign:
                 array = gathered(column, 1 + len(field.shape), field.name, field)
                 column = copied_if_view(array, buffer)
             found[name] = column
@@ -319,16 +309,19 @@ def table_columns(
 def _columns_of(component: str, table: object, count: int) -> dict[str, Any]:
     if isinstance(table, Mapping):
         return {name: column for name, column in table.items() if name != _IGNORED}
-    if not has_stream(table):
+    if not interchange.has_stream(table):
         raise _no_table(component, table)
-    library = pyarrow()
+    library = interchange.pyarrow()
     try:
         given = library.table(table)
     except library.ArrowInvalid as error:  # a column has a stream as well
         raise _no_table(component, table) from error
     if given.num_rows != count:
         raise ValueError(f"{component}: a table of {given.num_rows} rows for {count}")
-    names = _distinct(component, given.column_names)
+    names = given.column_names
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            raise ValueError(f"{component}: the table has two columns {name!r}")
     return {
         name: given.column(place)
         for place, name in enumerate(names)
@@ -337,25 +330,18 @@ def _columns_of(component: str, table: object, count: int) -> dict[str, Any]:
 
 
 def _no_table(component: str, given: object) -> TypeError:
-    kind = f"{type(given).__name__}{table_hint(given)}"
+    kind = f"{type(given).__name__}{interchange.table_hint(given)}"
     return TypeError(
         f"{component}: wanted an Arrow table or a mapping of columns, not {kind}"
     )
 
 
-def _distinct(component: str, names: list[str]) -> list[str]:
-    for place, name in enumerate(names):
-        if name in names[:place]:
-            raise ValueError(f"{component}: the table has two columns {name!r}")
-    return names
-
-
 def _prepared(field: Converter, column: Any) -> Any:
     """Return a column that a bulk call takes: with numbers for names, and objects in a list."""
     if field.dtype is None and hasattr(column, "to_pylist"):
-        refuse_nulls(column, field.name)
+        interchange.refuse_nulls(column, field.name)
         return column.to_pylist()
-    if field.enum is not None and not is_column(type(column)):
+    if field.enum is not None and not interchange.is_column(type(column)):
         return named_numbers(field.name, field.enum, column)
     return column
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum, IntFlag
 from functools import cache
@@ -36,21 +35,15 @@ class BadCellError(ValueError):
         self.place = place
 
 
-class Kind(ABC):
-    """How cells of one element are written down in Arrow."""
+class Kind:
+    """How cells of one element are written down in Arrow: numbers, flags, handles and bytes in
+    memory that it reads as it is."""
 
     def __init__(self, type: Any) -> None:
         self.type = type
 
-    @abstractmethod
     def array(self, cells: NDArray[Any]) -> Any:
         """Return contiguous cells, shape (n,), as an array, or raise BadCellError."""
-
-
-class PlainKind(Kind):
-    """Memory that Arrow reads as it is: numbers, flags, handles and bytes."""
-
-    def array(self, cells: NDArray[Any]) -> Any:
         pa = pyarrow()
         return pa.Array.from_buffers(self.type, len(cells), [None, pa.py_buffer(cells)])
 
@@ -70,7 +63,7 @@ class _Members(Kind):
     def __init__(self, enum: type[IntEnum | IntFlag], dtype: np.dtype[Any]) -> None:
         pa = pyarrow()
         members = sorted(enum, key=int)
-        self._indices = PlainKind(pa.from_numpy_dtype(dtype))
+        self._indices = Kind(pa.from_numpy_dtype(dtype))
         self._numbers: NDArray[Any] = np.array([int(m) for m in members], dtype)
         self._is_dense = int(self._numbers[-1]) == len(members) - 1
         names = np.array([str(member.name).encode() for member in members])
@@ -142,7 +135,7 @@ def kind_of(field: FieldInfo) -> Kind:
     if dtype.kind == "S" and field.type.startswith("str"):
         return _Text(pa.string())
     if dtype.kind == "S":
-        return PlainKind(pa.binary(dtype.itemsize))
+        return Kind(pa.binary(dtype.itemsize))
     return element_kind(dtype, field.enum)
 
 
@@ -155,7 +148,7 @@ def element_kind(
         return _Members(enum, dtype)
     if dtype.kind == "b":
         return _Bits(pa.bool_())
-    return PlainKind(pa.from_numpy_dtype(dtype))
+    return Kind(pa.from_numpy_dtype(dtype))
 
 
 # --- The columns that a component's table has, worked out once for each class ---------
@@ -217,14 +210,14 @@ def table_parts(kind: Any, flat: bool) -> tuple[TablePart, ...]:
     """Return the columns of a class that has some: whose a row is, and the fields."""
     pa = pyarrow()
     owner = [owner_part()] if hasattr(kind, "entity") else []
-    rows = [TablePart("row", "row", "u32", PlainKind(pa.uint32()))]
+    rows = [TablePart("row", "row", "u32", Kind(pa.uint32()))]
     heads = [*owner, *(rows if hasattr(kind, "row") else [])]  # of cold rows
     return (*heads, *field_parts(kind, flat))
 
 
 def owner_part() -> TablePart:
     """Return the column of the owners."""
-    return TablePart("entity", "entity", "entity", PlainKind(pyarrow().uint64()))
+    return TablePart("entity", "entity", "entity", Kind(pyarrow().uint64()))
 
 
 @cache
