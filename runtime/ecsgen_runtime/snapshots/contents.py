@@ -25,7 +25,6 @@ from .documents import (
     codec_of,
     encoded_value,
     is_json,
-    json_text,
     lacking_codecs,
     refusal,
     state_key,
@@ -203,13 +202,6 @@ def saved_attributes(
     if lacking:
         raise lacking_codecs(name, lacking)
     return plain, parts
-
-
-def too_many_values(name: str, plain: Document, why: str) -> SnapshotError:
-    """Return the error of attributes that are JSON but could not be read again."""
-    largest = max(plain, key=lambda attribute: len(json_text(plain[attribute])))
-    why = f"{why}; give it a codec"
-    return SnapshotError(refusal(name, why, ATTRIBUTE + largest))
 
 
 def attribute_columns(saved: Saved) -> list[str]:

@@ -90,12 +90,6 @@ def packed_plan(old_n: int, order: RowArray | None) -> RowPlan:
     return RowPlan(old_n, order, stays=order is None)
 
 
-def indexed_plan(old_n: int, order: RowArray | None, at: RowArray) -> RowPlan:
-    """Return the plan by which old rows go to the indices of their entities."""
-    n = int(at.max()) + 1 if len(at) else 0
-    return RowPlan(old_n, order, at, n)
-
-
 # --- Which rows stay, by whose they are, and in which order they come -----------------
 
 
@@ -123,7 +117,8 @@ def placed(
     if not old.is_chunked and old.doc["lookup"] == "direct" and count == old.count:
         return kept_plan(old.n, old.used)
     owners = old.owners if order is None else old.owners[order]
-    return indexed_plan(old.n, order, handles.entities.indices(owners))
+    indices = handles.entities.indices(owners)
+    return RowPlan(old.n, order, indices, int(indices.max(initial=-1)) + 1)
 
 
 def _check_owner(old: OldComponent, doc: Document) -> None:

@@ -18,12 +18,14 @@ from . import contents
 from .atomic import replacing
 from .check import check_content, check_field_cells, checked_documents
 from .documents import (
+    ATTRIBUTE,
     WORLD,
     Codecs,
     Document,
     Saved,
     check_codecs,
     json_text,
+    refuse,
     require_codecs,
     state_key,
     why_too_many,
@@ -181,8 +183,9 @@ def plan_of(
     saving: Saving = world._saving()
     state = contents.state_of(world, saving, attributes)
     text = json_text(state)
-    if why := why_too_many(text):
-        raise contents.too_many_values(name, attributes, why)
+    if why := why_too_many(text):  # it could not be read again
+        largest = max(attributes, key=lambda it: len(json_text(attributes[it])))
+        refuse(name, f"{why}; give it a codec", ATTRIBUTE + largest)
     metadata = {
         "fingerprint": package.FINGERPRINT,
         "schema": package.SCHEMA,
