@@ -19,7 +19,6 @@ from ecsgen.inspector.overview import Frames, Overview, archetypes_json
 from ecsgen.inspector.row_tables import Tables, number, window_of
 from ecsgen.inspector.server import Answer, body_of
 from ecsgen.inspector.subjects import Chunked, Managed, Subject, subjects_of
-from ecsgen.inspector.trees import tree_nodes
 
 
 class Answers:
@@ -32,7 +31,7 @@ class Answers:
         self._edit = edit
         self._subjects = subjects_of(world)
         self._titles = {subject.title: subject for subject in self._subjects.values()}
-        copies = self._copies = Copies(questions)
+        copies = Copies(questions)
         self._matching = Matching(world, copies, self._subjects)
         self._tables = Tables(copies, self._subjects, self._matching)
         self._owned = [s for s in self._subjects.values() if s.owner == "entity"]
@@ -141,12 +140,10 @@ class Answers:
         return await asyncio.to_thread(histogram, cells, field, bins, counted, total)
 
     async def _tree(self, request: Request) -> Json:
-        parent = request.query_params.get("parent", "")
+        given, parent = request.query_params, request.query_params.get("parent", "")
         above = _entity_of(parent) if parent else None
-        window = window_of(request.query_params)
-        given = request.query_params
         row = number(given, "row", 0) if "row" in given else None
-        return await tree_nodes(self._copies, self._subject(request), above, row, window)
+        return await self._tables.tree(self._subject(request), above, row, window_of(given))
 
     async def _change(self, request: Request) -> Json:
         entity, subject = self._edited(request)

@@ -12,8 +12,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ecsgen.inspector.asking import Questions, RefusedError
-from ecsgen.inspector.subjects import OWNER, Subject, missing_field
+from ecsgen.inspector.asking import Questions, RefusedError, missing
+from ecsgen.inspector.subjects import OWNER, Managed, Subject
 
 PIECE: Final = 2 << 20
 """Bytes that one tick copies: with the memory for them, some half a millisecond."""
@@ -85,6 +85,19 @@ class Copies:
                 is_lasting=name == OWNER,
             )
         )
+
+    async def links(self, subject: Managed, name: str) -> Copy:
+        """Return a copy of a column of rows: `parent`."""
+        data = subject.manager.data
+
+        def read(rows: slice) -> NDArray[Any]:
+            column: NDArray[Any] = getattr(data, f"_{name}_column")
+            return column[: data._n][rows].copy()
+
+        def state() -> tuple[int, int]:
+            return subject.version, subject.n
+
+        return await self.of(Source((subject.name, f"·{name}"), state, read, lambda: PIECE // 4))
 
     async def of(self, source: Source) -> Copy:
         """Return a copy of something, which is good until its version changes."""
@@ -170,7 +183,7 @@ def sort_column(subject: Subject, sort: str) -> str:
     if sort == subject.owner:
         return OWNER
     if sort not in subject.field:
-        raise missing_field(subject, sort)
+        raise missing(f"field of {subject.name}", sort)
     field = subject.field[sort]
     if field.shape or field.dtype is None:
         raise RefusedError(400, f"{subject.name}.{sort}: {field.type} has no order")

@@ -25,10 +25,7 @@ _NAMES: Final = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 def type_names(cells: Iterable[object]) -> NDArray[np.object_]:
     """Return the name of each object's type."""
-    names = [type(cell).__name__ for cell in cells]
-    found = np.empty(len(names), np.object_)
-    found[:] = names
-    return found
+    return np.array([type(cell).__name__ for cell in cells], np.object_)
 
 
 def json_column(cells: NDArray[Any], field: FieldInfo | None) -> list[Json]:

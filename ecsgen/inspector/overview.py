@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 from ecsgen_runtime.fields import FieldInfo
 
 from ecsgen.inspector.json_cells import Json, json_value
-from ecsgen.inspector.subjects import Chunked, Managed, Subject, store_of
+from ecsgen.inspector.subjects import Chunked, Subject, store_of
 
 KEPT: Final = 600
 """Frames that are remembered."""
@@ -111,7 +111,7 @@ class Overview:
             "owner": subject.owner,
             "in": "archetypes" if isinstance(subject, Chunked) else "managers",
             "list": subject.is_list,
-            "tree": is_tree(subject),
+            "tree": subject.is_tree,
             "grid": subject.grid,
             "fields": self._fields[subject.name],
             "layout": self._layout(subject, (capacity, nbytes)),
@@ -139,11 +139,6 @@ class Overview:
             for archetype in store._table.archetypes
             if archetype.layout.components
         ]
-
-
-def is_tree(subject: Subject) -> bool:
-    """Return whether a component's rows have parents."""
-    return isinstance(subject, Managed) and hasattr(subject.manager, "set_parent")
 
 
 def archetypes_json(found: list[tuple[list[str], int, int]]) -> Json:

@@ -1,4 +1,4 @@
-"""Windows of tables: of components, groups and queries."""
+"""Windows of tables: of components, groups and queries, and of the children of a parent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ecsgen.inspector.asking import RefusedError, missing
 from ecsgen.inspector.copies import Copies, sort_column, sorted_rows, table_order
 from ecsgen.inspector.json_cells import Json, json_column
 from ecsgen.inspector.matching import Conditions, Matching
-from ecsgen.inspector.subjects import OWNER, Rows, Subject, row_numbers
+from ecsgen.inspector.subjects import OWNER, Managed, Rows, Subject, row_numbers
 
 MOST: Final = 500
 """Rows of an answer."""
@@ -133,6 +133,34 @@ class Tables:
         sort = self._matching.sorted_by
         return await asyncio.to_thread(sort, entities, owners.cells, cells.cells, window.desc)
 
+    async def tree(
+        self, subject: Subject, parent: int | None, row: int | None, window: Window
+    ) -> Json:
+        """Return the children of a parent in order of attachment, or the roots.
+
+        `row`: which of the parent's, where it has several; otherwise its first one. Children are
+        counted, and followed, in copied links.
+        """
+        if not isinstance(subject, Managed) or not subject.is_tree:
+            raise missing("hierarchy", subject.name)
+        parents = await self._copies.links(subject, "parent")
+        counts = await parents.derived("counts", _counted)
+        if parent is None:
+            rows = await parents.derived("roots", _roots)
+            wanted, n = rows[window.rows], len(rows)
+        else:
+            above, first = await self._ask(lambda: _first_child(subject, parent, row))
+            nexts = (await self._copies.links(subject, "next_sibling")).cells
+            wanted = await asyncio.to_thread(_followed, nexts, first, window)
+            n = int(counts[above]) if above < len(counts) else len(wanted)
+        owners = await self._ask(lambda: subject.owners(wanted[wanted < subject.n]))
+        nodes = [
+            {subject.owner: str(owner), "row": place, "children": int(counts[place])}
+            for owner, place in zip(owners.tolist(), wanted.tolist(), strict=False)
+            if place < len(counts)
+        ]
+        return {"n": n, "start": window.start, "nodes": nodes}
+
     def _key(self, members: Mapping[str, Subject], sort: str) -> tuple[Subject, str]:
         """Return the component and the column that `component.field` names."""
         name, _, field = sort.partition(".")
@@ -152,6 +180,40 @@ def _table(n: int, start: int, rows: list[int], taken: list[Taken]) -> Json:
             values = [next(present) if is_there else None for is_there in there.tolist()]
         columns[name] = values
     return {"n": n, "start": start, "rows": rows, "columns": columns}
+
+
+def _first_child(subject: Managed, parent: int, given: int | None) -> tuple[int, int]:
+    """Return the row of a parent, given by its entity or id, and its first child's."""
+    manager = subject.manager
+    if given is not None and given in subject.rows_of(parent):
+        return given, int(manager.first_child(given))
+    row = manager.lookup(parent) if subject.owner == "entity" else manager.resolve(parent)
+    if row == NIL:
+        raise missing(f"row of {subject.name} of", parent)
+    return int(row), int(manager.first_child(row))
+
+
+def _counted(parents: NDArray[np.uint32]) -> NDArray[np.intp]:
+    inner = parents[parents < len(parents)].astype(np.intp)
+    return np.bincount(inner, minlength=len(parents))
+
+
+def _roots(parents: NDArray[np.uint32]) -> NDArray[np.intp]:
+    roots: NDArray[np.intp] = (parents == NIL).nonzero()[0]
+    return roots
+
+
+def _followed(nexts: NDArray[np.uint32], first: int, window: Window) -> NDArray[np.intp]:
+    """Return a window of the siblings that follow each other from the first one on."""
+    cells = memoryview(nexts)  # type: ignore[arg-type]  # an array has a buffer
+    found, row = [], first
+    for place in range(min(window.start + window.count, len(nexts))):
+        if row >= len(nexts):
+            break
+        if place >= window.start:
+            found.append(row)
+        row = cells[row]
+    return np.array(found, np.intp)
 
 
 def window_of(given: Mapping[str, str]) -> Window:

@@ -153,7 +153,13 @@ def application(
         by_path.setdefault(path, {})[method] = answer
     for path, answers in by_path.items():
         listed.append(Route(f"/api/{path}", _Endpoint(answers, check)))
-    handlers = {RefusedError: _refusal, HTTPException: _http_error, ClientDisconnect: _gone}
+    handlers: dict[Any, Callable[[Request, Any], Response]] = {
+        RefusedError: lambda request, error: _error(error.status, error.message),
+        HTTPException: lambda request, error: JSONResponse(
+            {"error": error.detail}, error.status_code, error.headers
+        ),
+        ClientDisconnect: lambda request, error: Response(status_code=400),  # nobody reads it
+    }
     app = Starlette(routes=listed, exception_handlers=handlers)
     app.router.redirect_slashes = False  # a name that is not there is not another path
     return app
@@ -180,20 +186,6 @@ class _Endpoint:
 def _file(name: str, pages: Mapping[str, bytes]) -> Response:
     kind = _TYPES[name.rpartition(".")[2]]
     return Response(pages[name], media_type=kind)
-
-
-def _refusal(request: Request, error: Exception) -> Response:
-    assert isinstance(error, RefusedError)  # what it is registered for
-    return JSONResponse({"error": error.message}, error.status)
-
-
-def _http_error(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)  # what it is registered for
-    return JSONResponse({"error": error.detail}, error.status_code, error.headers)
-
-
-def _gone(request: Request, error: Exception) -> Response:
-    return Response(status_code=400)  # nobody reads it
 
 
 async def body_of(request: Request) -> Any:

@@ -17,7 +17,7 @@ from ecsgen_runtime.fields import FieldInfo
 from ecsgen_runtime.handles import NIL
 from numpy.typing import NDArray
 
-from ecsgen.inspector.asking import RefusedError, missing
+from ecsgen.inspector.asking import RefusedError
 from ecsgen.inspector.json_cells import type_names
 from ecsgen.model.columns import split_names
 
@@ -43,6 +43,8 @@ class Subject(ABC):
         """What the owners' column is called: `id` where rows belong to nobody."""
         self.is_list = False
         """Whether an entity may have several rows."""
+        self.is_tree = False
+        """Whether rows may have parents."""
         self.has_holes = False
         """Whether some rows may have no owner."""
         self.grid: list[int] | None = None
@@ -127,6 +129,7 @@ class Managed(Subject):
         super().__init__(name, manager.data.MANAGER.removesuffix("Manager"), type(manager))
         self.has_holes = hasattr(manager.data, "present")
         self.is_list = bool(manager._IS_LIST)
+        self.is_tree = hasattr(manager, "set_parent")
         if not hasattr(type(manager.data), "entity"):
             self.owner = "_id" if "id" in self.field else "id"
         if hasattr(manager, "grid"):
@@ -413,11 +416,6 @@ def columns_json(layout: Any, capacity: int | None, buffer: str = "main") -> lis
         }
         for column in layout
     ]
-
-
-def missing_field(subject: Subject, name: str) -> RefusedError:
-    """Return the refusal of a field that a component has not."""
-    return missing(f"field of {subject.name}", name)
 
 
 def _check_only(instance: int | None) -> None:

@@ -200,7 +200,7 @@ def test_sorting_sees_what_changed() -> None:
 
 def copies_are_old(seen: Inspected) -> None:
     """As if the columns had been copied long ago."""
-    for copy in seen.inspector._answers._copies._kept.values():
+    for copy in seen.inspector._answers._tables._copies._kept.values():
         copy.since -= 1 + copies.FRESH
 
 
@@ -609,7 +609,7 @@ def test_copies_are_dropped_when_nobody_looks(monkeypatch: pytest.MonkeyPatch) -
     world.spawn(10, point_mass={})
     with Inspected(world) as seen:
         seen.json("rows/point_mass?sort=mass")
-        kept = seen.inspector._answers._copies._kept
+        kept = seen.inspector._answers._tables._copies._kept
         deadline = time.monotonic() + 60
         while kept and time.monotonic() < deadline:
             time.sleep(0.005)
