@@ -177,9 +177,7 @@ class TablePart(NamedTuple):
     def arrow_field(self) -> Any:
         """Return name, type and metadata."""
         pa = pyarrow()
-        unit, doc = (
-            ("", "") if self.field is None else (self.field.unit, self.field.doc)
-        )
+        unit, doc = (self.field.unit, self.field.doc) if self.field else ("", "")
         notes = {"ecsgen.type": self.type, "unit": unit, "doc": doc}
         type = self.kind.type
         for size in reversed(self.shape):

@@ -69,9 +69,7 @@ def _check_direct(rows: CheckedRows, known: SavedEntities, owners: EntityArray) 
     rows.refuse_first(misplaced, "entity {entity} has another row", "entity")
 
 
-def _check_map(
-    rows: CheckedRows, indices: NDArray[np.intp], firsts: RowArray | None
-) -> None:
+def _check_map(rows: CheckedRows, indices: RowArray, firsts: RowArray | None) -> None:
     """Refuse a map that is not that of the owners' first rows, nor as short as can be.
 
     So no two owners have the same index.

@@ -20,6 +20,9 @@ from .facts import HANDLES, NUMBERS, TEXTS, CellType, bits
 _MANTISSA: Final = {"f32": 24, "f64": 53}
 
 
+Cells: TypeAlias = NDArray[Any]
+
+
 class BadRowError(Exception):
     """The first row that can't be converted, None if it is the type, and why."""
 
@@ -35,7 +38,7 @@ def range_of(integer: str) -> tuple[int, int]:
     return int(limits.min), int(limits.max)
 
 
-def check(bad: NDArray[np.bool_], cells: NDArray[Any], why: str) -> None:
+def check(bad: NDArray[np.bool_], cells: Cells, why: str) -> None:
     """Raise BadRowError for the first cell that is bad, with its value."""
     if bad.any():
         place = np.unravel_index(int(bad.argmax()), bad.shape)
@@ -56,9 +59,7 @@ def always_fits(old: str, new: str) -> bool:
     return range_of(new)[0] <= low and high <= range_of(new)[1]
 
 
-def as_number(
-    cells: NDArray[Any], change: Change, default: NDArray[Any], why: str = ""
-) -> NDArray[Any]:
+def as_number(cells: Cells, change: Change, default: Cells, why: str = "") -> Cells:
     """Return numbers, bools or members as numbers of another type, by value.
 
     Only from f64 to f32 they are rounded; a finite one stays finite. -0.0 is 0 as an integer.
@@ -85,7 +86,7 @@ def as_number(
     return cells.astype(dtype)
 
 
-def _outside(cells: NDArray[Any], old: str, low: int, high: int) -> NDArray[np.bool_]:
+def _outside(cells: Cells, old: str, low: int, high: int) -> NDArray[np.bool_]:
     """Return which integers are below or above; bounds that none can pass are not compared."""
     least, greatest = range_of(old)
     outside = np.zeros(cells.shape, np.bool_)
@@ -96,7 +97,7 @@ def _outside(cells: NDArray[Any], old: str, low: int, high: int) -> NDArray[np.b
     return outside
 
 
-def _needs_more_bits(cells: NDArray[Any], count: int) -> NDArray[np.bool_]:
+def _needs_more_bits(cells: Cells, count: int) -> NDArray[np.bool_]:
     """Return which integers have more binary digits than so many, zeros at the end apart.
 
     As integers: a float next to it would compare equal to one that is not exact.
@@ -131,9 +132,7 @@ def member_names(
     return found
 
 
-def as_member(
-    cells: NDArray[Any], change: Change, default: NDArray[Any]
-) -> NDArray[Any]:
+def as_member(cells: Cells, change: Change, default: Cells) -> Cells:
     """Return members as those of the same name; the default, one cell, where they are removed."""
     old, new, names = change
     order = sorted(old.members, key=old.members.__getitem__)
@@ -154,9 +153,7 @@ def as_member(
     return found
 
 
-def as_flags(
-    cells: NDArray[Any], change: Change, default: NDArray[Any]
-) -> NDArray[Any]:
+def as_flags(cells: Cells, change: Change, default: Cells) -> Cells:
     """Return flags as those of the same names, of which removed ones go.
 
     A cell that had no other flags than these gets the default, one cell.
@@ -184,9 +181,7 @@ def as_flags(
     return np.where(emptied, default, stored) if emptied.any() else stored
 
 
-def number_as_member(
-    cells: NDArray[Any], change: Change, default: NDArray[Any]
-) -> NDArray[Any]:
+def number_as_member(cells: Cells, change: Change, default: Cells) -> Cells:
     """Return numbers as the members of an enum, or flags, that have these."""
     new, why = change.new, f"is no number of {change.new.target}"
     stored = as_number(cells, change, default, why)
@@ -198,7 +193,7 @@ def number_as_member(
     return stored
 
 
-def _refuse(cells: NDArray[Any], element: int, name: str, change: Change) -> NoReturn:
+def _refuse(cells: Cells, element: int, name: str, change: Change) -> NoReturn:
     """Raise BadRowError for an element, by its number in C order, and a member's name."""
     old, new, _ = change
     number = int(cells.reshape(-1)[element])
@@ -214,7 +209,7 @@ def _refuse(cells: NDArray[Any], element: int, name: str, change: Change) -> NoR
 Bytes = NDArray[np.uint8]
 
 
-def as_text(cells: Bytes, change: Change, default: NDArray[Any]) -> Bytes:
+def as_text(cells: Bytes, change: Change, default: Cells) -> Bytes:
     """Return text or bytes, shape (n, N), in another size and as what the new type says."""
     old, new, _ = change
     if old.base == "bytes" and new.base == "str":
@@ -273,7 +268,7 @@ class Rule(NamedTuple):
     """How cells of one type become cells of another."""
 
     verdict: Callable[[Change], str]
-    convert: Callable[[NDArray[Any], Change, NDArray[Any]], NDArray[Any]]
+    convert: Callable[[Cells, Change, Cells], Cells]
     """Takes cells, and the default of a cell of the same shape."""
 
 
@@ -311,11 +306,11 @@ def is_same_in_files(change: Change) -> bool:
 
 
 def converted(
-    cells: NDArray[Any],
+    cells: Cells,
     change: Change,
-    old_default: NDArray[Any],
-    new_default: NDArray[Any],
-) -> NDArray[Any]:
+    old_default: Cells,
+    new_default: Cells,
+) -> Cells:
     """Return a column, shape (n, *shape), as one of the new type; O(n).
 
     It is the same array if nothing is to be done.
@@ -343,7 +338,7 @@ def converted(
 
 
 def _check_dropped(
-    cells: NDArray[Any], change: Change, default: NDArray[Any], kept: tuple[slice, ...]
+    cells: Cells, change: Change, default: Cells, kept: tuple[slice, ...]
 ) -> None:
     """Raise BadRowError for the first element that has no place any more, defaults apart."""
     lost = bits(cells) != bits(default)

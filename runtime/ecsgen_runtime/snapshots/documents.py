@@ -212,15 +212,11 @@ def check_codecs(codecs: Any, columns: Iterable[str]) -> Codecs:
         if name not in known and not str(name).startswith(ATTRIBUTE):
             some = ", ".join(sorted(known - {OTHERS})) or "there are none"
             raise ValueError(f"codecs: {name!r} is no column of objects: {some}")
-        if codec is not None and not _is_codec(codec):
-            raise TypeError(
-                f"codecs: {name!r} takes a pair (to_bytes, from_bytes), or None"
-            )
+        is_pair = isinstance(codec, (tuple, list)) and len(codec) == 2
+        if codec is not None and not (is_pair and all(map(callable, codec))):
+            wanted = "a pair (to_bytes, from_bytes), or None"
+            raise TypeError(f"codecs: {name!r} takes {wanted}")
     return codecs
-
-
-def _is_codec(codec: object) -> bool:
-    return isinstance(codec, (tuple, list)) and [*map(callable, codec)] == [True, True]
 
 
 def require_codecs(name: str, codecs: Codecs, columns: Iterable[str]) -> None:

@@ -160,11 +160,8 @@ def differing(cells: NDArray[Any], default: NDArray[Any]) -> NDArray[np.bool_]:
     if cells.dtype.hasobject:
         some = (cell is not None for cell in cells)
         return np.fromiter(some, np.bool_, len(cells))
-    differs: NDArray[np.bool_] = np.asarray(bits(cells) != bits(default))
-    found: NDArray[np.bool_] = np.logical_or.reduce(
-        differs, axis=tuple(range(1, differs.ndim))
-    )
-    return found
+    differs = np.asarray(bits(cells) != bits(default))
+    return np.asarray(differs.any(axis=tuple(range(1, differs.ndim))))
 
 
 # --- What of a policy is saved, must be true of that, and becomes of it elsewhere -----

@@ -30,7 +30,7 @@ class ChunkedRows:
 
     def object_columns(self) -> list[str]:
         """Return the fields that are Python objects: `weapon.model`."""
-        return [name for name, _, _, column in self._columns() if _is_object(column)]
+        return [name for name, _, _, it in self._columns() if it.dtype.hasobject]
 
     def state(self) -> Document:
         """Return what is said of the tables: their components, and how many rows."""
@@ -45,15 +45,15 @@ class ChunkedRows:
 
     def parts(self, codecs: Codecs) -> Iterator[Part]:
         """Return the owners of all tables, and each component's cells; copies."""
-        owners = Column("entity", np.dtype(np.uint64), (), 8, (), 0)
-        tables = self._tables()
-        cells = _joined([each.whole(0) for each in tables], owners)
-        yield single("archetypes.entity", cells)
+        tables, none = self._tables(), np.empty(0, np.uint64)
+        owners = np.concatenate([none, *(each.whole(0) for each in tables)])
+        yield single("archetypes.entity", owners)
         for name, number, k, column in self._columns():
             having = [each for each in tables if each.has(number)]
             pieces = [each.whole(each.layout.starts[number] + k) for each in having]
-            cells = _joined(pieces, column)
-            if _is_object(column):
+            none = np.empty((0, *column.shape), column.dtype)
+            cells = np.concatenate([none, *pieces])
+            if column.dtype.hasobject:
                 yield from object_parts(name, name, cells, codecs)
             else:
                 yield single(name, cells)
@@ -70,7 +70,7 @@ class ChunkedRows:
             component = self._table.parts[number]._ROW.__name__
             having = [component in names for names, _ in found]
             counts = [*compress(rows, having)]
-            if _is_object(column):
+            if column.dtype.hasobject:
                 cells = loaded_objects(saved, name, name, codecs, sum(counts))
             else:
                 cells = as_cells(saved.arrays[name], column.dtype)
@@ -96,13 +96,3 @@ def _deal_out(
     bounds = np.cumsum(counts, dtype=np.intp)
     for table, part in zip(tables, np.split(cells, bounds), strict=False):
         table.append(part)
-
-
-def _is_object(column: Column) -> bool:
-    return bool(column.dtype.hasobject)
-
-
-def _joined(pieces: list[NDArray[Any]], column: Column) -> NDArray[Any]:
-    if pieces:
-        return np.concatenate(pieces)
-    return np.empty((0, *column.shape), column.dtype)
