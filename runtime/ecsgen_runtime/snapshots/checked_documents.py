@@ -326,7 +326,8 @@ def _can_be_grouped(component: Document) -> bool:
 # --- Which tensors a schema asks for: their names, types and shapes -------------------
 
 RNG_WORDS: Final = 625
-COLD: Final = "cold"
+COLD: Final = "cold."
+"""What the names of tensors of cold rows begin with."""
 _SPARE: Final = 1 << 24
 """Bytes of padding that nobody misses."""
 _ANY: Final = -1
@@ -392,7 +393,7 @@ def _row_bytes(saved: Saved, saving: Saving, component: Document) -> int:
     return sum(
         prod(tensor.shape[1:]) * np.dtype(tensor.dtype).itemsize
         for name, tensor in _of_manager(saved, saving, component)
-        if not (tensor.pair or name == "_map" or name.startswith(f"{COLD}."))
+        if not (tensor.pair or name == "_map" or name.startswith(COLD))
     )
 
 
@@ -424,7 +425,7 @@ def _wanted(saved: Saved, saving: Saving) -> Iterator[tuple[str, WantedTensor]]:
         if component["in"] == "managers":
             columns = _of_manager(saved, saving, component)
         else:
-            columns = _of_fields(saved, component, cells[name], None)
+            columns = _of_fields(saved, component, cells[name], 0)
         for column, tensor in columns:
             yield f"{component['module']}.{column}", tensor
 
@@ -445,50 +446,43 @@ def _of_manager(
         yield "_map", WantedTensor("u4", (_ANY,))
     if component["owner"] == "entity" and component["destroy"] == "gc":
         yield "_rng", WantedTensor("u4", (RNG_WORDS,), f"{component['module']}._rng")
-    if component["cold"] != "indirect":
-        yield from _of_fields(saved, component, n, None)
-        return
-    yield from _of_fields(saved, component, n, False)
-    n_cold = numbers["n_cold"]
-    for name, tensor in _of_fields(saved, component, n_cold, True):
-        yield f"{COLD}.{name}", tensor
+    yield from _of_fields(saved, component, n, numbers.get("n_cold", n))
 
 
 def _of_fields(
-    saved: Saved, component: Document, n: int, cold: bool | None
+    saved: Saved, component: Document, n: int, n_cold: int
 ) -> Iterator[tuple[str, WantedTensor]]:
-    """Yield the tensors of n cells of the fields: of the cold ones, the others, or all."""
-    for name, type_, field in stored_columns(saved.schema, component):
-        if cold not in (None, field[COLD]):
-            continue
+    """Yield the tensors of the fields: n cells of each, or `n_cold` where they lie apart."""
+    for name, type_, _ in stored_columns(saved.schema, component):
+        count = n_cold if name.startswith(COLD) else n
         if type_.base == "object":
             pair = f"{component['module']}.{name}"
             yield name, WantedTensor("u1", (_ANY,), pair)
-            yield name + LENGTHS, WantedTensor("i8", (n,), pair)
+            yield name + LENGTHS, WantedTensor("i8", (count,), pair)
         else:
-            shape = (n, *type_.cell_shape)
+            shape = (count, *type_.cell_shape)
             yield name, WantedTensor(type_.dtype.str[1:], shape)
 
 
 def stored_columns(schema: Document, component: Document) -> Iterator[StoredColumn]:
     """Yield the columns that store a component's fields; of split ones, one per element."""
+    is_indirect = component["cold"] == "indirect" and component["in"] == "managers"
     for name, field in component["fields"].items():
         type_ = cell_type(field["type"], schema["enums"])
+        place = COLD + name if is_indirect and field["cold"] else name
         if field["split"]:
-            for part in split_columns(name, type_.shape):
+            for part in split_columns(place, type_.shape):
                 yield StoredColumn(part, type_.of_shape(()), field)
         else:
-            yield StoredColumn(name, type_, field)
+            yield StoredColumn(place, type_, field)
 
 
 def field_tensors(
     saved: Saved, component: Document
 ) -> Iterator[tuple[str, StoredColumn]]:
     """Yield the tensors that hold a component's fields, without lengths of objects."""
-    is_indirect = component["cold"] == "indirect" and component["in"] == "managers"
     for column in stored_columns(saved.schema, component):
-        beside = f"{COLD}." if is_indirect and column.field[COLD] else ""
-        yield f"{component['module']}.{beside}{column.name}", column
+        yield f"{component['module']}.{column.name}", column
 
 
 # --- The numbers of the `state`: all there, integers, and within what they count ------
