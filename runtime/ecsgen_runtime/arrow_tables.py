@@ -400,11 +400,10 @@ def join_batch(join: QueryJoin, names: Sequence[str], copy: bool, flat: bool) ->
     """Return what a query finds; O(components), and O(n) for each column that is gathered."""
     structs = join_structs(join, names, flat)
     match, owners = join.match(), join.arrays()[0]
+    members = zip(structs, join.columns(), match.members, strict=True)
     arrays = [
         _joined_array(struct, data, rows, match.count, copy)
-        for struct, data, rows in zip(
-            structs, join.columns(), match.members, strict=True
-        )
+        for struct, data, rows in members
     ]
     return struct_batch(owners, structs, arrays, copy)
 

@@ -209,6 +209,5 @@ def _nulls_inside(column: Any) -> NDArray[np.bool_] | None:
     if elements is column or not elements.null_count():
         return None
     nulls = np.asarray(elements.is_null())
-    return nulls.reshape(
-        len(column), -1
-    )  # lists of one length: of others there is no array
+    # lists of one length: of others there is no array
+    return nulls.reshape(len(column), -1)

@@ -37,9 +37,8 @@ def query_text(
 ) -> str:
     """Return the components that a query asks for, in words."""
     parts = {"all of": all, "any of": any, "none of": none, "optional": optional}
-    return "; ".join(
-        f"{how} {list_text(names)}" for how, names in parts.items() if names
-    )
+    said = [f"{how} {list_text(names)}" for how, names in parts.items() if names]
+    return "; ".join(said)
 
 
 def bytes_text(nbytes: int) -> str:
@@ -62,9 +61,8 @@ def holder_repr(holder: Any, rows: str) -> str:
 
 def columns_repr(columns: Any, n: int) -> str:
     """Return the repr of n rows of columns."""
-    parts = list_text(
-        f"{name} {kind}" for name, kind, _ in shown_columns(type(columns))
-    )
+    found = shown_columns(type(columns))
+    parts = list_text(f"{name} {kind}" for name, kind, _ in found)
     of = f" of {parts}" if parts else ""
     return f"<{type(columns).__name__}: {count_text(n, 'row')}{of}>"
 
@@ -104,9 +102,8 @@ def html_table(
     title: str, names: Sequence[str], n: int, row: Callable[[int], Iterable[str]]
 ) -> str:
     """Return a table of n rows, of which `row` returns the cells."""
-    from html import (
-        escape,
-    )  # whose table of entities takes a while, for notebooks alone
+    # whose table of entities takes a while, for notebooks alone
+    from html import escape
 
     def line(cells: Iterable[str], tag: str) -> str:
         return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"

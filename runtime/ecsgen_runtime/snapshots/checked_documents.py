@@ -305,9 +305,8 @@ def _check_groups(check: _Check, schema: Document) -> None:
             check.refuse(where, "wanted a list of components")
         for member in members:
             if type(member) is not str or member not in components or member in taken:
-                check.refuse(
-                    where, f"{shown(member)} is none, or is in a group already"
-                )
+                why = f"{shown(member)} is none, or is in a group already"
+                check.refuse(where, why)
             taken.add(member)
             if not _can_be_grouped(components[member]):
                 check.refuse(where, f"{member} cannot be in a group")
@@ -406,9 +405,8 @@ def _check_tensor(saved: Saved, name: str, wanted: WantedTensor) -> None:
     if not fits or array.dtype != np.dtype(wanted.dtype):
         sizes = ", ".join("any" if size == _ANY else str(size) for size in shape)
         given = f"{array.dtype} of shape {list(array.shape)}"
-        saved.refuse(
-            f"{given}, wanted {np.dtype(wanted.dtype)} of shape [{sizes}]", name
-        )
+        why = f"{given}, wanted {np.dtype(wanted.dtype)} of shape [{sizes}]"
+        saved.refuse(why, name)
 
 
 def _wanted(saved: Saved, saving: Saving) -> Iterator[tuple[str, WantedTensor]]:
@@ -516,9 +514,8 @@ def check_state(saved: Saved, saving: Saving) -> None:
         _check_tables(check, state["archetypes"], chunked)
     check.keys("state.groups", state["groups"], schema["groups"])
     for name, members in schema["groups"].items():
-        most = min(
-            state[state_key(components[member]["module"])]["n"] for member in members
-        )
+        modules = [components[member]["module"] for member in members]
+        most = min(state[state_key(module)]["n"] for module in modules)
         check.number(f"state.groups.{name}", state["groups"][name], 0, most)
     attributes = state["attributes"]
     if type(attributes) is not dict:

@@ -51,9 +51,8 @@ class Evolving:
     def as_before(self) -> Evolved:
         """Return what the policy had."""
         columns = {name: self.old.column(name) for name in self.facts.columns}
-        return Evolved(
-            columns, {name: self.number(name) for name in self.facts.numbers}
-        )
+        numbers = {name: self.number(name) for name in self.facts.numbers}
+        return Evolved(columns, numbers)
 
 
 # --- A snapshot of one schema as a world of another would have saved it ---------------
@@ -107,7 +106,7 @@ class _Migration:
         groups = plan_groups(names, handles, plans)
         chunked = [n for n, doc in self._docs.items() if doc["in"] == "archetypes"]
         if chunked:
-            tables, owners = plan_chunks(names, handles, plans)
+            tables, owners = plan_chunks(names, handles, plans, chunked)
             before = names.saved.state.get("archetypes", {"version": 0})
             said = {"version": before["version"], "tables": tables}
             self._state["archetypes"] = said

@@ -222,9 +222,8 @@ class EvolvedField:
         except BadRowError as error:
             row = error.row
             if row is not None:
-                row = self.plan.old_row(
-                    row if instances is None else int(instances[row])
-                )
+                instance = row if instances is None else int(instances[row])
+                row = self.plan.old_row(instance)
             self.refuse(error.why, row)
 
     def converted(self, cells: NDArray[Any]) -> NDArray[Any]:

@@ -364,23 +364,16 @@ _FEW_KEYS: Final = 1 << 16
 
 
 def plan_chunks(
-    names: Names, handles: Handles, plans: dict[str, RowPlan]
+    names: Names, handles: Handles, plans: dict[str, RowPlan], components: list[str]
 ) -> tuple[Tables, EntityArray]:
     """Order the rows of components in chunks; return the tables, and whose rows they have."""
-    components = [
-        name
-        for name, doc in names.schema["components"].items()
-        if doc["in"] == "archetypes"
-    ]
     old_tables = names.saved.state.get("archetypes", {"tables": []})["tables"]
     if _all_stay(names, plans, components):
         tables = [[[names.targets[it] for it in old], rows] for old, rows in old_tables]
         return tables, _saved_owners(names)
     owners = {name: plans[name].take(names.old(name).owners) for name in components}
     entities = _first_of_each([_saved_owners(names), *owners.values()], handles)
-    having = {
-        name: _rows_of(owners[name], entities, handles) >= 0 for name in components
-    }
+    having = {n: _rows_of(its, entities, handles) >= 0 for n, its in owners.items()}
     number, firsts = _signatures([*having.values()], len(entities))
     few = len(firsts) < _FEW_KEYS  # then it is a radix sort
     order = np.argsort(number.astype(np.uint16) if few else number, kind="stable")
@@ -394,9 +387,8 @@ def plan_chunks(
         wanted = entities[having[name][order]]
         rows = _rows_of(owners[name], wanted, handles)
         plan = plans[name]
-        plans[name] = packed_plan(
-            plan.old_n, rows if plan.order is None else plan.order[rows]
-        )
+        old_rows = rows if plan.order is None else plan.order[rows]
+        plans[name] = packed_plan(plan.old_n, old_rows)
     return tables, entities
 
 

@@ -157,9 +157,8 @@ def _check_beginning(data: bytes, file: str) -> None:
         refuse(file, f"has format {number}, and this package reads format {FORMAT}")
     said = data[_CRC_AT:_CRC_END]
     zeroed = b"".join((data[:_CRC_AT], b"0" * len(said), data[_CRC_END:]))
-    if data[LENGTH_BYTES:_CRC_AT] != _BEGINNING or said != hex_digits(
-        zlib.crc32(zeroed)
-    ).encode("ascii"):
+    crc = hex_digits(zlib.crc32(zeroed)).encode("ascii")
+    if data[LENGTH_BYTES:_CRC_AT] != _BEGINNING or said != crc:
         refuse(file, "the header is damaged: its checksum is that of another one")
 
 
@@ -173,10 +172,8 @@ def _metadata(said: Any, file: str) -> dict[str, str]:
         if name not in said:
             refuse(file, f"the header has no {name}")
     schema: str = said["schema"]
-    if (
-        sha256(schema.encode("utf-8", "surrogatepass")).hexdigest()
-        != said["fingerprint"]
-    ):
+    digest = sha256(schema.encode("utf-8", "surrogatepass")).hexdigest()
+    if digest != said["fingerprint"]:
         refuse(file, "the header's fingerprint is not that of its schema")
     return said
 
@@ -221,19 +218,14 @@ def _check_checksums(checksums: Any, entries: Entries, file: str) -> None:
     for name in sorted(wanted - checksums.keys())[:1]:
         refuse(file, "has no checksum", shown(name))
     for name in sorted(checksums.keys() - wanted)[:1]:
-        refuse(
-            file,
-            "there is a checksum, but no such tensor that has any bytes",
-            shown(name),
-        )
+        why = "there is a checksum, but no such tensor that has any bytes"
+        refuse(file, why, shown(name))
 
 
 def _check_places(entries: Entries, file: str) -> None:
     """Refuse tensors that overlap, or that have anything between them."""
     at = 0
-    for name, entry in sorted(
-        entries.items(), key=lambda item: (item[1].start, item[1].end)
-    ):
+    for name, entry in sorted(entries.items(), key=lambda e: (e[1].start, e[1].end)):
         if entry.start < at:
             refuse(file, "overlaps another tensor", shown(name))
         if entry.start > at:

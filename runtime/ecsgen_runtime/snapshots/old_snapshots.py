@@ -270,15 +270,14 @@ def _targets(names: Names) -> dict[str, str]:
 
 def _match_component(names: Names, old: OldComponent) -> None:
     now = names.targets.get(old.name, "")
-    if now in names.schema["components"] and not _has_its_cells(names, now, old):
-        return
     if now in names.schema["components"]:
+        if not _has_its_cells(names, now, old):
+            return
         other = names.components.get(now)
         if other is None or not other.count:
             names.components[now] = old
         elif old.count:
-            why = f"{other.name} and {old.name} would both be {now}"
-            names.saved.refuse(why)
+            names.saved.refuse(f"{other.name} and {old.name} would both be {now}")
         return
     is_removed = old.name in names.renames.get("components", _NO_NAMES)
     if old.count and not is_removed and old.module not in names.drop:
@@ -353,13 +352,10 @@ def first_value(old: OldComponent, field: str) -> int | None:
 def _match_members(names: Names, now: str, old: OldComponent) -> None:
     for name, former in names.fields[now].items():
         change = names.change(now, name, former)
-        if (
-            change.old.base == change.new.base
-            and change.old.target == change.new.target
-        ):
+        was, is_, _ = change
+        if (was.base, was.target) == (is_.base, is_.target):
             for member, row in _lost_members(old, former, change):
-                before, after = change.old.members, change.new.members
-                target = change.new.target
+                before, after, target = was.members, is_.members, is_.target
                 keeping = _renamed(names, "members", member, before, after, int, target)
                 gone = Gone(keeping, f"{old.tensor(former)}[{row}]")
                 names.unknown.setdefault(f"{target}.{member}", gone)

@@ -106,9 +106,8 @@ class SnapshotFile:
                 if np.frombuffer(data, np.uint8).any():
                     refuse(self.name, "padding is not zero", tensor)
             elif len(data) and hex_digits(zlib.crc32(data)) != checksums[tensor]:
-                refuse(
-                    self.name, "damaged: its checksum is that of other bytes", tensor
-                )
+                why = "damaged: its checksum is that of other bytes"
+                refuse(self.name, why, tensor)
 
     def _array(self, tensor: str) -> NDArray[Any]:
         entry = self._header.entries[tensor]

@@ -24,9 +24,6 @@ class ChunkedRows:
     def __init__(self, store: ArchetypeStore[Any]) -> None:
         self._store = store
         self._table = store._table
-        self._modules = [
-            part._ROW.__module__.rpartition(".")[2] for part in self._table.parts
-        ]
 
     def object_columns(self) -> list[str]:
         """Return the fields that are Python objects: `weapon.model`."""
@@ -62,9 +59,7 @@ class ChunkedRows:
         """Take the rows of a snapshot into empty tables; O(n)."""
         state = saved.state["archetypes"]
         rows = [n for _, n in state["tables"]]
-        found: list[SavedArchetype] = [
-            (tuple(names), []) for names, _ in state["tables"]
-        ]
+        found: list[SavedArchetype] = [(tuple(it), []) for it, _ in state["tables"]]
         _deal_out(saved.arrays["archetypes.entity"], rows, [it for _, it in found])
         for name, number, _, column in self._columns():
             component = self._table.parts[number]._ROW.__name__
@@ -85,8 +80,9 @@ class ChunkedRows:
     def _columns(self) -> Iterator[tuple[str, int, int, Column]]:
         """Yield each column's name, its component's number, and which one of that it is."""
         for number, part in enumerate(self._table.parts):
+            module = part._ROW.__module__.rpartition(".")[2]
             for k, column in enumerate(part.LAYOUT):
-                yield f"{self._modules[number]}.{column.name}", number, k, column
+                yield f"{module}.{column.name}", number, k, column
 
 
 def _deal_out(

@@ -104,9 +104,8 @@ class SavedEntities:
             waiting[block] = (state == 1) & ~is_retired
         said = self.saved.state["entities"]["n_retired"]
         if n_retired != said:
-            self.saved.refuse(
-                f"{n_retired} are retired, the state says {said}", _HANDLES
-            )
+            why = f"{n_retired} are retired, the state says {said}"
+            self.saved.refuse(why, _HANDLES)
         return waiting
 
     def _refuse_cell(self, block: slice, wrong: NDArray[np.bool_]) -> None:
@@ -163,10 +162,9 @@ class Handles:
 
     def fit(self, handles: EntityArray) -> NDArray[np.bool_]:
         """Return which handles have a place among the new bits."""
+        indices = handles & self._mask
         generations = handles >> np.uint64(self.old.of_index)
-        fit: NDArray[np.bool_] = (handles & self._mask) < np.uint64(
-            1 << self.new.of_index
-        )
+        fit: NDArray[np.bool_] = indices < np.uint64(1 << self.new.of_index)
         return fit & (generations < np.uint64(1 << self.new.of_generation))
 
     def rewritten(self, handles: EntityArray) -> EntityArray:
@@ -197,23 +195,18 @@ class Handles:
 
     def _new_cells(self) -> tuple[EntityArray, NDArray[np.bool_]]:
         """Return a cell per index, and which indices are worn out."""
-        index = np.arange(len(self.entities.cells), dtype=np.uint64)
-        is_live = (self.entities.cells & self._mask) == index
-        handles = np.where(
-            is_live, self.entities.cells, self.entities.cells ^ np.uint64(1)
-        )
-        fit = self.fit(handles)
-        lost = is_live & ~fit
+        old = self.entities.cells
+        index = np.arange(len(old), dtype=np.uint64)
+        is_live = (old & self._mask) == index
+        handles = np.where(is_live, old, old ^ np.uint64(1))
+        worn_out = ~self.fit(handles)
+        lost = is_live & worn_out
         if lost.any():
             row = int(lost.argmax())
-            entity = self.entities.saved.shown(self.entities.cells[row])
+            entity = self.entities.saved.shown(old[row])
             bits = f"{self.new.of_index} and {self.new.of_generation} bits"
             why = f"the live entity {entity} does not fit {bits}"
-            self.entities.saved.refuse(
-                f"{why}; {self.way_back}", "entities.handles", row
-            )
-        kept = slice(0, min(len(self.entities.cells), 1 << self.new.of_index))
-        worn_out = ~fit
+            self.entities.saved.refuse(f"{why}; {self.way_back}", _HANDLES, row)
         rewritten = np.where(worn_out, index, self.rewritten(handles))
         cells = np.where(is_live, rewritten, rewritten ^ np.uint64(1))
-        return cells[kept], worn_out
+        return cells[: 1 << self.new.of_index], worn_out

@@ -206,10 +206,8 @@ class SnapshotTable:
     @property
     def entity(self) -> EntityArray:
         """The owner of each row, shape (rows,); read-only. Empty if rows belong to nobody."""
-        owners = self._old.owners
-        return read_only(
-            owners[:] if self._old.used is None else owners[self._old.used]
-        )
+        owners, used = self._old.owners, self._old.used
+        return read_only(owners[:] if used is None else owners[used])
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the names of the fields."""
@@ -403,12 +401,10 @@ class Snapshot:
             entities = self._saving.ENTITIES(self._saved)
             owners = created_owners(entities, component, entity)
             count = len(owners)
-        table = SnapshotTable(
-            new_component(self._saved, component, module, owners, count)
-        )
+        old = new_component(self._saved, component, module, owners, count)
+        table = SnapshotTable(old)
         for name, values in fields.items():
             table[name] = values
-        old = table._old
         self._saved = _with_components(
             old.saved, {**self._saved.schema["components"], component: old.doc}
         )

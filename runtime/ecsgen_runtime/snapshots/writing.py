@@ -157,12 +157,10 @@ class Plan:
         if array.dtype.kind != "S":
             array = array.astype(stored, copy=False)
         flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-        self._entries[name] = TensorEntry(
-            stored, shape, self._end, self._end + flat.nbytes
-        )
+        start, self._end = self._end, self._end + flat.nbytes
+        self._entries[name] = TensorEntry(stored, shape, start, self._end)
         self.arrays[name] = flat.view(stored).reshape(shape)
         self._bytes[name] = flat.data
-        self._end += flat.nbytes
 
     def _pad(self, place: int) -> None:
         count = place - self._end

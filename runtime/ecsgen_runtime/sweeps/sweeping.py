@@ -60,9 +60,8 @@ class Sweep:
         return len(self.columns["seed"])
 
     def __repr__(self) -> str:
-        lines, errors = count_text(len(self), "line"), count_text(
-            len(self.errors), "error"
-        )
+        lines = count_text(len(self), "line")
+        errors = count_text(len(self.errors), "error")
         return f"<Sweep: {lines} of {list_text(self.columns)}; {errors}>"
 
     def to_arrow(self) -> Any:
@@ -163,9 +162,7 @@ def _table(
     # those that failed have no lines, but a say in the types of parameters
     counts = [results[run.key].lines if run.key in results else 0 for run in runs]
     ones = [1] * len(runs)
-    of_runs = {
-        name: joined([run.cells.get(name) for run in runs], ones) for name in names
-    }
+    of_runs = {it: joined([run.cells.get(it) for run in runs], ones) for it in names}
     of_runs["replicate"] = np.array([run.call.replicate for run in runs], np.int64)
     of_runs["seed"] = np.array([run.call.seed for run in runs], np.uint64)
     columns = {name: np.repeat(column, counts) for name, column in of_runs.items()}
