@@ -306,10 +306,7 @@ def is_same_in_files(change: Change) -> bool:
 
 
 def converted(
-    cells: Cells,
-    change: Change,
-    old_default: Cells,
-    new_default: Cells,
+    cells: Cells, change: Change, old_default: Cells, new_default: Cells
 ) -> Cells:
     """Return a column, shape (n, *shape), as one of the new type; O(n).
 

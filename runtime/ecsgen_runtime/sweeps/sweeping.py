@@ -20,16 +20,7 @@ from ..reprs import count_text, list_text
 from ..typed import NamedTuple
 from .processes import SubmitsRuns, available_cores, in_executor, in_processes
 from .results import Column, Result, joined
-from .runs import (
-    OF_RUNS,
-    Journal,
-    Model,
-    Outcome,
-    Parameters,
-    Run,
-    RunKey,
-    all_runs,
-)
+from .runs import OF_RUNS, Journal, Model, Outcome, Parameters, Run, RunKey, all_runs
 
 _WORKERS: Final = 32
 """Of an executor that does not say how many it has."""
