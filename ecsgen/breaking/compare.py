@@ -20,7 +20,7 @@ from ecsgen.breaking.comparison import (
     report_missing,
 )
 from ecsgen.diagnostics import quote
-from ecsgen.model import FLOATING, Component, Kernel, Mark, Names, Project, Reduction
+from ecsgen.model import FLOATING, Kernel, Mark, Names, Project, Reduction
 from ecsgen.model.saved import Document
 from ecsgen.model.schedules import arguments_of, asks_for_time, called
 from ecsgen.policies import every, keys
@@ -200,14 +200,6 @@ def _compare_components(it: Comparison) -> None:
             _compare_calls(it, name, here)
 
 
-def _compare_calls(it: Comparison, old_name: str, name: str) -> None:
-    if it.old.project is None or it.new.project is None:
-        return
-    old, new = it.old.project.by_name[old_name], it.new.project.by_name[name]
-    _compare_release(it, name, old, new)
-    _compare_component_calls(it, name, old, new)
-
-
 OFF: Final = {key.name: key.off_text for key in keys("component")}
 
 
@@ -236,16 +228,6 @@ def _names_gone(old: Document, new: Document) -> dict[str, list[str]]:
         is_cold = [name for name, field in new["fields"].items() if field["cold"]]
         gone["cold"] = [f"data.{name}" for name in is_cold if name in was_cold]
     return gone
-
-
-def _compare_release(it: Comparison, name: str, old: Component, new: Component) -> None:
-    """Report a hook that is gone, unless the whole manager is."""
-    if old.release and not new.release and it.new.saved["components"][name]["in"] == "managers":
-        message = (
-            f"{quote(name)} has 'release: false', and had 'release: true': no on_release any more"
-        )
-        mark = it.places.component(name, "release", "destroy")
-        it.report.add("E953", message, mark, "go back to 'release: true'")
 
 
 def _report(
@@ -319,13 +301,20 @@ def _compare_tables(
         if name not in new:
             it.report.gone(f"the table {quote(name)}", mark)
             continue
-        what = f"the column {{}} of {quote(name)}"
-        _compare_texts(
-            it, what, "is '{}', and was '{}'", columns, new[name], dict.fromkeys(columns, mark)
-        )
+        what, marks = f"the column {{}} of {quote(name)}", dict.fromkeys(columns, mark)
+        _compare_texts(it, what, "is '{}', and was '{}'", columns, new[name], marks)
 
 
-def _compare_component_calls(it: Comparison, name: str, old: Component, new: Component) -> None:
+def _compare_calls(it: Comparison, old_name: str, name: str) -> None:
+    """Report what happens to what a component has for code: a hook, kernels, reductions."""
+    if it.old.project is None or it.new.project is None:
+        return
+    old, new = it.old.project.by_name[old_name], it.new.project.by_name[name]
+    has_manager = it.new.saved["components"][name]["in"] == "managers"
+    if old.release and not new.release and has_manager:
+        title, mark = quote(name), it.places.component(name, "release", "destroy")
+        message = f"{title} has 'release: false', and had 'release: true': no on_release any more"
+        it.report.add("E953", message, mark, "go back to 'release: true'")
     for what, said, key, was, is_ in (
         ("kernel", _TAKES, "kernels", _kernels_of(old.kernels), _kernels_of(new.kernels)),
         ("reduction", _RETURNS, "reductions", _returned(old.reductions), _returned(new.reductions)),
