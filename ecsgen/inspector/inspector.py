@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 import webbrowser
+from contextlib import suppress
 from secrets import token_urlsafe
 from types import TracebackType
 from typing import Any, Final, Self
@@ -97,18 +98,11 @@ def serve(
     if open_browser:  # some browsers return when they are closed
         threading.Thread(target=webbrowser.open, args=(inspector.url,), daemon=True).start()
     if block:
-        with inspector:
-            _tick_until_interrupted(inspector)
+        with inspector, suppress(KeyboardInterrupt):
+            while True:
+                inspector.tick()
+                time.sleep(_PAUSE)
     return inspector
-
-
-def _tick_until_interrupted(inspector: Inspector) -> None:
-    try:
-        while True:
-            inspector.tick()
-            time.sleep(_PAUSE)
-    except KeyboardInterrupt:
-        pass
 
 
 def _checked_token(token: str) -> str:

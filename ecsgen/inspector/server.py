@@ -10,6 +10,7 @@ import socket
 import threading
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from hmac import compare_digest
 from importlib.resources import files
 from typing import Any, Final, NoReturn, TypeAlias
@@ -165,21 +166,19 @@ def application(
     return app
 
 
+@dataclass(frozen=True)
 class _Endpoint:
     """A path of the API; no function, which would be asked for some methods only."""
 
-    def __init__(
-        self, answers: Mapping[str, Answer], check: Callable[[Mapping[str, str]], None]
-    ) -> None:
-        self._answers = answers
-        self._check = check
+    answers: Mapping[str, Answer]
+    check: Callable[[Mapping[str, str]], None]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
-        self._check(request.path_params)
-        answer = self._answers.get("GET" if request.method == "HEAD" else request.method)
+        self.check(request.path_params)
+        answer = self.answers.get("GET" if request.method == "HEAD" else request.method)
         if answer is None:
-            raise HTTPException(405, headers={"Allow": ", ".join(self._answers)})
+            raise HTTPException(405, headers={"Allow": ", ".join(self.answers)})
         await JSONResponse(await answer(request))(scope, receive, send)
 
 

@@ -102,15 +102,7 @@ class SavedWorld:
         """
         from .snapshots.saving import load
 
-        return load(
-            cls,
-            source,
-            mmap=mmap,
-            verify=verify,
-            codecs=codecs,
-            drop=drop,
-            migrate=migrate,
-        )
+        return load(cls, source, mmap, verify, codecs, drop, migrate)
 
     @staticmethod
     def _schema() -> ModuleType:

@@ -214,7 +214,6 @@ def _misfits(world: Any) -> Iterator[tuple[str, int, str]]:
 def load(
     kind: type[_WorldT],
     source: Any,
-    *,
     mmap: bool,
     verify: bool | None,
     codecs: Codecs | None,
