@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from enum import IntEnum, IntFlag
+from functools import cache, partial
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -31,7 +32,7 @@ def type_names(cells: Iterable[object]) -> NDArray[np.object_]:
 def json_column(cells: NDArray[Any], field: FieldInfo | None) -> list[Json]:
     """Return copied cells as JSON; without a field they are entities or ids."""
     if field is not None and field.enum is not None:
-        return _nested(cells, _member_names(field.enum))
+        return _nested(cells, cache(partial(member_name, field.enum)))
     if field is None or cells.dtype == np.uint64:
         return _nested(cells, str)
     if field.dtype is None:
@@ -66,19 +67,6 @@ def _nested(cells: NDArray[Any], convert: Callable[[Any], Json]) -> list[Json]:
     if cells.ndim == 1:
         return [convert(cell) for cell in cells.tolist()]
     return [_nested(part, convert) for part in cells]
-
-
-def _member_names(enum: type[IntEnum | IntFlag]) -> Callable[[int], Json]:
-    """Return what names the members of an enum; numbers that none has stay numbers."""
-    known: dict[int, Json] = {member.value: member.name for member in enum}
-
-    def name(number: int) -> Json:
-        found = known.get(number)
-        if found is None:
-            found = known[number] = member_name(enum, number)
-        return found
-
-    return name
 
 
 def member_name(enum: type[IntEnum | IntFlag], number: int) -> Json:
