@@ -90,19 +90,6 @@ def _check_map(rows: CheckedRows, indices: RowArray, firsts: RowArray | None) ->
         rows.refuse_first(is_left, "no row has an owner of this index", "_map")
 
 
-# --- Components in chunks: each owner lives, and has one row in all tables ------------
-
-
-def check_chunked(saved: Saved, known: SavedEntities) -> None:
-    """Refuse owners that are dead, or there twice; O(n)."""
-    tensor = "archetypes.entity"
-    owners = saved.arrays[tensor]
-    known.check_owners(tensor, living=True, may_be_holes=False)
-    if not all_different(known.indices(owners), len(known)):
-        row = first_repeat(owners)
-        saved.refuse(f"entity {saved.shown(owners[row])} is there twice", tensor, row)
-
-
 # --- Members of groups, which are in step, and generators of random numbers -----------
 
 _FEW: Final = 16
@@ -190,27 +177,30 @@ def check_content(saved: Saved, saving: Saving) -> None:
             module = component["module"]
             numbers = saved.state[state_key(module)]
             managed[name] = rows = CheckedRows(saved, component, module, numbers)
-            _check_rows(rows, known, saving)
+            if component["owner"] == "entity":
+                check_owned(rows, known)
+                check_generator(rows)
+            for facts in policies_of(component, saving.POLICIES):
+                if facts.check is not None:
+                    facts.check(rows)
         check_field_cells(saved, component, "; verify=False loads it all the same")
         for tensor, column in field_tensors(saved, component):
             if column.type.base == "object" and tensor in saved.arrays:
                 check_lengths(saved, tensor)
-            for facts in policies_of_field(column.field):
-                facts.check(saved, tensor, _present(saved, component))
+            for policy in policies_of_field(column.field):
+                policy.check(saved, tensor, _present(saved, component))
     for name, members in saved.schema["groups"].items():
         group = [managed[member] for member in members]
         check_group(group, known, name, saved.state["groups"][name])
     if "archetypes" in saved.state:
-        check_chunked(saved, known)
-
-
-def _check_rows(rows: CheckedRows, known: SavedEntities, saving: Saving) -> None:
-    if rows.component["owner"] == "entity":
-        check_owned(rows, known)
-        check_generator(rows)
-    for facts in policies_of(rows.component, saving.POLICIES):
-        if facts.check is not None:
-            facts.check(rows)
+        tensor = "archetypes.entity"
+        owners = saved.arrays[tensor]
+        known.check_owners(tensor, living=True, may_be_holes=False)
+        if not all_different(known.indices(owners), len(known)):
+            row = first_repeat(owners)
+            saved.refuse(
+                f"entity {saved.shown(owners[row])} is there twice", tensor, row
+            )
 
 
 def check_field_cells(saved: Saved, component: Document, way_out: str) -> None:

@@ -115,20 +115,16 @@ def parts_of(world: Any, saving: Saving, codecs: Codecs) -> Iterator[Part]:
     if len(noted):
         yield single("entities.noted", noted)
     for module, manager in managers_of(world).items():
-        yield from _manager_parts(module, manager, codecs)
+        yield rows_part(module, manager.data)
+        for name, array in manager._extras().items():
+            yield single(f"{module}.{name}", array)
+        yield from _object_parts(module, module, manager.data, codecs)
+        for name, rows in manager.data._parts().items():
+            yield rows_part(f"{module}.{name}", rows)
+            yield from _object_parts(f"{module}.{name}", module, rows, codecs)
     chunked = world._chunked_rows()
     if chunked is not None:
         yield from chunked.parts(codecs)
-
-
-def _manager_parts(module: str, manager: BaseManager, codecs: Codecs) -> Iterator[Part]:
-    yield rows_part(module, manager.data)
-    for name, array in manager._extras().items():
-        yield single(f"{module}.{name}", array)
-    yield from _object_parts(module, module, manager.data, codecs)
-    for name, rows in manager.data._parts().items():
-        yield rows_part(f"{module}.{name}", rows)
-        yield from _object_parts(f"{module}.{name}", module, rows, codecs)
 
 
 def rows_part(prefix: str, rows: Rows) -> Part:

@@ -148,7 +148,9 @@ class _Migration:
                 columns |= made.columns
                 numbers |= made.numbers
                 new_ids = made.new_ids or new_ids
-        if _keeps_generator(old, doc):
+        collected = not old.is_chunked and old.doc["destroy"] == "gc"
+        collects = doc["destroy"] == "gc" and doc["owner"] == "entity"
+        if collects and collected and old.has("_rng"):
             columns["_rng"] = old.column("_rng")
         module = doc["module"]
         self._arrays |= {f"{module}.{name}": array for name, array in columns.items()}
@@ -180,9 +182,3 @@ class _Migration:
             for facts in policies_of_field(field.doc):
                 facts.evolve(field, columns)
         self._arrays |= columns
-
-
-def _keeps_generator(old: OldComponent, doc: Document) -> bool:
-    collects = doc["destroy"] == "gc" and doc["owner"] == "entity"
-    collected = not old.is_chunked and old.doc["destroy"] == "gc"
-    return collects and collected and old.has("_rng")

@@ -96,7 +96,9 @@ def packed_plan(old_n: int, order: RowArray | None) -> RowPlan:
 def plan_rows(old: OldComponent, doc: Document, handles: Handles) -> RowPlan:
     """Return which old rows a component has now: for a manager's columns, or for chunks."""
     if not old.has_owners or doc["owner"] == "none":
-        _check_owner(old, doc)
+        if old.count and doc["owner"] == "entity":
+            why = f"no entity owns its {old.count} rows, and each needs one now"
+            old.refuse_rows(f"{why}; only migrate= can say whose they are")
         return packed_plan(old.n, old.used)
     kept = _kept(old, doc, handles)
     if kept.all() and old.used is None:
@@ -121,12 +123,6 @@ def placed(
     return RowPlan(old.n, order, indices, int(indices.max(initial=-1)) + 1)
 
 
-def _check_owner(old: OldComponent, doc: Document) -> None:
-    if old.count and doc["owner"] == "entity":
-        why = f"no entity owns its {old.count} rows, and each needs one now"
-        old.refuse_rows(f"{why}; only migrate= can say whose they are")
-
-
 def _kept(old: OldComponent, doc: Document, handles: Handles) -> NDArray[np.bool_]:
     """Return which rows, holes among them, are not those of the dead that go."""
     kept = np.ones(old.n, np.bool_)
@@ -139,20 +135,15 @@ def _kept(old: OldComponent, doc: Document, handles: Handles) -> NDArray[np.bool
             kept &= alive
         else:
             kept &= alive | handles.fit(owners) | (owners == 0)
-            _check_manual(old, doc, kept, handles)
+            if doc["destroy"] == "manual" and not kept.all():  # the user's to remove
+                row = int((~kept).argmax())
+                entity = old.saved.shown(owners[row])
+                why = f"the dead entity {entity} does not fit the new bits"
+                why += f"; {handles.way_back}"
+                old.saved.refuse(why, f"{old.module}.entity", row)
     if doc["lookup"] != "hash" and not old.is_chunked and old.doc["lookup"] == "hash":
         kept &= ~_displaced(old, handles)
     return kept
-
-
-def _check_manual(
-    old: OldComponent, doc: Document, kept: NDArray[np.bool_], handles: Handles
-) -> None:
-    """Refuse to lose rows of the dead that are the user's to remove."""
-    if doc["destroy"] == "manual" and not kept.all():
-        row = int((~kept).argmax())
-        why = f"the dead entity {old.saved.shown(old.owners[row])} does not fit the new bits"
-        old.saved.refuse(f"{why}; {handles.way_back}", f"{old.module}.entity", row)
 
 
 def _displaced(old: OldComponent, handles: Handles) -> NDArray[np.bool_]:

@@ -282,7 +282,9 @@ def _match_component(names: Names, old: OldComponent) -> None:
     is_removed = old.name in names.renames.get("components", _NO_NAMES)
     if old.count and not is_removed and old.module not in names.drop:
         before, after = names.saved.schema["components"], names.schema["components"]
-        keeping = _renamed(names, "components", old.name, before, after, _field_names)
+        keeping = _renamed(
+            names, "components", old.name, before, after, lambda it: [*it["fields"]]
+        )
         names.unknown[old.module] = Gone(keeping)
 
 
@@ -381,10 +383,6 @@ def _lost_members(
         if found.any():
             each = len(cells) // len(old.stored(field))
             yield member, int(found.argmax()) // each
-
-
-def _field_names(component: Document) -> list[str]:
-    return [*component["fields"]]
 
 
 def _renamed(

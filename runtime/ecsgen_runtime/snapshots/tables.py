@@ -118,13 +118,6 @@ def given_field(text: str, key: str) -> Document:
 # --- Components that the user's `migrate` adds: rows, and nothing that policies keep --
 
 
-def free_module(saved: Saved, component: str) -> str:
-    """Return a prefix for tensors that no other component has."""
-    module = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", component).lower()
-    taken = {doc["module"] for doc in saved.schema["components"].values()}
-    return component if module in taken else module
-
-
 def created_owners(
     entities: SavedEntities, component: str, entity: ArrayLike
 ) -> EntityArray:
@@ -392,7 +385,10 @@ class Snapshot:
             raise ValueError(f"there is a component {component!r} already")
         if not isinstance(component, str) or not component.isidentifier():
             raise ValueError(f"{component!r} is no name of a component")
-        module = free_module(self._saved, component)
+        module = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", component).lower()
+        docs = self._saved.schema["components"].values()
+        if module in {doc["module"] for doc in docs}:
+            module = component  # no other's tensors begin with it
         if entity is None:
             if not fields:
                 raise ValueError(f"{component}: no field says how many rows there are")

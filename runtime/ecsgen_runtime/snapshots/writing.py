@@ -28,7 +28,6 @@ from .header import (
     TensorEntry,
     header_bytes,
     hex_digits,
-    is_pad,
     stored_type,
 )
 
@@ -95,7 +94,7 @@ class Plan:
         self._end = 0
         for part in parts:
             self._add(part)
-        names = (name for name in self._entries if self._is_summed(name))
+        names = [name for name, data in self._bytes.items() if len(data)]
         self._blank = dict.fromkeys(names, hex_digits(0))
         self.header_size = len(self._header(self._blank))
         if self.header_size > LENGTH_BYTES + MAX_HEADER:
@@ -169,9 +168,6 @@ class Plan:
             self._n_pads += 1
             self._entries[name] = TensorEntry(_BYTE, (count,), self._end, place)
             self._end = place
-
-    def _is_summed(self, name: str) -> bool:
-        return not is_pad(name) and len(self._bytes[name]) > 0
 
     def _header(self, checksums: Checksums) -> bytes:
         return header_bytes(self._metadata, self._entries, checksums)
