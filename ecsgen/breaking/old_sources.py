@@ -144,7 +144,9 @@ def top_of(root: SchemaRoot) -> Path:
     Raises:
         UsageError: it is in none, or git is not there.
     """
-    top = _git(_nearest_folder(root.path), "rev-parse", "--show-toplevel")
+    # a folder that is gone by now may still have been there
+    nearest = next(folder for folder in (root.path, *root.path.parents) if folder.is_dir())
+    top = _git(nearest, "rev-parse", "--show-toplevel")
     return Path(os.fsdecode(top.rstrip(b"\n")))
 
 
@@ -162,11 +164,6 @@ def _tree(top: Path, revision: str) -> str:
         return _git(top, "rev-parse", "--verify", f"{revision}^{{tree}}").decode("ascii").strip()
     except UsageError:
         raise UsageError(f"git knows no revision {revision!r}") from None
-
-
-def _nearest_folder(path: Path) -> Path:
-    """A folder that is gone by now may still have been there."""
-    return next(folder for folder in (path, *path.parents) if folder.is_dir())
 
 
 def _inside(schemas: Path, top: Path) -> str:

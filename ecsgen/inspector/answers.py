@@ -92,7 +92,9 @@ class Answers:
 
     async def _group(self, request: Request) -> Json:
         group = self._groups[request.path_params["group"]]
-        members = _group_members(group, self._subjects)
+        managed = {id(s.manager): s for s in self._owned if isinstance(s, Managed)}
+        found = [managed[id(member)] for member in group._members.values()]
+        members = {subject.name: subject for subject in found}
         return await self._tables.group(group, members, window_of(request.query_params))
 
     async def _living(self, request: Request) -> Json:
@@ -240,9 +242,3 @@ def _query_conditions(query: Any, subjects: Mapping[str, Subject]) -> Conditions
     names = {id(s.manager): s.name for s in subjects.values() if isinstance(s, Managed)}
     members = (join._required, join._any_of, join._none_of, join._optional)
     return Conditions(*(tuple(names[id(m.manager)] for m in part) for part in members))
-
-
-def _group_members(group: Any, subjects: Mapping[str, Subject]) -> dict[str, Subject]:
-    names = {id(s.manager): s for s in subjects.values() if isinstance(s, Managed)}
-    found = [names[id(member)] for member in group._members.values()]
-    return {subject.name: subject for subject in found}

@@ -33,7 +33,9 @@ class Matching:
         self._copies = copies
         self._subjects = subjects
         self.index_bits = world.entities.index(2**64 - 1).bit_length()
-        self.shard_bits = _generation_shift(world.entities) - self.index_bits
+        generation = world.entities.generation
+        shift = next(bits for bits in range(65) if bits == 64 or generation(1 << bits))
+        self.shard_bits = shift - self.index_bits
         self._mask = np.uint64((1 << self.index_bits) - 1)
 
     async def found(self, wanted: Conditions) -> NDArray[np.uint64]:
@@ -179,8 +181,3 @@ class Matching:
 
     def _index(self, entities: NDArray[np.uint64]) -> NDArray[np.intp]:
         return (entities & self._mask).astype(np.intp)
-
-
-def _generation_shift(entities: Any) -> int:
-    """Return how many bits of an entity are below its generation."""
-    return next(bits for bits in range(65) if bits == 64 or entities.generation(1 << bits))
