@@ -10,7 +10,7 @@ import os
 import stat
 import zlib
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from io import FileIO
 from itertools import pairwise
 from mmap import ACCESS_COPY, mmap
@@ -144,10 +144,8 @@ def read_snapshot(source: Any, /, *, map_pages: bool = False) -> SnapshotFile:
     if hasattr(source, "read"):
         source = source.read()
     content = memoryview(source).cast("B").toreadonly()
-    header = _header_of(bytes(content[:LENGTH_BYTES]), len(content), NAMELESS)
-    said = parsed_header(bytes(content[:header]), NAMELESS)
-    _check_length(said, len(content), NAMELESS)
-    return SnapshotFile(NAMELESS, Content([(0, content)]), said)
+    header = _header(lambda start, end: content[start:end], len(content), NAMELESS)
+    return SnapshotFile(NAMELESS, Content([(0, content)]), header)
 
 
 def _read_path(path: str, map_pages: bool) -> SnapshotFile:
@@ -157,11 +155,7 @@ def _read_path(path: str, map_pages: bool) -> SnapshotFile:
         status = os.fstat(file.fileno())
         _check_regular(status, name)
         nbytes = status.st_size
-        beginning = file.read(LENGTH_BYTES)
-        size = _header_of(beginning, nbytes, name)
-        beginning += file.read(size - LENGTH_BYTES)
-        header = parsed_header(beginning, name)
-        _check_length(header, nbytes, name)
+        header = _header(lambda start, end: file.read(end - start), nbytes, name)
         if map_pages:
             pages = memoryview(mmap(file.fileno(), nbytes, access=ACCESS_COPY))
             content = Content([(0, pages)])
@@ -208,17 +202,18 @@ def _check_regular(status: os.stat_result, name: str) -> None:
         refuse(name, "is no regular file")
 
 
-def _header_of(beginning: bytes, nbytes: int, name: str) -> int:
-    """Return how long the header is of a file of so many bytes."""
+def _header(
+    read: Callable[[int, int], bytes | memoryview], nbytes: int, name: str
+) -> Header:
+    """Return the header of a file of so many bytes; `read` reads on, from one place to another."""
+    beginning = bytes(read(0, LENGTH_BYTES))
     size = header_size(beginning, name)
     if size > nbytes:
         refuse(name, f"{nbytes} bytes, its header alone has {size}")
-    return size
-
-
-def _check_length(header: Header, nbytes: int, name: str) -> None:
+    header = parsed_header(beginning + read(LENGTH_BYTES, size), name)
     if header.file_bytes != nbytes:
         refuse(name, f"{nbytes} bytes, its header says {header.file_bytes}")
+    return header
 
 
 def _fill(content: memoryview, file: FileIO, name: str) -> None:
