@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
 # --- Stable ids: those that stay, new ones, and what becomes of fields that hold ids.
 
-Numbers = dict[str, int]
-
 Generations = NDArray[np.uint32]
 Following = Callable[[Generations], tuple[NDArray[np.bool_], Generations]]
 """Tells which generations have a next one, and which that is; the first one follows 0."""
@@ -79,8 +77,15 @@ def id_columns(it: Evolving, following: Following = following_generations) -> Ev
             return same
         return _without_gone(plan, old.n, same, following)
     first = int(following(np.zeros(1, np.uint32))[1][0])
-    made = _by_index(plan, first) if is_direct else _in_order(plan.n, first)
-    columns, numbers, ids = made
+    slots = np.arange(plan.n, dtype=np.uint32) if plan.at is None else plan.at
+    generations = np.zeros(plan.n, np.uint32)
+    generations[slots] = first
+    columns: Columns = {"id_generation": generations}
+    numbers = {"peak": plan.n}
+    if not is_direct:  # in the order of the rows
+        columns |= {"id_slot": slots, "id_row": slots}
+        numbers |= {"slots": plan.n, "first_generation": first}
+    ids = ids_of(slots, generations)
     # fields may have ids of a new component, of one of that name that the caller took away
     new_ids = _new_ids(old, plan, ids, not is_direct) if had_ids(old) else None
     return Evolved(columns, numbers, new_ids)
@@ -108,24 +113,6 @@ def _without_gone(
     rows[used] = np.arange(plan.n)
     numbers = {**before.numbers, "slots": len(slots)}
     return Evolved(dict(zip(names, (slots, rows, generations), strict=True)), numbers)
-
-
-def _in_order(n: int, first: int) -> tuple[Columns, Numbers, IdArray]:
-    """Return new slots, in the order of the rows, and the ids."""
-    slots = np.arange(n, dtype=np.uint32)
-    generations = np.full(n, first, np.uint32)
-    columns = {"id_slot": slots, "id_row": slots, "id_generation": generations}
-    numbers = {"peak": n, "slots": n, "first_generation": first}
-    return columns, numbers, ids_of(slots, generations)
-
-
-def _by_index(plan: RowPlan, first: int) -> tuple[Columns, Numbers, IdArray]:
-    """Return a generation for each row in use, and the ids of the instances."""
-    at = np.arange(plan.n) if plan.at is None else plan.at
-    generations = np.zeros(plan.n, np.uint32)
-    generations[at] = first
-    ids = ids_of(at, generations)
-    return {"id_generation": generations}, {"peak": plan.n}, ids
 
 
 def _new_ids(
