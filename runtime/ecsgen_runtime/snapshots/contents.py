@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from ..buffers import whole_pages, whole_rows
 from ..columns import Rows
-from ..errors import SnapshotError
 from ..manager import BaseManager
 from .documents import (
     ATTRIBUTE,
@@ -25,8 +24,8 @@ from .documents import (
     codec_of,
     encoded_value,
     is_json,
-    lacking_codecs,
-    refusal,
+    refuse,
+    require_codecs,
     state_key,
 )
 from .writing import Part, Tensor, single
@@ -187,7 +186,7 @@ def saved_attributes(
     for attribute, value in sorted(own_attributes(world).items()):
         column = ATTRIBUTE + attribute
         if why := _why_not(world, attribute):
-            raise SnapshotError(refusal(name, why))
+            refuse(name, why)
         if column not in codecs and is_json(value):
             plain[attribute] = value
         elif column not in codecs and OTHERS not in codecs:
@@ -195,8 +194,7 @@ def saved_attributes(
         elif (codec := codec_of(codecs, column)) is not None:
             cells = np.frombuffer(encoded_value(column, codec, value), np.uint8)
             parts.append(single(column, cells))
-    if lacking:
-        raise lacking_codecs(name, lacking)
+    require_codecs(name, codecs, lacking)
     return plain, parts
 
 

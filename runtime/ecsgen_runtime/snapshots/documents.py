@@ -223,14 +223,9 @@ def require_codecs(name: str, codecs: Codecs, columns: Iterable[str]) -> None:
     """Raise SnapshotError that names all columns without an entry."""
     lacking = [column for column in columns if column not in codecs]
     if lacking and OTHERS not in codecs:
-        raise lacking_codecs(name, lacking)
-
-
-def lacking_codecs(name: str, columns: Iterable[str]) -> SnapshotError:
-    """Return the error of columns that have no codec."""
-    entries = ", ".join(f'"{column}": (to_bytes, from_bytes)' for column in columns)
-    why = f"no codec for {', '.join(columns)}; give codecs={{{entries}}}"
-    return SnapshotError(refusal(name, f"{why}, or None for a pair to leave one out"))
+        entries = ", ".join(f'"{column}": (to_bytes, from_bytes)' for column in lacking)
+        why = f"no codec for {', '.join(lacking)}; give codecs={{{entries}}}"
+        refuse(name, f"{why}, or None for a pair to leave one out")
 
 
 def codec_of(codecs: Codecs, column: str) -> Codec:
