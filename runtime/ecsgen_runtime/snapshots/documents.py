@@ -45,7 +45,7 @@ class Saved:
 
     def refuse(self, why: str, tensor: str = "", cell: int | None = None) -> NoReturn:
         """Raise SnapshotError that says where: the file, then the tensor and cell if given."""
-        raise SnapshotError(refusal(self.name, why, tensor, cell))
+        refuse(self.name, why, tensor, cell)
 
     def refuse_first(
         self, wrong: NDArray[np.bool_], why: str, tensor: str, start: int = 0
@@ -71,10 +71,10 @@ class Saved:
         return HandleLayout(*numbers).shown(entity)
 
 
-def refusal(name: str, why: str, tensor: str = "", cell: int | None = None) -> str:
-    """Return a message that says where: `town.snap: body.layer[17]: 300 does not fit u8`."""
+def refuse(file: str, why: str, tensor: str = "", cell: int | None = None) -> NoReturn:
+    """Raise SnapshotError that says where: `town.snap: body.layer[17]: 300 does not fit u8`."""
     where = tensor if cell is None else f"{tensor}[{cell}]"
-    return f"{name}: {where}: {why}" if where else f"{name}: {why}"
+    raise SnapshotError(f"{file}: {where}: {why}" if where else f"{file}: {why}")
 
 
 # --- JSON from files that anybody may have written ------------------------------------
@@ -86,11 +86,6 @@ _LIST_BYTES: Final = 8
 anything is in them, and they take many times the memory of their text.
 """
 _BLOCK: Final = 1 << 16
-
-
-def refuse(file: str, why: str, tensor: str = "") -> NoReturn:
-    """Raise SnapshotError for a file of this name."""
-    raise SnapshotError(refusal(file, why, tensor))
 
 
 def why_too_many(text: str) -> str:
