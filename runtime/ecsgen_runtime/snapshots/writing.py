@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from operator import index
 from threading import Thread
-from typing import Any, Final, Protocol, SupportsIndex
+from typing import IO, Any, Final, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,14 +36,6 @@ _MANY_BYTES: Final = 1 << 20
 """Of fewer, another thread is not worth its start."""
 _ZEROS: Final = memoryview(bytes(_BLOCK))
 _BYTE: Final = np.dtype(np.uint8)
-
-
-class Seekable(Protocol):
-    """A file that one can go back in, and that buffers nothing."""
-
-    def write(self, data: bytes | memoryview, /) -> int | None: ...
-
-    def seek(self, place: int, /) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +113,11 @@ class Plan:
             for block in self._blocks(name):
                 _write_all(write, bytes(block))
 
-    def write_into(self, file: Seekable) -> None:
-        """Write the whole file from its beginning; another thread takes checksums meanwhile."""
+    def write_into(self, file: IO[bytes]) -> None:
+        """Write the whole file from its beginning; another thread takes checksums meanwhile.
+
+        `file` can be gone back in, and buffers nothing.
+        """
         file.seek(self.header_size)
         sums = _SharedSums({name: self._bytes[name] for name in self._blank})
         with sums.taken_meanwhile(self._end):
