@@ -16,6 +16,11 @@ MARK = "\0"
 _KEYWORD = re.compile(rf"{MARK}?\w+=(?!=)")
 
 
+def width(text: str) -> int:
+    """Return how many columns text takes: marks are gone when the module is finished."""
+    return len(text) - text.count(MARK)
+
+
 def call(head: str, arguments: list[str], indent: int, end: str = "", taken: int = 0) -> str:
     """Return `head(arguments)end` as black lays a call out: on one line, or hanging, or exploded.
 
@@ -26,9 +31,9 @@ def call(head: str, arguments: list[str], indent: int, end: str = "", taken: int
     lead = "" if taken else pad
     inner = ", ".join(arguments)
     line = f"{head}({inner}){end}"
-    if indent + taken + len(line) <= WIDTH or not arguments:
+    if indent + taken + width(line) <= WIDTH or not arguments:
         return lead + line
-    if indent + 4 + len(inner) <= WIDTH:
+    if indent + 4 + width(inner) <= WIDTH:
         return f"{lead}{head}(\n{pad}    {inner}\n{pad}){end}"
     return lead + exploded(head, arguments, indent).lstrip() + end
 
@@ -44,7 +49,7 @@ def _item(item: str, indent: int) -> str:
     """Return one argument or element on a line; a tuple or dict that is too long in several."""
     line = f"{' ' * indent}{item},"
     name, equals, value = item.partition("=") if _KEYWORD.match(item) else ("", "", item)
-    if len(line) <= WIDTH or not value.startswith(("(", "{")):
+    if width(line) <= WIDTH or not value.startswith(("(", "{")):
         return line
     items = _elements(value)
     brackets = value[0] + value[-1]
@@ -74,7 +79,7 @@ def keywords(named: list[str]) -> list[str]:
 def collection(head: str, items: list[str], indent: int, end: str = "") -> str:
     """Return `head(items)end` as black lays a tuple out: on one line, or one item per line."""
     line = f"{' ' * indent}{head}{literal_names(items)}{end}"
-    return line if len(line) <= WIDTH else exploded(head, items, indent) + end
+    return line if width(line) <= WIDTH else exploded(head, items, indent) + end
 
 
 def mapping(head: str, items: Mapping[str, str], indent: int) -> str:
@@ -86,7 +91,7 @@ def mapping(head: str, items: Mapping[str, str], indent: int) -> str:
 
 def display(head: str, value: str) -> str:
     """Return `head` and a literal; a (nested) tuple that is too long has an item per line."""
-    items = None if len(head) + len(value) <= WIDTH else _elements(value)
+    items = None if width(head + value) <= WIDTH else _elements(value)
     return head + value if items is None else exploded(head, items, 0)
 
 
@@ -102,10 +107,10 @@ def conjunction(head: str, tests: list[str]) -> str:
 
 def _joined(head: str, sign: str, parts: list[str], end: str) -> str:
     whole = f" {sign}".join(parts)
-    if len(head) + len(whole) + len(end) <= WIDTH:
+    if width(head + whole + end) <= WIDTH:
         return f"{head}{whole}{end}"
     pad = " " * (len(head) - len(head.lstrip()))
-    if len(pad) + 4 + len(whole) > WIDTH:
+    if len(pad) + 4 + width(whole) > WIDTH:
         whole = f"\n{pad}    {sign}".join(parts)
     return f"{head}(\n{pad}    {whole}\n{pad}){end}"
 
@@ -114,7 +119,7 @@ def import_line(module: str, names: list[str], indent: int = 0) -> str:
     """Return one import on a line, or one name per line; constants first, as isort."""
     head, ordered = f"from {module} import ", sorted(names, key=isort_key)
     line = f"{' ' * indent}{head}{', '.join(ordered)}"
-    return line if len(line) <= WIDTH else exploded(head, ordered, indent)
+    return line if width(line) <= WIDTH else exploded(head, ordered, indent)
 
 
 def isort_key(name: str) -> tuple[int, str]:

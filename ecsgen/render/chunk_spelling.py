@@ -13,6 +13,7 @@ from ecsgen.render.calls import (
     exploded,
     literal_names,
     literal_shape,
+    width,
 )
 from ecsgen.render.component_spelling import ComponentSpelling, chunk_field_line
 from ecsgen.render.environment import environment
@@ -162,7 +163,7 @@ def archetypes_module(members: tuple[Named, ...], chunk: int, rows: int, sharded
     names = [m.name for m in members]
     given = [f"{k}: {m.alone}" for k, m in enumerate(members)]
     line = f"        given = {{{', '.join(given)}}}"
-    if len(line) > WIDTH:
+    if width(line) > WIDTH:
         line = exploded("given = ", given, 8, "{}")
     text = (
         environment()

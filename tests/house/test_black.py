@@ -64,6 +64,16 @@ def rendered(schemas: Path, backend: Backend = "numpy") -> dict[str, bytes]:
     return {each.path: each.make().encode() for each in outputs if each.path.endswith(".py")}
 
 
+@pytest.mark.parametrize("length", range(1, 9))
+def test_names_that_others_give_way_to_are_as_long_as_they_look(
+    length: int, tmp_path: Path
+) -> None:
+    name = "A" + "a" * (length - 1)
+    text = f"component: {name}\nfields: {{position: f32}}\n"
+    (tmp_path / "a.yaml").write_text(text, encoding="utf-8")
+    assert is_blacks(rendered(tmp_path)[f"{name.lower()}.py"])
+
+
 needs_pinned = pytest.mark.skipif(
     fingerprint.black_version() != PINNED_BLACK,
     reason="templates are written for another version of black",

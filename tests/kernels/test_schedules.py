@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from copy import deepcopy
 from pathlib import Path
 from random import Random
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 
 from ecsgen.cli import ecsgen
 from ecsgen.config import BACKENDS, UsageError
+from tests.support.pytest_within import failures
 from tests.support.soak import examples
 from tests.support.world_package import world_package
 
@@ -385,6 +387,52 @@ def test_at_which_ticks_a_kernel_happens(tmp_path: Path) -> None:
     assert picture.read_text("utf-8").count(">at ticks 3, 10, …<") == 1
     world = world_package(TIMED, "schedules_timed").Pond
     assert "Body.grow (at ticks 3, 10, …) reads" in (inspect.getdoc(world.day) or "")
+
+
+CHOSEN = """\
+component: Body
+fields: {mode: Mode, age: i64}
+kernels: {become: {args: {mode_: {type: Mode, each: true}}, steps: [mode = mode_]}}
+---
+enum: Mode
+values: {idle: 5, walking: 9}
+---
+world: Pond
+kernels: {turn: {over: Body, args: {to: "Mode[2]"}, steps: ["Body.mode = to[0]"]}}
+schedule: {day: [Body.become, turn]}
+"""
+
+
+def test_tests_of_schedules_give_members_of_enums(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(CHOSEN, encoding="utf-8")
+    made = tmp_path / "schedules_chosen"
+    built = CliRunner().invoke(ecsgen, ["build", str(tmp_path), "--output", str(made)])
+    assert built.exit_code == 0, built.output
+    assert failures(tmp_path, made / "tests" / "test_world.py", "-k", "Schedule") == []
+
+
+ALIKE = """\
+component: Body
+fields: {heat: f32}
+---
+world: Pond
+kernels:
+  warm: {over: Body, args: {much: f32}, steps: [Body.heat = much]}
+  cool: {over: Body, steps: [much = Body.heat + 1, Body.heat = much * much]}
+schedule: {day: [warm, cool]}
+"""
+
+
+def test_locals_called_like_arguments_of_other_kernels(tmp_path: Path) -> None:
+    """They are variables of their own, as mypy wants them."""
+    world = world_package(ALIKE, "schedules_alike").Pond()
+    world.spawn(2)
+    world.body.create_many(world.entities.create_many(2))
+    world.day(3)
+    assert world.body.data.heat.tolist() == [16, 16]
+    source = inspect.getsource(type(world)._day_1)
+    loop = next(line for line in source.splitlines() if line.lstrip().startswith("for "))
+    assert "much" not in re.findall(r"\w+", loop)
 
 
 def test_layout_shows_a_schedule(tmp_path: Path) -> None:

@@ -215,7 +215,9 @@ class BlockBody:
         if before is not None and own is not None and before.text == own.text:
             return own
         type_ = local.type
-        names = (marked(local.name), *(f"_{number}_of_{local.name}" for number in range(2, 1000)))
+        names = [f"_{number}_of_{local.name}" for number in range(2, 1000)]
+        if local.name not in self._arguments:  # of another kernel of the pass
+            names.insert(0, marked(local.name))
         kinds = (Value(name, type_.scalar, type_.shape, layout) for name in names)
         taken = {slot.text: slot for slot in self.emit.working.slots}
         wanted = next(one for one in kinds if taken.get(one.text, one) == one)

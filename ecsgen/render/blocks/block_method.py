@@ -16,7 +16,7 @@ from ecsgen.render.blocks.array_values import Layout, kind_of
 from ecsgen.render.blocks.block_body import QUIET, BlockBody
 from ecsgen.render.blocks.block_expressions import COMPLAINING
 from ecsgen.render.blocks.drivers import Driver, chunks, cut, joined, levels, near
-from ecsgen.render.calls import call, exploded, for_macro
+from ecsgen.render.calls import call, exploded, for_macro, width
 from ecsgen.render.kernels.methods import Folding, Method, Pass, Printed
 from ecsgen.render.kernels.sources import ChunkSource
 from ecsgen.render.quoting import WIDTH, literal
@@ -96,7 +96,7 @@ def block_loop(driver: Driver, body: BlockBody, before: Sequence[str] = ()) -> s
     pad, emit, names = " " * (12 if body.is_quiet else 8), body.emit, driver.names
     listed = f"({names[0]},)" if len(names) == 1 else ", ".join(names)
     line = f"for {listed} in {driver.blocks}:"
-    if len(pad) + len(line) > WIDTH:
+    if len(pad) + width(line) > WIDTH:
         line = exploded("for ", names, len(pad)).lstrip() + f" in {driver.blocks}:"
     once = [indent(text, pad) for text in (*emit.before, *before)]
     after = [indent(text, pad) for text in emit.after]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from ecsgen.model import Default, Kernel, Project, World
+from ecsgen.model import Default, Enum, Kernel, Project, World
 from ecsgen.model.programs import Argument
 from ecsgen.render.calls import collection
 from ecsgen.render.kernels.oracle import KernelCheck
@@ -19,11 +19,12 @@ class KernelCase:
 
     kernel: Kernel
     modules: tuple[str, ...]
+    enums: tuple[Enum, ...]
 
     @property
     def entry(self) -> str:
         """The entry that tells tests of it."""
-        samples = [sample(argument) for argument in self.kernel.program.arguments]
+        samples = [sample(one, self.enums) for one in self.kernel.program.arguments]
         return "\n".join(
             [
                 f'        "{self.kernel.name}": (',
@@ -91,7 +92,7 @@ def chunked_cases(project: Project) -> tuple[KernelCase, ...]:
     """Return the kernels over chunks, with components that let their queries find an entity."""
     queries = {query.name: query for query in project.world.queries}
     return tuple(
-        KernelCase(kernel, tuple(map(module_name, (*query.all, *query.any))))
+        KernelCase(kernel, tuple(map(module_name, (*query.all, *query.any))), project.enums)
         for kernel in project.world.testable_kernels(chunked=True)
         for query in [queries[kernel.over]]
         # these tests compare each entity with one that is alone
@@ -134,9 +135,11 @@ def _kinds(world: World, kernel: Kernel) -> Iterator[str]:
             yield literal(tuple(sorted(map(module_name, kind))))
 
 
-def sample(argument: Argument) -> str:
+def sample(argument: Argument, enums: Iterable[Enum]) -> str:
     """Return some value of an argument's type, as a literal."""
-    value: Default = {"bool": True, "f32": 0.5, "f64": 0.25}.get(argument.type.scalar, 1)
+    type_, numbers = argument.type, {enum.name: enum.default for enum in enums}
+    value: Default = {"bool": True, "f32": 0.5, "f64": 0.25}.get(type_.scalar, 1)
+    value = numbers.get(type_.enum, value)
     for length in reversed(argument.type.shape):
         value = (value,) * length
     return literal(value)

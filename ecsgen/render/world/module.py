@@ -10,7 +10,7 @@ from typing import Any, Final, Self
 
 from ecsgen import world_features
 from ecsgen.config import Backend
-from ecsgen.model import Base, Component, Project, World
+from ecsgen.model import Base, Component, Enum, Project, World
 from ecsgen.model.saved import saved_schema, schema_fingerprint, schema_text
 from ecsgen.model.schedules import called
 from ecsgen.policies.unique import UNIQUE
@@ -36,12 +36,13 @@ class WorldSubject:
     world: World
     components: tuple[Component, ...]
     """Those that they may see."""
+    enums: tuple[Enum, ...]
     backend: Backend
 
     @classmethod
     def of(cls, project: Project) -> Self:
         """Return those of a project's world."""
-        return cls(project.world, project.components, project.backend)
+        return cls(project.world, project.components, project.enums, project.backend)
 
     @property
     def _known(self) -> dict[str, Component]:
@@ -58,7 +59,7 @@ class WorldSubject:
         """All schedules, made anew."""
         world, known = self.world, self._known
         return [
-            ScheduleMethod(world, name, called(entries, known, world), known)
+            ScheduleMethod(world, name, called(entries, known, world), known, self.enums)
             for name, entries in world.schedules
         ]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ecsgen.model import Component, World
+from ecsgen.model import Component, Enum, World
 from ecsgen.model.programs import Argument
 from ecsgen.model.schedules import TICK, Call, arguments_of, fused_passes, passes
 from ecsgen.render.calls import call, for_macro
@@ -18,12 +18,18 @@ class ScheduleMethod:
     """A schedule as its template lays it out."""
 
     def __init__(
-        self, world: World, name: str, calls: tuple[Call, ...], known: dict[str, Component]
+        self,
+        world: World,
+        name: str,
+        calls: tuple[Call, ...],
+        known: dict[str, Component],
+        enums: tuple[Enum, ...],
     ) -> None:
         self.name = name
         self._world = world
         self._calls = calls
         self._known = known
+        self._enums = enums
         self._passes = passes(calls, world)
         self._fused = fused_passes(known, world)
         self.arguments = []
@@ -123,7 +129,7 @@ class ScheduleMethod:
     def samples(self) -> list[str]:
         """A value of each argument, as the items of a dict."""
         found = (argument for _, argument in arguments_of(self._calls))
-        return [f"{literal(argument.name)}: {sample(argument)}" for argument in found]
+        return [f"{literal(argument.name)}: {sample(argument, self._enums)}" for argument in found]
 
     @property
     def cases(self) -> list[str]:

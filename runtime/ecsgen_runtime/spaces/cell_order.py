@@ -158,8 +158,9 @@ def _along(x: Places, edge: float, count: int) -> CellNumbers:
     with np.errstate(all="ignore"):
         cells = np.divide(x, edge, dtype=np.float64)
         np.floor(cells, out=cells)
-    if count and len(cells) and not 0 <= cells.min() <= cells.max() < count:
-        np.remainder(cells, count, out=cells)
+        if count and len(cells) and not 0 <= cells.min() <= cells.max() < count:
+            np.remainder(cells, count, out=cells)
+            np.nan_to_num(cells, copy=False)  # of places whose cell has no number
     if len(cells) and not -FARTHEST_CELL < cells.min() <= cells.max() < FARTHEST_CELL:
         np.clip(cells, -FARTHEST_CELL, FARTHEST_CELL, out=cells)
     return cells.astype(np.int64)
