@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
 from itertools import islice, permutations, product
 from random import Random
@@ -29,6 +29,7 @@ from .subject import (
     methods_of,
     refuses,
     reorder,
+    shuffle,
     skipped_if_full,
 )
 
@@ -166,13 +167,6 @@ class Queried(Defined, Roomy):
         self.populate(w, 6, [*clauses["all"], *clauses["any"]])
         return w
 
-    def shuffle(self, w: Any) -> None:
-        """Let the managers' orders differ, where they have one."""
-        for seed, module in enumerate(self.concerned()):
-            manager = getattr(w, module)
-            order = np.random.default_rng(seed).permutation(manager.data.n)
-            reorder(manager, order)
-
 
 # --- Columns of queries: what is read is a copy, what is assigned is written ----------
 
@@ -183,7 +177,7 @@ class ColumnCases(Queried):
     def test_columns_are_those_of_the_rows(self) -> None:
         for name, _, w in self.populated():
             self.check_columns(w, name)
-            self.shuffle(w)
+            shuffle(w, self.concerned())
             self.check_columns(w, name)
 
     def test_columns_of_many_rows(self) -> None:
@@ -232,7 +226,7 @@ class ColumnCases(Queried):
             for is_shuffled in (False, True):
                 w = self.with_all(clauses)
                 if is_shuffled:
-                    self.shuffle(w)
+                    shuffle(w, self.concerned())
                 for module in clauses["all"]:
                     for field in self.subjects[module].whole:
                         self.read_and_write(w, name, module, field)
@@ -248,7 +242,8 @@ class ColumnCases(Queried):
         refuses(ValueError, "read-only", exec, f"alone = {column}\nalone *= 0", scope)
         assert same_cells(eval(column, scope), before)
         data = getattr(w, module).data
-        if isinstance(field, Float | Int) and field.name not in unique_fields(data):
+        unique = getattr(data, "UNIQUE", ())
+        if isinstance(field, Float | Int) and field.name not in unique:
             read = getattr(getattr(scope["query"], module), field.name)
             assert not read.__imul__(0).any()
             assert same_cells(read, before)
@@ -284,12 +279,6 @@ class ColumnCases(Queried):
                     assert len({repr(cell) for cell in cells[absent].tolist()}) == 1
                     setattr(columns, field.name, cells)
                     assert same_cells(getattr(columns, field.name), cells)
-
-
-def unique_fields(data: Any) -> Iterable[str]:
-    """Return the names of the fields of which no two rows have the same value."""
-    found: Iterable[str] = getattr(data, "UNIQUE", ())
-    return found
 
 
 def same_cells(found: NDArray[Any], wanted: NDArray[Any]) -> bool:

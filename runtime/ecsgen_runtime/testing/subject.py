@@ -571,6 +571,15 @@ def reorder(holder: Any, order: Any) -> None:
             holder.reorder(order)
 
 
+def shuffle(w: Any, names: Iterable[str]) -> None:
+    """Let the orders of a world's managers or groups differ, where they have one."""
+    for seed, name in enumerate(names):
+        holder = getattr(w, name)
+        if hasattr(holder, "reorder"):
+            count = holder.data.n if hasattr(holder, "data") else holder.n
+            reorder(holder, np.random.default_rng(seed).permutation(count))
+
+
 def deaths(manager: Entities) -> list[list[int]]:
     """Return a list that gets the entities that die from now on, as many as die together."""
     died: list[list[int]] = []
@@ -739,10 +748,6 @@ class Roomy(OfWorld):
     def components(self) -> Mapping[str, Subject]:
         return self.subjects
 
-    def bounded(self) -> Iterable[Subject]:
-        """Return the components that may have too little room."""
-        return (*self.components().values(), *self.unowned.values())
-
     def everything(self) -> dict[str, Any]:
         """Return what a spawn takes to give an entity every component."""
         return {module: {} for module in self.subjects}
@@ -762,7 +767,7 @@ class Roomy(OfWorld):
     def setup_method(self) -> None:
         """Let no row make way for another."""
         self.room = ExitStack()
-        for subject in self.bounded():
+        for subject in (*self.components().values(), *self.unowned.values()):
             self.room.enter_context(subject.room_for(MANY))
 
     def teardown_method(self) -> None:

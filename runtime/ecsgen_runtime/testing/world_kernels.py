@@ -33,23 +33,9 @@ from .kernel_inputs import (
 )
 from .kernels import Asked, Others, Row, Value
 from .spaces import Crowd, Members, Rows
-from .subject import Roomy, refuses, reorder, same, skipped_if_full
+from .subject import Roomy, refuses, same, shuffle, skipped_if_full
 
 # --- Changes of managers that kernels of the world run over ---------------------------
-
-
-def shuffle(w: Any, over: str, modules: Iterable[str]) -> None:
-    """Let the orders of managers, or of the group, differ."""
-    for seed, module in enumerate(modules):
-        shuffle_one(getattr(w, module), seed)
-    shuffle_one(getattr(w, over), 0)
-
-
-def shuffle_one(holder: Any, seed: int) -> None:
-    """Change the order of a manager that has one of its own, or of a group."""
-    if hasattr(holder, "reorder"):
-        count = holder.data.n if hasattr(holder, "data") else holder.n
-        reorder(holder, np.random.default_rng(seed).permutation(count))
 
 
 def move(manager: Any) -> None:
@@ -309,7 +295,7 @@ class WorldKernelStepsCases(Roomy):
             w = self.filled(case, seed)
             owned = [m for m in case.modules.values() if self.is_owned(w, m)]
             if seed > 1:
-                shuffle(w, case.over, owned)
+                shuffle(w, (*owned, case.over))
                 self.destroy_one(w, case, SEVERAL // 2)
             assert len(self.rows(w, case)) > SEVERAL // 2
             for more in range(4):  # conditions leave out the first row, or not
@@ -320,7 +306,7 @@ class WorldKernelStepsCases(Roomy):
                 move(getattr(w, module))
             self.check(w, kernel, seed)
             w.collect()
-            shuffle(w, case.over, owned)
+            shuffle(w, (*owned, case.over))
             self.check(w, kernel, seed)
             if owned:
                 self.remove_one(w, case)
@@ -569,8 +555,7 @@ class ScheduleCases(Roomy):
         for name, schedule in self.schedules.items():
             w = self.filled(schedule, count)
             if is_shuffled:
-                for seed, module in enumerate(w.MANAGERS):
-                    shuffle_one(getattr(w, module), seed)
+                shuffle(w, w.MANAGERS)
             other = deepcopy(w)
             with np.errstate(all="ignore"):
                 for _ in range(2):
