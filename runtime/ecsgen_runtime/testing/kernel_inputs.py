@@ -68,22 +68,20 @@ def random_cells(
     return np.where(rng.random(shape) < 0.2, special, usual)
 
 
-def choose_members(subject: Subject, columns: Columns, rng: Rng) -> None:
-    """Let most cells of enums be members: conditions seldom hold for any other number."""
+def randomize(subject: Subject, manager: Any, rng: Rng, *, tame: bool = False) -> None:
+    """Fill the fields of all rows with random bits; tame ones can be added.
+
+    Most cells of enums are members: conditions seldom hold for any other number.
+    """
+    columns = columns_of(subject, manager)
+    for name, column in columns.items():
+        if name != "entity" and column.dtype.kind in "biuf":
+            column[...] = random_cells(column.dtype, column.shape, rng, tame=tame)
     for f in subject.fields:
         if isinstance(f, Enum) and f.name in columns:
             column = columns[f.name]
             drawn = rng.choice(np.array(f.members, column.dtype), column.shape)
             np.copyto(column, drawn, where=rng.random(column.shape) < 0.8)
-
-
-def randomize(subject: Subject, manager: Any, rng: Rng, *, tame: bool = False) -> None:
-    """Fill the fields of all rows with random bits; tame ones can be added."""
-    columns = columns_of(subject, manager)
-    for name, column in columns.items():
-        if name != "entity" and column.dtype.kind in "biuf":
-            column[...] = random_cells(column.dtype, column.shape, rng, tame=tame)
-    choose_members(subject, columns, rng)
     put_columns(subject, manager, columns)
 
 
@@ -98,8 +96,7 @@ def same_cells(found: NDArray[Any], expected: NDArray[Any], is_exact: bool) -> b
 
 
 def flat(value: Any) -> Value:
-    flat = np.asarray(value).reshape(-1)
-    return [flat[i] for i in range(len(flat))]
+    return list(np.ravel(value))
 
 
 def put(column: NDArray[Any], place: tuple[int, ...], value: Value) -> None:

@@ -112,16 +112,11 @@ def _sign(a: Any) -> Any:
     return a if a != a else type(a)(int(a > 0) - int(a < 0))
 
 
-def _smaller(a: Any, b: Any) -> Any:
-    if a != a:
-        return a
-    return b if b != b or b < a else a
+def _extreme(is_further: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def chosen(a: Any, b: Any) -> Any:
+        return b if a == a and (b != b or is_further(b, a)) else a
 
-
-def _larger(a: Any, b: Any) -> Any:
-    if a != a:
-        return a
-    return b if b != b or b > a else a
+    return chosen
 
 
 def _exactly(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], Any]:
@@ -155,8 +150,8 @@ SCALARS: dict[str, Callable[..., Any]] = {
     "not": operator.invert,
     "if": lambda c, a, b: a if c else b,
     "abs": abs,
-    "min": _smaller,
-    "max": _larger,
+    "min": _extreme(operator.lt),
+    "max": _extreme(operator.gt),
     "sqrt": np.sqrt,
     "hypot": np.hypot,
     "exp": np.exp,
@@ -216,9 +211,7 @@ class Others:
         """Return a field of the row that a handle leads to."""
         component, name = text.split(".")
         row, column = self._found(component, by, handle), self._before[component][name]
-        if row is None:
-            return flat(np.array(default, column.dtype))
-        return flat(column[row])
+        return flat(np.array(default, column.dtype) if row is None else column[row])
 
     def exists(self, component: str, by: str, handle: Value) -> Value:
         """Return whether a handle leads to a row; without a component, whether one is alive."""
@@ -311,9 +304,8 @@ class Row:
     def parent(self, name: str, root: tuple[Any, ...]) -> Value:
         """Return a field of the parent; of a root what is above the roots."""
         column = self.columns[name]
-        if self.above < 0:
-            return flat(np.array(root, column.dtype))
-        return flat(column[self.above])
+        is_root = self.above < 0
+        return flat(np.array(root, column.dtype) if is_root else column[self.above])
 
     def draw(self, how: str, first: int, count: int, *bounds: Value) -> Value:
         """Return random numbers of this row, from the first one on."""
@@ -553,7 +545,14 @@ class _Comparison:
         kernel, manager = self.kernel, self.manager
         expected = columns_of(self.subject, manager)
         stems, crowd = self._stems(expected), self._crowd(expected)
-        others = self._others(expected, crowd)
+        entities = getattr(manager, "_entities", None)
+        others = Others(
+            {kernel.component: manager},
+            {kernel.component: expected},
+            bool if entities is None else entities.alive,
+            in_turns=bool(kernel.turns),
+            crowd=crowd,
+        )
         with np.errstate(all="ignore"):
             run(manager, kernel.name, arguments)
             rows = [
@@ -561,7 +560,7 @@ class _Comparison:
                     expected,
                     row,
                     int(self.parents[row]),
-                    rows={kernel.component: row} if kernel.component else {},
+                    rows={kernel.component: row},
                     stem=stems[row],
                     crowd=crowd,
                     others=others,
@@ -569,8 +568,7 @@ class _Comparison:
                 for row, _ in acts
             ]
             take_turns(kernel, rows, [cells for _, cells in acts])
-            if others is not None:
-                others.deliver()
+            others.deliver()
         found, used = columns_of(self.subject, manager), used_rows(manager)
         for key, column in expected.items():
             assert same_cells(found[key][used], column[used], kernel.is_exact), key
@@ -583,17 +581,6 @@ class _Comparison:
         manager, turns = self.manager, bool(self.kernel.turns)
         place = manager._SPACE.field
         return spaces.Crowd(manager, columns, self.radius, place, in_turns=turns)
-
-    def _others(self, columns: Columns, crowd: spaces.Crowd | None) -> Others | None:
-        """Return what references find, if there are any."""
-        kernel, manager = self.kernel, self.manager
-        if not kernel.component:
-            return None
-        entities = getattr(manager, "_entities", None)
-        alive = entities.alive if entities is not None else bool
-        rows, columns_by = {kernel.component: manager}, {kernel.component: columns}
-        turns = bool(kernel.turns)
-        return Others(rows, columns_by, alive, in_turns=turns, crowd=crowd)
 
     def _stems(self, columns: Columns) -> list[int]:
         """Return what the random numbers of each row have in common in the next call."""

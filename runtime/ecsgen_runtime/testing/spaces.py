@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .cases import Cases
-from .kernel_inputs import Columns, Rng, Value, columns_of, put_columns
+from .kernel_inputs import Columns, Rng, Value, columns_of, flat, put_columns
 from .subject import COPIES, Subject, refuses
 
 # --- Who is near whom, as the definition has it: place by place, in plain Python ------
@@ -44,10 +44,7 @@ class Space:
 
     def square(self, offset: Sequence[Any]) -> Any:
         """Return `dot(offset, offset)`."""
-        total = offset[0] * offset[0]
-        for apart in offset[1:]:
-            total = total + apart * apart
-        return total
+        return sum((apart * apart for apart in offset), self._kind(0))
 
     def cell(self, place: Any) -> Cell:
         """Return the cell of a finite place."""
@@ -117,7 +114,7 @@ class Neighbour:
 
     def __getitem__(self, name: str) -> Value:
         row = self._rows.get(name.partition(".")[0], self._row)
-        return list(np.ravel(self._columns[name][row]))
+        return flat(self._columns[name][row])
 
 
 class Members(NamedTuple):
@@ -229,13 +226,8 @@ def _folded(how: str, kind: Any, values: list[Any]) -> Any:
         unordered = [value for value in values if value != value]
         return unordered[0] if unordered else (min if how == "min" else max)(values)
     if how == "sum" and kind(0.5) != 0.5:
-        bits = 8 * np.dtype(kind).itemsize
-        total = sum(map(int, values)) % 2**bits
-        is_negative = np.dtype(kind).kind == "i" and total >= 2 ** (bits - 1)
-        return kind(total - 2**bits if is_negative else total)
-    added = np.float64(0)
-    for value in values:
-        added = added + np.float64(value)
+        return np.array(values).astype(kind).sum(dtype=kind)
+    added = sum(map(np.float64, values))
     return kind(added / len(values) if how == "mean" else added)
 
 
