@@ -30,6 +30,7 @@ from ..errors import (
 )
 from ..handles import EntityArray
 from .cases import check_fields, check_shown
+from .memory import Thing
 from .proxies import check_attributes, is_shown
 from .subject import (
     COPIES,
@@ -303,8 +304,7 @@ class ChunkStructureCases(Chunked):
             for name in ("add", "remove", "get", "set", "has"):
                 refuses(TypeError, getattr(w.archetypes, name), e, wrong)
         for module, subject in self.members.items():
-            with pytest.raises(DuplicateInstanceError):
-                w.archetypes.create([subject.row, subject.row])
+            refuses(DuplicateInstanceError, w.archetypes.create, [subject.row] * 2)
             refuses(TypeError, w.archetypes.create, [], **{module: {}})
             refuses(ValueError, "-1", w.archetypes.create, [subject.row], -1)
         assert len(w.entities) == 1
@@ -380,9 +380,6 @@ class ChunkStructureCases(Chunked):
             w.archetypes.add(e, subject.row)
 
     def test_objects_are_let_go(self) -> None:
-        class Thing:
-            pass
-
         for module, subject in self.members.items():
             for field in subject.fields:
                 if field.dtype != "O":

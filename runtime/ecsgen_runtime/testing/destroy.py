@@ -134,13 +134,10 @@ class ReleaseRules(Machine):
         )
 
     def leaving(self, rows: list[int]) -> None:
-        self.expected.append([self.announced(row) for row in rows])
+        records = [(row, self.at(row)) for row in rows]
+        shown = [(k, r.owner, repr(self.subject.row(**r.values))) for k, r in records]
+        self.expected.append(shown)
         super().leaving(rows)
-
-    def announced(self, row: int) -> tuple[int, int, str]:
-        """Return a row of the model as it should be announced."""
-        record = self.at(row)
-        return row, record.owner, repr(self.subject.row(**record.values))
 
     @invariant()
     def announcements_agree(self) -> None:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 import pytest
-from hypothesis import Phase, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -22,15 +22,11 @@ from ..entity_manager import Entities
 from ..errors import CapacityError, StaleEntityError, StructureLockedError
 from ..handles import NULL_ENTITY
 from ..living import IndexQueue
-from .machine import EXAMPLES
+from . import machine
 from .subject import COPIES, Guard, deaths, fail, fails, handles_with, refuses
 
 SETTINGS: Final = settings(
-    max_examples=EXAMPLES,
-    stateful_step_count=40,
-    deadline=None,
-    phases=(Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink),
-    report_multiple_bugs=False,
+    machine.SETTINGS, stateful_step_count=40, report_multiple_bugs=False
 )
 
 

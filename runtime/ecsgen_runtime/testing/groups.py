@@ -133,9 +133,8 @@ class GroupCases(Roomy, Grouped):
         assert repr(group) == f"<{kind}: 3 entities with {members}>"
         for module in self.members:
             part = getattr(group, module)
-            assert repr(part).startswith(
-                f"<{type(part).__name__}: 3 rows of entity u64"
-            )
+            kind = type(part).__name__
+            assert repr(part).startswith(f"<{kind}: 3 rows of entity u64")
             check_shown(part, 3)
 
     def test_the_last_member_joins(self) -> None:

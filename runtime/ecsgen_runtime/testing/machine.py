@@ -339,14 +339,12 @@ class Machine(RuleBasedStateMachine):
 
     # --- memory --------------------------------------------------------------------
 
-    @rule(how=st.sampled_from(["pickled", "copied", "saved"]))
-    def copy(self, how: str) -> None:
-        ways: dict[str, Callable[[Any], Any]] = {
-            "pickled": through_pickle,
-            "copied": deepcopy,
-            "saved": partial(through_snapshot, self.subject.world),
-        }
-        self.manager = self.copied(ways[how])
+    @rule(way=st.sampled_from([through_pickle, deepcopy, through_snapshot]))
+    def copy(self, way: Any) -> None:
+        is_saved = way is through_snapshot
+        self.manager = self.copied(
+            partial(way, self.subject.world) if is_saved else way
+        )
         self.watch()
 
     # --- what must hold ------------------------------------------------------------

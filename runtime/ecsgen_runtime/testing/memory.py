@@ -192,8 +192,9 @@ class ReservedCases(MemoryCases):
     def test_too_many_rows_change_nothing(self) -> None:
         source, m, _ = self.filled(3)
         before = State(self.subject, m)
-        with pytest.raises(CapacityError, match=f"{self.subject.label}Manager"):
-            m.reserve(m.capacity + 1)
+        refuses(
+            CapacityError, f"{self.subject.label}Manager", m.reserve, m.capacity + 1
+        )
         if m.capacity <= SMALL_BATCH:
             refuses(CapacityError, self.add, source, m, m.capacity - 2)
             assert State(self.subject, m) == before
@@ -315,10 +316,9 @@ class IndirectCases(Cases):
         assert same(m.row(0), self.subject.read({}))
 
     def test_cold_columns_are_written(self) -> None:
-        whole = [
-            f for f in self.subject.cold_fields if f.name not in self.subject.split
-        ]
-        for field in whole:
+        for field in self.subject.cold_fields:
+            if field.name in self.subject.split:
+                continue
             source, m = self.new()
             self.add(source, m, 3)
             for row in range(3):
@@ -390,9 +390,7 @@ class ObjectsCases(Cases):
     @property
     def names(self) -> list[str]:
         """The fields that hold objects."""
-        return [
-            field.name for field in self.subject.fields if isinstance(field, Object)
-        ]
+        return [f.name for f in self.subject.fields if isinstance(f, Object)]
 
     def held(self, count: int) -> tuple[Any, list[list[weakref.ref[Thing]]]]:
         """Return a manager whose rows alone hold objects, and references by field and row."""

@@ -410,8 +410,7 @@ class RingCases(PackedCases):
 
     def new(self, room: int = 0) -> tuple[Any, Any]:
         self.keep(room)
-        source, m = super().new(room)
-        return source, m
+        return super().new(room)
 
     def add_one(self, source: Any, m: Any, /, **values: Any) -> int:
         self.keep(len(m) + 1)
