@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..given_arrays import all_different, first_repeat
-from ..handles import NIL, EntityArray, RowArray
+from ..handles import EntityArray, RowArray
 from .checked_documents import (
     RNG_WORDS,
     check_room,
@@ -84,10 +84,7 @@ def _check_map(rows: CheckedRows, indices: RowArray, firsts: RowArray | None) ->
     if other.any():
         at = int(other.argmax())
         rows.refuse(f"the row of this index is {wanted[at]}", "_map", int(indices[at]))
-    is_left = places != NIL
-    if int(np.count_nonzero(is_left)) != count:
-        is_left[indices] = False
-        rows.refuse_first(is_left, "no row has an owner of this index", "_map")
+    rows.refuse_others(indices, "no row has an owner of this index", "_map")
 
 
 # --- Members of groups, which are in step, and generators of random numbers -----------
@@ -147,14 +144,13 @@ def _among(
 
 
 def checked_documents(
-    file: SnapshotFile, saving: Saving, known: Document | None = None
+    file: SnapshotFile, saving: Saving, schema: Document | None = None
 ) -> Saved:
     """Return what a file says, of which the documents and the tensors' types and shapes are
     checked, but no tensor is touched; O(header).
 
-    `known`: its schema, if that is known already and right.
+    `schema`: its own, if that is known already and right.
     """
-    schema = known
     if schema is None:
         schema = parsed_json(file.metadata["schema"], "the schema", file.name)
         check_schema(schema, file.name, saving)

@@ -240,6 +240,14 @@ class CheckedRows:
         """Do so for the first cell from `start` on that is wrong, if any is."""
         self.saved.refuse_first(wrong, why, f"{self.module}.{column}", start)
 
+    def refuse_others(self, known: NDArray[Any], why: str, column: str) -> None:
+        """Do so for the first cell that leads somewhere and is none of the known ones, which all
+        do, each given once."""
+        leads = self.column(column) != NIL
+        if int(np.count_nonzero(leads)) != len(known):
+            leads[known] = False
+            self.refuse_first(leads, why, column)
+
 
 def cell_blocks(count: int) -> Iterator[slice]:
     """Yield slices that make up `count` cells."""
@@ -375,10 +383,7 @@ def check_tree(rows: CheckedRows) -> None:
     if strange.any():
         at = int(strange.argmax())
         rows.refuse(f"its first child is {heads[at]}", "first_child", int(owners[at]))
-    has_child = children != NIL
-    if int(np.count_nonzero(has_child)) != len(heads):
-        has_child[owners] = False
-        rows.refuse_first(has_child, "it has no child", "first_child")
+    rows.refuse_others(owners, "it has no child", "first_child")
     check_circles(rows, "parent")
 
 
@@ -397,10 +402,7 @@ def check_slots(rows: CheckedRows) -> None:
     is_known[slots] = True
     if int(np.count_nonzero(is_known)) != len(slots):
         rows.refuse("a slot is there twice", "id_slot")
-    is_held = places != NIL
-    if int(np.count_nonzero(is_held)) != n:
-        is_held[slots[:n]] = False
-        rows.refuse_first(is_held, "no row has this slot", "id_row")
+    rows.refuse_others(slots[:n], "no row has this slot", "id_row")
     if len(slots) < peak:
         lost = ~is_known & (generations != WORN_OUT)
         rows.refuse_first(lost, "neither used, free nor worn out", "id_generation")
@@ -425,7 +427,4 @@ def check_cold(rows: CheckedRows) -> None:
     places, owners = rows.column("cold_row"), rows.column("cold.row")
     strange = places.take(owners) != np.arange(n_cold)
     rows.refuse_first(strange, "row {cell} has another one", "cold.row")
-    held = places != NIL
-    if int(np.count_nonzero(held)) != n_cold:
-        held[owners] = False
-        rows.refuse_first(held, "another row has this one", "cold_row")
+    rows.refuse_others(owners, "another row has this one", "cold_row")

@@ -224,8 +224,8 @@ def load(
     package, saving = kind._schema(), kind._saving()
     file = read_snapshot(source, map_pages=mmap)
     is_same = file.metadata["schema"] == package.SCHEMA
-    known_schema = _parsed(package.SCHEMA) if is_same else None
-    saved = checked_documents(file, saving, known_schema)
+    schema = _parsed(package.SCHEMA)
+    saved = checked_documents(file, saving, schema if is_same else None)
     verified = not mmap if verify is None else verify
     if verified:
         file.verify()
@@ -234,7 +234,6 @@ def load(
         raise TypeError(f"drop: wanted a list of names, not {drop!r}")
     dropped = frozenset(drop)
     if not is_same:
-        schema = _parsed(package.SCHEMA)
         renames = package.RENAMES
         saved = migrate_saved(saved, saving, schema, renames, dropped, migrate)
     saved = contents.without_attributes(saved, dropped)
