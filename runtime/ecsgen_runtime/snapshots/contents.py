@@ -61,9 +61,7 @@ def object_parts(
 
 def as_cells(tensor: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     """Return a tensor as cells of a column of this type: text is stored as bytes in rows."""
-    if dtype.kind == "S":
-        return tensor.view(dtype)[..., 0]
-    return tensor
+    return tensor.view(dtype)[..., 0] if dtype.kind == "S" else tensor
 
 
 def loaded_objects(

@@ -62,13 +62,8 @@ class Saved:
     def shown(self, entity: SupportsIndex) -> str:
         """Return one of its entities as messages have it: `5v1 (4294967301)`."""
         bits = self.schema["entity"]
-        numbers = (
-            bits["index_bits"],
-            bits["generation_bits"],
-            0,
-            bits.get("shard_bits", 0),
-        )
-        return HandleLayout(*numbers).shown(entity)
+        numbers = bits["index_bits"], bits["generation_bits"]
+        return HandleLayout(*numbers, 0, bits.get("shard_bits", 0)).shown(entity)
 
 
 def refuse(file: str, why: str, tensor: str = "", cell: int | None = None) -> NoReturn:

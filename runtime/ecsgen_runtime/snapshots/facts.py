@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from math import prod
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -29,7 +28,6 @@ TEXTS: Final = ("str", "bytes")
 HANDLES: Final = ("entity", "id")
 
 _TYPE: Final = re.compile(r"(id<(?P<of>\w+)>|\w+)(?:\[(?P<sizes>[0-9,]+)\])?")
-_FLOATS_IN_JSON: Final = {"NaN": np.nan, "Infinity": np.inf, "-Infinity": -np.inf}
 
 
 @dataclass(frozen=True)
@@ -132,20 +130,10 @@ def default_cell(type_: CellType, default: Any) -> NDArray[Any]:
         stored = default.encode() if isinstance(default, str) else bytes(default)
         cell[: len(stored)] = np.frombuffer(stored, np.uint8)
         return cell
-    elements = list(_elements(default))
-    if len(elements) != prod(type_.shape):
-        raise ValueError(f"{type_.text}: a default of {len(elements)} elements")
-    cell.reshape(-1)[:] = np.array(elements, type_.dtype)
-    return cell
-
-
-def _elements(default: Any) -> list[Any]:
-    """Return the elements of nested lists, in C order."""
-    if isinstance(default, list):
-        return [element for part in default for element in _elements(part)]
-    return [
-        _FLOATS_IN_JSON.get(default, default) if isinstance(default, str) else default
-    ]
+    elements = np.array(default, type_.dtype)  # "NaN" and "Infinity" are floats to it
+    if elements.size != cell.size:
+        raise ValueError(f"{type_.text}: a default of {elements.size} elements")
+    return elements.reshape(type_.shape)
 
 
 def bits(array: NDArray[Any]) -> NDArray[Any]:

@@ -15,7 +15,6 @@ from math import prod
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..buffers import PAGE, whole_pages
 from ..errors import shown
@@ -84,14 +83,6 @@ def is_pad(name: str) -> bool:
 def hex_digits(crc: int) -> str:
     """Return a CRC-32 as eight hex digits."""
     return f"{crc:08x}"
-
-
-def stored_type(array: NDArray[Any]) -> np.dtype[Any]:
-    """Return the type that an array has in a file: text and bytes are `u8`, all else is
-    little-endian."""
-    if array.dtype.kind == "S":
-        return DTYPES["U8"]
-    return array.dtype.newbyteorder("<")
 
 
 def header_bytes(

@@ -28,7 +28,6 @@ from .header import (
     TensorEntry,
     header_bytes,
     hex_digits,
-    stored_type,
 )
 
 _BLOCK: Final = 1 << 19
@@ -144,13 +143,10 @@ class Plan:
         self._pad(start + part.size)
 
     def _place(self, name: str, array: NDArray[Any]) -> None:
-        shape = array.shape
         if array.dtype.kind == "S":
-            shape = (*shape, array.dtype.itemsize)
-        stored = stored_type(array)
-        if array.dtype.kind != "S":
-            array = array.astype(stored, copy=False)
-        flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+            array = array[..., None].view(np.uint8)
+        stored, shape = array.dtype.newbyteorder("<"), array.shape
+        flat = np.ascontiguousarray(array, stored).reshape(-1).view(np.uint8)
         start, self._end = self._end, self._end + flat.nbytes
         self._entries[name] = TensorEntry(stored, shape, start, self._end)
         self.arrays[name] = flat.view(stored).reshape(shape)
