@@ -308,18 +308,10 @@ def _check_groups(check: _Check, schema: Document) -> None:
                 why = f"{shown(member)} is none, or is in a group already"
                 check.refuse(where, why)
             taken.add(member)
-            if not _can_be_grouped(components[member]):
+            it = components[member]
+            kind = it["in"], it["owner"], it["instances"], it["partition"]
+            if kind != ("managers", "entity", "one", "") or it["lookup"] == "direct":
                 check.refuse(where, f"{member} cannot be in a group")
-
-
-def _can_be_grouped(component: Document) -> bool:
-    return (
-        component["in"] == "managers"
-        and component["owner"] == "entity"
-        and component["instances"] == "one"
-        and component["lookup"] != "direct"
-        and not component["partition"]
-    )
 
 
 # --- Which tensors a schema asks for: their names, types and shapes -------------------

@@ -106,8 +106,7 @@ def _needs_more_bits(cells: Cells, count: int) -> NDArray[np.bool_]:
     size = wide if wide.dtype.kind == "u" else np.abs(wide).view(np.uint64)
     lowest = size & (~size + np.uint64(1))
     digits = size // np.maximum(lowest, np.uint64(1))
-    needs: NDArray[np.bool_] = digits >= np.uint64(1 << count)
-    return needs
+    return np.asarray(digits >= np.uint64(1 << count))
 
 
 # --- Enums and flags as others: by the names of their members, never by their numbers.
@@ -206,14 +205,12 @@ def _refuse(cells: Cells, element: int, name: str, change: Change) -> NoReturn:
 
 # --- Text and bytes in other sizes; a cell is a row of bytes, padded with zeros -------
 
-Bytes = NDArray[np.uint8]
 
-
-def as_text(cells: Bytes, change: Change, default: Cells) -> Bytes:
+def as_text(cells: Cells, change: Change, default: Cells) -> Cells:
     """Return text or bytes, shape (n, N), in another size and as what the new type says."""
     old, new, _ = change
     if old.base == "bytes" and new.base == "str":
-        _check_text(cells, new)
+        _check_text(cells, old, new)
     if new.size < old.size:
         bad = cells[:, new.size :].any(axis=1)  # more than zeros would go
         if bad.any():
@@ -224,21 +221,20 @@ def as_text(cells: Bytes, change: Change, default: Cells) -> Bytes:
     return padded
 
 
-def _check_text(cells: Bytes, new: CellType) -> None:
+def _check_text(cells: Cells, old: CellType, new: CellType) -> None:
     """Raise BadRowError for the first cell that is not UTF-8, or has a NUL in it."""
-    bytes_ = CellType("", "bytes")
     inner = ((cells[:, :-1] == 0) & (cells[:, 1:] != 0)).any(axis=1)
     other = (cells >= 128).any(axis=1)
     for row in np.flatnonzero(inner | other).tolist():
         if inner[row]:
-            _refuse_text(cells, row, bytes_, f"has a NUL, which {new.text} takes not")
+            _refuse_text(cells, row, old, f"has a NUL, which {new.text} takes not")
         try:
             cells[row].tobytes().decode()
         except UnicodeDecodeError:
-            _refuse_text(cells, row, bytes_, "is not UTF-8")
+            _refuse_text(cells, row, old, "is not UTF-8")
 
 
-def _refuse_text(cells: Bytes, row: int, old: CellType, why: str) -> None:
+def _refuse_text(cells: Cells, row: int, old: CellType, why: str) -> None:
     value = cells[row].tobytes().rstrip(b"\0")
     shown = repr(value.decode(errors="replace")) if old.base == "str" else repr(value)
     shown = shown if len(shown) <= 60 else f"{shown[:56]}…{shown[-1]}"

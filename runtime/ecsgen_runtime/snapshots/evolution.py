@@ -138,8 +138,7 @@ class _Migration:
         if doc["owner"] == "entity":
             owners = self._handles.rewritten(plan.moved(owners))
             columns["entity"] = owners
-        version = 0 if old.is_chunked else old.numbers["version"]
-        numbers = {"n": plan.n, "version": version}
+        numbers = {"n": plan.n, "version": old.numbers["version"]}
         numbers |= {key: old.numbers[key] for key in _NOTES if key in old.numbers}
         new_ids = None
         for facts in policies_of(doc, self._saving.POLICIES):

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..handles import NIL, EntityArray, RowArray
-from ..policies.chains import depths, linked
+from ..policies.chains import Links, depths, linked
 from .documents import Document
 from .facts import Evolved
 from .old_snapshots import Names, OldComponent
@@ -151,8 +151,7 @@ def _displaced(old: OldComponent, handles: Handles) -> NDArray[np.bool_]:
     index = handles.entities.indices(old.owners)
     latest = np.zeros(len(handles.entities.cells), np.uint64)
     np.maximum.at(latest, index, old.owners)
-    displaced: NDArray[np.bool_] = latest[index] != old.owners
-    return displaced
+    return np.asarray(latest[index] != old.owners)
 
 
 def _check_single(old: OldComponent, doc: Document, order: RowArray | None) -> None:
@@ -170,8 +169,6 @@ def _check_single(old: OldComponent, doc: Document, order: RowArray | None) -> N
 
 
 # --- Links between rows: ranks survive any order, so chains are cut and made again ----
-
-Links = NDArray[np.uint32]
 
 _SHORT: Final = 1 << 16
 
@@ -244,23 +241,16 @@ def family_links(it: Evolving) -> Evolved:
     first = np.full(n, NIL, np.uint32)
     heads = rows[nexts[previous[rows]] == NIL]
     first[parents[heads]] = heads
-    return Evolved(
-        {
-            "parent": parents,
-            "first_child": first,
-            "next_sibling": nexts,
-            "previous_sibling": previous,
-        }
-    )
+    columns = parents, first, nexts, previous
+    return Evolved(dict(zip(it.facts.columns, columns, strict=True)))
 
 
 def active_rows(it: Evolving) -> Evolved:
     """Return how many rows are active, which are in front, if rows are active or not."""
+    active = it.number("n_active")
     if not it.had:
         active = it.plan.n if it.doc["partition"] == "active" else 0
-        return Evolved({}, {"n_active": active})
-    active = it.number("n_active")
-    if it.plan.order is not None:
+    elif it.plan.order is not None:
         active = int(np.count_nonzero(it.plan.order < active))
     return Evolved({}, {"n_active": active})
 
@@ -359,7 +349,7 @@ def plan_chunks(
 ) -> tuple[Tables, EntityArray]:
     """Order the rows of components in chunks; return the tables, and whose rows they have."""
     old_tables = names.saved.state.get("archetypes", {"tables": []})["tables"]
-    if _all_stay(names, plans, components):
+    if _all_stay(names, plans, components, old_tables):
         tables = [[[names.targets[it] for it in old], rows] for old, rows in old_tables]
         return tables, _saved_owners(names)
     owners = {name: plans[name].take(names.old(name).owners) for name in components}
@@ -383,9 +373,10 @@ def plan_chunks(
     return tables, entities
 
 
-def _all_stay(names: Names, plans: dict[str, RowPlan], components: list[str]) -> bool:
+def _all_stay(
+    names: Names, plans: dict[str, RowPlan], components: list[str], tables: Tables
+) -> bool:
     """Whether no component comes to the chunks or leaves them, and no row goes."""
-    tables = names.saved.state.get("archetypes", {"tables": []})["tables"]
     before = {name for present, _ in tables for name in present}
     goes_on = set()
     for name in components:

@@ -370,19 +370,18 @@ def _lost_members(
     for member, number in change.old.members.items():
         if member in change.names:
             continue
-        cells = old.stored(field).reshape(-1)
+        cells = old.stored(field)
         if change.old.base == "flags":
             if number.bit_count() != 1:
                 continue
             found = cells & cells.dtype.type(number) != 0
         else:
             found = cells == number
+        has_it = np.asarray(found.any(axis=tuple(range(1, found.ndim))))
         if old.used is not None:
-            each = len(found) // max(old.n, 1)
-            found &= np.repeat(old.owners != 0, each)
-        if found.any():
-            each = len(cells) // len(old.stored(field))
-            yield member, int(found.argmax()) // each
+            has_it[old.owners == 0] = False
+        if has_it.any():
+            yield member, int(has_it.argmax())
 
 
 def _renamed(

@@ -170,8 +170,12 @@ def _read_pieces(
     """Yield the rest of a file in pieces, each in memory of its own, and where each begins."""
     starts = [*_piece_starts(header), nbytes]
     for start, end in pairwise(starts):
-        piece = unfilled(end - start).data
-        _fill(piece, file, name)
+        piece = left = unfilled(end - start).data
+        while len(left):
+            count = file.readinto(left)
+            if not count:
+                refuse(name, f"{len(left)} bytes went while it was read")
+            left = left[count:]
         yield start, piece
 
 
@@ -214,11 +218,3 @@ def _header(
     if header.file_bytes != nbytes:
         refuse(name, f"{nbytes} bytes, its header says {header.file_bytes}")
     return header
-
-
-def _fill(content: memoryview, file: FileIO, name: str) -> None:
-    while len(content):
-        count = file.readinto(content)
-        if not count:
-            refuse(name, f"{len(content)} bytes went while it was read")
-        content = content[count:]

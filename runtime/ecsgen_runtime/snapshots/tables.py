@@ -19,7 +19,7 @@ from .checked_rows import check_cells
 from .documents import Document, Saved, state_key
 from .evolved_fields import tensors_of
 from .evolved_rows import chained, kept_plan
-from .facts import CellType, bits, cell_type
+from .facts import TEXTS, bits, cell_type
 from .old_snapshots import OldComponent
 from .policies import OF_FIELDS
 from .saved_entities import SavedEntities
@@ -76,21 +76,6 @@ def given_cells(array: NDArray[Any]) -> tuple[str, NDArray[Any]]:
     scalar = "bool" if kind == "b" else f"{kind}{8 * array.dtype.itemsize}"
     shape = ",".join(map(str, array.shape[1:]))
     return scalar + (f"[{shape}]" if shape else ""), array
-
-
-def shown_cells(kind: CellType, cells: NDArray[Any]) -> NDArray[Any]:
-    """Return a copy of a snapshot's cells as users see them: text as `S`."""
-    copy = cells.copy()
-    if kind.base in ("str", "bytes"):
-        return copy.reshape(-1).view(f"S{kind.size}")
-    return copy
-
-
-def stored_cells(kind: CellType, cells: NDArray[Any]) -> NDArray[Any]:
-    """Return what users saw as a snapshot has it."""
-    if kind.base in ("str", "bytes"):
-        return cells.view(np.uint8).reshape(len(cells), kind.size)
-    return cells
 
 
 def given_field(text: str, key: str) -> Document:
@@ -219,8 +204,9 @@ class SnapshotTable:
         if field in self._given:
             return self._given[field]
         if field not in self._seen:
-            kind = self._old.type_of(field)
-            self._seen[field] = shown_cells(kind, self._cells(field))
+            kind, cells = self._old.type_of(field), self._cells(field).copy()
+            is_text = kind.base in TEXTS
+            self._seen[field] = cells.view(f"S{kind.size}")[:, 0] if is_text else cells
         return self._seen[field]
 
     def __setitem__(self, field: str, values: ArrayLike) -> None:
@@ -276,8 +262,9 @@ class SnapshotTable:
     def _changed(self) -> Iterator[tuple[str, NDArray[Any]]]:
         """Yield the cells of fields that were changed in place, as a snapshot has them."""
         for name, shown in self._seen.items():
-            kind = self._old.type_of(name)
-            cells = stored_cells(kind, shown)
+            kind, cells = self._old.type_of(name), shown
+            if kind.base in TEXTS:
+                cells = shown[:, None].view(np.uint8)
             if kind.base == "object":
                 given_array(f"{self._old.name}.{name}", shown, self.rows)
             elif np.array_equal(bits(cells), bits(self._cells(name))):
