@@ -264,6 +264,8 @@ _HEAD: Final = 7
 """Words before those of tables: magic, fingerprint, length, number of entities."""
 LENGTH: Final = 5
 """Which of them is the length."""
+_MOST: Final = 1 << 24
+"""Bytes of the JSON header of a file."""
 
 
 class ParcelBase:
@@ -345,7 +347,30 @@ class ParcelBase:
 
         OSError as for every file.
         """
-        save_parcel(self, path)
+        from ..snapshots.atomic import replacing
+
+        plan = self._plan()
+        before = header_nbytes(plan)
+        body = self._buffer[before:]
+        tensors = {"entities": _tensor(_U64, (len(self),), 0)}
+        for number in plan.order:
+            column, start = plan.columns[number], self._starts[number] - before
+            shape = (self._counts[column.table], *column.shape)
+            tensors[column.name] = _tensor(column.dtype, shape, start)
+        said = {
+            "ecsgen_parcel": "1",
+            "crc32": f"{zlib.crc32(body.data):08x}",
+            "fingerprint": plan.fingerprint.hex(),
+            "counts": json.dumps(self._counts, separators=(",", ":")),
+        }
+        whole = {"__metadata__": said, **tensors}
+        text = json.dumps(whole, separators=(",", ":")).encode()
+        text += b" " * (-len(text) % 8)
+        with replacing(path) as file:
+            for part in (len(text).to_bytes(8, "little"), text, body.data):
+                left = memoryview(part).cast("B")
+                while len(left):
+                    left = left[file.write(left) :]
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -355,7 +380,36 @@ class ParcelBase:
             ParcelError: it is none, is damaged, or of other schemas.
             OSError: as for every file.
         """
-        return cls(load_parcel(cls._plan(), path))
+        from ..snapshots.documents import parsed_json
+
+        plan, name = cls._plan(), os.path.basename(os.fsdecode(path))
+        with open(path, "rb") as file:
+            size = int.from_bytes(file.read(8), "little")
+            if size > _MOST:
+                raise ParcelError(f"{name}: no parcel")
+            text, body = file.read(size), file.read()
+        try:
+            said = parsed_json(text.decode(), "the header", name)["__metadata__"]
+            version, crc = said["ecsgen_parcel"], int(said["crc32"], 16)
+            fingerprint = bytes.fromhex(said["fingerprint"])
+            counts = parsed_json(said["counts"], "the counts", name)
+        except SnapshotError as error:
+            raise ParcelError(str(error)) from None
+        except (ValueError, KeyError, TypeError) as error:
+            raise ParcelError(f"{name}: no parcel: {error}") from None
+        if version != "1" or fingerprint != plan.fingerprint:
+            raise ParcelError(
+                f"{name}: a parcel of other schemas, or of another format"
+            )
+        if zlib.crc32(body) != crc:
+            raise ParcelError(f"{name}: the checksum is another: cut off, or damaged")
+        are_counts = all(type(n) is int and n >= 0 for n in counts)
+        if len(counts) != plan.n_tables or not are_counts:
+            raise ParcelError(f"{name}: rows of other tables")
+        rest = nbytes_of(plan, 0, counts) - header_nbytes(plan)
+        n = (len(body) - rest) // 8
+        head = header_of(plan, max(n, 0), counts)
+        return cls(np.concatenate((head.view(np.uint8), np.frombuffer(body, np.uint8))))
 
 
 def header_of(plan: ParcelPlan, n: int, counts: list[int]) -> NDArray[np.uint64]:
@@ -414,71 +468,6 @@ def checked_counts(data: NDArray[np.uint8], plan: ParcelPlan) -> list[int]:
     if nbytes_of(plan, n, counts) != length:
         raise ParcelError("a parcel whose tables do not have its length")
     return counts
-
-
-# --- Parcels as files: the body behind a JSON header, as safetensors has it -----------
-
-_MOST: Final = 1 << 24
-
-
-def save_parcel(parcel: ParcelBase, path: str | os.PathLike[str]) -> None:
-    """Write a parcel into a path: the body behind a JSON header, as safetensors has it."""
-    from ..snapshots.atomic import replacing
-
-    plan = parcel._plan()
-    body = parcel.buffer[header_nbytes(plan) :]
-    tensors = {"entities": _tensor(np.dtype(np.uint64), (len(parcel),), 0)}
-    shift = header_nbytes(plan)
-    for number in plan.order:
-        column, start = plan.columns[number], parcel._starts[number] - shift
-        shape = (parcel._counts[column.table], *column.shape)
-        tensors[column.name] = _tensor(column.dtype, shape, start)
-    said = {
-        "ecsgen_parcel": "1",
-        "crc32": f"{zlib.crc32(body.data):08x}",
-        "fingerprint": plan.fingerprint.hex(),
-        "counts": json.dumps(parcel._counts, separators=(",", ":")),
-    }
-    text = json.dumps({"__metadata__": said, **tensors}, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)
-    with replacing(path) as file:
-        for part in (len(text).to_bytes(8, "little"), text, body.data):
-            left = memoryview(part).cast("B")
-            while len(left):
-                left = left[file.write(left) :]
-
-
-def load_parcel(plan: ParcelPlan, path: str | os.PathLike[str]) -> NDArray[np.uint8]:
-    """Return the bytes of the parcel in a path."""
-    from ..snapshots.documents import parsed_json
-
-    name = os.path.basename(os.fsdecode(path))
-    with open(path, "rb") as file:
-        size = int.from_bytes(file.read(8), "little")
-        if size > _MOST:
-            raise ParcelError(f"{name}: no parcel")
-        text, body = file.read(size), file.read()
-    try:
-        said = parsed_json(text.decode(), "the header", name)["__metadata__"]
-        version, crc = said["ecsgen_parcel"], int(said["crc32"], 16)
-        fingerprint = bytes.fromhex(said["fingerprint"])
-        counts = parsed_json(said["counts"], "the counts", name)
-    except SnapshotError as error:
-        raise ParcelError(str(error)) from None
-    except (ValueError, KeyError, TypeError) as error:
-        raise ParcelError(f"{name}: no parcel: {error}") from None
-    if version != "1" or fingerprint != plan.fingerprint:
-        raise ParcelError(f"{name}: a parcel of other schemas, or of another format")
-    if zlib.crc32(body) != crc:
-        raise ParcelError(f"{name}: the checksum is another: cut off, or damaged")
-    if len(counts) != plan.n_tables or not all(
-        type(n) is int and n >= 0 for n in counts
-    ):
-        raise ParcelError(f"{name}: rows of other tables")
-    rest = nbytes_of(plan, 0, counts) - header_nbytes(plan)
-    n = (len(body) - rest) // 8
-    head = header_of(plan, max(n, 0), counts)
-    return np.concatenate((head.view(np.uint8), np.frombuffer(body, np.uint8)))
 
 
 def _tensor(dtype: np.dtype[Any], shape: tuple[int, ...], start: int) -> dict[str, Any]:
@@ -566,8 +555,7 @@ class ArrivingRows:
         if part in one.columns:
             return self.column(part)
         default = manager.data._cold.DEFAULTS[part]
-        column = np.empty((count, *default.shape), default.dtype)
-        column[:] = default
+        column = np.full((count, *default.shape), default, default.dtype)
         rows = self._parcel._column(one.cold["~row"])
         if len(rows) and (int(rows.max()) >= count or not are_distinct(rows)):
             self.refuse("~row", "a row that there is not, or twice")
