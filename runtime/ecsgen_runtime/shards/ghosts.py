@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, ClassVar, Final, SupportsFloat
 
@@ -386,14 +386,6 @@ ACTIVE: Final = "~active"
 """What stands for a column that tells which ghosts are active, in managers with a partition."""
 
 
-class GhostMessage(NamedTuple):
-    """Ghosts of one rank."""
-
-    entities: EntityArray
-    columns: list[NDArray[Any]]
-    """As `ghost_columns` has them."""
-
-
 def _ghost_columns(world: Any) -> tuple[PackedColumn, ...]:
     tables = Tables()
     for attribute in world._GHOSTS:
@@ -438,8 +430,8 @@ def ghost_message(
     return buffer[:size].data
 
 
-def received_ghosts(world: Any, part: Any) -> GhostMessage:
-    """Return what a message says."""
+def _received(world: Any, part: Any) -> tuple[EntityArray, list[NDArray[Any]]]:
+    """Return whose ghosts a message has, and their columns, as `ghost_columns` has them."""
     data = np.frombuffer(part, np.uint8)
     if data.ctypes.data % 8:
         data = data.copy()
@@ -451,17 +443,18 @@ def received_ghosts(world: Any, part: Any) -> GhostMessage:
     for column in layout:
         columns.append(view_of(data, place, count, column))
         place += column.nbytes * count
-    return GhostMessage(data[16 : 16 + 8 * count].view(np.uint64), columns)
+    return data[16 : 16 + 8 * count].view(np.uint64), columns
 
 
 def take_ghosts(
-    world: Any, messages: Sequence[GhostMessage], borrowed: tuple[object, ...]
+    world: Any, messages: Iterable[Any], borrowed: tuple[object, ...]
 ) -> None:
     """Have the ghosts of messages, instead of those before. `borrowed`: the caller's arguments."""
-    owners = np.concatenate([np.zeros(0, np.uint64), *(m.entities for m in messages)])
+    received = [_received(world, message) for message in messages]
+    owners = np.concatenate([np.zeros(0, np.uint64), *(its for its, _ in received)])
     for table, attribute in enumerate(type(world)._GHOSTS):
         columns = {
-            column.name: [message.columns[number] for message in messages]
+            column.name: [cells[number] for _, cells in received]
             for number, column in enumerate(ghost_columns(type(world)))
             if column.table == table
         }

@@ -18,7 +18,7 @@ from ..locks import is_broken
 from ..world.base import WorldBase
 from . import leaving
 from .arriving import absorb
-from .ghosts import SentGhosts, Watch, entities_by_rank, received_ghosts, take_ghosts
+from .ghosts import SentGhosts, Watch, entities_by_rank, take_ghosts
 from .leaving import Leaving
 from .lockstep import LockStep, agreed, exact_sum, extreme, transport_of
 from .managers import VisitedIds
@@ -294,12 +294,8 @@ class ShardsBase(Generic[WorldT]):
 
         came = self._step.exchange(parts)
         self._sent = sent
-        messages = [
-            received_ghosts(self.world, part)
-            for rank, part in enumerate(came)
-            if rank != self.rank
-        ]
-        take_ghosts(self.world, messages, (es, ranks))
+        others = [part for rank, part in enumerate(came) if rank != self.rank]
+        take_ghosts(self.world, others, (es, ranks))
         if self._watch is not None:
             self._watch.take()
 
