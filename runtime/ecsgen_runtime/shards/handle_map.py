@@ -163,9 +163,8 @@ def are_distinct(values: NDArray[Any]) -> bool:
     table = np.empty(1 << (2 * len(numbers) - 1).bit_length(), np.intp)
     table[places.view(np.intp)] = own
     held = table.take(places.view(np.intp))
-    lost = (held != own).nonzero()[
-        0
-    ]  # whose place another one has: an equal one, or not
+    # whose place another one has: an equal one, or not
+    lost = (held != own).nonzero()[0]
     return not (numbers[held[lost]] == numbers[lost]).any() and _differ(numbers[lost])
 
 
@@ -246,17 +245,11 @@ def visited_rows(
 ) -> RowArray:
     """Return the row of each entity, made here or not, NIL where it has none; O(k)."""
     rows = sparse_lookup(rows_of, owners, es, mask)
-    if len(owners) == 0:
-        return rows
     missed = (rows == NIL).nonzero()[0]
-    if len(missed) == 0:
-        return rows
-    given = es if len(missed) == len(es) else es[missed]
-    slots = find_slots(table, given)
-    # -1 is clipped to the first slot: whose row that is decides
-    found = rows_of.take(slots, mode="clip").astype(np.intp)
-    np.putmask(found, owners.take(found, mode="clip") != given, NIL)
-    rows[missed] = found
+    if len(owners) and len(missed):
+        given = es if len(missed) == len(es) else es[missed]
+        # -1 is clipped to the first slot: whose row that is decides
+        rows[missed] = rows_in(rows_of, owners, given, find_slots(table, given))
     return rows
 
 

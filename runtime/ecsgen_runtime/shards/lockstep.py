@@ -130,9 +130,8 @@ class LockStep:
         except Exception as error:
             failed = error
             text = f"{type(error).__name__}: {error}"
-            said = text.encode(
-                errors="backslashreplace"
-            )  # names of files may be no text
+            # names of files may be no text
+            said = text.encode(errors="backslashreplace")
             parts = [_FAILED + said] * self.size
         came: Sequence[Any] = self._transport.exchange(parts)
         if failed is not None:

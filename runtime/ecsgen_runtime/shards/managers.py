@@ -466,10 +466,7 @@ class ShardedDirectIdRows(AliasedRows, DirectIdRows):
         return self._id_generation_cells[row] >> ID_SHARD_BITS == ID_LAST
 
     def _are_worn(self, rows: RowArray) -> NDArray[np.bool_]:
-        worn: NDArray[np.bool_] = (
-            self._id_generation_column[rows] >> ID_SHARD_BITS == ID_LAST
-        )
-        return worn
+        return np.asarray(self._id_generation_column[rows] >> ID_SHARD_BITS == ID_LAST)
 
     def _next_generation(self, row: int) -> None:
         """Let a new row have another id than those before."""

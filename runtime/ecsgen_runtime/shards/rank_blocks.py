@@ -33,10 +33,7 @@ class BoxBlocks:
         axes = len(self._low)
         if self._low.ndim != 1 or self._low.shape != self._high.shape or axes > 3:
             raise ValueError("Blocks: wanted two corners of 1 to 3 dimensions")
-        if (
-            not (self._low < self._high).all()
-            or not np.isfinite(self._high - self._low).all()
-        ):
+        if not (self._low < self._high).all() or np.isinf(self._high - self._low).any():
             raise ValueError("Blocks: the box has no volume")
         self.shape: tuple[int, ...] = (
             tuple(map(index, ranks))
@@ -87,9 +84,8 @@ class BoxBlocks:
             if other == rank:
                 continue
             chosen = np.True_
-            for near, place in zip(
-                slices, np.unravel_index(other, self.shape), strict=True
-            ):
+            places = np.unravel_index(other, self.shape)
+            for near, place in zip(slices, places, strict=True):
                 chosen = chosen & near(int(place))
             found = np.broadcast_to(chosen, len(given)).nonzero()[0]
             rows.append(found)

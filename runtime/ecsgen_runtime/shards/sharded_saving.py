@@ -138,9 +138,7 @@ class SavedShard(SavedEntities):
         visitors: EntityArray = arrays[VISITORS]
         visited, idle = arrays[SLOTS].astype(np.intp), arrays[IDLE].astype(np.intp)
         slots = np.concatenate((visited, idle))
-        if len(slots) and (
-            int(slots.max()) >= count or not all_different(slots, count)
-        ):
+        if int(slots.max(initial=-1)) >= count or not all_different(slots, count):
             saved.refuse("slots that there are not, or twice", SLOTS)
         if len(np.unique(visitors)) < len(visitors):
             saved.refuse("a visitor is there twice", VISITORS)
@@ -335,10 +333,9 @@ def codecs_of(world: Any) -> dict[str, Any]:
     """Return how objects are saved: as pickles, where they travel as such, or not at all."""
     stays = type(world)._STAYS
     pair = (pickle.dumps, pickle.loads)
-    columns = object_columns(world)
     return {
         column: None if column.partition(".")[0] in stays else pair
-        for column in columns
+        for column in object_columns(world)
     }
 
 
