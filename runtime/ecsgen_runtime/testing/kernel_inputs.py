@@ -136,15 +136,11 @@ class Inputs:
     ) -> None:
         self._kinds = kinds
         self._rng = rng
-        self._values = {
-            key: argument(
-                rng,
-                kind[0],
-                ((rows,) if isinstance(kind, Each) else ()) + kind[1],
-                *kind[2:],
-            )
-            for key, kind in kinds.items()
-        }
+        self._values = {}
+        for key, one in kinds.items():
+            kind, shape, *enum = one
+            shape = (rows, *shape) if isinstance(one, Each) else shape
+            self._values[key] = argument(rng, kind, shape, *enum)
 
     def of(self, rows: int) -> Inputs:
         """Return the same values for all rows, with others for each of so many."""
@@ -318,9 +314,7 @@ def approach(
 
     `matches` says whether it holds for a row, as the columns are then.
     """
-    columns = {
-        n: column for n, column in columns.items() if column.dtype.kind in "biuf"
-    }
+    columns = {n: c for n, c in columns.items() if c.dtype.kind in "biuf"}
     for row in rows[::3]:  # of whole numbers, for which more conditions hold
         for column in columns.values():
             low = 0 if column.dtype.kind in "bu" else -1

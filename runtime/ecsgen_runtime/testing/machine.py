@@ -329,10 +329,8 @@ class Machine(RuleBasedStateMachine):
     def assign_column(self, data: st.DataObject, for_all: bool) -> None:
         field = data.draw(st.sampled_from(self.subject.whole))
         value = data.draw(field.values)
-        values = [
-            value if for_all or k == 0 else field.sample(k)
-            for k in range(len(self.table))
-        ]
+        others = [field.sample(k) for k in range(1, len(self.table))]
+        values = [value] * len(self.table) if for_all else [value, *others]
         setattr(self.manager.data, field.name, value if for_all else values)
         for row in self.used():
             self.at(row).values[field.name] = field.read(values[row])

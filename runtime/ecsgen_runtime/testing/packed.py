@@ -186,7 +186,7 @@ class PartitionRules(PackedRules):
     @rule(data=st.data(), side=st.sampled_from(["activate", "deactivate"]))
     def change_side(self, data: st.DataObject, side: str) -> None:
         row = data.draw(st.sampled_from(self.used()))
-        (now,) = getattr(self, f"{side}d")([row])
+        (now,) = self.sided([row], side)
         assert getattr(self.manager, side)(row) == now
 
     @rule(
@@ -196,21 +196,16 @@ class PartitionRules(PackedRules):
     )
     def change_sides(self, data: st.DataObject, side: str, as_mask: bool) -> None:
         rows, given = self.chosen(data, as_mask)
-        now = getattr(self, f"{side}d")(rows)
+        now = self.sided(rows, side)
         assert getattr(self.manager, f"{side}_many")(given).tolist() == now
 
-    def activated(self, rows: list[int]) -> list[int]:
-        """Let rows of the model be active and return where they are now."""
-        crossing = [row for row in rows if row >= self.active]
-        now = dict(zip(crossing, self.cross(crossing, self.active), strict=True))
-        self.active += len(crossing)
-        return [now.get(row, row) for row in rows]
-
-    def deactivated(self, rows: list[int]) -> list[int]:
-        """Let rows of the model be inactive and return where they are now."""
-        crossing = [row for row in rows if row < self.active]
-        self.active -= len(crossing)
-        now = dict(zip(crossing, self.cross(crossing, self.active), strict=True))
+    def sided(self, rows: list[int], side: str) -> list[int]:
+        """Let rows of the model be active, or not, and return where they are now."""
+        in_front = side == "activate"
+        crossing = [row for row in rows if (row < self.active) != in_front]
+        start = self.active if in_front else self.active - len(crossing)
+        now = dict(zip(crossing, self.cross(crossing, start), strict=True))
+        self.active = start + len(crossing) if in_front else start
         return [now.get(row, row) for row in rows]
 
     @precondition(lambda self: self.active and self.subject.whole)

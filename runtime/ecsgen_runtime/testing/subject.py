@@ -466,9 +466,8 @@ class Subject:
     @property
     def some_values(self) -> st.SearchStrategy[dict[str, Any]]:
         """Values for some of the fields; the others are left to their defaults."""
-        return st.fixed_dictionaries(
-            {}, optional={f.name: f.values for f in self.fields}
-        )
+        optional = {f.name: f.values for f in self.fields}
+        return st.fixed_dictionaries({}, optional=optional)
 
     def sample(self, k: int) -> dict[str, Any]:
         """Return the k-th of several rows; neighbours differ."""
@@ -511,11 +510,8 @@ class Subject:
 
     def own_columns(self, manager: Any, rows: slice) -> dict[str, Any]:
         """Return some rows as a creation takes them, views of the columns where there are any."""
-        count = manager.data.n
-        cells = {f.name: getattr(manager, f.name) for f in self.fields}
-        own = {
-            name: [cell(k) for k in range(count)][rows] for name, cell in cells.items()
-        }
+        ks = range(manager.data.n)[rows]
+        own = {f.name: [*map(getattr(manager, f.name), ks)] for f in self.fields}
         return own | {f.name: getattr(manager.data, f.name)[rows] for f in self.whole}
 
     def one_row(self, manager: Any, row: int) -> Any:
