@@ -230,9 +230,8 @@ class Others:
 
         def arrive() -> None:
             there = flat(column[(row, *index)])
-            put(
-                column, (row, *index), value if how == "=" else apply(how, there, value)
-            )
+            arrived = value if how == "=" else apply(how, there, value)
+            put(column, (row, *index), arrived)
 
         if self._in_turns:
             arrive()
@@ -374,12 +373,9 @@ def check_reduction(
     def values() -> list[Value]:
         columns = columns_of(subject, manager)
         bound = manager.data.n if all_rows else running(manager)
+        rows = [row for row in used_rows(manager).tolist() if row < bound]
         with np.errstate(all="ignore"):
-            return [
-                value(Row(columns, int(row)))
-                for row in used_rows(manager)
-                if row < bound
-            ]
+            return [value(Row(columns, row)) for row in rows]
 
     found = values()
     matching = [one for one in found if one]
@@ -481,11 +477,10 @@ def check(
 
     Then the same with some rows only, where a call can name them. `told`: more of `Kernel`.
     """
-    comparison = _Comparison(
-        subject, Kernel(name, steps, arguments, **told), rows, seed
-    )
+    kernel = Kernel(name, steps, arguments, **told)
+    comparison = _Comparison(subject, kernel, rows, seed)
     comparison.of_all()
-    if comparison.kernel.takes_rows:
+    if kernel.takes_rows:
         comparison.of_some(is_mask=False)
         comparison.of_some(is_mask=True)
 
@@ -544,13 +539,16 @@ class _Comparison:
         """Run the kernel, and the steps for each row; then fields are as expected."""
         kernel, manager = self.kernel, self.manager
         expected = columns_of(self.subject, manager)
-        stems, crowd = self._stems(expected), self._crowd(expected)
+        stems, turns, crowd = self._stems(expected), bool(kernel.turns), None
+        if self.radius:
+            place = manager._SPACE.field
+            crowd = Crowd(manager, expected, self.radius, place, in_turns=turns)
         entities = getattr(manager, "_entities", None)
         others = Others(
             {kernel.component: manager},
             {kernel.component: expected},
             bool if entities is None else entities.alive,
-            in_turns=bool(kernel.turns),
+            in_turns=turns,
             crowd=crowd,
         )
         with np.errstate(all="ignore"):
@@ -573,14 +571,6 @@ class _Comparison:
         for key, column in expected.items():
             assert same_cells(found[key][used], column[used], kernel.is_exact), key
         put_columns(self.subject, manager, expected)
-
-    def _crowd(self, columns: Columns) -> spaces.Crowd | None:
-        """Return who is near, if that is asked."""
-        if not self.radius:
-            return None
-        manager, turns = self.manager, bool(self.kernel.turns)
-        place = manager._SPACE.field
-        return spaces.Crowd(manager, columns, self.radius, place, in_turns=turns)
 
     def _stems(self, columns: Columns) -> list[int]:
         """Return what the random numbers of each row have in common in the next call."""

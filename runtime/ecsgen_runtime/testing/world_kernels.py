@@ -101,7 +101,7 @@ class WorldKernelStepsCases(Roomy):
 
     kernels: ClassVar[Mapping[str, Case]]
 
-    def filled(self, case: Case, seed: int) -> Any:
+    def filled(self, case: Case | Told, seed: int) -> Any:
         """Return a world of entities with all components, behind some that lack one of them."""
         w = self.world()
         with skipped_if_full():
@@ -485,10 +485,8 @@ class Call(NamedTuple):
 
     def run(self, w: Any, arguments: Mapping[str, Any]) -> None:
         """Do what it says."""
-        if (
-            self.every
-            and not (w.tick - self.start) % self.every == 0 <= w.tick - self.start
-        ):
+        since = w.tick - self.start
+        if self.every and not since % self.every == 0 <= since:
             return
         if self.kernel == "tick":
             w.tick += 1
@@ -517,9 +515,8 @@ class ScheduleCases(Roomy):
         samples = {module: one.samples(count) for module, one in known.items()}
         for modules in dict.fromkeys(call.modules for call in schedule.calls):
             if modules:
-                w.spawn(
-                    count, **{module: samples.get(module, {}) for module in modules}
-                )
+                given = {module: samples.get(module, {}) for module in modules}
+                w.spawn(count, **given)
         for call in schedule.calls:
             manager: Any = getattr(w, call.holder) if call.holder else None
             if not call.modules and hasattr(manager, "create_many"):
@@ -632,14 +629,6 @@ class RecordCases(WorldKernelStepsCases):
     tables: ClassVar[Mapping[tuple[str, str], Told]]
     """By table and column; lines of rows have none."""
 
-    def peopled(self, told: Any, seed: int) -> Any:
-        """Return a world of entities, some of them dead, with values that can be added."""
-        w, rng = self.filled(told, seed), np.random.default_rng(seed)
-        for module in told.modules.values():
-            randomize(self.subjects[module], getattr(w, module), rng, tame=True)
-        w.entities.destroy_many(w.entities.live()[::5])
-        return w
-
     def places(self, w: Any, told: Told) -> list[Row]:
         """Return the rows that count, in order: of the living, active ones."""
         columns = flat_names(self.whole(w, told))
@@ -656,7 +645,10 @@ class RecordCases(WorldKernelStepsCases):
     def test_lines(self, seed: int) -> None:
         """Each table has what it should, of a third of the columns at a time."""
         for (name, column), told in [*self.tables.items()][seed::3]:
-            w = self.peopled(told, seed)
+            w, rng = self.filled(told, seed), np.random.default_rng(seed)
+            for module in told.modules.values():
+                randomize(self.subjects[module], getattr(w, module), rng, tame=True)
+            w.entities.destroy_many(w.entities.live()[::5])
             w.tick = 7 + seed
             self.check_lines(w, name, column, told)
             w.entities.destroy_many(w.entities.live()[1:])
