@@ -260,16 +260,11 @@ class ValueCases(Cases):
             for field in self.subject.fields:
                 if isinstance(field, Object):  # then it is one object for all
                     continue
-                for given in (
-                    [field.sample(0)] * 2,
-                    field.array([field.sample(0)] * 4),
-                ):
-                    with pytest.raises(ValueError, match=field.name):
-                        self.add(source, m, 3, **{field.name: given})
+                name, few = field.name, [field.sample(0)] * 2
+                for given in (few, field.array([*few, *few])):
+                    refuses(ValueError, name, self.add, source, m, 3, **{name: given})
                     if field in self.subject.whole:
-                        refuses(
-                            ValueError, field.name, setattr, m.data, field.name, given
-                        )
+                        refuses(ValueError, name, setattr, m.data, name, given)
 
     def test_unknown_fields_are_refused(self, source: Any, m: Any) -> None:
         refuses(TypeError, self.add_one, source, m, no_such_field=1)
@@ -348,13 +343,9 @@ class StructureCases(Cases):
 
     def test_rows_given_twice(self) -> None:
         _, m, _ = self.filled(40)
+        repeats = [1, 1], [5, 1, 2, 5], [*range(40), 39], np.array([7, 7], np.uint8)
         with self.unchanged(m):
-            for rows in (
-                [1, 1],
-                [5, 1, 2, 5],
-                [*range(40), 39],
-                np.array([7, 7], np.uint8),
-            ):
+            for rows in repeats:
                 refuses(StaleInstanceError, "twice", m.destroy_many, rows)
 
     def test_masks_have_one_value_per_row(self) -> None:
@@ -463,9 +454,7 @@ def check_fields(subject: Subject, infos: Any) -> None:
         default = field.read(field.default) if is_padded else field.default
         assert same(info.default, default)
         names = subject.split.get(field.name, (field.name,))
-        tagged = [
-            tag for tag, having in subject.tagged.items() if {*names} <= {*having}
-        ]
+        tagged = [t for t, having in subject.tagged.items() if {*names} <= {*having}]
         assert sorted(info.tags) == sorted(tagged)
         assert type(info.type) is type(info.unit) is type(info.doc) is str
     defaults = {info.name: info.default for info in infos}

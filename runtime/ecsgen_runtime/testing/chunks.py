@@ -105,10 +105,8 @@ class Chunked(OfWorld):
 
     def stored(self, module: str, row: Any) -> Any:
         """Return a row as the columns have it."""
-        fields = self.members[module].fields
-        return tuple(
-            field.stored(value) for field, value in zip(fields, row, strict=True)
-        )
+        pairs = zip(self.members[module].fields, row, strict=True)
+        return tuple(field.stored(value) for field, value in pairs)
 
     def subsets(self) -> list[tuple[str, ...]]:
         """Return some sets of components: none, each, pairs, all."""
@@ -158,10 +156,8 @@ class ChunkProxyCases(Chunked):
             proxy = getattr(w[es[1]], module)
             for field in subject.fields:
                 setattr(proxy, field.name, field.sample(5))
-                assert same(
-                    getattr(w.archetypes.get(es[1], subject.row), field.name),
-                    field.read(field.sample(5)),
-                )
+                row = w.archetypes.get(es[1], subject.row)
+                assert same(getattr(row, field.name), field.read(field.sample(5)))
                 for value, error in field.wrong():
                     with pytest.raises(error, match=f"{subject.label}.{field.name}"):
                         setattr(proxy, field.name, value)
@@ -486,12 +482,8 @@ class ChunkCases(ChunkProxyCases, CopyingCases):
         es = store.create([had.row], 4, **{first: had.samples(4)}).tolist()
         entities.destroy(es[0])
         assert sorted(e for c in store.chunks() for e in c.entity) == sorted(es)
-        assert [set(store.components(e)) for e in es] == [
-            {got.row},
-            {had.row},
-            {had.row},
-            {had.row, got.row},
-        ]
+        expected = [{got.row}, {had.row}, {had.row}, {had.row, got.row}]
+        assert [set(store.components(e)) for e in es] == expected
         for k in (1, 2, 3):
             assert same(store.get(es[k], had.row), had.expected(k))
         for k, sample in ((3, 0), (0, 1)):
@@ -537,16 +529,13 @@ class ChunkCases(ChunkProxyCases, CopyingCases):
             own = {f.name: getattr(data, f.name)[::-1] for f in subject.whole}
             others = w.archetypes.create([subject.row], 3, **{module: own})
             for k in range(3):
+                row = w.archetypes.get(others[k], subject.row)
                 for field in subject.whole:
-                    found = getattr(
-                        w.archetypes.get(others[k], subject.row), field.name
-                    )
+                    found = getattr(row, field.name)
                     assert same(found, field.read(field.sample(2 - k)))
             w.archetypes.remove_many(chunk.entity[:3], subject.row)
-            assert w.archetypes.has_many([*es, *others], subject.row).tolist() == [
-                *[False] * 3,
-                *[True] * 3,
-            ]
+            has = w.archetypes.has_many([*es, *others], subject.row)
+            assert has.tolist() == [False] * 3 + [True] * 3
 
 
 # --- Archetypes under any sequence of changes -----------------------------------------
@@ -584,9 +573,8 @@ class ChunkRules(Chunked, RuleBasedStateMachine):
             return []
         if at_most > 1 and data.draw(st.booleans()):
             return found
-        return data.draw(
-            st.lists(st.sampled_from(found), unique=True, max_size=at_most)
-        )
+        some = st.lists(st.sampled_from(found), unique=True, max_size=at_most)
+        return data.draw(some)
 
     def a_module(self, data: st.DataObject) -> str:
         module: str = data.draw(st.sampled_from(sorted(self.members)))

@@ -129,9 +129,8 @@ class ReleaseRules(Machine):
     def note(self, rows: Any) -> None:
         """Note rows as they can be read when they are about to go."""
         m = self.manager
-        self.seen.append(
-            [(row, self.owner_of(row), repr(m.row(row))) for row in rows.tolist()]
-        )
+        shown = [(row, self.owner_of(row), repr(m.row(row))) for row in rows.tolist()]
+        self.seen.append(shown)
 
     def leaving(self, rows: list[int]) -> None:
         records = [(row, self.at(row)) for row in rows]
@@ -328,7 +327,7 @@ class CallbackCases(OwnedCases):
 
     def test_nobody_dies_while_locked(self) -> None:
         entities, m, es = self.filled(3)
-        more = born(entities, 1)
+        more, named = born(entities, 1), f"{self.subject.label}Manager"
         with self.unchanged(m):
             with m.locked():
                 for call, given in (
@@ -336,10 +335,7 @@ class CallbackCases(OwnedCases):
                     (entities.destroy, more[0]),
                     (entities.destroy_many, es),
                 ):
-                    with pytest.raises(
-                        StructureLockedError, match=f"{self.subject.label}Manager"
-                    ):
-                        call(given)
+                    refuses(StructureLockedError, named, call, given)
             assert entities.alive_many([*es, *more]).all()
         entities.destroy(es[0])
         assert len(m) == 2

@@ -102,9 +102,8 @@ class GroupCases(Roomy, Grouped):
         """Check who is in the group, in order, and that sample ks[i] is in row i of each."""
         self.check_aligned(w)
         assert self.grouped(w).entity.tolist() == [int(e) for e in es]
-        for subject, manager in zip(
-            self.members.values(), self.managers(w), strict=True
-        ):
+        pairs = zip(self.members.values(), self.managers(w), strict=True)
+        for subject, manager in pairs:
             for field in subject.fields:
                 expected = [field.stored(field.sample(k)) for k in ks]
                 assert same(subject.column(manager, field)[: len(ks)], expected)
@@ -309,10 +308,9 @@ class GroupCases(Roomy, Grouped):
             members = self.managers(w)
             columns = [member.data for member in members]
             manager = getattr(w, module)
+            kind = type(manager.data)
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(
-                    type(manager.data), "_version", INTERRUPTED, raising=False
-                )
+                patch.setattr(kind, "_version", INTERRUPTED, raising=False)
                 refuses(ZeroDivisionError, manager.destroy, 3)
             for broken in (*members, *columns):
                 refuses(BrokenManagerError, getattr, broken, "n")
@@ -339,9 +337,8 @@ class GroupRules(Grouped, RuleBasedStateMachine):
 
     def room(self, modules: Iterable[str]) -> int:
         """Return how many rows can be added at once."""
-        return min(
-            [MANY, *(self.members[module].most_rows or MANY for module in modules)]
-        )
+        bounds = (self.members[module].most_rows or MANY for module in modules)
+        return min([MANY, *bounds])
 
     def spawned(self, count: int, modules: list[str]) -> None:
         count = min(count, self.room(modules))
@@ -378,9 +375,8 @@ class GroupRules(Grouped, RuleBasedStateMachine):
         return [e for e in self.w.entities if e not in self.rows[module]][:room]
 
     def some(self, data: st.DataObject, values: list[int]) -> list[int]:
-        return (
-            data.draw(st.lists(st.sampled_from(values), unique=True)) if values else []
-        )
+        some = st.lists(st.sampled_from(values), unique=True)
+        return data.draw(some) if values else []
 
     def member(self, data: st.DataObject) -> str:
         return data.draw(st.sampled_from(sorted(self.members)))

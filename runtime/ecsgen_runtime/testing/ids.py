@@ -79,9 +79,8 @@ class StableIdsCases(Cases):
         ids = m.id_of_many([2, 0])
         assert (ids.dtype, ids.tolist()) == (np.uint64, [m.id_of(2), m.id_of(0)])
         assert type(m.id_of(np.int8(1))) is int
-        assert m.id_of_many(np.ones(3, np.bool_)).tolist() == [
-            m.id_of(row) for row in range(3)
-        ]
+        every = [m.id_of(row) for row in range(3)]
+        assert m.id_of_many(np.ones(3, np.bool_)).tolist() == every
         assert {id >> 32 for id in ids.tolist()} == {self.one()}
         assert m.resolve(ids[0]) == m.resolve(int(ids[0])) == 2
         assert type(m.resolve(ids[0])) is int

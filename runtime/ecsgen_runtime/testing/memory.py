@@ -447,6 +447,5 @@ class ObjectsCases(Cases):
         source, m = self.new(10_000)
         objects = {name: list(range(10_000)) for name in self.names}
         self.add(source, m, 10_000, **objects)
-        assert m.nbytes >= 10_000 * (
-            sum(c.nbytes for c in self.subject.columns) + 8 * len(self.names)
-        )
+        own = sum(column.nbytes for column in self.subject.columns)
+        assert m.nbytes >= 10_000 * (own + 8 * len(self.names))

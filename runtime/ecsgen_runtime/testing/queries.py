@@ -273,9 +273,8 @@ class ColumnCases(Queried):
                 data = getattr(w, module).data
                 for field in self.subjects[module].whole:
                     cells = getattr(columns, field.name)
-                    assert same_cells(
-                        cells[~absent], getattr(data, field.name)[rows[~absent]]
-                    )
+                    wanted = getattr(data, field.name)[rows[~absent]]
+                    assert same_cells(cells[~absent], wanted)
                     assert len({repr(cell) for cell in cells[absent].tolist()}) == 1
                     setattr(columns, field.name, cells)
                     assert same_cells(getattr(columns, field.name), cells)
@@ -341,9 +340,8 @@ class QueryCases(ColumnCases):
                     self.check(w)
                     if module not in clauses["any"]:
                         rows = getattr(getattr(w, query).rows(), module)
-                        assert all(
-                            manager.previous(r) == NIL for r in rows[rows != NIL]
-                        )
+                        found = rows[rows != NIL]
+                        assert all(manager.previous(row) == NIL for row in found)
 
     def test_reprs_say_what_is_known(self) -> None:
         """They do not look for entities; how many there are is known from the last time."""
@@ -361,9 +359,8 @@ class QueryCases(ColumnCases):
 
     def test_loops_notice_changes(self) -> None:
         """Before the first step, at the next one, and at the end if there is none."""
-        for (query, change), taken in product(
-            product(self.queries, (self.kill, self.strip)), (0, 1, None)
-        ):
+        ways = (self.kill, self.strip)
+        for query, change, taken in product(self.queries, ways, (0, 1, None)):
             w = next(w for name, _, w in self.populated() if name == query)
             rows = list(getattr(w, query))
             loop = iter(getattr(w, query))

@@ -172,11 +172,10 @@ class Crowd:
         """Return the neighbours of a row, in order: looked for once until somebody moves."""
         if row not in self._found:
             places, name = self._places, self._names[row]
+            met = self._space.met(self._cells, places[row], places)
             self._found[row] = [
                 Neighbour(self._columns, one, self._rows[one], offset, square)
-                for one, offset, square in self._space.met(
-                    self._cells, places[row], places
-                )
+                for one, offset, square in met
                 if self._names[one] != name
             ]
         return self._found[row]
@@ -317,15 +316,8 @@ class SpacedCases(Cases):
     def test_what_is_no_wrap(self, m: Any) -> None:
         axes = len(m.wrap)
         sizes = (-1, np.nan, np.inf, "x", None, True)
-        wrong = (
-            *((size,) * axes for size in sizes),
-            (),
-            (1,) * (axes + 1),
-            7,
-            None,
-            "abc",
-        )
-        for wrap in wrong:
+        others = (), (1,) * (axes + 1), 7, None, "abc"
+        for wrap in (*((size,) * axes for size in sizes), *others):
             refuses(ValueError, "wrap", setattr, m, "wrap", wrap)
         assert m.wrap == m._SPACE.wrap
         m.wrap = np.arange(axes)

@@ -219,9 +219,8 @@ class UniqueRules(Machine):
             find_many = getattr(self.manager, f"find_{field.name}_many")
             assert find_many(column[used]).tolist() == used
             held = {cells[row] for row in used}
-            unused = [
-                v for v in islice(values_of(field), 9) if field.stored(v) not in held
-            ]
+            some = islice(values_of(field), 9)
+            unused = [v for v in some if field.stored(v) not in held]
             assert find_many(unused).tolist() == [NIL] * len(unused)
 
 
@@ -263,10 +262,8 @@ class UniqueCases(Cases):
             writes = self.wrong_writes(source, m, field.name, values)
             before = State(self.subject, m), self.state(m)
             for write in writes:
-                with pytest.raises(
-                    DuplicateValueError, match=f"{self.subject.label}.{field.name}"
-                ):
-                    write()
+                named = f"{self.subject.label}.{field.name}"
+                refuses(DuplicateValueError, named, write)
                 assert (State(self.subject, m), self.state(m)) == before
 
     def wrong_writes(
@@ -324,10 +321,8 @@ class UniqueCases(Cases):
         _, m, _ = self.filled(3)
         for field in self.subject.unique:
             column = getattr(m.data, field.name)
-            tagged = [
-                getattr(m.data.tagged(t), field.name, column)
-                for t in self.subject.tagged
-            ]
+            tags = map(m.data.tagged, self.subject.tagged)
+            tagged = [getattr(one, field.name, column) for one in tags]
             if hasattr(m, "n_active"):
                 m.activate_many(range(3))
                 tagged.append(getattr(m.data.active, field.name))

@@ -71,9 +71,8 @@ class SignatureCases(Roomy):
         assert many.tolist() == [int(w.signature(e)) for e in everywhere]
         for module in self.subjects:
             getattr(w, module).remove_many(np.array(everywhere[:3], np.uint64))
-        assert w.signatures(everywhere).tolist() == [0] * len(everywhere[:3]) + [
-            *many[3:].tolist()
-        ]
+        many[:3] = 0
+        assert w.signatures(everywhere).tolist() == many.tolist()
 
     def test_nobody_has_nothing(self, w: Any) -> None:
         assert (w.signature(0), w.signatures([]).tolist()) == (0, [])
@@ -336,9 +335,7 @@ class SavingCases(Roomy):
             manager, other = getattr(w, module), getattr(again, module)
             assert [*other] == [*manager]
             assert other.version == manager.version
-            for find in (
-                one for one in dir(other) if re.fullmatch("find_.*_many", one)
-            ):
+            for find in filter(re.compile("find_.*_many").fullmatch, dir(other)):
                 values = getattr(manager.data, find[5:-5])
                 rows = getattr(other, find)(values).tolist()
                 assert rows == getattr(manager, find)(values).tolist()
@@ -391,13 +388,11 @@ class ShardCases(OfWorld):
             assert home.entities.alive_many(es).tolist() == [False, False, True]
             assert other.entities.alive_many(es).tolist() == [True, True, False]
             stays = module in type(self.world())._STAYS
-            assert self.same(
-                self.rows(other, module, es[:2]), [] if stays else before[:2]
-            )
+            expected = [] if stays else before[:2]
+            assert self.same(self.rows(other, module, es[:2]), expected)
             home.absorb(through_pickle(other.extract(there[::-1])))
-            assert self.same(
-                self.rows(home, module, es), before[2:] if stays else before
-            )
+            expected = before[2:] if stays else before
+            assert self.same(self.rows(home, module, es), expected)
             assert len(other.entities) == len(getattr(other, module)) == 0
 
     def test_rows_without_owners_keep_their_ids(self) -> None:
