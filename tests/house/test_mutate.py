@@ -14,6 +14,7 @@ from tests.support.mutant_jobs import Job, build_all, idle, jobs, senseless
 def test_every_mutant_breaks_something(tmp_path: Path) -> None:
     todo = list(jobs(build_all(tmp_path), tmp_path))
     assert idle(todo) == []
+    assert [flaw for job in todo if (flaw := senseless(job))] == []
     least = {"_runtime": 200, "_runtime/living.py": 10, "_runtime/compiled": 10, "world.py": 10}
     least["archetypes.py"] = 3  # a thin layer over the runtime's archetypes
     for file, count in least.items():

@@ -130,16 +130,16 @@ GROUPS = (
     module(
         "_runtime/policies/instances.py",
         ("test_transform.py", "test_tile.py"),
-        Mutant("repeated entities are accepted", r"first_repeated\(.*\)"),
-        Mutant("second instances of many are accepted", r"first_present\(.*\)"),
+        Mutant("repeated entities are accepted", r"placement\.first_repeated\(.*\)"),
+        Mutant("second instances of many are accepted", r"placement\.first_present\(.*\)"),
         Mutant("a repeated entity is removed twice", r"np\.unique\(rows\) if .* else rows", "rows"),
     ),
     managers("one", Mutant("a second instance is accepted", r"raise self\._duplicate\(.*\)")),
     module(
         "_runtime/policies/instances.py",
         ("test_point_mass.py", "test_particle.py"),
-        Mutant("repeated entities are accepted", r"first_repeated\(.*\)"),
-        Mutant("second instances of many are accepted", r"first_present\(.*\)"),
+        Mutant("repeated entities are accepted", r"placement\.first_repeated\(.*\)"),
+        Mutant("second instances of many are accepted", r"placement\.first_present\(.*\)"),
         Mutant("a repeated entity is removed twice", r"np\.unique\(rows\) if .* else rows", "rows"),
         Mutant(
             "who is new is looked for, who is not is let in", r"not self\._are_new", "self._are_new"

@@ -43,7 +43,11 @@ GROUPS = (
             "frozenset(self._members)",
         ),
         Mutant("owners are not compared", r"and _equal\(owners\[rows\], entities\)", ""),
-        Mutant("a query begins with all instances", r"first_rows\(.*\)", "slice(0, n)"),
+        Mutant(
+            "a query begins with all instances",
+            r"self\.manager\._first_rows\(\)",
+            "slice(0, len(self.manager))",
+        ),
         Mutant(
             "rows in step pass for first instances",
             r"(first row of each entity, NIL .*\n +)return self\.manager\.lookup_many\(entities\)",
