@@ -128,10 +128,8 @@ class HierarchyRules(Machine):
         pairs = [(self.at(row), to) for row, to in zip(rows, wanted, strict=True)]
         changed = [(r, to) for r, to in pairs if self.parents.get(r) is not to]
         before = self.parents
-        self.parents = before | {r: to for r, to in changed if to is not None}
-        for record, to in changed:
-            if to is None:
-                self.parents.pop(record, None)
+        after = (before | dict(changed)).items()
+        self.parents = {record: to for record, to in after if to is not None}
         tops = [self.ancestors(record)[-1] for record, _ in changed]
         endless = any(top in self.parents for top in tops)
         self.parents = before

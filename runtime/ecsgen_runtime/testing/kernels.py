@@ -543,26 +543,15 @@ class _Comparison:
         if self.radius:
             place = manager._SPACE.field
             crowd = Crowd(manager, expected, self.radius, place, in_turns=turns)
+        name, above = kernel.component, self.parents.tolist()
+        managers, whole = {name: manager}, {name: expected}
         entities = getattr(manager, "_entities", None)
-        others = Others(
-            {kernel.component: manager},
-            {kernel.component: expected},
-            bool if entities is None else entities.alive,
-            in_turns=turns,
-            crowd=crowd,
-        )
+        alive = bool if entities is None else entities.alive
+        others = Others(managers, whole, alive, in_turns=turns, crowd=crowd)
         with np.errstate(all="ignore"):
             run(manager, kernel.name, arguments)
             rows = [
-                Row(
-                    expected,
-                    row,
-                    int(self.parents[row]),
-                    rows={kernel.component: row},
-                    stem=stems[row],
-                    crowd=crowd,
-                    others=others,
-                )
+                Row(expected, row, above[row], {name: row}, stems[row], crowd, others)
                 for row, _ in acts
             ]
             take_turns(kernel, rows, [cells for _, cells in acts])

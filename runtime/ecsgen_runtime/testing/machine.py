@@ -339,10 +339,9 @@ class Machine(RuleBasedStateMachine):
 
     @rule(way=st.sampled_from([through_pickle, deepcopy, through_snapshot]))
     def copy(self, way: Any) -> None:
-        is_saved = way is through_snapshot
-        self.manager = self.copied(
-            partial(way, self.subject.world) if is_saved else way
-        )
+        if way is through_snapshot:
+            way = partial(way, self.subject.world)
+        self.manager = self.copied(way)
         self.watch()
 
     # --- what must hold ------------------------------------------------------------

@@ -413,11 +413,8 @@ class ChunkQueryCases(Defined, Chunked):
     def check(self, w: Any) -> None:
         for name, clauses in self.queries.items():
             query = getattr(w, name)
-            expected = {
-                e
-                for e in w.entities
-                if self.fulfils(set(w.archetypes.components(e)), clauses)
-            }
+            having = {e: set(w.archetypes.components(e)) for e in w.entities}
+            expected = {e for e in having if self.fulfils(having[e], clauses)}
             rows = query.rows()
             found = rows.entity.tolist()
             assert rows._fields == ("entity",)
