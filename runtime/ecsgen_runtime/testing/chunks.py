@@ -425,11 +425,8 @@ class ChunkCases(ChunkProxyCases, CopyingCases):
             w.archetypes.add_many(added[1:3], row)
             self.check_samples(w, module, (*created, *spawned, *added[:3]), [1] * 7)
             refused: list[tuple[Any, type[Exception]]] = [((1, 2), TypeError)]
-            refused += [
-                (subject.row(**{field.name: value}), error)
-                for field in subject.fields
-                for value, error in field.wrong()
-            ]
+            wrong = subject.wrong()
+            refused += [(subject.row(**{f.name: v}), error) for f, v, error in wrong]
             for given, error in refused:
                 for call in (
                     partial(w.archetypes.add, added[3], given),

@@ -132,11 +132,8 @@ class SpawningCases(CopyingCases, Roomy):
 
     def test_a_failing_spawn_changes_nothing(self) -> None:
         for module, subject in self.subjects.items():
-            bad: list[tuple[str, Any, type[Exception]]] = [
-                ("no_such_field", 0, TypeError)
-            ]
-            bad += [(f.name, *f.wrong()[0]) for f in subject.fields if f.wrong()]
-            for name, value, error in bad:
+            bad = [(f.name, *f.wrong()[0]) for f in subject.fields if f.wrong()]
+            for name, value, error in (("no_such_field", 0, TypeError), *bad):
                 w = self.world()
                 everything: dict[str, Any] = {other: {} for other in self.subjects}
                 everything[module] = {name: [value, value]}
