@@ -109,13 +109,9 @@ class DoublingCases(MemoryCases):
             self.add(source, m, m.capacity - len(m))
             view = m.data.buffer[:1]
             warning = self.warned(partial(method, source, m, *given))
-            assert warning.filename in self.files_with(method.__name__)
+            cases = (vars(kind).get(method.__name__) for kind in type(self).__mro__)
+            assert warning.filename in {f.__code__.co_filename for f in cases if f}
             assert len(view) == 1
-
-    def files_with(self, method: str) -> set[str]:
-        """Return the files of these cases that have a method."""
-        found = (vars(kind).get(method) for kind in type(self).__mro__)
-        return {function.__code__.co_filename for function in found if function}
 
     def warned(self, call: Callable[[], object]) -> warnings.WarningMessage:
         """Return the one warning of a call, which names the manager."""
@@ -191,10 +187,8 @@ class ReservedCases(MemoryCases):
 
     def test_too_many_rows_change_nothing(self) -> None:
         source, m, _ = self.filled(3)
-        before = State(self.subject, m)
-        refuses(
-            CapacityError, f"{self.subject.label}Manager", m.reserve, m.capacity + 1
-        )
+        before, named = State(self.subject, m), f"{self.subject.label}Manager"
+        refuses(CapacityError, named, m.reserve, m.capacity + 1)
         if m.capacity <= SMALL_BATCH:
             refuses(CapacityError, self.add, source, m, m.capacity - 2)
             assert State(self.subject, m) == before

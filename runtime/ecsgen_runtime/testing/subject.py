@@ -229,10 +229,9 @@ class Text(Field):
         self.size = size
         self.dtype = f"S{size}"
         letters = st.characters(exclude_characters="\0", exclude_categories=["Cs"])
-        ascii_text = st.text(
-            st.characters(min_codepoint=1, max_codepoint=127), max_size=size
-        )
-        self.elements = ascii_text | st.text(letters, max_size=size // 4)
+        seven_bits = st.characters(min_codepoint=1, max_codepoint=127)
+        short = st.text(letters, max_size=size // 4)
+        self.elements = st.text(seven_bits, max_size=size) | short
         self.refused = (
             ("x" * (size + 1), ValueError),
             ("é" * (size // 2 + 1), ValueError),
@@ -540,9 +539,8 @@ def alike(one: Subject, other: Subject) -> list[tuple[str, str]]:
 def need(subject: Subject, rows: int) -> None:
     """Skip the test of a manager that can't have so many rows."""
     if 0 < subject.reserve < rows:
-        pytest.skip(
-            f"no more than {subject.reserve} rows are reserved, {rows} are needed"
-        )
+        said = f"no more than {subject.reserve} rows are reserved, {rows} are needed"
+        pytest.skip(said)
 
 
 def same(actual: object, expected: object) -> bool:

@@ -158,9 +158,8 @@ class UniqueSubject(Subject):
 
 def filled_world(world: Any, *subjects: Mapping[str, Subject]) -> Callable[[], Any]:
     """Return what makes a world whose managers are those of the subjects."""
-    return partial(
-        _world, world, {name: s for some in subjects for name, s in some.items()}
-    )
+    every = {name: s for some in subjects for name, s in some.items()}
+    return partial(_world, world, every)
 
 
 def _world(world: Any, subjects: Mapping[str, Subject]) -> Any:
@@ -294,9 +293,9 @@ class UniqueCases(Cases):
     def state(self, m: Any) -> list[Any]:
         """Return the unique values, and where they are found."""
         columns = [getattr(m.data, field.name).copy() for field in self.subject.unique]
+        pairs = zip(self.subject.unique, columns, strict=True)
         found = [
-            getattr(m, f"find_{field.name}_many")(column).tolist()
-            for field, column in zip(self.subject.unique, columns, strict=True)
+            getattr(m, f"find_{f.name}_many")(cells).tolist() for f, cells in pairs
         ]
         return [[column.tolist() for column in columns], found]
 

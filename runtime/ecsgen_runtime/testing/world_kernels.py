@@ -632,9 +632,8 @@ class RecordCases(WorldKernelStepsCases):
     def places(self, w: Any, told: Told) -> list[Row]:
         """Return the rows that count, in order: of the living, active ones."""
         columns = flat_names(self.whole(w, told))
-        seen = {
-            name: spaces.are_seen(getattr(w, of)) for name, of in told.every.items()
-        }
+        parts = told.every.items()
+        seen = {name: spaces.are_seen(getattr(w, of)) for name, of in parts}
         return [
             Row(columns, 0, rows=rows)
             for rows in self.rows_of(w, told.over, told.modules)
