@@ -201,9 +201,6 @@ def attribute_columns(saved: Saved) -> list[str]:
     return [tensor for tensor in saved.arrays if tensor.startswith(ATTRIBUTE)]
 
 
-_TIME: Final = f"{ATTRIBUTE}tick"
-
-
 def without_attributes(saved: Saved, drop: AbstractSet[str]) -> Saved:
     """Return a snapshot without the attributes that the caller drops: `world.name`, or its time."""
     kept = {
@@ -213,7 +210,7 @@ def without_attributes(saved: Saved, drop: AbstractSet[str]) -> Saved:
     }
     dropped = drop & {*attribute_columns(saved)}
     notes = dict(saved.state.get(WORLD, {}))
-    if _TIME in drop:
+    if f"{ATTRIBUTE}tick" in drop:
         notes.pop("tick", None)
     return replace(
         saved,

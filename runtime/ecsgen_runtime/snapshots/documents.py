@@ -20,7 +20,6 @@ from ..handles import HandleLayout
 Document: TypeAlias = dict[str, Any]
 """A JSON object."""
 
-
 WORLD: Final = "world"
 """Where `state` has what is said of the world itself, if there is anything; no module's name."""
 _TAKEN: Final = frozenset({"entities", "archetypes", "groups", "attributes"})

@@ -87,7 +87,13 @@ def id_columns(it: Evolving, following: Following = following_generations) -> Ev
         numbers |= {"slots": plan.n, "first_generation": first}
     ids = ids_of(slots, generations)
     # fields may have ids of a new component, of one of that name that the caller took away
-    new_ids = _new_ids(old, plan, ids, not is_direct) if had_ids(old) else None
+    new_ids = None
+    if had_ids(old):
+        before = old.column("id_generation")
+        found = np.zeros(len(before), np.uint64)
+        rows = np.arange(old.n) if plan.order is None else plan.order
+        found[old.column("id_slot")[rows] if is_direct else rows] = ids
+        new_ids = NewIds(before, found)
     return Evolved(columns, numbers, new_ids)
 
 
@@ -113,17 +119,6 @@ def _without_gone(
     rows[used] = np.arange(plan.n)
     numbers = {**before.numbers, "slots": len(slots)}
     return Evolved(dict(zip(names, (slots, rows, generations), strict=True)), numbers)
-
-
-def _new_ids(
-    old: OldComponent, plan: RowPlan, ids: IdArray, was_direct: bool
-) -> NewIds:
-    """Return what old ids are now, by old slot, or by old row with `lookup: direct`."""
-    generations = old.column("id_generation")
-    found = np.zeros(len(generations), np.uint64)
-    rows = np.arange(old.n) if plan.order is None else plan.order
-    found[rows if was_direct else old.column("id_slot")[rows]] = ids
-    return NewIds(generations, found)
 
 
 class EvolvedField:

@@ -315,21 +315,15 @@ def _rows_of(owners: EntityArray, wanted: EntityArray, handles: Handles) -> RowA
     """Return the row of each wanted entity, -1 for those that have none; O(n), or n log n."""
     if len(owners) == 0 or len(wanted) == 0:
         return np.full(len(wanted), -1, np.intp)
-    index = handles.entities.indices(owners)
-    size = max(int(index.max()), int(handles.entities.indices(wanted).max())) + 1
-    table = np.full(size, -1, np.intp)
+    index, asked = map(handles.entities.indices, (owners, wanted))
+    table = np.full(max(int(index.max()), int(asked.max())) + 1, -1, np.intp)
     table[index] = np.arange(len(owners))
+    rows = table[asked]
     if (table[index] != np.arange(len(owners))).any():  # an index has several owners
-        return _searched(owners, wanted)
-    rows = table[handles.entities.indices(wanted)]
+        order = np.argsort(owners, kind="stable")
+        place = np.searchsorted(owners, wanted, sorter=order)
+        rows = order.take(place, mode="clip")
     return np.where((rows >= 0) & (owners[rows] == wanted), rows, -1)
-
-
-def _searched(owners: EntityArray, wanted: EntityArray) -> RowArray:
-    order = np.argsort(owners, kind="stable")
-    place = np.minimum(np.searchsorted(owners, wanted, sorter=order), len(owners) - 1)
-    rows: RowArray = order[place]
-    return np.where(owners[rows] == wanted, rows, -1)
 
 
 # --- Components in archetype chunks: whose rows are in which table --------------------

@@ -34,6 +34,8 @@ class OldComponent:
         self.saved = saved
         self.name = name
         self.doc = {**doc, "fields": {}} if is_new else doc
+        self.fields: Document = self.doc["fields"]
+        """Those that were saved, by name."""
         self.is_new = is_new
         # what goes by its names may be another's, which the caller took away
         self._state: Document = {} if is_new else saved.state
@@ -41,17 +43,8 @@ class OldComponent:
         self.module: str = doc["module"]
         self.is_chunked = doc["in"] == "archetypes"
         self.has_owners = doc["owner"] == "entity"
-
-    @property
-    def fields(self) -> Document:
-        """The fields that were saved, by name."""
-        fields: Document = self.doc["fields"]
-        return fields
-
-    @property
-    def has_cold_rows(self) -> bool:
+        self.has_cold_rows = not self.is_chunked and doc["cold"] == "indirect"
         """Whether cold fields lie in rows of their own."""
-        return not self.is_chunked and bool(self.doc["cold"] == "indirect")
 
     @cached_property
     def numbers(self) -> dict[str, Any]:
@@ -172,8 +165,6 @@ Renames: TypeAlias = Mapping[str, Mapping[str, str]]
 """Former names by kind, each with the present one, or "" for what was removed. Fields and members
 begin with the present name of their component or enum: `Body.speed`."""
 
-_NO_NAMES: Final[Mapping[str, str]] = {}
-
 
 class Gone(NamedTuple):
     """What the schemas have not any more, and nobody has dropped."""
@@ -226,7 +217,7 @@ class Names:
     def _members(self, new: CellType, old: CellType) -> MemberNames:
         """Return the former members of an enum; those that the caller drops are removed."""
         start = f"{new.target}."
-        listed = self.renames.get("members", _NO_NAMES).items()
+        listed = self.renames.get("members", {}).items()
         found: dict[str, str | None] = {
             former.removeprefix(start): now or None
             for former, now in listed
@@ -252,15 +243,23 @@ def match(
         _match_fields(names, now, old)
         _match_owners(names, now, old)
         _match_members(names, now, old)
-    if names.unknown:
-        _refuse(names)
+    gone = names.unknown
+    if gone:
+        listed = [f"{at} ({it.place})" if it.place else at for at, it in gone.items()]
+        keeping = ", ".join(it.keeping for it in gone.values())
+        wanted = ", ".join(f'"{name}"' for name in gone)
+        them = "it" if len(gone) == 1 else "them"
+        saved.refuse(
+            f"not in the schemas: {', '.join(listed)}; to keep {them}, write {keeping}, and "
+            f"build again, or put {them} elsewhere in migrate=; drop=[{wanted}] loads without"
+        )
     return names
 
 
 def _targets(names: Names) -> dict[str, str]:
     found: dict[str, str] = {}
     for kind in ("components", "enums"):
-        renamed = names.renames.get(kind, _NO_NAMES)
+        renamed = names.renames.get(kind, {})
         for name in names.saved.schema[kind]:
             now = name if name in names.schema[kind] else renamed.get(name)
             if now:
@@ -279,7 +278,7 @@ def _match_component(names: Names, old: OldComponent) -> None:
         elif old.count:
             names.saved.refuse(f"{other.name} and {old.name} would both be {now}")
         return
-    is_removed = old.name in names.renames.get("components", _NO_NAMES)
+    is_removed = old.name in names.renames.get("components", {})
     if old.count and not is_removed and old.module not in names.drop:
         before, after = names.saved.schema["components"], names.schema["components"]
         keeping = _renamed(
@@ -310,7 +309,7 @@ def _cells(doc: Document) -> str:
 
 def _match_fields(names: Names, now: str, old: OldComponent) -> None:
     present = names.schema["components"][now]["fields"]
-    renamed = names.renames.get("fields", _NO_NAMES)
+    renamed = names.renames.get("fields", {})
     found = names.fields[now] = {}
     for name in old.fields:
         key = f"{now}.{name}"
@@ -397,21 +396,9 @@ def _renamed(
     is new, has no former name yet and the same trait. `owner`: the component or enum.
     """
     start = f"{owner}." if owner else ""
-    renames = names.renames.get(kind, _NO_NAMES).items()
+    renames = names.renames.get(kind, {}).items()
     known = {*old, *(now for former, now in renames if former.startswith(start))}
     wanted = trait(old[name])
     found = [n for n, it in new.items() if n not in known and trait(it) == wanted]
     where = f"at {found[0]!r}" if len(found) == 1 else "where it is now"
     return f"'renamed_from: [{name}]' {where}" + (f" in {owner!r}" if owner else "")
-
-
-def _refuse(names: Names) -> None:
-    gone = names.unknown
-    listed = [f"{name} ({it.place})" if it.place else name for name, it in gone.items()]
-    keeping = ", ".join(it.keeping for it in gone.values())
-    wanted = ", ".join(f'"{name}"' for name in gone)
-    it = "it" if len(gone) == 1 else "them"
-    names.saved.refuse(
-        f"not in the schemas: {', '.join(listed)}; to keep {it}, write {keeping}, and build "
-        f"again, or put {it} elsewhere in migrate=; drop=[{wanted}] loads without"
-    )

@@ -193,11 +193,9 @@ class _SharedSums:
     def taken_meanwhile(self, nbytes: int) -> Iterator[None]:
         """Let a second thread help inside the block, if there are many bytes."""
         thread = Thread(target=self._take_rest)
-        if nbytes < _MANY_BYTES:
-            yield
-            return
         with suppress(RuntimeError):  # the interpreter is about to end: no more threads
-            thread.start()
+            if nbytes >= _MANY_BYTES:
+                thread.start()
         try:
             yield
         finally:
