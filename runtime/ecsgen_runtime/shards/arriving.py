@@ -216,21 +216,17 @@ def _settle(parcel: ParcelBase, arriving: Arriving, es: EntityArray) -> None:
         for row in had[data._cold_row_column[had] == NIL].tolist():
             data._take_cold_row(row)
     if "~active" in column:
-        _set_active(manager, rows, column["~active"])
+        active = column["~active"]  # new rows begin in one part, all of them
+        if len(rows) and int(rows[0]) < manager.data._n_active:
+            manager.deactivate_many(rows[~active])
+        else:
+            manager.activate_many(rows[active])
     if "~parent" in column:
         if not one.is_owned:
             rows = manager.resolve_many(column["~id"])
         elif "~active" in column:
             rows = rows_of(manager, es)
         _set_parents(manager, rows, column)
-
-
-def _set_active(manager: Any, rows: RowArray, active: NDArray[np.bool_]) -> None:
-    """Bring rows to their part, from the one that new rows begin in."""
-    if len(rows) and int(rows[0]) < manager.data._n_active:
-        manager.deactivate_many(rows[~active])
-    else:
-        manager.activate_many(rows[active])
 
 
 def _set_parents(

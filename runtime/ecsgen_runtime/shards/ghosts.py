@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from functools import cache, partial
 from typing import Any, ClassVar, Final, SupportsFloat
 
 import numpy as np
@@ -338,21 +338,15 @@ class Watch:
         asked, self._asked = self._asked, {}
         told = self._step.gather(call, lambda: asked)
         for name in sorted({name for each in told for name in each}):
-            came = self._step.exchange_words(
-                call, lambda name=name: [self._told(name)] * self._step.size  # type: ignore[misc]  # mypy cannot infer a lambda with defaults
-            )
-            self._step.gather(
-                call,
-                lambda name=name, came=came: self._compare(  # type: ignore[misc]  # mypy cannot infer a lambda with defaults
-                    name, asked.get(name, 0.0), came
-                ),
-            )
+            came = self._step.exchange_words(call, partial(self._told, name))
+            radius = asked.get(name, 0.0)
+            self._step.gather(call, partial(self._compare, name, radius, came))
 
-    def _told(self, name: str) -> Any:
-        """Return who was where, as words: owners, then their places along each axis."""
+    def _told(self, name: str) -> list[Any]:
+        """Return who was where, the same for each rank: owners, then places along each axis."""
         seen = self._seen[name]
         places = seen.shown.astype(np.float64).reshape(-1)
-        return np.concatenate((seen.owners, places.view(np.uint64)))
+        return [np.concatenate((seen.owners, places.view(np.uint64)))] * self._step.size
 
     def _compare(self, name: str, radius: float, came: list[Any]) -> None:
         seen, manager = self._seen[name], self._spaces[name]
@@ -481,19 +475,16 @@ class SentGhosts:
     def messages(self) -> list[Any]:
         """Return what goes to each rank; StaleEntityError and MissingInstanceError for those who
         have not all that ghosts have."""
-        state = self._state()
+        world = self._world
+        managers = [getattr(world, name) for name in type(world)._GHOSTS]
+        state = [world.entities._deaths, *(m.data._version for m in managers)]
         if self._known is None or self._known[0] != state:
             self._known = state, [self._found(part) for part in self._parts]
         found = enumerate(zip(self._parts, self._known[1], strict=True))
         return [
-            NO_GHOSTS if rank == self._own else ghost_message(self._world, part, rows)
+            NO_GHOSTS if rank == self._own else ghost_message(world, part, rows)
             for rank, (part, rows) in found
         ]
-
-    def _state(self) -> list[int]:
-        world = self._world
-        managers = [getattr(world, name) for name in type(world)._GHOSTS]
-        return [world.entities._deaths, *(m.data._version for m in managers)]
 
     def _found(self, entities: EntityArray) -> Mapping[str, RowArray]:
         world = self._world
