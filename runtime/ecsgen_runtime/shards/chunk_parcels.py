@@ -27,9 +27,7 @@ class ShardedStore(ArchetypeStore[ChunkT]):
     _entities: ShardedEntities
 
     def _has_any(self, entities: EntityArray) -> bool:
-        """Return whether one of the entities has a row."""
-        places = self._table.places.get_many(entities)
-        return bool((places != NOWHERE).any())
+        return bool((self._table.places.get_many(entities) != NOWHERE).any())
 
     def _pack(self, packing: Packing) -> None:
         """Find the cells of all components of entities for a parcel."""

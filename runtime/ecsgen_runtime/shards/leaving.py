@@ -231,10 +231,7 @@ def leave(world: Any, found: Leaving) -> None:
 
 
 def _leave(world: Any, found: Leaving) -> None:
-    """Do what `leave` does.
-
-    Rows are looked up again in each manager: what leaves a group moves its mates' rows.
-    """
+    """Rows are looked up again in each manager: what leaves a group moves its mates' rows."""
     entities, plan = world.entities, parcels.plan_of(type(world))
     concerned = [getattr(world, name) for name in found.rows if len(found.rows[name])]
     versions = [manager.data._version for manager in concerned]

@@ -46,13 +46,10 @@ class MpiTransport:
         before = (np.cumsum(sizes) - sizes).tolist()
         byte = _mpi().BYTE
         send = [out, (sizes.tolist(), before), byte]
-        receive = [whole, (coming.tolist(), places[:-1].tolist()), byte]
+        starts, counts = places[:-1].tolist(), coming.tolist()
+        receive = [whole, (counts, starts), byte]
         self._all(self.comm.Ialltoallv, send, receive)
-        ends = places[:-1] + coming
-        return [
-            memoryview(whole.data)[start:end]
-            for start, end in zip(places[:-1].tolist(), ends.tolist(), strict=True)
-        ]
+        return [whole.data[at : at + n] for at, n in zip(starts, counts, strict=True)]
 
     def abort(self) -> None:
         """End all ranks."""

@@ -345,7 +345,6 @@ class ShardedIdRows(AliasedRows, IdRows):
         return fresh
 
     def _slots_of(self, rows: RowArray) -> RowArray:
-        """Return the slots of rows."""
         return self._id_slot_column[rows].astype(np.intp)
 
     def _rows_in(self, slots: RowArray) -> RowArray:
@@ -474,7 +473,6 @@ class ShardedDirectIdRows(AliasedRows, DirectIdRows):
         self._id_generation_cells[row] = last + 1 << ID_SHARD_BITS | self._shard
 
     def _next_generations(self, rows: RowArray) -> None:
-        """Let new rows have other ids than those before."""
         last = self._id_generation_column[rows] >> ID_SHARD_BITS
         self._id_generation_column[rows] = last + 1 << ID_SHARD_BITS | self._shard
 

@@ -241,11 +241,13 @@ def _chunked(tables: Tables, kind: Any) -> Component:
     )
 
 
-def _fields(tables: Tables, component: str, table: int, layout: Any) -> dict[str, int]:
-    columns: list[Column] = [column for column in layout if column.name not in _OWN]
+def _fields(
+    tables: Tables, component: str, table: int, layout: Iterable[Column]
+) -> dict[str, int]:
     return {
         c.name: tables.add(f"{component}.{c.name}", table, c.dtype, c.shape)
-        for c in columns
+        for c in layout
+        if c.name not in _OWN
     }
 
 
@@ -416,9 +418,7 @@ def header_of(plan: ParcelPlan, n: int, counts: list[int]) -> NDArray[np.uint64]
     """Return the header of a parcel."""
     length = nbytes_of(plan, n, counts)
     fingerprint = np.frombuffer(plan.fingerprint, np.uint64)
-    head = np.array([_MAGIC, 0, 0, 0, 0, length, n, *counts], np.uint64)
-    head[1:5] = fingerprint
-    return head
+    return np.array([_MAGIC, *fingerprint, length, n, *counts], np.uint64)
 
 
 def header_nbytes(plan: ParcelPlan) -> int:

@@ -22,7 +22,7 @@ from ..snapshots.checked_rows import CheckedRows, check_direct_ids, check_slots
 from ..snapshots.contents import object_columns, own_attributes
 from ..snapshots.documents import Document, Saved
 from ..snapshots.evolution import Evolving
-from ..snapshots.evolved_fields import had_ids, id_columns
+from ..snapshots.evolved_fields import Generations, had_ids, id_columns
 from ..snapshots.facts import Columns, Evolved, Facts
 from ..snapshots.old_snapshots import OldComponent
 from ..snapshots.policies import DIRECT_IDS, POLICIES, SLOT_IDS
@@ -202,9 +202,7 @@ def shard_id_columns(it: Evolving) -> Evolved:
     old = it.old
     shard = np.uint32(old.saved.state["entities"]["shard"])
 
-    def following(
-        generations: NDArray[np.uint32],
-    ) -> tuple[NDArray[np.bool_], NDArray[np.uint32]]:
+    def following(generations: Generations) -> tuple[NDArray[np.bool_], Generations]:
         last = generations >> np.uint32(ID_SHARD_BITS)
         more = (last + np.uint32(1) << np.uint32(ID_SHARD_BITS)) | shard
         return last != ID_LAST, more
