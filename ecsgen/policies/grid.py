@@ -61,7 +61,7 @@ def _is_tighter(old: Document, new: Document) -> bool:
 
 _STANDING: Final = {
     "appended_one": "self._stand(row)",
-    "appended_many": "self._stand_many(rows)",
+    "appended_many": "self._count_many(rows, 1)",
     "removing_one": "self._leave(row)",
 }
 _RAISES: Final = (

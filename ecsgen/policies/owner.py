@@ -78,10 +78,7 @@ UNOWNED = Policy(
 
 
 TAG = Policy(
-    name="tag",
-    applies=lambda c: c.owner == "entity" and not c.fields,
-    order=6,
-    base="Tag",
+    name="tag", applies=lambda c: c.owner == "entity" and not c.fields, order=6, base="Tag"
 )
 """Components without fields: tags, which only say which entities have them."""
 

@@ -149,17 +149,19 @@ class Standing(Manager):
 
     # --- who stands where ------------------------------------------------------------------
 
-    def _cells_now(self, rows: slice | RowArray = slice(None)) -> RowArray:
-        """Return the cell of each row, -1 of those that stand nowhere."""
-        data = self.data
-        ids = data._stand_ids[: data._n][rows]
-        cells = cells_of_ids(ids, len(self._grid))
-        gone = self._nowhere(rows)
+    def _cells_now(self, ids: NDArray[np.uint64] | None = None) -> RowArray:
+        """Return the cell of each row, by its own id or by given ones, -1 of those that stand
+        nowhere."""
+        given = self.data._stand_ids[: self.data._n] if ids is None else ids
+        cells = cells_of_ids(given, len(self._grid))
+        gone = self._nowhere()
         if gone is not None:
             cells[gone] = NO_CELL
         return cells
 
-    def _nowhere(self, rows: slice | RowArray) -> NDArray[np.bool_] | None:
+    def _nowhere(
+        self, rows: slice | RowArray = slice(None)
+    ) -> NDArray[np.bool_] | None:
         """Return which rows stand nowhere, because their entities are dead; None: none of them."""
         return None
 
@@ -186,11 +188,9 @@ class Standing(Manager):
         """Return how many rows stand on each cell; O(n + cells) if nobody knows."""
         crowd = self.data._crowd
         if crowd.counts is None:
-            deaths = self._dead_so_far
-            cells = self._cells_now()
-            gone = self._nowhere(slice(None))
-            crowd.counts = self._count_all(cells)
-            crowd.deaths, crowd.forgets_the_dead = deaths, gone is not None
+            crowd.counts = self._count_all(self._cells_now())
+            crowd.deaths = self._dead_so_far
+            crowd.forgets_the_dead = self._nowhere() is not None
         return crowd.counts
 
     def _has_room_on(self, cell: int, count: int = 1) -> bool:
@@ -262,15 +262,10 @@ class Standing(Manager):
     def _check_cells(self, ids: NDArray[np.uint64], rows: RowArray) -> None:
         """Raise unless all rows may stand on these cells, to which some have gone; O(n)."""
         cells = self._known_many(ids[rows])
-        most = self.data._CELL_CAPACITY
-        if not most:
+        if not self.data._CELL_CAPACITY:
             return
-        after = cells_of_ids(ids, len(self._grid))
-        gone = self._nowhere(slice(None))
-        if gone is not None:
-            after[gone] = NO_CELL
-        stand = np.where(after[rows] >= 0, cells, NO_CELL)
-        place = self._first_over(self._count_all(after), stand)
+        after = self._cells_now(ids)
+        place = self._first_over(self._count_all(after), after[rows])
         if place is not None:
             raise self._full(int(cells[place]), int(rows[place]))
 
@@ -320,9 +315,6 @@ class Standing(Manager):
         where = f"{int(ids[crowded]):#x} of {name}"
         return data._PLACE, crowded, f"{most}, and more do on {where}"
 
-    def _stand_many(self, rows: RowArray) -> None:
-        self._count_many(rows, 1)
-
     def _leave_many(self, gone: RowArray) -> None:
         """Count rows no more that go."""
         if self.data._crowd.forgets_the_dead:
@@ -330,6 +322,7 @@ class Standing(Manager):
         self._count_many(gone, -1)
 
     def _count_many(self, rows: RowArray, by: int) -> None:
+        """Count rows that have come, or are about to go."""
         counts = self.data._crowd.counts
         if counts is not None:
             cells = cells_of_ids(self.data._stand_ids[rows], len(self._grid))
@@ -367,7 +360,9 @@ class OwnedStanding(Standing, Owned):
     def _dead_so_far(self) -> int:
         return self._entities._deaths
 
-    def _nowhere(self, rows: slice | RowArray) -> NDArray[np.bool_] | None:
+    def _nowhere(
+        self, rows: slice | RowArray = slice(None)
+    ) -> NDArray[np.bool_] | None:
         owners = self.data._entity_column[: self.data._n][rows]
         alive = self._entities._are_alive(owners)
         return None if alive.all() else ~alive

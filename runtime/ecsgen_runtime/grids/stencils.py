@@ -39,9 +39,8 @@ class Stencil:
 
     def count(self, column: NDArray[np.bool_]) -> NDArray[Any]:
         """Return for how many of the cells around each one a column is true; O(cells * reach)."""
-        is_small = len(self._parts) <= _BYTE
-        kind = np.uint8 if is_small else np.uint16
-        return self._added(self._picture(column.view(np.uint8), 0), kind)
+        kind = np.uint8 if len(self._parts) <= _BYTE else np.uint16
+        return self._added(column.view(np.uint8), kind)
 
     @property
     def counts(self) -> NDArray[Any]:
@@ -52,15 +51,13 @@ class Stencil:
         """Return sums of a column over the cells around each one: floats in f64, in the order of
         offsets, then in their own type; integers in 64 bits."""
         if column.dtype.kind == "f":
-            return self._added(self._picture(column, 0), np.float64).astype(
-                column.dtype
-            )
+            return self._added(column, np.float64).astype(column.dtype)
         wide = np.uint64 if column.dtype.kind == "u" else np.int64
-        return self._added(self._picture(column, 0), wide)
+        return self._added(column, wide)
 
     def mean(self, column: NDArray[Any]) -> NDArray[Any]:
         """Return the means, NaN of none; of integers in f64."""
-        total = self._added(self._picture(column, 0), np.float64)
+        total = self._added(column, np.float64)
         with np.errstate(all="ignore"):
             total /= self.counts
         return total.astype(column.dtype if column.dtype.kind == "f" else np.float64)
@@ -75,10 +72,10 @@ class Stencil:
 
     # --- pictures --------------------------------------------------------------------------
 
-    def _picture(self, column: NDArray[Any], outside: Any) -> NDArray[Any]:
+    def _picture(self, column: NDArray[Any]) -> NDArray[Any]:
         """Return the cells as a picture with a margin: what is around axes that go around, and
-        something else outside of the others."""
-        picture = np.full(self._shape, outside, column.dtype)
+        nothing outside of the others."""
+        picture = np.zeros(self._shape, column.dtype)
         picture[self._inner] = column.reshape(picture[self._inner].shape)
         axes = zip(self._margins, self._picked, self._wrap, strict=True)
         for axis, (margin, picked, goes_around) in enumerate(axes):
@@ -93,16 +90,16 @@ class Stencil:
         whole = np.full(self._shape, value, kind)
         return whole, whole.reshape(-1)[: self._span]
 
-    def _added(self, picture: NDArray[Any], kind: Any) -> NDArray[Any]:
-        whole, total = self._whole(kind)
+    def _added(self, column: NDArray[Any], kind: Any) -> NDArray[Any]:
+        picture, (whole, total) = self._picture(column), self._whole(kind)
         for part in self._parts:
             np.add(total, picture[part], out=total, casting="unsafe")
         return whole[self._picked].reshape(-1)
 
     def _extreme(self, choose: np.ufunc, column: NDArray[Any]) -> NDArray[Any]:
         is_float = column.dtype.kind == "f"
-        picture = self._picture(column, 0)
-        known = self._picture(np.ones(self._cells, np.bool_), False)
+        picture = self._picture(column)
+        known = self._picture(np.ones(self._cells, np.bool_))
         whole, found = self._whole(column.dtype, np.nan if is_float else 0)
         is_first = np.ones(self._span, np.bool_)
         for part in self._parts:

@@ -20,7 +20,11 @@ GROUPS = (
         Mutant("anything is a cell", r"if not 0 <= place < len\(self\._grid\):", "if False:"),
         Mutant("any of many is a cell", r"if strange\.any\(\):(?=\n +first)", "if False:"),
         Mutant("the dead stand there", r"cells\[gone\] = NO_CELL"),
-        Mutant("the dead count for those who come", r"after\[gone\] = NO_CELL"),
+        Mutant(
+            "the dead count for those who come",
+            r"self\._cells_now\(ids\)",
+            "cells_of_ids(ids, len(self._grid))",
+        ),
         Mutant("the dead keep their cell full", r"crowd\.deaths != self\._dead_so_far", "False"),
     ),
     module(
