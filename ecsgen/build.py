@@ -42,13 +42,9 @@ class Result:
         return [p for p, verdict in self.verdicts.items() if verdict.under(force) is Action.REFUSE]
 
     @property
-    def is_in_step(self) -> bool:
-        return all(verdict.state is State.IN_STEP for verdict in self.verdicts.values())
-
-    @property
-    def is_missing(self) -> bool:
-        """Whether there is no package at all."""
-        return all(verdict.state is State.MISSING for verdict in self.verdicts.values())
+    def states(self) -> set[State]:
+        """All that there are: MISSING alone where there is no package at all."""
+        return {verdict.state for verdict in self.verdicts.values()}
 
     def changes(self, force: bool) -> Changes | None:
         """What to write and delete, if anything; nothing may be refused."""
@@ -61,7 +57,8 @@ class Result:
             return None
         places = self.before.places
         return Changes(
-            roots=(places.output, places.tests),
+            output=places.output,
+            tests=places.tests,
             writes={target: self.contents[path] for path, target in writes.items()},
             deletes=deletes,
             manifest=self.contents[MANIFEST],
@@ -92,8 +89,10 @@ def build(before: Status, diagnostics: Diagnostics, progress: Progress) -> Resul
     digests = known | {path: fingerprint.digest(content) for path, content in contents.items()}
     files = {output.path: Entry(output.key, digests[output.path]) for output in outputs}
     files |= {path: Entry(digests[path], digests[path]) for path in copies}
+    new = replace(before.identity, files=files)
+    contents[MANIFEST] = manifest.text(new).encode()
     notes = {output.path: output.note for output in outputs if output.note}
-    return _result(before, replace(before.identity, files=files), contents, notes)
+    return Result(before, new, _verdicts(before, new), contents, notes)
 
 
 def _outputs(before: Status, diagnostics: Diagnostics) -> Sequence[Output] | None:
@@ -154,22 +153,18 @@ def _copies(
     return {path: text.encode("utf-8") for path, text in copies.items()}
 
 
-def _result(
-    before: Status, new: Manifest, contents: dict[str, bytes], notes: Mapping[str, str]
-) -> Result:
+def _verdicts(before: Status, new: Manifest) -> dict[str, Verdict]:
     wanted = {path: entry.output for path, entry in new.files.items()}
     owned = [{path: entry.output for path, entry in entries.items()} for entries in before.owned]
     unseen = wanted.keys() - before.standings.keys()
     found = {**before.standings, **before.places.survey(unseen)}
-    verdicts = {**plan(wanted, owned, found), MANIFEST: _judge_manifest(before, new)}
-    contents[MANIFEST] = manifest.text(new).encode()
-    return Result(before, new, verdicts, contents, notes)
+    return {**plan(wanted, owned, found), MANIFEST: _judge_manifest(before, new)}
 
 
 def _judge_manifest(before: Status, new: Manifest) -> Verdict:
     """The manifest is ecsgen's alone: whatever it says is replaced."""
     if before.manifest is not None and before.manifest.without_cache == new.without_cache:
         return Verdict(State.IN_STEP, Action.KEEP, Action.KEEP, Kind.FILE)
-    file = before.places.file(MANIFEST)
-    state = State.CHANGED if file.exists() else State.MISSING
-    return Verdict(state, Action.WRITE, Action.WRITE, Kind.FILE if file.exists() else Kind.NOTHING)
+    if before.places.file(MANIFEST).exists():
+        return Verdict(State.CHANGED, Action.WRITE, Action.WRITE, Kind.FILE)
+    return Verdict(State.MISSING, Action.WRITE, Action.WRITE, Kind.NOTHING)

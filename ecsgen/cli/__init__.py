@@ -36,10 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
             sys.stdout.flush()
     except OSError as error:
         status = BROKEN_PIPE if isinstance(error, BrokenPipeError) else _refused(error)
+    if status == BROKEN_PIPE:
         _drop_output()
-    else:
-        if status == BROKEN_PIPE:
-            _drop_output()
     sys.exit(status)
 
 

@@ -246,7 +246,7 @@ def _check(before: Status, format: Format) -> int:
     result = _tried(before, format)
     if result is None:
         return USAGE
-    if result.is_in_step:
+    if result.states == {State.IN_STEP}:
         report.say(report.in_step(before), format)
         return 0
     if format == "text":
@@ -273,7 +273,7 @@ def _diff(before: Status) -> int:
     report.print_diff(result)
     if result.with_state(State.FOREIGN):
         return USAGE
-    return 0 if result.is_in_step else OUT_OF_STEP
+    return 0 if result.states == {State.IN_STEP} else OUT_OF_STEP
 
 
 @ecsgen.command()
@@ -510,6 +510,4 @@ def completion(shell: str) -> None:
 def answered() -> int | None:
     """Print what completes if a shell asks for it, and return the exit status; None if not."""
     instruction = os.environ.get(VARIABLE)
-    if not instruction:
-        return None
-    return shell_complete(ecsgen, {}, "ecsgen", VARIABLE, instruction)
+    return shell_complete(ecsgen, {}, "ecsgen", VARIABLE, instruction) if instruction else None

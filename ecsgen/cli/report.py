@@ -51,7 +51,7 @@ def say(text: str, format: Format) -> None:
 
 def print_states(result: Result) -> None:
     """One line per file that is out of step, or for a package that is not there at all."""
-    if result.is_missing:
+    if result.states == {State.MISSING}:
         click.echo(f"{State.MISSING.value} {_output(result)}: {_none_is_there(result)}")
         return
     for path, verdict in result.verdicts.items():
@@ -61,7 +61,7 @@ def print_states(result: Result) -> None:
 
 def add_states(result: Result, diagnostics: Diagnostics) -> None:
     """The same as diagnostics, for machines."""
-    if result.is_missing:
+    if result.states == {State.MISSING}:
         message = f"{State.MISSING.value}: {_none_is_there(result)}"
         hint = f"run {mend(result, State.MISSING)}"
         diagnostics.add("E701", message, Mark(_output(result), 0, 0), hint=hint)

@@ -84,7 +84,6 @@ class Diagnostics:
     def __init__(self) -> None:
         self._found: dict[Diagnostic, None] = {}  # the same thing is told once
         self._sources: dict[str, str] = {}
-        self._lines: dict[str, list[str]] = {}
         self._code = ""
 
     def add(self, code: str, message: str, mark: Mark, *, hint: str = "") -> None:
@@ -100,7 +99,6 @@ class Diagnostics:
     def add_source(self, path: str, text: str) -> None:
         """Remember a file's text, to show its lines."""
         self._sources[path] = text
-        self._lines.pop(path, None)
 
     def emptied(self) -> Diagnostics:
         """Return a collection without any, that knows the same files."""
@@ -110,11 +108,8 @@ class Diagnostics:
 
     def line(self, mark: Mark) -> str | None:
         """The source line of a mark, or None where there is none."""
-        lines = self._lines.get(mark.path)
-        if lines is None:
-            if mark.path not in self._sources:
-                return None
-            lines = self._lines[mark.path] = split_lines(self._sources[mark.path])
+        text = self._sources.get(mark.path)
+        lines = [] if text is None else split_lines(text)
         return lines[mark.line - 1] if 0 < mark.line <= len(lines) else None
 
     @property
@@ -132,6 +127,7 @@ class Diagnostics:
         return any(found.severity == "error" for found in self._found)
 
 
+@lru_cache(maxsize=4)  # those of one file are asked for one after the other
 def split_lines(text: str) -> list[str]:
     """Lines as YAML counts them, and no others: `str.splitlines` also breaks at form feeds."""
     return _BREAK.split(text)
@@ -153,13 +149,13 @@ def format_text(diagnostics: Diagnostics) -> str:
 def _text_entry(diagnostics: Diagnostics, found: Diagnostic) -> str:
     mark = found.mark
     place = f"{mark.path}:{mark.line}:{mark.column}" if mark.line else mark.path
-    head = f"{_printable(place)}: {found.severity}[{found.code}]: {_printable(found.text)}\n"
+    head = f"{printable(place)}: {found.severity}[{found.code}]: {printable(found.text)}\n"
     line = diagnostics.line(mark)
     if line is None:
         return head
     shown, start = _window(line, mark.column - 1)
     length = max(1, min(mark.length, len(shown) - start))
-    return f"{head}{_printable(shown)}\n{_caret(shown, start, length)}\n"
+    return f"{head}{printable(shown)}\n{_caret(shown, start, length)}\n"
 
 
 def _window(line: str, start: int) -> tuple[str, int]:
@@ -188,11 +184,11 @@ def _width(char: str) -> int:
     return 2 if unicodedata.east_asian_width(char) in "WF" else 1
 
 
-def _printable(text: str) -> str:
-    """Without characters that a terminal would obey."""
+def printable(text: str, but: str = "\t") -> str:
+    """Without characters that a terminal would obey, `but` for some."""
     if text.isprintable():
         return text
-    return "".join(char if char.isprintable() or char == "\t" else "�" for char in text)
+    return "".join(char if char.isprintable() or char in but else "�" for char in text)
 
 
 def format_json(diagnostics: Diagnostics) -> str:

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from ecsgen.diagnostics import did_you_mean
+from ecsgen.diagnostics import did_you_mean, printable
 
 _LIST: Final = Path(__file__).with_name("codes.yaml")
 _WIDTH: Final = 80
@@ -47,13 +47,9 @@ def as_text(found: Explanation) -> str:
     parts = [f"{found.code}: {found.title}", textwrap.fill(found.reason, _WIDTH)]
     for name, schema in (("wrong", found.wrong), ("right", found.right)):
         if schema is not None:
-            parts.append(f"{name}:\n\n{textwrap.indent(_shown(schema), '    ')}".rstrip())
+            shown = printable(schema, but="\n\t")  # an example of a bell is silent
+            parts.append(f"{name}:\n\n{textwrap.indent(shown, '    ')}".rstrip())
     return "\n\n".join(parts) + "\n"
-
-
-def _shown(schema: str) -> str:
-    """Without what a terminal would obey: an example of a bell is silent."""
-    return "".join(c if c.isprintable() or c in "\n\t" else "�" for c in schema)
 
 
 def as_list() -> str:

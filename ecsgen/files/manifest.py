@@ -76,19 +76,15 @@ def text(manifest: Manifest) -> str:
     if manifest.defaults:
         head["defaults"] = dict(manifest.defaults)
     files = {path: {"inputs": e.inputs, "output": e.output} for path, e in manifest.files.items()}
-    lines = [f"  {_json(key)}: {_json(value)}" for key, value in head.items()]
+    lines = [f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in head.items()]
     lines.append(_section("schemas", manifest.schemas))
     lines.append(_section("files", files))
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 def _section(name: str, entries: Mapping[str, Any]) -> str:
-    lines = [f"    {_json(key)}: {_json(entries[key])}" for key in sorted(entries)]
+    lines = [f"    {json.dumps(key)}: {json.dumps(entries[key])}" for key in sorted(entries)]
     return f'  "{name}": {{\n' + ",\n".join(lines) + "\n  }"
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=True)
 
 
 def _parse(content: Any) -> Manifest:

@@ -60,14 +60,11 @@ class Target:
 class Changes:
     """What a build does to the disk."""
 
-    roots: tuple[Path, Path]  # the output folder, and that of the tests
+    output: Path
+    tests: Path
     writes: Mapping[Target, bytes]
     deletes: Sequence[Target]
     manifest: bytes
-
-    @property
-    def output(self) -> Path:
-        return self.roots[0]
 
 
 def apply(changes: Changes) -> None:
@@ -81,7 +78,7 @@ def apply(changes: Changes) -> None:
         raise UsageError(f"{_reason(error)}; nothing was changed") from error
     try:
         _move_into_place(changes, staged)
-        for root in changes.roots:
+        for root in (changes.output, changes.tests):
             if (root / STAGING).exists():
                 shutil.rmtree(root / STAGING)
     except OSError as error:
