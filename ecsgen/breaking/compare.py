@@ -69,21 +69,17 @@ def _compare_enums(it: Comparison) -> None:
             it.report.renamed(what, here, it.places.enum(here))
         new = it.new.saved["enums"][here]
         if old["flags"] != new["flags"]:
-            _report_kind(it, here, new)
+            mark = it.places.enum(here, "flags")
+            kinds = "flags, and was an enum" if new["flags"] else "an enum, and was flags"
+            message = f"{quote(here)} is {kinds}"
+            hint = "change it back, or give it another name"
+            it.report.add("E903", f"{message}: no rule converts saved values", mark, hint)
+            it.report.changed(message, mark)
             continue
         if old["type"] != new["type"]:
             message = f"{quote(here)} is stored as {new['type']}, and was as {old['type']}"
             it.report.changed(message, it.places.enum(here))
         _compare_members(it, name, here)
-
-
-def _report_kind(it: Comparison, name: str, new: Document) -> None:
-    mark = it.places.enum(name, "flags")
-    kinds = "flags, and was an enum" if new["flags"] else "an enum, and was flags"
-    message = f"{quote(name)} is {kinds}"
-    hint = "change it back, or give it another name"
-    it.report.add("E903", f"{message}: no rule converts saved values", mark, hint)
-    it.report.changed(message, mark)
 
 
 def _compare_members(it: Comparison, old_name: str, name: str) -> None:
@@ -127,9 +123,8 @@ def _compare_fields(it: Comparison, old_name: str, name: str) -> None:
                 it.report.renamed(what, here, mark)
             _compare_field(it, f"{name}.{here}", was, new[here], mark)
     for field in new.keys() - {now(field, new, former) for field in old}:
-        _compare_field_policies(
-            it, f"{name}.{field}", None, new[field], it.places.field(name, field)
-        )
+        mark = it.places.field(name, field)
+        _compare_field_policies(it, f"{name}.{field}", None, new[field], mark)
 
 
 def _compare_field(it: Comparison, field: str, old: Document, new: Document, mark: Mark) -> None:
@@ -236,13 +231,9 @@ def _report(
     is_moved = old["in"] != new["in"]
     cause = "in" if is_moved else key
     message = f"{quote(name)} has {_spelt(cause, new)}, and had {_spelt(cause, old)}: {why}"
-    it.report.add(code, message, _place(it, name, cause), f"go back to {_spelt(key, old)}")
-
-
-def _place(it: Comparison, name: str, key: str) -> Mark:
-    if key == "in":
-        return it.places.written("archetypes") or it.places.component(name)
-    return it.places.component(name, key)
+    written = it.places.written("archetypes") if cause == "in" else None
+    mark = written or it.places.component(name, cause)
+    it.report.add(code, message, mark, f"go back to {_spelt(key, old)}")
 
 
 def _spelt(key: str, component: Document) -> str:

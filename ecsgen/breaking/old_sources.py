@@ -93,8 +93,7 @@ def _in_snapshot(path: Path) -> Side:
     return Side(saved.schema, History(), None)
 
 
-_ENDINGS: Final = tuple(suffix.encode() for suffix in SUFFIXES)
-_PLAIN: Final = (b"100644", b"100755")
+_PLAIN: Final = ("100644", "100755")
 """Modes of files; links are not followed."""
 _OF_HOOKS: Final = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
 """What git tells its hooks, of the folder that it was called in."""
@@ -181,10 +180,10 @@ def _blobs(top: Path, tree: str, inside: str, revision: str) -> dict[str, str]:
         raise UsageError(f"git can't list {inside} at {revision}: {_complaint(listed)}")
     found = {}
     for entry in filter(None, listed.stdout.split(b"\0")):
-        said, path = entry.split(b"\t", 1)
+        said, path = entry.decode("utf-8", "replace").split("\t", 1)
         mode, _, name = said.split()
-        if mode in _PLAIN and path.endswith(_ENDINGS):
-            found[path.decode("utf-8", "replace")] = name.decode("ascii")
+        if mode in _PLAIN and path.endswith(SUFFIXES):
+            found[path] = name
     return dict(sorted(found.items()))
 
 

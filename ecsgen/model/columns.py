@@ -98,11 +98,9 @@ def element_names(shape: tuple[int, ...]) -> Sequence[str]:
 
 def _flat(value: Default) -> list[Default]:
     """Return the scalars of a nested default, in C order."""
-    return (
-        [scalar for item in value for scalar in _flat(item)]
-        if isinstance(value, tuple)
-        else [value]
-    )
+    if isinstance(value, tuple):
+        return [scalar for item in value for scalar in _flat(item)]
+    return [value]
 
 
 def _column(field: Field) -> Column:

@@ -66,7 +66,7 @@ def _on_grids(component: Component) -> Document:
     """Return how many axes a grid has; how many rows may stand on a cell, 0 for any number."""
     if component.grid is not None:
         return {"grid": len(component.grid.shape)}
-    return {} if component.on is None else {"on": component.on.capacity or 0}
+    return {} if component.on is None else {"on": component.on.capacity}
 
 
 def _field(field: Field) -> Document:

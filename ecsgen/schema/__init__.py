@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
+from ecsgen.config import shown
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.files.roots import SchemaRoot
 from ecsgen.model import Mark, Project
@@ -62,8 +64,9 @@ def load_files(
 
 def find(root: SchemaRoot, diagnostics: Diagnostics) -> list[SchemaFile]:
     """The schema files of a root, sorted by path; reports E201 when there are none."""
-    shown = root.label if root.is_package else _shown(root.path)
-    whole = Mark(shown, 0, 0, 0)
+    place = shown(root.path.absolute()).replace(os.sep, "/")
+    name = root.label if root.is_package else _readable(place)
+    whole = Mark(name, 0, 0, 0)
     if not root.path.is_dir():
         is_there = root.path.exists()
         problem = "is not a folder" if is_there else "there is no such folder"
@@ -76,20 +79,11 @@ def find(root: SchemaRoot, diagnostics: Diagnostics) -> list[SchemaFile]:
     found = sorted(root.files(failed))
     if not found and not diagnostics:
         diagnostics.add("E201", "there are no schema files (*.yaml, *.yml) in the folder", whole)
-    prefix = "" if shown == "." else f"{shown.rstrip('/')}/"
+    prefix = "" if name == "." else f"{name.rstrip('/')}/"
     return [
         SchemaFile(path, prefix + _readable(below), _readable(root.source(below)))
         for below, path in found
     ]
-
-
-def _shown(root: Path) -> str:
-    """Relative to the working directory where it lies below it."""
-    try:
-        relative = root.absolute().relative_to(Path.cwd())
-    except ValueError:
-        return _readable(root.as_posix())
-    return _readable(relative.as_posix())
 
 
 def _readable(name: str) -> str:

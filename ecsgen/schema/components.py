@@ -15,7 +15,7 @@ from ecsgen.model.programs import PARENT
 from ecsgen.policies import keys
 from ecsgen.policies.policy import asked
 from ecsgen.schema.defaults import check_default, empty_default
-from ecsgen.schema.drafts import Claims, Draft
+from ecsgen.schema.drafts import Claims, Components, Draft
 from ecsgen.schema.grid_checks import build_grid, build_standing
 from ecsgen.schema.kernel_documents import build_kernel, build_reduction
 from ecsgen.schema.kernel_programs import Refused
@@ -31,9 +31,7 @@ _KEYS: Final = {key.name: key for key in keys("field")}
 _UNSPLIT: Final = (Base.STR, Base.BYTES, Base.OBJECT)
 
 
-def build_component(
-    draft: Draft[ComponentSpec], drafts: Mapping[str, Draft[ComponentSpec]], known: Known
-) -> Component:
+def build_component(draft: Draft[ComponentSpec], drafts: Components, known: Known) -> Component:
     """The component, with the fields that are right; reports E10x, E112, E40x and E51x."""
     spec = draft.spec
     builder = _Builder(draft, known)
@@ -186,11 +184,9 @@ class _Builder:
             return
         own = {self._draft.name, *(self._draft.name + suffix for suffix in DERIVED_CLASSES)}
         if name in own or name in self._known.enums:
-            made = (
-                f"component {quote(self._draft.name)} makes a class"
-                if name in own
-                else "an enum is"
-            )
+            made = "an enum is"
+            if name in own:
+                made = f"component {quote(self._draft.name)} makes a class"
             message = f"{quote(name)} cannot be the name of {what}: {made} called so"
             self._draft.report("E103", message, mark, hint=f"did you mean {quote(name + '_')}?")
         else:

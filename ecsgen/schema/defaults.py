@@ -20,7 +20,8 @@ from ecsgen.source import Node
 
 def empty_default(type_: FieldType, enum: Enum | None) -> Default:
     """The default of a field that gives none: zero, null, empty, `None`, the enum's own."""
-    return _fill(_zero(type_, enum), type_.shape)
+    zero = bytes(type_.size) if type_.base is Base.BYTES else _KINDS[type_.base][0]
+    return _fill(zero if enum is None else enum.default, type_.shape)
 
 
 def check_default(node: Node, type_: FieldType, enum: Enum | None) -> Default:
@@ -48,12 +49,6 @@ _KINDS: Final[dict[Base, tuple[Default, str]]] = {
     Base.ID: (0, "is always the null id"),
 }
 """The default of fields that give none, and what a default can be."""
-
-
-def _zero(type_: FieldType, enum: Enum | None) -> Default:
-    if enum is not None:
-        return enum.default
-    return bytes(type_.size) if type_.base is Base.BYTES else _KINDS[type_.base][0]
 
 
 def _nested(node: Node, type_: FieldType, shape: tuple[int, ...], enum: Enum | None) -> Default:

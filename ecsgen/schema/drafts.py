@@ -9,7 +9,7 @@ from typing import Generic, TypeAlias, TypeVar
 from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
 from ecsgen.model import Field, Mark, Marks
 from ecsgen.schema.language import KINDS, ComponentSpec, EnumSpec, Strict, WorldSpec
-from ecsgen.schema.structure import BadValueError, key_mark, validate, value_mark
+from ecsgen.schema.structure import BadValueError, key_mark, validate
 from ecsgen.source import Node
 
 Spec = TypeVar("Spec", bound=Strict)
@@ -62,7 +62,8 @@ class Draft(Generic[Spec]):
 
     def value(self, *path: str | int) -> Mark:
         """The mark of a value."""
-        return value_mark(self.node, *path)
+        node = self.node.at(*path)
+        return self.node.mark if node is None else node.mark
 
     def marks(self, kind: str) -> Marks:
         """The marks of all top-level keys; "" is the name."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from math import prod
 from typing import Final
 
@@ -10,11 +9,9 @@ from ecsgen.diagnostics import quote
 from ecsgen.model import Base, Field, Grid, Mark, Standing
 from ecsgen.policies import keys
 from ecsgen.policies.policy import asked
-from ecsgen.schema.drafts import Draft
+from ecsgen.schema.drafts import Components, Draft
 from ecsgen.schema.language import ComponentSpec, FieldSpec, OnSpec, WorldSpec
 from ecsgen.schema.policy_keys import other, shown
-
-Drafts = Mapping[str, Draft[ComponentSpec]]
 
 MOST_AXES: Final = 3
 MOST_CELLS: Final = 2**31 - 1
@@ -105,7 +102,7 @@ def _wrap(draft: Draft[ComponentSpec], axes: int) -> tuple[bool, ...] | None:
 
 
 def build_standing(
-    draft: Draft[ComponentSpec], fields: tuple[Field, ...], components: Drafts
+    draft: Draft[ComponentSpec], fields: tuple[Field, ...], components: Components
 ) -> Standing | None:
     """On which grid the rows of a component stand, if they do and that is right; reports E519."""
     spec = draft.spec.on
@@ -130,7 +127,9 @@ def build_standing(
     return Standing(name, field.type.target, capacity or 0)
 
 
-def _is_no_place(draft: Draft[ComponentSpec], field: Field, components: Drafts, mark: Mark) -> bool:
+def _is_no_place(
+    draft: Draft[ComponentSpec], field: Field, components: Components, mark: Mark
+) -> bool:
     """Report a field that cannot say where rows stand."""
     target = components.get(field.type.target)
     is_cell = field.type.base is Base.ID and target is not None and target.spec.grid is not None
@@ -152,7 +151,7 @@ def _is_no_place(draft: Draft[ComponentSpec], field: Field, components: Drafts, 
 # --- Where cells, and rows that stand on them, cannot be ------------------------------------------
 
 
-def check_grids(draft: Draft[WorldSpec], components: Drafts) -> None:
+def check_grids(draft: Draft[WorldSpec], components: Components) -> None:
     """Report E518 and E519 for those in archetypes or groups, or in a world with shards."""
     spec = draft.spec
     homes = {"the archetypes": spec.archetypes.components if spec.archetypes else ()}

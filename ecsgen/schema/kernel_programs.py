@@ -25,7 +25,6 @@ from ecsgen.kernels.scope import Fates, Reach, Scope, value_type
 from ecsgen.kernels.syntax import Assignment, KernelError, Text
 from ecsgen.model import Component, Kernel, Query, Reduction, World, flat_bundle
 from ecsgen.model import programs as tree
-from ecsgen.model.types import Number
 from ecsgen.schema import neighbours
 from ecsgen.schema.kernel_documents import bearer_column, key_of, told_apart
 from ecsgen.schema.names import check_member
@@ -122,13 +121,17 @@ def _program(
     nears: tuple[tree.Near, ...],
 ) -> tree.Program:
     effects = tree.effects_of(where, steps, who if kernel.key else None)
+    reads = tree.fields_in(*tree.expressions_of(where, steps))
+    above = {read.name: read.type for read in reads if read.owner == tree.PARENT}
     watched, knows_grids = grid_facts(where, steps, nears, scope.reach)
     return tree.Program(
         arguments=tuple(scope.arguments.values()),
         where=where,
         steps=steps,
         effects=effects,
-        above_roots=_above_roots(tree.fields_in(*tree.expressions_of(where, steps)), scope),
+        above_roots=tuple(
+            (name, absent_elements(scope.fields[name], above[name])) for name in above
+        ),
         bearer=scope.sender if effects.sends else None,
         may_be_dead=scope.may_be_dead,
         who=who,
@@ -167,14 +170,6 @@ def _check_levels(kernel: Kernel, program: tree.Program, diagnostics: Diagnostic
         message = f"{quote(name)} has a value for each row, which {quote(kernel.name)} cannot take"
         hint = "let a kernel before it write the values to a field"
         diagnostics.add("E815", message, kernel.marks[f"args.{name}"], hint=hint)
-
-
-def _above_roots(
-    reads: tuple[tree.FieldValue, ...], scope: Scope
-) -> tuple[tuple[str, tuple[bool | Number, ...]], ...]:
-    """What roots read as their parent's fields."""
-    above = {read.name: read.type for read in reads if read.owner == tree.PARENT}
-    return tuple((name, absent_elements(scope.fields[name], above[name])) for name in above)
 
 
 def _arguments(kernel: Kernel, known: Known) -> dict[str, tree.Argument]:

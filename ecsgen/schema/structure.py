@@ -105,12 +105,6 @@ def key_mark(document: Node, *path: str | int) -> Mark:
     return document.mark if node is None else node.mark
 
 
-def value_mark(document: Node, *path: str | int) -> Mark:
-    """The mark of the value at a path."""
-    node = document.at(*path)
-    return document.mark if node is None else node.mark
-
-
 class BadValueError(Exception):
     """Why a type or a default is wrong, and where, if not at the whole of it."""
 
