@@ -160,10 +160,8 @@ class Answers:
 
     async def _add(self, request: Request) -> Json:
         entity, subject = self._edited(request)
-        given = await body_of(request)
-        return await self._after(
-            entity, lambda: subject.add(entity, given_fields(given, subject.field))
-        )
+        given, fields = await body_of(request), subject.field
+        return await self._after(entity, lambda: subject.add(entity, given_fields(given, fields)))
 
     async def _remove(self, request: Request) -> Json:
         entity, subject = self._edited(request)

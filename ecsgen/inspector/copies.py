@@ -122,7 +122,12 @@ class Copies:
             if n <= size or await self._rest(source, pieces, (version, n), size):
                 break
         cells = await asyncio.to_thread(np.concatenate, pieces) if n > size else first
-        return self._keep(source.key, Copy(version, cells))
+        copy = self._kept[source.key] = Copy(version, cells)
+        self._kept.move_to_end(source.key)
+        while len(self._kept) > _KEPT:
+            self._kept.popitem(last=False)
+        self._forget(source.key, copy)
+        return copy
 
     async def _rest(
         self, source: Source, pieces: list[NDArray[Any]], state: tuple[Hashable, int], size: int
@@ -140,14 +145,6 @@ class Copies:
             same = same and now == version
             pieces.append(cells)
         return same
-
-    def _keep(self, key: Hashable, copy: Copy) -> Copy:
-        self._kept[key] = copy
-        self._kept.move_to_end(key)
-        while len(self._kept) > _KEPT:
-            self._kept.popitem(last=False)
-        self._forget(key, copy)
-        return copy
 
     def _forget(self, key: Hashable, copy: Copy) -> None:
         """Drop a copy once nobody has asked for it for a while."""

@@ -88,12 +88,8 @@ class Matching:
 
         def state() -> tuple[Any, int]:
             free = entities._free
-            version: tuple[int, ...] = (
-                free._head,
-                free.count,
-                entities._n_used,
-                entities._n_retired,
-            )
+            version: tuple[int, ...]
+            version = free._head, free.count, entities._n_used, entities._n_retired
             if self.shard_bits:
                 version += (entities._visitors.count, entities._revived, entities._lingering)
             return version, entities._n_used

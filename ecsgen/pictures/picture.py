@@ -44,7 +44,12 @@ def _component(drawing: Drawing, component: Component, top: float) -> None:
     size = f"{ROWS} rows = {plan.buffer_bytes(ROWS):,} bytes = {counted(pages, 'page')} of 4 KiB"
     drawing.text(24, top + 60, f"{plan.row_bytes} bytes per row; {size}, drawn to scale", "muted")
     top += 104
-    right = _buffer(drawing, component, plan, top)
+    kind_of = kinds(component)
+    parts = [
+        StripPart(c.name, c, plan.before(c) * ROWS, c.nbytes * ROWS, kind_of[c.name])
+        for c in plan.columns
+    ]
+    right = draw_strip(drawing, parts, plan.buffer_bytes(ROWS) or PAGE, ("page", PAGE), top)
     beside = _Panels(drawing, right + 2 * GAP, top - LINE)
     beside.rows(component)
     beside.map(component)
@@ -88,16 +93,6 @@ def kinds(component: Component) -> dict[str, str]:
     for column in layout(component).columns:
         found.setdefault(column.name, "cold" if column.is_cold else "hot")
     return found
-
-
-def _buffer(drawing: Drawing, component: Component, plan: Layout, top: float) -> float:
-    """Draw the buffer and say what its columns are; return the right edge."""
-    kind_of = kinds(component)
-    parts = [
-        StripPart(c.name, c, plan.before(c) * ROWS, c.nbytes * ROWS, kind_of[c.name])
-        for c in plan.columns
-    ]
-    return draw_strip(drawing, parts, plan.buffer_bytes(ROWS) or PAGE, ("page", PAGE), top)
 
 
 class _Panels:

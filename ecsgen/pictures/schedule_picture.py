@@ -82,9 +82,8 @@ def _flows(calls: Sequence[Call]) -> Iterator[Flow]:
     last: dict[str, int] = {}
     for place, call in enumerate(calls):
         found: dict[int, list[str]] = {}
-        own = (
-            field.replace(".parent.", ".") for field in call.reads
-        )  # a parent's are as one's own
+        # a parent's are as one's own
+        own = (field.replace(".parent.", ".") for field in call.reads)
         for field in dict.fromkeys((*own, *call.reads_of_others)):
             if field in last:
                 found.setdefault(last[field], []).append(field)
