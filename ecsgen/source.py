@@ -44,8 +44,7 @@ _WORDS: Final[dict[str, bool | None]] = {
 }
 _NUMERIC_START: Final = frozenset("+-.0123456789")
 # `012` is octal to some readers and twelve to others, so it is no number here.
-_DECIMAL: Final = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
-_BASED: Final = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
+_WHOLE: Final = re.compile(r"[-+]?(?:0|[1-9][0-9]*)|0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT: Final = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _LEADING_ZERO: Final = re.compile(r"[-+]?0[0-9]+")
 _SPECIAL: Final = re.compile(r"([-+]?)\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
@@ -57,10 +56,7 @@ def resolve(text: str) -> Scalar:
         return _WORDS[text]
     if text[0] not in _NUMERIC_START:
         return text
-    if _DECIMAL.fullmatch(text):
-        _check_digits(text)
-        return int(text)
-    if _BASED.fullmatch(text):
+    if _WHOLE.fullmatch(text):
         _check_digits(text)
         return int(text, 0)
     if _FLOAT.fullmatch(text) and not _LEADING_ZERO.fullmatch(text):
@@ -263,11 +259,10 @@ class Builder:
         if not plain:
             return Node(text, mark)
         try:
-            value: Scalar = resolve(text)
+            return Node(resolve(text), mark)
         except OverflowError as error:
             self._add("E213", str(error), mark)
             return None
-        return Node(value, mark)
 
     def _open(self, event: _Event, mapping: bool) -> None:
         self._count(event)

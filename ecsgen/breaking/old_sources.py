@@ -53,16 +53,13 @@ def older_side(source: str, options: Options, diagnostics: Diagnostics) -> Side 
         UsageError: there is no such thing, or it is no snapshot.
     """
     if source.startswith(GIT):
-        return _side(_at_revision(source.removeprefix(GIT), options, diagnostics))
-    if not source:  # a variable of a script that is not set, say
+        project = _at_revision(source.removeprefix(GIT), options, diagnostics)
+    elif not source:  # a variable of a script that is not set, say
         raise UsageError("--against names nothing")
-    path = Path(source)
-    if path.is_dir():
-        return _side(load(path, diagnostics, options.defaults))
-    return _in_snapshot(path)
-
-
-def _side(project: Project | None) -> Side | None:
+    elif (path := Path(source)).is_dir():
+        project = load(path, diagnostics, options.defaults)
+    else:
+        return _in_snapshot(path)
     return None if project is None else Side.of(project)
 
 

@@ -251,7 +251,7 @@ def _check(before: Status, format: Format) -> int:
         return 0
     if format == "text":
         report.print_states(result)
-    for line in (*report.out_of_step(before), *report.mends(result)):
+    for line in report.mends(result):
         report.say(line, format)
     return USAGE if result.with_state(State.FOREIGN) else OUT_OF_STEP
 

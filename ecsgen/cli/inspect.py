@@ -57,7 +57,11 @@ def _of_module(target: str) -> Any:
     module, _, attribute = target.partition(":")
     sys.path.insert(0, str(Path.cwd()))  # as `python -m` has it
     try:
-        found = _attribute(importlib.import_module(module), attribute)
+        imported = importlib.import_module(module)
+        found = getattr(imported, attribute, None) if attribute else None
+        if found is None:
+            message = f"the module {imported.__name__!r} has no {attribute!r}: wanted a world"
+            raise UsageError(message)
         world = found() if callable(found) and not _is_world(found) else found
     except UsageError:
         raise
@@ -74,13 +78,6 @@ def _of_module(target: str) -> Any:
 
 def _is_world(found: object) -> bool:
     return isinstance(getattr(type(found), "MANAGERS", None), tuple)
-
-
-def _attribute(module: Any, name: str) -> Any:
-    found = getattr(module, name, None) if name else None
-    if found is None:
-        raise UsageError(f"the module {module.__name__!r} has no {name!r}: wanted a world")
-    return found
 
 
 def _say_whose_fault(target: str) -> None:

@@ -116,12 +116,6 @@ def in_step(before: Status) -> str:
     return f"{shown(options.output)}: {count} files in step, made for {options.backend}"
 
 
-def out_of_step(before: Status) -> Iterator[str]:
-    """What a package that is out of step was made for, on one line, if it is known."""
-    if before.manifest is not None:
-        yield f"{shown(before.options.output)}: out of step, made for {before.manifest.backend}"
-
-
 def breaks(found: Diagnostics, against: str) -> str:
     """What breaks, counted, on one line."""
     from ecsgen.breaking.comparison import kind
@@ -150,7 +144,10 @@ def changed_options(before: Status) -> Iterator[str]:
 
 
 def mends(result: Result) -> Iterator[str]:
-    """The commands that bring everything into step again."""
+    """What a package that is out of step was made for, if it is known, and the commands that bring
+    everything into step again."""
+    if result.before.manifest is not None:
+        yield f"{_output(result)}: out of step, made for {result.before.manifest.backend}"
     if result.with_state(State.CHANGED, State.MISSING, State.EXTRA):
         yield f"to mend: {mend(result, State.CHANGED)}"
     if result.with_state(State.HAND_EDITED):

@@ -16,7 +16,7 @@ from ecsgen.inspector.asking import RefusedError, missing
 from ecsgen.inspector.copies import Copies, sort_column, sorted_rows, table_order
 from ecsgen.inspector.json_cells import Json, json_column
 from ecsgen.inspector.matching import Conditions, Matching
-from ecsgen.inspector.subjects import OWNER, Managed, Rows, Subject, row_numbers
+from ecsgen.inspector.subjects import OWNER, Managed, Subject, row_numbers
 
 MOST: Final = 500
 """Rows of an answer."""
@@ -51,25 +51,21 @@ class Tables:
     async def component(self, subject: Subject, window: Window) -> Json:
         """Return rows of a component."""
         order = await table_order(self._copies, subject, window.sort, window.desc)
-        if order is None:
-            return await self._rows(subject, window.start, window.rows, None)
-        return await self._rows(subject, window.start, order[window.rows], len(order))
 
-    async def _rows(self, subject: Subject, start: int, wanted: Rows, total: int | None) -> Json:
         def read() -> tuple[int, NDArray[np.intp], list[Taken]]:
             n = subject.n
-            rows = row_numbers(wanted, n)
+            rows = row_numbers(window.rows if order is None else order[window.rows], n)
             rows = rows.compress(rows < n)
             owners = subject.owners(rows)
-            if total is not None and not owners.all():
+            if order is not None and not owners.all():
                 rows, owners = rows[owners != 0], owners[owners != 0]
             taken: list[Taken] = [(subject.owner, owners, None, None)]
             for field in subject.fields:
                 taken.append((field.name, subject.cells(field.name, rows), field, None))
-            return n if total is None else total, rows, taken
+            return n if order is None else len(order), rows, taken
 
         n, rows, taken = await self._ask(read)
-        return _table(n, start, rows.tolist(), taken)
+        return _table(n, window.start, rows.tolist(), taken)
 
     async def group(self, group: Any, members: Mapping[str, Subject], window: Window) -> Json:
         """Return rows of a group, whose members have them in common."""

@@ -17,7 +17,6 @@ from ecsgen.model import Project
 from ecsgen.model.saved import Document
 from ecsgen.policies import keys
 
-_FLOATS: Final = {"NaN": ".nan", "Infinity": ".inf", "-Infinity": "-.inf"}
 _PICKLED: Final = b"\x80"
 _PLAIN: Final = ("owner", "instances", "lookup", "destroy", "ids", "cold")
 """What is written in a schema as it is in a file."""
@@ -189,5 +188,5 @@ def _written(value: Any) -> str:
     if isinstance(value, float):
         if math.isfinite(value):
             return repr(value)
-        return _FLOATS["NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"]
+        return ".nan" if math.isnan(value) else ".inf" if value > 0 else "-.inf"
     return json.dumps(value, ensure_ascii=False)

@@ -292,7 +292,10 @@ class Chunked(Subject):
         wanted = row_numbers(rows, self.n)
         cells = np.empty((len(wanted), *shape), dtype)
         if len(wanted) <= SMALL_BATCH:
-            self._take_few(column, wanted, cells)
+            archetypes = self._archetypes()
+            numbers = [column(archetype) for archetype in archetypes]
+            for place, (which, chunk, inside) in enumerate(self._places(archetypes, wanted)):
+                cells[place] = archetypes[which].chunks[chunk]._columns[numbers[which]][inside]
             return cells
         start = base = 0
         for archetype in self._archetypes():
@@ -302,13 +305,6 @@ class Chunked(Subject):
                 cells[start + part.start : start + part.stop] = chunk._columns[number][inside]
             start, base = end, base + archetype.n
         return cells
-
-    def _take_few(self, column: Any, rows: NDArray[np.intp], cells: NDArray[Any]) -> None:
-        """Copy the cells of a few rows in any order; O(rows)."""
-        archetypes = self._archetypes()
-        numbers = [column(archetype) for archetype in archetypes]
-        for place, (which, chunk, inside) in enumerate(self._places(archetypes, rows)):
-            cells[place] = archetypes[which].chunks[chunk]._columns[numbers[which]][inside]
 
     def _places(self, archetypes: list[Any], rows: NDArray[np.intp]) -> list[tuple[int, int, int]]:
         """Return where rows are: which archetype, which of its chunks, and where in it.

@@ -341,9 +341,7 @@ class Step:
     def expressions(self) -> tuple[Expression, ...]:
         """What it computes: where a message goes, and the value."""
         match self.target:
-            case Referred(handle=handle):
-                return handle, self.value
-            case Death(handle=handle) if handle is not None:
+            case Referred(handle=handle) | Death(handle=handle) if handle is not None:
                 return handle, self.value
             case Birth(newborn=newborn):
                 given = (value for one in newborn for _, value in one.values)
@@ -354,9 +352,7 @@ class Step:
         """The same step of what `change` makes of these."""
         target = self.target
         match target:
-            case Referred(handle=handle):
-                target = replace(target, handle=change(handle))
-            case Death(handle=handle) if handle is not None:
+            case Referred(handle=handle) | Death(handle=handle) if handle is not None:
                 target = replace(target, handle=change(handle))
             case Birth(newborn=newborn):
                 target = Birth(tuple(one.with_values(change) for one in newborn))

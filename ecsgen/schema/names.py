@@ -197,13 +197,10 @@ def reserved(
             whose = f"{holder} {quote(made)}"
     if not whose:
         return False
-    if made == name:
-        message = f"{quote(name)} cannot be the name of {what}: {whose}"
-    else:
-        message = f"{quote(name)} cannot be the name of {what}: it makes {quote(made)}, and {whose}"
-    other = (
-        f"My{name}" if CAMEL.fullmatch(name) and made in (name, module_name(name)) else f"{name}_"
-    )
+    makes = "" if made == name else f"it makes {quote(made)}, and "
+    message = f"{quote(name)} cannot be the name of {what}: {makes}{whose}"
+    is_class = CAMEL.fullmatch(name) and made in (name, module_name(name))
+    other = f"My{name}" if is_class else f"{name}_"
     diagnostics.add("E102", message, mark, hint=f"did you mean {quote(other)}?")
     return True
 
@@ -217,7 +214,7 @@ def _check_length(name: str, what: str, mark: Mark, diagnostics: Diagnostics) ->
 
 
 def _report_name(
-    name: str, what: str, rule: str, mark: Mark, diagnostics: Diagnostics, suggestion: str = ""
+    name: str, what: str, rule: str, mark: Mark, diagnostics: Diagnostics, suggestion: str
 ) -> None:
     odd = next((char for char in name if not char.isascii()), "")
     if odd:

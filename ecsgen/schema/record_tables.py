@@ -52,11 +52,7 @@ class TableBuilder:
     def tables(self) -> tuple[Table, ...]:
         """Those that are right, at least in part."""
         return tuple(
-            (
-                self._of_rows(name, spec)
-                if isinstance(spec, RecordRowsSpec)
-                else self._of_columns(name, spec)
-            )
+            self._of_columns(name, spec) if isinstance(spec, dict) else self._of_rows(name, spec)
             for name, spec in self.draft.spec.records.items()
         )
 

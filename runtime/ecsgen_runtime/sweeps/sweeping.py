@@ -163,11 +163,12 @@ def _table(
     return columns
 
 
-def _checked_number(value: object, name: str, low: int, high: int = 2**64 - 1) -> int:
-    """Return an integer within bounds; TypeError or ValueError for others."""
+def _checked_number(value: object, name: str, low: int) -> int:
+    """Return an integer from `low` to 2^64 - 1; TypeError or ValueError for others."""
     number = index(value)  # type: ignore[arg-type]  # that is what it checks
-    if isinstance(value, bool) or not low <= number <= high:
-        raise ValueError(f"{name} is a number from {low} to {high}, not {shown(value)}")
+    if isinstance(value, bool) or not low <= number < 2**64:
+        bounds = f"from {low} to {2**64 - 1}"
+        raise ValueError(f"{name} is a number {bounds}, not {shown(value)}")
     return number
 
 
