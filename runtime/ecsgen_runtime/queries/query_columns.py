@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from enum import Enum
 from opcode import opmap
 from sys import _getframe
 from types import FrameType
@@ -30,7 +29,7 @@ from .query_rows import QueryRows, as_array
 _IS_KNOWN: Final = sys.implementation.name == "cpython" and (3, 11) <= sys.version_info[
     :2
 ] <= (3, 14)
-"""Whether an augmented assignment is compiled to what `reader` looks for."""
+"""Whether an augmented assignment is compiled to what `is_augmented` looks for."""
 
 LOAD: Final = opmap.get("LOAD_ATTR", -1) if _IS_KNOWN else -1
 _COPY: Final = opmap.get("COPY", -1)
@@ -54,29 +53,16 @@ _LOADS: Final = frozenset(
 """What puts one value on the stack and runs no other code."""
 
 
-class Reader(Enum):
-    """What is done with the attribute that is read."""
-
-    AUGMENTED = "an operator changes it, and it is assigned then"
-    PLAIN = "anything but that"
-    UNKNOWN = "read by compiled code, by getattr, or in a Python that is not known"
-
-
-def reader(frame: FrameType) -> Reader:
-    """Return who reads an attribute, by the instruction at which a frame stands; O(1).
+def is_augmented(code: bytes, at: int) -> bool:
+    """Return whether what is loaded at an instruction is changed by an operator and assigned; O(1).
 
     Only `x.a += v` loads an attribute of a copy of what is on top of the stack, because it
     needs the other one to assign to.
     """
-    code, at = frame.f_code.co_code, frame.f_lasti
-    if code[at] != LOAD:
-        return Reader.UNKNOWN
     at -= 2
     while code[at] == _EXTENDED:
         at -= 2
-    if code[at] == _COPY and code[at + 1] == 1:
-        return Reader.AUGMENTED
-    return Reader.PLAIN
+    return code[at] == _COPY and code[at + 1] == 1
 
 
 def is_operand(frame: FrameType) -> bool:
@@ -180,11 +166,12 @@ class QueryColumn(Generic[_Cell]):
         if code[at] == LOAD and code[at - 2] not in BEFORE_AUGMENTED:
             cells = self._read(view, frame)  # most readers, without a call to tell
         else:
-            who = reader(frame)
-            if who is Reader.AUGMENTED:
+            # else compiled code reads, `getattr`, or a Python that is not known
+            is_known = code[at] == LOAD
+            if is_known and is_augmented(code, at):
                 return self._own(view)
             cells = self._read(view)
-            if who is Reader.UNKNOWN:
+            if not is_known:
                 cells = cells.view(ReadCells)
         cells.setflags(False)  # type: ignore[call-arg]  # `write`, in half the time
         return cells
