@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import index
 from typing import Any, ClassVar, Final, Self, TypeAlias, TypeVar
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .buffers import Column
@@ -233,6 +234,8 @@ class Manager(BaseManager):
     """
 
     __slots__ = NO_SLOTS
+    _MADE: ClassVar[type[np.integer[Any]]] = np.intp
+    """What creations of many return: rows, or ids."""
 
     def reserve(self, rows: int, /) -> None:
         """Make room for `rows` instances in all, so that creating them moves nothing; O(n)."""
@@ -400,6 +403,10 @@ class Manager(BaseManager):
         """Return checked columns that no later step of a creation can change."""
         return columns
 
+    def _own_entities(self, entities: EntityArray) -> EntityArray:
+        """Return the same of the entities."""
+        return entities
+
     def _with_followers(self, gone: RowArray) -> RowArray:
         """Return rows with all those that go with them, ascending."""
         return gone
@@ -415,6 +422,18 @@ class Manager(BaseManager):
     @abstractmethod
     def _append_many(self, entities: EntityArray, columns: Columns) -> NDArray[Any]:
         """Add rows of checked columns, for which there is room; return them, or their ids."""
+
+    def _create_checked(
+        self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
+    ) -> NDArray[Any]:
+        """Add a row for each of k entities that may have one, or for NULL_ENTITY; O(k)."""
+        self._make_room(entities, columns, borrowed)
+        if len(entities) == 0:
+            return np.empty(0, self._MADE)
+        entities, columns = self._own_entities(entities), self._own(columns)
+        if self._RELEASES:
+            return self._dispatch.run(self._replace, entities, columns)
+        return self._replace(entities, columns)
 
     def _replace(self, entities: EntityArray, columns: Columns) -> NDArray[Any]:
         """Append rows once those that are in the way are gone; a change that is counted cannot be

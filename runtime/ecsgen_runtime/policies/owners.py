@@ -274,19 +274,8 @@ class Owned(Manager):
         if self._locks:
             self._refuse_locked()
         self._admit_many(handles)
-        return self._create_checked(handles, columns, (entities, *given.values()))
-
-    def _create_checked(
-        self, handles: EntityArray, columns: Columns, borrowed: tuple[object, ...]
-    ) -> RowArray:
-        """Give k live entities, each of which may have one, an instance; O(k)."""
-        self._make_room(handles, columns, (handles, *borrowed))
-        if len(handles) == 0:
-            return np.empty(0, np.intp)
-        handles, columns = self._own_entities(handles), self._own(columns)
-        if self._RELEASES:
-            return self._dispatch.run(self._replace, handles, columns)
-        return self._replace(handles, columns)
+        borrowed = handles, entities, *given.values()
+        return self._create_checked(handles, columns, borrowed)
 
     def _create_small_batch(
         self, entities: list[int], given: Mapping[str, Any]
@@ -333,7 +322,6 @@ class Owned(Manager):
         """Raise if one of the entities cannot have another instance."""
 
     def _own_entities(self, entities: EntityArray) -> EntityArray:
-        """Return the entities as an array that no later step of a creation can change."""
         if self._RELEASES or np.may_share_memory(entities, self.data._buffer):
             return entities.copy()
         return entities
@@ -418,6 +406,7 @@ class Unowned(IdCalls):
     """A manager whose rows belong to nobody; a creation returns ids."""
 
     __slots__ = NO_SLOTS
+    _MADE: ClassVar[type[np.integer[Any]]] = np.uint64
     _failures: Dispatch
 
     def _attach(self) -> None:
@@ -464,18 +453,6 @@ class Unowned(IdCalls):
             self._refuse_locked()
         nobody = np.zeros(count, np.uint64)
         return self._create_checked(nobody, columns, tuple(given.values()))
-
-    def _create_checked(
-        self, nobody: EntityArray, columns: Columns, borrowed: tuple[object, ...]
-    ) -> IdArray:
-        """Add an instance for each handle of nobody; O(k)."""
-        self._make_room(nobody, columns, borrowed)
-        if len(nobody) == 0:
-            return np.empty(0, np.uint64)
-        columns = self._own(columns)
-        if self._RELEASES:
-            return self._dispatch.run(self._replace, nobody, columns)
-        return self._replace(nobody, columns)
 
     def _create_small_batch(
         self, count: int, given: Mapping[str, Any]
