@@ -208,6 +208,15 @@ class BaseManager(Lockable, FixedParts):
         break_down(self.data)
         break_down(self)
 
+    def _change(self, act: Callable[..., object], *given: Any) -> None:
+        """Do what is planned and count it as a change, which must not fail halfway."""
+        try:
+            act(*given)
+            self.data._version += 1
+        except BaseException:
+            self._break()
+            raise
+
     def _check_names(self, given: Mapping[str, Any]) -> None:
         """Raise TypeError for a keyword that names no field."""
         if not given.keys() <= self._CONVERTERS.keys():

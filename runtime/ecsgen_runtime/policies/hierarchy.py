@@ -191,13 +191,7 @@ class Hierarchy(Packed):
         culprit = chains.closed_circle(links, given, wanted, n)
         if culprit != NIL:
             raise chains.circular(name, culprit)
-        writes = chains.new_parents(links, given, wanted, n)
-        try:
-            put(writes)
-            self.data._version += 1
-        except BaseException:
-            self._break()
-            raise
+        self._change(put, chains.new_parents(links, given, wanted, n))
 
     def _attach(self) -> None:
         super()._attach()
@@ -382,14 +376,11 @@ class Hierarchy(Packed):
         if self._followed is None:
             return
         above, self._followed = np.asarray(self._followed, np.intp), None
-        children, data = above != NIL, self.data
-        try:
-            family, n = data._family(), data._n
-            put(chains.new_parents(family, rows[children], above[children], n))
-            data._version += 1
-        except BaseException:
-            self._break()
-            raise
+        self._change(self._attach_children, rows[above != NIL], above[above != NIL])
+
+    def _attach_children(self, rows: RowArray, parents: RowArray) -> None:
+        data = self.data
+        put(chains.new_parents(data._family(), rows, parents, data._n))
 
     @abstractmethod
     def _count_new(self, of: Any) -> int:

@@ -142,13 +142,7 @@ class Packed(Manager):
     def _permute(self, src: RowArray) -> None:
         """Move every row src[k] to k."""
         dst = np.arange(len(src))
-        moves = self._plan_moves(src, dst)
-        try:
-            self._move_many(src, dst, moves)
-            self.data._version += 1
-        except BaseException:
-            self._break()
-            raise
+        self._change(self._move_many, src, dst, self._plan_moves(src, dst))
 
 
 class Bounded(Packed):
@@ -310,12 +304,7 @@ class Partition(Bounded):
         start, end = min(before, bound), max(before, bound)
         src, dst = placement.exchange(chosen, start, end)
         where = Remap(src, dst, self.data._n)(given)
-        moves = self._plan_moves(src, dst)
-        try:
-            self._move_many(src, dst, moves)
-            self.data._n_active = bound
-            self.data._version += 1
-        except BaseException:
-            self._break()
-            raise
+        set_bound = partial(setattr, self.data, "_n_active", bound)
+        moves = *self._plan_moves(src, dst), set_bound
+        self._change(self._move_many, src, dst, moves)
         return where
