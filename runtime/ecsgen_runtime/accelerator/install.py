@@ -35,31 +35,27 @@ def install_join(kind: Kind) -> None:
     members = vars(sys.modules[modules["QueryMember"].__module__])
     slots = {name: f"_{name}" for name in _JOIN_SLOTS}
     slots |= {name: name for name in ("entities", "state", "data")}
-    plan = Join(
-        {
-            "kind": kind,
-            "names": ("_blocks", "_join", "_narrow", "_way", "changes"),
-            "parts": kind,
-            "part_names": (),
-            "finder": "lookup",
-            "slots": slots_of(kind, slots)
-            | slots_of(members["QueryMember"], {"manager": "manager"}),
-            "alive": "alive",
-            "member": members["QueryMember"],
-            "sparse_member": members["QuerySparseMember"],
-            "rows": modules["QueryRows"],
-            "match": modules["QueryMatch"],
-            "empty": np.empty,
-            "dtype": np.intp,
-            "loop": Loop,
-            "join": "_join",
-            "version": sys.intern("_version"),
-            "changes": "changes",
-            "changed": modules["changed_in_loop"],
-        }
-    )
-    kind._join = Method(plan, static(kind, "_join"), "join")
-    plan.seal()
+    spec = {
+        "kind": kind,
+        "names": ("_blocks", "_join", "_narrow", "_way", "changes"),
+        "parts": kind,
+        "part_names": (),
+        "slots": slots_of(kind, slots)
+        | slots_of(members["QueryMember"], {"manager": "manager"}),
+        "alive": "alive",
+        "member": members["QueryMember"],
+        "sparse_member": members["QuerySparseMember"],
+        "rows": modules["QueryRows"],
+        "match": modules["QueryMatch"],
+        "empty": np.empty,
+        "dtype": np.intp,
+        "loop": Loop,
+        "join": "_join",
+        "version": sys.intern("_version"),
+        "changes": "changes",
+        "changed": modules["changed_in_loop"],
+    }
+    _put(kind, Join, spec, {"_join": (static(kind, "_join"), "join", 0)})
 
 
 def install_loop(kind: Kind) -> None:
