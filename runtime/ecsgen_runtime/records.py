@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from enum import IntEnum, IntFlag
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +17,11 @@ from .world.ticking import TickingWorld
 
 if TYPE_CHECKING:
     from .queries.query import QueryMatch
+    from .queries.query_rows import RowsOrSlice
     from .record_files import RecordFiles
 
 _LEAST: Final = 64
 """Lines for which there is room at first."""
-
-TableRowsOrSlice: TypeAlias = slice | RowArray
 
 
 class TableLines:
@@ -74,7 +73,7 @@ class TableLines:
         self._add(1)
 
     def add_lines(
-        self, k: int, tick: int, cells: Sequence[tuple[NDArray[Any], TableRowsOrSlice]]
+        self, k: int, tick: int, cells: Sequence[tuple[NDArray[Any], RowsOrSlice]]
     ) -> None:
         """Add a line for each of k rows: columns, and where in these they are; O(k)."""
         columns, place = self._room(k)
@@ -108,16 +107,13 @@ class TableLines:
 class Recorded:
     """All that a world has recorded, and where it goes."""
 
-    __slots__ = ("files", "living", "tables")
+    __slots__ = ("files", "tables")
 
     def __init__(self, tables: Mapping[str, type[RecordedTable]]) -> None:
         self.tables = {
             name: TableLines([*kind._COLUMNS.values()]) for name, kind in tables.items()
         }
         self.files: RecordFiles | None = None
-        self.living: dict[object, tuple[int, int]] = {}
-        """When the owners of all of so many rows of a manager were found alive: how many changes
-        and deaths there were by then."""
 
 
 class RecordedTable:
@@ -295,16 +291,11 @@ class RecordingWorld(TickingWorld):
         self, manager: Any, n: int, is_clean: bool = False
     ) -> RecordedRows:
         """Return those of a manager's first n rows whose owners live; O(n) after a change."""
-        if is_clean:
-            return leading_rows(n)
-        data, living = manager.data, self._record.living
-        state = data._version + self.entities._deaths, n
-        if living.get(manager) != state:
-            alive = self.entities.alive_many(data._entity_column[:n])
+        if not (is_clean or manager._are_all_alive()):
+            alive = self.entities.alive_many(manager.data._entity_column[:n])
             if not alive.all():
                 rows = np.flatnonzero(alive)
                 return RecordedRows(len(rows), (rows,))
-            living[manager] = state
         return leading_rows(n)
 
     def _pass_on(self, name: str, least: int = 0) -> None:
@@ -329,7 +320,7 @@ class RecordedRows(NamedTuple):
     """Rows of living entities, active ones, in one or in several managers."""
 
     n: int
-    members: tuple[TableRowsOrSlice, ...]
+    members: tuple[RowsOrSlice, ...]
     """In each of them, in the same order."""
 
 
@@ -351,8 +342,8 @@ def matching_rows(match: QueryMatch, *active: tuple[int, int]) -> RecordedRows:
 
 
 def picked_rows(
-    members: Sequence[TableRowsOrSlice], places: RowArray
-) -> tuple[TableRowsOrSlice, ...]:
+    members: Sequence[RowsOrSlice], places: RowArray
+) -> tuple[RowsOrSlice, ...]:
     """Return some of the rows in each manager."""
     return tuple(
         places + rows.start if isinstance(rows, slice) else rows[places]
@@ -361,7 +352,7 @@ def picked_rows(
 
 
 def recorded_cells(
-    column: NDArray[Any], rows: TableRowsOrSlice, elements: int = 1
+    column: NDArray[Any], rows: RowsOrSlice, elements: int = 1
 ) -> NDArray[Any]:
     """Return the cells of some rows of a flat column with so many elements per row: a view, if the
     rows follow each other."""

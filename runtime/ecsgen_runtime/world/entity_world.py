@@ -162,16 +162,16 @@ class EntityWorld(WorldBase):
 
     def _new_parts(self, given: RowsByClass) -> list[SpawnPart]:
         """Return what is to take rows of a new entity, with checked columns."""
-        return [self._part(kind, rows) for kind, rows in given.items()]
+        parts: list[SpawnPart] = []
+        for kind, rows in given.items():
+            manager = self._managers[kind]
+            columns = manager._checked(len(rows), columns_of(kind, rows))
+            parts.append((manager, columns, len(rows)))
+        return parts
 
     def _old_parts(self, given: RowsByClass) -> list[SpawnPart]:
         """Return what is to take more rows of an entity, with checked columns."""
         return self._new_parts(given)
-
-    def _part(self, kind: RowClass, rows: Sequence[tuple[Any, ...]]) -> SpawnPart:
-        manager = self._managers[kind]
-        columns = manager._checked(len(rows), columns_of(kind, rows))
-        return manager, columns, len(rows)
 
 
 def given_fields(
