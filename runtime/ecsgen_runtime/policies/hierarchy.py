@@ -441,24 +441,18 @@ class Hierarchy(Packed):
         """Create rows of these fields, of entities or so many, below their parents; O(k)."""
         self._check_names(given)
         self._follow_many(self._count_new(of), parents)
-        return self._dispatch.run(self._adopted, create, of, given, table)
 
-    def _adopted(
-        self,
-        create: Callable[..., NDArray[_Cell]],
-        of: Any,
-        given: Mapping[str, Any],
-        table: GivenTable | None,
-    ) -> NDArray[_Cell]:
-        """Create rows and attach them to those that were followed."""
-        version = self.data._version
-        try:
-            made = create(of, given, table)
-            self._adopt_many(self._rows_made(made))
-        except BaseException as error:
-            self._unfollow(version, error)
-            raise
-        return made
+        def adopted() -> NDArray[_Cell]:
+            version = self.data._version
+            try:
+                made = create(of, given, table)
+                self._adopt_many(self._rows_made(made))
+            except BaseException as error:
+                self._unfollow(version, error)
+                raise
+            return made
+
+        return self._dispatch.run(adopted)
 
 
 class OrphansDestroy(Hierarchy):
