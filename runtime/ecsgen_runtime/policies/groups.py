@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from io import BytesIO
 from operator import index
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 from weakref import ref
 
 import numpy as np
@@ -25,7 +25,6 @@ from ..locks import break_down, not_replaced
 from ..per_class import NO_SLOTS, per_class
 from ..placement import Moves, Planned, Remap, is_integer
 from ..reprs import count_text, list_text
-from ..typed import NamedTuple
 from .owners import Owned
 from .packed import Bounded, Closing
 
@@ -181,15 +180,9 @@ def locked_in_group(name: str, members: Iterable[Grouped]) -> StructureLockedErr
 # in all members alike.
 
 
-class Joining(NamedTuple):
-    """How new rows are going to join the group."""
-
-    others: list[Callable[[], None]]
-    """What the other members do."""
-    moves: Moves
-    rows: RowArray
-    """Where all new rows are in the end."""
-    bound: int
+Joining: TypeAlias = tuple[list[Callable[[], None]], Moves, RowArray, int]
+"""How new rows are going to join the group: what the other members do, the moves, where all new
+rows are in the end, and the bound."""
 
 
 class GroupedRows(OwnedRows):
@@ -287,24 +280,21 @@ class Grouped(Bounded, Owned):
         start = self.data._n_grouped
         end = start + len(chosen)
         src, dst = joined_at(rows[chosen], start)
-        return Joining(
-            [
-                member._plan_crossing(joined_at(theirs, start), end)
-                for member, theirs in zip(self._others, found, strict=True)
-            ],
-            (src, dst),
-            Remap(src, dst, self.data._n + len(rows))(rows),
-            end,
-        )
+        others = [
+            member._plan_crossing(joined_at(theirs, start), end)
+            for member, theirs in zip(self._others, found, strict=True)
+        ]
+        moved = Remap(src, dst, self.data._n + len(rows))
+        return others, (src, dst), moved(rows), end
 
     def _join_group_many(self, joining: Joining) -> RowArray:
         """Let new rows join, as planned; return where all new rows are now; O(k)."""
-        for enter in joining.others:
+        others, (src, dst), rows, bound = joining
+        for enter in others:
             enter()
-        src, dst = joining.moves
         self._move_many(src, dst, self._plan_moves(src, dst))
-        self.data._n_grouped = joining.bound
-        return joining.rows
+        self.data._n_grouped = bound
+        return rows
 
     @per_class
     def _enter_group(self, row: Instance) -> Instance:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,7 +17,6 @@ from ..per_class import NO_SLOTS, per_class
 from ..placement import NO_ROWS, Planned, Remap, Write
 from ..proxies import ProxyT, standing
 from ..queries.query_rows import QueryListMember, QueryMember
-from ..typed import NamedTuple
 from .chains import (
     Rewiring,
     chain_lengths,
@@ -85,15 +84,9 @@ class LinkedRows(OwnedRows):
     _previous_cells: memoryview[Instance]
 
 
-class ListPlan(NamedTuple):
-    """How lists are going to be linked, and what the map is going to know."""
-
-    writes: list[Write]
-    owners: EntityArray
-    first: RowArray
-    """Their first rows from now on."""
-    left: EntityArray
-    """Owners without rows from now on."""
+ListPlan: TypeAlias = tuple[list[Write], EntityArray, RowArray, EntityArray]
+"""How lists are going to be linked, and what the map is going to know: owners with the first rows
+that they have from now on, and owners without rows from now on."""
 
 
 class Many(Mapped):
@@ -215,7 +208,7 @@ class Many(Mapped):
         heads = heads[old]
         lists = moved(heads), moved(previous[heads])
         writes += joined(nexts, previous, lists, (first[old], last[old]))
-        return ListPlan(writes, owners[new], first[new], owners[:0])
+        return writes, owners[new], first[new], owners[:0]
 
     @per_class
     def _unlink_row(self, row: Instance) -> None:
@@ -240,12 +233,12 @@ class Many(Mapped):
         owners = data._entity_column
         if len(gone) == data._n:
             left = owners[self._first_rows()]
-            plan = ListPlan([], left[:0], gone[:0], left)
+            plan: ListPlan = [], left[:0], gone[:0], left
             return (*super()._plan_moves(src, dst, gone), partial(self._relink, plan))
         previous = data._previous_column
         if (previous[src] == src).all() and (previous[gone] == gone).all():
             moved: list[Write] = [(previous, dst, dst)]  # each is its owner's only one
-            plan = ListPlan(moved, owners[src], dst, owners[gone])
+            plan = moved, owners[src], dst, owners[gone]
             return (*super()._plan_moves(src, dst, gone), partial(self._relink, plan))
         moves = src, dst
         chains = Rewiring(
@@ -263,13 +256,14 @@ class Many(Mapped):
             kept, left = heads != NIL, losing[heads == NIL]
             entered = np.concatenate((entered, losing[kept]))
             first = np.concatenate((first, heads[kept]))
-        plan = ListPlan(chains.writes, entered, first, left)
+        plan = chains.writes, entered, first, left
         return (*super()._plan_moves(src, dst, gone), partial(self._relink, plan))
 
     def _relink(self, plan: ListPlan) -> None:
-        placement.put(plan.writes)
-        self._forget_many(plan.left)
-        self._enter_many(plan.owners, plan.first)
+        writes, owners, first, left = plan
+        placement.put(writes)
+        self._forget_many(left)
+        self._enter_many(owners, first)
 
     @per_class
     def _relink_row(self, src: int, dst: Instance) -> None:
