@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -301,12 +301,9 @@ class Cut(NamedTuple):
     """Where to."""
 
 
-class ArchetypeEdge(NamedTuple):
-    """The way to the archetype with one component more or less."""
-
-    archetype: int
-    shared: tuple[tuple[int, int], ...]
-    """The columns that both have: which of the one, which of the other."""
+ArchetypeEdge: TypeAlias = tuple[int, tuple[tuple[int, int], ...]]
+"""The way to the archetype with one component more or less: its number, and the columns that both
+have, which of the one and which of the other."""
 
 
 class Archetype:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any, Final
 from weakref import ReferenceType
@@ -13,7 +14,6 @@ from numpy.typing import NDArray
 from ..handles import EntityArray, RowArray
 from ..living import LivingEntities
 from ..locks import break_down
-from ..typed import NamedTuple
 from .chunks import (
     Archetype,
     ArchetypeEdge,
@@ -171,19 +171,6 @@ ROOT_ARCHETYPE = 0
 """The archetype of entities without components, which has no rows."""
 
 
-class _Move(NamedTuple):
-    """Rows that are going from one archetype to another."""
-
-    source: Archetype
-    target: int
-    entities: EntityArray
-    places: RowArray
-    shared: list[tuple[int, NDArray[Any]]]
-    """Columns of the target, and what they take from the source."""
-    cut: Cut | None
-    """What the source does without them."""
-
-
 class ArchetypeTable:
     """Rows in chunks, found by entity. What can fail in a change comes before its first write."""
 
@@ -245,7 +232,7 @@ class ArchetypeTable:
                 if other in there.starts
                 for k in range(len(part.LAYOUT))
             ]
-            found = archetype.edges[component] = ArchetypeEdge(number, tuple(shared))
+            found = archetype.edges[component] = number, tuple(shared)
         return found
 
     def matching(self, all: int, any: int, none: int) -> list[Archetype]:
@@ -281,15 +268,15 @@ class ArchetypeTable:
         """Move a row to the archetype with a component more, of these checked values, or less;
         O(columns)."""
         source, position = self.of(entity)
-        edge = self.edge(source, component)
-        target = self.archetypes[edge.archetype]
-        if edge.archetype == ROOT_ARCHETYPE:
+        number, shared = self.edge(source, component)
+        target = self.archetypes[number]
+        if number == ROOT_ARCHETYPE:
             self.drop(entity)
             return
         self._admit(entity)
         source, position = self.of(entity)  # who was in the way has left a hole
         target.reserve(target.n + 1)
-        place = edge.archetype << POSITION_BITS | target.n
+        place = number << POSITION_BITS | target.n
         part = None
         if target.layout.bits > source.layout.bits:
             part = target.at(target.n)[0]._parts[component]
@@ -297,7 +284,7 @@ class ArchetypeTable:
             chunk, row = target.push(entity)
             if source.layout.bits:
                 old, at = source.at(position)
-                for here, there in edge.shared:
+                for here, there in shared:
                     chunk._cells[there][row] = old._cells[here][at]
                 self._pull(source, position)
             if part is not None:
@@ -383,7 +370,7 @@ class ArchetypeTable:
         # in this order new archetypes are numbered: the root's is the last one
         moves.sort(key=lambda move: not move[0].layout.bits)
         for source, _, positions in moves:
-            target = self.archetypes[self.edge(source, component).archetype]
+            target = self.archetypes[self.edge(source, component)[0]]
             if target.layout.bits:
                 target.reserve(target.n + len(positions))
         planned = [
@@ -393,7 +380,7 @@ class ArchetypeTable:
         news = [self._new(columns, component, which) for _, which, _ in moves]
         try:
             for move, new in zip(planned, news, strict=True):
-                self._move(move, {component: new})
+                move({component: new})
         except BaseException:
             self.fail()
             raise
@@ -417,10 +404,10 @@ class ArchetypeTable:
         entities: EntityArray,
         which: RowArray | None,
         component: int,
-    ) -> _Move:
+    ) -> Callable[[NewColumns], None]:
         """Find out what moves with rows at ascending positions, which leave `source`."""
-        edge = self.edge(source, component)
-        target = self.archetypes[edge.archetype]
+        number, both = self.edge(source, component)
+        target = self.archetypes[number]
         some = entities if which is None else entities[which]
         end = target.n + len(some)
         shared: list[tuple[int, NDArray[Any]]] = []
@@ -430,27 +417,38 @@ class ArchetypeTable:
             if target.layout.bits:
                 shared = [
                     (there, source.take(here, len(positions), runs))
-                    for here, there in edge.shared
+                    for here, there in both
                 ]
             cut = source.plan_cut(positions)
         places = np.arange(target.n, end)
-        return _Move(source, edge.archetype, some, places, shared, cut)
+        return partial(self._move, source, number, some, places, shared, cut)
 
-    def _move(self, move: _Move, columns: NewColumns) -> None:
-        source, target = move.source, self.archetypes[move.target]
+    def _move(
+        self,
+        source: Archetype,
+        number: int,
+        entities: EntityArray,
+        places: RowArray,
+        shared: list[tuple[int, NDArray[Any]]],
+        cut: Cut | None,
+        columns: NewColumns,
+    ) -> None:
+        """Move rows as planned. `shared`: columns of the target, and what they take from the
+        source; `cut`: what that does without them."""
+        target = self.archetypes[number]
         start = target.n
         if target.layout.bits:
-            target.extend(move.entities)
-            for column, items in move.shared:
+            target.extend(entities)
+            for column, items in shared:
                 target.paste(column, start, items)
             if target.layout.bits > source.layout.bits:
                 self._write(target, start, columns)
-        if move.cut is not None:
-            self._cut_out(source, move.cut)
+        if cut is not None:
+            self._cut_out(source, cut)
         if target.layout.bits:
-            self.settle(move.target, move.entities, move.places)
+            self.settle(number, entities, places)
         else:
-            self.places.forget_many(move.entities)
+            self.places.forget_many(entities)
 
     def drop_many(self, entities: EntityArray) -> int:
         """Remove the rows of distinct entities and return how many went; O(k)."""
