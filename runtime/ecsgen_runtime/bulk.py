@@ -199,8 +199,12 @@ def small_values(
                 field.one(value)
                 shared[name] = value
             except (TypeError, ValueError):
-                columns[name] = _by_row(value, count)
-                for each in columns[name]:
+                if count > _FEW_VALUES or type(value) not in _SEVERAL:
+                    return None
+                if len(value) != count:
+                    return None
+                columns[name] = value
+                for each in value:
                     field.one(each)
     except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
         return None
@@ -208,10 +212,3 @@ def small_values(
         return [shared] * count
     rows = zip(*columns.values(), strict=True)
     return [{**shared, **dict(zip(columns, row, strict=True))} for row in rows]
-
-
-def _by_row(value: Any, count: int) -> Sequence[Any]:
-    """Return the value of each row; ValueError for what is not that plain."""
-    if count > _FEW_VALUES or type(value) not in _SEVERAL or len(value) != count:
-        raise ValueError
-    return value  # type: ignore[no-any-return]  # its type was looked at

@@ -22,7 +22,7 @@ from .interchange import GivenTable
 from .locks import MARK, FixedParts, Lockable, break_down, break_since
 from .per_class import NO_SLOTS, copy_methods, hooks_of, per_class, speed_up
 from .placement import NO_ROWS, locked
-from .reprs import count_text, holder_repr, manager_table
+from .reprs import bytes_text, count_text, manager_table
 
 _Made = TypeVar("_Made")
 
@@ -108,7 +108,8 @@ class BaseManager(Lockable, FixedParts):
     def __len__(self) -> int: ...
 
     def __repr__(self) -> str:
-        return holder_repr(self, count_text(len(self), "row"))
+        rows, size = count_text(len(self), "row"), bytes_text(self.nbytes)
+        return f"<{type(self).__name__}: {rows}, room for {self.capacity}, {size}>"
 
     def _repr_html_(self) -> str:
         """Return a table of the first and last rows, for notebooks."""
@@ -448,7 +449,9 @@ class Manager(BaseManager):
         """Append rows once those that are in the way are gone; a change that is counted cannot be
         taken back, so then nothing may fail any more."""
         gone = self._in_the_way(entities)
-        _left = self._objects_that_go(gone)  # until the new rows are there
+        _left = None
+        if self._HOLDS_OBJECTS and len(gone):  # which live until the new rows are there
+            _left = self.data._objects_of(self._with_followers(gone))
         version = self.data._version
         try:
             if self._destroy_rows(gone):
@@ -492,12 +495,6 @@ class Manager(BaseManager):
     def _let_go(self, row: Instance) -> None:
         """Remove a row to make room for one that is being created."""
         self._destroy_row(row)
-
-    def _objects_that_go(self, gone: RowArray) -> object:
-        """Return the objects that end when these rows go, for whoever has more to do then."""
-        if not self._HOLDS_OBJECTS or len(gone) == 0:
-            return None
-        return self.data._objects_of(self._with_followers(gone))
 
     def _make_room(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]

@@ -53,12 +53,6 @@ def bytes_text(nbytes: int) -> str:
     return f"{size:.1f} {unit}"
 
 
-def holder_repr(holder: Any, rows: str) -> str:
-    """Return the repr of what holds rows of its own: how many, room for how many, bytes."""
-    size = bytes_text(holder.nbytes)
-    return f"<{type(holder).__name__}: {rows}, room for {holder.capacity}, {size}>"
-
-
 def columns_repr(columns: Any, n: int) -> str:
     """Return the repr of n rows of columns."""
     found = shown_columns(type(columns))

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import proxies
 from ..handles import Entity, RowClass
-from ..proxies import ProxyT, RowProxy
+from ..proxies import RowProxy
 
 _ScalarT = TypeVar("_ScalarT", bound=np.generic)
 
@@ -41,15 +41,6 @@ class ChunkProxy(RowProxy):
 
     def _whose(self) -> str:
         return f"entity {self._manager._entities._LAYOUT.name(self._owner)}"
-
-
-def chunk_proxy(kind: type[ProxyT], store: Any, entity: Entity) -> ProxyT:
-    """Return a proxy of a live entity's row; MissingInstanceError if it has none. O(1)."""
-    proxy = object.__new__(kind)
-    proxy._manager = store
-    proxy._owner = entity
-    proxy._find()
-    return proxy
 
 
 class ChunkValue:

@@ -19,11 +19,10 @@ from ..handles import Entity, EntityArray, HandleLayout, RowClass
 from ..living import remove_if_need_be_singly
 from ..locks import Lockable, is_broken
 from ..placement import duplicate_instance, first_repeated, locked, missing
-from ..proxies import ProxyT
+from ..proxies import ProxyT, new_proxy
 from ..queries.query import QueryBase, RowsT, RowT, changed_in_loop
 from ..reprs import bytes_text, count_text, query_text
 from ..world.base import undo_creation
-from .chunk_proxies import chunk_proxy
 from .chunks import Archetype, ChunkBase, ChunkColumns
 from .table import (
     ArchetypeTable,
@@ -199,7 +198,11 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
 
     def _proxy(self, kind: type[ProxyT], entity: Entity) -> ProxyT:
         """Return a proxy of a live entity's row; MissingInstanceError without one. O(1)."""
-        return chunk_proxy(kind, self, entity)
+        proxy = new_proxy(kind)
+        proxy._manager = self
+        proxy._owner = entity
+        proxy._find()
+        return proxy
 
     def _get(self, entity: Entity, component: RowClass) -> Any:
         columns, row = self._find(entity, component)

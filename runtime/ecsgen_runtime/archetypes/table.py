@@ -273,8 +273,10 @@ class ArchetypeTable:
         if number == ROOT_ARCHETYPE:
             self.drop(entity)
             return
-        self._admit(entity)
-        source, position = self.of(entity)  # who was in the way has left a hole
+        other = self.places.cover(entity)
+        if other and other != entity:  # a dead one of the same index loses its own row
+            self.drop(other)
+            source, position = self.of(entity)  # it has left a hole
         target.reserve(target.n + 1)
         place = number << POSITION_BITS | target.n
         part = None
@@ -314,12 +316,6 @@ class ArchetypeTable:
         if moved:
             place = self.places.get(moved)
             self.places.set(moved, place - moved_from + position)
-
-    def _admit(self, entity: int) -> None:
-        """Let an entity have a row: a dead one of the same index loses its own."""
-        other = self.places.cover(entity)
-        if other and other != entity:
-            self.drop(other)
 
     # --- many entities -----------------------------------------------------------------
 

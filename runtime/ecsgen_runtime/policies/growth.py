@@ -72,11 +72,6 @@ def untouched_objects(capacity: int) -> NDArray[np.object_]:
     return objects
 
 
-def beyond_reserve(manager: str, capacity: int) -> CapacityError:
-    """Return the error of more rows than are reserved."""
-    return CapacityError(f"{manager} is full: {capacity} rows are all that is reserved")
-
-
 class ReservedRows(Rows):
     """Rows in a buffer that is there from the start, its pages as they are touched."""
 
@@ -91,7 +86,9 @@ class ReservedRows(Rows):
     def _allocate(
         self, capacity: int, borrowed: tuple[object, ...] = (), is_counted: bool = False
     ) -> None:
-        raise beyond_reserve(self.MANAGER, self._allocated)
+        raise CapacityError(
+            f"{self.MANAGER} is full: {self._allocated} rows are all that is reserved"
+        )
 
     def _lie_smallest(self, rows: int, buffer: NDArray[np.uint8] | None) -> bool:
         self._reserve(rows)

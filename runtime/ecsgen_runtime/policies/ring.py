@@ -17,7 +17,7 @@ from ..columns import Rows
 from ..errors import CapacityError
 from ..handles import NIL, Columns, Instance, RowArray
 from ..per_class import NO_SLOTS, per_class
-from ..placement import NO_ROWS, Planned, Write, put
+from ..placement import NO_ROWS, Planned, put
 from .chains import Rewiring
 from .packed import Packed
 
@@ -149,12 +149,8 @@ class Ring(Packed):
         chain = Rewiring(data._newer_column, data._older_column, moves, gone, data._n)
         chain.follow(src, dst)
         (oldest,) = chain.close(np.array([data._oldest])).tolist()
-        planned = super()._plan_moves(src, dst, gone)
-        return (*planned, partial(self._rechain, chain.writes, oldest))
-
-    def _rechain(self, writes: list[Write], oldest: Instance) -> None:
-        put(writes)
-        self.data._oldest = oldest
+        relink = partial(put, chain.writes), partial(setattr, data, "_oldest", oldest)
+        return super()._plan_moves(src, dst, gone) + relink
 
     def _too_many(self, count: int, gone: RowArray) -> RowArray:
         data = self.data
