@@ -31,7 +31,6 @@ from ..fields import unexpected_keyword
 from ..given_arrays import as_entities, whole_count
 from ..handles import (
     NIL,
-    Columns,
     Entity,
     EntityArray,
     Id,

@@ -6,7 +6,11 @@ GROUPS = (
     module(
         "_runtime/policies/growth.py",
         ("test_tile.py",),
-        Mutant("one row more than reserved", r"raise beyond_reserve\(.*\)", "return False"),
+        Mutant(
+            "one row more than reserved",
+            r"raise CapacityError\(\s+f\"\{self\.MANAGER\} is full.*\s+\)",
+            "return False",
+        ),
         Mutant(
             "pages of rows in use are given back", r"give_back\((.*), rows\)", r"give_back(\1, 0)"
         ),
