@@ -41,12 +41,12 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/policies/owners.py",
+        "_runtime/manager.py",
         ("test_every_type.py", "test_skinned_mesh.py"),
         Mutant(
             "failures stop a creation of many",
-            r"self\._dispatch\.run\(self\._replace, handles",
-            "self._replace(handles",
+            r"self\._dispatch\.run\(self\._replace, entities",
+            "self._replace(entities",
         ),
     ),
     module(

@@ -28,7 +28,9 @@ GROUPS = (
         Mutant("holes of the group are filled from behind it", r"data\._n_grouped,", "data._n,"),
         Mutant("the group does not count who enters", r"data\._n_grouped = last \+ 1"),
         Mutant(
-            "the group does not count the many who enter", r"self\.data\._n_grouped = joining\..*"
+            "the group does not count the many who enter",
+            r"(self\._plan_moves\(src, dst\)\)\n +)self\.data\._n_grouped = bound",
+            r"\1pass",
         ),
         Mutant("the group still counts who left", r"data\._n_grouped = last$"),
         Mutant(
@@ -50,8 +52,8 @@ GROUPS = (
         Mutant("mates do not let many enter", r"enter\(\)$"),
         Mutant(
             "where rows joined is not told",
-            r"Remap\(src, dst, self\.data\._n \+ len\(rows\)\)\(rows\)",
-            "rows",
+            r"moved\(rows\), end",
+            "rows, end",
         ),
         Mutant("the first rows join", r"rows\[chosen\], ", "rows[: len(chosen)], "),
         Mutant("all new rows join", r"start \+ len\(chosen\)", "start + len(rows)"),

@@ -121,7 +121,11 @@ GROUPS = (
     module(
         "_runtime/policies/packed.py",
         KIN,
-        Mutant("families are not told of a sort", r"= self\._plan_moves\(src, dst\)", "= ()"),
+        Mutant(
+            "families are not told of a sort",
+            r"_many, src, dst, self\._plan_moves\(src, dst\)",
+            "_many, src, dst, ()",
+        ),
     ),
     managers(
         "owned_children",

@@ -42,7 +42,7 @@ GROUPS = (
             "all but one count as all", r"len\(gone\) == data\._n:", "len(gone) >= data._n - 1:"
         ),
         Mutant(
-            "the map keeps the lists when all rows go", r"gone\[:0\], left\)", "gone[:0], left[:0])"
+            "the map keeps the lists when all rows go", r"gone\[:0\], left$", "gone[:0], left[:0]"
         ),
         Mutant("who goes counts as alone", r" and \(previous\[gone\] == gone\)\.all\(\)", ""),
         Mutant("who moves counts as alone", r"\(previous\[src\] == src\)\.all\(\) and ", ""),
@@ -52,7 +52,7 @@ GROUPS = (
         Mutant(
             "the map is not told of the only ones", r"owners\[src\], dst, ", "owners[:0], dst[:0], "
         ),
-        Mutant("the map keeps the only ones", r"dst, owners\[gone\]\)", "dst, owners[:0])"),
+        Mutant("the map keeps the only ones", r"dst, owners\[gone\]$", "dst, owners[:0]"),
         Mutant("first rows are not told that the last moved", r"chains\.writes\.append\(.*\)"),
         Mutant(
             "the map is not told where first rows went",
@@ -78,7 +78,11 @@ GROUPS = (
     module(
         "_runtime/policies/packed.py",
         LISTS,
-        Mutant("lists are not told of a sort", r"= self\._plan_moves\(src, dst\)", "= ()"),
+        Mutant(
+            "lists are not told of a sort",
+            r"_many, src, dst, self\._plan_moves\(src, dst\)",
+            "_many, src, dst, ()",
+        ),
     ),
     module(
         "_runtime/placement.py",

@@ -30,7 +30,11 @@ GROUPS = (
         Mutant("saving loses the entities", r'= state\["entities"\]', "= self._ROWS._ENTITIES()"),
         Mutant("the alive are collected", r"\(~alive\)\.nonzero", "alive.nonzero"),
         Mutant("many are not checked", r"self\._admit_many\(handles\)"),
-        Mutant("many have no room", r"self\._make_room\(handles, .*"),
+    ),
+    module(
+        "_runtime/manager.py",
+        ("test_point_mass.py", "test_sound_source.py"),
+        Mutant("many have no room", r"self\._make_room\(entities, columns, borrowed\)"),
     ),
     module(
         "_runtime/policies/owners.py",

@@ -18,7 +18,7 @@ GROUPS = (
         RINGS,
         Mutant("a link is not set", r"^( +)(?:newer|older)\[.+\] = .+", r"\1pass"),
         Mutant("the oldest stays", r"self\.(data\.)?_oldest = (?!NIL).+"),
-        Mutant("the chain is not mended", r"put\(writes\)"),
+        Mutant("the chain is not mended", r"put, chain\.writes", "put, []"),
         Mutant("who moves keeps no neighbours", r"chain\.follow\(.*\)"),
         Mutant("a full ring grows", r"if self\._n < self\._MOST_ROWS:.*", "if True:"),
         Mutant(
