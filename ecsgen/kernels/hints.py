@@ -117,13 +117,10 @@ def of_holder(node: ast.Attribute, known: Iterable[str], home: str, others: Coll
 
 def of_logic(node: ast.BoolOp) -> str:
     """What to write instead of `c and a or b`, whose sides are no conditions."""
-    first = node.values[0]
-    if not isinstance(node.op, ast.Or) or not isinstance(first, ast.BoolOp):
-        return ""
-    if not isinstance(first.op, ast.And) or len(first.values) != 2 or len(node.values) != 2:
-        return ""
-    test, then = map(_operand, first.values)
-    return f"write `{then} if {test} else {_operand(node.values[1])}`"
+    match node:
+        case ast.BoolOp(ast.Or(), [ast.BoolOp(ast.And(), [test, then]), otherwise]):
+            return f"write `{_operand(then)} if {_operand(test)} else {_operand(otherwise)}`"
+    return ""
 
 
 def of_bits(node: ast.expr) -> str:

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Final
 
 from ecsgen.kernels import form
 from ecsgen.model import programs as tree
 
-NOBODY: Final[Mapping[str, str]] = MappingProxyType({})
-"""Nowhere do rows stand."""
 
-
-def lowered(program: tree.Program, home: str, standing: Mapping[str, str] = NOBODY) -> form.Form:
+def lowered(program: tree.Program, home: str, standing: Mapping[str, str]) -> form.Form:
     """The form of a program; `home`: the component whose kernel it is, or nothing; `standing`: the
     fields that say where rows stand, by component."""
     return _Lowering(program, home, standing).whole

@@ -102,7 +102,8 @@ def _exact(operands: Sequence[Operand]) -> list[Expression]:
 
 def unified(name: str, operands: Sequence[Operand], node: ast.AST) -> list[Expression]:
     """Operands as values of one type: numbers, bools, or members of one kind."""
-    kinds = {_kind(operand) for operand in operands if not isinstance(operand, Literal)}
+    types = [operand.type for operand in operands if not isinstance(operand, Literal)]
+    kinds = {type_.kind or ("bool" if type_.is_bool else "number") for type_ in types}
     if not kinds or kinds == {"number"}:
         return _numbers(name, operands, node)
     if len(kinds) == 1:
@@ -112,11 +113,6 @@ def unified(name: str, operands: Sequence[Operand], node: ast.AST) -> list[Expre
             return [value for value in values if value is not None]
     shown = " and ".join("a number" if isinstance(o, Literal) else str(o.type) for o in operands)
     raise KernelError("E803", f"{quote(name)} takes two of one kind, not {shown}", node)
-
-
-def _kind(operand: Expression) -> str:
-    type_ = operand.type
-    return type_.kind or ("bool" if type_.is_bool else "number")
 
 
 def _of_kind(operand: Operand, kind: str) -> Expression | None:

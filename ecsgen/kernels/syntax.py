@@ -14,7 +14,6 @@ from ecsgen.model import Mark
 MAX_LENGTH: Final = 2000
 MAX_DEPTH: Final = 100
 
-_ASSIGNING: Final = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 _DEEP: Final = f"nested deeper than {MAX_DEPTH} levels"
 
 
@@ -61,15 +60,13 @@ class Text:
         assert isinstance(tree, ast.Module)
         # There is no text in kernels that a `#` could stand in.
         hint = hints.of_statement(tree, self._line.partition("#")[0].rstrip())
-        if len(tree.body) == 1 and not hint:
-            step = tree.body[0]
-            if isinstance(step, ast.AugAssign) and isinstance(step.op, _ASSIGNING):
+        match tree.body if not hint else []:
+            case [ast.Assign(targets=[_]) as step]:
                 return step
-            if isinstance(step, ast.Assign) and len(step.targets) == 1:
+            case [ast.AugAssign(op=ast.Add() | ast.Sub() | ast.Mult() | ast.Div()) as step]:
                 return step
-            match step:
-                case ast.Expr(value=ast.Call(func=ast.Name(id=name)) as call) if name in FATES:
-                    return call
+            case [ast.Expr(value=ast.Call(func=ast.Name(id=name)) as call)] if name in FATES:
+                return call
         message = f"a step is one assignment with =, +=, -=, *= or /=, not {quote(self.content)}"
         raise KernelError("E112", message, None, hint)
 
@@ -124,11 +121,10 @@ class Text:
     def place(self, node: ast.AST, diagnostics: Diagnostics) -> Mark:
         """The mark of a node, or of the whole text where the source spells it otherwise."""
         stripped = len(self.content) - len(self.content.lstrip())
-        start = end = None
-        if isinstance(node, ast.expr):
-            start, end = self._characters(node)
-        if start is None or end is None:
+        if not isinstance(node, ast.expr):
             return self.mark
+        line, last_byte = self._line.encode(), node.end_col_offset or node.col_offset + 1
+        start, end = (len(line[:byte].decode()) for byte in (node.col_offset, last_byte))
         places = shown(self.content, self.mark, diagnostics)
         first, last = places.get(stripped + start), places.get(stripped + end - 1)
         if first is None:
@@ -136,12 +132,6 @@ class Text:
         if last is None or last.line != first.line:
             last = first
         return Mark(self.mark.path, first.line, first.column, max(1, last.end - first.column))
-
-    def _characters(self, node: ast.expr) -> tuple[int, int]:
-        """First character and end of a node; `ast` counts bytes."""
-        line = self._line.encode()
-        end = node.end_col_offset or node.col_offset + 1
-        return len(line[: node.col_offset].decode()), len(line[:end].decode())
 
 
 def _is_deep(tree: ast.AST) -> bool:

@@ -182,7 +182,8 @@ class BlockBody:
                 case form.Set():
                     self._set(one)
                 case form.Store():
-                    self._store(one)
+                    mask = "_where" if self._form.where is not None else ""
+                    self._fill(one.value, self._target(one), mask)
                 case form.Hear():
                     self._hear(one)
                 case form.Send():
@@ -234,10 +235,6 @@ class BlockBody:
         """Whether a local may be another name for a field that no step changes."""
         base = node.base if isinstance(node, tree.Element) else node
         return isinstance(base, tree.FieldValue) and base not in self._written
-
-    def _store(self, one: form.Store) -> None:
-        mask = "_where" if self._form.where is not None else ""
-        self._fill(one.value, self._target(one), mask)
 
     def _target(self, one: form.Store) -> Value:
         target = self._view(one.to)

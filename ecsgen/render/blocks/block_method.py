@@ -42,7 +42,8 @@ class BlockMethod(Method):
         for place, (kernel, one) in enumerate(zip(kernels, complain, strict=True)):
             where, key = " ".join(kernel.where.split()), "_key" if is_one else f"_key_{place}"
             with body.quiet() if one and not body.is_quiet else nullcontext():
-                body.add(lowered(kernel.program, home), arguments, where, key, is_last=is_one)
+                form = lowered(kernel.program, home, {})  # steps to other cells are loops
+                body.add(form, arguments, where, key, is_last=is_one)
         driver = self._driver(body)
         text = self.text(self._statements(driver), block_loop(driver, body))
         if source.is_world and driver.making:

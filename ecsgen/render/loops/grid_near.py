@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ecsgen.model import Component
 from ecsgen.model import programs as tree
 from ecsgen.model.types import Type
 from ecsgen.render.kernels.sources import Asked
@@ -24,15 +23,12 @@ class Grids:
 
     def __init__(self, frame: LoopFrame) -> None:
         self._frame = frame
+        self._components = frame.source.managers.components
         self.is_now = frame.program.takes_turns
         """Whether it is as the rows before have left it."""
         self.when = "now" if self.is_now else "before"
         self.moved: dict[str, None] = {}
         """The components whose rows go elsewhere."""
-
-    @property
-    def _components(self) -> dict[str, Component]:
-        return dict(self._frame.source.managers.components)
 
     def of(self, component: str) -> str:
         """The grid on which a component's rows stand."""

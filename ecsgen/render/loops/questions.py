@@ -96,16 +96,17 @@ class Tally:
 
     def answer(self) -> Value:
         """What it is at last."""
-        emit, type_ = self._emit, self._type
-        if not self.parts:
-            own = (lambda: self._many) if self._near.is_python else None
-            return uniform(type_, Code(f"np.int64({self._many})", Level.CALL, own=own))
-        if self._question.how == "count":
-            if not self._near.is_python:
-                return self._total
-            number = self._total.at(0).text
-            return uniform(type_, Code(f"np.int64({number})", Level.CALL, own=lambda: number))
-        is_mean = self._question.how == "mean"
+        emit, type_, how, is_python = (
+            self._emit,
+            self._type,
+            self._question.how,
+            self._near.is_python,
+        )
+        if not self.parts or (how == "count" and is_python):
+            number = self._total.at(0).text if self.parts else self._many
+            own = (lambda: number) if is_python else None
+            return uniform(type_, Code(f"np.int64({number})", Level.CALL, own=own))
+        is_mean = how == "mean"
         if not is_mean and type_.scalar == self._total.type.scalar:
             return self._total
 

@@ -81,7 +81,6 @@ class Stencil(Neighbours):
         self.seam: dict[int, str] = {}
         """Beside the seam of an axis that goes around, how far it is along it, by offset."""
         self.count = str(len(self.offsets_met))
-        self._now: tuple[int, ...] = ()
 
     def strip_lines(self, strip: str, is_inner: str) -> list[str]:
         """The statements that find how far it is to the strips around one, and whether it has all
@@ -116,7 +115,7 @@ class Stencil(Neighbours):
 
     def mean(self, offset: tuple[int, ...]) -> None:
         """Mean the cell at an offset from now on."""
-        self._now = offset
+        self.offsets = [str(along) for along in offset]
         parts = [self._frame.row, self.shifts[offset[:-1]]]
         text = " + ".join(filter(None, parts))
         last = offset[-1]
@@ -126,13 +125,9 @@ class Stencil(Neighbours):
             text = f"{text} {'-' if last < 0 else '+'} np.uintp({abs(last)})"
         self.place = text
 
-    def of_other(self, node: tree.OtherField | tree.Offset | tree.Distance) -> Value:
-        if isinstance(node, tree.Offset):
-            return Value(node.type, lambda place: Code(str(self._now[int(place)])))
-        if isinstance(node, tree.Distance):
-            square = sum(one * one for one in self._now)
-            return uniform(node.type, Code(f"np.sqrt({float(square)})", Level.CALL))
-        return self._has(node)
+    def _distance(self, type_: Type) -> Value:
+        square = sum(int(along) ** 2 for along in self.offsets)
+        return uniform(type_, Code(f"np.sqrt({float(square)})", Level.CALL))
 
     def _has(self, node: tree.OtherField) -> Value:
         if node.name == tree.CELL_ID:

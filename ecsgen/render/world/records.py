@@ -496,11 +496,9 @@ def _is_whole(column: Reduction) -> bool:
 
 def _timed(node: tree.Expression) -> tree.Expression:
     """The same with the time as an argument, which blocks know."""
-
-    def timed(one: tree.Expression) -> tree.Expression:
-        return tree.Argument(one.type, "tick") if isinstance(one, tree.Tick) else one
-
-    return tree.changed(node, timed)
+    return tree.changed(
+        node, lambda one: tree.Argument(one.type, "tick") if isinstance(one, tree.Tick) else one
+    )
 
 
 def _folding(one: Wanted, rows: str) -> str:

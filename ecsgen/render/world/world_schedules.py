@@ -51,11 +51,14 @@ class ScheduleMethod:
         first = f"Run {', '.join(named)}." if len(named) < 4 else "Run kernels one after the other."
         said = "As if called in this order; all arguments are checked before the first one runs."
         units = [f"`{one.name}` is in {one.unit}" for one in self.arguments if one.unit]
-        texts = [said + (f" {'; '.join(units)}." if units else "")]
+        said += f" {'; '.join(units)}." if units else ""
         listed = [docstring_text(line, WIDTH - 8) for line in self._listed]
-        blocks = [docstring_text(first, WIDTH - 11), *(docstring_text(t, WIDTH - 8) for t in texts)]
-        joined = "\n\n".join([*blocks, "\n".join(listed)])
-        return joined.replace("\n", "\n    ").replace("\n    \n", "\n\n")
+        blocks = [docstring_text(first, WIDTH - 11), docstring_text(said, WIDTH - 8)]
+        return (
+            "\n\n".join([*blocks, "\n".join(listed)])
+            .replace("\n", "\n    ")
+            .replace("\n    \n", "\n\n")
+        )
 
     @property
     def _listed(self) -> list[str]:
