@@ -173,12 +173,8 @@ def literal_names(names: list[str]) -> str:
 
 def tuple_item(name: str, kind: str) -> str:
     """Return the line that declares an item of a named tuple, whose methods give way."""
-    reason = (
-        "  # type: ignore[assignment]  # a method of tuples"
-        if name.removeprefix(MARK) in _METHODS
-        else ""
-    )
-    return f"{name}: {kind}{reason}"
+    is_method = name.removeprefix(MARK) in _METHODS
+    return f"{name}: {kind}" + "  # type: ignore[assignment]  # a method of tuples" * is_method
 
 
 def tuple_type(scalar: str, shape: tuple[int, ...]) -> str:

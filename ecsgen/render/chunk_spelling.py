@@ -141,13 +141,9 @@ def _flat_cell(spelling: Spelling) -> str:
 def chunked_module(component: Component) -> str:
     """Return the unformatted module of a component whose rows live in chunks."""
     spelling = ChunkedSpelling(component)
-    text = (
-        environment()
-        .get_template("chunked.py.j2")
-        .render(c=spelling, imports_marker=MARKER, columns_table=chunk_table(component))
-    )
-    own = dict.fromkeys(spelling.enums, ".enums")
-    return with_imports(text, own)
+    template, table = environment().get_template("chunked.py.j2"), chunk_table(component)
+    text = template.render(c=spelling, imports_marker=MARKER, columns_table=table)
+    return with_imports(text, dict.fromkeys(spelling.enums, ".enums"))
 
 
 SUFFIXES = ("", "Data", "Fields", "Values")
@@ -165,19 +161,16 @@ def archetypes_module(members: tuple[Named, ...], chunk: int, rows: int, sharded
     line = f"        given = {{{', '.join(given)}}}"
     if width(line) > WIDTH:
         line = exploded("given = ", given, 8, "{}")
-    text = (
-        environment()
-        .get_template("archetypes.py.j2")
-        .render(
-            parts=members,
-            base="ShardedStore" if sharded else "ArchetypeStore",
-            chunk=chunk,
-            imports_marker=MARKER,
-            parts_line=collection("_DATA: ClassVar = ", [f"{name}Data" for name in names], 4),
-            any_row_line=disjunction("_AnyRow: TypeAlias = ", names),
-            given_line=line,
-            summary=f"{rows} rows with all of them fit into a chunk.",
-        )
+    template = environment().get_template("archetypes.py.j2")
+    text = template.render(
+        parts=members,
+        base="ShardedStore" if sharded else "ArchetypeStore",
+        chunk=chunk,
+        imports_marker=MARKER,
+        parts_line=collection("_DATA: ClassVar = ", [f"{name}Data" for name in names], 4),
+        any_row_line=disjunction("_AnyRow: TypeAlias = ", names),
+        given_line=line,
+        summary=f"{rows} rows with all of them fit into a chunk.",
     )
     own = {m.name + suffix: f".{m.module}" for m in members for suffix in SUFFIXES}
     if sharded:

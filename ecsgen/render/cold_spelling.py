@@ -63,9 +63,8 @@ class ColdField(ColdColumn):
     def default_scalars(self) -> list[str]:
         """The default as arguments of `Struct.pack`."""
         assert self.field is not None
-        value = self.field.default
         if not self.field.type.shape:
-            return [literal(value.encode() if isinstance(value, str) else value)]
+            return [self.default_cell]
         parts = split_parts(replace(self.field, split=True))
         return [literal(part.default) for part in parts]
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from ecsgen.model import Base, Field
 from ecsgen.model.columns import Column, field_columns
+from ecsgen.model.types import SCALARS
 from ecsgen.policies import most_rows
 from ecsgen.render.calls import call, collection, import_line
 from ecsgen.render.component_spelling import ComponentSpelling
@@ -209,14 +210,10 @@ def _names(head: str, groups: Mapping[str, list[str]]) -> str:
 def _column(column: Column) -> str:
     shape = [literal(column.shape)] if column.shape else []
     tags = [] if column.tags == ("hot",) else [f"tags={literal(column.tags)}"]
-    arguments = [literal(column.name), literal(_dtype(column.scalar)), *shape, *tags]
+    number = SCALARS.get(column.scalar)
+    dtype = number.numpy.removeprefix("np.").rstrip("_") if number else column.scalar
+    arguments = [literal(column.name), literal(dtype), *shape, *tags]
     return call("subject.Column", arguments, 8, ",").strip(" ,")
-
-
-def _dtype(scalar: str) -> str:
-    kinds = {"i": "int", "u": "uint", "f": "float"}
-    is_number = scalar[0] in kinds
-    return f"{kinds[scalar[0]]}{scalar[1:]}" if is_number else scalar
 
 
 def _default(field: Field, is_read: bool = False) -> str:

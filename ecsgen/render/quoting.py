@@ -20,8 +20,7 @@ def docstring_text(text: str, width: int = WIDTH) -> str:
 
     Control characters become spaces, backslashes and double quotes can neither end nor change it.
     """
-    printable = "".join(c if c.isprintable() else " " for c in text)
-    words = " ".join(printable.split()).replace("\\", "\\\\").replace('"', "'")
+    words = comment_text(text).replace("\\", "\\\\").replace('"', "'")
     return "\n".join(textwrap.wrap(words, width, break_on_hyphens=False, break_long_words=False))
 
 

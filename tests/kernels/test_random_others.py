@@ -133,7 +133,7 @@ def test_rows_are_found_once_for_each_handle() -> None:
     """They are found again when the handle may have changed: in turns through others any write
     may do that."""
     (ball,) = load(FOLLOWING).components
-    forms = {one.name: lowered(one.program, "Ball") for one in ball.kernels}
+    forms = {one.name: lowered(one.program, "Ball", {}) for one in ball.kernels}
     finds = {k: sum(isinstance(one, Find) for one in form.body) for k, form in forms.items()}
     assert finds == {
         "twice": 1,

@@ -475,13 +475,7 @@ class PairEmitter(Emitter):
     def layout(self, node: tree.Expression) -> Layout:
         """The layout that the value of an expression will have."""
         match node:
-            case (
-                tree.OtherField()
-                | tree.Offset()
-                | tree.Distance()
-                | tree.FieldValue()
-                | tree.Argument(each=True)
-            ):
+            case tree.FieldValue() | tree.Argument(each=True):
                 return kind_of(node.type)[2]
             case tree.Local():
                 is_uniform = self.row.layout(node) is Layout.UNIFORM

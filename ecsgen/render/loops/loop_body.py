@@ -170,10 +170,9 @@ class LoopBody(Emitter):
         arrays, type_ = self.frame.arrays(node), node.type
         if self.is_flat:
             return Value(type_, lambda place: Code(f"{arrays[0]}[{row}]"))
-        is_shape = type_.shape and len(arrays) == 1
-        return self.frame.cells(
-            arrays, type_, row, self._start(row, type_.elements) if is_shape else ""
-        )
+        has_start = type_.shape and len(arrays) == 1
+        start = self._start(row, type_.elements) if has_start else ""
+        return self.frame.cells(arrays, type_, row, start)
 
     def _start(self, row: str, elements: int) -> str:
         """The variable that says where a row of so many elements begins."""

@@ -30,9 +30,8 @@ class LoopFold(Folding):
         take = self._frame.names.take
         self._folded, self._values, self._line = take("folded"), take("values"), take("line")
         self._count, self._place = take("count"), take("k")
-        self._lines, self._fold = self.type.elements, {"min": "least_of", "max": "greatest_of"}.get(
-            self.how, "sum_of"
-        )
+        folds = {"min": "least_of", "max": "greatest_of"}
+        self._lines, self._fold = self.type.elements, folds.get(self.how, "sum_of")
         self._is_wrapping = self.how == "sum" and self.accumulator == "i64"
         """Whether sums of integers wrap, as only unsigned ones do."""
         is_extreme = self.how in ("min", "max")

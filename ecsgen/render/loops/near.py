@@ -156,9 +156,8 @@ class InSpace(Neighbours):
         made = "square_of" if sign in ("<", ">=") else "square_within"
         name = f"{other.name}_square" if isinstance(other, tree.Argument) else "square"
         square = self._frame.ready(name, f"{made}({bound})")
-        return uniform(
-            node.type, infix(sign, Level.COMPARISON, Code(self.square, Level.SUM), Code(square))
-        )
+        own = Code(self.square, Level.SUM)
+        return uniform(node.type, infix(sign, Level.COMPARISON, own, Code(square)))
 
     def _measured(self, sizes: str) -> list[str]:
         lines = []

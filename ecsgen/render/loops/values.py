@@ -140,9 +140,7 @@ class Emitter(ABC):
                 return part_of(self.value(node.base), node.base.type.shape, node.index, node.type)
             case tree.Cast():
                 operand = self.value(node.operand)
-                return Value(
-                    node.type, lambda place: cast_of(node, operand.at(place)), operand.is_split
-                )
+                return Value(node.type, lambda p: cast_of(node, operand.at(p)), operand.is_split)
             case tree.Operation():
                 composer = COMPOSERS.get(node.name)
                 return composer(self, node) if composer else self._elementwise(node)
@@ -298,9 +296,7 @@ def _normalize(emit: Emitter, node: tree.Operation) -> Value:
     with emit.block(f"if {length.text} == 0"):
         emit.write(f"{length.text} = {emit.constant(1.0, node.type.scalar).text}")
     return Value(
-        node.type,
-        lambda place: infix("/", Level.PRODUCT, vector.at(place), length),
-        vector.is_split,
+        node.type, lambda p: infix("/", Level.PRODUCT, vector.at(p), length), vector.is_split
     )
 
 
