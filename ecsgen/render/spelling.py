@@ -307,9 +307,8 @@ class Spelling:
         """The constants of the default: the value, and the cell and its word where they differ."""
         lines = [display(f"{self.default}: Final = ", self.default_literal)]
         if self._default_cell != self.default:
-            lines.append(
-                call(f"{self._default_cell}: Final = {self.constant}.one", [self.default], 0)
-            )
+            head = f"{self._default_cell}: Final = {self.constant}.one"
+            lines.append(call(head, [self.default], 0))
         if self.has_words:
             arguments = [self.constant, self._default_cell]
             lines.append(call(f"{self._default_word}: Final = word", arguments, 0))

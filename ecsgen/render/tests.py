@@ -52,12 +52,6 @@ def outputs(project: Project, options: Options) -> Iterator[Output]:
         yield Output.of(path, component_tests, component, package)
 
 
-def _support_of_world(active: set[str]) -> set[str]:
-    """Return the modules of pieces that the tests of features of the world name."""
-    found = (f.test_support for f in world_features.FEATURES if f.name in active)
-    return {"spawning"}.union(*found)
-
-
 def imported_from(options: Options) -> str:
     """Return where tests find the package."""
     if not options.tests_moved:
@@ -87,11 +81,14 @@ def entities_tests(package: str) -> str:
 
 def world_tests(parts: Parts, package: str) -> str:
     """Return the tests of the world, and of each of its features in turn."""
-    supported = _support_of_world({name for name, _ in parts.features})
+    active = dict(parts.features)
+    features = [feature for feature in world_features.FEATURES if feature.name in active]
+    supported = {"spawning"}.union(*(feature.test_support for feature in features))
     parts = replace(parts, members=tuple(m for m in parts.members if not m.is_grid))
     name, kinds = marked(parts.world.name), {"SUBJECTS": parts.components, "UNOWNED": parts.unowned}
     filled = [kind for kind, members in kinds.items() if any(m.has_unique for m in members)]
     unique = ["unique"] if filled else []
+    siblings = {f"test_{member.module}" for member in (*parts.components, *parts.unowned)}
     exports = list(map(marked, parts.exports))
     imports = [exports, [f"{name} as _{name}"]] if filled else [[name, *exports]]
     blocks = Blocks(
@@ -99,27 +96,16 @@ def world_tests(parts: Parts, package: str) -> str:
         imported="\n".join(import_line(package, names) for names in imports if names),
         support_import=import_lines([*supported, *unique]),
         filled=", ".join(filled),
-        siblings=_siblings(parts),
+        siblings=sorted(siblings.union(*(feature.test_modules for feature in features))),
     )
     return environment().get_template("tests/world.py.j2").render(blocks.context)
-
-
-def _siblings(parts: Parts) -> list[str]:
-    names = {f"test_{member.module}" for member in (*parts.components, *parts.unowned)}
-    active = {name for name, _ in parts.features}
-    of_features = (f.test_modules for f in world_features.FEATURES if f.name in active)
-    return sorted(names.union(*of_features))
 
 
 def component_tests(component: Component, package: str) -> str:
     """Return the tests of one component's manager."""
     spelling = ComponentSpelling(component)
-    return _render(
-        "component.py.j2",
-        package=package,
-        c=spelling,
-        t=ComponentTests(spelling, package, _pieces(spelling)),
-    )
+    tests = ComponentTests(spelling, package, _pieces(spelling))
+    return _render("component.py.j2", package=package, c=spelling, t=tests)
 
 
 def archetypes_tests(world: str, components: tuple[Component, ...], package: str) -> str:
