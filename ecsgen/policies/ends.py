@@ -48,12 +48,10 @@ RELEASE = Policy(
     order=90,
     base="Release",
     state=("_released",),
-    calls={
-        "release_one": """
+    calls={"release_one": """
             if not told and self._released.entries:
                 return self._destroy_told(row)
-        """,
-    },
+        """},
 )
 """release: callbacks see the rows about to go, still readable, on every way out."""
 

@@ -58,12 +58,10 @@ ORPHANS_ROOT = Policy(
     applies=lambda c: c.hierarchy == "root",
     order=26,
     base="OrphansRoot",
-    calls={
-        "removing_one": """
+    calls={"removing_one": """
             if data._first_child_cells[row] != NIL:
                 self._release_children(row)
-        """,
-    },
+        """},
 )
 """hierarchy: {orphans: root}: the children of rows that go become roots (Crown's scene graph)."""
 

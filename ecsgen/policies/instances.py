@@ -12,12 +12,10 @@ ONE = Policy(
     order=20,
     base="MappedOne",
     raises=("DuplicateInstanceError: the entity has an instance already.",),
-    calls={
-        "admit_one": """
+    calls={"admit_one": """
             if _found != NIL and data._entity_cells[_found] == entity:
                 raise self._duplicate(entity)
-        """,
-    },
+        """},
 )
 """instances: one: the map holds the entity's only row."""
 

@@ -90,10 +90,7 @@ PARTS: Final = (
         subject=_space_line,
     ),
     ClassPart(  # a query of the world tells where instances are: a class of their columns there
-        name="queried",
-        applies=lambda c: c.queried,
-        order=90,
-        template=True,
+        name="queried", applies=lambda c: c.queried, order=90, template=True
     ),
 )
 

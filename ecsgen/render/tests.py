@@ -18,14 +18,7 @@ from ecsgen.model import Component, Project
 from ecsgen.render.calls import import_line
 from ecsgen.render.chunk_spelling import chunked_components
 from ecsgen.render.component_spelling import ComponentSpelling
-from ecsgen.render.component_tests import (
-    PARENT,
-    ComponentTests,
-    Piece,
-    camel,
-    import_lines,
-    pieces,
-)
+from ecsgen.render.component_tests import PARENT, ComponentTests, Piece, camel, import_lines, pieces
 from ecsgen.render.environment import environment
 from ecsgen.render.giving_way import marked
 from ecsgen.render.output import Output

@@ -69,7 +69,7 @@ TEST_PREFIX: Final = "test_"
 DEVICES: Final[Names] = {
     "Windows has a device": _words("aux con nul prn").union(
         f"{port}{digit}" for port in ("com", "lpt") for digit in range(1, 10)
-    ),
+    )
 }
 """Of tables, which are folders."""
 

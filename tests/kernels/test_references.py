@@ -15,15 +15,7 @@ from ecsgen.config import BACKENDS, Backend
 from ecsgen.model import Project
 from tests.judge.mirror import rows_of
 from tests.judge.schema import Kernel, read
-from tests.support.others_package import (
-    KEYS,
-    OTHERS,
-    OWNED,
-    WITH_IDS,
-    built,
-    check,
-    filled,
-)
+from tests.support.others_package import KEYS, OTHERS, OWNED, WITH_IDS, built, check, filled
 from tests.support.soak import examples
 
 

@@ -381,12 +381,7 @@ WORLDS: list[Case] = [
         MOVED + "records: {some: {n: {count: Body}}}\n",
         code="E951:10",
     ),
-    Case(
-        "records gone",
-        MOVED + "records: {all: {n: {count: Body}}}\n",
-        MOVED,
-        code="E951:9",
-    ),
+    Case("records gone", MOVED + "records: {all: {n: {count: Body}}}\n", MOVED, code="E951:9"),
     Case(
         "column gone, one of another type, and one more",
         MOVED + "records: {all: {n: {count: Body}, x: {sum: Body.kept}}}\n",

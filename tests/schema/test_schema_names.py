@@ -106,10 +106,7 @@ def test_what_worlds_have_is_reserved_for_components() -> None:
     assert (
         not public(runtime_class("EntityViewBase"))
         - listed(MODULE_NAMES)
-        - {
-            *VIEW_METHODS,
-            "entity",  # there is no component Entity
-        }
+        - {*VIEW_METHODS, "entity"}  # there is no component Entity
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import warnings
 from collections.abc import Callable
 from functools import partial
@@ -217,15 +218,13 @@ def test_damaged_files(tmp_path: Path) -> None:
     w.extract(es).save(path)
     data = path.read_bytes()
     hostile = (200_000).to_bytes(8, "little") + b"[" * 200_000
-    for wrong in (
-        b"",
-        data[:7],
-        data[:200],
-        data[:-1],
-        data + b"0",
-        data[:-9] + b"123456789",
-        hostile,
-    ):
+    size = 8 + int.from_bytes(data[:8], "little")
+    header, body = data[8:size], data[size:]
+    counted = re.sub(rb'("counts":)"[^"]*"', rb'\1"5"', header)
+    assert counted != header
+    no_list = len(counted).to_bytes(8, "little") + counted + body
+    cut = (b"", data[:7], data[:200], data[:-1])
+    for wrong in (*cut, data + b"0", data[:-9] + b"123456789", hostile, no_list):
         path.write_bytes(wrong)
         with pytest.raises(ParcelError):
             Parcel.load(path)

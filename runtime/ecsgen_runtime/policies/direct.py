@@ -26,15 +26,7 @@ from ..handles import (
 )
 from ..per_class import NO_SLOTS, per_class
 from ..placement import NO_ROWS, row_in_use, rows_in_use
-from .ids import (
-    SLOT_BITS,
-    SLOT_MASK,
-    WORN_OUT,
-    IdCalls,
-    ids_of,
-    resolve_ids,
-    worn_out,
-)
+from .ids import SLOT_BITS, SLOT_MASK, WORN_OUT, IdCalls, ids_of, resolve_ids, worn_out
 from .instances import One
 
 NEAR: Final = 16

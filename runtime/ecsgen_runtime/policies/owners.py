@@ -29,15 +29,7 @@ from ..errors import DuplicateInstanceError, StaleInstanceError
 from ..field_types import check_values
 from ..fields import unexpected_keyword
 from ..given_arrays import as_entities, whole_count
-from ..handles import (
-    NIL,
-    Entity,
-    EntityArray,
-    Id,
-    IdArray,
-    Instance,
-    RowArray,
-)
+from ..handles import NIL, Entity, EntityArray, Id, IdArray, Instance, RowArray
 from ..interchange import GivenTable
 from ..locks import break_since
 from ..manager import Manager

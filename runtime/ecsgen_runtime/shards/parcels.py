@@ -405,8 +405,8 @@ class ParcelBase:
             )
         if zlib.crc32(body) != crc:
             raise ParcelError(f"{name}: the checksum is another: cut off, or damaged")
-        are_counts = all(type(n) is int and n >= 0 for n in counts)
-        if len(counts) != plan.n_tables or not are_counts:
+        is_list = isinstance(counts, list) and len(counts) == plan.n_tables
+        if not (is_list and all(type(n) is int and n >= 0 for n in counts)):
             raise ParcelError(f"{name}: rows of other tables")
         rest = nbytes_of(plan, 0, counts) - header_nbytes(plan)
         n = (len(body) - rest) // 8

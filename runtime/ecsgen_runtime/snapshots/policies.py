@@ -165,9 +165,7 @@ GRID: Final = Facts(
     evolve=_new_cells,
 )
 ON: Final = Facts(
-    applies=lambda c: "on" in c,
-    rare={"on": range(MOST_ROWS + 1)},
-    excludes_direct=True,
+    applies=lambda c: "on" in c, rare={"on": range(MOST_ROWS + 1)}, excludes_direct=True
 )
 
 POLICIES: Final = (

@@ -50,11 +50,7 @@ GROUPS = (
             "return columns",
         ),
         Mutant("mates do not let many enter", r"enter\(\)$"),
-        Mutant(
-            "where rows joined is not told",
-            r"moved\(rows\), end",
-            "rows, end",
-        ),
+        Mutant("where rows joined is not told", r"moved\(rows\), end", "rows, end"),
         Mutant("the first rows join", r"rows\[chosen\], ", "rows[: len(chosen)], "),
         Mutant("all new rows join", r"start \+ len\(chosen\)", "start + len(rows)"),
         Mutant(
