@@ -35,7 +35,11 @@ def text_cells(pa: Any, array: Any, field: Field, start: int) -> NDArray[Any]:
         nuls = (text == 0).nonzero()[0] + offsets[0]
         bad[offsets.searchsorted(nuls, "right") - 1] = True
     if bad.any():
-        _blame(array, field, int(bad.argmax()), start)
+        place = int(bad.argmax())
+        try:
+            field.cell(array[place].as_py())
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{error} (at position {start + place})") from None
     cells = np.zeros((len(array), size), np.uint8)
     cells[np.arange(size) < lengths[:, None]] = text
     return cells.view(field.dtype).reshape(-1)
@@ -56,14 +60,6 @@ def _characters(pa: Any, array: Any) -> tuple[NDArray[Any], NDArray[np.uint8]]:
     if text is None:  # all are empty
         return offsets, np.empty(0, np.uint8)
     return offsets, np.frombuffer(text, np.uint8)[offsets[0] : offsets[-1]]
-
-
-def _blame(array: Any, field: Field, place: int, start: int) -> None:
-    try:
-        field.cell(array[place].as_py())
-    except (TypeError, ValueError) as error:
-        message = f"{error} (at position {start + place})"
-        raise type(error)(message) from None
 
 
 def member_number(name: str, enum: type[IntEnum | IntFlag], member: str) -> int:

@@ -182,9 +182,8 @@ class LivingEntities:
 
     def _slot_finder(self) -> Callable[[int], int]:
         """Return what tells the same of one."""
-        return partial(
-            operator.and_, self._LAYOUT.INDEX_MASK
-        )  # three times as fast as `__and__`
+        # three times as fast as the mask's `__and__`
+        return partial(operator.and_, self._LAYOUT.INDEX_MASK)
 
     def _few_slots(self, es: list[int]) -> list[int]:
         """Return the same of a few."""

@@ -146,9 +146,8 @@ def by_archetype(
     if not bool((places[1:] >= places[:-1]).all()):
         order = places.argsort()
         places = places[order]
-        order[
-            : places.searchsorted(np.uint64(NOWHERE), "right")
-        ].sort()  # only these tie
+        tied = places.searchsorted(np.uint64(NOWHERE), "right")
+        order[:tied].sort()
     first, last = int(places[0]), int(places[-1])
     positions = (places & np.uint64(POSITION_MASK)).view(np.intp)
     if first >> POSITION_BITS == last >> POSITION_BITS:

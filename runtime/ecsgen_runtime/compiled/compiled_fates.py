@@ -45,9 +45,7 @@ class Fates(PlainFates):
         kept: Fates | None = vars(world.entities).get("_fates", {}).pop(kinds, None)
         indices = len(world.entities._handles)
         if kept is None or count > kept._room or indices != len(kept.gone):
-            more = (
-                0 if kept is None else count // 2
-            )  # rows that become more do so again
+            more = 0 if kept is None else count // 2  # for they will grow again
             return cls(world, count + more, *kinds)
         kept._begin(world)
         kept.tally.fill(0)
