@@ -485,7 +485,7 @@ class Call(NamedTuple):
 
     def run(self, w: Any, arguments: Mapping[str, Any]) -> None:
         """Do what it says."""
-        since = w.tick - self.start
+        since = w.tick - self.start if self.every else 0
         if self.every and not since % self.every == 0 <= since:
             return
         if self.kernel == "tick":
