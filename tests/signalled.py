@@ -94,7 +94,8 @@ class Life:
         if choice < 2:
             self.spawn(random.choice([1, 2, 20]))
         elif choice == 2:
-            w.destroy(self.some(1)[0])
+            for entity in self.some(1):
+                w.destroy(entity)
         elif choice == 3:
             w.destroy_many(self.some(random.choice([2, 20])))
         elif choice == 4:
