@@ -90,6 +90,11 @@ GROUPS = (
         Mutant("cells do not go around", r"\(c \+ s\) % count if count else c \+ s", "c + s"),
         Mutant("places outside stay there", r"cell %= count"),
         Mutant("few cells are around twice", r"CELL_STEPS\[min\(count, 3\)\]", "CELL_STEPS[0]"),
+        Mutant(
+            "all of none is somebody",
+            r"if not around:\n            return 0",
+            "if not around:\n            around = [0]",
+        ),
     ),
     module(
         "_runtime/spaces/spaced.py",
