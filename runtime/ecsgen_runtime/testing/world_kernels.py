@@ -313,6 +313,9 @@ class WorldKernelStepsCases(Roomy):
                 self.check(w, kernel, seed)
                 w.spawn(2, **{name: {} for name in owned})
                 self.check(w, kernel, seed)
+            for module in {*case.asked.values()}.difference(case.modules.values()):
+                getattr(w, module).clear()  # so that there is nobody to ask
+                self.check(w, kernel, seed)
 
     def remove_one(self, w: Any, case: Case) -> None:
         """Take a component from the owner of the last row."""
