@@ -68,7 +68,7 @@ class ChunkedSpelling(ComponentSpelling):
         """The statement that takes them apart again."""
         names = [f.local for f in self.fields]
         line = f"        {', '.join(names)} = values"
-        if len(names) > 1 and len(line) <= WIDTH:
+        if len(names) > 1 and width(line) <= WIDTH:
             return line
         return collection("", names, 8) + " = values"
 
@@ -79,7 +79,7 @@ class ChunkedSpelling(ComponentSpelling):
         lines = call(f"return {self.name}", cells, 8).split("\n")
         for field, cell in zip(self.fields, cells, strict=True):
             line = f"            {cell},"
-            if field.is_nested and len(line) > WIDTH and line in lines:
+            if field.is_nested and width(line) > WIDTH and line in lines:
                 lines[lines.index(line)] = _nested_lines(field, 12)
         return "\n".join(lines)
 
@@ -122,7 +122,7 @@ def nested_arguments(spelling: Spelling) -> list[str]:
 
 def _nested_lines(spelling: Spelling, indent: int) -> str:
     lines = call("nested", nested_arguments(spelling), indent, ",").split("\n")
-    if _is_packed_enum(spelling) and len(lines[1]) > WIDTH:
+    if _is_packed_enum(spelling) and width(lines[1]) > WIDTH:
         arguments = [spelling.scalar_type, _flat_cell(spelling)]
         lines[1] = call("map", arguments, indent + 4, ",")
     return "\n".join(lines)

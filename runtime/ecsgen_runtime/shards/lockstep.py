@@ -107,8 +107,8 @@ class LockStep:
 
     def __init__(self, transport: Any) -> None:
         self._transport = transport
-        self.broken: ShardError | None = None
-        """What every call raises because something failed that can't be undone."""
+        self.broken = ""
+        """Why every call raises ShardError: something failed that can't be undone."""
         self.rank: int = transport.rank
         self.size: int = transport.size
 
@@ -121,8 +121,8 @@ class LockStep:
         """
         failed: Exception | None = None
         try:
-            if self.broken is not None:
-                raise self.broken
+            if self.broken:
+                raise ShardError(self.broken)
             parts = make()
         except Exception as error:
             failed = error

@@ -438,5 +438,5 @@ def _leave_and_come(
         ]
     except BaseException as error:
         text = f"migrate failed half-way, leave the block: {type(error).__name__}"
-        shards._step.broken = ShardError(f"{text}: {error}")
+        shards._step.broken = f"{text}: {error}"
         raise
