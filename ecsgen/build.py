@@ -28,6 +28,7 @@ class Result:
 
     before: Status
     manifest: Manifest
+    cache: Manifest  # what a later build need not make
     verdicts: Mapping[str, Verdict]
     contents: Mapping[str, bytes]  # of every file that may have to be written
     notes: Mapping[str, str]  # what there is to say of files when they are written
@@ -87,12 +88,15 @@ def build(before: Status, diagnostics: Diagnostics, progress: Progress) -> Resul
     made = (contents | copies).items()
     contents = {path: with_header(path, content, before.options.header) for path, content in made}
     digests = known | {path: fingerprint.digest(content) for path, content in contents.items()}
-    files = {output.path: Entry(output.key, digests[output.path]) for output in outputs}
-    files |= {path: Entry(digests[path], digests[path]) for path in copies}
-    new = replace(before.identity, files=files)
+    files = {output.path: Entry(digests[output.path], output.key) for output in outputs}
+    files |= {path: Entry(digests[path]) for path in copies}
+    cache = replace(before.identity, files=files)
+    new = cache.committed
+    if before.manifest and before.manifest.committed.files == new.files:
+        new = replace(new, black=before.manifest.black)  # which made the same files
     contents[MANIFEST] = manifest.text(new).encode()
     notes = {output.path: output.note for output in outputs if output.note}
-    return Result(before, new, _verdicts(before, new), contents, notes)
+    return Result(before, new, cache, _verdicts(before, new), contents, notes)
 
 
 def _outputs(before: Status, diagnostics: Diagnostics) -> Sequence[Output] | None:
@@ -125,16 +129,19 @@ def _check_paths(paths: Iterable[str]) -> None:
 
 
 def _known(before: Status, outputs: Sequence[Output]) -> dict[str, str]:
-    """Digests of outputs that need not be made: inputs and the file are as the manifest says."""
-    last = before.manifest
-    if last is None or replace(last, schemas={}, files={}) != replace(before.identity, schemas={}):
+    """Digests of outputs that need not be made: inputs and the file are as the cache says."""
+    cache = before.cache
+    if cache is None or replace(cache, schemas={}, files={}) != replace(
+        before.identity, schemas={}
+    ):
         return {}
     return {
         output.path: entry.output
         for output in outputs
-        if (entry := last.files.get(output.path)) is not None
+        if (entry := cache.files.get(output.path)) is not None
         and entry.inputs == output.key
-        and before.standings[output.path].digest == entry.output
+        and (there := before.standings.get(output.path)) is not None
+        and there.digest == entry.output
     }
 
 
@@ -163,7 +170,8 @@ def _verdicts(before: Status, new: Manifest) -> dict[str, Verdict]:
 
 def _judge_manifest(before: Status, new: Manifest) -> Verdict:
     """The manifest is ecsgen's alone: whatever it says is replaced."""
-    if before.manifest is not None and before.manifest.without_cache == new.without_cache:
+    last = before.manifest
+    if last is not None and replace(last.committed, schemas={}) == replace(new, schemas={}):
         return Verdict(State.IN_STEP, Action.KEEP, Action.KEEP, Kind.FILE)
     if before.places.file(MANIFEST).exists():
         return Verdict(State.CHANGED, Action.WRITE, Action.WRITE, Kind.FILE)

@@ -20,6 +20,7 @@ from ecsgen.cli import dependency, report
 from ecsgen.cli.report import Format
 from ecsgen.config import BACKENDS, Options, Runtime, UsageError, load_options, shown
 from ecsgen.diagnostics import Diagnostics, did_you_mean
+from ecsgen.files.disk import CACHE
 from ecsgen.files.plan import State
 from ecsgen.files.status import Status, look, look_again
 from ecsgen.files.write import exclusive
@@ -184,7 +185,8 @@ def _build(options: Options, format: Format, force: bool) -> int:
 
 def _build_after(before: Status, format: Format, force: bool) -> int:
     from ecsgen.build import build
-    from ecsgen.files.write import apply
+    from ecsgen.files import manifest
+    from ecsgen.files.write import apply, keep_cache
 
     diagnostics = Diagnostics()
     _say_notes(*before.notes, *report.changed_options(before))
@@ -198,6 +200,8 @@ def _build_after(before: Status, format: Format, force: bool) -> int:
     changes = result.changes(force)
     if changes:
         apply(changes)
+    if result.cache != before.cache:
+        keep_cache(before.places.output / CACHE, manifest.text(result.cache).encode())
     report.say(report.summary(result, changes), format)
     _say_notes(*result.said_of(changes), *dependency.to_add(before))
     return 0
@@ -238,7 +242,9 @@ def _tried(before: Status, format: Format) -> Result | None:
     if result and format != "text":
         report.add_states(result, diagnostics)
     report.print_diagnostics(diagnostics, format)
-    _say_notes(*before.notes, *before.made_by_others, *report.changed_options(before))
+    in_step = result is not None and result.states == {State.IN_STEP}
+    others = [] if in_step else before.made_by_others
+    _say_notes(*before.notes, *others, *report.changed_options(before))
     return result
 
 

@@ -58,6 +58,7 @@ def _size(found: os.stat_result) -> int:
 
 
 MANIFEST = ".ecsgen.json"
+CACHE = "__pycache__/ecsgen.json"  # where others too keep what can be made anew
 TESTS = "tests/"
 
 

@@ -1,7 +1,8 @@
 """The manifest: which files of the output folder are ecsgen's, and what they were made from.
 
 JSON with one line per schema and per file, so that merges stay readable. It holds no time and
-nothing of the machine: equal builds write equal manifests.
+nothing of the machine: equal builds write equal manifests. A cache, which git ignores, holds the
+same and what else spares a later build work; it changes with each change of ecsgen itself.
 """
 
 from __future__ import annotations
@@ -16,15 +17,15 @@ from ecsgen.files.disk import is_safe, read_plain
 
 _COMMENT = "Written by ecsgen build: commit it, do not edit it."
 _MAX_BYTES = 64 << 20
-_ALWAYS = ("ecsgen", "black", "generator", "backend", "runtime", "line_length", "tests")
+_ALWAYS = ("ecsgen", "black", "backend", "runtime", "line_length", "tests")
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One generated file: digests of what it was made from, and of its bytes."""
+    """One generated file: digests of its bytes and, in a cache, of what it was made from."""
 
-    inputs: str
     output: str
+    inputs: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,6 @@ class Manifest:
 
     ecsgen: str  # version
     black: str  # version
-    generator: str  # digest of ecsgen's sources and templates
     backend: str
     runtime: str  # whether the library is imported, or copied
     line_length: int
@@ -42,12 +42,13 @@ class Manifest:
     defaults: Mapping[str, str | bool] = field(default_factory=dict)  # policies of the project
     schemas: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, Entry] = field(default_factory=dict)
+    generator: str = ""  # in a cache: digest of ecsgen's sources and templates
 
     @property
-    def without_cache(self) -> Manifest:
-        """The same without what spares a later build work."""
-        files = {path: replace(entry, inputs="") for path, entry in self.files.items()}
-        return replace(self, generator="", schemas={}, files=files)
+    def committed(self) -> Manifest:
+        """The same without what belongs in a cache."""
+        files = {path: Entry(entry.output) for path, entry in self.files.items()}
+        return replace(self, generator="", files=files)
 
 
 class BrokenManifestError(Exception):
@@ -71,11 +72,12 @@ def text(manifest: Manifest) -> str:
     """The manifest as it is written: deterministic, one entry per line."""
     head: dict[str, object] = {"comment": _COMMENT}
     head |= {name: getattr(manifest, name) for name in _ALWAYS}
-    if manifest.header:
-        head["header"] = manifest.header
-    if manifest.defaults:
-        head["defaults"] = dict(manifest.defaults)
-    files = {path: {"inputs": e.inputs, "output": e.output} for path, e in manifest.files.items()}
+    optional = ("generator", "header", "defaults")
+    head |= {name: said for name in optional if (said := getattr(manifest, name))}
+    files = {
+        path: {"inputs": e.inputs, "output": e.output} if e.inputs else {"output": e.output}
+        for path, e in manifest.files.items()
+    }
     lines = [f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in head.items()]
     lines.append(_section("schemas", manifest.schemas))
     lines.append(_section("files", files))
@@ -92,7 +94,6 @@ def _parse(content: Any) -> Manifest:
         manifest = Manifest(
             ecsgen=_string(content["ecsgen"]),
             black=_string(content["black"]),
-            generator=_string(content["generator"]),
             backend=_string(content["backend"]),
             runtime=_string(content.get("runtime", "vendored")),  # as all were once
             line_length=int(content["line_length"]),
@@ -101,9 +102,10 @@ def _parse(content: Any) -> Manifest:
             defaults=dict(content.get("defaults", {})),
             schemas={_string(k): _string(v) for k, v in content["schemas"].items()},
             files={
-                _string(path): Entry(_string(entry["inputs"]), _string(entry["output"]))
+                _string(path): Entry(_string(entry["output"]), _string(entry.get("inputs", "")))
                 for path, entry in content["files"].items()
             },
+            generator=_string(content.get("generator", "")),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise BrokenManifestError(f"unexpected content: {error!r}") from None

@@ -14,7 +14,7 @@ from pathlib import Path
 import ecsgen
 from ecsgen.config import Options, UsageError, shown
 from ecsgen.files import fingerprint, manifest
-from ecsgen.files.disk import MANIFEST, TESTS, Found, Places, schema_digests
+from ecsgen.files.disk import CACHE, MANIFEST, TESTS, Found, Places, schema_digests
 from ecsgen.files.manifest import BrokenManifestError, Entry, Manifest
 from ecsgen.files.write import STAGING, journals
 
@@ -26,7 +26,8 @@ class Status:
     options: Options
     places: Places
     identity: Manifest  # what a manifest written now would say, files aside
-    manifest: Manifest | None  # of the last build
+    manifest: Manifest | None  # of the last build, perhaps on another machine
+    cache: Manifest | None  # of the last build here, perhaps of other schemas
     interrupted: Sequence[Manifest]  # of builds that died since then
     standings: Mapping[str, Found]  # in every place where ecsgen may have written
     notes: Sequence[str]
@@ -34,11 +35,17 @@ class Status:
     @property
     def is_up_to_date(self) -> bool:
         """Whether a build has nothing at all to do. O(files) comparisons."""
-        if self.manifest is None or self.interrupted or not self.manifest.schemas:
+        last, cache = self.manifest, self.cache
+        if last is None or cache is None or self.interrupted or not last.schemas:
             return False
-        return replace(self.manifest, files={}) == self.identity and all(
-            self.standings[path].digest == entry.output
-            for path, entry in self.manifest.files.items()
+        # Another black may have made the same files elsewhere.
+        same = replace(last, black=cache.black) == cache.committed
+        return (
+            same
+            and replace(cache, files={}) == self.identity
+            and all(
+                self.standings[path].digest == entry.output for path, entry in last.files.items()
+            )
         )
 
     @property
@@ -55,7 +62,7 @@ class Status:
             return []
         made = {"ecsgen": (last.ecsgen, now.ecsgen), "black": (last.black, now.black)}
         return [
-            f"the output came from {name} {old}; this is {name} {new}"
+            f"the output came from {name} {old}; this is {name} {new}; {name}=={old} makes it so"
             for name, (old, new) in made.items()
             if old != new
         ]
@@ -67,8 +74,9 @@ def look(options: Options) -> Status:
     # Before anything is loaded: a schema that changes meanwhile then counts as changed.
     identity = _identity(options)
     last, notes = _last(options.output)
-    interrupted = _interrupted(options.output)
-    before = Status(options, places, identity, last, interrupted, {}, notes + _left(last, identity))
+    cache, interrupted = _cache(options.output), _interrupted(options.output)
+    notes += _left(last, identity)
+    before = Status(options, places, identity, last, cache, interrupted, {}, notes)
     paths = {path for entries in before.owned for path in entries}
     return replace(before, standings=places.survey(paths))
 
@@ -76,8 +84,8 @@ def look(options: Options) -> Status:
 def look_again(before: Status) -> Status:
     """What `look` says now: the same as before unless a build has finished or died since."""
     output = before.options.output
-    last, _ = _last(output)
-    if last == before.manifest and _interrupted(output) == before.interrupted:
+    now = _last(output)[0], _cache(output), _interrupted(output)
+    if now == (before.manifest, before.cache, before.interrupted):
         return before
     return look(before.options)
 
@@ -107,6 +115,13 @@ def _last(output: Path) -> tuple[Manifest | None, list[str]]:
             " now count as somebody else's, and --force overwrites them"
         )
         return None, [note]
+
+
+def _cache(output: Path) -> Manifest | None:
+    try:
+        return manifest.read(output / CACHE)
+    except BrokenManifestError:
+        return None
 
 
 def _interrupted(output: Path) -> list[Manifest]:

@@ -85,6 +85,20 @@ def apply(changes: Changes) -> None:
         raise UsageError(f"{_reason(error)}; build again to finish") from error
 
 
+def keep_cache(file: Path, content: bytes) -> None:
+    """Write a cache into a folder that git ignores, if the system lets us."""
+    folder = file.parent
+    with contextlib.suppress(OSError):
+        if folder.is_symlink():
+            return
+        folder.mkdir(exist_ok=True)
+        for place, text in ((folder / ".gitignore", b"*\n"), (file, content)):
+            new = folder / f"{place.name}.{os.getpid()}.new"
+            new.unlink(missing_ok=True)  # whatever it leads to
+            new.write_bytes(text)
+            os.replace(new, place)
+
+
 def journals(output: Path) -> list[Path]:
     """The manifests of builds that died before they were done, oldest first."""
     return sorted((output / STAGING).glob("*.json"))

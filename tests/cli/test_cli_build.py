@@ -21,9 +21,14 @@ from hypothesis import strategies as st
 
 from ecsgen.cli import main
 from ecsgen.files.disk import Found, Kind
+from ecsgen.files.fingerprint import digest
 from ecsgen.files.plan import Action, State, plan
 from tests.support import fake_generator
 from tests.support.command_project import MANIFEST, Project
+
+IN_STEP = (0, "generated: 5 files in step, made for numpy\n", "")
+UNCHANGED = (0, "generated: 0 written, 0 deleted, 5 unchanged\n", "")
+CACHE = "generated/__pycache__/ecsgen.json"
 
 
 @pytest.fixture
@@ -69,7 +74,7 @@ def test_the_manifest_is_the_same_everywhere(project: Project, tmp_path: Path) -
     assert [*here.values()] == [*there.values()]
     text = project.text(MANIFEST)
     assert str(tmp_path) not in text
-    assert text.count("\n") == 2 + 8 + 2 * 2 + 2 + 5  # braces, head, sections, schemas, files
+    assert text.count("\n") == 2 + 7 + 2 * 2 + 2 + 5  # braces, head, sections, schemas, files
 
 
 def test_states_and_their_mending(project: Project) -> None:
@@ -424,29 +429,173 @@ def test_a_pipe_in_the_way_blocks_nobody(project: Project) -> None:
 def test_versions_are_compared(project: Project) -> None:
     project("build")
     content = project.manifest()
-    project.put(MANIFEST, json.dumps(content | {"ecsgen": "0.0.1", "black": "1.2"}))
+    project.put(MANIFEST, json.dumps(content | {"ecsgen": "0.0.1"}))
     status, out, err = project("check")
     assert out == (
         f"CHANGED {MANIFEST}\ngenerated: out of step, made for numpy\nto mend: ecsgen build\n"
     )
     assert status == 1
-    assert f"the output came from ecsgen 0.0.1; this is ecsgen {content['ecsgen']}\n" in err
-    assert f"the output came from black 1.2; this is black {content['black']}\n" in err
+    assert f"the output came from ecsgen 0.0.1; this is ecsgen {content['ecsgen']}; " in err
+    assert project("diff").err == err
     assert project("build").status == 0
     assert project.manifest() == content
 
 
-def test_what_only_spares_work_does_not_count(project: Project) -> None:
-    """A comment in a schema, or another ecsgen of the same version, changes no output."""
+def test_another_black_is_said_where_it_makes_other_files(project: Project) -> None:
+    project("build")
+    text = project.text(MANIFEST)
+    elsewhere = text.replace('"black": "1.3"', '"black": "1.2"')
+    project.put(MANIFEST, elsewhere)
+    for _ in range(2):  # also without a cache
+        assert project("check") == IN_STEP
+        assert project("diff") == (0, "", "")
+        (project.folder / CACHE).unlink(missing_ok=True)
+    assert project("build") == UNCHANGED
+    assert project("build") == project("check") == IN_STEP
+    assert project.text(MANIFEST) == elsewhere
+    project.put("generated/mass.py", "x=1\n")
+    project.put(MANIFEST, elsewhere.replace(digest(b"x = 1\n"), digest(b"x=1\n")))
+    status, out, err = project("check")
+    assert (status, out.splitlines()[0]) == (1, "CHANGED generated/mass.py")
+    assert (
+        err == "the output came from black 1.2; this is black 1.3; black==1.2 makes it so\n"
+    )
+    assert project("build").out == "generated: 1 written, 0 deleted, 4 unchanged\n"
+    assert project.text(MANIFEST) == text
+
+
+def test_a_comment_in_a_schema_changes_no_output(project: Project) -> None:
     project("build")
     content = project.manifest()
-    content["generator"] = content["schemas"]["mass.yaml"] = "1" * 32
+    content["schemas"]["mass.yaml"] = "1" * 32
+    project.put(MANIFEST, json.dumps(content))
+    assert project("check") == IN_STEP
+    assert project("check", "--format", "json").out == "[]\n"
+    assert project("build") == UNCHANGED
+    assert project.manifest() != content
+
+
+def another_generator(monkeypatch: pytest.MonkeyPatch, makes: str = "x = 1\n") -> None:
+    """One of the same version that makes another `mass.py` of the same schemas."""
+    make = fake_generator.make
+
+    def other(path: str, source: str) -> str:
+        return make(path, makes if path == "mass.py" else source)
+
+    monkeypatch.setattr("ecsgen.files.fingerprint.generator", lambda: "1" * 32)
+    monkeypatch.setattr(fake_generator, "make", other)
+
+
+def test_another_generator_changes_nothing_that_is_committed(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project("build")
+    before = project.files()
+    another_generator(monkeypatch)
+    assert project("check") == IN_STEP
+    assert len(fake_generator.made) == 5
+    assert project("build") == UNCHANGED
+    assert len(fake_generator.made) == 5
+    assert project("check") == project("build") == IN_STEP
+    assert fake_generator.made == []
+    assert project.files() == before
+
+
+def test_another_generator_that_makes_other_files_is_noticed(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project("build")
+    another_generator(monkeypatch, "x = 7\n")
+    for folder in ("generated", "clone/generated"):  # with the cache of the other, and without
+        if folder != "generated":
+            shutil.copytree(project.folder, project.folder / "clone")
+            shutil.rmtree(project.folder / "clone/generated/__pycache__")
+            os.chdir(project.folder / "clone")
+        status, out, _ = project("check")
+        assert (status, out.splitlines()[0]) == (1, "CHANGED generated/mass.py")
+    assert project("build").out == "generated: 1 written, 0 deleted, 4 unchanged\n"
+    assert project("check") == IN_STEP
+
+
+def test_without_a_cache_files_are_made_to_be_compared(project: Project) -> None:
+    """As in a clone, which nobody has built in: `check` writes none either."""
+    project("build")
+    shutil.rmtree(project.folder / "generated/__pycache__")
+    for _ in range(2):
+        assert project("check") == IN_STEP
+        assert len(fake_generator.made) == 5
+    content = project.manifest()
+    project.put("generated/mass.py", "x = 8\n")
+    content["files"]["mass.py"]["output"] = digest(b"x = 8\n")
+    project.put(MANIFEST, json.dumps(content))  # both edited: it is not what the schemas make
+    assert project("check").out.startswith("CHANGED generated/mass.py\n")
+
+
+def test_the_cache_of_other_schemas_spares_what_is_the_same(project: Project) -> None:
+    """As behind a merge: one file is made, and a build keeps that too."""
+    project("build")
+    cache = project.text(CACHE)
+    project.put("schemas/mass.yaml", "x=3")
+    project("build")
+    project.put(CACHE, cache)
+    assert project("check") == IN_STEP
+    assert fake_generator.made == ["mass.py"]
+    assert project("build") == UNCHANGED
+    assert project("build") == IN_STEP
+    assert fake_generator.made == []
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"files": []}', "[" * 100_000])
+def test_broken_caches_are_none(project: Project, text: str) -> None:
+    project("build")
+    project.put(CACHE, text)
+    assert project("check") == IN_STEP
+    assert len(fake_generator.made) == 5
+    assert project("build") == UNCHANGED
+    assert project("build") == IN_STEP
+    assert fake_generator.made == []
+
+
+def test_the_cache_follows_no_links_and_may_be_in_vain(project: Project) -> None:
+    project.put("outside/ecsgen.json", "mine")
+    project.put("outside/.gitignore", "mine")
+    (project.folder / "generated").mkdir()
+    cache = project.folder / "generated/__pycache__"
+    cache.symlink_to(project.folder / "outside")
+    assert project("build").status == 0
+    assert project("build") == UNCHANGED
+    cache.unlink()
+    cache.mkdir()
+    for name in ("ecsgen.json", ".gitignore"):
+        (cache / name).symlink_to(project.folder / "outside" / name)
+    assert project("build") == UNCHANGED
+    assert project("build") == IN_STEP
+    assert {*project.files("outside").values()} == {b"mine"}
+    shutil.rmtree(cache)
+    project.put("generated/__pycache__", "a file")
+    assert project("build") == project("build") == UNCHANGED
+
+
+def test_git_sees_no_cache(project: Project) -> None:
+    project("build")
+    subprocess.run(["git", "init", "-q", project.folder], check=True)
+    status = ["git", "-C", str(project.folder), "status", "--porcelain", "-uall"]
+    listed = subprocess.run(status, check=True, capture_output=True, text=True).stdout
+    assert MANIFEST in listed
+    assert "__pycache__" not in listed
+    assert project("build") == IN_STEP  # so there is one
+
+
+def test_manifests_that_hold_what_a_cache_does_are_read(project: Project) -> None:
+    """As those of earlier builds do: they are in step, and the next build leaves it out."""
+    project("build")
+    text = project.text(MANIFEST)
+    content = project.manifest() | {"generator": "1" * 32}
     content["files"]["mass.py"]["inputs"] = "0" * 32
     project.put(MANIFEST, json.dumps(content))
-    assert project("check") == (0, "generated: 5 files in step, made for numpy\n", "")
-    assert project("check", "--format", "json").out == "[]\n"
-    assert project("build").out == "generated: 0 written, 0 deleted, 5 unchanged\n"
-    assert project.manifest() != content
+    assert project("check") == IN_STEP
+    assert project("build") == UNCHANGED
+    assert project.text(MANIFEST) == text
 
 
 class Died(BaseException):
@@ -465,7 +614,7 @@ def die_after(moves: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "replace", replace_or_die)
 
 
-@pytest.mark.parametrize("moves", range(6))
+@pytest.mark.parametrize("moves", range(8))
 def test_killed_in_the_middle(project: Project, moves: int) -> None:
     """Wherever a build dies, the next one finishes, even if the schemas changed in between."""
     project("build")
@@ -474,7 +623,7 @@ def test_killed_in_the_middle(project: Project, moves: int) -> None:
     project.put("schemas/ai.yaml", "x=5")
     with pytest.MonkeyPatch.context() as patch:
         die_after(moves, patch)
-        if moves < 5:
+        if moves < 7:  # four files, the manifest, and two for the cache
             with pytest.raises(Died):
                 main(["build"])
         else:

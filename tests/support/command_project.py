@@ -59,11 +59,12 @@ class Project:
         return (self.folder / path).read_text(encoding="utf-8")
 
     def files(self, below: str = "generated") -> dict[str, bytes]:
+        """The bytes of all files below a folder, caches apart."""
         top = self.folder / below
         return {
             p.relative_to(self.folder).as_posix(): p.read_bytes()
             for p in sorted(top.rglob("*"))
-            if p.is_file()
+            if p.is_file() and p.parent.name != "__pycache__"
         }
 
     def manifest(self) -> dict[str, Any]:
