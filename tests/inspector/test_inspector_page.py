@@ -6,6 +6,7 @@ Without one these tests are left out, but not where the variable CI is set: `mak
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import threading
 import time
@@ -195,6 +196,34 @@ def test_changes_go_one_after_the_other(page: Page, shown: Ticking) -> None:
     expect(mass).to_have_value("8.5")
     assert shown.inspector._answers._world.point_mass.mass(2) == 8.5
     assert shown.inspector._answers._world.point_mass.label(2) == "stone"
+
+
+def test_each_refused_field_says_what_is_wrong(page: Page, shown: Ticking) -> None:
+    page.goto(f"{shown.inspector.url}#/entity/{3 + (1 << 32)}")
+    mass, position = page.get_by_label("point_mass mass"), page.get_by_label("point_mass position")
+    expect(mass).to_have_value("999996")
+    alert = page.get_by_role("alert").first
+    for field, value in ((position, "[1, 2]"), (mass, "heavy")):
+        field.fill(value)
+        field.press("Enter")
+        expect(field).to_have_class("wrong")
+    expect(alert).to_contain_text("mass: 'heavy' is no f32")
+    expect(alert).to_contain_text("position: ")
+    mass.press("Escape")
+    expect(alert).not_to_contain_text("heavy")
+    expect(alert).to_contain_text("position: ")
+    position.press("Escape")
+    expect(alert).to_be_hidden()
+
+
+def test_pause_says_that_the_program_runs_on(page: Page, shown: Ticking) -> None:
+    page.goto(shown.inspector.url)
+    pause = page.locator("#pause")
+    expect(pause).to_have_attribute("title", re.compile("the program runs on"))
+    for pressed, text in (("true", "Go on (the program runs on)"), ("false", "Pause this page")):
+        pause.click()
+        expect(pause).to_have_attribute("aria-pressed", pressed)
+        expect(pause).to_have_text(text)
 
 
 def test_every_view(page: Page, shown: Ticking) -> None:

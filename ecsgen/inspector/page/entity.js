@@ -153,13 +153,13 @@ class Card {
     input.blur();
   }
 
-  // What is wrong with a field stays in sight while another field is changed.
+  // What is wrong with each field stays in sight while another one is changed.
   #complain(k, message) {
     this.wrong[k] = message;
     this.inputs[k].classList.toggle("wrong", message !== "");
-    const first = this.wrong.find((text) => text) ?? "";
-    this.error.hidden = first === "";
-    say(this.error, first);
+    const all = this.wrong.filter((text) => text).join("\n");
+    this.error.hidden = all === "";
+    say(this.error, all);
   }
 
   async #commit(k) {

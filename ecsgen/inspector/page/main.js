@@ -142,7 +142,7 @@ function isPaused() {
 
 function pause() {
   at("pause").setAttribute("aria-pressed", !isPaused());
-  say(at("pause"), isPaused() ? "Go on" : "Pause");
+  say(at("pause"), isPaused() ? "Go on (the program runs on)" : "Pause this page");
 }
 
 let typed = 0;
