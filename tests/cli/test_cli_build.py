@@ -457,9 +457,7 @@ def test_another_black_is_said_where_it_makes_other_files(project: Project) -> N
     project.put(MANIFEST, elsewhere.replace(digest(b"x = 1\n"), digest(b"x=1\n")))
     status, out, err = project("check")
     assert (status, out.splitlines()[0]) == (1, "CHANGED generated/mass.py")
-    assert (
-        err == "the output came from black 1.2; this is black 1.3; black==1.2 makes it so\n"
-    )
+    assert err == "the output came from black 1.2; this is black 1.3; black==1.2 makes it so\n"
     assert project("build").out == "generated: 1 written, 0 deleted, 4 unchanged\n"
     assert project.text(MANIFEST) == text
 

@@ -15,6 +15,8 @@ def test_every_mutant_breaks_something(tmp_path: Path) -> None:
     todo = list(jobs(build_all(tmp_path), tmp_path))
     assert idle(todo) == []
     assert [flaw for job in todo if (flaw := senseless(job))] == []
+    lacking = [job.title for job in todo for test in job.tests if not has_test(tmp_path, job, test)]
+    assert lacking == []
     least = {"_runtime": 200, "_runtime/living.py": 10, "_runtime/compiled": 10, "world.py": 10}
     least["archetypes.py"] = 3  # a thin layer over the runtime's archetypes
     for file, count in least.items():
@@ -23,6 +25,13 @@ def test_every_mutant_breaks_something(tmp_path: Path) -> None:
     assert [line.split(":")[:2] for line in idle(without)] == [
         ["_runtime/entity_manager.py", " the dead stay alive"]
     ]
+
+
+def has_test(folder: Path, job: Job, test: str) -> bool:
+    """Whether a job's package has tests of this name, be they a file or a class in one."""
+    name, _, of = test.partition("::")
+    file = folder / job.package / "tests" / name
+    return file.is_file() and f"class {of}" in file.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

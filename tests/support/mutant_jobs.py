@@ -77,30 +77,40 @@ def build_all(folder: Path) -> dict[str, Project]:
 def jobs(projects: dict[str, Project], folder: Path) -> Iterator[Job]:
     """Return every way to break the packages, one at a time.
 
-    A group of mutants breaks the first package that has a file for it. Where several groups break
-    one file, a pattern may match what another one is about: then the tests of all are run.
+    A group of mutants breaks the first package that has a file for it and that file's tests. Where
+    several groups break one file, a pattern may match what another one is about: then the tests of
+    all are run that the package has.
     """
     groups = mutants.every()
     all_targets = {name: [group.targets(it) for group in groups] for name, it in projects.items()}
     for number, group in enumerate(groups):
         for name, of_groups in all_targets.items():
             package = folder / name
-            targets = _with_tests_of_others(of_groups[number], of_groups)
-            paths = {file: package / file for file in targets if (package / file).exists()}
-            texts = {file: path.read_text(encoding="utf-8") for file, path in paths.items()}
+            own = {
+                file: tests
+                for file, tests in of_groups[number].items()
+                if (package / file).exists() and len(_there(tests, package)) == len(tests)
+            }
+            targets = _with_tests_of_others(own, of_groups, package)
+            texts = {file: (package / file).read_text(encoding="utf-8") for file in own}
             for mutant in group.mutants:
                 yield from _broken(package.name, group, mutant, texts, targets)
             if texts:
                 break
 
 
-def _with_tests_of_others(targets: Targets, of_groups: Iterable[Targets]) -> Targets:
+def _there(tests: Iterable[str], package: Path) -> list[str]:
+    """Return those of some tests that a package has: files, or classes in them."""
+    return [test for test in tests if (package / "tests" / test.partition("::")[0]).exists()]
+
+
+def _with_tests_of_others(targets: Targets, of_groups: Iterable[Targets], package: Path) -> Targets:
     """Return a group's files with their tests: its own first, then those of other groups."""
     found = {file: dict.fromkeys(tests) for file, tests in targets.items()}
     for other in of_groups:
         for file, tests in other.items():
             if found.get(file) and file.startswith("_runtime/"):
-                found[file] |= dict.fromkeys(tests)
+                found[file] |= dict.fromkeys(_there(tests, package))
     return {file: tuple(tests) for file, tests in found.items()}
 
 
