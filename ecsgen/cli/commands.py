@@ -18,7 +18,7 @@ from ecsgen import __version__
 from ecsgen.breaking import Only
 from ecsgen.cli import dependency, report
 from ecsgen.cli.report import Format
-from ecsgen.config import BACKENDS, Options, Runtime, UsageError, load_options, shown
+from ecsgen.config import BACKENDS, OPTIONS_FILE, Options, Runtime, UsageError, load_options, shown
 from ecsgen.diagnostics import Diagnostics, did_you_mean
 from ecsgen.files.disk import CACHE
 from ecsgen.files.plan import State
@@ -476,7 +476,7 @@ def init(folder: Path, bare: bool) -> None:
 
     No file that is there changes, but for a table at the end of pyproject.toml.
     """
-    from ecsgen.starter import IGNORED, KEPT, begin, not_ignored
+    from ecsgen.starter import IGNORED, KEPT, backend, begin, not_ignored
 
     home = Path.cwd() / folder
     acts = begin(home, bare=bare)
@@ -488,11 +488,18 @@ def init(folder: Path, bare: bool) -> None:
     if set(acts.values()) == {KEPT}:
         click.echo("nothing to do: all of it is there")
         return
+    if acts[OPTIONS_FILE] != KEPT:
+        click.echo(STARTED[backend(home)])
     go = "" if home == Path.cwd() else f"cd {shlex.quote(shown(home))} && "
     run = "" if bare else " && python main.py"
     click.echo(f"next: {go}ecsgen build{run}")
 
 
+STARTED: Final[Mapping[object, str]] = {
+    "numba": 'backend = "numba", for it is installed here: kernels are compiled',
+    "numpy": 'backend = "numpy", for numba is not installed here; with it kernels can be compiled',
+}
+"""What is said of the backend that a project begins with."""
 SHELLS: Final = ("bash", "zsh", "fish")
 VARIABLE: Final = "_ECSGEN_COMPLETE"
 """Set by the script when the shell asks what comes next."""

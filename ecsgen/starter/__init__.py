@@ -9,11 +9,13 @@ import tomllib
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
 from ecsgen import __version__
-from ecsgen.config import OPTIONS_FILE, UsageError, shown
+from ecsgen.config import OPTIONS_FILE, UsageError, read_toml, shown
+from ecsgen.files import fingerprint
 from ecsgen.files.disk import MAX_BYTES, read_plain
 from ecsgen.files.write import make_folder
 
@@ -68,7 +70,8 @@ def begin(home: Path, *, bare: bool) -> dict[str, str]:
         OSError: the system refuses; nothing is left behind.
     """
     paths = _BARE if bare else _BARE | _MORE
-    acts = {path: _act(home, path, name, bare) for path, name in paths.items()}
+    marks = _marks(home)
+    acts = {path: _act(home, path, name, bare, marks) for path, name in paths.items()}
     with ExitStack() as undo:  # if something fails, what was done is taken back, the last first
         # What is added to comes last: whatever fails before has not touched it.
         for act in sorted(acts.values(), key=lambda act: act.adds):
@@ -77,6 +80,15 @@ def begin(home: Path, *, bare: bool) -> dict[str, str]:
                 _write(act, undo)
         undo.pop_all()
     return {path: act.word for path, act in acts.items()}
+
+
+def backend(home: Path) -> object:
+    """What a project's options say of it; where there are none yet, numba if it is installed."""
+    file = home / OPTIONS_FILE
+    tables = read_toml(file).get("tool") if file.is_file() else None
+    if isinstance(tables, dict) and isinstance(table := tables.get("ecsgen"), dict):
+        return table.get("backend", "numpy")
+    return "numba" if find_spec("numba") else "numpy"
 
 
 def not_ignored(home: Path) -> list[str]:
@@ -94,14 +106,14 @@ def not_ignored(home: Path) -> list[str]:
     return [line for line in wanted if line[0] != "#" and line.strip("/") not in there]
 
 
-def _act(home: Path, path: str, name: str, bare: bool) -> _Act:
+def _act(home: Path, path: str, name: str, bare: bool, marks: Mapping[str, str]) -> _Act:
     file = home / path
     _check_folders(home, file.parent)
     if path == OPTIONS_FILE and os.path.lexists(file):
-        return _options(file, bare)
+        return _options(file, bare, marks)
     if os.path.lexists(file):
         return _Act(file, None)
-    return _Act(file, _text(name, home) if name else _editors_schema())
+    return _Act(file, _text(name, marks) if name else _editors_schema())
 
 
 def _check_folders(home: Path, folder: Path) -> None:
@@ -113,7 +125,7 @@ def _check_folders(home: Path, folder: Path) -> None:
             raise UsageError(f"{shown(place)} is not a folder")
 
 
-def _options(file: Path, bare: bool) -> _Act:
+def _options(file: Path, bare: bool, marks: Mapping[str, str]) -> _Act:
     """The options' table at the end of a file that has none."""
     if file.is_symlink() or not file.is_file():
         raise UsageError(f"{shown(file)} is not a plain file; ecsgen init follows no link")
@@ -126,7 +138,7 @@ def _options(file: Path, bare: bool) -> _Act:
         _check_begun(file, tables, _BARE_FOLDERS if bare else _FOLDERS)
         return _Act(file, None)
     gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
-    added = gap + _template("table.toml")
+    added = gap + _text("table.toml", marks)
     try:
         tomllib.loads(text + added)
     except ValueError as error:  # as behind `tool = {…}`
@@ -150,8 +162,20 @@ def _template(name: str) -> str:
     return (_HERE / f"{name}.in").read_text(encoding="utf-8")
 
 
-def _text(name: str, home: Path) -> str:
-    return _template(name).replace("@NAME@", _project_name(home)).replace("@VERSION@", __version__)
+def _marks(home: Path) -> dict[str, str]:
+    """What templates leave open."""
+    chosen = backend(home)
+    return {
+        "@NAME@": _project_name(home),
+        "@VERSION@": __version__,
+        "@BLACK@": fingerprint.black_version(),
+        "@BACKEND@": str(chosen),
+        "@NUMBA@": "[numba]" if chosen == "numba" else "",
+    }
+
+
+def _text(name: str, marks: Mapping[str, str]) -> str:
+    return re.sub("@[A-Z]+@", lambda mark: marks[mark.group()], _template(name))
 
 
 def _project_name(home: Path) -> str:

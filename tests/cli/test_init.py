@@ -12,6 +12,7 @@ from unittest.mock import patch
 import pytest
 
 from ecsgen import __version__
+from ecsgen.files.fingerprint import black_version
 from ecsgen.starter import begin
 from tests.support import fake_generator
 from tests.support.command_project import Project
@@ -20,7 +21,16 @@ ROOT = Path(__file__).parents[2]
 BARE = ["pyproject.toml", "schemas/bodies.yaml", "schemas/world.yaml"]
 
 
-def test_what_it_writes_works(project: Project) -> None:
+@pytest.fixture(params=["numpy", "numba"])
+def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """What a project begins with: numba is installed, or is not."""
+    name: str = request.param
+    if name == "numpy":
+        monkeypatch.setattr("ecsgen.starter.find_spec", lambda name: None)
+    return name
+
+
+def test_what_it_writes_works(project: Project, backend: str) -> None:
     """As the last line says, and as the files for CI do."""
     done = project("init", "my game")
     assert done.status == 0
@@ -31,9 +41,10 @@ def test_what_it_writes_works(project: Project) -> None:
     before = project.files("my game")
     assert "nothing to do: all of it is there" in project("init").out
     assert project.files("my game") == before
+    assert f'backend = "{backend}", for ' in done.out
     built = project("build")
     assert (built.status, built.err) == (0, "")
-    assert project("check").status == 0
+    assert project("check").out.endswith(f"files in step, made for {backend}\n")
     around = {**os.environ, "PYTHONPATH": "", "MYPYPATH": ""}
     for command in (["main.py"], ["-m", "mypy", "--strict", "main.py"]):
         ran = subprocess.run(
@@ -65,12 +76,27 @@ def test_options_that_name_other_folders(
     assert (project.files("") == before) == bool(said)
 
 
-def test_it_lists_what_the_package_needs(project: Project) -> None:
+def test_it_lists_what_the_package_needs(project: Project, backend: str) -> None:
     project("init")
-    begun = tomllib.loads(project.text("pyproject.toml"))["project"]
-    assert begun["dependencies"] == [f"ecsgen-runtime=={__version__}", "numpy>=1.26"]
-    assert "'ecsgen-runtime[test]'" in project.text(".github/workflows/ecsgen.yml")
+    extra = "[numba]" if backend == "numba" else ""
+    begun = tomllib.loads(project.text("pyproject.toml"))
+    wanted = [f"ecsgen-runtime{extra}=={__version__}", "numpy>=1.26"]
+    assert begun["project"]["dependencies"] == wanted
+    black = f"black=={black_version()}"
+    assert begun["dependency-groups"]["dev"][:2] == [f"ecsgen=={__version__}", black]
+    installed = f"'ecsgen{extra}=={__version__}' {black} 'ecsgen-runtime[test]'\n"
+    assert f"pip install {installed}" in project.text(".github/workflows/ecsgen.yml")
+    hook = f"additional_dependencies: [ecsgen=={__version__}, {black}]\n"
+    assert hook in project.text(".pre-commit-config.yaml")
     assert project("build").err == ""  # no line to add
+
+
+def test_options_that_are_there_choose_the_backend(project: Project, backend: str) -> None:
+    """Whatever is installed: what is for CI installs what they need."""
+    other = {"numpy": "numba", "numba": "numpy"}[backend]
+    project.configure(f'backend = "{other}"')
+    assert "backend" not in project("init").out
+    assert ("[numba]" in project.text(".github/workflows/ecsgen.yml")) == (other == "numba")
 
 
 def test_the_first_commit_has_what_somebody_wrote(project: Project) -> None:
@@ -109,7 +135,8 @@ def test_what_to_ignore_beside_what_is_ignored(project: Project) -> None:
 def test_bare(project: Project) -> None:
     done = project("init", "--bare")
     new = [f"new       {path}" for path in BARE]
-    assert (done.status, done.out) == (0, "\n".join([*new, "next: ecsgen build\n"]))
+    said = 'backend = "numba", for it is installed here: kernels are compiled'
+    assert (done.status, done.out) == (0, "\n".join([*new, said, "next: ecsgen build\n"]))
     assert list(project.files(".")) == BARE
     assert project("validate").status == 0
 
@@ -121,7 +148,8 @@ def test_options_join_a_project(project: Project, ending: str) -> None:
     assert project("init", "--bare").out.startswith("added to  pyproject.toml\nnew ")
     after = (project.folder / "pyproject.toml").read_bytes().decode()
     assert after.startswith(text)
-    assert tomllib.loads(after)["tool"]["ecsgen"] == {"schemas": "schemas", "output": "generated"}
+    options = {"schemas": "schemas", "output": "generated", "backend": "numba"}
+    assert tomllib.loads(after)["tool"]["ecsgen"] == options
     assert project("validate").status == 0
     assert "kept      pyproject.toml" in project("init").out
     assert (project.folder / "pyproject.toml").read_bytes().decode() == after
