@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -18,6 +19,7 @@ Runtime = Literal["installed", "vendored"]
 RUNTIMES: tuple[Runtime, ...] = ("installed", "vendored")
 OPTIONS_FILE = "pyproject.toml"
 LINE_LENGTHS = range(40, 401)
+_CODING = re.compile(r"(?a:.*?coding[:=][ \t]*(?!(?i:utf-8)(?![\w.]))[-\w.])")  # PEP 263
 
 Defaults = Mapping[str, str | bool]
 POLICIES: Mapping[str, tuple[str | bool, ...]] = {
@@ -224,6 +226,8 @@ def _problem(key: str, value: object) -> str:
             return "must be true or false"
         case "header" if not isinstance(value, str) or not _is_printable(value):
             return "must be text without control characters"
+        case "header" if any(map(_CODING.match, value.split("\n")[:2])):
+            return "must not name an encoding ('coding:') in its first two lines: Python obeys it"
         case "defaults" if not isinstance(value, Mapping):
             return "must be a table"
         case "jobs" if not _is_int(value) or value < 1:

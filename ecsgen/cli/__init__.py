@@ -6,6 +6,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from io import TextIOWrapper
 from pathlib import Path
 from typing import NoReturn
 
@@ -30,6 +31,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     system refuses, 3 a fault of ecsgen's own; 130 after Ctrl-C and 141 when nobody reads the
     output, as the shell has it.
     """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="backslashreplace")  # not every encoding has all signs
     status = _run(arguments)
     try:
         if sys.stdout is not None:  # closed by whoever has started this

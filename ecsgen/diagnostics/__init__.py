@@ -227,6 +227,7 @@ def _workflow_command(found: Diagnostic) -> str:
 
 
 def _escape_data(text: str) -> str:
+    text = printable(text, but="\t\r\n")
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 

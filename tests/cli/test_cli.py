@@ -264,3 +264,23 @@ def test_nobody_reads_the_output(folder: Path) -> None:
         process.stdout.close()
         assert process.stderr.read() == ""
         assert process.wait(60) == 141
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "latin-1"])
+@pytest.mark.parametrize("arguments", [["schema"], ["explain"], ["explain", "E104"], ["check"]])
+def test_any_encoding_of_the_output_will_do(
+    arguments: list[str], encoding: str, tmp_path: Path
+) -> None:
+    (tmp_path / "schemas").mkdir()
+    (tmp_path / "schemas/a.yaml").write_text("component: Жук → 虫\n", encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "ecsgen", *arguments],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONIOENCODING": encoding, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+    )
+    assert done.returncode == (2 if arguments == ["check"] else 0), done.stderr
+    if arguments == ["schema"]:
+        json.loads(done.stdout.decode(encoding))
+    if arguments == ["check"]:
+        assert "\\u0416\\u0443\\u043a" in done.stderr.decode(encoding)

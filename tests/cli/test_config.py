@@ -267,6 +267,20 @@ def test_bad_headers(project: Project, value: str) -> None:
     assert project("check").status == 2
 
 
+@pytest.mark.parametrize("line", ["File encoding: mine", "-*- coding: latin-1 -*-", "coding=x"])
+def test_a_header_names_no_encoding(project: Project, line: str) -> None:
+    """Python would obey it and not compile the files."""
+    for begin in ("", "mine\n"):
+        project.configure(f"header = {json.dumps(begin + line)}")
+        done = project("check")
+        assert done.status == 2, line
+        assert "must not name an encoding ('coding:')" in done.err
+    for harmless in (f"a\nb\n{line}", "coding: UTF-8", "encoding: …", "decoding"):
+        project.configure(f"header = {json.dumps(harmless)}")
+        assert project("build").status == 0
+        compile((project.folder / "generated/body.py").read_bytes(), "body.py", "exec")
+
+
 def test_cli_defaults(project: Project) -> None:
     project.put("schemas/effect.yaml", EFFECT)
     project.put("schemas/mine.yaml", "component: Mine\ndestroy: manual\nfields: {a: u8}\n")

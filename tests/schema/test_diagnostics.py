@@ -113,6 +113,14 @@ def test_nothing_that_a_terminal_would_obey_is_printed() -> None:
     assert len(format_text(found).splitlines()) == 3
 
 
+def test_github_commands_show_no_bidi_signs() -> None:
+    found = Diagnostics()
+    found.add("E104", "x\u202ey", Mark("a\u2066b.yaml", 1, 1))
+    assert format_github(found) == (
+        "::error file=a�b.yaml,line=1,col=1,endColumn=2,title=E104::x�y\n"
+    )
+
+
 def test_github_commands_are_escaped() -> None:
     mark = Mark("a,b:c%.yaml", 1, 2, 3)
     found = one("", mark, "100% of\r\n::error::lines", "hint")
