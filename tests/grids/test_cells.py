@@ -417,3 +417,18 @@ kernels: {look: {near: {radius: see, among: Patch}, steps: [met = count()]}}
             patches.data.see = least
             patches.look()
             assert patches.data.met.tolist() == [0] * 19 + [3 * (least[-1] > 0)]
+
+
+@pytest.mark.parametrize("given", ["line", "none", "number"])
+def test_a_manager_takes_the_grid_that_its_cells_are_of(package: Any, given: str) -> None:
+    grid = {"line": package.LineManager(), "none": None, "number": 5}[given]
+    with pytest.raises(TypeError, match="grid must be a PatchManager, not "):
+        package.SheepManager(package.EntityManager(), grid)
+    with pytest.raises(TypeError, match="grid must be a PatchManager, not "):
+        package.TreeManager(grid)
+
+    class Mine(package.PatchManager):  # type: ignore[misc]
+        __slots__ = ()
+
+    assert len(package.SheepManager(package.EntityManager(), Mine())) == 0
+    assert len(package.TreeManager(package.PatchManager())) == 0

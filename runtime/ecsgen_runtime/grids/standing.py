@@ -114,11 +114,23 @@ class Standing(Manager):
     _BY_ROW: ClassVar[bool] = False
     _SINGLY: ClassVar[bool] = False
     data: StandingRows
+    _ROWS: ClassVar[type[StandingRows]]
     _grid: Any  # the package's own manager of cells
 
     def _attach(self) -> None:
         super()._attach()
         self.data._crowd.whose = ref(self)
+
+    def _stand_on(self, grid: object) -> None:
+        """Take the grid that cells are of; TypeError for another one, or none."""
+        place = next(field for field in self.FIELDS if field.name == self._ROWS._PLACE)
+        made = f"{place.type.removeprefix('id<').removesuffix('>')}Manager"
+        if not any(kind.__name__ == made for kind in type(grid).__mro__):
+            label = type(self).__name__
+            raise TypeError(
+                f"{label}: grid must be a {made}, not {type(grid).__name__}"
+            )
+        self._grid = grid
 
     def near(
         self,
@@ -353,7 +365,7 @@ class OwnedStanding(Standing, Owned):
     data: OwnedStandingRows
 
     def __init__(self, entities: Entities, grid: GridManager) -> None:
-        self._grid = grid
+        self._stand_on(grid)
         super().__init__(entities)
 
     @property
@@ -374,5 +386,5 @@ class UnownedStanding(Standing, Unowned):
     __slots__ = NO_SLOTS
 
     def __init__(self, grid: GridManager) -> None:
-        self._grid = grid
+        self._stand_on(grid)
         super().__init__()
