@@ -166,6 +166,17 @@ def test_interrupted_others_are_as_they_were_or_broken(name: str) -> None:
     interrupted(*OTHERS[name]())
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("title", ["create high", "create_many"])
+def test_a_map_that_is_interrupted_as_it_grows_is_one_map(title: str) -> None:
+    scene = next(manager_scenes("PlainManager"))
+    tally = interrupt_everywhere(
+        scene, title, manager_operations("PlainManager")[title], 1, 0, KeyboardInterrupt
+    )
+    assert tally.tried
+    assert not tally.wrong, tally.wrong[:5]
+
+
 def broken(name: str) -> Any:
     _, m = filled(name, 20)
     m._break()

@@ -52,6 +52,7 @@ def _manager(m: Any) -> Any:
     if sparse is not None:
         used = np.flatnonzero(sparse != NIL)
         state["map"] = dict(zip(used.tolist(), sparse[used].tolist(), strict=True))
+        state["is one map"] = len(m._sparse) == len(m._sparse_cells)
     state["locks"] = m._is_locked()
     if hasattr(m, "levels"):
         state["levels"] = [level.tolist() for level in m.levels()]

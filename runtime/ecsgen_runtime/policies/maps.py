@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from abc import abstractmethod
+from collections import deque
 from collections.abc import Mapping
 from itertools import repeat
 from operator import index
@@ -149,9 +150,10 @@ class Sparse(Mapped):
         self._set_map(sparse_map(64))
 
     def _set_map(self, sparse: NDArray[np.uint32]) -> None:
-        own = cells(sparse)
-        # at once: one alone is another map
-        self._sparse, self._sparse_cells = sparse, own
+        # at once, for one alone is another map: in C, since behind `__setattr__` of managers, which
+        # is in Python, an interrupt may come
+        both = {"_sparse": sparse, "_sparse_cells": cells(sparse)}
+        deque(map(object.__setattr__, repeat(self), both, both.values()), 0)
 
     def _nbytes(self) -> int:
         return super()._nbytes() + self._sparse.nbytes
