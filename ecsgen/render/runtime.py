@@ -28,6 +28,7 @@ LATER = (f"{RUNTIME}/snapshots/", f"{RUNTIME}/sweeps/")
 
 _NOT_COPIED = ("accelerator", "__main__.py")
 _IMPORTS = re.compile(r"^ *from (\.+)([\w.]*) import (?:\(([^)]*)\)|(.*))$", re.MULTILINE)
+_IMPORTED = re.compile(r"(\w+)(?: +as +\w+)?")
 _OF_RUNTIME = re.compile(rf"^( *)from \S*\.{RUNTIME}\b", re.MULTILINE)
 _OF_LIBRARY = re.compile(rf"^( *)from {LIBRARY}\b(.*)", re.MULTILINE)
 _CLASSES = re.compile(r"^class (\w+)\(([^)]*)\):", re.MULTILINE)
@@ -110,7 +111,8 @@ def _imported(path: str, text: str) -> list[str]:
         if f"{place}.py" in _library():
             found.append(f"{place}.py")
         elif f"{place}/__init__.py" in _library():
-            modules = (f"{place}/{name.strip()}.py" for name in (several or one).split(","))
+            names = _IMPORTED.findall(several or one)
+            modules = (f"{place}/{name}.py" for name in names)
             found += [f"{place}/__init__.py", *(path for path in modules if path in _library())]
     return found
 

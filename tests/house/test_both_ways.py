@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import pickle
 import pickletools
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,7 +25,7 @@ from ecsgen.config import BACKENDS, Backend, Options, Runtime
 from ecsgen.files.roots import SchemaRoot
 from ecsgen.model import Project
 from ecsgen.render import texts
-from ecsgen.render.runtime import FOLDER
+from ecsgen.render.runtime import FOLDER, copies
 from tests.support.world_package import load, sources
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -79,6 +81,59 @@ def test_nothing_but_the_prefix_of_imports_differs(which: str, backend: Backend)
                 dots = ".." if path.startswith("tests/") else "."
                 assert other == f"{statement[1]}from {dots}_runtime{statement[2]}"
         assert not re.search(r"^ *(from|import) ecsgen_runtime\b", vendored[path], re.MULTILINE)
+
+
+# -- imports ---------------------------------------------------------------------------------------
+
+CHOICES: Final = """
+component: Bird
+fields: {mate: entity, place: "f32[2]"}
+---
+world: Wood
+kernels: {meet: {over: Bird, steps: [Bird.mate = choice(Bird)]}}
+"""
+ALL_MODULES: Final = """
+import importlib, pkgutil, sys
+sys.modules["ecsgen_runtime"] = None  # as if nobody had installed it
+package = importlib.import_module("copied")
+for module in pkgutil.walk_packages(package.__path__, "copied."):
+    if module.name.split(".")[-1] not in ("conftest", "mpi"):
+        importlib.import_module(module.name)
+"""
+
+
+def test_what_modules_of_the_library_import_is_copied_with_them() -> None:
+    """Whatever the form of the statement: `from . import one as two`, or over several lines."""
+    library = {f"_runtime/{p.relative_to(FOLDER).as_posix()}": p for p in FOLDER.rglob("*.py")}
+    for path, file in library.items():
+        if path.startswith("_runtime/accelerator/") or path == "_runtime/__main__.py":
+            continue  # which are never copied
+        imported = set[str]()
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.level:
+                place = "/".join(path.split("/")[: -node.level])
+                place += f"/{node.module}".replace(".", "/") if node.module else ""
+                names = "__init__", *(name.name for name in node.names)
+                imported |= {f"{place}.py", *(f"{place}/{name}.py" for name in names)}
+            elif isinstance(node, ast.Import):
+                assert not any(name.name.startswith("ecsgen_runtime") for name in node.names), path
+        module = path.removesuffix(".py").replace("/", ".")
+        assert imported & library.keys() <= copies([f"from .{module} import name"]).keys(), path
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("which", [*SCHEMAS, "farm", "choices"])
+def test_vendored_packages_need_no_library(which: str, backend: Backend, tmp_path: Path) -> None:
+    pytest.importorskip(backend)
+    of = load(CHOICES) if which == "choices" else project(which)
+    for path, text in with_tests(of, backend, "vendored").items():
+        file = tmp_path / "copied" / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-c", ALL_MODULES], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
 
 
 # -- pickles ---------------------------------------------------------------------------------------
