@@ -131,7 +131,11 @@ def test_vendored_packages_need_no_library(which: str, backend: Backend, tmp_pat
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, "-c", ALL_MODULES], cwd=tmp_path, capture_output=True, text=True, check=False
+        [sys.executable, "-c", ALL_MODULES],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
 

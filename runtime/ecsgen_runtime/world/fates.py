@@ -3,20 +3,27 @@ the last one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import starmap
 from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..callbacks import flattened
 from ..errors import EcsError
-from ..handles import Columns, EntityArray, RowArray
+from ..handles import NIL, Columns, EntityArray, IdArray, RowArray
+from ..living import remove_if_need_be_singly
+from ..locks import break_down, break_since, is_broken
 
 Newborn = tuple[tuple[str, tuple[str, ...]], ...]
 """The managers that give rows to who is born, by name, and the fields of each that are given."""
 
+
+_Removal = tuple[Any, Callable[[Any, Any], object], NDArray[Any]]
+"""A manager, what removes rows from it, and of whom or which: again does no harm."""
 
 _Places = slice | RowArray
 _Share = tuple[_Places, _Places]
@@ -87,6 +94,8 @@ class Fates:
             if manager._locks:
                 manager._refuse_locked()
         self._world = world
+        self._have_no_rows = False
+        """Whether the dead, who die when all their rows have gone, have none."""
 
     def end(self) -> None:
         """Let the dead go, and then the others come."""
@@ -103,19 +112,42 @@ class Fates:
     # --- deaths --------------------------------------------------------------------------
 
     def _bury(self) -> None:
+        """Let all dead go with their rows, or nobody; rows that cannot go are of what is broken."""
         world, tally = self._world, self.tally.tolist()
+        dead, removals = self.dead[: tally[0]], list[_Removal]()
         if tally[0]:
-            world.entities.dispatch.run(self._bury_entities, self.dead[: tally[0]])
+            removals = [(m, _remove_of, dead) for m in world._collecting if m.data._n]
         for (name, rows), count in zip(self.dead_rows.items(), tally[1:], strict=False):
             if count:
-                getattr(world, name).destroy_many(np.sort(rows[:count]))
+                manager = getattr(world, name)
+                ids = manager.id_of_many(rows[:count])
+                removals.append((manager, _remove_ids, ids))
+        entities = world.entities
+        try:
+            entities.dispatch.run(self._bury_all, dead, removals)
+        finally:
+            may_live = self._have_no_rows and not is_broken(entities)
+            if may_live and entities.alive(dead[0]) and not entities.dispatch.is_open():
+                break_down(entities)  # there was no memory to let them die
 
-    def _bury_entities(self, dead: EntityArray) -> None:
-        """Destroy entities, whose rows go at once from all managers that collect."""
-        self._world.entities._destroy_distinct(dead)
-        for manager in self._world._collecting:
-            if manager.data._n:
-                manager.remove_many(dead)
+    def _bury_all(self, dead: EntityArray, removals: list[_Removal]) -> None:
+        """Queue entities to be destroyed, and remove rows: all, once one of these is done."""
+        dispatch, removal = self._world.entities.dispatch, None
+        queued = len(dispatch.queue)
+        try:
+            self._world.entities._destroy_distinct(dead)
+            self._have_no_rows = len(dead) > 0
+            for removal in removals:
+                _remove(*removal)
+        except BaseException as error:
+            if removal is None and len(dispatch.queue) == queued:
+                raise
+            dispatch.errors.extend(flattened(error))
+            for removal in removals:  # again does no harm
+                try:
+                    _remove(*removal)
+                except BaseException as another:
+                    dispatch.errors.extend(flattened(another))
 
     # --- births --------------------------------------------------------------------------
 
@@ -182,20 +214,32 @@ class Fates:
     def _create(self, groups: Sequence[tuple[int, Mapping[int, _Share]]]) -> None:
         """Create so many entities, and so many rows that are nobody's, by what each statement gives
         them, or nobody."""
-        world, made, parts = self._world, np.empty(0, np.uint64), []
+        world, parts = self._world, []
+        made, nobodys = list[EntityArray](), list[tuple[Any, int, list[Any]]]()
         try:
             for count, each in groups:
                 owners = np.zeros(count, np.uint64)
                 if self._is_owned(self.births[next(iter(each))]):
-                    made = owners = world.entities.create_many(count)
+                    # made and kept at once: behind a call of ours an interrupt may come
+                    made.extend(map(world.entities.create_many, (count,)))
+                    owners = made[-1]
                 for name, those, columns in self._newborn(count, each):
                     parts.append((getattr(world, name), owners[those], columns))
             for manager, *given in parts:  # what one refuses all refuse
                 manager._make_room(*given, ())
             for manager, *given in parts:
-                manager._create_checked(*given, ())
-        except EcsError:
-            world._take_back(made)
+                ids = list[Any]()
+                if not hasattr(manager, "_entities"):
+                    nobodys.append((manager, manager.data._version, ids))
+                ids.extend(starmap(manager._create_checked, ((*given, ()),)))
+        except BaseException as error:
+            for manager, version, ids in nobodys:
+                if ids:
+                    _remove(manager, _remove_ids, ids[0])
+                elif not isinstance(error, EcsError):
+                    break_since(manager, version)
+            for entities in made:
+                world._take_back(entities)
             raise
 
     def _newborn(
@@ -235,6 +279,38 @@ class Fates:
                     columns[field] = columns[field].repeat(count, 0)
                 columns[field][mine] = values[place]
         return columns
+
+
+def _remove(
+    manager: Any, remove: Callable[[Any, Any], object], gone: NDArray[Any]
+) -> None:
+    """Remove rows from a manager, if it is not broken."""
+    if not is_broken(manager):
+        remove(manager, gone)
+
+
+def _remove_of(manager: Any, dead: EntityArray) -> None:
+    """Remove the rows of entities; without memory one by one."""
+    remove_if_need_be_singly(manager, manager.remove_many, dead)
+
+
+def _remove_ids(manager: Any, ids: IdArray) -> None:
+    """Remove the rows that ids have, if any; without memory one by one."""
+    try:
+        rows = manager.resolve_many(ids)
+        manager.destroy_many(np.sort(rows[rows != NIL]))
+    except BaseException as error:
+        if is_broken(manager):
+            raise
+        try:
+            for id in ids.data:
+                if manager.resolve(id) != NIL:
+                    manager._destroy_row(manager.resolve(id))
+        except BaseException:
+            manager._break()
+            raise
+        if not isinstance(error, MemoryError):
+            raise
 
 
 @cache
