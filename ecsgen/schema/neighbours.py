@@ -134,7 +134,8 @@ class _Making:
             if (grid := _grid_of(one)) and grid == _grid_of(met)
         ]
         if len(both) + len(grids) != 1:
-            self._report_places(both, grids)
+            if not any(map(_has_wrong_place, (*askers.values(), *members.values()))):
+                self._report_places(both, grids)
             return None
         if grids:
             return self._on_grid(*grids[0], members)
@@ -147,12 +148,14 @@ class _Making:
         radius = self._radius()
         return near, None if radius is None else tree.Near(radius, place, key.among, key.name)
 
-    def _on_grid(self, asker: str, met: str, members: Members) -> _Made:
-        """Cells around, or who stands there."""
+    def _on_grid(self, asker: str, met: str, members: Members) -> _Made | None:
+        """Cells around, or who stands there; None if the grid is in error."""
         key, one, other = self._key, self._askers.members[asker], members[met]
         home = _grid_of(one)
         component = self._askers.components[home]
-        assert component.grid is not None
+        grid = component.grid
+        if grid is None:
+            return None
         is_cells, stands = other.grid is not None, one.on is not None
         if not (is_cells and stands):
             self._refuse("center", key.center is not None)
@@ -166,8 +169,8 @@ class _Making:
             for field in component.fields:  # by what else follows the name of a neighbourhood
                 if field.name in hidden:
                     _report("field", field.name, self._mark, self._diagnostics)
-        axes = len(component.grid.shape)
-        hood = key.hood or component.grid.hood
+        axes = len(grid.shape)
+        hood = key.hood or grid.hood
         on = tree.OnGrid(home, axes, hood, bool(key.center), "" if is_cells else other.name, met)
         kind = Type("i64", (axes,))
         near = Neighbourhood(key.name, kind, members, bearer_of(members), on, standing)
@@ -276,6 +279,12 @@ class _Making:
         field = next((one for one in fields if one.name == name), None)
         type_ = None if field is None else value_type(field.type)
         return None if type_ is None else tree.FieldValue(type_, name, owner)
+
+
+def _has_wrong_place(component: Component) -> bool:
+    """Whether a component has a space, grid or place on a grid that is in error."""
+    places = {"space": component.space, "grid": component.grid, "on": component.on}
+    return any(key in component.marks and place is None for key, place in places.items())
 
 
 def _grid_of(component: Component) -> str:

@@ -1,0 +1,114 @@
+"""Schemas of which one value is wrong are refused with a message, whatever refers to it."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any, Final
+
+import pytest
+import yaml
+
+from ecsgen.diagnostics import format_text
+from tests.support.world_package import checked
+
+SCHEMA: Final = """\
+component: Patch
+grid: {shape: [4, 4], wrap: true, hood: moore}
+fields: {grass: f32}
+kernels: {live: {near: 1, steps: [grass = sum(other.grass)]}}
+---
+component: Sheep
+on: {field: cell, capacity: 1}
+fields: {cell: id<Patch>, energy: f64, friend: entity}
+kernels:
+  look: {near: {radius: 1, among: Patch, center: true}, steps: [energy = max(other.grass)]}
+  meet:
+    near: 1
+    turns: random
+    steps: [energy = count(other), "cell = cell_at(Patch, coords(cell) + 1)"]
+---
+component: Bird
+space: {field: place, wrap: [10, 10]}
+fields: {place: "f32[2]", calm: bool, id_: u8}
+kernels: {flock: {near: 2, steps: [place = mean(other.place)]}}
+---
+component: Nest
+owner: none
+fields: {bird: entity, patch: id<Patch>, twin: id<Nest>}
+kernels: {link: {steps: ["bird = 0"]}}
+---
+component: Limb
+hierarchy: {orphans: root}
+fields: {turn: f64}
+kernels: {follow: {steps: [turn += parent.turn]}}
+---
+world: Field
+groups: {pair: [Bird, Limb]}
+queries: {both: {all: [Sheep, Bird]}}
+kernels:
+  graze:
+    over: Sheep
+    near: {around: {radius: 1, among: Patch}, mates: {radius: 1, among: Sheep}}
+    turns: random
+    steps: [Sheep.energy += sum(around.grass), die(where=count(mates) > 3),
+      "spawn(Sheep(cell=random_empty(Sheep)))", Sheep.friend = choice(Bird)]
+  hunt: {over: both, near: {radius: 2, among: Bird},
+    steps: [Sheep.energy += count(other), Bird.place = mean(other.Bird.place)]}
+  rule: {over: pair, steps: [Limb.turn += Bird.place.x]}
+  grow: {over: Patch, near: {radius: 1, among: Sheep}, steps: [Patch.grass = count(other)]}
+  rest: {over: Nest, steps: [Nest.patch.grass += 1, destroy(Nest.bird)]}
+records: {all: {sheep: {count: Sheep}, mean: {mean: Bird.place.x}}}
+schedule: {step: [graze, hunt, rule, tick, rest]}
+"""
+VALUES: Final[tuple[Any, ...]] = (
+    *(None, [], [0], {}, "x", -1, True, [True] * 4, "entity", "f32[3]"),
+    *({"field": "nowhere"}, {"type": "id<Nobody>"}, {"x": 1}),
+)
+Path = tuple[Any, ...]
+
+
+def documents() -> list[Any]:
+    return list(yaml.load_all(SCHEMA.replace("\non:", "\n'on':"), yaml.SafeLoader))
+
+
+def paths(node: Any, before: Path = ()) -> list[Path]:
+    """Return where the values of documents are, the values of values among them."""
+    keys = node if isinstance(node, dict) else range(len(node)) if isinstance(node, list) else ()
+    inside = [path for key in keys for path in paths(node[key], (*before, key))]
+    return [before, *inside] if len(before) > 1 else inside
+
+
+def broken(path: Path, value: Any) -> str:
+    """Return the schemas with another value in one place, or without it."""
+    found = documents()
+    node: Any = found
+    for key in path[:-1]:
+        node = node[key]
+    if value is KeyError:
+        del node[path[-1]]
+    else:
+        node[path[-1]] = value
+    return yaml.safe_dump_all(found, sort_keys=False).replace("'on':", "on:")
+
+
+def test_the_schema_itself_is_right() -> None:
+    assert checked(SCHEMA)[0] is not None
+    assert len(paths(documents())) > 100
+
+
+@pytest.mark.parametrize("document", range(len(documents())))
+def test_a_mistake_anywhere_is_no_crash(document: int) -> None:
+    random = Random(document)
+    for path in paths(documents()):
+        if path[0] == document:
+            for value in (KeyError, random.choice(VALUES)):
+                checked(broken(path, value))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("[4, 4]", "[0]"), ("wrap: true", "wrap: [true]"), ("[4, 4]", "[1, 1, 1, 1]")]
+)
+def test_who_asks_a_grid_that_is_wrong_is_not_told_so(old: str, new: str) -> None:
+    text = SCHEMA.replace(old, new)
+    _, diagnostics = checked(text.replace('"cell = cell_at(Patch, coords(cell) + 1)"', ""))
+    assert {one.code for one in diagnostics} == {"E518"}, format_text(diagnostics)
