@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from functools import reduce
 from typing import Final
 
-from ecsgen.diagnostics import did_you_mean, quote
+from ecsgen.diagnostics import quote
 from ecsgen.kernels import hints, operations
 from ecsgen.kernels.draws import drawn
 from ecsgen.kernels.grid_words import GridWords
@@ -17,7 +17,7 @@ from ecsgen.kernels.questions import NO_DRAWS, asked, begins_with_other, is_ques
 from ecsgen.kernels.references import References
 from ecsgen.kernels.rules import Operand, applied, cast, fitted, typed, unified
 from ecsgen.kernels.scope import LINKS, Scope, follows
-from ecsgen.kernels.syntax import FATES, Assignment, KernelError, check_count
+from ecsgen.kernels.syntax import Assignment, KernelError, check_count
 from ecsgen.model import Field
 from ecsgen.model import programs as tree
 from ecsgen.model.types import BOOL, FLOATS, SCALARS, Type
@@ -29,6 +29,11 @@ _HINTS: Final[dict[type[ast.AST], str]] = {
     ast.BitOr: "write 'or' for conditions",
     ast.Invert: "write 'not' for conditions",
     ast.BitXor: "a power is written '**'",
+    ast.Is: "write '=='",
+    ast.IsNot: "write '!='",
+    ast.GeneratorExp: "neighbours are asked without a loop, as in sum(other.x)",
+    ast.Tuple: hints.ELEMENTS,
+    ast.List: hints.ELEMENTS,
 }
 
 
@@ -56,6 +61,8 @@ class TypeChecker:
     def infer(self, node: ast.expr) -> Operand:
         """The same; a literal that met nothing with a type has none yet."""
         match node:
+            case ast.Constant(value=str() as text):
+                raise _unsupported(node, node, hints.of_member(text, self._scope.members))
             case ast.Constant():
                 return _constant(node)
             case ast.Name():
@@ -127,7 +134,7 @@ class TypeChecker:
         name, near = node.func.id, self._scope.near
         is_asking = near is not None and bool(near.asked)
         no_draws = NO_DRAWS if is_asking else self._scope.no_draws
-        if name in FATES:
+        if name in operations.FATES:
             message = f"{quote(name)} is a step of its own, not a part of one"
             raise KernelError("E801", message, node)
         if self._grids.chooses(node, name):
@@ -153,7 +160,7 @@ class TypeChecker:
             check_count(name, node, 1, 1)
             return _converted(operands[0], name, node)
         if name not in operations.FUNCTIONS:
-            hint = hints.of_call(node)
+            hint = hints.of_call(node, near.names if near is not None else ())
             raise KernelError("E802", f"unknown function {quote(name)}", node.func, hint)
         is_pairs, arity = name in ("min", "max"), operations.FUNCTIONS[name].arity
         check_count(name, node, arity, None if is_pairs else arity)
@@ -188,9 +195,10 @@ class TypeChecker:
         try:
             return self.value(node.value)
         except KernelError as error:
-            if isinstance(node.value, ast.Name) and not error.hint:
+            if isinstance(node.value, ast.Name) and error.code == "E802":
                 reach = self._scope.reach
-                error.hint = hints.of_holder(node, self._scope.names(), reach.home, reach.names)
+                hint = hints.of_holder(node, self._scope.names(), reach.home, reach.names)
+                error.hint = hint or error.hint
             raise
 
 
@@ -245,8 +253,10 @@ def _converted(operand: Operand, scalar: str, node: ast.AST) -> tree.Expression:
 
 def _unsupported(node: ast.expr, what: ast.AST, hint: str = "") -> KernelError:
     hint = hint or _HINTS.get(type(what), "")
-    if isinstance(what, ast.Constant) and isinstance(what.value, str | bytes):
-        hint = "kernels compute with numbers, not with text"
+    if isinstance(what, ast.Constant) and what.value is None:
+        hint = hints.NULL
+    elif isinstance(what, ast.Constant) and isinstance(what.value, str | bytes):
+        hint = hint or "kernels compute with numbers, not with text"
     return KernelError("E801", "this is not part of the language of kernels", node, hint)
 
 
@@ -284,14 +294,15 @@ def typed_step(step: Assignment, text: str, scope: Scope) -> tree.Step:
     checker = TypeChecker(scope)
     node = target_of(step)
     if begins_with_other(node, scope.near) and not isinstance(node, ast.Name):
-        hint = "let each row ask, or send to nearest(other.entity)"
+        assert scope.near is not None
+        hint = f"let each row ask, or send to {scope.near.nearest(node)}"
         raise KernelError("E811", "a kernel assigns nothing to neighbours", node, hint)
     if isinstance(node, ast.Name) and node.id in scope.wrong:
         checker.value(step.value)  # may be wrong in its own right
         raise follows(node)
     if isinstance(node, ast.Name) and node.id in {*scope.locals_, *scope.later}:
         return _set_local(step, node, text, scope, checker)
-    place = _place(node, scope, checker)
+    place = _place(node, checker)
     target, index = (place.base, place.index) if isinstance(place, tree.Element) else (place, ())
     if not isinstance(target, tree.FieldValue | tree.Referred):
         raise KernelError("E805", f"a kernel cannot assign to {_what(target)}", node)
@@ -306,7 +317,8 @@ def typed_step(step: Assignment, text: str, scope: Scope) -> tree.Step:
         if scope.takes_turns:
             value = fitted(_right_side(step, place, checker), place.type, step.value)
             return tree.Step(target, value, index, text, "=")
-        hint = "write +=, -=, min, max, or, and"
+        turns = "give the kernel turns: random, or turns: rows"
+        hint = turns if place.type.kind else f"write +=, -=, min, max, or, and; or {turns}"
         raise KernelError("E811", "several rows may mean the same one", node, hint)
     if target.owner == tree.PARENT:
         message = "a kernel cannot assign to the parent's row: only to its own"
@@ -340,12 +352,25 @@ def _refuse_crowds(target: tree.FieldValue, scope: Scope, node: ast.expr) -> Non
     raise KernelError("E817", message, node, "give the kernel turns: random, or turns: rows")
 
 
-def _right_side(step: Assignment, target: tree.Expression, checker: TypeChecker) -> Operand:
+def _right_side(step: Assignment, target: tree.Expression | None, checker: TypeChecker) -> Operand:
+    """What a step assigns; `target`: what it changes, None for a new local."""
+    if isinstance(step.value, ast.Tuple | ast.List):
+        raise _unsupported(step.value, step.value, _instead_of_vector(step, step.value, target))
     value = checker.infer(step.value)
-    if isinstance(step, ast.AugAssign):
+    if target is not None and isinstance(step, ast.AugAssign):
         # The error of `x += y` belongs to y.
         return applied(operations.BINARY[type(step.op)], [target, value], step.value)
     return value
+
+
+def _instead_of_vector(
+    step: Assignment, value: ast.Tuple | ast.List, target: tree.Expression | None
+) -> str:
+    if target is not None and not target.type.shape:
+        return f"{quote(ast.unparse(target_of(step)))} takes one value"
+    how = operations.BINARY[type(step.op)] if isinstance(step, ast.AugAssign) else ""
+    is_field = target is not None and not isinstance(target, tree.Local)
+    return hints.of_vector(target_of(step), how, value, is_field)
 
 
 def _set_local(
@@ -355,7 +380,7 @@ def _set_local(
     before = scope.locals_.get(name)
     if isinstance(step, ast.AugAssign) and before is None:
         raise scope.unknown(node)
-    operand = _right_side(step, before, checker) if before else checker.infer(step.value)
+    operand = _right_side(step, before, checker)
     if before is not None and isinstance(operand, Literal):
         operand = fitted(operand, before.type, step.value)
     value = typed(operand)
@@ -366,18 +391,13 @@ def _set_local(
     return tree.Step(local, value, (), text)
 
 
-def _place(node: ast.expr, scope: Scope, checker: TypeChecker) -> tree.Expression:
+def _place(node: ast.expr, checker: TypeChecker) -> tree.Expression:
     """What a step assigns to, as an expression that reads it."""
     base = node.value if isinstance(node, ast.Subscript) else node
     if not isinstance(base, ast.Name | ast.Attribute):
         message = "a step assigns to a field, an element of a field or a local name"
         raise KernelError("E805", message, node)
-    try:
-        return checker.value(node)
-    except KernelError as error:
-        if error.code == "E802" and isinstance(base, ast.Name) and scope.components:
-            error.hint = error.hint or did_you_mean(base.id, scope.components)
-        raise
+    return checker.value(node)
 
 
 def _what(found: tree.Expression) -> str:

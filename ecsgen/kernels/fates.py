@@ -6,6 +6,7 @@ import ast
 from collections.abc import Mapping
 
 from ecsgen.diagnostics import did_you_mean, quote
+from ecsgen.kernels import hints
 from ecsgen.kernels.expressions import TypeChecker
 from ecsgen.kernels.references import target_of_id
 from ecsgen.kernels.rules import fitted
@@ -76,7 +77,9 @@ class _Typing:
         for node in nodes:
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.args:
                 message = "components with their fields are born, as in spawn(Sheep(energy=1))"
-                raise KernelError("E801", message, node)
+                is_last = node is call.args[-1] is not call.args[0]
+                hint = hints.of_count(call, len(call.args) - 1) if is_last else ""
+                raise KernelError("E801", message, node, hint)
             component = self._component(node.func.id, node)
             if component.name in given:
                 raise KernelError("E816", f"{quote(component.name)} is born twice", node)

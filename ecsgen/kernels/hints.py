@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 from ecsgen.diagnostics import did_you_mean, quote
-from ecsgen.kernels.operations import CONSTANTS, DRAWS, EXISTS, FUNCTIONS, QUESTIONS
+from ecsgen.kernels.operations import CONSTANTS, DRAWS, EXISTS, FATES, FUNCTIONS, QUESTIONS
 from ecsgen.model.types import SCALARS
 
 MODULES: Final = frozenset({"math", "np", "numpy", "torch", "jnp"})
@@ -24,15 +24,15 @@ _CALLED: Final = {
         "asin": "arcsin",
         "atan2": "arctan2",
         "bool": "bool_",
+        "count": "len",
         "log": "ln",
         "max": "fmax maximum",
+        "mean": "average avg",
         "min": "fmin minimum",
         "norm": "length magnitude",
         "normalize": "normalized",
         "round": "rint",
         "trunc": "fix",
-        "%": "fmod mod",
-        "**": "pow power square",
         "f32": "float32",
         "f64": "double float float64",
         "i64": "int int64",
@@ -41,7 +41,33 @@ _CALLED: Final = {
     }.items()
     for other in others.split()
 }
-"""Other names of functions, and what they are here: a function, or the sign of an operation."""
+"""Other names of functions, and what they are here."""
+
+_FORMULAS: Final = {
+    name: formula
+    for names, formula in {
+        "where select iff ifelse": "b if a else c",
+        "fmod mod": "a % b",
+        "pow power": "a ** b",
+        "square": "a ** 2",
+        "dist distance": "norm(a - b)",
+        "lerp": "a + (b - a) * c",
+        "all": "count(not a) == 0",
+        "any": "count(a) > 0",
+    }.items()
+    for name in names.split()
+}
+"""Functions that there are not, as what computes the same of `a`, `b` and `c`."""
+
+ELEMENTS: Final = "write each element as a step of its own, as in `v[0] = 1`"
+_VECTORS: Final = frozenset(
+    "array asarray list tuple vec2 vec3 vec4 vector vector2 vector3".split()
+)
+NULL: Final = "write `0`, the entity or id of nobody"
+_LISTED: Final = 12
+"""Names that are listed at most."""
+_NULLS: Final = frozenset(("nil", "none", "null"))
+_TIME_STEPS: Final = frozenset("deltat delta deltatime dt elapsed timestep".split())
 
 _LETTERS: Final = (
     (re.compile(r"&&"), "write 'and' for conditions"),
@@ -76,21 +102,22 @@ def of_statement(tree: ast.Module, text: str) -> str:
     return "leave the ';' out" if text.endswith(";") else ""
 
 
-def of_call(node: ast.Call) -> str:
-    """What to write instead of a function that there is not."""
+def of_call(node: ast.Call, near: Collection[str] = frozenset()) -> str:
+    """What to write instead of a function that there is not; `near`: names of neighbours."""
     function = node.func
     name = function.attr if isinstance(function, ast.Attribute) else ast.unparse(function)
-    if name in ("where", "select", "iff", "ifelse") and len(node.args) == 3 and not node.keywords:
-        test, then, otherwise = map(_operand, node.args)
-        return f"write `{then} if {test} else {otherwise}`"
+    is_about_elements = name in ("any", "all") and not names_in(node) & near
+    if is_about_elements:
+        word = "or" if name == "any" else "and"
+        return f"write '{word}' between conditions on elements, as in `v[0] > 0 {word} v[1] > 0`"
+    if name in _FORMULAS and not node.keywords:
+        return f"write `{_filled(_FORMULAS[name], node.args)}`"
+    if name in _VECTORS:
+        return ELEMENTS
     known = _CALLED.get(name, name)
-    if known in (*FUNCTIONS, *DRAWS, *SCALARS):
+    if known in (*FUNCTIONS, *DRAWS, *QUESTIONS, *SCALARS):
         given = (*node.args, *(keyword.value for keyword in node.keywords))
         return f"write `{known}({', '.join(map(ast.unparse, given))})`"
-    if known in ("%", "**"):
-        left = _operand(node.args[0]) if node.args else "x"
-        right = _operand(node.args[1]) if len(node.args) > 1 else "2"
-        return f"write `{left} {known} {right}`"
     if name in ("logical_and", "logical_or", "logical_not"):
         return f"write '{name.removeprefix('logical_')}' for conditions"
     return did_you_mean(name, (*FUNCTIONS, *DRAWS, *QUESTIONS, *SCALARS, EXISTS))
@@ -102,6 +129,9 @@ def of_holder(node: ast.Attribute, known: Iterable[str], home: str, others: Coll
     `home`: the component whose kernel it is, if it is one's; `others`: all components.
     """
     name = node.value.id if isinstance(node.value, ast.Name) else ""
+    if home and name == home:
+        own = f"a kernel of {home} names its fields alone"
+        return f"write `{node.attr}`" if node.attr in known else own
     if home and name in others:
         return f"make it a kernel of the world, over a query of {home} and {name}"
     if name in ("self", "this", "row") and node.attr in known:
@@ -130,6 +160,67 @@ def of_bits(node: ast.expr) -> str:
             word = "and" if isinstance(part.op, ast.BitAnd) else "or"
             return f"write '{word}' for conditions"
     return ""
+
+
+def of_member(name: str, enums: Iterable[tuple[str, str]]) -> str:
+    """What to write instead of a member without its enum; `enums`: all members, each with its."""
+    plain = name.casefold()
+    written = [f"`{enum}.{member}`" for enum, member in enums if member.casefold() == plain]
+    return f"write {' or '.join(written)}" if written else ""
+
+
+def of_name(name: str, enums: Iterable[tuple[str, str]], known: Sequence[str], more: str) -> str:
+    """What to write instead of a name that stands for nothing.
+
+    `enums`: their members, each with its enum; `known`: the names that there are; `more`: how to
+    say what the name could be, if it cannot be one of these.
+    """
+    plain = name.casefold().replace("_", "")
+    if plain in _NULLS:
+        return NULL
+    if plain in _TIME_STEPS and more:
+        return more
+    if member := of_member(name, enums):
+        return member
+    listed = ", ".join(known[:_LISTED]) + ", …" * (len(known) > _LISTED)
+    return ", and ".join(filter(None, (f"there are {listed}" if known else "", more)))
+
+
+def of_vector(target: ast.expr, how: str, value: ast.Tuple | ast.List, is_field: bool) -> str:
+    """What to write instead of a vector that is assigned whole, to a field or a local."""
+    if any(isinstance(one, ast.Tuple | ast.List | ast.Starred) for one in value.elts):
+        return "write each element as a step of its own, as in `m[0, 0] = 1`"
+    spelled = ast.unparse(target) + ("[{}]" if is_field else "_{}")
+    steps = (f"`{spelled.format(i)} {how}= {ast.unparse(one)}`" for i, one in enumerate(value.elts))
+    return f"write {' and '.join(steps)}, each as a step of its own"
+
+
+def of_count(node: ast.Call, high: int | None) -> str:
+    """What to write instead of a condition that stands among the arguments of a call."""
+    name = ast.unparse(node.func)
+    takes_where = name in (*QUESTIONS, *FATES) and not node.keywords
+    if not takes_where or high is None or len(node.args) != high + 1:
+        return ""
+    parts = [*map(ast.unparse, node.args[:-1]), f"where={ast.unparse(node.args[-1])}"]
+    return f"write `{name}({', '.join(parts)})`"
+
+
+def names_in(node: ast.AST) -> set[str]:
+    """All names in a tree."""
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+
+
+class _Filling(ast.NodeTransformer):
+    def __init__(self, values: Sequence[ast.expr]) -> None:
+        self._values = dict(zip("abc", values, strict=False))
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:  # noqa: N802 (as ast calls it)
+        return self._values.get(node.id, node)
+
+
+def _filled(formula: str, values: Sequence[ast.expr]) -> str:
+    """A formula with values for `a`, `b` and `c`, in brackets where they need them."""
+    return ast.unparse(_Filling(values).visit(ast.parse(formula, mode="eval")))
 
 
 def _operand(node: ast.expr) -> str:

@@ -134,6 +134,8 @@ ON_GRIDS: Final = _table(
     Operator("cell_at", 2, Rule.GRID, "the cell of a grid at a place, 0 outside of open axes"),
 )
 """What is about cells, anywhere; `choice` of a component is beside them."""
+FATES: Final = ("die", "destroy", "spawn")
+"""The calls that are steps of their own: deaths and births."""
 EXISTS: Final = "exists"
 """The function that tells whether a handle leads to something."""
 

@@ -10,6 +10,7 @@ from typing import Final, cast
 
 from ecsgen.diagnostics import did_you_mean, quote
 from ecsgen.kernels.draws import NoDraws
+from ecsgen.kernels.hints import names_in
 from ecsgen.kernels.operations import QUESTIONS
 from ecsgen.kernels.rules import Operand, typed
 from ecsgen.kernels.syntax import KernelError, check_count
@@ -145,6 +146,12 @@ class Neighbourhoods:
             message = f"{quote(name)} alone does not say of which neighbours"
             raise KernelError("E813", message, node, f"as in {self.asked}.{name}")
         return self.by_name[self.asked]
+
+    def nearest(self, node: ast.expr) -> str:
+        """How to ask for the nearest one instead of all, to which a target belongs."""
+        near = next(self.by_name[name] for name in names_in(node) if name in self.by_name)
+        is_entity = near.name == tree.OTHER and near.bearer is not None
+        return f"nearest({near.name}.entity)" if is_entity else f"nearest({near.name})"
 
     def of_question(self, node: ast.Call) -> Neighbourhood:
         """The neighbourhood whose name stands in a question; the only one needs no name."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
+from ecsgen.kernels import hints
 from ecsgen.kernels.draws import NoDraws
 from ecsgen.kernels.literals import Literal
 from ecsgen.kernels.operations import CONSTANTS, TRUTHS
@@ -147,8 +148,16 @@ class Scope:
                 return follows(node)
             message = f"{quote(name)} is about neighbours, and there are none here"
             return KernelError("E813", message, node, "give the kernel near: a radius")
-        hint = self._owner_of(name) or did_you_mean(name, self.names())
+        hint = self._owner_of(name) or self._instead_of(node)
         return KernelError("E802", f"unknown name {quote(name)}", node, hint)
+
+    def _instead_of(self, node: ast.Name) -> str:
+        """What to write instead of a name that nothing has."""
+        is_no_argument = self.is_reduction or isinstance(node.ctx, ast.Store)
+        declared = f"an argument is declared by `args: {{{node.id}: f32}}`"
+        known = tuple(self._values())
+        hint = hints.of_name(node.id, self.members, known, "" if is_no_argument else declared)
+        return did_you_mean(node.id, self.names()) or hint
 
     def _owner_of(self, name: str) -> str:
         for component in self.components.values():
@@ -215,13 +224,22 @@ class Scope:
         """The fields of those that have an owner in common."""
         return self.components[owner].fields if owner in self.components else self.fields.values()
 
+    @property
+    def members(self) -> list[tuple[str, str]]:
+        """All members of enums, each behind the name of its enum."""
+        return [(name, one) for name, enum in self.enums.items() for one, _ in enum.values]
+
     def names(self) -> Iterable[str]:
         """All that a name can stand for now."""
+        near = self.near.names if self.near is not None else ()
+        return (*self._values(), *self.components, *CONSTANTS, *sorted(near))
+
+    def _values(self) -> Iterable[str]:
+        """Those of values that the kernel or its rows have."""
         components = (
             f"{name}.{field.name}" for name, c in self.components.items() for field in c.fields
         )
-        known = (*self.locals_, *self.arguments, *self.fields, *components, *self.components)
-        return (*known, *CONSTANTS)
+        return (*self.locals_, *self.arguments, *self.fields, *components)
 
 
 def follows(node: ast.AST) -> KernelError:

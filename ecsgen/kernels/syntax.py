@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from ecsgen.diagnostics import Diagnostics, hint_at_comma, quote
 from ecsgen.kernels import hints
+from ecsgen.kernels.operations import FATES
 from ecsgen.model import Mark
 
 MAX_LENGTH: Final = 2000
@@ -37,14 +38,18 @@ def check_count(name: str, node: ast.Call, low: int, high: int | None) -> None:
         wanted = (
             str(low) if low == high else f"{low} or more" if high is None else "no argument or 1"
         )
+        wanted = wanted if high else "no argument"
         plural = "" if high == 1 else "s"
         word = "" if low == 0 else f" argument{plural}"
-        raise KernelError("E808", f"{quote(name)} takes {wanted}{word}, not {given}", node)
+        raise KernelError(
+            "E808",
+            f"{quote(name)} takes {wanted}{word}, not {given}",
+            node,
+            hints.of_count(node, high),
+        )
 
 
 Assignment = ast.Assign | ast.AugAssign
-FATES: Final = ("die", "destroy", "spawn")
-"""The calls that are steps of their own: deaths and births."""
 
 
 @dataclass(frozen=True, slots=True)

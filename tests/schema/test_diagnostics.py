@@ -206,6 +206,17 @@ def test_golden(case: str, update: bool, monkeypatch: pytest.MonkeyPatch) -> Non
     assert found == expected.read_bytes().decode("utf-8")
 
 
+def test_advice_that_is_taken_leaves_nothing_to_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = " ".join(found.hint for found in diagnose("advice", monkeypatch))
+    taken = (GOLDEN / "advice_taken/schemas/a.yaml").read_text("utf-8")
+    examples = {"v[0] = 1", "v[0] > 0 or v[1] > 0"}
+    advised = set(re.findall("`([^`]+)`", said)) - examples
+    arguments = {one for one in advised if one.startswith("args:")}
+    assert not [one for one in advised - arguments if one not in taken]
+    assert {"args: {dt: f32}", "args: {weight: f32}"} <= arguments
+    assert not diagnose("advice_taken", monkeypatch)
+
+
 def test_every_code_is_shown_by_a_case(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = {found.code for case in CASES for found in diagnose(case, monkeypatch)}
     assert seen | ELSEWHERE == set(codes())
