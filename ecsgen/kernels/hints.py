@@ -61,13 +61,13 @@ _FORMULAS: Final = {
 
 ELEMENTS: Final = "write each element as a step of its own, as in `v[0] = 1`"
 _VECTORS: Final = frozenset(
-    "array asarray list tuple vec2 vec3 vec4 vector vector2 vector3".split()
+    ["array", "asarray", "list", "tuple", "vec2", "vec3", "vec4", "vector", "vector2", "vector3"]
 )
 NULL: Final = "write `0`, the entity or id of nobody"
 _LISTED: Final = 12
 """Names that are listed at most."""
 _NULLS: Final = frozenset(("nil", "none", "null"))
-_TIME_STEPS: Final = frozenset("deltat delta deltatime dt elapsed timestep".split())
+_TIME_STEPS: Final = frozenset(["deltat", "delta", "deltatime", "dt", "elapsed", "timestep"])
 
 _LETTERS: Final = (
     (re.compile(r"&&"), "write 'and' for conditions"),
@@ -106,7 +106,7 @@ def of_call(node: ast.Call, near: Collection[str] = frozenset()) -> str:
     """What to write instead of a function that there is not; `near`: names of neighbours."""
     function = node.func
     name = function.attr if isinstance(function, ast.Attribute) else ast.unparse(function)
-    is_about_elements = name in ("any", "all") and not names_in(node) & near
+    is_about_elements = name in ("any", "all") and names_in(node).isdisjoint(near)
     if is_about_elements:
         word = "or" if name == "any" else "and"
         return f"write '{word}' between conditions on elements, as in `v[0] > 0 {word} v[1] > 0`"
@@ -214,7 +214,7 @@ class _Filling(ast.NodeTransformer):
     def __init__(self, values: Sequence[ast.expr]) -> None:
         self._values = dict(zip("abc", values, strict=False))
 
-    def visit_Name(self, node: ast.Name) -> ast.expr:  # noqa: N802 (as ast calls it)
+    def visit_Name(self, node: ast.Name) -> ast.expr:
         return self._values.get(node.id, node)
 
 

@@ -24,6 +24,7 @@ from ecsgen.render.component import component_module
 from ecsgen.render.environment import environment
 from ecsgen.render.giving_way import marked, marked_class, told_apart
 from ecsgen.render.output import Output
+from ecsgen.render.printers import loop_reasons
 from ecsgen.render.quoting import WIDTH, literal
 from ecsgen.render.runtime import LIBRARY, RUNTIME, SHARDS, copies, origins, vendored
 from ecsgen.render.world.module import Parts, world_module
@@ -56,9 +57,9 @@ def _literals(text: str) -> Iterator[str]:
     yield literal(line)
 
 
-IN_TURNS = (
-    'kernels with turns are loops in plain Python here; backend = "numba" in [tool.ecsgen], or'
-    " --backend numba, compiles them: twenty to fifty times as fast"
+COMPILES = (
+    '; backend = "numba" in [tool.ecsgen], or --backend numba, compiles them'
+    " (pip install numba): 9 to 600 times as fast"
 )
 
 _OF_MANAGERS = ("", "Manager", "Data", "Fields", "Ref")
@@ -114,7 +115,7 @@ def _package(project: Project) -> Iterator[Output]:
     yield Output.of("__init__.py", package_module, project.world.name, own, exported, for_numba)
     yield Output.of("py.typed", str)
     yield Output.of("entities.py", entities_module, project.world, for_numba)
-    note = _note(project.backend, project.world.kernels)
+    note = _note(project) if _loops("", project.backend, project.world.kernels) else ""
     yield Output.of("world.py", world_module, parts, note=note)
     yield Output.of(
         "_schema.py", schema_module, schema_text(saved_schema(project)), project.history
@@ -147,13 +148,26 @@ def _exported(project: Project, parts: Parts) -> Iterator[tuple[str, tuple[str, 
 def _managers(project: Project) -> Iterator[Output]:
     for component in project.components:
         make = chunked_module if component.chunk else component_module
-        note = _note(component.backend, component.kernels)
+        has_loops = _loops(component.name, component.backend, component.kernels)
+        note = _note(project) if has_loops else ""
         yield Output.of(f"{component.module}.py", make, component, note=note)
 
 
-def _note(backend: Backend, kernels: Iterable[Kernel]) -> str:
-    slow = backend == "numpy" and any(kernel.turns for kernel in kernels)
-    return IN_TURNS if slow else ""
+def _loops(owner: str, backend: Backend, kernels: Iterable[Kernel]) -> list[str]:
+    """Return the kernels that are loops in plain Python, each with the reasons."""
+    if backend != "numpy":
+        return []
+    found = ((kernel.name, loop_reasons(kernel.program)) for kernel in kernels)
+    names = ((f"{owner}.{name}" if owner else name, reasons) for name, reasons in found)
+    return [f"{name} ({', '.join(reasons)})" for name, reasons in names if reasons]
+
+
+def _note(project: Project) -> str:
+    """Return what a build says that writes one of these: all of them, in one note."""
+    owners = ((one.name, one.backend, one.kernels) for one in project.components)
+    world = "", project.backend, project.world.kernels
+    loops = [loop for owner in (*owners, world) for loop in _loops(*owner)]
+    return f"on numpy these kernels are loops in plain Python: {', '.join(loops)}{COMPILES}"
 
 
 def entities_module(world: World, compiled: bool = False) -> str:

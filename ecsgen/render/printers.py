@@ -9,6 +9,7 @@ from typing import NamedTuple, Self
 
 from ecsgen.config import Backend
 from ecsgen.model import Component, Fused, Kernel, World
+from ecsgen.model import programs as tree
 from ecsgen.model.types import SCALARS
 from ecsgen.render.blocks.block_method import BlockFold, BlockMethod, PassMethod
 from ecsgen.render.calls import mapping
@@ -30,9 +31,26 @@ def method_of(
     if isinstance(source, ChunkSource):
         return BlockMethod(kernel, source) if is_plain else ChunkLoop(kernel, source)
     asks = asks_of(kernel, source, world)
-    if is_plain and (is_picture(kernel.program) or not kernel.program.is_by_row):
+    if is_plain and not loop_reasons(kernel.program):
         return BlockMethod(kernel, source, asks)
     return LoopKernel(kernel, source, asks, is_plain)
+
+
+def loop_reasons(program: tree.Program) -> tuple[str, ...]:
+    """Return why a kernel is a loop in plain Python on numpy; nothing for blocks of rows."""
+    if is_picture(program) or not program.is_by_row:
+        return ()
+    chooses = any(isinstance(node, tree.Chosen) and node.how == "any" for node in program.nodes)
+    on_grid = any(near.on is not None for near in program.nears)
+    reasons = {
+        "turns": program.takes_turns,
+        "die or destroy": program.effects.destroys,
+        "spawn": bool(program.effects.spawns),
+        "choice of a component": chooses,
+        "cells": on_grid or (program.knows_grids and not chooses),
+        "several neighbourhoods": len(program.nears) > 1,
+    }
+    return tuple(reason for reason, holds in reasons.items() if holds)
 
 
 def pass_of(fused: Fused, source: Source, backend: Backend) -> Method:
