@@ -226,7 +226,7 @@ def _problem(key: str, value: object) -> str:
             return "must be true or false"
         case "header" if not isinstance(value, str) or not _is_printable(value):
             return "must be text without control characters"
-        case "header" if any(map(_CODING.match, value.split("\n")[:2])):
+        case "header" if any(map(_CODING.match, str(value).split("\n")[:2])):
             return "must not name an encoding ('coding:') in its first two lines: Python obeys it"
         case "defaults" if not isinstance(value, Mapping):
             return "must be a table"
