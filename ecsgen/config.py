@@ -96,6 +96,13 @@ def load_options(
     return options
 
 
+def said(options: Options) -> set[str]:
+    """The keys that pyproject.toml has, or that a command line has said otherwise."""
+    plain, (_, table) = load_options(), _nearest_table(Path.cwd())
+    keys = ("backend", "runtime")
+    return {*table, *(key for key in keys if getattr(options, key) != getattr(plain, key))}
+
+
 def _roots(given: str | list[str], base: Path) -> tuple[SchemaRoot, ...]:
     """Folders, and installed packages that are written `package:name`, as schema roots."""
     entries = [given] if isinstance(given, str) else given

@@ -8,11 +8,12 @@ import shlex
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 import click
 
-from ecsgen.config import OPTIONS_FILE, Options, load_options, shown
+from ecsgen.config import OPTIONS_FILE, Options, load_options, said, shown
 from ecsgen.diagnostics import Diagnostics, format_github, format_json, format_text
 from ecsgen.files.disk import Kind
 from ecsgen.files.plan import Action, State
@@ -162,7 +163,11 @@ def mends(result: Result) -> Iterator[str]:
 
 def mend(result: Result, state: State) -> str:
     force = ["--force"] if state in (State.HAND_EDITED, State.FOREIGN) else []
-    return shlex.join(["ecsgen", "build", *_as_typed(result.before.options), *force])
+    options, last = result.before.options, result.before.manifest
+    if last is not None:
+        unsaid = {"backend", "runtime"} - said(options)
+        options = replace(options, **{key: getattr(last, key) for key in unsaid})
+    return shlex.join(["ecsgen", "build", *_as_typed(options), *force])
 
 
 def _as_typed(options: Options) -> list[str]:

@@ -173,7 +173,7 @@ class BaseManager(Lockable, FixedParts):
         """Return a row that is in use, or raise StaleInstanceError."""
 
     def _unused(self, row: int) -> StaleInstanceError:
-        given, n = "NIL" if row == NIL else str(row), self.data._n
+        given, n = f"NIL ({NIL})" if row == NIL else str(row), self.data._n
         used = f"rows are 0 to {n - 1}" if n else "there are no rows"
         manager = type(self).__name__
         return StaleInstanceError(f"{manager}: row {given} is not in use; {used}")

@@ -195,8 +195,10 @@ def test_check_names_the_backend(project: Project) -> None:
     ]
     assert project("check", "--format", "json").err.splitlines()[-2:] == [
         "generated: out of step, made for numba",
-        "to mend: ecsgen build",
+        "to mend: ecsgen build --backend numba",
     ]
+    project.configure('backend = "numpy"')
+    assert project("check").out.splitlines()[-1] == "to mend: ecsgen build"
 
 
 def test_diff(project: Project) -> None:

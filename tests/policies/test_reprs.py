@@ -278,5 +278,24 @@ def test_managers_show_the_same(name: str) -> None:
         f"{name}: row {e} is not in use; there are no rows; "
         "that is the entity 0v1; lookup(entity) gives its row"
     )
-    with pytest.raises(IndexError, match=r"row NIL is not in use; there are no rows$"):
+    with pytest.raises(
+        IndexError, match=r"row NIL \(4294967295\) is not in use; there are no rows$"
+    ):
         m.row(policies_package.package.NIL)
+
+
+@pytest.mark.parametrize("name", OWNED)
+def test_an_id_that_is_given_as_a_row_is_said_to_be_one(name: str) -> None:
+    m = attached(name, policies_package.package.EntityManager())
+    if not hasattr(m, "resolve"):
+        return
+    e = m._entities.create()
+    number = m.id_of(m.create(e))
+    said = r"is not in use; rows are 0 to 0; .*that is an id; resolve\(id\) gives its row$"
+    for wrong in (m.row, m.destroy, lambda one: m.destroy_many([one])):
+        with pytest.raises(IndexError, match=said):
+            wrong(number)
+    m.destroy_id(number)
+    with pytest.raises(IndexError) as gone:
+        m.row(number)
+    assert "an id" not in str(gone.value)

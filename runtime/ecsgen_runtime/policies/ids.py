@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..columns import Rows
-from ..errors import CapacityError, StaleIdError
+from ..errors import CapacityError, StaleIdError, StaleInstanceError
 from ..given_arrays import as_entities
 from ..handles import NIL, Id, IdArray, Instance, RowArray
 from ..manager import Manager
@@ -174,6 +174,12 @@ class IdCalls(Manager):
     """What all managers with ids have, whatever an id is made of."""
 
     __slots__ = NO_SLOTS
+
+    def _unused(self, row: int) -> StaleInstanceError:
+        error = super()._unused(row)
+        if row < 0 or row == NIL or self.resolve(Id(row)) == NIL:
+            return error
+        return StaleInstanceError(f"{error}; that is an id; resolve(id) gives its row")
 
     @abstractmethod
     def id_of_many(self, rows: ArrayLike, /) -> IdArray:
