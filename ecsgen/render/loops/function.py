@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from ecsgen.kernels.lower import lowered
 from ecsgen.model import Kernel
-from ecsgen.model.programs import PARENT, FieldValue, Program, fields_in, walk
+from ecsgen.model.programs import CELL_ID, PARENT, FieldValue, Program, fields_in, walk
 from ecsgen.render.calls import call, conjunction
 from ecsgen.render.kernels.methods import Method
 from ecsgen.render.kernels.sources import Asked, ChunkSource, Source
@@ -59,8 +59,8 @@ class LoopFunction(LoopFrame):
         self._of_active = kernel.rows == "active"
         self.chosen = self._order_name = ""
         """The rows that a call names, and whose turn it is when."""
-        asks_others = program.near is None and bool(program.effects.sends or program.nears)
-        if method.takes_rows and asks_others and not self.is_ordered:
+        needs_numbers = is_plain or program.sees_in_order or draws_of_cells(program)
+        if method.takes_rows and needs_numbers and not self.is_ordered and not self._is_before:
             self.chosen = self.names.kept("rows")
             self.index = self.names.kept("k")
         if program.climbs or program.takes_turns:
@@ -83,10 +83,15 @@ class LoopFunction(LoopFrame):
         given = self.name, self.parameters, method.function_docstring, body
         self.text = function_text(*given, self.is_parallel, is_plain)
 
+    @property
+    def _is_before(self) -> bool:
+        """Whether the loop follows the cells of its only neighbourhood."""
+        return self.program.near is not None and not (self.is_plain or self.program.takes_turns)
+
     def _neighbours(self, asked: Asked) -> Neighbours:
         if asked.near.on is not None:
             return OnGrid(asked, self, self.grids)
-        if self.is_plain or self.program.takes_turns or len(self.program.nears) > 1:
+        if not self._is_before:
             return Now(asked, self)
         self.before = Before(asked, self)
         return self.before
@@ -285,6 +290,11 @@ def function_text(
     )
     compiled = [] if is_plain else [f"@kernel({'parallel=True' if is_parallel else ''})"]
     return "\n".join([*compiled, head, f'    """{docstring}"""', *body])
+
+
+def draws_of_cells(program: Program) -> bool:
+    """Whether random numbers are those of a cell, which is known by its row."""
+    return program.who is not None and program.who.name == CELL_ID
 
 
 def is_flat(source: Source, program: Program) -> bool:

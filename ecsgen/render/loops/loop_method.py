@@ -39,9 +39,14 @@ class LoopKernel(Method):
         return Printed(self.text(self._before, "\n".join([self._call, *after])), self.function.text)
 
     def _picked(self, values: str) -> str:
-        if self._program.sees_in_order:
+        if self._keeps_numbers:
             return f"_chosen.spread({values}, data._n)"
         return super()._picked(values)
+
+    @property
+    def _keeps_numbers(self) -> bool:
+        """Whether rows that a call names keep their numbers, and are not copied together."""
+        return bool(self.function.chosen) or self._program.sees_in_order
 
     @property
     def _before(self) -> list[str]:
@@ -132,7 +137,7 @@ class LoopKernel(Method):
         name, parameters = self.function.name, self.function.parameters
         if self.function.is_plain:
             return '    with np.errstate(all="ignore"):\n' + _calling(name, parameters, 12)
-        if not self.takes_rows or self._program.sees_in_order:
+        if not self.takes_rows or self._keeps_numbers:
             return _calling(name, parameters)
         whole = f"    if _chosen is None:\n{_calling(name, parameters, 12)}\n        return\n"
         some = for_macro(call(name, [*map(self._of_some, parameters)], 8))
