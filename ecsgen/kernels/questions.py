@@ -99,8 +99,9 @@ class Neighbourhoods:
             if near.bearer is None:
                 raise KernelError("E802", "neighbours belong to no entity", node)
             return tree.OtherField(tree.HANDLE, tree.ENTITY, near.bearer, near.name)
-        way = near.way(path[0]) if len(path) == 1 else None
-        return way or self._field(near, path, node)
+        if path[0] in (OFFSET, DISTANCE):  # what follows is an element of it
+            return near.way(path[0]) if len(path) == 1 else None
+        return self._field(near, path, node)
 
     def _field(
         self, near: Neighbourhood, path: list[str], node: ast.Attribute

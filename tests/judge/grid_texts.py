@@ -174,7 +174,8 @@ class GridText:
         """A number of the neighbour who is asked."""
         assert self.asked
         ways = [self.pick(self.asked.bases) + self.pick(NUMBERS) for _ in range(3)]
-        ways += [self.kin("distance"), f"{self.kin('offset')}[{self.random.randrange(self.axes)}]"]
+        way, axis = self.kin("offset"), self.random.randrange(self.axes)
+        ways += [self.kin("distance"), f"{way}[{axis}]" if axis == 1 else f"{way}.{'xyz'[axis]}"]
         return self.pick(ways)
 
     def question(self, kind: str = "") -> str:
