@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain
 from textwrap import indent
 
-from ecsgen.model.programs import ENTITY, PARENT, FieldValue
+from ecsgen.model.programs import PARENT, FieldValue
 from ecsgen.model.types import SCALARS
 from ecsgen.render.blocks.array_values import Layout, Working, cell_array
 from ecsgen.render.blocks.block_body import BlockBody
@@ -118,8 +118,8 @@ def near(method: Method, body: BlockBody, asked: Asked) -> Driver:
         rows = asked.own_rows(field.owner) if is_world else "_rows"
         columns.append(_column(body, field, rows, is_kept=False))
     for field in met:
-        owners = asked.owners(field.owner) if field.name == ENTITY else ""
-        given = [owners or body.views.column(field, is_kept=False)]
+        handles = asked.handles(field.name, field.owner)
+        given = [handles or body.views.column(field, is_kept=False)]
         given += [asked.other_rows(field.owner)] if is_world else []
         others.append(call("BlockColumn", given, 12).lstrip())
     own, paired = body.emit.working, body.pairs.working

@@ -11,7 +11,7 @@ from ecsgen.kernels.form import Find
 from ecsgen.layout import layout
 from ecsgen.model import Component, Field, Kernel, World
 from ecsgen.model.columns import KEPT_FIELDS, field_columns
-from ecsgen.model.programs import ENTITY, OWN, PARENT, FieldValue, Near
+from ecsgen.model.programs import ENTITY, ID_SLOT, OWN, PARENT, FieldValue, Near
 from ecsgen.render.calls import call, method_lines, statement
 from ecsgen.render.kernels.arguments import ArgumentSpelling
 from ecsgen.render.quoting import literal
@@ -271,10 +271,14 @@ class Asked:
             *statement(f"_given{self.tag} = {made}", given),
         ]
 
-    def owners(self, owner: str) -> str:
-        """The expression for owners of rows and ghosts, where one column does not have them."""
-        hides = self.components[owner].hides_owners
-        return f"{self.own.managers.manager(owner)}._owners_near()" if hides else ""
+    def handles(self, name: str, owner: str) -> str:
+        """The expression for what names those who are asked, their entities or ids, where no column
+        has it: owners of rows and ghosts, and ids; nothing for other fields."""
+        if name == ENTITY and self.components[owner].hides_owners:
+            return f"{self.own.managers.manager(owner)}._owners_near()"
+        data = self.own.managers.data(owner)
+        made = f"ids_of({data}._id_slot_column[: {data}._n], {data}._id_generation_column)"
+        return made if name == ID_SLOT else ""
 
     # --- the same in parts, of kernels of the world ----------------------------------------------
 

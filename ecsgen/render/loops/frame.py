@@ -219,8 +219,9 @@ class LoopFrame:
         source = self._side(node)
         field, holder = source.field(node.owner, node.name), source.managers.data(node.owner)
         columns = self._columns(field, node.type, holder)
-        if node.name == tree.ENTITY and isinstance(node, tree.OtherField):
-            columns = [(node.name, self.asks[node.near].owners(node.owner) or columns[0][1])]
+        if isinstance(node, tree.OtherField):
+            handles = self.asks[node.near].handles(node.name, node.owner)
+            columns = [(node.name, handles)] if handles else columns
         return [(source.prefix(node.owner) + name, passed) for name, passed in columns]
 
     def _columns(self, field: Field, type_: Type, holder: str) -> list[tuple[str, str]]:
