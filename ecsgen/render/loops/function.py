@@ -246,7 +246,7 @@ class LoopFunction(LoopFrame):
             heads = [f"for {self.turn}, {row} in enumerate({order}):"]
         around = [p for one in self.nears.values() for p in one.parameters.values()]
         if near is not None:
-            found = [*self._skipped, *near.rows_around, f"{row} = {near.number}"]
+            found = [*near.located, *self._skipped, *near.rows_around, f"{row} = {near.number}"]
             return Order(around, near.heads, found)
         if self.is_ordered:  # Python's own integers are quick to use
             given = ("list[int]", "_order.tolist()") if self.is_plain else ("RowArray", "_order")
