@@ -100,7 +100,10 @@ class LoopBody(Emitter):
     def _skip_the_dead(self) -> None:
         """Rows of the dead do not run, nor of those who have died meanwhile."""
         over = self._over
-        tests = [self._may_live(over), self._fates.stays(over, self.row_of(over))]
+        tests = [self._may_live(over)]
+        for name in self.frame.source.components:
+            if gone := self._fates.gone_rows(name):
+                tests.append(f"not {gone}[{self.row_of(name)}]")
         if not tests[0] and self.frame.source.components[over].owner == "entity":
             tests[0] = self._fates.lives(self.bearer(over), self.lookups.mask)
         for test in filter(None, tests):
@@ -401,7 +404,7 @@ class LoopBody(Emitter):
             kind = "list[int]" if frame.is_plain else array_type("i32")
             cells = frame.table(f"{module}_empty", kind, f"empty_cells({manager})")
             count, found = f"len({cells})", f"id_of_cell({cells}[{{}}])"
-        elif self.lookups.tells_rows(component.name):
+        elif component.owner == "entity" and not self.lookups.managers.is_sharded:
             row = self.names.take("picked_row")
             if frame.is_plain:
                 frame.tables[table] = f"rows_alive({manager})"
@@ -432,8 +435,8 @@ class LoopBody(Emitter):
                 found = self.lookups.owner_of(component.name, row)
             self.write(f"{there} = {found.format(drawn)}")
             if chosen.how == "any":
-                self.lookups.keep_living(component.name, there)
-        if row:
+                self.lookups.keep_living(component.name, there, row)
+        if row and self.lookups.tells_rows(component.name):
             self.lookups.known[there] = component.name, row
         return held
 

@@ -72,11 +72,10 @@ class LoopFates:
             return ""
         return f"not {self._gone('')}[{self._frame.number(f'{entity} & {mask}')}]"
 
-    def stays(self, component: str, row: str) -> str:
-        """The same of a row."""
-        if not self.is_now or component not in self._of_rows:
-            return ""
-        return f"not {self._gone(component)}[{row}]"
+    def gone_rows(self, component: str) -> str:
+        """The parameter that tells which rows have died meanwhile; nothing if none does."""
+        may_die = self.is_now and component in self._of_rows
+        return self._gone(component) if may_die else ""
 
     # --- statements --------------------------------------------------------------------------
 
@@ -97,7 +96,8 @@ class LoopFates:
         with body.block(f"if {test}" + ("" if more == "True" else f" and ({more})")):
             if one.row.component:
                 self._bury_row(body, one.row.component, found.text)
-                own = body.row_of(over) if over == one.row.component else ""
+                is_own = one.row.component in self._frame.source.components
+                own = body.row_of(one.row.component) if is_own else ""
                 buried = found.text
             else:
                 buried = body.kept(body.value(one.handle)).at(0).text

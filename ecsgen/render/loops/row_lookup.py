@@ -74,6 +74,7 @@ class Lookups:
             self._emit.write(f"{self._frame.declared(row)} = {self.known[handle][1]}")
             if test := self._fates.lives(handle, self.mask):
                 self._keep_if(f"{handle} != 0 and {test}", row)
+            self._pass_over_gone(component, row)
             return
         if self.managers.is_sharded:
             way = "any" if one.handle.type.kind == "entity" else "any_id"
@@ -88,6 +89,22 @@ class Lookups:
                 self._by_id(way, component, row, handle)
             case _:
                 self._in_table(way, component, row, handle)
+                if way in ("hash", "any") and (test := self._fates.lives(handle, self.mask)):
+                    self._keep_if(f"{row} != NIL and {test}", row)
+        self._pass_over_gone(component, row, one.handle.type.kind == "entity")
+
+    def _pass_over_gone(self, component: str, row: str, is_of_entity: bool = True) -> None:
+        """A row that has died meanwhile is not found: of several of an entity the next one is."""
+        if not (gone := self._fates.gone_rows(component)):
+            return
+        is_many = self.managers.components[component].instances == "many"
+        head, instead = "if", "NIL"
+        if is_many and is_of_entity:
+            head = "while"
+            rows = self._array(component, "next", "u32", "{data}._next_column")
+            instead = self._frame.number(f"{rows}[{row}]")
+        with self._emit.block(f"{head} {row} != NIL and {gone}[{row}]"):
+            self._emit.write(f"{row} = {instead}")
 
     def tells_rows(self, component: str) -> bool:
         """Whether whoever chooses among rows knows the row of the entity that is chosen."""
@@ -109,17 +126,19 @@ class Lookups:
             self._in_table(way, component, row, entity)
         else:
             self._by_index(way == "sparse", component, row, entity)
+        self._pass_over_gone(component, row)
 
-    def keep_living(self, component: str, handle: str) -> None:
+    def keep_living(self, component: str, handle: str, row: str) -> None:
         """Set the variable `handle`, of somebody who lived before the first turn, to 0 if they have
-        died since."""
-        test = self._fates.lives(handle, self.mask)
+        died since, or their row has, as far as it is known."""
+        gone, tests = self._fates.gone_rows(component), [self._fates.lives(handle, self.mask)]
         if self.managers.components[component].owner == "none":
-            row = self._frame.names.take(f"{self.managers.stem(component)}_row")
-            test = f"{row} != NIL" if self._fates.stays(component, row) else ""
-            if test:
+            tests, row = [], self._frame.names.take(f"{self.managers.stem(component)}_row")
+            if gone:
                 self._by_id("id", component, row, handle)
-        if test:
+        if gone and row:
+            tests.append(f"{row} != NIL and not {gone}[{row}]")
+        if test := " and ".join(filter(None, tests)):
             with self._emit.block(f"if not ({test})"):
                 self._emit.write(f"{handle} = {self._frame.zero(HANDLE).text}")
 
@@ -198,8 +217,6 @@ class Lookups:
         if way == "living_id":
             living = self.living_in(component, f"{self._owners(component)}[{row}]")
             self._keep_if(f"{row} != NIL and {living}", row)
-        elif still := self._fates.stays(component, row):
-            self._keep_if(f"{row} != NIL and {still}", row)
 
     def _keep_if(self, test: str, row: str) -> None:
         with self._emit.block(f"if not ({test})"):
