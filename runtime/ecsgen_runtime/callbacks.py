@@ -97,7 +97,11 @@ class Callbacks(Generic[_Argument]):
                 return
             except BaseException as error:
                 errors.extend(flattened(error))
-                if entry is not None and not isinstance(error, Exception):
+                # both may have come before the entry did anything
+                may_be_early = isinstance(error, MemoryError) or not isinstance(
+                    error, Exception
+                )
+                if entry is not None and may_be_early:
                     entry.mend(argument, errors)
 
     def _remove(self, subscription: Subscription) -> None:

@@ -30,14 +30,18 @@ from tests.support.fault_operations import (
 )
 from tests.support.faults import (
     CLOCK,
+    Events,
     Operation,
     Scene,
     Tally,
     fail_everywhere,
     interrupt_everywhere,
+    is_broken,
     patched,
+    traced,
 )
 from tests.support.policies_package import MANAGERS, ROOT, filled, package
+from tests.support.world_package import world_package
 
 STEP = int(os.environ.get("ECSGEN_FAULTS", "3"))
 INTERRUPTS = int(os.environ.get("ECSGEN_INTERRUPTS", "600"))
@@ -175,6 +179,31 @@ def test_a_map_that_is_interrupted_as_it_grows_is_one_map(title: str) -> None:
     )
     assert tally.tried
     assert not tally.wrong, tally.wrong[:5]
+
+
+@pytest.mark.parametrize("count", [1, 12])
+def test_rows_go_with_their_entities_if_memory_is_short_before_the_manager_begins(
+    count: int,
+) -> None:
+    schema = "component: {}\ndestroy: callback\nlookup: {}\nfields: {{x: i32}}\n"
+    text = "---\n".join([*map(schema.format, "AB", ("sparse", "hash")), "world: Short\n"])
+    short = world_package(text, "short_of_memory", runtime="vendored")
+
+    def filled_world() -> Any:
+        w = short.Short()
+        w.spawn(20, a={}, b={})
+        return w
+
+    w, events = filled_world(), Events(package="short_of_memory")
+    assert traced(events, lambda: w.destroy_many(w.entities.live()[:count])) is None
+    for at in events.times():
+        w = filled_world()
+        error = traced(
+            Events(at, MemoryError, "short_of_memory"),
+            lambda w=w: w.destroy_many(w.entities.live()[:count]),  # type: ignore[misc]
+        )
+        if not any(map(is_broken, (w.entities, w.a, w.b))):
+            assert len(w.entities) == len(w.a) == len(w.b), error
 
 
 def broken(name: str) -> Any:
