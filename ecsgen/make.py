@@ -71,6 +71,8 @@ def _in_processes(outputs: Sequence[Output], style: Style, jobs: int) -> Iterato
     import multiprocessing  # these take 60 ms, and small builds do without
     from concurrent.futures import ProcessPoolExecutor, as_completed
 
+    from ecsgen_runtime.sweeps.processes import deaf_to_interrupts
+
     # Spawned on every system: a fork would copy whatever threads the caller has running.
     context = multiprocessing.get_context("spawn")
     work = partial(_make, style=style)
@@ -78,7 +80,9 @@ def _in_processes(outputs: Sequence[Output], style: Style, jobs: int) -> Iterato
     batches = [outputs[i : i + size] for i in range(0, len(outputs), size)]
     with ProcessPoolExecutor(jobs, mp_context=context, initializer=_ignore_interrupts) as pool:
         try:
-            for future in as_completed([pool.submit(work, batch) for batch in batches]):
+            with deaf_to_interrupts():
+                futures = [pool.submit(work, batch) for batch in batches]
+            for future in as_completed(futures):
                 yield future.result()
         except BaseException:
             pool.shutdown(cancel_futures=True)

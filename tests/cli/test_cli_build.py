@@ -726,6 +726,26 @@ def test_a_fault_in_another_process_is_3_too(project: Project) -> None:
     assert not (project.folder / "generated").exists()
 
 
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="asks Linux for processes")
+def test_several_processes_that_are_interrupted_say_so_once(tmp_path: Path) -> None:
+    (tmp_path / "schemas").mkdir()
+    for number in range(100):
+        (tmp_path / "schemas" / f"c{number}.yaml").write_text(f"component: C{number}\n")
+    command = [sys.executable, "-m", "ecsgen", "build", "schemas", "-o", "made", "--jobs", "2"]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    begun = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    while process.poll() is None and len(begun.read_text().split()) < 2:
+        time.sleep(0.01)
+    time.sleep(0.15)  # others import now what they need
+    os.killpg(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130
+    assert said.strip().startswith("interrupted; ")
+    assert said.strip().count("\n") == 0, said
+
+
 def test_line_length(project: Project) -> None:
     project.put("schemas/mass.yaml", f"x = [{', '.join(['1000'] * 12)}]")
     project("build")

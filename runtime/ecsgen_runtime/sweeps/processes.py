@@ -15,7 +15,7 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Collection, Generator, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection, wait
 from queue import SimpleQueue
 from typing import Any, Final, Protocol, TypeAlias
@@ -87,6 +87,20 @@ def _outcome(run: Run, future: Any) -> Outcome:
 # --- Processes of our own -------------------------------------------------------------
 
 
+@contextmanager
+def deaf_to_interrupts() -> Iterator[None]:
+    """Let processes that are begun inside not hear Ctrl-C, which else ends one with a traceback
+    while it imports; this one hears it afterwards. Not on Windows."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    former = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, former)
+
+
 class _Worker:
     """A process, and the runs that it has: the first one is being done."""
 
@@ -97,7 +111,8 @@ class _Worker:
         self.is_ready = False
         self.process = spawned.Process(target=_work, args=(theirs, pickled, taken))
         try:
-            self.process.start()
+            with deaf_to_interrupts():
+                self.process.start()
         finally:
             theirs.close()
 
