@@ -13,7 +13,7 @@ except ModuleNotFoundError as error:
     if error.name not in ("starlette", "uvicorn"):
         raise
     raise ImportError(
-        f"the inspector needs {error.name}: pip install ecsgen[inspect]", name=error.name
+        f"the inspector needs {error.name}: pip install 'ecsgen[inspect]'", name=error.name
     ) from None
 
 __all__ = ["Inspector", "serve"]

@@ -180,7 +180,7 @@ def test_without_the_extra(ecsgen: Project, monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     ran = ecsgen("inspect", "x:y")
-    assert (ran.status, "pip install ecsgen[inspect]" in ran.err) == (2, True)
+    assert (ran.status, "pip install 'ecsgen[inspect]'" in ran.err) == (2, True)
 
 
 def test_a_port_that_is_taken(ecsgen: Project) -> None:

@@ -145,6 +145,38 @@ def run(block: Block, page: Path, namespace: dict[str, object]) -> None:
             exec(compile(ast.Module([node], []), str(page), "exec"), namespace)
 
 
+def test_blocks_that_say_so_pass_mypy(project: Path) -> None:
+    shutil.copytree(ROOT / "schemas", project / "schemas")
+    assert ecsgen("build", "schemas", "-o", "generated")[0] == 0
+    typed = [
+        block.text
+        for page in PAGES
+        for block in blocks(page, "python")
+        if block.text.startswith("# passes mypy --strict")
+    ]
+    assert typed
+    for number, text in enumerate(typed):
+        (project / f"block_{number}.py").write_text(text, encoding="utf-8")
+    # The packages that it imports have a check of their own.
+    options = ["--strict", "--follow-imports=silent", f"--cache-dir={project}/cache"]
+    modules = [path.name for path in project.glob("block_*.py")]
+    result = subprocess.run(
+        [sys.executable, "-m", "mypy", *options, *modules], capture_output=True, text=True
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_extras_are_quoted() -> None:
+    """Brackets mean something else to zsh: `pip install ecsgen[inspect]` fails there."""
+    files = [
+        *PAGES,
+        *(path for top in ("ecsgen", "runtime") for path in (ROOT / top).rglob("*.py")),
+    ]
+    for file in files:
+        text = file.read_text(encoding="utf-8")
+        assert not re.search(r"install\s+[\w-]+\[", text), f"{file}: an extra without quotes"
+
+
 @pytest.mark.parametrize("page", with_blocks("console"), ids=name)
 def test_console_blocks(page: Path, project: Path) -> None:
     write_schemas(page, project)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -63,7 +64,7 @@ def test_the_wheels_have_all_that_is_made_into_packages_and_the_licence(
     names, library = (set(zipfile.ZipFile(wheel).namelist()) for wheel in wheels)
     templates = {p.relative_to(ROOT).as_posix() for p in (ROOT / "templates").rglob("*.j2")}
     assert templates
-    assert {f"ecsgen/{name}" for name in templates} <= names
+    assert {f"ecsgen/{name}" for name in templates} | {"ecsgen/py.typed"} <= names
     top = ROOT / "runtime"
     of_library = {p.relative_to(top).as_posix() for p in top.glob("ecsgen_runtime/**/*.py")}
     assert of_library
@@ -102,6 +103,35 @@ def test_an_installed_wheel_builds_what_is_committed(
     elsewhere.mkdir()
     run(python, "-m", "ecsgen", "build", ROOT / "schemas", "-o", "made", cwd=elsewhere)
     assert files(elsewhere / "made") == files(ROOT / "generated")
+
+
+@pytest.mark.parametrize(
+    ("page", "inside"), [("README.md", True), ("docs/getting-started.md", False)]
+)
+def test_the_line_that_pages_show_installs_a_clone(page: str, inside: bool, tmp_path: Path) -> None:
+    """Both distributions come from the clone; what they need besides is lent."""
+    shown = re.search(r"^\$ pip (install \S+ \S+)$", (ROOT / page).read_text("utf-8"), re.MULTILINE)
+    assert shown, f"{page} shows no line that installs two folders"
+    clone = tmp_path / "ecsgen"
+    left_out = shutil.ignore_patterns("build", "*.so", "*.egg-info", "__pycache__", "*_cache")
+    for part in ("runtime", "ecsgen", "templates"):
+        shutil.copytree(ROOT / part, clone / part, ignore=left_out)
+    for file in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / file, clone)
+    venv.create(tmp_path / "env")
+    python = tmp_path / "env" / ("Scripts" if os.name == "nt" else "bin") / "python"
+    pip = ["-m", "pip", "--quiet", "--disable-pip-version-check", f"--python={python}"]
+    words = [*shlex.split(shown[1]), "--no-deps"]
+    run(sys.executable, *pip, *words, cwd=clone if inside else tmp_path, CC="no-such-compiler")
+    (site,) = {Path(p) for p in run(python, "-c", SITE, cwd=tmp_path).split()}
+    for name in ("ecsgen", "ecsgen-runtime"):
+        (installed,) = distributions(name=name, path=[str(site)])
+        assert clone.as_uri() in (installed.read_text("direct_url.json") or ""), name
+    lend_dependencies(site, {"ecsgen-runtime"})
+    project = tmp_path / "project"
+    project.mkdir()
+    for command in ("init", "build", "check"):
+        run(python, "-m", "ecsgen", command, cwd=project)
 
 
 SITE = "import sysconfig; print(sysconfig.get_path('purelib'), sysconfig.get_path('platlib'))"
