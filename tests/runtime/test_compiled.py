@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -232,3 +235,28 @@ def test_the_entities_of_compiled_shards() -> None:
     world = load("world: Isles\nshards: {}\n").world
     assert "    _BULK: ClassVar = CompiledShardedBulk\n" in entities_module(world, compiled=True)
     assert "Bulk" not in entities_module(world, compiled=False)
+
+
+WRAPS = """
+import numpy as np
+from ecsgen_runtime.compiled import arithmetic, compiled_chance as chance, compiled_chunks
+
+stem = chance.stem_of(np.uint64(2**63 + 12345), np.uint64(2**64 - 1))
+chance.random_at(stem, 1), chance.normal_at(stem, 2), chance.range_at(stem, 3, 10)
+chance.turn_order(np.arange(50, dtype=np.uint64), np.uint64(2**63 + 1))
+least, one = np.int64(-(2**63)), np.int64(1)
+print(arithmetic.add_int64(-one, one), arithmetic.subtract_int64(least, one))
+print(arithmetic.multiply_int64(-one, one), arithmetic.whole_power(np.int64(-1), 3))
+cells = np.arange(3, dtype=np.int32)
+print(compiled_chunks.cells_at(np.intp(cells.ctypes.data), 3, np.int32).tolist())
+"""
+
+
+def test_what_loops_call_runs_and_warns_of_nothing_where_numba_is_off() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-W", "error", "-c", WRAPS],
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert (ran.stderr, ran.stdout) == ("", "0 9223372036854775807\n-1 -1\n[0, 1, 2]\n")

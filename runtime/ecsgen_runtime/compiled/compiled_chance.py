@@ -6,7 +6,7 @@ import math
 from typing import Any, Final
 
 import numpy as np
-from numba import types
+from numba import config, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
@@ -20,7 +20,7 @@ from ..kernels.chance import (
     NORMAL_TAIL,
     ROOT_HALF,
 )
-from .kernel import kernel
+from .kernel import kernel, wrapping
 
 
 def _as_choice(context: Any, test: Any, then: Any, otherwise: Any) -> Any:
@@ -33,13 +33,18 @@ def _as_choice(context: Any, test: Any, then: Any, otherwise: Any) -> Any:
     return types.float64(*kinds), cast
 
 
-_choice: Any = intrinsic(_as_choice)
+def _plain_choice(test: Any, then: Any, otherwise: Any) -> Any:
+    return then if test else otherwise
+
+
+_choice: Any = _plain_choice if config.DISABLE_JIT else intrinsic(_as_choice)
 
 _STEP: Final = np.uint64(0x9E37_79B9_7F4A_7C15)
 _FIRST: Final = np.uint64(0xBF58_476D_1CE4_E5B9)
 _SECOND: Final = np.uint64(0x94D0_49BB_1331_11EB)
 
 
+@wrapping
 @kernel(forceinline=True)
 def _mix(x: Any) -> Any:
     x = (x ^ (x >> np.uint64(30))) * _FIRST
@@ -59,6 +64,7 @@ def id_stem_of(slot: Any, generation: Any, key: Any) -> Any:
     return _mix((np.uint64(generation) << np.uint64(32) | np.uint64(slot)) ^ key)
 
 
+@wrapping
 @kernel(forceinline=True)
 def _word(stem: Any, number: Any) -> Any:
     return _mix(stem + np.uint64(number + 1) * _STEP)

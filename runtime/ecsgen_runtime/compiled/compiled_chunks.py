@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from ctypes import c_void_p
 from typing import Any
 
 import numpy as np
-from numba import types
+from numba import config, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np.numpy_support import carray
@@ -65,7 +66,11 @@ def _as_pointer(context: Any, address: Any) -> Any:
     return types.voidptr(types.intp), cast
 
 
-_pointer_to: Any = intrinsic(_as_pointer)
+def _plain_pointer(address: Any) -> c_void_p:
+    return c_void_p(int(address))
+
+
+_pointer_to: Any = _plain_pointer if config.DISABLE_JIT else intrinsic(_as_pointer)
 
 
 @kernel()

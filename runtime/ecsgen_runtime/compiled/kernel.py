@@ -14,6 +14,7 @@ from pathlib import Path
 from types import CellType, FunctionType
 from typing import Any, Final, TypeVar
 
+import numpy as np
 from numba import njit
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -31,6 +32,12 @@ def kernel(**options: Any) -> Callable[[_Function], _Function]:
         return function if made is marked else made
 
     return decorated
+
+
+def wrapping(function: _Function) -> _Function:
+    """Keep a kernel whose integers are meant to wrap from warning where numba does nothing."""
+    plain = isinstance(function, FunctionType)
+    return np.errstate(over="ignore")(function) if plain else function
 
 
 def _marked(function: FunctionType) -> FunctionType:
