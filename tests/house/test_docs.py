@@ -21,6 +21,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -177,6 +178,13 @@ def test_extras_are_quoted() -> None:
         assert not re.search(r"install\s+[\w-]+\[", text), f"{file}: an extra without quotes"
 
 
+def test_the_tour_of_the_readme_runs_on_the_package_of_make_demo(project: Path) -> None:
+    shutil.copytree(ROOT / "generated", project / "generated")
+    namespace: dict[str, object] = {"__name__": "__main__"}
+    for block in blocks(ROOT / "README.md", "python"):
+        run(block, ROOT / "README.md", namespace)
+
+
 @pytest.mark.parametrize("page", with_blocks("console"), ids=name)
 def test_console_blocks(page: Path, project: Path) -> None:
     write_schemas(page, project)
@@ -216,6 +224,8 @@ def check_command(words: list[str]) -> None:
 
 @pytest.mark.parametrize("page", [page for page in PAGES if is_walk(page)], ids=name)
 def test_walk(page: Path, project: Path) -> None:
+    if any("--backend numba" in block.text for block in blocks(page, "console")):
+        pytest.importorskip("numba")
     session: dict[str, object] = {}
     for block in blocks(page, "yaml", "python", "console"):
         named = FILE.match(block.text)
@@ -236,7 +246,8 @@ def test_walk(page: Path, project: Path) -> None:
 
 def type_in(words: list[str]) -> str:
     """Run a command of a walk, in its project; what installs something or takes long, in part."""
-    program, *arguments = words
+    settings = dict(word.split("=") for word in takewhile(lambda word: "=" in word, words))
+    program, *arguments = words[len(settings) :]
     if program == "ecsgen":
         status, output = ecsgen(*arguments)
         assert status == 0 or (status, arguments[0]) == (1, "breaking"), output
@@ -245,9 +256,17 @@ def type_in(words: list[str]) -> str:
         return ""
     assert program in ("python", "pytest"), words
     module = ["-m", "pytest", "--collect-only"] if program == "pytest" else []
-    result = subprocess.run([sys.executable, *module, *arguments], capture_output=True, text=True)
-    assert result.returncode == 0, result.stdout + result.stderr
-    return result.stdout
+    result = subprocess.run(
+        [sys.executable, *module, *arguments],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **settings},
+    )
+    stops = any(word.startswith("error:") for word in arguments)  # at the first such warning
+    assert result.returncode == stops, result.stdout + result.stderr
+    if not stops:
+        return result.stdout
+    return re.sub(r"^[ ~^]+\n", "", result.stderr, flags=re.MULTILINE)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
