@@ -37,7 +37,8 @@ def _plain_choice(test: Any, then: Any, otherwise: Any) -> Any:
     return then if test else otherwise
 
 
-_choice: Any = _plain_choice if config.DISABLE_JIT else intrinsic(_as_choice)
+_is_off = config.DISABLE_JIT  # type: ignore[attr-defined]  # numba sets it late
+_choice: Any = _plain_choice if _is_off else intrinsic(_as_choice)
 
 _STEP: Final = np.uint64(0x9E37_79B9_7F4A_7C15)
 _FIRST: Final = np.uint64(0xBF58_476D_1CE4_E5B9)

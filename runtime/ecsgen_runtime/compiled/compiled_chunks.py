@@ -70,7 +70,8 @@ def _plain_pointer(address: Any) -> c_void_p:
     return c_void_p(int(address))
 
 
-_pointer_to: Any = _plain_pointer if config.DISABLE_JIT else intrinsic(_as_pointer)
+_is_off = config.DISABLE_JIT  # type: ignore[attr-defined]  # numba sets it late
+_pointer_to: Any = _plain_pointer if _is_off else intrinsic(_as_pointer)
 
 
 @kernel()
