@@ -405,7 +405,7 @@ class BoidManager(Sparse, MappedOne, Gc, OwnedSpaced):
         _apart = np.float32(_STEER_APART_ARGUMENT.one(apart))
         data = self.data
         _rows = None if rows is None else ChosenRows(self, rows).rows
-        _search = self._search("steer", _vision, data._n, _rows)
+        _search = self._search("steer: vision", _vision, data._n, _rows)
         _columns = (BlockColumn(rows_last(data._heading_column), _rows, True, True),)
         _others = (BlockColumn(rows_last(data._heading_column)),)
         _working = (

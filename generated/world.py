@@ -1932,7 +1932,7 @@ class Game(
         _boid_members = joined_rows(_asked.members[0])
         _hawk_members = joined_rows(_asked.members[1])
         _given = joined_given(
-            "Game.scatter", self.boid, _radius, _boid_rows, _boid_members
+            "Game.scatter: sight", self.boid, _radius, _boid_rows, _boid_members
         )
         _search = NearSearch(*_given)
         _columns = (
@@ -2002,7 +2002,7 @@ class Game(
         _radius = float(_reach)
         _n = self.boid.data._n
         _boid_rows = joined_rows(slice(0, _n))
-        _given = joined_given("Game.huddle", self.boid, _radius, _boid_rows)
+        _given = joined_given("Game.huddle: reach", self.boid, _radius, _boid_rows)
         _search = NearSearch(*_given)
         _columns = (
             BlockColumn(
@@ -2034,7 +2034,7 @@ class Game(
         _boid_rows = joined_rows(_found.members[0])
         _boid_members = joined_rows(slice(0, _asked))
         _given = joined_given(
-            "Game.chase", self.boid, _radius, _boid_rows, _boid_members
+            "Game.chase: sight", self.boid, _radius, _boid_rows, _boid_members
         )
         _search = NearSearch(*_given)
         _columns = (
@@ -2081,7 +2081,7 @@ class Game(
         _found = self.hawks._join.match()
         _boid_rows = joined_rows(_found.members[0])
         _hawk_rows = joined_rows(_found.members[1])
-        _given = joined_given("Game.part", self.boid, _radius, _boid_rows)
+        _given = joined_given("Game.part: radius", self.boid, _radius, _boid_rows)
         _search = NearSearch(*_given)
         _columns = (
             BlockColumn(self.hawk.data._rivals_column, _hawk_rows, True, True),
@@ -2144,7 +2144,7 @@ class Game(
         _boid_rows = joined_rows(_found.members[0])
         _boid_members = joined_rows(slice(0, _asked))
         _given = joined_turn_given(
-            "Game.strike", self.boid, _radius, _boid_rows, _boid_members
+            "Game.strike: reach", self.boid, _radius, _boid_rows, _boid_members
         )
         _cells = turn_cells(*_given)
         _key = self._draw_key("strike")
@@ -2181,7 +2181,7 @@ class Game(
         _radius = float(np.float64(_apart))
         _found = self.hawks._join.match()
         _boid_rows = joined_rows(_found.members[0])
-        _given = joined_turn_given("Game.spread", self.boid, _radius, _boid_rows)
+        _given = joined_turn_given("Game.spread: apart", self.boid, _radius, _boid_rows)
         _cells = turn_cells(*_given)
         _order = np.arange(_found.count)
         with np.errstate(all="ignore"):
@@ -2205,7 +2205,7 @@ class Game(
         _boid_rows = joined_rows(slice(0, _n))
         _boid_members = joined_rows(_asked.members[0])
         _given = joined_turn_given(
-            "Game.dodge", self.boid, _radius, _boid_rows, _boid_members
+            "Game.dodge: radius", self.boid, _radius, _boid_rows, _boid_members
         )
         _cells = turn_cells(*_given)
         _order = np.arange(_n)

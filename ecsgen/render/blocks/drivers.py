@@ -153,7 +153,7 @@ def _searching(method: Method, body: BlockBody, asked: Asked, met: list[FieldVal
     named = f"_rows = None if rows is None else {method.chosen}.rows"
     if method.each:
         named = "_rows = None if _chosen is None else _chosen.rows"
-    given = [literal(method.name), method.radius_of(asked.near), asked.own.found, "_rows"]
+    given = [literal(asked.label), method.radius_of(asked.near), asked.own.found, "_rows"]
     return [named, *statement("_search = self._search", given)]
 
 

@@ -11,7 +11,7 @@ from ecsgen.kernels.form import Find
 from ecsgen.layout import layout
 from ecsgen.model import Component, Field, Kernel, World
 from ecsgen.model.columns import KEPT_FIELDS, field_columns
-from ecsgen.model.programs import ENTITY, ID_SLOT, OWN, PARENT, FieldValue, Near
+from ecsgen.model.programs import ENTITY, ID_SLOT, OWN, PARENT, Argument, FieldValue, Near
 from ecsgen.render.calls import call, method_lines, statement
 from ecsgen.render.kernels.arguments import ArgumentSpelling
 from ecsgen.render.quoting import literal
@@ -422,8 +422,12 @@ def all_fields(world: World, components: Iterable[Component]) -> Component:
 def asks_of(kernel: Kernel, source: Source, world: World | None = None) -> tuple[Asked, ...]:
     """Return whose rows a kernel asks; `world`: where it is one of the world."""
     label = f"{world.name}.{kernel.name}" if world else kernel.name
+
+    def labelled(near: Near) -> str:
+        return f"{label}: {near.radius.name if isinstance(near.radius, Argument) else 'radius'}"
+
     return tuple(
-        Asked(label, near, source, _side_asked(near, kernel, source, world), tag)
+        Asked(labelled(near), near, source, _side_asked(near, kernel, source, world), tag)
         for near in kernel.program.nears
         for tag in [f"_{near.name}" if len(kernel.program.nears) > 1 else ""]
     )

@@ -77,7 +77,7 @@ class LoopKernel(Method):
         ]
 
     def _label(self, asked: Asked) -> str:
-        """The kernel as errors have it."""
+        """The kernel, and its radius, as errors have it."""
         owner = "" if self.source.is_world else f"{self.source.whole.name}Manager."
         return f"{owner}{asked.label}"
 

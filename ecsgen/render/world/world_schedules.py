@@ -74,7 +74,10 @@ class ScheduleMethod:
         lines = []
         for argument in self.arguments:
             if argument.name in self._radii:
-                given = [literal(f"{self._world.name}.{self.name}"), argument.conversion]
+                given = [
+                    literal(f"{self._world.name}.{self.name}: {argument.name}"),
+                    argument.conversion,
+                ]
                 lines.append(call("checked_radius", given, 8).lstrip().replace("\n    ", "\n"))
                 continue
             if not argument.each:

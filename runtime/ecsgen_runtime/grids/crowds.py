@@ -97,7 +97,7 @@ def axes_of(grid: GridManager) -> Axes:
 def refuse_radius(label: str, radius: Any) -> None:
     """Raise ValueError for a radius below 0."""
     if radius < 0:
-        raise ValueError(f"{label}: radius: wanted 0 or more, not {radius}")
+        raise ValueError(f"{label}: wanted 0 or more, not {radius}")
 
 
 def reach_of(grid: GridManager, hood: str, radius: Any, center: bool) -> Reach:

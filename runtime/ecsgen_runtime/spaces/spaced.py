@@ -72,7 +72,7 @@ class Spaced(Manager):
                 shape.
             TypeError, OverflowError: points that are no numbers, or too large.
         """
-        reach = checked_radius(type(self).__name__, radius)
+        reach = checked_radius(f"{type(self).__name__}.near: radius", radius)
         places = self._places(getattr(self.data, self._SPACE.rows))
         label = f"{type(self).__name__}.near: points"
         axes, scalar = len(places), f"f{8 * places.dtype.itemsize}"
@@ -178,16 +178,16 @@ def checked_wrap(owner: Spaced, wrap: Sequence[float]) -> tuple[float, ...]:
 
 
 def checked_radius(label: str, radius: SupportsFloat) -> float:
-    """Return a radius as a float, or raise ValueError."""
+    """Return a radius as a float, or raise ValueError; `label`: whose it is, and its name."""
     number: Any = radius
     if not isinstance(radius, float):
         try:
-            number = FloatField(f"{label}: radius", "f64").one(radius)
+            number = FloatField(label, "f64").one(radius)
         except (TypeError, OverflowError) as error:
             raise ValueError(str(error)) from None
     if not (isfinite(number) and number > 0):
         wanted = "wanted a finite number above 0"
-        raise ValueError(f"{label}: radius: {wanted}, not {shown(radius)}")
+        raise ValueError(f"{label}: {wanted}, not {shown(float(number))}")
     return float(number)
 
 
