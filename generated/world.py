@@ -60,6 +60,7 @@ from ecsgen_runtime.spaces.search import NearBlocks, NearSearch
 from ecsgen_runtime.spaces.spaced import joined_given, joined_turn_given
 from ecsgen_runtime.typed import NamedTuple
 from ecsgen_runtime.world.entity_world import ChunkedPart, EntityViewBase, ManagedPart
+from ecsgen_runtime.world.keyword_only import keyword_only
 from ecsgen_runtime.world.signed import ComponentFlags, SignedWorld
 from numpy.typing import ArrayLike, NDArray
 
@@ -1486,7 +1487,8 @@ class Game(
             (self.person.data._exposed_column, 0),
         )
 
-    def frame(self, strength: float, dt: float, gravity: float, heat: float) -> None:
+    @keyword_only
+    def frame(self, *, strength: float, dt: float, gravity: float, heat: float) -> None:
         """Run kernels one after the other.
 
         As if called in this order; all arguments are checked before the first one runs.
@@ -1515,7 +1517,8 @@ class Game(
         self.spark.flicker(strength)
         self.scorch(dt, heat)
 
-    def orbit(self, dt: float) -> None:
+    @keyword_only
+    def orbit(self, *, dt: float) -> None:
         """Run CelestialBody.kick, CelestialBody.drift.
 
         As if called in this order; all arguments are checked before the first one runs.

@@ -180,7 +180,7 @@ def test_what_is_no_radius(packages: list[ModuleType]) -> None:
         manager, es = filled(package, 40, 1)
         before = state(manager, es)
         for radius in (0.0, -1.0, np.nan, np.inf, 1e-50):
-            with pytest.raises(ValueError, match="Manager.school: "):
+            with pytest.raises(ValueError, match=r"Manager\.school: "):
                 manager.school(radius, 1.0)
         with pytest.raises(ValueError, match=r"Manager\.stray: reach: .* not 0\.0$"):
             manager.stray(0)

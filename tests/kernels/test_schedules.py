@@ -258,10 +258,23 @@ def test_radii_are_checked_before_anything_runs(package: Any, radius: float) -> 
     w = package.Game()
     w.spawn(2, dust={})
     with pytest.raises(ValueError, match=r"Game\.gather"):
-        w.gather(radius)
+        w.gather(reach=radius)
     assert not w.dust.data.at.any()
-    w.gather(0.5)
+    w.gather(reach=0.5)
     assert w.dust.data.met.tolist() == [1.5, 1.5]
+
+
+def test_positional_arguments_give_a_warning_and_do_the_same(package: Any) -> None:
+    w = package.Game()
+    w.spawn(2, dust={})
+    with pytest.warns(DeprecationWarning, match=r"Game\.gather: give arguments by name") as told:
+        w.gather(0.5)
+    assert told[0].filename == __file__
+    assert w.dust.data.met.tolist() == [1.5, 1.5]
+    with pytest.raises(TypeError), pytest.warns(DeprecationWarning):
+        w.gather(0.5, reach=0.5)
+    with pytest.raises(TypeError, match="takes 1 arguments, not 2"):
+        w.gather(0.5, 0.5)
 
 
 def test_parameters_come_as_they_first_come_up(package: Any) -> None:
@@ -428,7 +441,7 @@ def test_locals_called_like_arguments_of_other_kernels(tmp_path: Path) -> None:
     world = world_package(ALIKE, "schedules_alike").Pond()
     world.spawn(2)
     world.body.create_many(world.entities.create_many(2))
-    world.day(3)
+    world.day(much=3)
     assert world.body.data.heat.tolist() == [16, 16]
     source = inspect.getsource(type(world)._day_1)
     loop = next(line for line in source.splitlines() if line.lstrip().startswith("for "))

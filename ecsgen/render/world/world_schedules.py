@@ -40,9 +40,11 @@ class ScheduleMethod:
 
     @property
     def signature(self) -> str:
-        """The line that begins the method."""
-        parameters = ["self", *(argument.parameter for argument in self.arguments)]
-        return for_macro(call(f"def {marked(self.name)}", parameters, 4, " -> None:"))
+        """The lines that begin the method, whose parameters are given by name."""
+        given = [argument.parameter for argument in self.arguments]
+        parameters = ["self", *["*"] * bool(given), *given]
+        line = for_macro(call(f"def {marked(self.name)}", parameters, 4, " -> None:"))
+        return f"@keyword_only\n{line}" if given else line
 
     @property
     def docstring(self) -> str:

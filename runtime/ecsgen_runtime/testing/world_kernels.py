@@ -561,7 +561,7 @@ class ScheduleCases(Roomy):
                 for _ in range(2):
                     said: list[str] = []
                     with Sizes.of(block_rows=(8, 8)), noted(said):
-                        getattr(w, name)(*schedule.arguments.values())
+                        getattr(w, name)(**schedule.arguments)
                     with noted(said):
                         for call in schedule.calls:
                             call.run(other, schedule.arguments)
