@@ -8,13 +8,15 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from enum import IntEnum, IntFlag
+from functools import partial
 from importlib import import_module
-from operator import index
+from operator import index, setitem
 from typing import Any, Final, TypeAlias
 
 from numpy.typing import NDArray
 
 from .arrow_tables import BadCellError, element_kind
+from .file_locks import FileLock
 from .interchange import pyarrow
 from .records import RecordedTable
 from .snapshots.atomic import replacing
@@ -27,9 +29,9 @@ _PART: Final = re.compile(rf"(\d{{5,}})\.({'|'.join(FORMATS)})")
 
 
 class RecordFiles:
-    """A folder with a folder for each table."""
+    """A folder with a folder for each table, written by one at a time."""
 
-    __slots__ = ("_folder", "_format", "_next", "lines")
+    __slots__ = ("_folder", "_format", "_lock", "_next", "lines")
 
     def __init__(
         self, folder: str, format: str, lines: int, tables: Sequence[str], append: bool
@@ -50,25 +52,44 @@ class RecordFiles:
         self._format = format
         self._next = dict.fromkeys(tables, 0)
         """The number of each table's next file."""
-        for name in tables:
-            numbers = [*_numbers(os.path.join(folder, name))]
-            if numbers and not append:
+        os.makedirs(folder, exist_ok=True)
+        self._lock = self._locked()
+        try:
+            for name in tables:
                 where = os.path.join(folder, name)
-                raise FileExistsError(f"{where} has files of the table {name}")
-            self._next[name] = max(numbers, default=-1) + 1
-        for name in tables:
-            os.makedirs(os.path.join(folder, name), exist_ok=True)
+                numbers = [*_numbers(where)]
+                if numbers and not append:
+                    raise FileExistsError(f"{where} has files of the table {name}")
+                self._next[name] = max(numbers, default=-1) + 1
+            for name in tables:
+                os.makedirs(os.path.join(folder, name), exist_ok=True)
+        except BaseException:
+            self.close()
+            raise
+
+    def _locked(self) -> FileLock:
+        return FileLock(self._folder, os.path.join(self._folder, ".lock"))
+
+    def close(self) -> None:
+        """Let others write the folder."""
+        self._lock.close()
 
     def write(self, table: RecordedTable) -> None:
-        """Make a file of a table's lines; O(lines). Whatever raises leaves no file, and those that
-        are there."""
+        """Make a file of a table's lines, which then leave memory; O(lines). Whatever raises leaves
+        either no file, or the file and no lines in memory."""
+        if self._lock.is_lost:  # here, in a forked process
+            self._lock = self._locked()
         number = self._next[table._NAME]
         path = os.path.join(self._folder, table._NAME, f"{number:05}.{self._format}")
         if os.path.exists(path):
             raise FileExistsError(
                 f"{path}: somebody else's lines go to this folder too"
             )
-        with replacing(path, sync=False) as raw:
+        then = (
+            partial(setitem, self._next, table._NAME, number + 1),
+            table._lines.clearing(),
+        )
+        with replacing(path, sync=False, then=then) as raw:
             file = io.BufferedWriter(raw)  # which writes all, or raises
             if self._format == "csv":
                 _write_csv(table, file)
@@ -76,7 +97,6 @@ class RecordFiles:
                 _parquet().write_table(table.to_arrow(), file)
             file.flush()
             file.detach()
-        self._next[table._NAME] = number + 1
 
 
 def _numbers(folder: str) -> Iterator[int]:
@@ -103,6 +123,22 @@ def arrow_table(table: RecordedTable) -> Any:
 
     pa = pyarrow()
     return pa.Table.from_arrays(_made(table, array), names=[*table._COLUMNS])
+
+
+def pandas_table(table: RecordedTable) -> Any:
+    """Return a table's lines as a pandas.DataFrame, a copy; enums become categories."""
+
+    def column(cells: NDArray[Any], enum: _Enum | None) -> Any:
+        if enum is None:
+            return cells
+        names = _names(cells, enum)
+        listed = names if issubclass(enum, IntFlag) else [*enum.__members__]
+        return pandas.Categorical(names, [*dict.fromkeys(listed)])
+
+    pandas = import_module("pandas")
+    return pandas.DataFrame(
+        dict(zip(table._COLUMNS, _made(table, column), strict=True))
+    )
 
 
 def _write_csv(table: RecordedTable, file: io.BufferedIOBase) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum, IntFlag
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 import numpy as np
@@ -31,17 +32,21 @@ class TableLines:
 
     __slots__ = ("_dtypes", "_state")
 
+    _state: tuple[tuple[list[NDArray[Any]], ...], list[NDArray[Any]], int, int]
+
     def __init__(self, dtypes: Sequence[str]) -> None:
         self._dtypes = dtypes
         self.clear()
 
     def clear(self) -> None:
         """Forget all lines; what anybody has of them stays as it is."""
-        full: tuple[list[NDArray[Any]], ...] = ()
-        last: list[NDArray[Any]] = []
+        self.clearing()()
+
+    def clearing(self) -> Callable[[], None]:
+        """Return what clears, in C."""
         # Full blocks, the last one, its lines, all lines: in one, for an interrupt may come
         # between two assignments.
-        self._state = full, last, 0, 0
+        return partial(setattr, self, "_state", ((), [], 0, 0))
 
     @property
     def count(self) -> int:
@@ -177,8 +182,10 @@ class RecordedTable:
         return arrow_table(self)
 
     def to_pandas(self) -> Any:
-        """Return the same as a pandas.DataFrame; O(lines). ImportError without pandas, pyarrow."""
-        return self.to_arrow().to_pandas()
+        """Return the same as a pandas.DataFrame; O(lines). ImportError without pandas."""
+        from .record_files import pandas_table
+
+        return pandas_table(self)
 
 
 class Records:
@@ -209,6 +216,7 @@ class Records:
 
         Raises:
             FileExistsError: there are files of a table, without `append`.
+            BlockingIOError: somebody writes this folder already, or another world does.
             ValueError: another format, `lines` below 1, or records are open already.
             TypeError: `lines` is no integer.
             ImportError: there is no pyarrow to write Parquet.
@@ -239,7 +247,10 @@ class Records:
         """Do the same, and leave lines in memory from now on. What `flush` raises, the folder
         stays open."""
         self.flush()
-        self._world._record.files = None
+        record = self._world._record
+        files, record.files = record.files, None
+        if files is not None:
+            files.close()
 
 
 class RecordingWorld(TickingWorld):
@@ -306,7 +317,6 @@ class RecordingWorld(TickingWorld):
         lines = self._record.tables[name]
         if lines.count >= (least or files.lines):
             files.write(self._TABLES[name](self))
-            lines.clear()
 
     def _record_folder(self, folder: str) -> str:
         """Return where the tables of this world go."""

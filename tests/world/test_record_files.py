@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 from ecsgen_runtime import record_files
 
+from tests.support.faults import Events, traced
 from tests.support.thread_ranks import ThreadComm, run
 from tests.support.world_package import load, sources, world_package
 
@@ -55,7 +56,8 @@ def world() -> Any:
 
 
 def parts(folder: Path, table: str) -> list[str]:
-    return sorted(path.name for path in (folder / table).iterdir())
+    """The names of a table's files, without what a kill or an interrupt left of one."""
+    return sorted(path.name for path in (folder / table).iterdir() if path.suffix != ".new")
 
 
 @pytest.mark.parametrize("format", ["parquet", "csv"])
@@ -124,17 +126,103 @@ def test_what_is_there_is_not_written_over(world: Any, tmp_path: Path) -> None:
     world.records.open(tmp_path / "one")
 
 
-def test_two_worlds_in_a_folder_do_not_write_over_each_other(world: Any, tmp_path: Path) -> None:
+def test_a_folder_has_one_writer_at_a_time(world: Any, tmp_path: Path) -> None:
     other = deepcopy(world)
+    world.records.open(tmp_path, "csv")
+    with pytest.raises(BlockingIOError, match=rf"process {os.getpid()} writes this.*{tmp_path}"):
+        other.records.open(tmp_path, "csv", append=True)
+    other.records.open(tmp_path / "other", "csv")
     for one in (world, other):
-        one.records.open(tmp_path, "csv")
         one.records.population.write()
-    world.records.flush()
-    before = (tmp_path / "population" / "00000.csv").read_bytes()
-    with pytest.raises(FileExistsError, match="folder"):
-        other.records.flush()
-    assert (tmp_path / "population" / "00000.csv").read_bytes() == before
-    assert len(other.records.population) == 1
+        one.records.close()
+    other.records.open(tmp_path, "csv", append=True)
+    other.records.population.write()
+    other.records.close()
+    assert parts(tmp_path, "population") == ["00000.csv", "00001.csv"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["herd", "other", "population"]
+
+
+def test_who_is_gone_or_was_refused_keeps_nobody_away(world: Any, tmp_path: Path) -> None:
+    other = deepcopy(world)
+    other.records.open(tmp_path, "csv")
+    other.records.population.write()
+    other.records.flush()
+    del other
+    with pytest.raises(FileExistsError) as held:
+        world.records.open(tmp_path, "csv")
+    world.records.open(tmp_path, "csv", append=True)
+    assert held.tb is not None  # whose frames have all that was made before it
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked")
+@pytest.mark.filterwarnings("ignore")  # of forks where there are threads
+def test_a_forked_process_neither_writes_nor_keeps_others_away(world: Any, tmp_path: Path) -> None:
+    world.records.open(tmp_path, "csv")
+    world.records.population.write()
+    reading, writing = os.pipe()
+    if not (child := os.fork()):
+        try:
+            world.records.flush()
+        except BlockingIOError as error:
+            os.write(writing, str(error).encode())
+        finally:
+            os.read(reading, 1)  # what the parent says at the end
+            os._exit(0)
+    try:
+        limit = time.monotonic() + 30
+        while not (told := os.read(reading, 500)) and time.monotonic() < limit:
+            time.sleep(0.01)
+        assert f"process {os.getpid()} writes this" in told.decode()
+        world.records.close()
+        world.records.open(tmp_path, "csv", append=True)
+        assert parts(tmp_path, "population") == ["00000.csv"]
+    finally:
+        os.write(writing, b"x")
+        os.waitpid(child, 0)
+
+
+@pytest.mark.filterwarnings("ignore")  # of files that it leaves to the collector
+def test_an_interrupt_loses_no_line_and_writes_none_twice(world: Any, tmp_path: Path) -> None:
+    """Wherever it comes, each line is in memory or in a file, and what follows goes on."""
+    for number in range(1, 2000):
+        folder, w = tmp_path / str(number), deepcopy(world)
+        w.records.open(folder, "csv", lines=2)
+        w.records.population.write()
+        events = Events(number, package="ecsgen_runtime")
+
+        def act(w: Any = w) -> None:
+            w.records.population.write()
+            w.records.herd.write()
+            w.records.flush()
+            w.records.close()
+
+        is_interrupted = isinstance(traced(events, act), KeyboardInterrupt)
+        for table, most in (("population", 2), ("herd", 3)):
+            lines = len(getattr(w.records, table)) + sum(
+                len(read(folder / table / name)["tick"]) for name in parts(folder, table)
+            )
+            assert lines in ((most - 1, most) if table == "population" else (0, most)), events.where
+        w.records.close()
+        w.records.open(folder, "csv", append=True)
+        w.records.population.write()
+        w.records.close()
+        written = sum(
+            len(read(folder / "population" / n)["tick"]) for n in parts(folder, "population")
+        )
+        assert written in (2, 3), events.where
+        if not is_interrupted:
+            assert number > 100
+            return
+    raise AssertionError("no end")
+
+
+def test_a_table_for_pandas_needs_no_arrow(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    pandas = pytest.importorskip("pandas")
+    world.step()
+    expected = world.records.herd.to_arrow().to_pandas()
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    table = world.records.herd.to_pandas()
+    pandas.testing.assert_frame_equal(table, expected)
 
 
 def test_numbers_that_no_member_has_are_told_where_they_are(world: Any, tmp_path: Path) -> None:
@@ -251,7 +339,7 @@ def test_a_killed_process_leaves_whole_files(tmp_path: Path, format: str) -> Non
             time.sleep(0.05 + 0.037 * turn)
             process.send_signal(signal.SIGKILL)
     for table, lines in (("population", 1), ("herd", 2000)):
-        names = [name for name in parts(out, table) if not name.endswith(".new")]
+        names = parts(out, table)
         assert names
         assert names == [f"{k:05}.{format}" for k in range(len(names))]
         for name in names:

@@ -14,10 +14,14 @@ import re
 import secrets
 import stat
 import sys
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
+from functools import partial
 from io import FileIO
+from operator import call
 from typing import Final
 
+from ..file_locks import is_still
 from .documents import refuse
 
 if sys.platform != "win32":
@@ -32,13 +36,19 @@ _PRIVATE: Final = 0o600
 
 
 @contextlib.contextmanager
-def replacing(path: str | os.PathLike[str], *, sync: bool = True) -> Iterator[FileIO]:
+def replacing(
+    path: str | os.PathLike[str],
+    *,
+    sync: bool = True,
+    then: tuple[Callable[[], object], ...] = (),
+) -> Iterator[FileIO]:
     """Give a new file, empty and unbuffered, that takes the place of a path's at the end.
 
     Whatever raises leaves the old file, and no other. A symbolic link stays, and what it leads to
     is replaced; the mode of a replaced file stays. Without `sync` the new file may be lost, or
     empty, if the machine goes down (not if the process does). Files that were left behind by
-    writers of this path that were killed are removed first.
+    writers of this path that were killed are removed first. `then`: functions in C, called when the
+    file is there; no interrupt comes between.
 
     Raises:
         SnapshotError: the path is that of something else than a file or a folder.
@@ -50,14 +60,17 @@ def replacing(path: str | os.PathLike[str], *, sync: bool = True) -> Iterator[Fi
     _remove_left_over(folder, name)
     new, file = _created(folder, name, mode)
     try:
+        # One call in C, in which Python does not look for interrupts.
+        steps: list[Callable[[], object]] = [partial(os.replace, new, target), *then]
+        put: Callable[[], object] = partial(deque, map(call, steps), 0)
         with file:
             yield file
             if sync:
                 os.fsync(file.fileno())
             if _IS_POSIX:
-                os.replace(new, target)  # while the lock is held
+                put()  # while the lock is held
         if not _IS_POSIX:
-            os.replace(new, target)
+            put()
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(new)
@@ -89,7 +102,7 @@ def _created(folder: str, name: str, mode: int | None) -> tuple[str, FileIO]:
         file = FileIO(handle, "w")
         try:
             _lock(handle)
-            if _is_still(path, handle):
+            if is_still(path, handle):
                 if mode is not None:
                     os.chmod(handle if os.chmod in os.supports_fd else path, mode)
                 return path, file
@@ -99,14 +112,6 @@ def _created(folder: str, name: str, mode: int | None) -> tuple[str, FileIO]:
                 os.unlink(path)
             raise
         file.close()
-
-
-def _is_still(path: str, handle: int) -> bool:
-    """Return whether nobody took a file for a left-over before it was locked."""
-    try:
-        return os.path.samestat(os.stat(path), os.fstat(handle))
-    except FileNotFoundError:
-        return False
 
 
 def _remove_left_over(folder: str, name: str) -> None:
