@@ -102,6 +102,34 @@ def test_half_a_line_is_dropped_wherever_it_ends(tmp_path: Path) -> None:
         assert path.read_bytes() == whole
 
 
+def test_a_file_has_one_sweep_at_a_time(tmp_path: Path) -> None:
+    path, other = tmp_path / "runs.jsonl", tmp_path / "link.jsonl"
+    other.symlink_to(path)
+
+    def model(seed: int, x: int) -> dict[str, bool]:
+        for name in (path, other):
+            with pytest.raises(BlockingIOError, match=rf"process {os.getpid()} writes.*{name}"):
+                swept(line, {"x": [1]}, name)
+        return {"y": True}
+
+    s = swept(model, {"x": [1, 2]}, path)
+    assert not s.errors, s.errors[0].traceback
+    assert same(swept(model, {"x": [1, 2]}, other), s)
+    assert {file.name for file in tmp_path.iterdir()} == {"runs.jsonl", "link.jsonl"}
+
+
+def test_a_file_of_another_process_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "runs.jsonl"
+    process = begun(tmp_path)
+    wait_for_lines(process, path, 2)
+    with pytest.raises(BlockingIOError, match=rf"process {process.pid} writes this"):
+        swept(line, {"x": [1]}, path)
+    process.kill()
+    process.communicate(timeout=DEADLINE)
+    with pytest.raises(ValueError, match="another seed"):  # nobody has it any more
+        swept(line, {"x": [1]}, path, seed=6)
+
+
 @pytest.mark.parametrize("options", [{"seed": 4}, {"common_seeds": True}])
 def test_the_file_of_another_sweep(tmp_path: Path, options: dict[str, Any]) -> None:
     path = tmp_path / "runs.jsonl"

@@ -7,7 +7,7 @@ import json
 import re
 import traceback
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, closing, suppress
 from copy import deepcopy
 from enum import Enum
 from functools import lru_cache
@@ -18,6 +18,7 @@ from typing import IO, Any, Final, TypeAlias
 import numpy as np
 
 from ..errors import shown
+from ..file_locks import FileLock
 from ..kernels.chance import draw_key
 from ..typed import NamedTuple
 from .results import (
@@ -184,7 +185,7 @@ class Journal:
     """The file of a sweep: a line of JSON for each run that ended, so that none need be repeated.
 
     A line is written at once and as a whole. What a kill left of one is no line; after a full disk
-    or an interrupt it is taken away.
+    or an interrupt it is taken away. One process at a time has the file.
     """
 
     def __init__(
@@ -199,22 +200,28 @@ class Journal:
 
         Raises:
             ValueError: it is of another seed, or no such file; nothing has changed then.
+            BlockingIOError: somebody has it.
         """
         self.path = path
         self.found: dict[RunKey, Result] = {}
         """Without those that raised, and whose results have names that are taken by now."""
         self._end = 0
-        for number, line in enumerate(_lines(path), 1):
-            key, result = _entry(line, f"{path}, line {number}", seed, common)
-            self._end += len(line)
-            if key in wanted and result and not result.columns.keys() & taken:
-                self.found[key] = result
-        self._file: IO[bytes] = path.open("ab", buffering=0)
-        if self._file.tell() != self._end:
-            self._file.truncate(self._end)
+        with ExitStack() as held:
+            if path.is_file() or not path.exists():  # a device may be everybody's
+                held.enter_context(closing(_lock_of(path)))
+            for number, line in enumerate(_lines(path), 1):
+                key, result = _entry(line, f"{path}, line {number}", seed, common)
+                self._end += len(line)
+                if key in wanted and result and not result.columns.keys() & taken:
+                    self.found[key] = result
+            self._file: IO[bytes] = held.enter_context(path.open("ab", buffering=0))
+            if self._file.tell() != self._end:
+                self._file.truncate(self._end)
+            self._held = held.pop_all()
 
     def close(self) -> None:
-        self._file.close()
+        """Close the file, and let others have it."""
+        self._held.close()
 
     def write(self, run: Run, outcome: Outcome) -> None:
         """Write the line of a run. OSError if it does not fit, and then it is not there."""
@@ -233,6 +240,11 @@ class Journal:
                 raise OSError(error.errno, problem, str(self.path)) from error
             raise
         self._end += len(line)
+
+
+def _lock_of(path: Path) -> FileLock:
+    real = path.resolve()
+    return FileLock(str(path), str(real.with_name(f".{real.name}.lock")))
 
 
 def _lines(path: Path) -> Iterator[bytes]:

@@ -99,6 +99,7 @@ def sweep(
         TypeError: parameters that JSON cannot hold, a model that other processes cannot have.
         ValueError: a number out of bounds, a parameter called `seed` or `replicate`, a file of
             another `seed` or `common_seeds`.
+        BlockingIOError: another sweep writes the file; it names the process.
         OverflowError: a parameter that does not fit into 64 bits.
         OSError: the file cannot be written; the runs before are in it.
         RuntimeError: processes end before their first run.
