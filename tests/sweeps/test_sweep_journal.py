@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +27,12 @@ def swept(model: Any, parameters: Any, path: Path, **options: Any) -> Sweep:
 
 
 def entries(path: Path) -> list[dict[str, Any]]:
-    """The lines of a file, which any reader of JSON would understand."""
+    """The lines of a file behind its first one, which any reader of JSON would understand."""
     text = path.read_text("ascii")
     assert text.endswith("\n")
-    return [json.loads(line, parse_constant=pytest.fail) for line in text.splitlines()]
+    head, *runs = (json.loads(line, parse_constant=pytest.fail) for line in text.splitlines())
+    assert head.keys() == {"sweep"}
+    return [run for run in runs if "sweep" not in run]
 
 
 def test_a_line_for_each_run(tmp_path: Path) -> None:
@@ -56,7 +59,7 @@ def test_infinite_parameters(tmp_path: Path) -> None:
     parameters = {"x": [np.inf, 1.5, -np.inf], "y": ["Infinity", [np.inf, '"Infinity']]}
     fresh = swept(line, parameters, path)
     assert entries(path)[3]["parameters"] == {"x": 1.5, "y": [np.inf, '"Infinity']}
-    assert same(swept(pytest.fail, parameters, path), fresh)
+    assert same(swept(pytest.fail, parameters, path, stale="keep"), fresh)
     assert len(entries(path)) == len(fresh) == 6
     assert fresh.columns["x"].tolist() == [np.inf, np.inf, 1.5, 1.5, -np.inf, -np.inf]
     with pytest.raises(
@@ -85,7 +88,9 @@ def test_runs_that_raised_are_repeated(tmp_path: Path) -> None:
     again = swept(raises, {"number": range(4)}, path)
     assert [len(s.errors) for s in (first, again)] == [1, 1]
     assert [("error" in entry) for entry in entries(path)] == [False, True, False, False, True]
-    mended = swept(lambda seed, number: {"twice": 2 * number}, {"number": range(4)}, path)
+    mended = swept(
+        lambda seed, number: {"twice": 2 * number}, {"number": range(4)}, path, stale="keep"
+    )
     assert not mended.errors
     assert mended.columns["twice"].tolist() == [0, 2, 4, 6]
     assert len(entries(path)) == 6
@@ -135,7 +140,7 @@ def test_the_file_of_another_sweep(tmp_path: Path, options: dict[str, Any]) -> N
     path = tmp_path / "runs.jsonl"
     swept(line, {"x": [1]}, path, seed=3)
     before = path.read_bytes()
-    with pytest.raises(ValueError, match=r"runs.jsonl, line 1 is of a sweep with another seed"):
+    with pytest.raises(ValueError, match=r"runs.jsonl, line 2 is of a sweep with another seed"):
         swept(line, {"x": [1, 2]}, path, **{"seed": 3, **options})
     assert path.read_bytes() == before
 
@@ -150,6 +155,7 @@ def test_the_file_of_another_sweep(tmp_path: Path, options: dict[str, Any]) -> N
             "{}\n",
             "3\n",
             '{"parameters": 3}\n',
+            '{"sweep": 3}\n',
         ),
         '{"parameters": {}, "replicate": 0, "seed": 11497936127018977689, "result": {}}\n',
         '{"parameters": {}, "replicate": "0", "seed": 1, "result": {"y": 1}, "types": {}}\n',
@@ -166,7 +172,7 @@ def test_other_files_stay_as_they_are(tmp_path: Path, text: str) -> None:
 def test_results_whose_names_are_taken_by_now(tmp_path: Path) -> None:
     path = tmp_path / "runs.jsonl"
     swept(lambda seed, x: {"y": 1}, {"x": [1]}, path)
-    s = swept(lambda seed, x, y=0: {"y": 1}, [{"x": 1}, {"x": 1, "y": 2}], path)
+    s = swept(lambda seed, x, y=0: {"y": 1}, [{"x": 1}, {"x": 1, "y": 2}], path, stale="keep")
     assert len(s.errors) == 2
     assert "'y' is the name of a parameter" in s.errors[0].traceback
 
@@ -207,6 +213,133 @@ def test_a_full_disk(tmp_path: Path) -> None:
 def test_a_device_that_is_always_full() -> None:
     with pytest.raises(OSError, match=r"\[Errno 28\] No space left on device; .*: '/dev/full'"):
         swept(line, {"x": [1]}, Path("/dev/full"))
+
+
+# --- Runs of another model --------------------------------------------------------------
+
+RATE = 0.5
+
+
+def grows(seed: int, x: int, rate: float = 0.1) -> dict[str, float]:
+    return {"y": grown(x, rate)}
+
+
+def grown(x: int, rate: float) -> float:
+    return sum(RATE * one + rate for one in [x])
+
+
+class Growth:
+    def __init__(self, rate: float) -> None:
+        self.rate = rate
+
+    def __call__(self, seed: int, x: int) -> dict[str, float]:
+        return {"y": self.rate}
+
+    def grow(self, seed: int, x: int) -> dict[str, float]:
+        return {"y": self.rate}
+
+
+def nested(rate: float) -> Any:
+    return lambda seed, x: {"y": rate}
+
+
+def typed_in(text: str) -> Any:
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec(text, names)
+    return names["model"]
+
+
+def partly(rate: float) -> Any:
+    return partial(grows, rate=rate)
+
+
+def bound(rate: float) -> Any:
+    return Growth(rate).grow
+
+
+def text_of(rate: float) -> Any:
+    return typed_in(f"def model(seed, x):\n    return {{'y': {rate}}}\n")
+
+
+@pytest.mark.parametrize("make", [partly, Growth, bound, nested, text_of])
+def test_another_model_is_refused_unless_it_is_said(tmp_path: Path, make: Any) -> None:
+    path = tmp_path / "runs.jsonl"
+    first = swept(make(0.1), {"x": [1]}, path)
+    whole = path.read_bytes()
+    assert same(swept(make(0.1), {"x": [1]}, path), first)
+    with pytest.raises(ValueError, match=r'runs of another model: .* is another.*"keep".*"again"'):
+        swept(make(0.2), {"x": [1]}, path)
+    assert same(swept(make(0.2), {"x": [1]}, path, stale="keep"), first)
+    assert path.read_bytes() == whole
+    both = swept(make(0.2), {"x": [1, 2]}, path, stale="keep")
+    assert both.columns["y"].tolist() == [
+        *first.columns["y"],
+        *sweep(make(0.2), {"x": [2]}, executor=AtOnce(), progress=False).columns["y"],
+    ]
+    for rate in (0.1, 0.2):  # some of the runs are the other's
+        with pytest.raises(ValueError, match="runs of another model"):
+            swept(make(rate), {"x": [1]}, path)
+    mixed = path.read_bytes()
+    again = swept(make(0.2), {"x": [1]}, path, stale="again")
+    assert not same(again, first)
+    assert (tmp_path / "runs.jsonl.1").read_bytes() == mixed
+    assert same(swept(make(0.2), {"x": [1]}, path, stale="again"), again)
+    swept(make(0.3), {"x": [1]}, path, stale="again")
+    assert {file.name for file in tmp_path.iterdir()} == {
+        *("runs.jsonl", "runs.jsonl.1", "runs.jsonl.2")
+    }
+
+
+def test_what_a_model_uses_of_its_module_is_part_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, module = tmp_path / "runs.jsonl", sys.modules[__name__]
+    swept(grows, {"x": [1]}, path)
+    with monkeypatch.context() as changed:
+        changed.setattr(module, "RATE", 0.6)
+        with pytest.raises(ValueError, match="another model: RATE is another one"):
+            swept(grows, {"x": [1]}, path)
+    with monkeypatch.context() as changed:
+        changed.setattr(grown, "__code__", (lambda x, rate: 3.0).__code__)
+        with pytest.raises(ValueError, match="grown is another one"):
+            swept(grows, {"x": [1]}, path)
+    with monkeypatch.context() as changed:
+        changed.setattr(np, "__version__", "1.0")
+        with pytest.raises(ValueError, match=r"numpy .* then, 1\.0 now"):
+            swept(grows, {"x": [1]}, path)
+    swept(grows, {"x": [1]}, path)
+
+
+def test_what_a_model_notes_down_around_it_is_no_part_of_it(tmp_path: Path) -> None:
+    calls: list[int] = []
+
+    def model(seed: int, x: int) -> dict[str, int]:
+        calls.append(x)
+        return {"y": 1}
+
+    for _ in range(2):
+        swept(model, {"x": [1, 2]}, tmp_path / "runs.jsonl")
+    assert calls == [1, 2]
+
+
+def test_files_that_do_not_say_their_model(tmp_path: Path) -> None:
+    path = tmp_path / "runs.jsonl"
+    fresh = swept(line, {"x": [1, 2]}, path)
+    old = b"".join(path.read_bytes().splitlines(keepends=True)[1:])
+    path.write_bytes(old)
+    with pytest.raises(ValueError, match="it does not say of what model"):
+        swept(line, {"x": [1, 2]}, path)
+    assert same(swept(line, {"x": [1, 2]}, path, stale="keep"), fresh)
+    assert same(swept(line, {"x": [1, 2]}, path, stale="again"), fresh)
+    assert (tmp_path / "runs.jsonl.1").read_bytes() == old
+    path.write_bytes(path.read_bytes() * 2)  # as `cat` puts files together
+    assert same(swept(line, {"x": [1, 2]}, path), fresh)
+
+
+@pytest.mark.parametrize("stale", ["kept", True, ""])
+def test_other_words_for_stale(tmp_path: Path, stale: Any) -> None:
+    with pytest.raises(ValueError, match='stale is "keep" or "again"'):
+        swept(line, {}, tmp_path / "runs.jsonl", stale=stale)
 
 
 # --- In the middle: Ctrl-C, and what nobody can do anything about ---------------------

@@ -79,3 +79,14 @@ def test_lines_of_rows_with_enums_by_name(models: Any, tmp_path: Path) -> None:
     assert same(s, again)
     none = sweep(models.each, {"n": [0]}, executor=AtOnce(), progress=False)
     assert none.columns["mood"].dtype == s.columns["mood"].dtype
+
+
+def test_runs_of_another_package_are_refused(models: Any, tmp_path: Path) -> None:
+    sweep = import_module("farm").sweep
+    options = {"executor": AtOnce(), "path": tmp_path / "runs.jsonl", "progress": False}
+    sweep(models.herd, {"n": [2]}, **options)
+    schemas = tmp_path / "schemas" / "farm.yaml"
+    schemas.write_text(SCHEMAS.replace("weight += 1.5", "weight += 2.5"))  # nothing that is saved
+    build(tmp_path / "schemas", tmp_path / "farm")
+    with pytest.raises(ValueError, match="another model: package farm is another one"):
+        sweep(models.herd, {"n": [2]}, **options)

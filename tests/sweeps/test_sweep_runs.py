@@ -426,6 +426,6 @@ def test_the_order_of_ends_and_a_resumption_change_nothing(
     others = sweep(model, parameters, executor=Shuffled([*order]), workers=9, progress=False)
     swept(model, {"i": done}, path=path)
     resumed = swept(model, parameters, path=path)
-    again = swept(lambda seed, i: 1 / 0, parameters, path=path)
+    again = swept(lambda seed, i: 1 / 0, parameters, path=path, stale="keep")
     assert not again.errors or [e[0] for e in again.errors] == [e[0] for e in fresh.errors]
     assert all(same(other, fresh) for other in (others, resumed, again))

@@ -13,7 +13,7 @@ from enum import Enum
 from functools import lru_cache
 from math import isnan
 from pathlib import Path
-from typing import IO, Any, Final, TypeAlias
+from typing import IO, Any, Final, Literal, TypeAlias
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from ..errors import shown
 from ..file_locks import FileLock
 from ..kernels.chance import draw_key
 from ..typed import NamedTuple
+from .provenance import Provenance, differences
 from .results import (
     COLUMN_TYPES,
     TYPE_NAMES,
@@ -43,7 +44,8 @@ OF_RUNS: Final = ("replicate", "seed")
 """The columns that all tables have."""
 _BASIS: Final = 0xCBF2_9CE4_8422_2325
 _PRIME: Final = 0x0000_0100_0000_01B3
-_BEGINS: Final = b'{"parameters": '
+_BEGINS: Final = (b'{"parameters": ', b'{"sweep": ')
+Stale: TypeAlias = Literal["keep", "again"] | None
 _SPELT: Final = {"NaN": "null", "Infinity": "1e999"}
 _ODD: Final = re.compile(rf'("(?:[^"\\]|\\.)*")|{"|".join(_SPELT)}')
 """A text of JSON, which is kept as it is, or what would be no JSON."""
@@ -183,6 +185,7 @@ def error_text(error: BaseException, call: Call) -> str:
 
 class Journal:
     """The file of a sweep: a line of JSON for each run that ended, so that none need be repeated.
+    The first line, and others before runs of other models, say what those behind come from.
 
     A line is written at once and as a whole. What a kill left of one is no line; after a full disk
     or an interrupt it is taken away. One process at a time has the file.
@@ -195,11 +198,14 @@ class Journal:
         taken: Collection[str],
         seed: int,
         common: bool,
+        now: Provenance,
+        stale: Stale,
     ) -> None:
         """Read what the file has of runs, and go on behind it; O(its size).
 
         Raises:
-            ValueError: it is of another seed, or no such file; nothing has changed then.
+            ValueError: it is of another seed, or of another model than `now` without `stale`, or no
+                such file; nothing has changed then.
             BlockingIOError: somebody has it.
         """
         self.path = path
@@ -209,11 +215,31 @@ class Journal:
         with ExitStack() as held:
             if path.is_file() or not path.exists():  # a device may be everybody's
                 held.enter_context(closing(_lock_of(path)))
+            said: list[Provenance | None] = []
             for number, line in enumerate(_lines(path), 1):
-                key, result = _entry(line, f"{path}, line {number}", seed, common)
                 self._end += len(line)
+                where = f"{path}, line {number}"
+                if line.startswith(_BEGINS[1]):
+                    said.append(_provenance(line, where))
+                    continue
+                said = said or [None]  # made by a version that did not say it
+                key, result = _entry(line, where, seed, common)
                 if key in wanted and result and not result.columns.keys() & taken:
                     self.found[key] = result
+            others = dict.fromkeys(
+                one for then in said for one in differences(then, now)
+            )
+            if others and stale is None:
+                raise ValueError(
+                    f"{path} has runs of another model: {'; '.join(others)}. With "
+                    'stale="keep" they count all the same, with stale="again" a new file '
+                    "begins, beside the old one"
+                )
+            if others and stale == "again":
+                path.rename(_free_name(path))
+                self.found, self._end, said = {}, 0, []
+            head = json.dumps({"sweep": now}).encode() + b"\n"
+            self._head = head if now not in said[-1:] else b""
             self._file: IO[bytes] = held.enter_context(path.open("ab", buffering=0))
             if self._file.tell() != self._end:
                 self._file.truncate(self._end)
@@ -225,7 +251,7 @@ class Journal:
 
     def write(self, run: Run, outcome: Outcome) -> None:
         """Write the line of a run. OSError if it does not fit, and then it is not there."""
-        line = _line(run, outcome).encode() + b"\n"
+        line = self._head + _line(run, outcome).encode() + b"\n"
         rest = memoryview(line)
         try:
             while rest:
@@ -240,6 +266,13 @@ class Journal:
                 raise OSError(error.errno, problem, str(self.path)) from error
             raise
         self._end += len(line)
+        self._head = b""
+
+
+def _free_name(path: Path) -> Path:
+    """Return the first of `path.1`, `path.2` … that is no file's."""
+    names = (path.with_name(f"{path.name}.{n}") for n in itertools.count(1))
+    return next(name for name in names if not name.exists())
 
 
 def _lock_of(path: Path) -> FileLock:
@@ -252,8 +285,18 @@ def _lines(path: Path) -> Iterator[bytes]:
     if path.is_file():
         with path.open("rb") as file:
             for line in file:
-                if line.endswith(b"\n") or not _BEGINS.startswith(line[: len(_BEGINS)]):
+                is_ours = any(one.startswith(line[: len(one)]) for one in _BEGINS)
+                if line.endswith(b"\n") or not is_ours:
                     yield line
+
+
+def _provenance(line: bytes, where: str) -> Provenance:
+    """Return what a line says of those behind it; ValueError for others' lines."""
+    try:
+        then = json.loads(line)["sweep"]
+        return {kind: dict(then[kind]) for kind in ("code", "versions")}
+    except Exception as error:
+        raise ValueError(f"{where} is no line of a sweep: {error!r}") from None
 
 
 def _entry(

@@ -19,8 +19,19 @@ from ..interchange import pyarrow
 from ..reprs import count_text, list_text
 from ..typed import NamedTuple
 from .processes import SubmitsRuns, available_cores, in_executor, in_processes
+from .provenance import provenance_of
 from .results import Column, Result, joined
-from .runs import OF_RUNS, Journal, Model, Outcome, Parameters, Run, RunKey, all_runs
+from .runs import (
+    OF_RUNS,
+    Journal,
+    Model,
+    Outcome,
+    Parameters,
+    Run,
+    RunKey,
+    Stale,
+    all_runs,
+)
 
 _WORKERS: Final = 32
 """Of an executor that does not say how many it has."""
@@ -78,6 +89,7 @@ def sweep(
     workers: int | None = None,
     path: str | PathLike[str] | None = None,
     progress: bool = True,
+    stale: Stale = None,
 ) -> Sweep:
     """Call `model(seed=…, **one)` for all parameters, `replicates` times each; return one table.
 
@@ -89,7 +101,9 @@ def sweep(
     `executor`: where runs are done, by default `workers` processes of this machine, as many as it
     has cores; of an executor, `workers` says how many runs it does at the same time.
     `path`: a file that gets a line of JSON for each run that ended; called again, runs that stand
-    there are not repeated, those that raised are. `progress`: a bar if tqdm is installed; where the
+    there are not repeated, those that raised are. `stale`: what becomes of runs there that come
+    from another model, package, version or platform: "keep" takes them all the same, "again" begins
+    a new file and keeps the old one beside it. `progress`: a bar if tqdm is installed; where the
     output is no terminal one line.
 
     A run that raises, returns what is no line, or whose process dies is in `errors`; the others go
@@ -98,7 +112,7 @@ def sweep(
     Raises:
         TypeError: parameters that JSON cannot hold, a model that other processes cannot have.
         ValueError: a number out of bounds, a parameter called `seed` or `replicate`, a file of
-            another `seed` or `common_seeds`.
+            another `seed` or `common_seeds`, or with runs of another model, without `stale`.
         BlockingIOError: another sweep writes the file; it names the process.
         OverflowError: a parameter that does not fit into 64 bits.
         OSError: the file cannot be written; the runs before are in it.
@@ -112,6 +126,8 @@ def sweep(
     seed = _checked_number(seed, "seed", 0)
     if workers is not None:
         workers = _checked_number(workers, "workers", 1)
+    if stale not in (None, "keep", "again"):
+        raise ValueError(f'stale is "keep" or "again", not {shown(stale)}')
     runs = all_runs(parameters, replicates, seed, common_seeds)
     names = dict.fromkeys(parameters if isinstance(parameters, Mapping) else ())
     names |= dict.fromkeys(name for run in runs for name in run.cells)
@@ -121,7 +137,8 @@ def sweep(
     errors: dict[RunKey, str] = {}
     journal = None
     if path is not None:
-        journal = Journal(Path(path), wanted, taken, seed, common_seeds)
+        now = provenance_of(model)
+        journal = Journal(Path(path), wanted, taken, seed, common_seeds, now, stale)
         results = journal.found
     todo = [run for key, run in wanted.items() if key not in results]
     with ExitStack() as stack:
