@@ -57,7 +57,7 @@ def test_a_pool_that_breaks_loses_what_is_not_back(tmp_path: Path) -> None:
         if not s.errors:
             break
     assert len(s) == 20
-    assert same(s, sweep(sweep_models.raises, parameters, path=path, progress=False))
+    assert same(s, sweep(sweep_models.raises, parameters, path=path, progress=False, stale="keep"))
 
 
 class Picky(ThreadPoolExecutor):

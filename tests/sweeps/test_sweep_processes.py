@@ -87,7 +87,7 @@ def test_a_million_lines(tmp_path: Path) -> None:
     s = sweep(sweep_models.heavy, parameters, workers=1, path=path, progress=False)
     assert len(s) == 1_000_000
     assert (s.columns["share"] == np.linspace(0, 1, 1_000_000)).all()
-    assert same(s, sweep(sweep_models.raises, parameters, path=path, progress=False))
+    assert same(s, sweep(sweep_models.raises, parameters, path=path, progress=False, stale="keep"))
 
 
 def test_thousands_of_runs_take_no_memory() -> None:
