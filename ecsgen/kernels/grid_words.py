@@ -121,7 +121,7 @@ def grid_facts(
                     watched.add(name)
                 known = reach.components.get(name)
                 knows = knows or (known is not None and known.grid is not None)
-            case tree.Chosen() | tree.Coordinates() | tree.CellAt():
+            case tree.Coordinates() | tree.CellAt():
                 knows = True
     for step in steps:
         moved, is_move = _moved(step, reach)

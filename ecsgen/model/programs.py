@@ -436,10 +436,10 @@ class Program:
 
     @property
     def is_by_row(self) -> bool:
-        """Whether one row after the other runs: it takes turns, asks on a grid or in several
-        neighbourhoods, or somebody dies or is born."""
-        is_around = bool(self.nears) and self.near is None
-        return self.takes_turns or self.is_fateful or is_around or self.knows_grids
+        """Whether one row after the other runs: it takes turns, has to do with cells, asks in
+        several neighbourhoods, or in one while somebody dies or is born."""
+        is_around = bool(self.nears) and (self.near is None or self.is_fateful)
+        return self.takes_turns or is_around or self.knows_grids
 
     @property
     def ticks(self) -> bool:
@@ -453,6 +453,7 @@ class Program:
         questions = (node for node in self.nodes if isinstance(node, Question))
         is_choosy = any(one.is_chance or one.where is not None for one in questions)
         is_unknown = self.knows_grids or self.is_fateful or len(self.nears) > 1
+        is_unknown = is_unknown or any(isinstance(node, Chosen) for node in self.nodes)
         return is_unknown or is_choosy or self.ticks
 
     @property

@@ -132,7 +132,7 @@ def _program(
         above_roots=tuple(
             (name, absent_elements(scope.fields[name], above[name])) for name in above
         ),
-        bearer=scope.sender if effects.sends else None,
+        bearer=scope.sender if effects.sends or effects.spawns or effects.destroys else None,
         may_be_dead=scope.may_be_dead,
         who=who,
         takes_turns=scope.takes_turns,

@@ -12,7 +12,9 @@ from itertools import zip_longest
 from textwrap import indent
 
 from ecsgen.kernels import form
+from ecsgen.kernels.draws import drawn_by
 from ecsgen.model import programs as tree
+from ecsgen.model.types import BOOL
 from ecsgen.render.blocks.array_values import (
     Constants,
     Layout,
@@ -27,6 +29,7 @@ from ecsgen.render.blocks.block_expressions import PAIRS, Emitter, PairEmitter, 
 from ecsgen.render.blocks.posts import Post, posts_of
 from ecsgen.render.calls import call
 from ecsgen.render.giving_way import marked
+from ecsgen.render.kernels.noted_fates import FATES
 from ecsgen.render.kernels.sources import Asked, ChunkSource, Source
 from ecsgen.render.quoting import comment_text, literal
 
@@ -52,7 +55,7 @@ class BlockBody:
         self.gathered: set[tree.FieldValue] = set()
         """Fields of which a row's own value counts, and not only what is written over it."""
         self.written: set[str] = set()
-        self._managers = source.managers
+        self._managers, self._source = source.managers, source
         self._arguments: dict[str, str] = {}
         self.constants, indent = Constants(), 16 if is_quiet else 12
         self.emit = Emitter(self._view, self._arguments, self.constants, indent)
@@ -89,8 +92,13 @@ class BlockBody:
             post.begin(emit, self._managers, program.near is not None)
         self._seen: dict[tree.FieldValue, None] = {}
         first = len(emit.lines)
-        if program.who is not None and program.effects.draws:
-            self._stem(program.who, key)
+        draws = program.who is not None and program.effects.draws
+        is_late = program.where is not None and not drawn_by([program.where])
+        if draws and not is_late:
+            self._stem(program, key)
+        self._has_mask = kernel.where is not None or program.is_fateful
+        if program.is_fateful:
+            self._begin_fates(program)
         if kernel.where is not None:
             self._mask(kernel.head, kernel.where, where)
         if kernel.where is None:
@@ -98,10 +106,15 @@ class BlockBody:
         elif is_last:
             emit.write("if not _where.any():")
             emit.write("    continue")
+            if draws and is_late:  # rows that are left out need no numbers
+                self._stem(program, key)
             self._body(kernel.body, first)
         else:
             with self.inside("if _where.any():"):
-                self._body(kernel.body, len(emit.lines))
+                first = len(emit.lines)
+                if draws and is_late:
+                    self._stem(program, key)
+                self._body(kernel.body, first)
         self.written.update(program.effects.writes)
         self.gathered.update(field for field in self._seen if _counts(program, field))
 
@@ -125,10 +138,10 @@ class BlockBody:
     def _body(self, statements: Sequence[form.Statement], first: int) -> None:
         """What stands behind the mask; `first`: the line with which the block of code begins."""
         emit = self.emit
-        self._heard = "_where" if self._form.where is not None else ""
+        self._heard = "_where" if self._has_mask else ""
         self._run(statements)
         for post in self._posts:
-            post.end(emit, self._heard)
+            post.end(emit, "" if self._form.program.is_fateful else self._heard)
         is_idle = all(line.lstrip().startswith("#") for line in emit.lines[first:])
         if is_idle and self._form.program.steps:
             emit.write("pass")  # no step does anything, as in `x = x`
@@ -147,8 +160,10 @@ class BlockBody:
         self._seen[field] = None
         return self.views.value(field)
 
-    def _stem(self, who: tree.FieldValue, key: str) -> None:
+    def _stem(self, program: tree.Program, key: str) -> None:
         """What tells rows apart is read before the steps, which may change it."""
+        who = program.who
+        assert who is not None
         for name in ("_stem", "_word", "_bits"):
             self.emit.working.named(Value(name, "u64", (), Layout.ROWS))
         found = self._view(who).text
@@ -162,7 +177,10 @@ class BlockBody:
         slot = self.emit.working.named(Value("_where", "bool", (), Layout.ROWS))
         self.emit.write(f"# where {comment_text(text)}")
         self._run(head)
-        self._fill(where, slot)
+        if self._form.program.is_fateful:
+            self._narrow("logical_and", self.emit.value(where))
+        else:
+            self._fill(where, slot)
 
     def _run(self, statements: Sequence[form.Statement]) -> None:
         for one, following in zip_longest(statements, statements[1:]):
@@ -179,10 +197,18 @@ class BlockBody:
                     self.emit.locals_[one.to.name] = self._ask_around(one)
                 case form.Ask():
                     self.emit.locals_[one.to.name] = self._ask(one)
+                case form.Pick():
+                    self.emit.locals_[one.to.name] = self._pick(one)
                 case form.Set():
                     self._set(one)
+                case form.Die():
+                    self._die(one, is_last=one is statements[-1])
+                case form.Kill():
+                    self._kill(one)
+                case form.Bear():
+                    self._bear(one)
                 case form.Store():
-                    mask = "_where" if self._form.where is not None else ""
+                    mask = "_where" if self._has_mask else ""
                     self._fill(one.value, self._target(one), mask)
                 case form.Hear():
                     self._hear(one)
@@ -317,7 +343,7 @@ class BlockBody:
         kind = column_kind(component, one.place.name, type_)
         target: Value | None = None
         match following:
-            case form.Store(value=one.to) if self._form.where is None:
+            case form.Store(value=one.to) if not self._has_mask:
                 target = self._target(following)
             case form.Set(value=one.to):
                 target = self._slot_of(following.to, kind[2])
@@ -351,6 +377,99 @@ class BlockBody:
         if array not in self._defaults:
             self._defaults[array] = self.emit.uniform(array, type_.scalar, type_.shape).text
         return self._defaults[array]
+
+    # --- chance, births and deaths ---------------------------------------------------------------
+
+    def _pick(self, one: form.Pick) -> Value:
+        """One of all rows, which are listed when the first block needs them."""
+        emit, manager = self.emit, self._managers.manager(one.chosen.component)
+        choosing = emit.uniform(f"Choosing({manager})", "u64").text
+        out = emit.working.take(kind_of(one.to.type))
+        emit.run(f"{choosing}.choose", "_stem", str(one.chosen.number), out.text, "_word", "_bits")
+        return out
+
+    def _begin_fates(self, program: tree.Program) -> None:
+        """Rows of the dead do not run."""
+        emit, bearer = self.emit, program.bearer
+        assert bearer is not None  # a column that every row has
+        emit.working.named(Value("_where", "bool", (), Layout.ROWS))
+        owners, living = self._view(bearer).text, "True"
+        if program.may_be_dead:
+            component = self._managers.components[bearer.owner]
+            living = f"{self._managers.entities}.alive_many({owners})"
+            clean = self._managers.clean(component.name)
+            if clean and component.lookup != "direct":
+                living = f"True if {clean} else {living}"
+        emit.write(f"_where[...] = {living}")
+        emit.write(f"{FATES}.begin(len(_where))")
+        deaths = [step.target for step in program.steps if isinstance(step.target, tree.Death)]
+        kinds = dict.fromkeys(one.component for one in deaths if one.component)
+        self._kinds = {"": 0, **{name: 1 + place for place, name in enumerate(kinds)}}
+        """Of rows of a component, or of entities, by the number that they are noted with."""
+
+    def _narrow(self, ufunc: str, by: Value) -> None:
+        self.emit.run(f"np.{ufunc}", "_where", by.text, "out=_where")
+        self.emit.working.give_back(by)
+
+    def _mask_of(self, *tests: Value) -> Value:
+        """Which of the rows that still have steps pass tests."""
+        mask = self.emit.working.take(("bool", (), Layout.ROWS))
+        before = "_where"
+        for test in tests:
+            self.emit.run("np.logical_and", before, test.text, f"out={mask.text}")
+            before = mask.text
+            self.emit.working.give_back(test)
+        return mask
+
+    def _die(self, one: form.Die, is_last: bool) -> None:
+        """The row's own entity dies, or its row: the turn's number; none of its steps follows."""
+        bearer = self._form.program.bearer
+        assert bearer is not None
+        is_row = bearer.owner in self._kinds
+        who = "None" if is_row else self._view(bearer).text
+        mask = self._mask_of(self.emit.value(one.test))
+        self.emit.run(
+            f"{FATES}.die", str(self._kinds[bearer.owner] if is_row else 0), who, mask.text
+        )
+        if is_last:
+            self.emit.working.give_back(mask)
+        else:
+            self._narrow("greater", mask)
+
+    def _kill(self, one: form.Kill) -> None:
+        """Another one dies, if there is such; of oneself none of the steps follows."""
+        emit, bearer, rows = self.emit, self._form.program.bearer, self._rows[one.row]
+        assert bearer is not None
+        component = one.row.component
+        who, test = rows.text, self._there(form.There(tree.Local(BOOL, ""), one.row))
+        own = self._own_rows if component == bearer.owner else ""
+        if not component:
+            who = emit.value(one.handle).text
+            own = self._view(bearer).text if bearer.name == tree.ENTITY else ""
+        mask = self._mask_of(test, emit.value(one.test))
+        emit.run(f"{FATES}.die", str(self._kinds[component]), who, mask.text)
+        if own:
+            emit.run("np.logical_and", mask.text, f"{who} == {own}", f"out={mask.text}")
+            self._narrow("greater", mask)
+        else:
+            emit.working.give_back(mask)
+
+    @property
+    def _own_rows(self) -> str:
+        """The rows of a block in the component by which they are known."""
+        source, bearer = self._source, self._form.program.bearer
+        assert isinstance(source, Source)
+        assert bearer is not None
+        whole = f"joined_rows({source.rows(bearer.owner)})"
+        return self.emit.cut("own_rows", whole, "i64").text
+
+    def _bear(self, one: form.Bear) -> None:
+        """Somebody is born after the last row."""
+        values = [self.emit.value(value) for born in one.newborn for _, value in born.values]
+        mask = self._mask_of(self.emit.value(one.test))
+        given = [str(one.number), mask.text, *(as_typed(value) for value in values)]
+        self.emit.run(f"{FATES}.bear", *given)
+        self.emit.working.give_back(mask, *values)
 
     # --- neighbours and messages -----------------------------------------------------------------
 
@@ -406,10 +525,12 @@ class BlockBody:
         assert bearer is not None
         bearers = self._view(bearer).text  # a column that every row has
         to = f"np.broadcast_to({rows.text}, {bearers}.shape)" if rows.is_uniform else rows.text
-        value = emit.value(one.value)
+        value, heard = emit.value(one.value), self._heard
+        if self._form.program.is_fateful:  # steps later some of them may have died
+            to, heard = f"np.where(_where, {rows.text}, NIL)", ""
         for post in self._posts:
             if one in post.sends:
-                post.send(emit, one, to, value, self._heard)
+                post.send(emit, one, to, value, heard)
         emit.working.give_back(value)
 
 
@@ -418,4 +539,5 @@ def _counts(program: tree.Program, field: tree.FieldValue) -> bool:
     if field == program.who or (field == program.bearer and program.may_be_dead):
         return True
     parts = any(step.target == field and step.index for step in program.steps)
-    return parts or program.where is not None or field.text in program.effects.reads
+    has_mask = program.where is not None or program.is_fateful
+    return parts or has_mask or field.text in program.effects.reads

@@ -18,7 +18,8 @@ from ecsgen.render.blocks.block_expressions import COMPLAINING
 from ecsgen.render.blocks.drivers import Driver, chunks, cut, joined, levels, near
 from ecsgen.render.calls import call, exploded, for_macro, width
 from ecsgen.render.kernels.methods import Folding, Method, Pass, Printed
-from ecsgen.render.kernels.sources import ChunkSource
+from ecsgen.render.kernels.noted_fates import FATES, NotedFates
+from ecsgen.render.kernels.sources import ChunkSource, Source
 from ecsgen.render.quoting import WIDTH, literal
 
 
@@ -45,7 +46,15 @@ class BlockMethod(Method):
                 form = lowered(kernel.program, home, {})  # steps to other cells are loops
                 body.add(form, arguments, where, key, is_last=is_one)
         driver = self._driver(body)
-        text = self.text(self._statements(driver), block_loop(driver, body))
+        statements, loop = self._statements(driver), block_loop(driver, body)
+        if self._program.is_fateful:
+            assert isinstance(source, Source)
+            noted = NotedFates(self._program, source.managers, form.births)
+            statements += noted.made("BlockFates", source.count).split("\n")
+            # its locals are views, which are gone when columns move
+            inner = indent(loop, "    ")
+            loop = f"\n    def _run() -> None:\n{inner}\n\n    _run()\n    {FATES}.end()"
+        text = self.text(statements, loop)
         if source.is_world and driver.making:
             text = f"{text}\n\n{driver.making}"
         making = "" if source.is_world else driver.making

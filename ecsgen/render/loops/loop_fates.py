@@ -8,8 +8,8 @@ from functools import partial, reduce
 from typing import TYPE_CHECKING
 
 from ecsgen.kernels import form
-from ecsgen.model.programs import HANDLE, Constant, Death, Expression
-from ecsgen.render.calls import call
+from ecsgen.model.programs import HANDLE, Constant, Expression
+from ecsgen.render.kernels.noted_fates import FATES, NotedFates
 from ecsgen.render.loops.code import Code, Level, infix
 from ecsgen.render.loops.frame import LoopFrame
 from ecsgen.render.loops.values import Value
@@ -17,8 +17,6 @@ from ecsgen.render.quoting import literal
 
 if TYPE_CHECKING:
     from ecsgen.render.loops.loop_body import LoopBody
-
-_FATES = "_fates"
 
 
 class LoopFates:
@@ -28,32 +26,13 @@ class LoopFates:
         self._frame = frame
         program = frame.program
         self.is_now = program.takes_turns
-        targets = [step.target for step in program.steps]
-        deaths = [target for target in targets if isinstance(target, Death)]
-        self._kills_entities = any(not one.component for one in deaths)
-        self._of_rows = list(dict.fromkeys(one.component for one in deaths if one.component))
-        self._births = births
-
-    # --- the method --------------------------------------------------------------------------
-
-    def made(self, count: str) -> str:
-        """The statement that makes what they are noted in; `count`: how many rows run."""
-        modules = self._frame.source.managers.components
-        rows = tuple(modules[name].module for name in self._of_rows)
-        births = tuple(
-            tuple(
-                (modules[one.component].module, tuple(name for name, _ in one.values))
-                for one in bear.newborn
-            )
-            for bear in self._births
-        )
-        given = ["self", count, literal(rows), literal(births)]
-        return call(f"{_FATES} = Fates.of", given, 8).lstrip().replace("\n    ", "\n")
+        self.noted = NotedFates(program, frame.source.managers, births)
+        self._kills_entities, self._of_rows = self.noted.kills_entities, self.noted.of_rows
 
     # --- parameters --------------------------------------------------------------------------
 
     def _given(self, name: str, scalar: str, passed: str) -> str:
-        return self._frame.handles(name, f"{_FATES}.{passed}", scalar)
+        return self._frame.handles(name, f"{FATES}.{passed}", scalar)
 
     @property
     def _tally(self) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..handles import RowArray
+from ..kernels.chance import draw_range
 from .cells import GridManager
 from .grid_layout import FIRST_CELL, GridLayout, offsets
 from .standing import Standing
@@ -404,3 +405,23 @@ def living_handles(manager: Any) -> Any:
     if hasattr(manager, "_entities"):
         return manager.data._entity_column[rows]
     return manager.id_of_many(rows)
+
+
+class Choosing:
+    """The rows of a component that one call of a kernel chooses among."""
+
+    def __init__(self, manager: Any) -> None:
+        self._manager = manager
+        self._handles: Any = None
+
+    def choose(self, stem: Any, number: int, out: Any, word: Any, bits: Any) -> None:
+        """Write for each row of a block the entity or id of a living row, each as likely, or 0 of
+        none; otherwise as `draw_range`. O(rows), the first time O(n) as well."""
+        if self._handles is None:
+            self._handles = living_handles(self._manager)
+        handles = self._handles
+        draw_range(stem, number, len(handles), out.view(np.int64), word, bits)
+        if len(handles) == 0:
+            out[...] = 0
+        else:
+            handles.take(out.view(np.int64), out=out, mode="clip")

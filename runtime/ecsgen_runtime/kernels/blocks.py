@@ -295,7 +295,10 @@ def put_where(target: NDArray[Any], mask: Any, values: Any) -> None:
     Five times as fast as `np.copyto(target, values, where=mask)`.
     """
     if target.shape == np.shape(mask) and target.ndim == 1:
-        np.putmask(target, mask, values)
+        if mask.all():  # a tenth of the time
+            target[...] = values
+        else:
+            np.putmask(target, mask, values)
         return
     masks = np.broadcast_to(mask, target.shape)
     given = np.broadcast_to(np.asarray(values, target.dtype), target.shape)

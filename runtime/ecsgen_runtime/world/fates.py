@@ -281,6 +281,74 @@ class Fates:
         return columns
 
 
+class BlockFates(Fates):
+    """The same of blocks of rows, one after the other."""
+
+    def __init__(self, world: Any, count: int, *kinds: Any) -> None:
+        super().__init__(world, count, *kinds)
+        self._first = self._next = 0
+        """The numbers of the block's first row, and of the one behind its last."""
+        self._deaths: list[list[tuple[RowArray, NDArray[Any]]]] = [
+            [] for _ in range(1 + len(self.gone_rows))
+        ]
+        """Of each kind: after which rows somebody died, by number, and who."""
+
+    def begin(self, count: int) -> None:
+        """Begin a block of so many rows."""
+        self._first, self._next = self._next, self._next + count
+
+    def die(self, kind: int, who: NDArray[Any] | None, mask: NDArray[np.bool_]) -> None:
+        """Let those die for whom a mask of the block is true: entities, or rows of the manager of
+        that number; None: the block's own rows. O(rows)."""
+        if not mask.any():
+            return
+        at = mask.nonzero()[0]
+        turns = at + self._first
+        gone = turns if who is None else np.broadcast_to(who, mask.shape)[at]
+        self._deaths[kind].append((turns, gone))
+
+    def bear(self, number: int, mask: NDArray[np.bool_], *values: Any) -> None:
+        """Let a statement bear somebody for each row for which a mask of the block is true, with
+        values of the block's rows, rows last, or the same for all. O(rows)."""
+        if not mask.any():
+            return
+        at, births = mask.nonzero()[0], self.births[number]
+        place = len(self.tally) - len(self.births) + number
+        start = int(self.tally[place])
+        born = slice(start, start + len(at))
+        self.tally[place] = born.stop
+        births.at[born] = at + self._first
+        for column, given in zip(births.columns.values(), values, strict=True):
+            cells = column[born].transpose(*range(1, column.ndim), 0)
+            cells[...] = np.broadcast_to(given, (*cells.shape[:-1], len(mask)))[..., at]
+
+    def end(self) -> None:
+        """Let the dead go in the order of rows and steps, each once, and then the others come."""
+        for kind, name in enumerate(["", *self.gone_rows]):
+            if self._deaths[kind]:
+                turns, gone = map(np.concatenate, zip(*self._deaths[kind], strict=True))
+                gone = gone[turns.argsort(kind="stable")]
+                gone = gone[self._is_first(name, gone)]
+                self.tally[kind] = len(gone)
+                if name:
+                    self.dead_rows[name] = gone
+                else:
+                    self.dead = gone
+        super().end()
+
+    def _is_first(self, name: str, gone: NDArray[Any]) -> NDArray[np.bool_]:
+        """Return who of the dead comes up for the first time."""
+        rows, size = gone, len(self.gone)
+        if name:
+            size = len(self.gone_rows[name])
+        else:
+            rows = self._world.entities._indices(gone)
+        place, numbers = np.empty(size, np.intp), np.arange(len(rows))
+        place[rows[::-1]] = numbers[::-1]  # of several the last one stays
+        first: NDArray[np.bool_] = place[rows] == numbers
+        return first
+
+
 def _remove(
     manager: Any, remove: Callable[[Any, Any], object], gone: NDArray[Any]
 ) -> None:

@@ -1,0 +1,71 @@
+"""Births, deaths and choices at once on numpy: blocks of rows, with the bits of compiled loops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from ecsgen_runtime.bulk import Sizes
+
+from tests.support.world_package import load, sources, world_package
+
+SCHEMA = """\
+component: Sheep
+fields: {energy: f32, pal: entity, at: "f32[2]", k: i64}
+---
+component: Spare
+fields: {energy: f32}
+---
+component: Note
+owner: none
+fields: {x: i64}
+---
+world: Farm
+queries: {both: {all: [Sheep, Spare]}}
+kernels:
+  plain: {over: Sheep, steps: [Sheep.energy -= 1.0]}
+  dying: {over: Sheep, steps: [Sheep.energy -= 1.0, die(where=Sheep.energy < 0)]}
+  breed: {over: Sheep, steps: [Sheep.energy -= 1.0, "spawn(Sheep(energy=2.5, at=Sheep.at), where=Sheep.energy < 0)"]}
+  both_ways: {over: Sheep, where: random() < 0.7, steps: [Sheep.k += 1, "spawn(Note(x=Sheep.k), where=random() < 0.3)", "destroy(Sheep.pal, where=random() < 0.2)", "Sheep.pal.Sheep.k += 2", die(where=random() < 0.1), "Sheep.pal.Sheep.k += 2", "spawn(Sheep(pal=choice(Sheep)), Spare(), where=random() < 0.1)"]}
+  asks: {over: Sheep, where: Sheep.energy > 1000, steps: [Sheep.pal = choice(Sheep)]}
+  ask: {over: Sheep, steps: [Sheep.pal = choice(Sheep)]}
+  notes: {over: Note, steps: [Note.x += 1, die(where=Note.x > 3), Note.x += 1]}
+  pairs: {over: both, steps: ["die(where=random() < 0.2)", "spawn(Note(x=1), where=random() < 0.2)", Spare.energy += 1]}
+"""
+KERNELS = ("dying", "breed", "both_ways", "asks", "ask", "notes", "pairs")
+
+
+def test_they_are_no_loops() -> None:
+    texts = sources(load(SCHEMA))
+    (text,) = (text for path, text in texts.items() if path.endswith("world.py"))
+    assert not [name for name in KERNELS if f"def _{name}_kernel" in text]
+
+
+def played(backend: Any, count: int) -> list[Any]:
+    """All columns after each of many calls."""
+    world = world_package(SCHEMA, f"at_once_{backend}", backend).World()
+    entities = world.entities.create_many(count)
+    world.sheep.create_many(entities, energy=np.arange(count) % 7 - 1.0)
+    world.spare.create_many(entities[::3])
+    world.note.create_many(count)
+    world.entities.destroy_many(entities[5:9])
+    world.seed = 5
+    world.sheep.data.pal[:] = np.random.default_rng(1).permutation(entities)[: len(world.sheep)]
+    found = []
+    for _ in range(3):
+        for kernel in KERNELS:
+            getattr(world, kernel)()
+            found += [
+                (kernel, name, cells.tobytes())
+                for manager in (world.sheep, world.spare, world.note)
+                for name, cells in manager.data._saved_columns().items()
+            ]
+            found.append((kernel, len(world.entities), world.entities.create()))
+    return found
+
+
+@pytest.mark.parametrize("rows", [(16, 16), (1 << 10, 1 << 20)])
+def test_they_leave_the_bits_of_loops(rows: tuple[int, int]) -> None:
+    with Sizes.of(block_rows=rows):
+        assert played("numpy", 200) == played("numba", 200)
