@@ -26,12 +26,31 @@ queries: {both: {all: [Sheep, Spare]}}
 kernels:
   plain: {over: Sheep, steps: [Sheep.energy -= 1.0]}
   dying: {over: Sheep, steps: [Sheep.energy -= 1.0, die(where=Sheep.energy < 0)]}
-  breed: {over: Sheep, steps: [Sheep.energy -= 1.0, "spawn(Sheep(energy=2.5, at=Sheep.at), where=Sheep.energy < 0)"]}
-  both_ways: {over: Sheep, where: random() < 0.7, steps: [Sheep.k += 1, "spawn(Note(x=Sheep.k), where=random() < 0.3)", "destroy(Sheep.pal, where=random() < 0.2)", "Sheep.pal.Sheep.k += 2", die(where=random() < 0.1), "Sheep.pal.Sheep.k += 2", "spawn(Sheep(pal=choice(Sheep)), Spare(), where=random() < 0.1)"]}
+  breed:
+    over: Sheep
+    steps:
+      - Sheep.energy -= 1.0
+      - "spawn(Sheep(energy=2.5, at=Sheep.at), where=Sheep.energy < 0)"
+  both_ways:
+    over: Sheep
+    where: random() < 0.7
+    steps:
+      - Sheep.k += 1
+      - "spawn(Note(x=Sheep.k), where=random() < 0.3)"
+      - "destroy(Sheep.pal, where=random() < 0.2)"
+      - "Sheep.pal.Sheep.k += 2"
+      - die(where=random() < 0.1)
+      - "Sheep.pal.Sheep.k += 2"
+      - "spawn(Sheep(pal=choice(Sheep)), Spare(), where=random() < 0.1)"
   asks: {over: Sheep, where: Sheep.energy > 1000, steps: [Sheep.pal = choice(Sheep)]}
   ask: {over: Sheep, steps: [Sheep.pal = choice(Sheep)]}
   notes: {over: Note, steps: [Note.x += 1, die(where=Note.x > 3), Note.x += 1]}
-  pairs: {over: both, steps: ["die(where=random() < 0.2)", "spawn(Note(x=1), where=random() < 0.2)", Spare.energy += 1]}
+  pairs:
+    over: both
+    steps:
+      - "die(where=random() < 0.2)"
+      - "spawn(Note(x=1), where=random() < 0.2)"
+      - Spare.energy += 1
 """
 KERNELS = ("dying", "breed", "both_ways", "asks", "ask", "notes", "pairs")
 
