@@ -21,6 +21,10 @@ component: Note
 owner: none
 fields: {x: i64}
 ---
+component: Old
+destroy: manual
+fields: {age: i64}
+---
 world: Farm
 queries: {both: {all: [Sheep, Spare]}}
 kernels:
@@ -45,6 +49,7 @@ kernels:
   asks: {over: Sheep, where: Sheep.energy > 1000, steps: [Sheep.pal = choice(Sheep)]}
   ask: {over: Sheep, steps: [Sheep.pal = choice(Sheep)]}
   notes: {over: Note, steps: [Note.x += 1, die(where=Note.x > 3), Note.x += 1]}
+  aging: {over: Old, steps: [Old.age += 1, die(where=Old.age > 2), Old.age += 1]}
   pairs:
     over: both
     steps:
@@ -52,7 +57,7 @@ kernels:
       - "spawn(Note(x=1), where=random() < 0.2)"
       - Spare.energy += 1
 """
-KERNELS = ("dying", "breed", "both_ways", "asks", "ask", "notes", "pairs")
+KERNELS = ("dying", "breed", "both_ways", "asks", "ask", "notes", "aging", "pairs")
 
 
 def test_they_are_no_loops() -> None:
@@ -68,6 +73,7 @@ def played(backend: Any, count: int) -> list[Any]:
     world.sheep.create_many(entities, energy=np.arange(count) % 7 - 1.0)
     world.spare.create_many(entities[::3])
     world.note.create_many(count)
+    world.old.create_many(entities[::2], age=np.arange(len(entities[::2])) % 3)
     world.entities.destroy_many(entities[5:9])
     world.seed = 5
     world.sheep.data.pal[:] = np.random.default_rng(1).permutation(entities)[: len(world.sheep)]
@@ -77,7 +83,7 @@ def played(backend: Any, count: int) -> list[Any]:
             getattr(world, kernel)()
             found += [
                 (kernel, name, cells.tobytes())
-                for manager in (world.sheep, world.spare, world.note)
+                for manager in (world.sheep, world.spare, world.note, world.old)
                 for name, cells in manager.data._saved_columns().items()
             ]
             found.append((kernel, len(world.entities), world.entities.create()))

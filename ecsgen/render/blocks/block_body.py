@@ -140,6 +140,8 @@ class BlockBody:
         emit = self.emit
         self._heard = "_where" if self._has_mask else ""
         self._run(statements)
+        if self._form.program.is_fateful and self._spared:
+            emit.write(self._spared)
         for post in self._posts:
             post.end(emit, "" if self._form.program.is_fateful else self._heard)
         is_idle = all(line.lstrip().startswith("#") for line in emit.lines[first:])
@@ -401,13 +403,31 @@ class BlockBody:
             if clean and component.lookup != "direct":
                 living = f"True if {clean} else {living}"
         emit.write(f"_where[...] = {living}")
+        self._has_mask = program.where is not None
+        self._spared = ""
+        if program.may_be_dead and not self._has_mask:
+            self._spare(program)
         emit.write(f"{FATES}.begin(len(_where))")
         deaths = [step.target for step in program.steps if isinstance(step.target, tree.Death)]
         kinds = dict.fromkeys(one.component for one in deaths if one.component)
         self._kinds = {"": 0, **{name: 1 + place for place, name in enumerate(kinds)}}
         """Of rows of a component, or of entities, by the number that they are noted with."""
 
+    def _spare(self, program: tree.Program) -> None:
+        """Have steps write to all rows until somebody dies, and the cells of the dead put back then:
+        nearly always there are none, and masks take several times as long."""
+        targets = dict.fromkeys(step.target for step in program.steps)
+        fields = [one for one in targets if isinstance(one, tree.FieldValue)]
+        if fields:
+            texts = [self._view(one).text for one in fields]
+            self.emit.run("_spared = spared_cells", "_where", *texts)
+            self._spared = "put_spared(_where, _spared)"
+
     def _narrow(self, ufunc: str, by: Value) -> None:
+        if self._spared:
+            self.emit.write(self._spared)
+            self._spared = ""
+        self._has_mask = True
         self.emit.run(f"np.{ufunc}", "_where", by.text, "out=_where")
         self.emit.working.give_back(by)
 

@@ -17,7 +17,7 @@ from ecsgen.render.spelling import Spelling
 _OWN_NAMES: Final = re.compile(
     r"(tmp|once|theirs|exists|heard|each)\d*|where|blocks|rows|parents|found|chunks|addresses"
     r"|kept|given|among|order|search|pairs|views|chosen|count|before|cells|n|stem|word|bits"
-    r"|radius|asked|fates|run|hidden|ghosts|columns|others|working|paired|now"
+    r"|radius|asked|fates|run|spared|hidden|ghosts|columns|others|working|paired|now"
     r"|(all|parent|other|to|each)_.*|key(_\d+)?|.*_(kernel|chunks|pass|rows|members)"
 )
 """What methods call their locals, and the functions that they call, behind an underscore."""
