@@ -414,7 +414,7 @@ class BlockBody:
         """Of rows of a component, or of entities, by the number that they are noted with."""
 
     def _spare(self, program: tree.Program) -> None:
-        """Have steps write to all rows until somebody dies, and the cells of the dead put back then:
+        """Have steps write to all rows until somebody dies, and put back cells of the dead then:
         nearly always there are none, and masks take several times as long."""
         targets = dict.fromkeys(step.target for step in program.steps)
         fields = [one for one in targets if isinstance(one, tree.FieldValue)]
