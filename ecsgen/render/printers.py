@@ -40,14 +40,11 @@ def loop_reasons(program: tree.Program) -> tuple[str, ...]:
     """Return why a kernel is a loop in plain Python on numpy; nothing for blocks of rows."""
     if is_picture(program) or not program.is_by_row:
         return ()
-    chooses = any(isinstance(node, tree.Chosen) and node.how == "any" for node in program.nodes)
     on_grid = any(near.on is not None for near in program.nears)
     reasons = {
         "turns": program.takes_turns,
-        "die or destroy": program.effects.destroys,
-        "spawn": bool(program.effects.spawns),
-        "choice of a component": chooses,
-        "cells": on_grid or (program.knows_grids and not chooses),
+        "die or spawn with neighbours": bool(program.nears) and program.is_fateful,
+        "cells": on_grid or program.knows_grids,
         "several neighbourhoods": len(program.nears) > 1,
     }
     return tuple(reason for reason, holds in reasons.items() if holds)

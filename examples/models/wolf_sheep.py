@@ -24,7 +24,7 @@ def meadow(made: Any, side: int, sheep: int, wolves: int, regrowth: int, seed: i
 
 def day(world: Any, regrowth: int, lambs: float, pups: float) -> None:
     """Let sheep graze and wolves hunt, and time go on."""
-    world.step(regrowth, lambs, pups)
+    world.step(regrowth=regrowth, lambs=lambs, pups=pups)
     world.tick += 1
 
 

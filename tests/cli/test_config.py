@@ -369,8 +369,10 @@ def test_loops_with_numpy_are_said_to_be_slow(project: Project) -> None:
     assert project("build").err == ""
     assert (project("check").err, project("diff").err) == ("", "")
     turns = "grow: {over: Mass, turns: random, steps: [Mass.x += 1]}"
-    over = f"kernels: {{{turns}, end: {{over: Mass, steps: [die(where=Mass.x < 0)]}}}}\n"
-    told = about.format("Mass.age (turns), grow (turns), end (die or destroy)")
+    end = "end: {over: Mass, turns: rows, steps: [die(where=Mass.x < 0)]}"
+    go = "go: {over: Mass, steps: [die(where=Mass.x < 0)]}"  # in blocks
+    over = f"kernels: {{{turns}, {end}, {go}}}\n"
+    told = about.format("Mass.age (turns), grow (turns), end (turns)")
     project.put("schemas/world.yaml", f"world: Sea\n{over}")
     assert project("build").err == told
     project.put("schemas/mass.yaml", f"component: Mass\nfields: {{x: f64}}\n{kernel}")

@@ -38,7 +38,7 @@ def world(request: pytest.FixtureRequest) -> Any:
 def test_time_moves_where_a_schedule_says_so(world: Any) -> None:
     seen = []
     for _ in range(7):
-        world.step(2)
+        world.step(by=2)
         seen.append((world.tick, *world.bear.data.x.tolist()))
     assert world.bear.data.m.tolist() == [14] * 3
     assert seen == [
@@ -54,7 +54,7 @@ def test_time_moves_where_a_schedule_says_so(world: Any) -> None:
 
 def test_time_before_the_beginning(world: Any) -> None:
     world.tick = -1
-    world.step(1)
+    world.step(by=1)
     assert (world.tick, world.bear.data.x.tolist()) == (-1, [0, 0, -10])  # plain entries alone
     world.tick = 2**63 - 1
     world.tick = -(2**63)

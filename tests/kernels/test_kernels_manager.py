@@ -541,7 +541,7 @@ def test_enums_are_arguments_of_the_world(inputs_package: Any, w: Any) -> None:
     assert w.body.data.mode.tolist() == [0, 1] * 5
     w.face([walk] * 5 + [0] * 5)
     assert w.body.data.mode.tolist() == [1] * 5 + [0] * 5
-    w.turn_all([0, walk] * 5)
+    w.turn_all(to=[0, walk] * 5)
     assert w.body.data.mode.tolist() == [0, 1] * 5
     w.aim_first(0, 0.5, walk)
     assert w.body.data.mode.tolist() == [1] * 10

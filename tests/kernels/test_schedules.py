@@ -271,7 +271,7 @@ def test_positional_arguments_give_a_warning_and_do_the_same(package: Any) -> No
         w.gather(0.5)
     assert told[0].filename == __file__
     assert w.dust.data.met.tolist() == [1.5, 1.5]
-    with pytest.raises(TypeError), pytest.warns(DeprecationWarning):
+    with pytest.raises(TypeError), pytest.warns(DeprecationWarning, match="gather"):
         w.gather(0.5, reach=0.5)
     with pytest.raises(TypeError, match="takes 1 arguments, not 2"):
         w.gather(0.5, 0.5)

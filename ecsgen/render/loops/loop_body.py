@@ -166,7 +166,10 @@ class LoopBody(Emitter):
             case tree.CellAt():
                 return self.grids.cell_at(node, self)
             case tree.Tick():
-                return uniform(node.type, Code(self.frame.parameter("tick", "int", "self.tick")))
+                tick = self.frame.parameter("tick", "int", "self.tick")
+                if self.frame.is_plain:
+                    tick = self.frame.ready(f"i64_{tick}", f"np.int64({tick})")
+                return uniform(node.type, Code(tick))
         raise TypeError("questions and references are statements in a form")
 
     def _cells(self, node: tree.FieldValue, row: str) -> Value:
@@ -342,7 +345,7 @@ class LoopBody(Emitter):
             case tree.Argument(each=False) if is_long:
                 return self.frame.argument(node)
             case tree.Tick():
-                return self.value(node).at(0).text
+                return self.frame.parameter("tick", "int", "self.tick")
             case tree.Draw(how="random"):
                 return f"({self.stem}[{node.number}] >> 11) * 2.0**-53"
             case tree.Operation(name="neg", operands=(one,)) if type_.is_float:

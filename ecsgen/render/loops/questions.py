@@ -113,7 +113,9 @@ class Tally:
         def at(place: Place) -> Code:
             code = self._total.at(place)
             if is_mean:
-                code = Code(f"{code.text} / {self._many}", Level.PRODUCT)
+                # 0 / 0 has one sign or the other, as a compiler likes
+                quotient = f"{code.text} / {self._many} if {self._many} else np.float64(np.nan)"
+                code = Code(quotient, Level.CHOICE)
             return called("np.float32", code) if type_.scalar == "f32" else code
 
         return emit.stored(Value(type_, at), "asked")

@@ -4,15 +4,13 @@ has a margin."""
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .cells import GridManager
 from .grid_layout import GridLayout, offsets
-
-_BYTE: Final = 255
 
 
 class Stencil:
@@ -39,8 +37,7 @@ class Stencil:
 
     def count(self, column: NDArray[np.bool_]) -> NDArray[Any]:
         """Return for how many of the cells around each one a column is true; O(cells * reach)."""
-        kind = np.uint8 if len(self._parts) <= _BYTE else np.uint16
-        return self._added(column.view(np.uint8), kind)
+        return self._added(column.view(np.uint8), np.min_scalar_type(len(self._parts)))
 
     @property
     def counts(self) -> NDArray[Any]:
@@ -57,9 +54,10 @@ class Stencil:
 
     def mean(self, column: NDArray[Any]) -> NDArray[Any]:
         """Return the means, NaN of none; of integers in f64."""
-        total = self._added(column, np.float64)
+        total, counts = self._added(column, np.float64), self.counts
         with np.errstate(all="ignore"):
-            total /= self.counts
+            total /= counts
+        total[counts == 0] = np.nan  # whatever sign 0 / 0 has
         return total.astype(column.dtype if column.dtype.kind == "f" else np.float64)
 
     def min(self, column: NDArray[Any]) -> NDArray[Any]:

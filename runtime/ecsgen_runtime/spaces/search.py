@@ -251,6 +251,7 @@ class NearPairs:
         """Write means, NaN of none."""
         for given, answer in self._planes(values, out):
             answer[...] = self._added(given) / self.counts
+            answer[self.counts == 0] = np.nan  # whatever sign 0 / 0 has
 
     def min(self, values: Any, out: NDArray[Any]) -> None:
         """Write the least values; NaN, or 0 of integers, of none."""

@@ -274,7 +274,8 @@ class OwnedCases(Cases):
         for call, given in ((m.require, entity), (m.require_many, [entity])):
             refuses(MissingInstanceError, f"{self.subject.label}Manager", call, given)
         m.create(entity)
-        hint = rf"that is the entity {name}; lookup\(entity\) gives its row$"
+        also = r"(; that is an id; resolve\(id\) gives its row)?"  # it may be both
+        hint = rf"that is the entity {name}; lookup\(entity\) gives its row{also}$"
         refuses(StaleInstanceError, hint, m.row, entity)
         refuses(StaleInstanceError, hint, m.destroy_many, [entity])
         entities.destroy(entity)

@@ -283,7 +283,7 @@ class WorldKernelStepsCases(Roomy):
             w, rng = self.filled(case, 0), np.random.default_rng(0)
             inputs = Inputs(case.arguments, rng, len(self.rows(w, case)))
             before = flat_names(self.whole(w, case))
-            with pytest.raises(ValueError, match="radius"):
+            with pytest.raises(ValueError, match=f": {case.near}: "):
                 run(w, kernel, {**inputs.plain, case.near: 0})
             for name, column in flat_names(self.whole(w, case)).items():
                 assert column.tobytes() == before[name].tobytes()

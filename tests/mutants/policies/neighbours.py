@@ -12,7 +12,11 @@ GROUPS = (
         SPACED,
         Mutant("any sizes are a wrap", r"checked_wrap\(self, wrap\)", "wrap"),
         Mutant("negative sizes are", r"and size >= 0 for", "for"),
-        Mutant("any radius will do", r"checked_radius\(type\(self\)\.__name__, radius\)", "radius"),
+        Mutant(
+            "any radius will do",
+            r'checked_radius\(f"\{type\(self\)\.__name__\}\.near: radius", radius\)',
+            "radius",
+        ),
         Mutant("a radius may be 0", r"number > 0\)", "number >= 0)"),
         Mutant("wraps are not saved", r'"wrap": list\(self\._wrap\)', '"wrap": []'),
         Mutant("the dead are seen", r"None if alive\.all\(\) else alive", "None"),
