@@ -36,7 +36,7 @@ def case(package: Any, backend: str, rows: int, work: int) -> Case:
 
     def schedule() -> None:
         for _ in range(times):
-            scheduled.step(0.99, 0.01)
+            scheduled.step(k=0.99, dt=0.01)
 
     def calls() -> None:
         mass = called.mass

@@ -543,7 +543,7 @@ def test_enums_are_arguments_of_the_world(inputs_package: Any, w: Any) -> None:
     assert w.body.data.mode.tolist() == [1] * 5 + [0] * 5
     w.turn_all(to=[0, walk] * 5)
     assert w.body.data.mode.tolist() == [0, 1] * 5
-    w.aim_first(0, 0.5, walk)
+    w.aim_first(mode=0, at=0.5, each=walk)
     assert w.body.data.mode.tolist() == [1] * 10
     with pytest.raises(ValueError, match=r"Game\.aim\.mode: 2 is no member of Mode"):
         w.aim(2, 0.5)

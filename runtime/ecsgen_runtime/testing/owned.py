@@ -282,7 +282,7 @@ class OwnedCases(Cases):
         refuses(StaleEntityError, f"{named}is not alive", m.create, entity)
         with pytest.raises(StaleInstanceError) as raised:
             m.row(entity)
-        assert "that is" not in str(raised.value)
+        assert "that is the entity" not in str(raised.value)
 
     def test_ensure_takes_defaults_and_only_fields(self) -> None:
         entities, m = self.new()
