@@ -11,6 +11,7 @@ from ecsgen.render.calls import call, literal_names
 from ecsgen.render.class_parts import attributes_of, subject_of, with_parts
 from ecsgen.render.component_spelling import ComponentSpelling
 from ecsgen.render.environment import environment
+from ecsgen.render.giving_way import named
 from ecsgen.render.runtime import COMPILED, MARKER, SHARDS, origins, with_imports
 from ecsgen.render.step_texts import Steps, indented, slot_words
 
@@ -49,6 +50,9 @@ def component_module(component: Component) -> str:
         step.templates[name] = template.make_module({**context, "it": subject})
     text = environment().get_template("component.py.j2").render(context)
     names = dict.fromkeys(c.enums, ".enums")
+    if component.on is not None:
+        grid = named(component.on.grid)
+        names[f"{grid.name}Manager"] = f".{grid.module}"
     if component.sharded:
         names |= origins(SHARDS)
     if component.backend == "numba":

@@ -115,6 +115,8 @@ class Standing(Manager):
     _SINGLY: ClassVar[bool] = False
     data: StandingRows
     _ROWS: ClassVar[type[StandingRows]]
+    _GRIDS: ClassVar[type[GridManager]] = GridManager
+    """The package's class of managers of these cells; older packages do not say."""
     _grid: Any  # the package's own manager of cells
 
     def _attach(self) -> None:
@@ -123,12 +125,10 @@ class Standing(Manager):
 
     def _stand_on(self, grid: object) -> None:
         """Take the grid that cells are of; TypeError for another one, or none."""
-        place = next(field for field in self.FIELDS if field.name == self._ROWS._PLACE)
-        made = f"{place.type.removeprefix('id<').removesuffix('>')}Manager"
-        if not any(kind.__name__ == made for kind in type(grid).__mro__):
-            label = type(self).__name__
+        if not isinstance(grid, self._GRIDS):
+            label, wanted = type(self).__name__, self._GRIDS.__name__
             raise TypeError(
-                f"{label}: grid must be a {made}, not {type(grid).__name__}"
+                f"{label}: grid must be a {wanted}, not {type(grid).__name__}"
             )
         self._grid = grid
 
