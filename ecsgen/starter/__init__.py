@@ -70,8 +70,7 @@ def begin(home: Path, *, bare: bool) -> dict[str, str]:
         OSError: the system refuses; nothing is left behind.
     """
     paths = _BARE if bare else _BARE | _MORE
-    marks = _marks(home)
-    acts = {path: _act(home, path, name, bare, marks) for path, name in paths.items()}
+    acts = {path: _act(home, path, name, bare) for path, name in paths.items()}
     with ExitStack() as undo:  # if something fails, what was done is taken back, the last first
         # What is added to comes last: whatever fails before has not touched it.
         for act in sorted(acts.values(), key=lambda act: act.adds):
@@ -106,14 +105,14 @@ def not_ignored(home: Path) -> list[str]:
     return [line for line in wanted if line[0] != "#" and line.strip("/") not in there]
 
 
-def _act(home: Path, path: str, name: str, bare: bool, marks: Mapping[str, str]) -> _Act:
+def _act(home: Path, path: str, name: str, bare: bool) -> _Act:
     file = home / path
     _check_folders(home, file.parent)
     if path == OPTIONS_FILE and os.path.lexists(file):
-        return _options(file, bare, marks)
+        return _options(home, bare)
     if os.path.lexists(file):
         return _Act(file, None)
-    return _Act(file, _text(name, marks) if name else _editors_schema())
+    return _Act(file, _text(name, home) if name else _editors_schema())
 
 
 def _check_folders(home: Path, folder: Path) -> None:
@@ -125,8 +124,9 @@ def _check_folders(home: Path, folder: Path) -> None:
             raise UsageError(f"{shown(place)} is not a folder")
 
 
-def _options(file: Path, bare: bool, marks: Mapping[str, str]) -> _Act:
+def _options(home: Path, bare: bool) -> _Act:
     """The options' table at the end of a file that has none."""
+    file = home / OPTIONS_FILE
     if file.is_symlink() or not file.is_file():
         raise UsageError(f"{shown(file)} is not a plain file; ecsgen init follows no link")
     try:
@@ -138,7 +138,7 @@ def _options(file: Path, bare: bool, marks: Mapping[str, str]) -> _Act:
         _check_begun(file, tables, _BARE_FOLDERS if bare else _FOLDERS)
         return _Act(file, None)
     gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
-    added = gap + _text("table.toml", marks)
+    added = gap + _text("table.toml", home)
     try:
         tomllib.loads(text + added)
     except ValueError as error:  # as behind `tool = {…}`
@@ -162,19 +162,16 @@ def _template(name: str) -> str:
     return (_HERE / f"{name}.in").read_text(encoding="utf-8")
 
 
-def _marks(home: Path) -> dict[str, str]:
-    """What templates leave open."""
+def _text(name: str, home: Path) -> str:
+    """What a file begins with: its template, with what it leaves open."""
     chosen = backend(home)
-    return {
+    marks = {
         "@NAME@": _project_name(home),
         "@VERSION@": __version__,
         "@BLACK@": fingerprint.black_version(),
         "@BACKEND@": str(chosen),
         "@NUMBA@": "[numba]" if chosen == "numba" else "",
     }
-
-
-def _text(name: str, marks: Mapping[str, str]) -> str:
     return re.sub("@[A-Z]+@", lambda mark: marks[mark.group()], _template(name))
 
 
