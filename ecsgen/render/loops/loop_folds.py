@@ -6,7 +6,7 @@ from contextlib import nullcontext
 
 from ecsgen.model import Component, Reduction
 from ecsgen.model.programs import OWN
-from ecsgen.model.types import SCALARS
+from ecsgen.model.types import FLOATS, SCALARS
 from ecsgen.render.calls import call, method_lines
 from ecsgen.render.kernels.methods import Folding, Printed
 from ecsgen.render.loops.code import Code, Level, cut, extremes, infix, number, zero_of
@@ -161,6 +161,8 @@ class LoopFold(Folding):
             return [f"{to}[{part}] = {self._fold}({values}, {count})"]
         line, place = self._line, f"{self._line}, {part}" if part else self._line
         made = f"{self._fold}({values}[{line}], {count})"
+        if self._is_wrapping and not part:
+            made = f"np.int64({made})"
         return [f"for {line} in range({self._lines}):", f"    {to}[{place}] = {made}"]
 
     def _ending(self, parts: str, how_many: str = "") -> list[str]:
@@ -170,8 +172,9 @@ class LoopFold(Folding):
             begin = f"{result} = np.empty({self._lines}, {SCALARS[self._returned].numpy})"
             return [begin, *self._folded_into(result, "", self._folded, parts), end]
         last = f"{self._fold}({self._folded}, {parts})"
-        last = f"int(np.int64({last}))" if self._is_wrapping else last
-        return [f"{result}: {self.returns} = {last}", end]
+        last = f"np.int64({last})" if self._is_wrapping else last
+        kind = "float" if self._returned in FLOATS else "int"
+        return [f"{result}: {self.returns} = {kind}({last})", end]
 
     @property
     def _run(self) -> list[str]:

@@ -107,7 +107,7 @@ class Stencil(Neighbours):
             name = self.kept("back" if step < 0 else "ahead")
             over = f"{place} < {-step}" if step < 0 else f"{place} >= {size} - {step}"
             far = f"{size} - {-step}" if step < 0 else f"{step} - {size}"
-            lines.append(f"{name} = np.uintp({far} if {over} else {step})")
+            lines.append(f"{name} = np.uintp(np.int64({far} if {over} else {step}))")
             self.seam[step] = name
         return lines
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import scalars
-from .kernel import kernel, wrapping
+from .kernel import kernel
 
 minimum: Final = kernel()(scalars.minimum)
 maximum: Final = kernel()(scalars.maximum)
@@ -99,7 +99,6 @@ def equals_unsigned(a: Any, b: Any) -> Any:
     return a >= 0 and np.uint64(a) == b
 
 
-@wrapping
 @kernel()
 def add_int64(a: Any, b: Any) -> Any:
     """Return the sum of two i64; it wraps.
@@ -110,14 +109,12 @@ def add_int64(a: Any, b: Any) -> Any:
     return np.int64(np.uint64(a) + np.uint64(b))
 
 
-@wrapping
 @kernel()
 def subtract_int64(a: Any, b: Any) -> Any:
     """Return the difference of two i64; it wraps."""
     return np.int64(np.uint64(a) - np.uint64(b))
 
 
-@wrapping
 @kernel()
 def multiply_int64(a: Any, b: Any) -> Any:
     """Return the product of two i64; it wraps."""
@@ -143,7 +140,6 @@ def remainder_int64(a: Any, b: Any) -> Any:
     return 0 if b == -1 else a % b
 
 
-@wrapping
 @kernel()
 def whole_power(base: Any, exponent: int) -> Any:
     """Return the power of an integer to an exponent from 0; it wraps."""

@@ -6,8 +6,7 @@ import math
 from typing import Any, Final
 
 import numpy as np
-from numba import config, types
-from numba.extending import intrinsic
+from numba import types
 from numpy.typing import NDArray
 
 from ..handles import RowArray
@@ -20,7 +19,7 @@ from ..kernels.chance import (
     NORMAL_TAIL,
     ROOT_HALF,
 )
-from .kernel import kernel, wrapping
+from .kernel import intrinsic_of, kernel
 
 
 def _as_choice(context: Any, test: Any, then: Any, otherwise: Any) -> Any:
@@ -33,19 +32,16 @@ def _as_choice(context: Any, test: Any, then: Any, otherwise: Any) -> Any:
     return types.float64(*kinds), cast
 
 
-def _plain_choice(test: Any, then: Any, otherwise: Any) -> Any:
+@intrinsic_of(_as_choice)
+def _choice(test: Any, then: Any, otherwise: Any) -> Any:
     return then if test else otherwise
 
-
-_is_off = config.DISABLE_JIT  # type: ignore[attr-defined]  # numba sets it late
-_choice: Any = _plain_choice if _is_off else intrinsic(_as_choice)
 
 _STEP: Final = np.uint64(0x9E37_79B9_7F4A_7C15)
 _FIRST: Final = np.uint64(0xBF58_476D_1CE4_E5B9)
 _SECOND: Final = np.uint64(0x94D0_49BB_1331_11EB)
 
 
-@wrapping
 @kernel(forceinline=True)
 def _mix(x: Any) -> Any:
     x = (x ^ (x >> np.uint64(30))) * _FIRST
@@ -65,7 +61,6 @@ def id_stem_of(slot: Any, generation: Any, key: Any) -> Any:
     return _mix((np.uint64(generation) << np.uint64(32) | np.uint64(slot)) ^ key)
 
 
-@wrapping
 @kernel(forceinline=True)
 def _word(stem: Any, number: Any) -> Any:
     return _mix(stem + np.uint64(number + 1) * _STEP)

@@ -7,16 +7,15 @@ from ctypes import c_void_p
 from typing import Any
 
 import numpy as np
-from numba import config, types
+from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
 from numba.np.numpy_support import carray
 from numpy.typing import NDArray
 
 from ..archetypes.chunk_blocks import ChunkField, KeptOfChunks
 from ..archetypes.chunks import Archetype
 from ..archetypes.store import QueriedChunks
-from .kernel import kernel
+from .kernel import intrinsic_of, kernel
 
 
 class ChunkCells(KeptOfChunks):
@@ -66,12 +65,9 @@ def _as_pointer(context: Any, address: Any) -> Any:
     return types.voidptr(types.intp), cast
 
 
-def _plain_pointer(address: Any) -> c_void_p:
+@intrinsic_of(_as_pointer)
+def _pointer_to(address: Any) -> Any:
     return c_void_p(int(address))
-
-
-_is_off = config.DISABLE_JIT  # type: ignore[attr-defined]  # numba sets it late
-_pointer_to: Any = _plain_pointer if _is_off else intrinsic(_as_pointer)
 
 
 @kernel()

@@ -225,11 +225,11 @@ def _left(hood: Any, radius: Any, step: Any) -> Any:
     return radius - abs(step) if hood == VON_NEUMANN else radius
 
 
-NO_STRIP: Final = -(1 << 62)
+NO_STRIP: Final[Any] = np.int64(-(1 << 62))
 
 
 @kernel(forceinline=True)
-def strip_shift(axes: Axes, strip: int, i: int, j: int, radius: int) -> int:
+def strip_shift(axes: Axes, strip: int, i: int, j: int, radius: int) -> Any:
     """Return how many cells further on the strip is that is so many steps along the axes before the
     last one; `NO_STRIP` if there is none, or steps would meet one twice."""
     x, y, _ = _places(axes, strip * axes.z)
@@ -244,7 +244,7 @@ def strip_shift(axes: Axes, strip: int, i: int, j: int, radius: int) -> int:
     elif not 0 <= y + j < axes.y:
         return NO_STRIP
     plane, line = _moved(x + i, axes.x, axes.wraps_x), y + j
-    other: int = plane * axes.y + _moved(line, axes.y, axes.wraps_y)
+    other = plane * axes.y + _moved(line, axes.y, axes.wraps_y)
     return (other - strip) * axes.z
 
 

@@ -15,7 +15,8 @@ from types import CellType, FunctionType
 from typing import Any, Final, TypeVar
 
 import numpy as np
-from numba import njit
+from numba import config, njit
+from numba.extending import intrinsic
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -28,16 +29,35 @@ def kernel(**options: Any) -> Callable[[_Function], _Function]:
 
     def decorated(function: Any) -> Any:
         made = compiled(marked := _marked(function))
-        # numba does nothing with NUMBA_DISABLE_JIT
-        return function if made is marked else made
+        return _in_python(function) if made is marked else made
 
     return decorated
 
 
-def wrapping(function: _Function) -> _Function:
-    """Keep a kernel whose integers are meant to wrap from warning where numba does nothing."""
-    plain = isinstance(function, FunctionType)
-    return np.errstate(over="ignore")(function) if plain else function
+def intrinsic_of(built: Any) -> Callable[[Any], Any]:
+    """Return a decorator of a function for which compiled ones have what `built` builds."""
+    made, in_python = intrinsic(built), config.DISABLE_JIT  # type: ignore[attr-defined]
+    return lambda function: function if in_python else made
+
+
+def _in_python(function: _Function) -> _Function:
+    """Return what stands for a compiled function with NUMBA_DISABLE_JIT: its numbers have the types
+    that numba gives them, and wrap without a warning."""
+
+    def run(*given: Any) -> Any:
+        with np.errstate(over="ignore"):
+            return function(*map(_typed, given))
+
+    return update_wrapper(run, function)  # type: ignore[return-value]
+
+
+def _typed(value: Any) -> Any:
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*map(_typed, value))
+    return _TYPES.get(type(value), lambda same: same)(value)
+
+
+_TYPES: Final[dict[type, Any]] = {int: np.int64, float: np.float64}
 
 
 def _marked(function: FunctionType) -> FunctionType:

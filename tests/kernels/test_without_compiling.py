@@ -1,0 +1,40 @@
+"""With NUMBA_DISABLE_JIT=1 Python runs what numba compiles otherwise, with the same bits: so tests
+pass that compare what compiled kernels give with what plain ones do."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+TESTS = (
+    "grids/test_cells.py::test_what_is_asked_of_all_cells_around",
+    "grids/test_cells.py::test_cells_of_all_kinds_are_heard",
+    "grids/test_fates_both_ways.py::test_many_generations",
+    "grids/test_time.py",
+    "kernels/test_chunk_kernels.py::test_after_any_change",
+    "kernels/test_kernel_draws.py::test_both_backends_give_the_same_bits",
+    "kernels/test_kernels_edges.py",
+    "kernels/test_neighbours.py::test_some_of_them",
+    "kernels/test_neighbours.py::test_sheep_and_wolves",
+    "kernels/test_reductions.py",
+)
+
+
+def test_python_runs_kernels_as_numba_does() -> None:
+    """Every warning is an error there, but those of what is not a number: it is asked for."""
+    pytest.importorskip("numba")
+    given = [*(f"tests/{one}" for one in TESTS), "-q", "-n", "0", "-p", "no:cacheprovider"]
+    quiet = ["-W", "ignore:invalid value:RuntimeWarning"]
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", *given, *quiet],
+        cwd=ROOT,
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
