@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,9 +40,9 @@ class Fates(PlainFates):
     """Who dies and who is born in one call of a kernel."""
 
     @classmethod
-    def of(cls, world: Any, count: int, *kinds: Any) -> Fates:
+    def of(cls, world: Any, count: int, *kinds: Any) -> Self:
         """Return one whose arrays may have been another call's."""
-        kept: Fates | None = vars(world.entities).get("_fates", {}).pop(kinds, None)
+        kept: Self | None = vars(world.entities).get("_fates", {}).pop(kinds, None)
         indices = len(world.entities._handles)
         if kept is None or count > kept._room or indices != len(kept.gone):
             more = 0 if kept is None else count // 2  # for they will grow again

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import starmap
 from math import prod
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,7 +57,7 @@ class Fates:
     """Who dies and who is born in one call of a kernel."""
 
     @classmethod
-    def of(cls, world: Any, count: int, *kinds: Any) -> Fates:
+    def of(cls, world: Any, count: int, *kinds: Any) -> Self:
         """Return one; compiled ones may have another call's arrays."""
         return cls(world, count, *kinds)
 
