@@ -7,6 +7,7 @@ import io
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from enum import IntEnum, IntFlag
 from functools import partial
 from importlib import import_module
@@ -16,7 +17,7 @@ from typing import Any, Final, TypeAlias
 from numpy.typing import NDArray
 
 from .arrow_tables import BadCellError, element_kind
-from .file_locks import FileLock
+from .file_locks import file_lock
 from .interchange import pyarrow
 from .records import RecordedTable
 from .snapshots.atomic import replacing
@@ -31,7 +32,7 @@ _PART: Final = re.compile(rf"(\d{{5,}})\.({'|'.join(FORMATS)})")
 class RecordFiles:
     """A folder with a folder for each table, written by one at a time."""
 
-    __slots__ = ("_folder", "_format", "_lock", "_next", "lines")
+    __slots__ = ("_folder", "_format", "_held", "_locked", "_next", "lines")
 
     def __init__(
         self, folder: str, format: str, lines: int, tables: Sequence[str], append: bool
@@ -53,8 +54,8 @@ class RecordFiles:
         self._next = dict.fromkeys(tables, 0)
         """The number of each table's next file."""
         os.makedirs(folder, exist_ok=True)
-        self._lock = self._locked()
-        try:
+        with ExitStack() as self._held:
+            self._lock()
             for name in tables:
                 where = os.path.join(folder, name)
                 numbers = [*_numbers(where)]
@@ -63,22 +64,21 @@ class RecordFiles:
                 self._next[name] = max(numbers, default=-1) + 1
             for name in tables:
                 os.makedirs(os.path.join(folder, name), exist_ok=True)
-        except BaseException:
-            self.close()
-            raise
+            self._held = self._held.pop_all()
 
-    def _locked(self) -> FileLock:
-        return FileLock(self._folder, os.path.join(self._folder, ".lock"))
+    def _lock(self) -> None:
+        lock = file_lock(self._folder, os.path.join(self._folder, ".lock"))
+        self._locked = self._held.enter_context(lock)
 
     def close(self) -> None:
         """Let others write the folder."""
-        self._lock.close()
+        self._held.close()
 
     def write(self, table: RecordedTable) -> None:
         """Make a file of a table's lines, which then leave memory; O(lines). Whatever raises leaves
         either no file, or the file and no lines in memory."""
-        if self._lock.is_lost:  # here, in a forked process
-            self._lock = self._locked()
+        if self._locked.closed:  # here, in a forked process
+            self._lock()
         number = self._next[table._NAME]
         path = os.path.join(self._folder, table._NAME, f"{number:05}.{self._format}")
         if os.path.exists(path):

@@ -7,7 +7,7 @@ import json
 import re
 import traceback
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, suppress
 from copy import deepcopy
 from enum import Enum
 from functools import lru_cache
@@ -18,7 +18,7 @@ from typing import IO, Any, Final, Literal, TypeAlias
 import numpy as np
 
 from ..errors import shown
-from ..file_locks import FileLock
+from ..file_locks import file_lock
 from ..kernels.chance import draw_key
 from ..typed import NamedTuple
 from .provenance import Provenance, differences
@@ -214,7 +214,9 @@ class Journal:
         self._end = 0
         with ExitStack() as held:
             if path.is_file() or not path.exists():  # a device may be everybody's
-                held.enter_context(closing(_lock_of(path)))
+                real = path.resolve()
+                lock = real.with_name(f".{real.name}.lock")
+                held.enter_context(file_lock(str(path), str(lock)))
             said: list[Provenance | None] = []
             for number, line in enumerate(_lines(path), 1):
                 self._end += len(line)
@@ -273,11 +275,6 @@ def _free_name(path: Path) -> Path:
     """Return the first of `path.1`, `path.2` … that is no file's."""
     names = (path.with_name(f"{path.name}.{n}") for n in itertools.count(1))
     return next(name for name in names if not name.exists())
-
-
-def _lock_of(path: Path) -> FileLock:
-    real = path.resolve()
-    return FileLock(str(path), str(real.with_name(f".{real.name}.lock")))
 
 
 def _lines(path: Path) -> Iterator[bytes]:
