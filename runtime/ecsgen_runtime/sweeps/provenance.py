@@ -9,7 +9,7 @@ from __future__ import annotations
 import platform
 import re
 import sys
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from contextlib import suppress
 from enum import Enum
 from functools import partial
@@ -27,6 +27,13 @@ Provenance: TypeAlias = dict[str, dict[str, str]]
 
 _ADDRESS: Final = re.compile(r" at 0x[0-9A-Fa-f]+")
 _LIBRARY: Final = __name__.rpartition(".sweeps.")[0]
+_PARTS: Final = (
+    (CodeType, "co_code co_names co_varnames co_consts"),
+    (partial, "func args keywords"),
+    (MethodType, "__func__ __self__"),
+    (property, "fget fset"),
+)
+"""What tells apart those of a type."""
 
 
 def provenance_of(model: Callable[..., Any]) -> Provenance:
@@ -43,15 +50,13 @@ def differences(then: Provenance | None, now: Provenance) -> list[str]:
     """Return in words what differs from what a file says."""
     if then is None:
         return ["it does not say of what model"]
-    found = []
-    for kind, texts in now.items():
-        for name in sorted({*texts, *then[kind]}):
-            before, after = then[kind].get(name), texts.get(name)
-            if before != after:
-                is_version = kind == "versions"
-                change = f" {before or 'none'} then, {after or 'none'} now"
-                found.append(name + (change if is_version else " is another one"))
-    return found
+    changes = {"code": "{} is another one", "versions": "{} {} then, {} now"}
+    return [
+        text.format(name, then[kind].get(name, "none"), now[kind].get(name, "none"))
+        for kind, text in changes.items()
+        for name in sorted(then[kind] | now[kind])
+        if then[kind].get(name) != now[kind].get(name)
+    ]
 
 
 class _ModelCode:
@@ -89,101 +94,89 @@ class _ModelCode:
                 return [self._told(pair) for pair in value.items()]
             case np.ndarray() if not value.dtype.hasobject:
                 return value.dtype.str, value.shape, value.tobytes()
-            case CodeType():
-                names = value.co_names, value.co_varnames
-                return value.co_code, names, self._told(value.co_consts)
-            case partial():
-                return self._told((value.func, value.args, value.keywords))
-            case MethodType():
-                return self._told((value.__func__, value.__self__))
-            case property():
-                return self._told((value.fget, value.fset))
             case ModuleType():
-                self._note_package(value.__name__)
+                self._is_own(value.__name__)
                 return value.__name__
             case FunctionType() | type():
                 return self._followed(value)
+        for kind, names in _PARTS:
+            if isinstance(value, kind):
+                return [self._told(getattr(value, name)) for name in names.split()]
         if hasattr(value, "__wrapped__"):  # of a decorator in C, or of numba's
             return self._told(value.__wrapped__)
-        kind = type(value)
-        if self._note_package(_module_of(kind)):
-            return kind.__qualname__
-        if self._is_own(_module_of(kind)) and hasattr(value, "__dict__"):
-            if id(value) in self._seen:
-                return kind.__qualname__
-            self._seen[id(value)] = value
+        kind, module = type(value), _module_of(type(value))
+        if self._is_own(module) and hasattr(value, "__dict__") and self._is_new(value):
             return self._told((kind, vars(value)))
-        return _ADDRESS.sub("", repr(value))
+        is_known = id(value) in self._seen or _package_of(module)
+        return kind.__qualname__ if is_known else _ADDRESS.sub("", repr(value))
 
     def _followed(self, value: FunctionType | type) -> str:
         """Return what a function or a class is called; note what it does."""
         module, name = _module_of(value), value.__qualname__
-        if self._note_package(module) or not self._is_own(module):
+        if not self._is_own(module):
             return f"{module}.{name}"
-        if id(value) not in self._seen:
-            self._seen[id(value)] = value
-            parts = self._class(value) if isinstance(value, type) else self._call(value)
-            self._note(name, [*map(self._told, parts)])
+        if self._is_new(value):
+            is_class = isinstance(value, type)
+            told = self._class(value) if is_class else self._function(value)
+            self._note(name, told)
         return name
 
-    def _class(self, value: type) -> Iterator[object]:
-        yield value.__bases__
-        for name, member in vars(value).items():
-            if isinstance(member, FunctionType) or not name.startswith("__"):
-                yield name, member
+    def _class(self, value: type) -> object:
+        members = vars(value).items()
+        own = [
+            (name, member)
+            for name, member in members
+            if isinstance(member, FunctionType) or not name.startswith("__")
+        ]
+        return self._told((value.__bases__, own))
 
-    def _call(self, value: FunctionType) -> Iterator[object]:
-        yield value.__code__, value.__defaults__, value.__kwdefaults__
+    def _function(self, value: FunctionType) -> object:
+        """Return what a function is; note what it means by names, and finds in modules."""
+        around: list[object] = []
         for cell in value.__closure__ or ():
-            try:
-                held = cell.cell_contents
-            except ValueError:  # nothing yet
-                continue
-            if isinstance(held, Hashable):
-                yield held
-        for code in _codes(value.__code__):
-            self._note_used(code, value.__globals__, set())
+            with suppress(ValueError):  # nothing yet
+                if isinstance(cell.cell_contents, Hashable):
+                    around.append(cell.cell_contents)
+        names, scopes = sorted(_names(value.__code__)), [value.__globals__]
+        for name in names:
+            self._is_own(name)  # imported inside
+        for scope in scopes:  # one after the other, as they are found
+            for name in filter(scope.__contains__, names):
+                used = scope[name]
+                if isinstance(used, ModuleType) and self._is_own(used.__name__):
+                    if all(one is not vars(used) for one in scopes):
+                        scopes.append(vars(used))
+                elif isinstance(used, (FunctionType, type, ModuleType)):
+                    self._told(used)
+                else:
+                    self._note(name, self._told(used))
+        defaults = value.__defaults__, value.__kwdefaults__
+        return self._told((value.__code__, defaults, around))
 
-    def _note_used(
-        self, code: CodeType, scope: Mapping[str, Any], modules: set[str]
-    ) -> None:
-        """Note what code means by names of a module, and of modules that it finds there."""
-        for name in code.co_names:
-            self._note_package(name)  # imported inside a function
-            if name not in scope:
-                continue
-            used, module = scope[name], _module_of(scope[name])
-            if not isinstance(used, (FunctionType, type, ModuleType)):
-                self._note(name, self._told(used))
-            elif not isinstance(used, ModuleType) or not self._is_own(module):
-                self._told(used)
-            elif module not in modules:
-                self._note_used(code, vars(used), modules | {module})
+    def _is_new(self, value: object) -> bool:
+        is_new = id(value) not in self._seen
+        self._seen[id(value)] = value  # or another one may get its number
+        return is_new
 
     def _is_own(self, module: str) -> bool:
-        """Return whether a module is no distribution's, unless it is that of the model."""
-        top = module.partition(".")[0]
+        """Return whether a module is no distribution's, unless it is that of the model; note the
+        generated package that it is of."""
+        top, package = module.partition(".")[0], _package_of(module)
+        if package:
+            if f"package {package}" not in self.digests:
+                files = sorted(resources.files(package).iterdir(), key=lambda f: f.name)
+                texts = {
+                    f.name: f.read_bytes() for f in files if f.name.endswith(".py")
+                }
+                self._note(f"package {package}", texts)
+            return False
         file = getattr(sys.modules.get(module), "__file__", None) or ""
         is_foreign = top in sys.stdlib_module_names or "-packages" in file
-        is_foreign |= (
-            f"{module}.".startswith(f"{_LIBRARY}.") or _package_of(module) != ""
-        )
+        is_foreign |= f"{module}.".startswith(f"{_LIBRARY}.")
         return not is_foreign or top == self._root
-
-    def _note_package(self, module: str) -> bool:
-        """Note the generated package that a module is of; return whether it is of one."""
-        package = _package_of(module)
-        if package and f"package {package}" not in self.digests:
-            files = resources.files(package).iterdir()
-            texts = {file.name: file for file in files if file.name.endswith(".py")}
-            told = [(name, texts[name].read_bytes()) for name in sorted(texts)]
-            self._note(f"package {package}", told)
-        return package != ""
 
 
 def _module_of(value: object) -> str:
-    if isinstance(value, ModuleType):
-        return value.__name__
     return str(getattr(value, "__module__", None))
 
 
@@ -194,9 +187,7 @@ def _package_of(module: str) -> str:
     return module
 
 
-def _codes(code: CodeType) -> Iterator[CodeType]:
-    """Yield the code of a function and of all that are inside it."""
-    yield code
-    for one in code.co_consts:
-        if isinstance(one, CodeType):
-            yield from _codes(one)
+def _names(code: CodeType) -> set[str]:
+    """Return the names of globals and attributes in a function and in all inside it."""
+    inner = (_names(one) for one in code.co_consts if isinstance(one, CodeType))
+    return set(code.co_names).union(*inner)
