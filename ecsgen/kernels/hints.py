@@ -16,9 +16,9 @@ MODULES: Final = frozenset({"math", "np", "numpy", "torch", "jnp"})
 
 _CHOICE: Final = "write a choice as `a if c else b`"
 _STEP: Final = f"{_CHOICE}, or give the kernel a `where:` for the rows that it is about"
-_CALLED: Final = {
-    other: known
-    for known, others in {
+_INSTEAD: Final = {
+    name: text
+    for text, names in {
         "abs": "absolute fabs",
         "acos": "arccos",
         "asin": "arcsin",
@@ -38,26 +38,19 @@ _CALLED: Final = {
         "i64": "int int64",
         "u64": "uint64",
         **{f"{kind[0]}{bits}": f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32)},
-    }.items()
-    for other in others.split()
-}
-"""Other names of functions, and what they are here."""
-
-_FORMULAS: Final = {
-    name: formula
-    for names, formula in {
-        "where select iff ifelse": "b if a else c",
-        "fmod mod": "a % b",
-        "pow power": "a ** b",
-        "square": "a ** 2",
-        "dist distance": "norm(a - b)",
-        "lerp": "a + (b - a) * c",
-        "all": "count(not a) == 0",
-        "any": "count(a) > 0",
+        "b if a else c": "where select iff ifelse",
+        "a % b": "fmod mod",
+        "a ** b": "pow power",
+        "a ** 2": "square",
+        "norm(a - b)": "dist distance",
+        "a + (b - a) * c": "lerp",
+        "count(not a) == 0": "all",
+        "count(a) > 0": "any",
     }.items()
     for name in names.split()
 }
-"""Functions that there are not, as what computes the same of `a`, `b` and `c`."""
+"""Functions that there are not: as they are called here, or what computes the same of `a`, `b` and
+`c`."""
 
 ELEMENTS: Final = "write each element as a step of its own, as in `v[0] = 1`"
 _VECTORS: Final = frozenset(
@@ -70,23 +63,21 @@ _NULLS: Final = frozenset(("nil", "none", "null"))
 _TIME_STEPS: Final = frozenset(["deltat", "delta", "deltatime", "dt", "elapsed", "timestep"])
 
 _LETTERS: Final = (
-    (re.compile(r"&&"), "write 'and' for conditions"),
-    (re.compile(r"\|\|"), "write 'or' for conditions"),
-    (re.compile(r"\?"), _CHOICE),
-    (re.compile(r"^\s*if\b"), _STEP),
-    (re.compile(r"\bthen\b"), _CHOICE),
-    (re.compile(r"\belif\b"), "write `a if c else b if d else e`"),
-    (re.compile(r"!(?!=)"), "write 'not' for conditions"),
-    (re.compile(r"\+\+|--\s*$"), "write `x += 1`"),
+    (r"&&", "write 'and' for conditions"),
+    (r"\|\|", "write 'or' for conditions"),
+    (r"\?", _CHOICE),
+    (r"^\s*if\b", _STEP),
+    (r"\bthen\b", _CHOICE),
+    (r"\belif\b", "write `a if c else b if d else e`"),
+    (r"!(?!=)", "write 'not' for conditions"),
+    (r"\+\+|--\s*$", "write `x += 1`"),
 )
 
 
 def of_syntax(text: str, is_step: bool) -> str:
     """What to write instead of a text that Python's parser or the rule for steps refuses."""
-    for pattern, hint in _LETTERS:
-        if pattern.search(text):
-            return hint if is_step or hint is not _STEP else _CHOICE
-    return ""
+    hint = next((hint for pattern, hint in _LETTERS if re.search(pattern, text)), "")
+    return hint if is_step or hint is not _STEP else _CHOICE
 
 
 def of_statement(tree: ast.Module, text: str) -> str:
@@ -110,11 +101,11 @@ def of_call(node: ast.Call, near: Collection[str] = frozenset()) -> str:
     if is_about_elements:
         word = "or" if name == "any" else "and"
         return f"write '{word}' between conditions on elements, as in `v[0] > 0 {word} v[1] > 0`"
-    if name in _FORMULAS and not node.keywords:
-        return f"write `{_filled(_FORMULAS[name], node.args)}`"
+    known = _INSTEAD.get(name, name)
+    if not known.isidentifier() and not node.keywords:
+        return f"write `{_filled(known, node.args)}`"
     if name in _VECTORS:
         return ELEMENTS
-    known = _CALLED.get(name, name)
     if known in (*FUNCTIONS, *DRAWS, *QUESTIONS, *SCALARS):
         given = (*node.args, *(keyword.value for keyword in node.keywords))
         return f"write `{known}({', '.join(map(ast.unparse, given))})`"
