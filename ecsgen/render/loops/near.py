@@ -180,40 +180,33 @@ class Before(InSpace):
             for name, text in wanted.items()
         }
         self.places = self.names["others"]
-        is_fateful = frame.program.is_fateful
-        self._ranks, self._homes = map(self.kept, ("ranks", "homes")) if is_fateful else ("", "")
-        """The arrays that tell which of those who ask each row is, and in which cell."""
         self._copies: dict[str, tuple[str, tree.OtherField, int]] = {}
         """By column: what it is called in the order of cells, what it is of, and elements of a
         row."""
-
-    @property
-    def heads(self) -> list[str]:
-        """The first lines of the loops: over cells, and over the rows of each; where somebody dies
-        or is born, over rows in their order."""
-        if self._ranks:
-            row = self._frame.row
-            return [f"for {row} in range(len({self._ranks})):"]
-        return self._over_cells
-
-    @property
-    def _over_cells(self) -> list[str]:
         cell, cells = self.cell, self.names["cells"]
-        return [
+        self.heads = [
             f"for {cell} in range(len({cells}) - 1):",
             f"    for {self.ranked} in range({cells}[{cell}], {cells}[{cell} + 1]):",
         ]
-
-    @property
-    def located(self) -> list[str]:
+        """The first lines of the loops: over cells, and over the rows of each; where somebody dies
+        or is born, over rows in their order."""
+        self.located: list[str] = []
         """The statements that find the cell of the row, where loops are over rows."""
-        if not self._ranks:
-            return []
-        row = self._frame.row
-        return [
-            f"{self.ranked} = np.intp({self._ranks}[{row}])",
-            f"{self.cell} = np.intp({self._homes}[{row}])",
+        self._ordered: list[str] = []
+        if frame.program.is_fateful:
+            self._follow_rows()
+
+    def _follow_rows(self) -> None:
+        """Let loops be over rows, which know their place in the order of cells, and their cell."""
+        row, order, cells = self._frame.row, self.names["order"], self.names["cells"]
+        ranks, homes = self.kept("ranks"), self.kept("homes")
+        self._ordered = [
+            f"{ranks} = np.empty(len({order}), np.intp)",
+            f"{ranks}[{order}] = np.arange(len({order}))",
+            f"{homes} = np.repeat(np.arange(len({cells}) - 1), np.diff({cells}))",
         ]
+        self.heads = [f"for {row} in range(len({order})):"]
+        self.located = [f"{self.ranked} = {ranks}[{row}]", f"{self.cell} = {homes}[{self.ranked}]"]
 
     @property
     def number(self) -> str:
@@ -234,13 +227,8 @@ class Before(InSpace):
     def setup(self) -> list[str]:
         lines = self._measured(self.names["sizes"])
         lines.append(f"{self.found} = np.empty({self.names['most']} + 1, np.uint32)")
-        if self._ranks:
-            row, arrays = self.number, (self._ranks, self._homes)
-            lines += [f"{one} = np.empty(len({self.names['order']}), np.uint32)" for one in arrays]
-            lines += self._over_cells
-            lines.append(f"        {self._ranks}[{row}] = {self.ranked}")
-            lines.append(f"        {self._homes}[{row}] = {self.cell}")
-        return [*lines, *(line for one in self._copies for line in self._copied(one))]
+        copied = (line for one in self._copies for line in self._copied(one))
+        return [*lines, *self._ordered, *copied]
 
     def _copied(self, array: str) -> list[str]:
         (name, node, elements), row, k = self._copies[array], self._frame.row, self.ranked
