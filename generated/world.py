@@ -60,8 +60,8 @@ from ecsgen_runtime.spaces.search import NearBlocks, NearSearch
 from ecsgen_runtime.spaces.spaced import joined_given, joined_turn_given
 from ecsgen_runtime.typed import NamedTuple
 from ecsgen_runtime.world.entity_world import ChunkedPart, EntityViewBase, ManagedPart
-from ecsgen_runtime.world.keyword_only import keyword_only
 from ecsgen_runtime.world.signed import ComponentFlags, SignedWorld
+from ecsgen_runtime.world.ticking import keyword_only
 from numpy.typing import ArrayLike, NDArray
 
 from .ai_state import (

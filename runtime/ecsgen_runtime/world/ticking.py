@@ -1,12 +1,38 @@
-"""A world that knows the time."""
+"""A world that knows the time, and what its schedules are given."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any, TypeVar, cast
+from warnings import warn
 
 from ..field_types import IntField
 from .base import WorldBase
+
+MethodT = TypeVar("MethodT", bound=Callable[..., None])
+
+
+def keyword_only(method: MethodT) -> MethodT:
+    """Let a schedule, whose parameters are keyword-only, take positional ones with a warning.
+
+    Which comes first depends on the order of its kernels.
+    """
+    names = [name for name in method.__annotations__ if name != "return"]
+
+    @wraps(method)
+    def called(self: Any, *given: Any, **named: Any) -> None:
+        if given:
+            label = f"{type(self).__name__}.{method.__name__}"
+            if len(given) > len(names):
+                most = len(names)
+                raise TypeError(f"{label}() takes {most} arguments, not {len(given)}")
+            instead = f"give arguments by name, as in {names[0]}=…"
+            message = f"{label}: {instead}: their order may change"
+            warn(message, DeprecationWarning, stacklevel=2)
+        method(self, **dict(zip(names, given, strict=False)), **named)
+
+    return cast("MethodT", called)
 
 
 class TickingWorld(WorldBase):
