@@ -78,7 +78,9 @@ def _in_processes(outputs: Sequence[Output], style: Style, jobs: int) -> Iterato
     work = partial(_make, style=style)
     size = max(1, min(_BATCH, len(outputs) // (4 * jobs)))
     batches = [outputs[i : i + size] for i in range(0, len(outputs), size)]
-    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_ignore_interrupts) as pool:
+    # Ctrl-C is for this process, which then stops the others.
+    deaf = (signal.SIGINT, signal.SIG_IGN)
+    with ProcessPoolExecutor(jobs, context, signal.signal, deaf) as pool:
         try:
             with deaf_to_interrupts():
                 futures = [pool.submit(work, batch) for batch in batches]
@@ -87,8 +89,3 @@ def _in_processes(outputs: Sequence[Output], style: Style, jobs: int) -> Iterato
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
-
-
-def _ignore_interrupts() -> None:
-    """Ctrl-C is for the parent, which then stops its processes."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)

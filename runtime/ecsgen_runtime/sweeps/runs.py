@@ -221,11 +221,12 @@ class Journal:
             for number, line in enumerate(_lines(path), 1):
                 self._end += len(line)
                 where = f"{path}, line {number}"
-                if line.startswith(_BEGINS[1]):
-                    said.append(_provenance(line, where))
+                parsed = _parsed(line, where, seed, common)
+                if isinstance(parsed, dict):
+                    said.append(parsed)
                     continue
                 said = said or [None]  # made by a version that did not say it
-                key, result = _entry(line, where, seed, common)
+                key, result = parsed
                 if key in wanted and result and not result.columns.keys() & taken:
                     self.found[key] = result
             others = dict.fromkeys(
@@ -287,21 +288,15 @@ def _lines(path: Path) -> Iterator[bytes]:
                     yield line
 
 
-def _provenance(line: bytes, where: str) -> Provenance:
-    """Return what a line says of those behind it; ValueError for others' lines."""
-    try:
-        then = json.loads(line)["sweep"]
-        return {kind: dict(then[kind]) for kind in ("code", "versions")}
-    except Exception as error:
-        raise ValueError(f"{where} is no line of a sweep: {error!r}") from None
-
-
-def _entry(
+def _parsed(
     line: bytes, where: str, seed: int, common: bool
-) -> tuple[RunKey, Result | None]:
-    """Return which run a line is of, and what it gave, unless it raised; ValueError for others'."""
+) -> Provenance | tuple[RunKey, Result | None]:
+    """Return what a line says of those behind it; or which run it is of, and what it gave, unless
+    it raised. ValueError for others' lines."""
     try:
         entry = json.loads(line)
+        if "sweep" in entry:
+            return {kind: dict(entry["sweep"][kind]) for kind in ("code", "versions")}
         key = json_text(entry["parameters"]), int(entry["replicate"])
         is_ours = seed_of(seed, *key, common) == entry["seed"]
         result = None if "error" in entry else _result(entry)
