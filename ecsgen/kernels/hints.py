@@ -102,7 +102,8 @@ def of_call(node: ast.Call, near: Collection[str] = frozenset()) -> str:
         word = "or" if name == "any" else "and"
         return f"write '{word}' between conditions on elements, as in `v[0] > 0 {word} v[1] > 0`"
     known = _INSTEAD.get(name, name)
-    if not known.isidentifier() and not node.keywords:
+    is_plain = not node.keywords and not any(isinstance(a, ast.Starred) for a in node.args)
+    if not known.isidentifier() and is_plain:
         return f"write `{_filled(known, node.args)}`"
     if name in _VECTORS:
         return ELEMENTS
@@ -201,17 +202,11 @@ def names_in(node: ast.AST) -> set[str]:
     return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
 
 
-class _Filling(ast.NodeTransformer):
-    def __init__(self, values: Sequence[ast.expr]) -> None:
-        self._values = dict(zip("abc", values, strict=False))
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        return self._values.get(node.id, node)
-
-
 def _filled(formula: str, values: Sequence[ast.expr]) -> str:
     """A formula with values for `a`, `b` and `c`, in brackets where they need them."""
-    return ast.unparse(_Filling(values).visit(ast.parse(formula, mode="eval")))
+    texts = dict(zip("abc", map(ast.unparse, values), strict=False))
+    text = re.sub(r"\b[abc]\b", lambda name: f"({texts.get(name[0], name[0])})", formula)
+    return ast.unparse(ast.parse(text, mode="eval"))
 
 
 def _operand(node: ast.expr) -> str:
