@@ -39,14 +39,10 @@ class Status:
         if last is None or cache is None or self.interrupted or not last.schemas:
             return False
         # Another black may have made the same files elsewhere.
-        same = replace(last, black=cache.black) == cache.committed
-        return (
-            same
-            and replace(cache, files={}) == self.identity
-            and all(
-                self.standings[path].digest == entry.output for path, entry in last.files.items()
-            )
-        )
+        is_same = replace(last, black=cache.black) == cache.committed
+        is_known = is_same and replace(cache, files={}) == self.identity
+        files = last.files.items()
+        return is_known and all(self.standings[path].digest == e.output for path, e in files)
 
     @property
     def owned(self) -> list[dict[str, Entry]]:
@@ -74,7 +70,7 @@ def look(options: Options) -> Status:
     # Before anything is loaded: a schema that changes meanwhile then counts as changed.
     identity = _identity(options)
     last, notes = _last(options.output)
-    cache, interrupted = _cache(options.output), _interrupted(options.output)
+    cache, interrupted = _readable(options.output / CACHE), _interrupted(options.output)
     notes += _left(last, identity)
     before = Status(options, places, identity, last, cache, interrupted, {}, notes)
     paths = {path for entries in before.owned for path in entries}
@@ -84,7 +80,7 @@ def look(options: Options) -> Status:
 def look_again(before: Status) -> Status:
     """What `look` says now: the same as before unless a build has finished or died since."""
     output = before.options.output
-    now = _last(output)[0], _cache(output), _interrupted(output)
+    now = _last(output)[0], _readable(output / CACHE), _interrupted(output)
     if now == (before.manifest, before.cache, before.interrupted):
         return before
     return look(before.options)
@@ -117,9 +113,9 @@ def _last(output: Path) -> tuple[Manifest | None, list[str]]:
         return None, [note]
 
 
-def _cache(output: Path) -> Manifest | None:
+def _readable(path: Path) -> Manifest | None:
     try:
-        return manifest.read(output / CACHE)
+        return manifest.read(path)
     except BrokenManifestError:
         return None
 
@@ -127,15 +123,8 @@ def _cache(output: Path) -> Manifest | None:
 def _interrupted(output: Path) -> list[Manifest]:
     if (output / STAGING).is_symlink():
         raise UsageError(f"{shown(output / STAGING)} is in the way")
-    found = []
-    for path in journals(output):
-        try:
-            journal = manifest.read(path)
-        except BrokenManifestError:
-            continue  # it died before the journal was written, so before anything else was
-        if journal:
-            found.append(journal)
-    return found
+    # Who died before the journal was written did so before anything else was.
+    return list(filter(None, map(_readable, journals(output))))
 
 
 def _owned(last: Manifest, tests: str | None) -> dict[str, Entry]:
