@@ -97,8 +97,10 @@ class _ModelCode:
             case ModuleType():
                 self._is_own(value.__name__)
                 return value.__name__
-            case FunctionType() | type():
-                return self._followed(value)
+            case FunctionType():
+                return self._followed(value, self._function)
+            case type():
+                return self._followed(value, self._class)
         for kind, names in _PARTS:
             if isinstance(value, kind):
                 return [self._told(getattr(value, name)) for name in names.split()]
@@ -110,15 +112,13 @@ class _ModelCode:
         is_known = id(value) in self._seen or _package_of(module)
         return kind.__qualname__ if is_known else _ADDRESS.sub("", repr(value))
 
-    def _followed(self, value: FunctionType | type) -> str:
+    def _followed(self, value: Any, tell: Callable[[Any], object]) -> str:
         """Return what a function or a class is called; note what it does."""
-        module, name = _module_of(value), value.__qualname__
+        module, name = _module_of(value), str(value.__qualname__)
         if not self._is_own(module):
             return f"{module}.{name}"
         if self._is_new(value):
-            is_class = isinstance(value, type)
-            told = self._class(value) if is_class else self._function(value)
-            self._note(name, told)
+            self._note(name, tell(value))
         return name
 
     def _class(self, value: type) -> object:
