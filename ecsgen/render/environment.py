@@ -6,6 +6,7 @@ import os
 import re
 import sys
 import textwrap
+from collections.abc import Mapping
 from functools import cache
 from importlib.util import cache_from_source
 from pathlib import Path
@@ -45,6 +46,11 @@ def environment() -> Environment:
     env.globals |= {"call": call, "collection": collection, "disjunction": disjunction}
     env.globals["tuple_item"] = tuple_item
     return env
+
+
+def rendered(template: str, variables: Mapping[str, object]) -> str:
+    """Return the text of a template."""
+    return environment().get_template(template).render(variables)
 
 
 def doc(text: str, indent: int = 0) -> str:

@@ -15,13 +15,13 @@ from ecsgen import __version__
 from ecsgen.config import Backend, Options
 from ecsgen.files import fingerprint
 from ecsgen.files.disk import TESTS
-from ecsgen.model import Enum, History, Kernel, Project, World
+from ecsgen.model import History, Kernel, Project, World
 from ecsgen.model.saved import saved_schema, schema_fingerprint, schema_text
 from ecsgen.render import tests
 from ecsgen.render.calls import MARK
 from ecsgen.render.chunk_spelling import archetype_subjects, archetypes_module, chunked_module
 from ecsgen.render.component import component_module
-from ecsgen.render.environment import environment
+from ecsgen.render.environment import rendered
 from ecsgen.render.giving_way import marked, marked_class, told_apart
 from ecsgen.render.output import Output
 from ecsgen.render.printers import loop_reasons
@@ -38,12 +38,12 @@ _INDENT = 4
 
 def schema_module(text: str, history: History) -> str:
     """Return the module, from the text of the schema."""
-    template = environment().get_template("schema.py.j2")
-    return template.render(
-        lines=[line for entry in _ENTRY.findall(text) for line in _literals(entry)],
-        fingerprint=schema_fingerprint(text),
-        renames=[(kind, list(names.items())) for kind, names in history.renames.items()],
-    )
+    variables = {
+        "lines": [line for entry in _ENTRY.findall(text) for line in _literals(entry)],
+        "fingerprint": schema_fingerprint(text),
+        "renames": [(kind, list(names.items())) for kind, names in history.renames.items()],
+    }
+    return rendered("schema.py.j2", variables)
 
 
 def _literals(text: str) -> Iterator[str]:
@@ -123,7 +123,7 @@ def _package(project: Project) -> Iterator[Output]:
     if project.world.archetypes:
         yield Output.of("archetypes.py", archetypes_module, *archetype_subjects(project))
     if project.enums:
-        yield Output.of("enums.py", enums_module, project.enums)
+        yield Output.of("enums.py", rendered, "enums.py.j2", {"enums": project.enums})
 
 
 def _exported(project: Project, parts: Parts) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -180,13 +180,8 @@ def entities_module(world: World, compiled: bool = False) -> str:
     ]
     if world.shards is not None:
         numbers.append(f"shard_bits={world.shards.bits}")
-    template = environment().get_template("entities.py.j2")
-    return template.render(shards=world.shards, numbers=numbers, compiled=compiled)
-
-
-def enums_module(enums: tuple[Enum, ...]) -> str:
-    """Return the module of all enums."""
-    return environment().get_template("enums.py.j2").render(enums=enums)
+    variables = {"shards": world.shards, "numbers": numbers, "compiled": compiled}
+    return rendered("entities.py.j2", variables)
 
 
 def package_module(
@@ -204,17 +199,17 @@ def package_module(
     ]
     of_library = [*of_all, *((known[name], name) for name in also)]
     named = [(module, name) for module, names in places.items() for name in names]
-    template = environment().get_template("package.py.j2")
-    return template.render(
-        version=__version__,
-        interface=INTERFACES[-1],
-        world=world,
-        of_library=_imports(of_library),
-        own=_imports(named),
-        places=[_place(module, names) for module, names in sorted(places.items())],
-        also=literal(" ".join(also)),
-        for_numba=for_numba,
-    )
+    variables = {
+        "version": __version__,
+        "interface": INTERFACES[-1],
+        "world": world,
+        "of_library": _imports(of_library),
+        "own": _imports(named),
+        "places": [_place(module, names) for module, names in sorted(places.items())],
+        "also": literal(" ".join(also)),
+        "for_numba": for_numba,
+    }
+    return rendered("package.py.j2", variables)
 
 
 def _imports(named: Iterable[tuple[str, str]]) -> list[str]:

@@ -19,11 +19,16 @@ from ecsgen.render.calls import import_line
 from ecsgen.render.chunk_spelling import chunked_components
 from ecsgen.render.component_spelling import ComponentSpelling
 from ecsgen.render.component_tests import PARENT, ComponentTests, Piece, camel, import_lines, pieces
-from ecsgen.render.environment import environment
+from ecsgen.render.environment import rendered
 from ecsgen.render.giving_way import marked
 from ecsgen.render.output import Output
 from ecsgen.render.world.module import Blocks, Parts
 
+_CONFTEST = "tests/conftest.py.j2"
+"""pytest's hooks; tests in a folder of their own find the package by it, in `parent`."""
+_ENTITIES = "tests/entities.py.j2"
+_INIT = '"""Generated tests: each manager against a naive model, and case by case."""\n'
+"""Makes the tests a package: so they may import each other."""
 SUPPORT_OF_CHUNKS = ("chunks", "machine", "subject")
 
 
@@ -33,9 +38,11 @@ def outputs(project: Project, options: Options) -> Iterator[Output]:
     if options.tests_moved:
         assert options.tests is not None
         parent = os.path.relpath(options.output.parent, options.tests).replace(os.sep, "/")
-    yield Output.of("tests/conftest.py", conftest_module, package, parent)
-    yield Output.of("tests/__init__.py", init_module)
-    yield Output.of("tests/test_entities.py", entities_tests, package)
+    yield Output.of(
+        "tests/conftest.py", rendered, _CONFTEST, {"package": package, "parent": parent}
+    )
+    yield Output.of("tests/__init__.py", str, _INIT)
+    yield Output.of("tests/test_entities.py", rendered, _ENTITIES, {"package": package})
     yield Output.of("tests/test_world.py", world_tests, Parts.of(project), package)
     if chunked := chunked_components(project):
         world = project.world.name
@@ -57,21 +64,6 @@ def imported_from(options: Options) -> str:
     return name
 
 
-def conftest_module(package: str, parent: str) -> str:
-    """Return the module of pytest's hooks; moved tests find the package by it, in `parent`."""
-    return _render("conftest.py.j2", package=package, parent=parent)
-
-
-def init_module() -> str:
-    """Return the module that makes the tests a package: so they may import each other."""
-    return '"""Generated tests: each manager against a naive model, and case by case."""\n'
-
-
-def entities_tests(package: str) -> str:
-    """Return the tests of the entity manager."""
-    return _render("entities.py.j2", package=package)
-
-
 def world_tests(parts: Parts, package: str) -> str:
     """Return the tests of the world, and of each of its features in turn."""
     active = dict(parts.features)
@@ -91,14 +83,14 @@ def world_tests(parts: Parts, package: str) -> str:
         filled=", ".join(filled),
         siblings=sorted(siblings.union(*(feature.test_modules for feature in features))),
     )
-    return environment().get_template("tests/world.py.j2").render(blocks.context)
+    return rendered("tests/world.py.j2", blocks.context)
 
 
 def component_tests(component: Component, package: str) -> str:
     """Return the tests of one component's manager."""
     spelling = ComponentSpelling(component)
     tests = ComponentTests(spelling, package, _pieces(spelling))
-    return _render("component.py.j2", package=package, c=spelling, t=tests)
+    return rendered("tests/component.py.j2", {"package": package, "c": spelling, "t": tests})
 
 
 def archetypes_tests(world: str, components: tuple[Component, ...], package: str) -> str:
@@ -107,13 +99,10 @@ def archetypes_tests(world: str, components: tuple[Component, ...], package: str
     enums = ["enums"] if any(t.spelling.enums for t in members) else []
     names = ["EntityManager", "archetypes", *enums, *(t.imported_row for t in members)]
     names += [marked(world)]
-    return _render(
-        "archetypes.py.j2",
-        world=marked(world),
-        members=members,
-        support_import=import_lines(SUPPORT_OF_CHUNKS),
-        package_import=import_line(package, names),
-    )
+    variables = {"world": marked(world), "members": members}
+    variables["support_import"] = import_lines(SUPPORT_OF_CHUNKS)
+    variables["package_import"] = import_line(package, names)
+    return rendered("tests/archetypes.py.j2", variables)
 
 
 def _pieces(spelling: ComponentSpelling) -> tuple[Piece, ...]:
@@ -136,7 +125,3 @@ def _in_order(policies: frozenset[str]) -> tuple[Piece, ...]:
     names |= {f"{one}{other}" for one, other in permutations(names, 2)}
     found = [piece for name, piece in pieces().items() if name in names]
     return tuple(sorted(found, key=lambda piece: (-piece.weight, piece.name)))
-
-
-def _render(template: str, **variables: object) -> str:
-    return environment().get_template(f"tests/{template}").render(**variables)
