@@ -198,15 +198,13 @@ class Before(InSpace):
 
     def _follow_rows(self) -> None:
         """Let loops be over rows, which know their place in the order of cells, and their cell."""
-        row, order, cells = self._frame.row, self.names["order"], self.names["cells"]
-        ranks, homes = self.kept("ranks"), self.kept("homes")
-        self._ordered = [
-            f"{ranks} = np.empty(len({order}), np.intp)",
-            f"{ranks}[{order}] = np.arange(len({order}))",
-            f"{homes} = np.repeat(np.arange(len({cells}) - 1), np.diff({cells}))",
-        ]
+        row, order = self._frame.row, self.names["order"]
+        known = {self.ranked: self.kept("ranks"), self.cell: self.kept("homes")}
+        made = (f"{array} = np.empty(len({order}), np.uint32)" for array in known.values())
+        told = (f"        {array}[{self.number}] = {one}" for one, array in known.items())
+        self._ordered = [*made, *self.heads, *told]
         self.heads = [f"for {row} in range(len({order})):"]
-        self.located = [f"{self.ranked} = {ranks}[{row}]", f"{self.cell} = {homes}[{self.ranked}]"]
+        self.located = [f"{one} = np.intp({array}[{row}])" for one, array in known.items()]
 
     @property
     def number(self) -> str:
