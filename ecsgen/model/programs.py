@@ -468,6 +468,16 @@ class Program:
         return bool(self.effects.spawns or self.effects.destroys)
 
     @property
+    def deaths(self) -> list[Death]:
+        """The steps by which somebody dies."""
+        return [step.target for step in self.steps if isinstance(step.target, Death)]
+
+    @property
+    def mortal_rows(self) -> tuple[str, ...]:
+        """The components of which rows may die, and not entities."""
+        return tuple(dict.fromkeys(one.component for one in self.deaths if one.component))
+
+    @property
     def near(self) -> Near | None:
         """Its only neighbourhood, in a continuous space."""
         (only,) = self.nears if len(self.nears) == 1 else (None,)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -56,6 +57,15 @@ kernels:
       - "die(where=random() < 0.2)"
       - "spawn(Note(x=1), where=random() < 0.2)"
       - Spare.energy += 1
+  leave:
+    over: Note
+    args: {early: bool, at: "f32[2]"}
+    steps:
+      - "spawn(Sheep(at=at), where=early and Note.x > 0)"
+      - "spawn(Sheep(at=at), where=early)"
+      - die(where=early)
+      - Note.x += 1
+      - die()
 """
 KERNELS = ("dying", "breed", "both_ways", "asks", "ask", "notes", "aging", "pairs")
 
@@ -94,3 +104,27 @@ def played(backend: Any, count: int) -> list[Any]:
 def test_they_leave_the_bits_of_loops(rows: tuple[int, int]) -> None:
     with Sizes.of(block_rows=rows):
         assert played("numpy", 200) == played("numba", 200)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_what_is_the_same_for_all_rows_counts_for_each(backend: Any) -> None:
+    world = world_package(SCHEMA, f"at_once_{backend}", backend).World()
+    world.note.create_many(3)
+    world.leave(early=False, at=(1, 2))
+    assert (len(world.note), len(world.sheep)) == (0, 0)
+    world.note.create_many(3, x=[1, 0, 1])
+    world.leave(early=True, at=(1, 2))
+    assert (len(world.note), world.sheep.data.at.tolist()) == (0, [[1, 2]] * 5)
+
+
+@pytest.mark.parametrize("kernel", ["dying", "breed", "notes"])
+def test_where_nobody_dies_or_is_born_no_room_is_made(kernel: str) -> None:
+    world = world_package(SCHEMA, "at_once_numpy", "numpy").World()
+    world.sheep.create_many(world.entities.create_many(50_000), energy=100)
+    world.note.create_many(50_000)
+    getattr(world, kernel)()  # cuts the columns into blocks
+    tracemalloc.start()
+    getattr(world, kernel)()
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 10_000

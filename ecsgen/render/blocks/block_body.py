@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import zip_longest
 from textwrap import indent
+from typing import Final
 
 from ecsgen.kernels import form
 from ecsgen.kernels.draws import drawn_by
@@ -29,9 +30,12 @@ from ecsgen.render.blocks.block_expressions import PAIRS, Emitter, PairEmitter, 
 from ecsgen.render.blocks.posts import Post, posts_of
 from ecsgen.render.calls import call
 from ecsgen.render.giving_way import marked
-from ecsgen.render.kernels.noted_fates import FATES
+from ecsgen.render.kernels.methods import FATES
 from ecsgen.render.kernels.sources import Asked, ChunkSource, Source
 from ecsgen.render.quoting import comment_text, literal
+
+LIVING: Final = "_living"
+"""The variable with the mask of a block's rows that are not of the dead."""
 
 QUIET = 'with np.errstate(all="ignore"):'
 
@@ -96,7 +100,9 @@ class BlockBody:
         is_late = program.where is not None and not drawn_by([program.where])
         if draws and not is_late:
             self._stem(program, key)
-        self._has_mask = kernel.where is not None or program.is_fateful
+        self._running = self._spared = ""
+        """The mask of the rows that have steps, nothing if all that live have; and the statement
+        that puts back cells of others."""
         if program.is_fateful:
             self._begin_fates(program)
         if kernel.where is not None:
@@ -138,9 +144,9 @@ class BlockBody:
     def _body(self, statements: Sequence[form.Statement], first: int) -> None:
         """What stands behind the mask; `first`: the line with which the block of code begins."""
         emit = self.emit
-        self._heard = "_where" if self._has_mask else ""
+        self._heard = self._running
         self._run(statements)
-        if self._form.program.is_fateful and self._spared:
+        if self._spared:
             emit.write(self._spared)
         for post in self._posts:
             post.end(emit, "" if self._form.program.is_fateful else self._heard)
@@ -183,6 +189,7 @@ class BlockBody:
             self._narrow("logical_and", self.emit.value(where))
         else:
             self._fill(where, slot)
+            self._running = slot.text
 
     def _run(self, statements: Sequence[form.Statement]) -> None:
         for one, following in zip_longest(statements, statements[1:]):
@@ -210,8 +217,7 @@ class BlockBody:
                 case form.Bear():
                     self._bear(one)
                 case form.Store():
-                    mask = "_where" if self._has_mask else ""
-                    self._fill(one.value, self._target(one), mask)
+                    self._fill(one.value, self._target(one), self._running)
                 case form.Hear():
                     self._hear(one)
                 case form.Send():
@@ -345,7 +351,7 @@ class BlockBody:
         kind = column_kind(component, one.place.name, type_)
         target: Value | None = None
         match following:
-            case form.Store(value=one.to) if not self._has_mask:
+            case form.Store(value=one.to) if not self._running:
                 target = self._target(following)
             case form.Set(value=one.to):
                 target = self._slot_of(following.to, kind[2])
@@ -392,25 +398,17 @@ class BlockBody:
 
     def _begin_fates(self, program: tree.Program) -> None:
         """Rows of the dead do not run."""
-        emit, bearer = self.emit, program.bearer
+        bearer = program.bearer
         assert bearer is not None  # a column that every row has
-        emit.working.named(Value("_where", "bool", (), Layout.ROWS))
-        owners, living = self._view(bearer).text, "True"
+        given = [self._view(bearer).text]
         if program.may_be_dead:
             component = self._managers.components[bearer.owner]
-            living = f"{self._managers.entities}.alive_many({owners})"
             clean = self._managers.clean(component.name)
-            if clean and component.lookup != "direct":
-                living = f"True if {clean} else {living}"
-        emit.write(f"_where[...] = {living}")
-        self._has_mask = program.where is not None
-        self._spared = ""
-        if program.may_be_dead and not self._has_mask:
+            given.append(clean if clean and component.lookup != "direct" else "False")
+        self.emit.run(f"{LIVING} = {FATES}.begin", *given)
+        if program.may_be_dead and program.where is None:
             self._spare(program)
-        emit.write(f"{FATES}.begin(len(_where))")
-        deaths = [step.target for step in program.steps if isinstance(step.target, tree.Death)]
-        kinds = dict.fromkeys(one.component for one in deaths if one.component)
-        self._kinds = {"": 0, **{name: 1 + place for place, name in enumerate(kinds)}}
+        self._kinds = {"": 0, **{name: 1 + k for k, name in enumerate(program.mortal_rows)}}
         """Of rows of a component, or of entities, by the number that they are noted with."""
 
     def _spare(self, program: tree.Program) -> None:
@@ -420,41 +418,38 @@ class BlockBody:
         fields = [one for one in targets if isinstance(one, tree.FieldValue)]
         if fields:
             texts = [self._view(one).text for one in fields]
-            self.emit.run("_spared = spared_cells", "_where", *texts)
-            self._spared = "put_spared(_where, _spared)"
+            self.emit.run("_spared = spared_cells", LIVING, *texts)
+            self._spared = f"put_spared({LIVING}, _spared)"
 
     def _narrow(self, ufunc: str, by: Value) -> None:
-        if self._spared:
-            self.emit.write(self._spared)
-            self._spared = ""
-        self._has_mask = True
-        self.emit.run(f"np.{ufunc}", "_where", by.text, "out=_where")
+        slot = self.emit.working.named(Value("_where", "bool", (), Layout.ROWS))
+        self.emit.run(f"np.{ufunc}", self._running or LIVING, as_typed(by), f"out={slot.text}")
+        self._running = slot.text
         self.emit.working.give_back(by)
 
-    def _mask_of(self, *tests: Value) -> Value:
-        """Which of the rows that still have steps pass tests."""
+    def _both(self, one: Value, other: Value) -> Value:
+        """Which rows pass two tests."""
         mask = self.emit.working.take(("bool", (), Layout.ROWS))
-        before = "_where"
-        for test in tests:
-            self.emit.run("np.logical_and", before, test.text, f"out={mask.text}")
-            before = mask.text
-            self.emit.working.give_back(test)
+        self.emit.run("np.logical_and", one.text, other.text, f"out={mask.text}")
+        self.emit.working.give_back(one, other)
         return mask
+
+    def _note(self, how: str, number: int, test: Value, *values: str) -> None:
+        """Note who of the rows that still have steps, and pass a test, dies or bears somebody."""
+        given = [str(number), self._running or LIVING, as_typed(test), *values]
+        self.emit.run(f"{FATES}.{how}", *given)
 
     def _die(self, one: form.Die, is_last: bool) -> None:
         """The row's own entity dies, or its row: the turn's number; none of its steps follows."""
         bearer = self._form.program.bearer
         assert bearer is not None
         is_row = bearer.owner in self._kinds
-        who = "None" if is_row else self._view(bearer).text
-        mask = self._mask_of(self.emit.value(one.test))
-        self.emit.run(
-            f"{FATES}.die", str(self._kinds[bearer.owner] if is_row else 0), who, mask.text
-        )
+        who, test = "None" if is_row else self._view(bearer).text, self.emit.value(one.test)
+        self._note("die", self._kinds[bearer.owner] if is_row else 0, test, who)
         if is_last:
-            self.emit.working.give_back(mask)
+            self.emit.working.give_back(test)
         else:
-            self._narrow("greater", mask)
+            self._narrow("greater", test)
 
     def _kill(self, one: form.Kill) -> None:
         """Another one dies, if there is such; of oneself none of the steps follows."""
@@ -466,11 +461,11 @@ class BlockBody:
         if not component:
             who = emit.value(one.handle).text
             own = self._view(bearer).text if bearer.name == tree.ENTITY else ""
-        mask = self._mask_of(test, emit.value(one.test))
-        emit.run(f"{FATES}.die", str(self._kinds[component]), who, mask.text)
+        mask = self._both(test, emit.value(one.test))
+        self._note("die", self._kinds[component], mask, who)
         if own:
-            emit.run("np.logical_and", mask.text, f"{who} == {own}", f"out={mask.text}")
-            self._narrow("greater", mask)
+            is_own = Value(f"{who} == {own}", "bool", (), Layout.ROWS)
+            self._narrow("greater", self._both(mask, is_own))
         else:
             emit.working.give_back(mask)
 
@@ -486,10 +481,9 @@ class BlockBody:
     def _bear(self, one: form.Bear) -> None:
         """Somebody is born after the last row."""
         values = [self.emit.value(value) for born in one.newborn for _, value in born.values]
-        mask = self._mask_of(self.emit.value(one.test))
-        given = [str(one.number), mask.text, *(as_typed(value) for value in values)]
-        self.emit.run(f"{FATES}.bear", *given)
-        self.emit.working.give_back(mask, *values)
+        test = self.emit.value(one.test)
+        self._note("bear", one.number, test, *(as_typed(value) for value in values))
+        self.emit.working.give_back(test, *values)
 
     # --- neighbours and messages -----------------------------------------------------------------
 
@@ -547,7 +541,7 @@ class BlockBody:
         to = f"np.broadcast_to({rows.text}, {bearers}.shape)" if rows.is_uniform else rows.text
         value, heard = emit.value(one.value), self._heard
         if self._form.program.is_fateful:  # steps later some of them may have died
-            to, heard = f"np.where(_where, {rows.text}, NIL)", ""
+            to, heard = f"np.where({self._running or LIVING}, {to}, NIL)", ""
         for post in self._posts:
             if one in post.sends:
                 post.send(emit, one, to, value, heard)

@@ -17,9 +17,8 @@ from ecsgen.render.blocks.block_body import QUIET, BlockBody
 from ecsgen.render.blocks.block_expressions import COMPLAINING
 from ecsgen.render.blocks.drivers import Driver, chunks, cut, joined, levels, near
 from ecsgen.render.calls import call, exploded, for_macro, width
-from ecsgen.render.kernels.methods import Folding, Method, Pass, Printed
-from ecsgen.render.kernels.noted_fates import FATES, NotedFates
-from ecsgen.render.kernels.sources import ChunkSource, Source
+from ecsgen.render.kernels.methods import FATES, Folding, Method, Pass, Printed
+from ecsgen.render.kernels.sources import ChunkSource
 from ecsgen.render.quoting import WIDTH, literal
 
 
@@ -48,9 +47,7 @@ class BlockMethod(Method):
         driver = self._driver(body)
         statements, loop = self._statements(driver), block_loop(driver, body)
         if self._program.is_fateful:
-            assert isinstance(source, Source)
-            noted = NotedFates(self._program, source.managers, form.births)
-            statements += noted.made("BlockFates", source.count).split("\n")
+            statements += self.notes("BlockFates", births=form.births).split("\n")
             # its locals are views, which are gone when columns move
             inner = indent(loop, "    ")
             loop = f"\n    def _run() -> None:\n{inner}\n\n    _run()\n    {FATES}.end()"

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from ecsgen.kernels.form import Bear
 from ecsgen.model import Component, Fused, Kernel, Reduction
 from ecsgen.model.programs import Argument, Effects, FieldValue, Local, Near, Program, Step
 from ecsgen.render.calls import call, for_macro, sentence, tuple_type
@@ -15,6 +16,9 @@ from ecsgen.render.giving_way import marked
 from ecsgen.render.kernels.arguments import argument_spellings
 from ecsgen.render.kernels.sources import Asked, ChunkSource, Source, own_source
 from ecsgen.render.quoting import WIDTH, docstring_text, literal
+
+FATES: Final = "_fates"
+"""The variable with what deaths and births are noted in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,21 @@ class Method(ABC):
         if self.takes_rows:
             parameters += ["*", "rows: ArrayLike | None = None"]
         return for_macro(call(f"def {self.called}", parameters, 4, " -> None:"))
+
+    def notes(self, kind: str, *count: str, births: Sequence[Bear]) -> str:
+        """The statement that makes what deaths and births are noted in; `count`: how many rows
+        run."""
+        components = self.source.managers.components
+        rows = tuple(components[name].module for name in self._program.mortal_rows)
+        newborn = tuple(
+            tuple(
+                (components[one.component].module, tuple(name for name, _ in one.values))
+                for one in bear.newborn
+            )
+            for bear in births
+        )
+        given = ["self", *count, literal(rows), literal(newborn)]
+        return call(f"{FATES} = {kind}", given, 8).lstrip().replace("\n    ", "\n")
 
     @property
     def takes_rows(self) -> bool:

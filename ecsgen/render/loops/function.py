@@ -75,8 +75,9 @@ class LoopFunction(LoopFrame):
             self._skip_some(self.before, method.takes_rows)
         managers = source.managers
         self._form = lowered(program, managers.home, managers.standing)
-        self.fates = LoopFates(self, self._form.births)
-        if self._form.births and self.is_ordered:
+        self.births = self._form.births
+        self.fates = LoopFates(self)
+        if self.births and self.is_ordered:
             self.turn = self.names.kept("turn")
         lines = self._loops()
         body = [f"    {line}" for line in (*self.setup, *lines)]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ecsgen.kernels import form
 from ecsgen.model.programs import HANDLE, Constant, Expression
-from ecsgen.render.kernels.noted_fates import FATES, NotedFates
+from ecsgen.render.kernels.methods import FATES
 from ecsgen.render.loops.code import Code, Level, infix
 from ecsgen.render.loops.frame import LoopFrame
 from ecsgen.render.loops.values import Value
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 class LoopFates:
     """What a function is given to note births and deaths in, and the statements that do."""
 
-    def __init__(self, frame: LoopFrame, births: tuple[form.Bear, ...]) -> None:
+    def __init__(self, frame: LoopFrame) -> None:
         self._frame = frame
         program = frame.program
         self.is_now = program.takes_turns
-        self.noted = NotedFates(program, frame.source.managers, births)
-        self._kills_entities, self._of_rows = self.noted.kills_entities, self.noted.of_rows
+        self._kills_entities = any(not one.component for one in program.deaths)
+        self._of_rows = program.mortal_rows
 
     # --- parameters --------------------------------------------------------------------------
 

@@ -25,7 +25,7 @@ class LoopFold(Folding):
         super().__init__(component, reduction)
         self._frame = LoopFrame(f"_{self.name}_fold", self._program, self, self.source)
         self._body = LoopBody(
-            self._frame, {OWN: self._frame.row}, {}, Grids(self._frame), LoopFates(self._frame, ())
+            self._frame, {OWN: self._frame.row}, {}, Grids(self._frame), LoopFates(self._frame)
         )
         take = self._frame.names.take
         self._folded, self._values, self._line = take("folded"), take("values"), take("line")

@@ -87,7 +87,7 @@ class LoopKernel(Method):
         if not self._program.is_fateful:
             return []
         count = "len(_order)" if self.function.is_ordered else self.source.count
-        return self.function.fates.noted.made("Fates", count).split("\n")
+        return self.notes("Fates.of", count, births=self.function.births).split("\n")
 
     @property
     def _finding(self) -> list[str]:

@@ -406,7 +406,7 @@ class TableLoop:
         """Add the loop of a column, what stands before all loops, and what it returns."""
         frame = self._frame
         rows = dict.fromkeys(frame.source.components, frame.row)
-        body = LoopBody(frame, rows, {}, Grids(frame), LoopFates(frame, ()))
+        body = LoopBody(frame, rows, {}, Grids(frame), LoopFates(frame))
         where = None if one.where is None else body.value(one.where).at(0)
         value = cut(body.value(one.value).at(0), one.scalar)
         after: list[str] = []

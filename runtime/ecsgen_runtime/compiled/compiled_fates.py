@@ -135,8 +135,8 @@ class Fates(PlainFates):
         free.drop(count - fresh)
         entities._n_used += fresh
         for name, home, places in homes:
-            cells = self.births[number].cells[name]
-            given = places, self._room, cells
+            births = self.births[number]
+            given = places, births.room, births.cells[name]
             _append(born, plan.numbers, handles, *given, *_home(managers[home]))
         for home, name, default in others:
             data = managers[home].data

@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import starmap
 from math import prod
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..callbacks import flattened
 from ..errors import EcsError
+from ..given_arrays import without_repeats
 from ..handles import NIL, Columns, EntityArray, IdArray, RowArray
 from ..living import remove_if_need_be_singly
 from ..locks import break_down, break_since, is_broken
@@ -25,6 +26,9 @@ Newborn = tuple[tuple[str, tuple[str, ...]], ...]
 _Removal = tuple[Any, Callable[[Any, Any], object], NDArray[Any]]
 """A manager, what removes rows from it, and of whom or which: again does no harm."""
 
+_Mask: TypeAlias = NDArray[np.bool_] | np.bool_
+_Note: TypeAlias = tuple[NDArray[Any], ...]
+
 _Places = slice | RowArray
 _Share = tuple[_Places, _Places]
 """Which of those who are born a statement gives, and where it has noted them."""
@@ -35,6 +39,7 @@ class Births:
 
     def __init__(self, world: Any, newborn: Newborn, room: int) -> None:
         self.newborn = newborn
+        self.room = room = -(-room // 8) * 8  # columns begin where their cells may
         self.at = np.empty(room, np.int64)
         """Whose turn it was, by number."""
         self.columns: dict[tuple[str, str], NDArray[Any]] = {}
@@ -53,41 +58,16 @@ class Births:
         return self.columns[manager, field].reshape(-1)
 
 
-class Fates:
-    """Who dies and who is born in one call of a kernel."""
+class Notes:
+    """Who dies and who is born in one call of a kernel, and how it is done at its end."""
 
-    @classmethod
-    def of(cls, world: Any, count: int, *kinds: Any) -> Self:
-        """Return one; compiled ones may have another call's arrays."""
-        return cls(world, count, *kinds)
-
-    def __init__(
-        self,
-        world: Any,
-        count: int,
-        rows: Sequence[str] = (),
-        births: Sequence[Newborn] = (),
-    ) -> None:
-        """`count`: how many rows run. `rows`: the managers of which single rows may die.
-
-        Raises:
-            StructureLockedError, BrokenManagerError: a manager is locked or broken.
-        """
-        self._begin(world)
-        self.gone = np.zeros(len(world.entities._handles), np.bool_)
-        """Which entities have died, by index."""
-        self.dead: EntityArray = np.empty(len(self.gone), np.uint64)
-        """In the order in which they died."""
-        self.gone_rows = {
-            n: np.zeros(getattr(world, n).data._n, np.bool_) for n in rows
-        }
-        self.dead_rows = {
-            n: np.empty(len(g), np.int64) for n, g in self.gone_rows.items()
-        }
-        self._room = -(-count // 8) * 8  # so that columns begin where their cells may
-        self.births = [Births(world, newborn, self._room) for newborn in births]
-        self.tally = np.zeros(1 + len(rows) + len(births), np.int64)
-        """How many died, of each kind, and were born, by each statement."""
+    dead: EntityArray
+    """In the order in which they died."""
+    dead_rows: Mapping[str, RowArray]
+    """The same of single rows, by manager."""
+    births: Sequence[Births]
+    tally: NDArray[np.int64]
+    """How many died, of each kind, and were born, by each statement."""
 
     def _begin(self, world: Any) -> None:
         for manager in world._all_managers():
@@ -281,72 +261,134 @@ class Fates:
         return columns
 
 
-class BlockFates(Fates):
-    """The same of blocks of rows, one after the other."""
+class Fates(Notes):
+    """Those of a loop: arrays with room for all."""
 
-    def __init__(self, world: Any, count: int, *kinds: Any) -> None:
-        super().__init__(world, count, *kinds)
+    @classmethod
+    def of(cls, world: Any, count: int, *kinds: Any) -> Self:
+        """Return one; compiled ones may have another call's arrays."""
+        return cls(world, count, *kinds)
+
+    def __init__(
+        self,
+        world: Any,
+        count: int,
+        rows: Sequence[str] = (),
+        births: Sequence[Newborn] = (),
+    ) -> None:
+        """`count`: how many rows run. `rows`: the managers of which single rows may die.
+
+        Raises:
+            StructureLockedError, BrokenManagerError: a manager is locked or broken.
+        """
+        self._begin(world)
+        self.gone = np.zeros(len(world.entities._handles), np.bool_)
+        """Which entities have died, by index."""
+        self.dead = np.empty(len(self.gone), np.uint64)
+        self.gone_rows = {
+            n: np.zeros(getattr(world, n).data._n, np.bool_) for n in rows
+        }
+        self.dead_rows = {
+            n: np.empty(len(g), np.int64) for n, g in self.gone_rows.items()
+        }
+        self._room = count
+        self.births = [Births(world, newborn, count) for newborn in births]
+        self.tally = np.zeros(1 + len(rows) + len(births), np.int64)
+
+
+class BlockFates(Notes):
+    """Those of blocks of rows, one after the other: nothing is made until somebody dies or is
+    born."""
+
+    def __init__(
+        self, world: Any, rows: Sequence[str], births: Sequence[Newborn]
+    ) -> None:
+        """`rows`: the managers of which single rows may die.
+
+        Raises:
+            StructureLockedError, BrokenManagerError: a manager is locked or broken.
+        """
+        self._begin(world)
+        self._rows, self._statements = rows, births
         self._first = self._next = 0
         """The numbers of the block's first row, and of the one behind its last."""
-        self._deaths: list[list[tuple[RowArray, NDArray[Any]]]] = [
-            [] for _ in range(1 + len(self.gone_rows))
-        ]
-        """Of each kind: after which rows somebody died, by number, and who."""
+        self._deaths: dict[int, list[_Note]] = {}
+        """Of entities: 0, or of rows of the manager of a number: whose turns, and who."""
+        self._born: dict[int, list[_Note]] = {}
+        """Of each statement: whose turns, and all values, rows last."""
 
-    def begin(self, count: int) -> None:
-        """Begin a block of so many rows."""
-        self._first, self._next = self._next, self._next + count
+    def begin(self, bearers: NDArray[Any], is_clean: bool = True) -> _Mask:
+        """Begin a block, and return which of its rows live; `is_clean`: all do, and else those
+        whose entities do."""
+        self._first, self._next = self._next, self._next + len(bearers)
+        return np.True_ if is_clean else self._world.entities.alive_many(bearers)
 
-    def die(self, kind: int, who: NDArray[Any] | None, mask: NDArray[np.bool_]) -> None:
-        """Let those die for whom a mask of the block is true: entities, or rows of the manager of
-        that number; None: the block's own rows. O(rows)."""
-        if not mask.any():
-            return
-        at = mask.nonzero()[0]
-        turns = at + self._first
-        gone = turns if who is None else np.broadcast_to(who, mask.shape)[at]
-        self._deaths[kind].append((turns, gone))
+    def die(
+        self, kind: int, running: _Mask, test: _Mask, who: NDArray[Any] | None
+    ) -> None:
+        """Let those die whose rows run and pass a test: entities, or rows of the manager of that
+        number; None: the block's own rows. O(rows)."""
+        if _is_any(test):
+            at, turns = self._passing(running, test)
+            gone = turns if who is None else self._at(who, at)
+            self._deaths.setdefault(kind, []).append((turns, gone))
 
-    def bear(self, number: int, mask: NDArray[np.bool_], *values: Any) -> None:
-        """Let a statement bear somebody for each row for which a mask of the block is true, with
-        values of the block's rows, rows last, or the same for all. O(rows)."""
-        if not mask.any():
-            return
-        at, births = mask.nonzero()[0], self.births[number]
-        place = len(self.tally) - len(self.births) + number
-        start = int(self.tally[place])
-        born = slice(start, start + len(at))
-        self.tally[place] = born.stop
-        births.at[born] = at + self._first
-        for column, given in zip(births.columns.values(), values, strict=True):
-            cells = column[born].transpose(*range(1, column.ndim), 0)
-            cells[...] = np.broadcast_to(given, (*cells.shape[:-1], len(mask)))[..., at]
+    def bear(self, number: int, running: _Mask, test: _Mask, *values: Any) -> None:
+        """Let a statement bear somebody for each row that runs and passes a test, with values of
+        the block's rows, rows last, or the same for all. O(rows)."""
+        if _is_any(test):
+            at, turns = self._passing(running, test)
+            notes = self._born.setdefault(number, [])
+            notes.append((turns, *(self._at(given, at) for given in values)))
+
+    def _passing(self, running: _Mask, test: _Mask) -> tuple[RowArray, RowArray]:
+        """Return the places of such rows in the block, and their numbers."""
+        passing = np.broadcast_to(running & test, self._next - self._first)
+        at = passing.nonzero()[0]
+        return at, at + self._first
+
+    def _at(self, values: Any, at: RowArray) -> NDArray[Any]:
+        """Return the values of some rows of the block."""
+        shape = (*np.shape(values)[:-1], self._next - self._first)
+        return np.broadcast_to(values, shape)[..., at]
 
     def end(self) -> None:
         """Let the dead go in the order of rows and steps, each once, and then the others come."""
-        for kind, name in enumerate(["", *self.gone_rows]):
-            if self._deaths[kind]:
-                turns, gone = map(np.concatenate, zip(*self._deaths[kind], strict=True))
-                gone = gone[turns.argsort(kind="stable")]
-                gone = gone[self._is_first(name, gone)]
-                self.tally[kind] = len(gone)
-                if name:
-                    self.dead_rows[name] = gone
-                else:
-                    self.dead = gone
-        super().end()
+        if self._deaths or self._born:
+            self.dead, *rows = map(self._gone, range(1 + len(self._rows)))
+            self.dead_rows = dict(zip(self._rows, rows, strict=True))
+            self.births = [*map(self._births, range(len(self._statements)))]
+            born = [self._count(number) for number in range(len(self.births))]
+            self.tally = np.array([len(self.dead), *map(len, rows), *born])
+            super().end()
 
-    def _is_first(self, name: str, gone: NDArray[Any]) -> NDArray[np.bool_]:
-        """Return who of the dead comes up for the first time."""
-        rows, size = gone, len(self.gone)
-        if name:
-            size = len(self.gone_rows[name])
-        else:
-            rows = self._world.entities._indices(gone)
-        place, numbers = np.empty(size, np.intp), np.arange(len(rows))
-        place[rows[::-1]] = numbers[::-1]  # of several the last one stays
-        first: NDArray[np.bool_] = place[rows] == numbers
-        return first
+    def _gone(self, kind: int) -> NDArray[Any]:
+        """Return who of a kind dies."""
+        if kind not in self._deaths:
+            return np.empty(0, np.uint64)
+        turns, gone = map(np.concatenate, zip(*self._deaths[kind], strict=True))
+        return without_repeats(gone[turns.argsort(kind="stable")])
+
+    def _count(self, number: int) -> int:
+        """Return how many a statement bears."""
+        return sum(len(turns) for turns, *_ in self._born.get(number, ()))
+
+    def _births(self, number: int) -> Births:
+        """Return what a statement brings into the world."""
+        count = self._count(number)
+        births = Births(self._world, self._statements[number], count)
+        if count:
+            columns = births.at, *births.columns.values()
+            notes = zip(*self._born[number], strict=True)
+            for column, parts in zip(columns, notes, strict=True):
+                rows_last = column[:count].transpose(*range(1, column.ndim), 0)
+                rows_last[...] = np.concatenate(parts, -1)
+        return births
+
+
+def _is_any(mask: Any) -> bool:
+    """Return whether a mask is true anywhere; it has a row, or is for all."""
+    return bool(mask.item(mask.argmax()))  # a third of the time of `any`
 
 
 def _remove(
