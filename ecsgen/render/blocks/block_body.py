@@ -100,7 +100,7 @@ class BlockBody:
         is_late = program.where is not None and not drawn_by([program.where])
         if draws and not is_late:
             self._stem(program, key)
-        self._running = self._spared = ""
+        self._running = self._last = ""
         """The mask of the rows that have steps, nothing if all that live have; and the statement
         that puts back cells of others."""
         if program.is_fateful:
@@ -146,8 +146,8 @@ class BlockBody:
         emit = self.emit
         self._heard = self._running
         self._run(statements)
-        if self._spared:
-            emit.write(self._spared)
+        if self._last:
+            emit.write(self._last)
         for post in self._posts:
             post.end(emit, "" if self._form.program.is_fateful else self._heard)
         is_idle = all(line.lstrip().startswith("#") for line in emit.lines[first:])
@@ -404,22 +404,17 @@ class BlockBody:
         if program.may_be_dead:
             component = self._managers.components[bearer.owner]
             clean = self._managers.clean(component.name)
-            given.append(clean if clean and component.lookup != "direct" else "False")
+            is_known = clean and component.lookup != "direct"
+            given.append(self.emit.uniform(clean, "bool").text if is_known else "False")
+            targets = dict.fromkeys(step.target for step in program.steps)
+            fields = [one for one in targets if isinstance(one, tree.FieldValue)]
+            if fields and program.where is None:
+                # all rows run: nearly always nobody is dead, and masks take several times as long
+                given += [self._view(one).text for one in fields]
+                self._last = f"{FATES}.put_back()"
         self.emit.run(f"{LIVING} = {FATES}.begin", *given)
-        if program.may_be_dead and program.where is None:
-            self._spare(program)
         self._kinds = {"": 0, **{name: 1 + k for k, name in enumerate(program.mortal_rows)}}
         """Of rows of a component, or of entities, by the number that they are noted with."""
-
-    def _spare(self, program: tree.Program) -> None:
-        """Have steps write to all rows until somebody dies, and put back cells of the dead then:
-        nearly always there are none, and masks take several times as long."""
-        targets = dict.fromkeys(step.target for step in program.steps)
-        fields = [one for one in targets if isinstance(one, tree.FieldValue)]
-        if fields:
-            texts = [self._view(one).text for one in fields]
-            self.emit.run("_spared = spared_cells", LIVING, *texts)
-            self._spared = f"put_spared({LIVING}, _spared)"
 
     def _narrow(self, ufunc: str, by: Value) -> None:
         slot = self.emit.working.named(Value("_where", "bool", (), Layout.ROWS))

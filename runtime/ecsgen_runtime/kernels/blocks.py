@@ -310,24 +310,6 @@ def put_where(target: NDArray[Any], mask: Any, values: Any) -> None:
         np.putmask(target.transpose(axes), masks.transpose(axes), given.transpose(axes))
 
 
-def spared_cells(
-    living: NDArray[np.bool_] | np.bool_, *columns: NDArray[Any]
-) -> list[tuple[NDArray[Any], NDArray[Any]]]:
-    """Return the cells in a block of rows that do not live, to be put back, each with a copy."""
-    if living is np.True_ or living.all():
-        return []
-    return [(column, column[..., ~living]) for column in columns]
-
-
-def put_spared(
-    living: NDArray[np.bool_] | np.bool_,
-    spared: list[tuple[NDArray[Any], NDArray[Any]]],
-) -> None:
-    """Put back what `spared_cells` returned."""
-    for column, copy in spared:
-        column[..., ~living] = copy
-
-
 def negated(values: Any, out: NDArray[Any], dtype: Any = None) -> None:
     """Write -values to `out`, as `np.negative` does where it is right.
 

@@ -312,16 +312,30 @@ class BlockFates(Notes):
         self._rows, self._statements = rows, births
         self._first = self._next = 0
         """The numbers of the block's first row, and of the one behind its last."""
+        self._spared: list[tuple[NDArray[Any], ...]] = []
+        """Columns of the block, whose cells are those of the dead, and these."""
         self._deaths: dict[int, list[_Note]] = {}
         """Of entities: 0, or of rows of the manager of a number: whose turns, and who."""
         self._born: dict[int, list[_Note]] = {}
         """Of each statement: whose turns, and all values, rows last."""
 
-    def begin(self, bearers: NDArray[Any], is_clean: bool = True) -> _Mask:
+    def begin(
+        self, bearers: NDArray[Any], is_clean: bool = True, *columns: NDArray[Any]
+    ) -> _Mask:
         """Begin a block, and return which of its rows live; `is_clean`: all do, and else those
-        whose entities do."""
+        whose entities do, and others are to have the cells that they have now."""
         self._first, self._next = self._next, self._next + len(bearers)
-        return np.True_ if is_clean else self._world.entities.alive_many(bearers)
+        if is_clean:
+            return np.True_
+        living: NDArray[np.bool_] = self._world.entities.alive_many(bearers)
+        dead = ~living
+        self._spared = [(one, dead, one[..., dead]) for one in columns if dead.any()]
+        return living
+
+    def put_back(self) -> None:
+        """Put back cells of the dead, after the block's last step."""
+        for column, dead, cells in self._spared:
+            column[..., dead] = cells
 
     def die(
         self, kind: int, running: _Mask, test: _Mask, who: NDArray[Any] | None
