@@ -468,14 +468,10 @@ class Program:
         return bool(self.effects.spawns or self.effects.destroys)
 
     @property
-    def deaths(self) -> list[Death]:
-        """The steps by which somebody dies."""
-        return [step.target for step in self.steps if isinstance(step.target, Death)]
-
-    @property
     def mortal_rows(self) -> tuple[str, ...]:
         """The components of which rows may die, and not entities."""
-        return tuple(dict.fromkeys(one.component for one in self.deaths if one.component))
+        deaths = [step.target for step in self.steps if isinstance(step.target, Death)]
+        return tuple(dict.fromkeys(death.component for death in deaths if death.component))
 
     @property
     def near(self) -> Near | None:

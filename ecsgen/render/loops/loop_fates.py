@@ -8,7 +8,7 @@ from functools import partial, reduce
 from typing import TYPE_CHECKING
 
 from ecsgen.kernels import form
-from ecsgen.model.programs import HANDLE, Constant, Expression
+from ecsgen.model.programs import HANDLE, Constant, Death, Expression
 from ecsgen.render.kernels.methods import FATES
 from ecsgen.render.loops.code import Code, Level, infix
 from ecsgen.render.loops.frame import LoopFrame
@@ -26,7 +26,9 @@ class LoopFates:
         self._frame = frame
         program = frame.program
         self.is_now = program.takes_turns
-        self._kills_entities = any(not one.component for one in program.deaths)
+        targets = [step.target for step in program.steps]
+        deaths = [target for target in targets if isinstance(target, Death)]
+        self._kills_entities = not all(death.component for death in deaths)
         self._of_rows = program.mortal_rows
 
     # --- parameters --------------------------------------------------------------------------

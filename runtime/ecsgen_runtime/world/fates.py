@@ -70,6 +70,7 @@ class Notes:
     """How many died, of each kind, and were born, by each statement."""
 
     def _begin(self, world: Any) -> None:
+        """Begin a call; raises StructureLockedError, BrokenManagerError: a manager is that."""
         for manager in world._all_managers():
             if manager._locks:
                 manager._refuse_locked()
@@ -270,17 +271,10 @@ class Fates(Notes):
         return cls(world, count, *kinds)
 
     def __init__(
-        self,
-        world: Any,
-        count: int,
-        rows: Sequence[str] = (),
-        births: Sequence[Newborn] = (),
+        self, world: Any, count: int, rows: Sequence[str], births: Sequence[Newborn]
     ) -> None:
-        """`count`: how many rows run. `rows`: the managers of which single rows may die.
-
-        Raises:
-            StructureLockedError, BrokenManagerError: a manager is locked or broken.
-        """
+        """`count`: how many rows run. `rows`: the managers of which single rows may
+        die. Raises what `_begin` does."""
         self._begin(world)
         self.gone = np.zeros(len(world.entities._handles), np.bool_)
         """Which entities have died, by index."""
@@ -303,11 +297,7 @@ class BlockFates(Notes):
     def __init__(
         self, world: Any, rows: Sequence[str], births: Sequence[Newborn]
     ) -> None:
-        """`rows`: the managers of which single rows may die.
-
-        Raises:
-            StructureLockedError, BrokenManagerError: a manager is locked or broken.
-        """
+        """`rows`: the managers of which single rows may die. Raises what `_begin` does."""
         self._begin(world)
         self._rows, self._statements = rows, births
         self._first = self._next = 0
@@ -329,7 +319,7 @@ class BlockFates(Notes):
             return np.True_
         living: NDArray[np.bool_] = self._world.entities.alive_many(bearers)
         dead = ~living
-        self._spared = [(one, dead, one[..., dead]) for one in columns if dead.any()]
+        self._spared = [(c, dead, c[..., dead]) for c in columns if dead.any()]
         return living
 
     def put_back(self) -> None:
@@ -372,7 +362,7 @@ class BlockFates(Notes):
             self.dead, *rows = map(self._gone, range(1 + len(self._rows)))
             self.dead_rows = dict(zip(self._rows, rows, strict=True))
             self.births = [*map(self._births, range(len(self._statements)))]
-            born = [self._count(number) for number in range(len(self.births))]
+            born = map(self._count, range(len(self.births)))
             self.tally = np.array([len(self.dead), *map(len, rows), *born])
             super().end()
 
