@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from ecsgen_runtime.bulk import Sizes
 
+from tests.support.faults import Events, is_broken, traced
 from tests.support.world_package import load, sources, world_package
 
 SCHEMA = """\
@@ -57,6 +58,9 @@ kernels:
       - "die(where=random() < 0.2)"
       - "spawn(Note(x=1), where=random() < 0.2)"
       - Spare.energy += 1
+  swap:
+    over: Sheep
+    steps: ["die(where=Sheep.energy < 1)", "spawn(Sheep(energy=9), where=Sheep.energy > 1)"]
   leave:
     over: Note
     args: {early: bool, at: "f32[2]"}
@@ -128,3 +132,24 @@ def test_where_nobody_dies_or_is_born_no_room_is_made(kernel: str) -> None:
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert most < 10_000
+
+
+@pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt])
+def test_deaths_and_births_that_fail_happen_all_or_break_what_they_change(error: Any) -> None:
+    package = world_package(SCHEMA, "at_once_failing", "numpy", runtime="vendored")
+
+    def filled() -> Any:
+        world = package.World()
+        world.sheep.create_many(world.entities.create_many(6), energy=[1, 0, 3, 0, 2, 4])
+        return world
+
+    events, kept = Events(package="at_once_failing"), 0
+    assert traced(events, filled().swap) is None
+    for at in events.times():
+        world = filled()
+        assert traced(Events(at, error, "at_once_failing"), world.swap) is not None
+        if not any(map(is_broken, (world.entities, world.sheep))):
+            kept += 1
+            assert len(world.entities) == len(world.sheep), at
+            assert len(world.sheep) in (6, 4, 7), at  # the two die first, then three are born
+    assert kept
