@@ -2149,9 +2149,9 @@ class Game(
         _given = joined_turn_given(
             "Game.strike: reach", self.boid, _radius, _boid_rows, _boid_members
         )
-        _cells = turn_cells(*_given)
         _key = self._draw_key("strike")
         _order = turn_order(self.boid.data._entity_column[_found.rows[0]], _key)
+        _cells = turn_cells(*_given)
         with np.errstate(all="ignore"):
             _strike_kernel(
                 _order.tolist(),
@@ -2185,8 +2185,8 @@ class Game(
         _found = self.hawks._join.match()
         _boid_rows = joined_rows(_found.members[0])
         _given = joined_turn_given("Game.spread: apart", self.boid, _radius, _boid_rows)
-        _cells = turn_cells(*_given)
         _order = np.arange(_found.count)
+        _cells = turn_cells(*_given)
         with np.errstate(all="ignore"):
             _spread_kernel(
                 _order.tolist(),
@@ -2210,8 +2210,8 @@ class Game(
         _given = joined_turn_given(
             "Game.dodge: radius", self.boid, _radius, _boid_rows, _boid_members
         )
-        _cells = turn_cells(*_given)
         _order = np.arange(_n)
+        _cells = turn_cells(*_given)
         with np.errstate(all="ignore"):
             _dodge_kernel(
                 _order.tolist(),

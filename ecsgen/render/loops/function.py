@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
+from ecsgen.kernels.form import Send
 from ecsgen.kernels.lower import lowered
 from ecsgen.model import Kernel
 from ecsgen.model.programs import CELL_ID, PARENT, FieldValue, Program, fields_in, walk
@@ -16,6 +17,7 @@ from ecsgen.render.loops.grid_near import Grids, OnGrid
 from ecsgen.render.loops.loop_body import LoopBody, VectorBody
 from ecsgen.render.loops.loop_fates import LoopFates
 from ecsgen.render.loops.near import Before, Neighbours, Now
+from ecsgen.render.loops.sieve import Sieve
 from ecsgen.render.loops.stencil import Stencil, is_stencil
 from ecsgen.render.loops.values import is_across
 
@@ -46,11 +48,16 @@ class LoopFunction(LoopFrame):
         self, kernel: Kernel, method: Method, source: Source, is_plain: bool = False
     ) -> None:
         """`method`: of the kernel, or of a pass; `is_plain`: Python itself runs it."""
-        program = kernel.program
+        program, managers = kernel.program, source.managers
         super().__init__(f"_{kernel.name}_kernel", program, method, source, is_plain)
+        self._form = lowered(program, managers.home, managers.standing)
+        self.sieve = Sieve(self._form, source) if is_plain else None
+        if self.sieve:
+            self._form = self.sieve.rest
         in_spaces = any(one.on is None for one in program.nears)
         in_rows = source.is_world and not in_spaces and kernel.turns == "rows"
         self.is_ordered = program.takes_turns and not in_rows
+        self.is_ordered |= is_plain and (method.takes_rows or bool(self.sieve))
         in_chunks = isinstance(method.source, ChunkSource)  # these may run at once
         in_order = program.climbs or program.sees_in_order  # levels, rows or messages
         self.is_parallel = kernel.parallel and not in_chunks and not in_order
@@ -59,11 +66,11 @@ class LoopFunction(LoopFrame):
         self._of_active = kernel.rows == "active"
         self.chosen = self._order_name = ""
         """The rows that a call names, and whose turn it is when."""
-        needs_numbers = is_plain or program.sees_in_order or draws_of_cells(program)
+        needs_numbers = program.sees_in_order or draws_of_cells(program)
         if method.takes_rows and needs_numbers and not self.is_ordered and not self._is_before:
             self.chosen = self.names.kept("rows")
             self.index = self.names.kept("k")
-        if program.climbs or program.takes_turns:
+        if program.climbs or program.takes_turns or self.is_ordered:
             self._order_name = self.names.kept("order")
         self._skipped: list[str] = []
         """Statements that skip those of the rows that have cells who do not ask."""
@@ -73,12 +80,12 @@ class LoopFunction(LoopFrame):
         self.nears = {one.near.name: self._neighbours(one) for one in method.asks}
         if self.before is not None:
             self._skip_some(self.before, method.takes_rows)
-        managers = source.managers
-        self._form = lowered(program, managers.home, managers.standing)
         self.births = self._form.births
         self.fates = LoopFates(self)
-        if self.births and self.is_ordered:
+        if self.births and program.takes_turns and self.is_ordered:
             self.turn = self.names.kept("turn")
+        if self.is_ordered and any(isinstance(o, Send) and o.held for o in self._form.body):
+            self.index = self.names.kept("k")
         lines = self._loops()
         body = [f"    {line}" for line in (*self.setup, *lines)]
         given = self.name, self.parameters, method.function_docstring, body
@@ -225,6 +232,8 @@ class LoopFunction(LoopFrame):
         setup = [line for near in self.nears.values() for line in near.setup()]
         if self.before is not None and body.delivery:
             setup.append(f"{self.count} = len({self.before.names['order']})")
+        if self.is_ordered and body.delivery:
+            setup.append(f"{self.count} = len({self._order_name})")
         order = self._order(self._count(body))
         inside = [*order.first, *body.statements]
         if self.is_parallel:
@@ -242,9 +251,9 @@ class LoopFunction(LoopFrame):
     def _order(self, count: str) -> Order:
         """How a loop goes through the rows; `count`: how often, if it is told no rows."""
         row, near, order = self.row, self.before, self._order_name
-        heads = [f"for {row} in {order}:"]
-        if self.turn != row:
-            heads = [f"for {self.turn}, {row} in enumerate({order}):"]
+        heads, counter = [f"for {row} in {order}:"], self.index if self.turn == row else self.turn
+        if counter != row:
+            heads = [f"for {counter}, {row} in enumerate({order}):"]
         around = [p for one in self.nears.values() for p in one.parameters.values()]
         if near is not None:
             found = [*near.located, *self._skipped, *near.rows_around, f"{row} = {near.number}"]

@@ -36,7 +36,10 @@ class LoopKernel(Method):
     @property
     def printed(self) -> Printed:
         after = ["    _fates.end()"] if self._program.is_fateful else []
-        return Printed(self.text(self._before, "\n".join([self._call, *after])), self.function.text)
+        method = self.text(self._before, "\n".join([self._call, *after]))
+        sieve = self.function.sieve
+        constants = tuple(sieve.constants.lines) if sieve else ()
+        return Printed(method, self.function.text, constants=constants)
 
     def _picked(self, values: str) -> str:
         if self._keeps_numbers:
@@ -46,7 +49,7 @@ class LoopKernel(Method):
     @property
     def _keeps_numbers(self) -> bool:
         """Whether rows that a call names keep their numbers, and are not copied together."""
-        return bool(self.function.chosen) or self._program.sees_in_order
+        return self.function.is_plain or bool(self.function.chosen) or self._program.sees_in_order
 
     @property
     def _before(self) -> list[str]:
@@ -61,9 +64,11 @@ class LoopKernel(Method):
             *checking,
             *self.key_lines,
             *self._orders,
+            *self._noting,  # which refuses what is locked, also where no row passes
+            *(["if not len(_order):", "    return"] if self.function.sieve else []),
+            *self._celling,
             *(f"{table} = {made}" for table, made in self.function.tables.items()),
             *self.function.grids.after,
-            *self._noting,
         ]
 
     @property
@@ -91,7 +96,7 @@ class LoopKernel(Method):
 
     @property
     def _finding(self) -> list[str]:
-        """The statements that get the rows, and the cells in which those are who may be asked."""
+        """The statements that get the rows, and those who may be asked."""
         source = self.source
         beginning = [] if source.is_world else ["data = self.data"]
         spaces = [one for one in self.asks if one.near.on is None]
@@ -109,9 +114,14 @@ class LoopKernel(Method):
         radius = self.radius_of(asked.near)
         if isinstance(asked.near.radius, Argument):  # which loops take as a number of Python
             radius = f"{SCALARS[asked.near.radius.type.scalar].numpy}({radius})"
-        found = asked.finding(turns, members, radius)
-        cells = "turn_cells" if turns else "near_cells"
-        return [*found, f"_cells{asked.tag} = {cells}(*_given{asked.tag})"]
+        return asked.finding(turns, members, radius)
+
+    @property
+    def _celling(self) -> list[str]:
+        """The statements that sort those who may be asked in spaces into cells."""
+        cells = "turn_cells" if self.function.before is None else "near_cells"
+        tags = (one.tag for one in self.asks if one.near.on is None)
+        return [f"_cells{tag} = {cells}(*_given{tag})" for tag in tags]
 
     @property
     def _orders(self) -> list[str]:
@@ -120,16 +130,19 @@ class LoopKernel(Method):
             return ["_rows = ALL_ROWS if _chosen is None else _chosen.rows"]
         if not self.function.is_ordered:
             return []
-        source, who = self.source, self._program.who
-        if self.kernel.turns == "rows":
-            some = "" if source.is_world else " if _chosen is None else _chosen.rows"
-            return [f"_order = np.arange({source.count}){some}"]
+        source, who, sieve = self.source, self._program.who, self.function.sieve
+        sifting = sieve.lines(self.arguments, self.takes_rows) if sieve else []
+        if self.kernel.turns != "random":
+            some = " if _chosen is None else _chosen.rows" if self.takes_rows else ""
+            return sifting or [f"_order = np.arange({source.count}){some}"]
         assert who is not None  # that tells rows apart where their order is drawn
         holder = source.managers.data(who.owner)
         picked = source.picked(who.owner) if source.is_world else f"[: {source.count}]"
-        keys = f"{holder}._{who.name}_column{picked}"
+        keys = f"{holder}._{who.name}_column{picked}{'[_order]' if sifting else ''}"
         if who.name == ID_SLOT:
             keys = f"ids_of({keys}, {holder}._id_generation_column)"
+        if sifting:
+            return [*sifting, f"_order = _order[turn_order({keys}, _key)]"]
         return [f"_order = turn_order({keys}, _key{'' if source.is_world else ', _chosen'})"]
 
     @property

@@ -65,6 +65,11 @@ class ChosenRows:
         return spread
 
 
+def passing_rows(mask: NDArray[np.bool_], chosen: ChosenRows | None = None) -> RowArray:
+    """Return those of all rows, or of the chosen ones, in their order, for which a mask is true."""
+    return mask.nonzero()[0] if chosen is None else chosen.rows[mask]
+
+
 def each_value(
     converter: Converter, value: ArrayLike, count: int, *buffers: NDArray[np.uint8]
 ) -> NDArray[Any]:
