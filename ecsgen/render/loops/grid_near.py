@@ -235,19 +235,32 @@ class OnGrid(Neighbours):
 
     def _members_alone(self) -> list[str]:
         """The statements that leave out rows that are not in the group or query."""
-        asked = self.asked
         if not self._is_several:
             return []
         self._member(self.on.owner, "")  # who they are has to be known anyway
-        name = f"{asked.components[self.on.owner].module}_numbers{asked.tag}"
-        given = [self._frame.source.managers.manager(self.on.standing)]
-        given += [asked.other_rows(self.on.owner), *filter(None, [asked.hidden])]
-        made = f"member_numbers({', '.join(given)})"
-        numbers = self._frame.table(name, array_type("i64"), made)
+        numbers = self._numbers
         if self.is_python:
             kept = f"[{numbers}[r] for r in {self.found} if {numbers}[r] >= 0]"
             return [f"{self.found} = {kept}", f"{self.count} = len({self.found})"]
         return [f"{self.count} = members_alone({numbers}, {self.found}, {self.count})"]
+
+    @property
+    def _numbers(self) -> str:
+        """The parameter that tells which member of the group or query each row is."""
+        asked = self.asked
+        name = f"{asked.components[self.on.owner].module}_numbers{asked.tag}"
+        given = [self._frame.source.managers.manager(self.on.standing)]
+        given += [asked.other_rows(self.on.owner), *filter(None, [asked.hidden])]
+        return self._frame.table(name, array_type("i64"), f"member_numbers({', '.join(given)})")
+
+    @property
+    def placed(self) -> str:
+        """The component whose rows stand on cells; nothing if cells are asked."""
+        return self.on.standing
+
+    def left(self, row: str) -> str:
+        """The statement after which a row is in no group or query."""
+        return f"{self._numbers}[{row}] = -1"
 
     @property
     def _is_several(self) -> bool:

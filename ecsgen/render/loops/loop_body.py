@@ -73,6 +73,12 @@ class LoopBody(Emitter):
         return [near for near in self._nears.values() if isinstance(near, Now)]
 
     @property
+    def nears(self) -> list[Now | OnGrid]:
+        """The neighbourhoods of rows as these are now."""
+        nears = (near for near in self._nears.values() if isinstance(near, Now | OnGrid))
+        return [near for near in nears if near.placed]
+
+    @property
     def statements(self) -> list[str]:
         """All statements of a row."""
         return [*self.first, *self.lines]

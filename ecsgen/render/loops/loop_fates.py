@@ -111,6 +111,7 @@ class LoopFates:
         with body.block(f"if not {gone}[{row}]"):
             if self.is_now:
                 self._leave_cell(body, component, row)
+                self._leave_others(body, component, row)
             body.write(f"{gone}[{row}] = True", f"{dead}[{tally}[{place}]] = {row}")
             body.write(f"{tally}[{place}] += 1")
 
@@ -128,6 +129,17 @@ class LoopFates:
             body.lookups.of_entity(name, row, entity)
             with body.block(f"if {row} != NIL"):
                 self._leave_cell(body, name, row)
+
+    def _leave_others(self, body: LoopBody, component: str, row: str) -> None:
+        """Who loses a row is met no more among those of whom each has such a row."""
+        for near in body.nears:
+            place = near.placed
+            if component == place or component not in near.asked.components:
+                continue
+            other = body.names.take(f"{near.asked.components[place].module}_gone_row")
+            body.lookups.of_entity(place, other, body.lookups.owner_of(component, row))
+            with body.block(f"if {other} != NIL"):
+                body.write(near.left(other))
 
     def _leave_cell(self, body: LoopBody, component: str, row: str) -> None:
         for near in body.spaces:

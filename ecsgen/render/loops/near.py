@@ -310,6 +310,11 @@ class Now(InSpace):
         given += f", {self.ways}" if self.ways else ""
         return [*starts, f"{self.count} = near_now({given})"]
 
+    @property
+    def placed(self) -> str:
+        """The component whose rows have the places."""
+        return self.asked.space
+
     def left(self, row: str) -> str:
         """The statement after which a row is nowhere."""
         return f"leave_space({self._cells}, {row})"

@@ -1,0 +1,64 @@
+"""Who has lost a row in turns is met no more in a group or query in which each has such a row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ecsgen.config import BACKENDS
+from tests.support.world_package import world_package
+
+SPACE = """\
+component: Hen
+POLICY
+space: {field: at, wrap: [64, 64]}
+fields: {at: "f64[2]", met: i64, here: i64, victim: id<Ring>}
+"""
+GRID = """\
+component: Yard
+grid: {shape: [8, 8]}
+---
+component: Hen
+POLICY
+on: {field: at}
+fields: {at: id<Yard>, met: i64, here: i64, victim: id<Ring>}
+"""
+REST = """\
+---
+component: Ring
+ids: true
+POLICY
+fields: {number: i64}
+---
+world: Farm
+queries: {ringed: {all: [Hen, Ring]}}
+kernels:
+  look: {over: Hen, turns: rows,
+    near: {worn: {radius: 2, among: ringed}, hens: {radius: 2, among: Hen}},
+    steps: ["Hen.met = count(worn)", "Hen.here = count(hens)", destroy(Hen.victim),
+      "Hen.at = Hen.at"]}
+"""
+
+
+@pytest.mark.parametrize("policy", ["lookup: sparse", "lookup: hash"])
+@pytest.mark.parametrize("places", ["space", "grid"])
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_who_has_lost_a_row_is_no_neighbour_of_a_query(
+    backend: Any, places: str, policy: str
+) -> None:
+    text = (SPACE if places == "space" else GRID) + REST
+    name = f"farm_{places}_{policy[8:]}_{backend}"
+    world = world_package(text.replace("POLICY", policy), name, backend).Farm()
+    world.spawn(1, ring={})  # so that rows of the two differ
+    world.spawn(4, hen={}, ring={})
+    hens = world.hen.data
+    if places == "space":
+        hens.at = [[1, 1]] * 4
+    else:
+        hens.at = [world.yard.id_of(9)] * 4
+    hens.victim = [world.ring.id_of(3), 0, world.ring.id_of(0), 0]
+    world.look()
+    assert hens.met.tolist() == [3, 2, 3, 2]  # the third itself has lost its own
+    assert hens.here.tolist() == [3] * 4
+    assert len(world.ring) == 3
