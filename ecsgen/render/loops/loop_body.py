@@ -111,7 +111,7 @@ class LoopBody(Emitter):
             if gone := self._fates.gone_rows(name):
                 tests.append(f"not {gone}[{self.row_of(name)}]")
         if not tests[0] and self.frame.source.components[over].owner == "entity":
-            tests[0] = self._fates.lives(self.bearer(over), self.lookups.mask)
+            tests[0] = self._fates.lives(self.bearer(over), self.lookups.slot_of)
         for test in filter(None, tests):
             self.write(f"if not {test}:", "    continue")
 
@@ -208,7 +208,9 @@ class LoopBody(Emitter):
         """The expression for whether the row's own entity is alive, if it may be dead: where
         somebody dies or is born, rows of the dead do not run."""
         if owner not in self._alive:
+            lines, indent, self.lines, self.indent = self.lines, self.indent, self.first, 0
             test = "" if self.frame.program.is_fateful else self._may_live(owner)
+            self.lines, self.indent = lines, indent
             self._alive[owner] = test and self.names.take("lives")
             if test:
                 self.first.append(f"{self._alive[owner]} = {test}")
@@ -413,7 +415,7 @@ class LoopBody(Emitter):
             kind = "list[int]" if frame.is_plain else array_type("i32")
             cells = frame.table(f"{module}_empty", kind, f"empty_cells({manager})")
             count, found = f"len({cells})", f"id_of_cell({cells}[{{}}])"
-        elif component.owner == "entity" and not self.lookups.managers.is_sharded:
+        elif component.owner == "entity":
             row = self.names.take("picked_row")
             if frame.is_plain:
                 frame.tables[table] = f"rows_alive({manager})"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial, reduce
 from typing import TYPE_CHECKING
@@ -41,17 +41,18 @@ class LoopFates:
         return self._given("tally", "i64", "tally")
 
     def _gone(self, component: str) -> str:
-        """The parameter that tells who has died: entities by index, or rows."""
+        """The parameter that tells who has died: entities by slot, or rows."""
         if not component:
             return self._given("gone", "bool", "gone")
         module = self._frame.source.managers.components[component].module
         return self._given(f"{module}_gone", "bool", f"gone_rows[{literal(module)}]")
 
-    def lives(self, entity: str, mask: str) -> str:
-        """The expression for whether an entity has not died meanwhile; nothing if nobody does."""
+    def lives(self, entity: str, slot_of: Callable[[str], str]) -> str:
+        """The expression for whether an entity has not died meanwhile; nothing if nobody does.
+        `slot_of`: what gives the expression for its slot."""
         if not (self.is_now and self._kills_entities):
             return ""
-        return f"not {self._gone('')}[{self._frame.number(f'{entity} & {mask}')}]"
+        return f"not {self._gone('')}[{slot_of(entity)}]"
 
     def gone_rows(self, component: str) -> str:
         """The parameter that tells which rows have died meanwhile; nothing if none does."""
@@ -93,14 +94,14 @@ class LoopFates:
 
     def _bury_entity(self, body: LoopBody, entity: str, known: tuple[str, str] | None) -> None:
         """`known`: a component of theirs and the row, as far as that is known."""
-        index = body.names.take("index")
+        slot = body.names.take("slot")
         gone, tally = self._gone(""), self._tally
         dead = self._given("dead", "u64", "dead")
-        body.write(f"{index} = {self._frame.number(f'{entity} & {body.lookups.mask}')}")
-        with body.block(f"if not {gone}[{index}]"):
+        body.write(f"{slot} = {body.lookups.slot_of(entity)}")
+        with body.block(f"if not {gone}[{slot}]"):
             if self.is_now:
                 self._leave_cells(body, entity, known or ("", ""))
-            body.write(f"{gone}[{index}] = True", f"{dead}[{tally}[0]] = {entity}")
+            body.write(f"{gone}[{slot}] = True", f"{dead}[{tally}[0]] = {entity}")
             body.write(f"{tally}[0] += 1")
 
     def _bury_row(self, body: LoopBody, component: str, row: str) -> None:

@@ -27,12 +27,22 @@ class Lookups:
 
     def alive(self, entity: str, is_owner: bool = False) -> Code:
         """Whether an entity is alive, perhaps after statements; `is_owner`: it has a row."""
+        if self.managers.is_sharded:
+            slot = self.slot_of(entity)
+            living = infix("!=", Level.COMPARISON, Code(slot), Code("NIL"))
+            still = self._fates.lives(entity, lambda _: slot)
+        else:
+            living = self._current(entity, is_owner)
+            still = self._fates.lives(entity, self.slot_of)
+        return infix("and", Level.AND, living, Code(still)) if still else living
+
+    def slot_of(self, entity: str) -> str:
+        """The expression for the slot of an entity that was alive before the kernel."""
         if not self.managers.is_sharded:
-            living, still = self._current(entity, is_owner), self._fates.lives(entity, self.mask)
-            return infix("and", Level.AND, living, Code(still)) if still else living
-        place = self._frame.names.take("living_place")
-        self._in_table("alive", "", place, entity)
-        return infix("!=", Level.COMPARISON, Code(place), Code("NIL"))
+            return self._frame.number(f"{entity} & {self.mask}")
+        slot = self._frame.names.take("living_slot")
+        self._in_table("alive", "", slot, entity)
+        return slot
 
     def _current(self, entity: str, is_owner: bool) -> Code:
         """Whether an entity was alive before the kernel; the last cell of handles stands for those
@@ -49,13 +59,15 @@ class Lookups:
     def living_in(self, component: str, owner: str) -> str:
         """Whether the owner of a component's row is alive, which need not be asked if nobody is
         dead."""
+        if self.managers.is_sharded:
+            return f"({self.alive(owner).text})"
         living = self._current(owner, is_owner=True).text
         if clean := self.managers.clean(component):
             clean = self._frame.parameter("is_clean", "bool", clean)
             if self.managers.components[component].lookup == "direct":  # rows may be nobody's
                 clean += f" and {owner} != 0"
             living = f"({clean} or {living})"
-        still = self._fates.lives(owner, self.mask)
+        still = self._fates.lives(owner, self.slot_of)
         return f"({living} and {still})" if still else living
 
     @property
@@ -72,7 +84,7 @@ class Lookups:
         way, component = self.managers.way(one), one.row.component
         if self.known.get(handle, ("", ""))[0] == component:
             self._emit.write(f"{self._frame.declared(row)} = {self.known[handle][1]}")
-            if test := self._fates.lives(handle, self.mask):
+            if test := self._fates.lives(handle, self.slot_of):
                 self._keep_if(f"{handle} != 0 and {test}", row)
             self._pass_over_gone(component, row)
             return
@@ -89,7 +101,7 @@ class Lookups:
                 self._by_id(way, component, row, handle)
             case _:
                 self._in_table(way, component, row, handle)
-                if way in ("hash", "any") and (test := self._fates.lives(handle, self.mask)):
+                if way in ("hash", "any") and (test := self._fates.lives(handle, self.slot_of)):
                     self._keep_if(f"{row} != NIL and {test}", row)
         self._pass_over_gone(component, row, one.handle.type.kind == "entity")
 
@@ -131,7 +143,7 @@ class Lookups:
     def keep_living(self, component: str, handle: str, row: str) -> None:
         """Set the variable `handle`, of somebody who lived before the first turn, to 0 if they have
         died since, or their row has, as far as it is known."""
-        gone, tests = self._fates.gone_rows(component), [self._fates.lives(handle, self.mask)]
+        gone, tests = self._fates.gone_rows(component), [self._fates.lives(handle, self.slot_of)]
         if self.managers.components[component].owner == "none":
             tests, row = [], self._frame.names.take(f"{self.managers.stem(component)}_row")
             if gone:

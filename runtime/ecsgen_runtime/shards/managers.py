@@ -205,9 +205,9 @@ def id_keys(manager: Any) -> tuple[IdArray, RowArray]:
 
 
 def alive_keys(entities: ShardedEntities) -> tuple[EntityArray, RowArray]:
-    """Return all living entities, with numbers."""
+    """Return all living entities, and their slots."""
     alive = entities.live()
-    return alive, np.arange(len(alive))
+    return alive, entities._slots(alive)
 
 
 def as_dict(found: tuple[EntityArray, RowArray]) -> dict[int, int]:

@@ -277,7 +277,7 @@ class Fates(Notes):
         die. Raises what `_begin` does."""
         self._begin(world)
         self.gone = np.zeros(len(world.entities._handles), np.bool_)
-        """Which entities have died, by index."""
+        """Which entities have died, by slot."""
         self.dead = np.empty(len(self.gone), np.uint64)
         self.gone_rows = {
             n: np.zeros(getattr(world, n).data._n, np.bool_) for n in rows

@@ -1,0 +1,73 @@
+"""Deaths in turns where entities of other shards live, whose indices are those of natives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ecsgen.config import BACKENDS
+from tests.support.compiled_once import uncompiled
+from tests.support.world_package import world_package
+
+SCHEMA = """\
+world: Moor
+shards: {}
+kernels:
+  pass_on: {over: Hare, turns: rows, steps: ["Hare.turns += 1", destroy(Hare.victim)]}
+  choose: {over: Fox, turns: rows, steps: ["Fox.chosen = choice(Hare)", destroy(Fox.prey)]}
+---
+component: Hare
+ids: true
+fields: {turns: i64, victim: entity}
+---
+component: Fox
+fields: {chosen: entity, prey: id<Hare>}
+"""
+
+
+@pytest.fixture(scope="module", params=BACKENDS)
+def package(request: pytest.FixtureRequest) -> Any:
+    """The package of a backend, whose loops are Python."""
+    with uncompiled():
+        return world_package(SCHEMA, f"sharded_fates_{request.param}", request.param)
+
+
+def met(package: Any) -> tuple[Any, Any, Any]:
+    """Return a world with three natives, and visitors with the same indices behind them."""
+    here, there = package.Moor(0), package.Moor(1)
+    away = there.spawn(3, hare={})
+    own = here.spawn(3, hare={})
+    here.absorb(there.extract(away))
+    return here, own, away
+
+
+def test_visitors_have_turns_when_a_native_of_their_index_dies(package: Any) -> None:
+    here, own, away = met(package)
+    hares = here.hare
+    hares.data.victim[hares.lookup(own[0])] = own[1]
+    hares.data.victim[hares.lookup(away[0])] = away[2]
+    here.pass_on()
+    alive = here.entities.alive_many([*own, *away])
+    assert alive.tolist() == [True, False, True, True, True, False]
+    turns = [hares.data.turns[hares.lookup(e)] for e in (own[0], own[2], away[0], away[1])]
+    assert turns == [1] * 4
+
+
+def test_visitors_have_turns_once_somebody_has_died(package: Any) -> None:
+    here, own, away = met(package)
+    here.entities.destroy(own[1])  # its row is collected later
+    here.pass_on()
+    rows = here.hare.lookup_many(away)
+    assert here.hare.data.turns[rows].tolist() == [1] * 3
+
+
+def test_nobody_chooses_who_has_lost_the_row(package: Any) -> None:
+    here, own, away = met(package)
+    foxes = here.spawn(3, fox={"prey": [here.hare.id_of(k) for k in (0, 1, 2)]})
+    here.hare.destroy_many(here.hare.lookup_many(away))
+    here.fox.data.prey[:] = here.hare.id_of(0)
+    here.hare.destroy_many(here.hare.lookup_many(own[1:]))
+    here.choose()
+    assert here.fox.data.chosen.tolist() == [own[0], 0, 0]
+    assert len(foxes) == 3
