@@ -38,3 +38,21 @@ def test_python_runs_kernels_as_numba_does() -> None:
         text=True,
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+def test_literals_divide_as_numba_divides(tmp_path: Path) -> None:
+    pytest.importorskip("numba")
+    program = """
+from ecsgen_runtime.compiled.kernel import kernel
+@kernel()
+def share(is_none):
+    return 1.0 / (0.0 if is_none else 2.0)
+print(share(True), share(False))
+"""
+    file = tmp_path / "share.py"  # what is compiled is kept beside a file
+    file.write_text(program)
+    for switch in ("0", "1"):
+        env = {**os.environ, "NUMBA_DISABLE_JIT": switch}
+        given = [sys.executable, "-W", "ignore", str(file)]
+        ran = subprocess.run(given, env=env, capture_output=True, text=True)
+        assert ran.stdout == "inf 0.5\n", ran.stderr

@@ -40,15 +40,18 @@ def intrinsic_of(built: Any) -> Callable[[Any], Any]:
     return lambda function: function if in_python else made
 
 
-def _in_python(function: _Function) -> _Function:
+def _in_python(function: Any) -> Any:
     """Return what stands for a compiled function with NUMBA_DISABLE_JIT: its numbers have the types
-    that numba gives them, and wrap without a warning."""
+    that numba gives them, and wrap without a warning. Floats in its text divide as numpy's do."""
+    constants = function.__code__.co_consts
+    floats = (np.float64(c) if type(c) is float else c for c in constants)
+    function.__code__ = function.__code__.replace(co_consts=tuple(floats))
 
     def run(*given: Any) -> Any:
         with np.errstate(over="ignore"):
             return function(*map(_typed, given))
 
-    return update_wrapper(run, function)  # type: ignore[return-value]
+    return update_wrapper(run, function)
 
 
 def _typed(value: Any) -> Any:
