@@ -40,12 +40,11 @@ def settle(part: Any, component: Component, some: Any, size: int, random: Genera
     stands = {}
     if component.stands:
         stands = {component.stands: cells(random, size, len(some), component.capacity)}
-    if component.says("owner", "none"):
-        part.create_many(len(some), **stands)
-        return
-    part.create_many(some, **stands)
+    part.create_many(len(some) if component.says("owner", "none") else some, **stands)
     if component.says("instances", "many"):
         part.create_many(some[:3])
+    if component.keys.get("partition") == {"start": "inactive"}:
+        part.activate_many(random.random(len(part)) < 0.8)
     if "partition" in component.keys:
         part.deactivate_many(random.random(len(part)) < 0.3)
 
@@ -119,21 +118,22 @@ class Match:
         self.calls: dict[str, int] = {}
         world.seed = seed
 
-    def play(self, name: str, **arguments: Any) -> Run:
-        """Call a kernel of both."""
+    def play(self, name: str, rows: Any = None, **arguments: Any) -> Run:
+        """Call a kernel of both; a component's own one, if these rows are given, for them alone."""
         judge = mirrored(self.world, self.text)
         judge.seed(self.seed)
         judge.calls = self.calls
         judge.newborn = nursery = Nursery(self.world)
         with np.errstate(all="ignore"):
-            run = Run(judge, name, None, arguments)
+            run = Run(judge, name, rows, arguments)
             nursery.dead = run.dead
             run.run()
         before, died = self.versions(), list[int]()
         watch = self.world.entities.on_destroy(lambda gone: died.extend(gone.tolist()))
         holder = manager(self.world, run.kernel.home) if run.kernel.home else self.world
+        chosen = {} if rows is None else {"rows": rows}
         with np.errstate(all="ignore"):
-            getattr(holder, name.rpartition(".")[2])(**arguments)
+            getattr(holder, name.rpartition(".")[2])(**arguments, **chosen)
         watch.cancel()
         assert died == [one for one in dict.fromkeys(run.dead) if not isinstance(one, Row)]
         assert judge.entities == {*map(int, self.world.entities)}, run.kernel.keys

@@ -118,6 +118,7 @@ def mirrored(world: Any, text: str) -> World:
     for name in grids:
         judge.grids[name].wrap, judge.rows[name] = manager(world, name).wrap, []
     judge.entities = {int(one) for one in world.entities}
+    judge.tick = getattr(world, "tick", 0)
     for name, component in judge.schema.components.items():
         part, made = manager(world, name), dict[int, Row]()
         fields = component.fields.items()
