@@ -287,7 +287,7 @@ class Run:
 
     def _bear(self) -> None:
         has_owner = [any(map(self.world.is_owned, one)) for one in self.births]
-        handles = iter(self.world.newborn("", sum(has_owner)) if any(has_owner) else ())
+        handles = iter(self.world.newborn("", [0] * sum(has_owner)) if any(has_owner) else ())
         new: dict[str, list[Row]] = defaultdict(list)
         for birth, is_owned in zip(self.births, has_owner, strict=True):
             owner = next(handles) if is_owned else 0
@@ -295,9 +295,8 @@ class Run:
             for name, cells in birth.items():
                 new[name].append(self.world.made(name, owner, 0, cells))
         for name, rows in new.items():
-            ids = (
-                self.world.newborn(name, len(rows)) if self.world.has_ids(name) else [0] * len(rows)
-            )
+            owners = [row.owner for row in rows]
+            ids = self.world.newborn(name, owners) if self.world.has_ids(name) else [0] * len(rows)
             for row, id_ in zip(rows, ids, strict=True):
                 row.id = id_
             self.world.append(name, rows)

@@ -30,6 +30,7 @@ fields: {{{fields}}}
 world: World
 {pack}
 kernels:
+  times: {{over: Elk, steps: [Elk.e = tick // tick, Elk.b = tick + tick > tick * tick]}}
 """
 
 
@@ -305,7 +306,5 @@ def _legal(random: Random, where: Land, home: str, name: str) -> str:
     """A kernel of which the schema's rules have nothing to say."""
     while True:
         text = LifeText(random, where, home).kernel(name)
-        plain = "  plain: {over: Elk, steps: [Elk.m += 1]}\n"
-        alone = {home: text} if home else {}
-        if checked(where.text({"": plain, **alone} if home else {"": text}))[0] is not None:
+        if checked(where.text({"": "", home: text}))[0] is not None:
             return text

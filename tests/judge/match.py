@@ -84,17 +84,15 @@ class Nursery:
         self.world, self.dead = world, list[int | Row]()
         self._copy: Any = None
 
-    def __call__(self, name: str, count: int) -> Sequence[int]:
+    def __call__(self, name: str, owners: Sequence[int]) -> Sequence[int]:
         self._copy = self._copy or self._without_dead()
         if not name:
-            found: list[int] = self._copy.entities.create_many(count).tolist()
+            found: list[int] = self._copy.entities.create_many(len(owners)).tolist()
             return found
-        if not hasattr(manager(self._copy, name), "entity"):
-            return [int(one) for one in manager(self._copy, name).create_many(count)]
-        world = copy.deepcopy(self._copy)
-        part = manager(world, name)
-        rows = part.create_many(world.entities.create_many(count))
-        return [int(one) for one in part.id_of_many(rows)]
+        part = manager(self._copy, name)
+        if not hasattr(part, "entity"):
+            return [int(one) for one in part.create_many(len(owners))]
+        return [int(one) for one in part.id_of_many(part.create_many(owners))]
 
     def _without_dead(self) -> Any:
         world, dead = copy.deepcopy(self.world), dict.fromkeys(self.dead)  # each once
@@ -124,16 +122,18 @@ class Match:
         judge.seed(self.seed)
         judge.calls = self.calls
         judge.newborn = nursery = Nursery(self.world)
+        home = judge.kernel(name).home
+        holder = manager(self.world, home) if home else self.world
+        given = arguments if rows is None else {**arguments, "rows": rows}
+        places = None if rows is None else [*np.searchsorted(rows_of(holder), rows)]
         with np.errstate(all="ignore"):
-            run = Run(judge, name, rows, arguments)
+            run = Run(judge, name, places, arguments)
             nursery.dead = run.dead
             run.run()
         before, died = self.versions(), list[int]()
         watch = self.world.entities.on_destroy(lambda gone: died.extend(gone.tolist()))
-        holder = manager(self.world, run.kernel.home) if run.kernel.home else self.world
-        chosen = {} if rows is None else {"rows": rows}
         with np.errstate(all="ignore"):
-            getattr(holder, name.rpartition(".")[2])(**arguments, **chosen)
+            getattr(holder, name.rpartition(".")[2])(**given)
         watch.cancel()
         assert died == [one for one in dict.fromkeys(run.dead) if not isinstance(one, Row)]
         assert judge.entities == {*map(int, self.world.entities)}, run.kernel.keys
@@ -153,15 +153,18 @@ class Match:
         for name, rows in judge.rows.items():
             part = manager(self.world, name)
             there, about = rows_of(part), (name, run.kernel.keys)
-            owners = [int(part.entity(k)) if judge.is_owned(name) else 0 for k in there]
-            free = {row.owner for row in rows if name in grouped or not row.is_active}
-            if free and {*owners} == {row.owner for row in rows}:
-                places = {one: k if one in free else -1 for k, one in enumerate(owners)}
-                in_order = sorted((places[row.owner], k) for k, row in enumerate(rows))
+            has_ids = judge.has_ids(name)
+            known = [int(part.id_of(k) if has_ids else part.entity(k)) for k in there]
+            wanted = [row.id if has_ids else row.owner for row in rows]
+            is_free = [name in grouped or not row.is_active for row in rows]
+            if any(is_free) and {*known} == {*wanted}:
+                free = {one for one, is_any in zip(wanted, is_free, strict=True) if is_any}
+                places = {one: k if one in free else -1 for k, one in enumerate(known)}
+                in_order = sorted((places[one], k) for k, one in enumerate(wanted))
                 rows[:] = [rows[k] for _, k in in_order]
+            assert known == [row.id if has_ids else row.owner for row in rows], about
+            owners = [int(part.entity(k)) if judge.is_owned(name) else 0 for k in there]
             assert owners == [row.owner for row in rows], about
-            if judge.has_ids(name):
-                assert [part.id_of(k) for k in there] == [row.id for row in rows], about
 
     def assert_standing(self) -> None:
         """Who stands where is what the columns say."""

@@ -13,8 +13,9 @@ from tests.judge.grids import FIRST_CELL, Grid
 from tests.judge.schema import Kernel, read, written
 from tests.judge.values import Value, default, value
 
-Newborn = Callable[[str, int], Sequence[int]]
-"""Says the ids of so many new rows of a component, or, for "", the handles of new entities."""
+Newborn = Callable[[str, Sequence[int]], Sequence[int]]
+"""Says the ids of new rows of a component, whose owners these are (0: nobody), or, for "", the
+handles of as many new entities."""
 
 
 @dataclass(eq=False)
@@ -43,7 +44,7 @@ class World:
     def __init__(self, text: str, newborn: Newborn | None = None, **shapes: Any) -> None:
         self.schema = read(text)
         handles = itertools.count(FIRST_CELL)
-        self.newborn = newborn or (lambda name, k: list(itertools.islice(handles, k)))
+        self.newborn = newborn or (lambda name, owners: list(itertools.islice(handles, len(owners))))
         self.entities: set[int] = set()
         self.orders: dict[str, list[int]] = {}  # entities of queries, if not in the first's order
         self.seeds: dict[str, int] = {}  # by component, "" the world's

@@ -35,7 +35,7 @@ kernels:
 def farm(*kernels: str, **rows: list[dict[str, Any]]) -> World:
     """A world in which sheep are the entities 1, 2, …, birds 101, 102, …, newborn 1001, 1002, …"""
     numbers = iter(range(1001, 2000))
-    world = World(PASTURE + "".join(kernels), lambda name, k: [next(numbers) for _ in range(k)])
+    world = World(PASTURE + "".join(kernels), lambda name, owners: [next(numbers) for _ in owners])
     for name, all_fields in rows.items():
         for k, fields in enumerate(all_fields, 101 if name == "Bird" else 1):
             world.entities.add(k)

@@ -14,7 +14,6 @@ from tests.judge import life_texts
 from tests.judge.match import Match, populated
 from tests.judge.mirror import manager, rows_of
 from tests.judge.schema import Kernel, read
-from tests.support.compiled_once import uncompiled
 from tests.support.world_package import world_package
 
 TICKS = 0, 3, -(2**63), 2**62 + 1
@@ -42,19 +41,17 @@ def some_rows(world: Any, kernel: Kernel, random: Any) -> Any:
     return random.permutation(rows)[: len(rows) // 2].tolist()
 
 
-def built(number: int, backend: Backend, count: int) -> Any:
+def lived(number: int, backend: Backend, count: int) -> None:
     text = life_texts.schema(number, count)
-    return text, world_package(text, f"judged_life_{number}_{count}_{backend}", backend)
+    judged(text, world_package(text, f"judged_life_{number}_{count}_{backend}", backend), number)
 
 
 @pytest.mark.parametrize("number", range(8))
-def test_lives_in_plain_loops_and_blocks(number: int) -> None:
-    text, module = built(number, "numpy", 12)
-    judged(text, module, number)
+def test_lives(number: int) -> None:
+    lived(number, "numpy", 12)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("number", range(8))
-def test_lives_in_loops_to_compile(number: int) -> None:
-    with uncompiled():
-        text, module = built(number, "numba", 12)
-        judged(text, module, number)
+def test_compiled_lives(number: int) -> None:
+    lived(number, "numba", 12)
