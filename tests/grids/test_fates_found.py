@@ -153,3 +153,32 @@ def test_births_and_deaths_in_spaces_come_in_the_order_of_rows(turns: str) -> No
             one, other = getattr(plain, name).data, getattr(compiled, name).data
             assert one.entity.tolist() == other.entity.tolist()
         assert plain.mark.data.of.tolist() == compiled.mark.data.of.tolist()
+
+
+DYING = """\
+component: Fox
+ids: true
+fields: {b: bool, other: id<Fox>}
+---
+component: Elk
+fields: {b: bool}
+---
+world: Wood
+queries: {pack: {all: [Fox, Elk]}}
+kernels:
+  one: {over: Fox, steps: [die(where=Fox.b), destroy(Fox.other)]}
+  one_in_turns: {over: Fox, turns: rows, steps: [destroy(Fox.other), die(where=Fox.b)]}
+  both: {over: pack, steps: [destroy(Fox.other), die(where=Fox.b)]}
+  both_in_turns: {over: pack, turns: rows, steps: [die(where=Fox.b), destroy(Fox.other)]}
+"""
+
+
+@pytest.mark.parametrize("name", ["one", "one_in_turns", "both", "both_in_turns"])
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_entities_die_where_rows_are_destroyed_by_ids_too(backend: Any, name: str) -> None:
+    world = world_package(DYING, f"dying_{backend}", backend).Wood()
+    entities = world.spawn(3, fox={"b": [True, False, False]}, elk={})
+    world.fox.data.other[1] = world.fox.id_of(2)
+    getattr(world, name)()
+    assert [*world.entities] == entities[1:].tolist()
+    assert [*world.fox] == [entities[1]]

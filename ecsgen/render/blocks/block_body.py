@@ -438,7 +438,7 @@ class BlockBody:
         """The row's own entity dies, or its row: the turn's number; none of its steps follows."""
         bearer = self._form.program.bearer
         assert bearer is not None
-        is_row = bearer.owner in self._kinds
+        is_row = bearer.name != tree.ENTITY
         who, test = "None" if is_row else self._view(bearer).text, self.emit.value(one.test)
         self._note("die", self._kinds[bearer.owner] if is_row else 0, test, who)
         if is_last:

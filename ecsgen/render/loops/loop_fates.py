@@ -64,7 +64,7 @@ class LoopFates:
     def die(self, body: LoopBody, one: form.Die, over: str) -> None:
         """The row's own entity dies, or its row; none of its steps follows."""
         with body.block(f"if {self._test(body, one.test)}"):
-            if over in self._of_rows:
+            if self._frame.source.components[over].owner == "none":
                 self._bury_row(body, over, body.row_of(over))
             else:
                 known = (over, body.row_of(over)) if body.lookups.has_one(over) else None
