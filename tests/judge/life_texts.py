@@ -15,6 +15,8 @@ OWNED = "Fox", "Elk", "Hare"
 PLACED = "Fox", "Hare", "Rock"
 PACK = "Fox", "Elk"
 MEMBERS = {"pack": PACK}
+ABOVE_ZERO = "(abs({}) + 0.5)"
+"""What is divided by: with numba off two of Python's own numbers raise at 0."""
 SPACE = """\
 component: {name}
 {policies}space: {{field: at, wrap: [5, 0]}}
@@ -203,8 +205,9 @@ class LifeText:
         if self.chance(0.4):
             return self.leaf()
         one, other = self.leaf(), self.leaf()
-        signs = ("+", "-", "*", "/", "//", "%")
-        return self.pick([f"({one} {self.pick(signs)} {other})", f"abs({one})"])
+        signs = ("+", "-", "*", "//", "%")
+        ways = [f"({one} {self.pick(signs)} {other})"] * 4
+        return self.pick([*ways, f"({one} / {ABOVE_ZERO.format(other)})", f"abs({one})"])
 
     def condition(self) -> str:
         ways = [f"{self.leaf()} {self.pick(['<', '<=', '!=', '>'])} {self.leaf()}"] * 2

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import copy
+import os
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pytest
 from numpy.random import Generator
 
 from tests.judge.grids import FIRST_CELL
@@ -17,6 +19,12 @@ from tests.judge.schema import Component, Field, Schema, read
 
 LONGEST = 0, 11, 5, 3
 """Axes of a grid, by how many it has."""
+BACKENDS_AT_ONCE = [
+    "numpy",
+    pytest.param("numba", marks=[] if os.environ.get("NUMBA_DISABLE_JIT") else pytest.mark.soak),
+]
+"""Backends for tests with many kernels: what takes long is numba's compiling, which is for `make soak`
+alone; Python runs the same loops where numba is off."""
 
 
 def populated(module: Any, text: str, random: Generator, count: int = 14) -> Any:

@@ -44,7 +44,9 @@ class World:
     def __init__(self, text: str, newborn: Newborn | None = None, **shapes: Any) -> None:
         self.schema = read(text)
         handles = itertools.count(FIRST_CELL)
-        self.newborn = newborn or (lambda name, owners: list(itertools.islice(handles, len(owners))))
+        self.newborn = newborn or (
+            lambda name, owners: list(itertools.islice(handles, len(owners)))
+        )
         self.entities: set[int] = set()
         self.orders: dict[str, list[int]] = {}  # entities of queries, if not in the first's order
         self.seeds: dict[str, int] = {}  # by component, "" the world's

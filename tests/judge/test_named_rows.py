@@ -11,9 +11,9 @@ import pytest
 
 from ecsgen.config import BACKENDS
 from tests.judge.kernels import call
-from tests.judge.match import populated
+from tests.judge.match import BACKENDS_AT_ONCE, populated
 from tests.judge.mirror import assert_same, manager, mirrored
-from tests.judge.schema import read
+from tests.judge.schema import Kernel, read
 from tests.judge.test_judge import arguments
 from tests.support.world_package import world_package
 
@@ -62,6 +62,8 @@ OF_CELLS = {
 }
 VARIANTS = {"": "", "some_": "where: b, ", "turning_": "turns: rows, ", "mixed_": "turns: random, "}
 """How rows come to run."""
+HOMES = "Patch", "Bird", "Dove", "Fly"
+HOWS = "order", "all", "mask", "none"
 
 
 def kernels(home: str, kinds: dict[str, str]) -> str:
@@ -100,13 +102,17 @@ def rows_named(count: int, random: np.random.Generator) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("how", ["order", "all", "mask", "none"])
-@pytest.mark.parametrize("home", ["Patch", "Bird", "Dove", "Fly"])
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_only_rows_that_a_call_names_run(backend: Any, home: str, how: str) -> None:
+def some_of(home: str, turn: int) -> list[Kernel]:
+    """Each kind of kernel of a component in one variant, which is another one each turn."""
+    own = [*read(schema()).components[home].kernels.values()]
+    kinds = len(own) // len(VARIANTS)
+    return [own[(k + turn) % len(VARIANTS) * kinds + k] for k in range(kinds)]
+
+
+def run_named_rows(backend: Any, home: str, kernels: list[Kernel]) -> None:
     text = schema()
     module = world_package(text, f"judged_chosen_{backend}", backend)
-    for seed, kernel in enumerate(read(text).components[home].kernels.values()):
+    for (seed, kernel), how in product(enumerate(kernels), HOWS):
         random = np.random.default_rng([seed, len(how)])
         world = populated(module, text, random)
         judge = mirrored(world, text)
@@ -121,3 +127,17 @@ def test_only_rows_that_a_call_names_run(backend: Any, home: str, how: str) -> N
             getattr(part, kernel.name.rpartition(".")[2])(**given, rows=rows)
         call(judge, kernel.name, places.tolist(), **given)
         assert_same(world, judge, kernel)
+
+
+@pytest.mark.parametrize("home", HOMES)
+@pytest.mark.parametrize("backend", BACKENDS_AT_ONCE)
+def test_only_rows_that_a_call_names_run(backend: Any, home: str) -> None:
+    run_named_rows(backend, home, some_of(home, turn=HOMES.index(home)))
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("turn", range(len(VARIANTS)))
+@pytest.mark.parametrize("home", HOMES)
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_only_named_rows_of_all_variants_run(backend: Any, home: str, turn: int) -> None:
+    run_named_rows(backend, home, some_of(home, turn))

@@ -11,7 +11,7 @@ from numpy.random import default_rng
 
 from ecsgen.config import Backend
 from tests.judge import life_texts
-from tests.judge.match import Match, populated
+from tests.judge.match import BACKENDS_AT_ONCE, Match, populated
 from tests.judge.mirror import manager, rows_of
 from tests.judge.schema import Kernel, read
 from tests.support.world_package import world_package
@@ -46,12 +46,13 @@ def lived(number: int, backend: Backend, count: int) -> None:
     judged(text, world_package(text, f"judged_life_{number}_{count}_{backend}", backend), number)
 
 
-@pytest.mark.parametrize("number", range(8))
-def test_lives(number: int) -> None:
-    lived(number, "numpy", 12)
+@pytest.mark.parametrize("number", range(10))
+@pytest.mark.parametrize("backend", BACKENDS_AT_ONCE)
+def test_lives(backend: Backend, number: int) -> None:
+    lived(number, backend, 10)
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("number", range(8))
-def test_compiled_lives(number: int) -> None:
-    lived(number, "numba", 12)
+@pytest.mark.parametrize("number", range(10, 100))
+def test_many_lives(number: int) -> None:
+    lived(number, "numpy", 12)

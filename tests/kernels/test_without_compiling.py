@@ -16,6 +16,8 @@ TESTS = (
     "grids/test_cells.py::test_cells_of_all_kinds_are_heard",
     "grids/test_fates_both_ways.py::test_many_generations",
     "grids/test_time.py",
+    "judge/test_named_rows.py::test_only_rows_that_a_call_names_run",
+    "judge/test_random_lives.py",
     "kernels/test_chunk_kernels.py::test_after_any_change",
     "kernels/test_kernel_draws.py::test_both_backends_give_the_same_bits",
     "kernels/test_kernels_edges.py",
