@@ -23,8 +23,8 @@ BACKENDS_AT_ONCE = [
     "numpy",
     pytest.param("numba", marks=[] if os.environ.get("NUMBA_DISABLE_JIT") else pytest.mark.soak),
 ]
-"""Backends for tests with many kernels: what takes long is numba's compiling, which is for `make soak`
-alone; Python runs the same loops where numba is off."""
+"""Backends for tests with many kernels: numba compiles for long, which is for `make soak` alone;
+where numba is off Python runs the same loops."""
 
 
 def populated(module: Any, text: str, random: Generator, count: int = 14) -> Any:

@@ -1,6 +1,6 @@
 """Random kernels of components with any policies: whoever is met, referred to, born or dead, and
-whichever rows a call names, the product leaves the same bits as the judge, the same rows in the same
-order, and the same handles for who is born."""
+whichever rows a call names, the product leaves the same bits as the judge, and the same rows in
+the same order, and gives the same handles to who is born."""
 
 from __future__ import annotations
 
