@@ -267,6 +267,15 @@ class LifeText:
         names = self.pick([["Fox"], ["Hare"], ["Rock"], ["Fox", "Elk"], ["Elk"], ["Fox", "Hare"]])
         return f"spawn({', '.join(map(self.newborn, names))}{where})"
 
+    def hunted(self) -> list[str]:
+        """Steps that read others, of whom one dies then: later turns do not find it."""
+        kind = self.pick([one for one in self.kinds if not self._is_met_in_part(one)])
+        prey = self.own("mate" if kind == "entity" else kind.lower())
+        rows = [f"{prey}.{name}." for name in OWNED] if kind == "entity" else [f"{prey}."]
+        rows += [f"{self.own('mate')}.{kind}."] if kind in OWNED else []
+        reads = [f"{self.own('e')} += {row}e" for row in rows]
+        return [*reads, f"{self.own('b')} = exists({rows[-1][:-1]})", f"destroy({prey})"]
+
     def _is_met_in_part(self, kind: str) -> bool:
         """Is it an id of the pack's in turns, in which who has lost one row is still met?"""
         return bool(self.turns) and self.near == "pack" and kind in PACK
@@ -288,6 +297,8 @@ class LifeText:
         makers = [self.assigned, self.assigned, self.message, self.message, self.moved]
         makers += [] if self.home else [self.fate, self.fate]
         steps = [self.pick(makers)() for _ in range(self.random.randrange(2, 5))]
+        if self.turns and not self.home and self.chance(0.6):
+            steps = [*self.hunted(), *steps[:2]]
         return "\n".join([*lines, "    steps:", *(f'    - "{step}"' for step in steps), ""])
 
 
