@@ -367,7 +367,9 @@ kernels:
       - die(where=Seed.kind == 1)
       - spawn(Seed(kind=Seed.kind + 20))
 """
-    world = World(text, lambda name, k: [1000 + 100 * len(name) + n for n in range(k)])
+    world = World(
+        text, lambda name, owners: [1000 + 100 * len(name) + n for n in range(len(owners))]
+    )
     for k, after in enumerate((3, 0, 4, 0), 1):
         world.add("Seed", id=k, kind=k - 1, next_one=after)
     run = call(world, "sow")
