@@ -19,10 +19,9 @@ from tests.judge.schema import Component, Field, Schema, read
 
 LONGEST = 0, 11, 5, 3
 """Axes of a grid, by how many it has."""
-BACKENDS_AT_ONCE = [
-    "numpy",
-    pytest.param("numba", marks=[] if os.environ.get("NUMBA_DISABLE_JIT") else pytest.mark.soak),
-]
+BACKENDS_AT_ONCE = ["numpy", pytest.param("numba", marks=pytest.mark.soak)]
+if os.environ.get("NUMBA_DISABLE_JIT"):
+    BACKENDS_AT_ONCE = ["numba"]
 """Backends for tests with many kernels: numba compiles for long, which is for `make soak` alone;
 where numba is off Python runs the same loops."""
 
