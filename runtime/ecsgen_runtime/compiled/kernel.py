@@ -42,7 +42,8 @@ def intrinsic_of(built: Any) -> Callable[[Any], Any]:
 
 def _in_python(function: Any) -> Any:
     """Return what stands for a compiled function with NUMBA_DISABLE_JIT: its numbers have the types
-    that numba gives them, and wrap without a warning. Floats in its text divide as numpy's do."""
+    that numba gives them, and wrap without a warning. Floats in its text divide as numpy's do.
+    """
     constants = function.__code__.co_consts
     floats = (np.float64(c) if type(c) is float else c for c in constants)
     function.__code__ = function.__code__.replace(co_consts=tuple(floats))
