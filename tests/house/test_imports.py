@@ -30,7 +30,6 @@ ABOVE = {
     "policies": ("ecsgen.render",),
     "render/kernels": ("ecsgen.render.blocks", "ecsgen.render.loops"),
     "render/blocks": ("ecsgen.render.loops",),
-    "render/loops": ("ecsgen.render.blocks",),
 }
 """By folder of the generator, what its modules may not import, not even inside functions."""
 CORE = (

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..callbacks import flattened
-from ..errors import EcsError
+from ..errors import BrokenManagerError, EcsError
 from ..given_arrays import without_repeats
 from ..handles import NIL, Columns, EntityArray, IdArray, RowArray
 from ..living import remove_if_need_be_singly
@@ -86,7 +86,12 @@ class Notes:
                 self._bury()
             except BaseExceptionGroup as group:
                 failed = group  # of callbacks: all the others did their part
-            self._bear()
+            try:
+                self._bear()
+            except BrokenManagerError as error:
+                if failed is None:
+                    raise
+                raise failed from error
         if failed is not None:
             raise failed
 
@@ -326,6 +331,7 @@ class BlockFates(Notes):
         """Put back cells of the dead, after the block's last step."""
         for column, dead, cells in self._spared:
             column[..., dead] = cells
+        self._spared = []  # views of columns, which may grow now
 
     def die(
         self, kind: int, running: _Mask, test: _Mask, who: NDArray[Any] | None
