@@ -282,8 +282,14 @@ class Run:
         for who in self.dead:
             self._end(who)
         for name, rows in [*self.world.rows.items()]:
-            dead = [] if self.components[name].says("destroy", "manual") else self.dead
-            self.world.bury([row for row in rows if row.is_dead or row.owner in dead])
+            policy = self.components[name]
+            dead = [] if policy.says("destroy", "manual") else self.dead
+            gone = [row for row in rows if row.is_dead or row.owner in dead]
+            # callbacks are called last, those who collect are told at once
+            is_last = policy.says("destroy", "callback")
+            first = {row for row in gone if (row in self.dead if is_last else row.owner in dead)}
+            self.world.bury([row for row in gone if row in first])
+            self.world.bury([row for row in gone if row not in first])
 
     def _bear(self) -> None:
         has_owner = [any(map(self.world.is_owned, one)) for one in self.births]

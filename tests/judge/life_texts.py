@@ -262,23 +262,18 @@ class LifeText:
         if kind == "die":
             return f"die({where.removeprefix(', ')})"
         if kind == "destroy":
-            kinds = [one for one in self.kinds if not self._is_met_in_part(one)]
-            return f"destroy({self.handle(self.pick(kinds))}{where})"
+            return f"destroy({self.handle(self.pick(self.kinds))}{where})"
         names = self.pick([["Fox"], ["Hare"], ["Rock"], ["Fox", "Elk"], ["Elk"], ["Fox", "Hare"]])
         return f"spawn({', '.join(map(self.newborn, names))}{where})"
 
     def hunted(self) -> list[str]:
         """Steps that read others, of whom one dies then: later turns do not find it."""
-        kind = self.pick([one for one in self.kinds if not self._is_met_in_part(one)])
+        kind = self.pick(self.kinds)
         prey = self.own("mate" if kind == "entity" else kind.lower())
         rows = [f"{prey}.{name}." for name in OWNED] if kind == "entity" else [f"{prey}."]
         rows += [f"{self.own('mate')}.{kind}."] if kind in OWNED else []
         reads = [f"{self.own('e')} += {row}e" for row in rows]
         return [*reads, f"{self.own('b')} = exists({rows[-1][:-1]})", f"destroy({prey})"]
-
-    def _is_met_in_part(self, kind: str) -> bool:
-        """Is it an id of the pack's in turns, in which who has lost one row is still met?"""
-        return bool(self.turns) and self.near == "pack" and kind in PACK
 
     def newborn(self, name: str) -> str:
         given = [f"e={self.number()}", f"mate={self.own('mate')}"][: self.random.randrange(3)]

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_runtime.handles import NIL
 from numpy.random import Generator
 
 from tests.judge.grids import FIRST_CELL
@@ -104,13 +105,19 @@ class Nursery:
     def _without_dead(self) -> Any:
         world, dead = copy.deepcopy(self.world), dict.fromkeys(self.dead)  # each once
         entities = [one for one in dead if not isinstance(one, Row)]
-        world.entities.destroy_many(entities)
-        for part in world._collecting:
-            part.remove_many(entities)
         rows = [one for one in dead if isinstance(one, Row)]
-        for name in {row.component for row in rows}:
-            part = manager(world, name)
-            part.destroy_id_many([row.id for row in rows if row.component == name])
+
+        def bury() -> None:
+            world.entities.destroy_many(entities)
+            for part in world._collecting:
+                part.remove_many(entities)
+            for name in {row.component for row in rows}:
+                part = manager(world, name)
+                ids = np.array([row.id for row in rows if row.component == name], np.uint64)
+                found = part.resolve_many(ids)
+                part.destroy_many(np.sort(found[found != NIL]))
+
+        world.entities.dispatch.run(bury)  # callbacks are called last
         return world
 
 

@@ -19,10 +19,6 @@ from tests.support.world_package import world_package
 TICKS = 0, 3, -(2**63), 2**62 + 1
 """Times at which some operation of time with time has nothing to divide by, or wraps."""
 
-UNSETTLED = 25, 70
-"""Schemas in which the judge is not sure: of the order of rows after deaths of entities and of rows
-by ids in one call, and of ids of newborn in a group of which some die in the same call."""
-
 
 def judged(text: str, module: Any, seed: int) -> None:
     """Call each kernel twice, one of a component's own then for some of its rows."""
@@ -57,6 +53,6 @@ def test_lives(backend: Backend, number: int) -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("number", sorted({*range(10, 100)} - {*UNSETTLED}))
+@pytest.mark.parametrize("number", range(10, 100))
 def test_many_lives(number: int) -> None:
     lived(number, "numpy", 12)

@@ -260,6 +260,7 @@ class OnGrid(Neighbours):
 
     def left(self, row: str) -> str:
         """The statement after which a row is in no group or query."""
+        self._member(self.on.owner, "")  # who they are is not known where nobody asks
         return f"{self._numbers}[{row}] = -1"
 
     @property

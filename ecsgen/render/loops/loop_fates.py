@@ -112,9 +112,10 @@ class LoopFates:
         with body.block(f"if not {gone}[{row}]"):
             if self.is_now:
                 self._leave_cell(body, component, row)
-                self._leave_others(body, component, row)
             body.write(f"{gone}[{row}] = True", f"{dead}[{tally}[{place}]] = {row}")
             body.write(f"{tally}[{place}] += 1")
+            if self.is_now:
+                self._leave_others(body, component, row)
 
     def _leave_cells(self, body: LoopBody, entity: str, known: tuple[str, str]) -> None:
         """The dead leave their cells, whichever of those who are watched they are."""
@@ -137,9 +138,15 @@ class LoopFates:
             place = near.placed
             if component == place or component not in near.asked.components:
                 continue
+            owner = body.lookups.owner_of(component, row)
             other = body.names.take(f"{near.asked.components[place].module}_gone_row")
-            body.lookups.of_entity(place, other, body.lookups.owner_of(component, row))
-            with body.block(f"if {other} != NIL"):
+            body.lookups.of_entity(place, other, owner)
+            tests = [f"{other} != NIL"]
+            if near.asked.components[component].instances == "many":
+                left = body.names.take(f"{near.asked.components[component].module}_left_row")
+                body.lookups.of_entity(component, left, owner)
+                tests.append(f"{left} == NIL")
+            with body.block(f"if {' and '.join(tests)}"):
                 body.write(near.left(other))
 
     def _leave_cell(self, body: LoopBody, component: str, row: str) -> None:
