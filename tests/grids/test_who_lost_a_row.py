@@ -38,7 +38,20 @@ kernels:
     near: {worn: {radius: 2, among: ringed}, hens: {radius: 2, among: Hen}},
     steps: ["Hen.met = count(worn)", "Hen.here = count(hens)", destroy(Hen.victim),
       "Hen.at = Hen.at"]}
+  idle: {over: Hen, turns: rows, near: {radius: 2, among: ringed}, steps: [destroy(Hen.victim)]}
 """
+
+
+def farm(places: str, policy: str, backend: Any, rings: str = "") -> Any:
+    """Four hens within reach of each other, each with a ring; `rings`: a key of these."""
+    text = (SPACE if places == "space" else GRID) + REST.replace("ids: true", f"ids: true{rings}")
+    name = f"farm_{places}_{policy[8:]}_{backend}{len(rings)}"
+    world = world_package(text.replace("POLICY", policy), name, backend).Farm()
+    world.spawn(1, ring={})  # so that rows of the two differ
+    world.spawn(4, hen={}, ring={})
+    places_of = [[1, 1]] * 4 if places == "space" else [world.yard.id_of(9)] * 4
+    world.hen.data.at = places_of
+    return world
 
 
 @pytest.mark.parametrize("policy", ["lookup: sparse", "lookup: hash"])
@@ -47,18 +60,28 @@ kernels:
 def test_who_has_lost_a_row_is_no_neighbour_of_a_query(
     backend: Any, places: str, policy: str
 ) -> None:
-    text = (SPACE if places == "space" else GRID) + REST
-    name = f"farm_{places}_{policy[8:]}_{backend}"
-    world = world_package(text.replace("POLICY", policy), name, backend).Farm()
-    world.spawn(1, ring={})  # so that rows of the two differ
-    world.spawn(4, hen={}, ring={})
+    world = farm(places, policy, backend)
     hens = world.hen.data
-    if places == "space":
-        hens.at = [[1, 1]] * 4
-    else:
-        hens.at = [world.yard.id_of(9)] * 4
     hens.victim = [world.ring.id_of(3), 0, world.ring.id_of(0), 0]
     world.look()
     assert hens.met.tolist() == [3, 2, 3, 2]  # the third itself has lost its own
     assert hens.here.tolist() == [3] * 4
     assert len(world.ring) == 3
+
+
+@pytest.mark.parametrize("places", ["space", "grid"])
+def test_who_keeps_another_instance_is_met(places: str) -> None:
+    world = farm(places, "lookup: hash", "numpy", "\ninstances: many")
+    world.ring.create(world.hen.entity(1))
+    world.hen.data.victim = [world.ring.id_of(2), 0, world.ring.id_of(1), 0]
+    world.look()
+    assert world.hen.data.met.tolist() == [3, 3, 3, 2]
+    assert len(world.ring) == 4
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_kernel_may_ask_none_of_its_neighbours(backend: Any) -> None:
+    world = farm("grid", "lookup: sparse", backend)
+    world.hen.data.victim = [world.ring.id_of(3), 0, 0, 0]
+    world.idle()
+    assert len(world.ring) == 4
