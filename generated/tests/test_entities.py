@@ -1,12 +1,8 @@
-"""Entities: a state machine against a naive model, and direct cases."""
+"""Entities: a state machine against a naive model."""
 
-from ecsgen_runtime.testing.entities import SETTINGS, EntityCases, EntityRules
+from ecsgen_runtime.testing.entities import SETTINGS, EntityRules
 
 from .. import EntityManager
-
-
-class TestEntities(EntityCases):
-    manager = EntityManager
 
 
 class _Machine(EntityRules):

@@ -128,7 +128,7 @@ GROUPS = (
     ),
     module(
         "_runtime/callbacks.py",
-        ("test_entities.py", "test_texture.py", "test_skinned_mesh.py"),
+        ("test_entity_cases.py", "test_texture.py", "test_skinned_mesh.py"),
         Mutant(
             "failing callbacks stop the others",
             r"(self\.)?errors\.extend\(flattened\(error\)\)",

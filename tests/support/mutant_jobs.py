@@ -37,6 +37,8 @@ TESTS = Path(__file__).parents[1]
 WHOLE = Package("generated", (*sorted(SCHEMAS.iterdir()), TESTS / "unshipped.yaml"), "numpy")
 SMALL_BATCH_COMPILED = Package("compiled", (TESTS / "compiled.yaml",), "numba")
 GRIDS = Package("farm", (TESTS / "farm.yaml",), "numpy")
+ENTITY_CASES = TESTS / "runtime" / "test_entity_cases.py"
+"""Cases of the library's entity manager, which run beside the tests of the first package."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,11 @@ def build_all(folder: Path) -> dict[str, Project]:
             shutil.copy(path, schemas)
         project = build(schemas, folder / package.name, backend=package.backend, runtime="vendored")
         found[package.name] = project.made_for(package.backend)
+    tests = folder / WHOLE.name / "tests"
+    text = ENTITY_CASES.read_text(encoding="utf-8").replace(
+        "from ecsgen_runtime.", "from .._runtime."
+    )
+    (tests / ENTITY_CASES.name).write_text(text, encoding="utf-8")
     return found
 
 
