@@ -179,6 +179,12 @@ class TestEntities:
         em.destroy_many([])
         assert len(died) == 2
 
+    def test_who_is_cancelled_meanwhile_hears_nothing(self, em: Entities) -> None:
+        em.on_destroy(lambda _: later.cancel())
+        later = em.on_destroy(fail)
+        em.destroy(em.create())
+        em.destroy_many(em.create_many(2))
+
     @pytest.mark.parametrize("count", [3, 30])
     def test_callbacks_can_change_no_handles(self, em: Entities, count: int) -> None:
         es = em.create_many(self.most(count))

@@ -65,18 +65,6 @@ class CellsCases(Cases):
         for shape in ((), (1,) * 4, (0, 1, 1)[: len(m.wrap)], 5):
             refuses(ValueError, self.subject.manager, shape=shape)
 
-    def test_open_axes_end_and_others_go_around(self, m: Any) -> None:
-        rest = [0] * (len(m.wrap) - 1)
-        ids = [m.grid.at([k, *rest]) for k in range(7)]
-        m.wrap = (False,) * len(m.wrap)
-        assert m.grid.at([7, *rest]) == m.grid.at([-1, *rest]) == 0
-        assert ids[5] in m.id_of_many(m.near([ids[6]], 1).rows)
-        assert ids[0] not in m.id_of_many(m.near([ids[6]], 1).rows)
-        m.wrap = (True,) * len(m.wrap)
-        assert m.grid.at([7, *rest]) == ids[0]
-        assert {ids[0], ids[5]} <= {*m.id_of_many(m.near([ids[6]], 1).rows)}
-        assert m.near([ids[6]], 0, center=True).rows.tolist() == [m.resolve(ids[6])]
-
 
 class StandingCases(Cases):
     """Rows that stand on cells."""
@@ -95,25 +83,6 @@ class StandingCases(Cases):
         if not 0 < most <= 100:
             pytest.skip("cells are never full")
         return *self.standing(*[FIRST] * most, *others), most
-
-    def test_rows_stand_where_they_say(self) -> None:
-        source, m, name = self.standing(FIRST, 0)
-
-        def on(*cells: int) -> list[int]:
-            found: list[int] = m.near(cells, 0).rows.tolist()
-            return found
-
-        assert (on(FIRST), [*getattr(m.data, name)]) == ([0], [FIRST, 0])
-        last = FIRST + len(m._grid) - 1
-        getattr(m, f"set_{name}")(1, last)
-        assert on(last, FIRST) == ([0] if last == FIRST else [1, 0])
-        setattr(m.data, name, [0, FIRST])
-        assert on(FIRST) == [1]
-        self.add(source, m, 2, **{name: [last, 0]})
-        m.destroy(self.found(m, self.owner(m, 0)))
-        assert len(on(last)) == (2 if last == FIRST else 1)
-        column = getattr(m.data, name)
-        refuses(ValueError, "read-only", column.fill, 0)
 
     def test_what_is_no_cell_changes_nothing(self) -> None:
         source, m, name = self.standing(FIRST, 0)

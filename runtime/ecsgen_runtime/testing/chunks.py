@@ -29,7 +29,7 @@ from ..errors import (
     StructureLockedError,
 )
 from ..handles import EntityArray
-from .cases import check_fields, check_shown
+from .cases import check_fields
 from .memory import Thing
 from .proxies import check_attributes, is_shown
 from .subject import (
@@ -41,7 +41,6 @@ from .subject import (
     lack,
     loaded,
     methods_of,
-    reborn,
     refuses,
     same,
     skipped_if_full,
@@ -225,17 +224,6 @@ class ChunkStructureCases(Chunked):
         for module, subject in self.members.items():
             check_fields(subject, getattr(chunk, module).FIELDS)
 
-    def test_reprs_say_how_many(self, w: Any) -> None:
-        assert repr(w.archetypes).startswith("<Archetypes: 0 rows in 0 chunks, ")
-        self.created(w, self.members, 3)
-        assert repr(w.archetypes).startswith("<Archetypes: 3 rows in 1 chunk, ")
-        (chunk,) = w.archetypes.chunks()
-        assert repr(chunk).startswith("<ArchetypeChunk: 3 rows, room for ")
-        for module in self.members:
-            data = getattr(chunk, module)
-            assert repr(data).startswith(f"<{type(data).__name__}: 3 rows")
-            check_shown(data, 3)
-
     def test_one_buffer_for_each_chunk(self, w: Any) -> None:
         for modules in self.subsets():
             self.created(w, modules, 2)
@@ -339,26 +327,6 @@ class ChunkStructureCases(Chunked):
         for module in modules:
             ks = [0, *range(2, count)]
             self.check_samples(w, module, es[ks], ks)
-
-    def test_empty_chunks_are_used_again(self, w: Any) -> None:
-        for subject in self.members.values():
-            es = w.archetypes.create([subject.row], 3)
-            assert w.archetypes._table.pool.nbytes == self.module.CHUNK_BYTES
-            w.archetypes.remove_many(es, subject.row)
-        w.archetypes.shrink_to_fit()
-        assert w.archetypes._table.pool.nbytes == 0
-
-    def test_stale_handles_find_nothing(self) -> None:
-        for _, subject, w in self.each():
-            old = w.archetypes.create([subject.row], 3)
-            new = reborn(w.entities, old)
-            assert not w.archetypes.has_many(new, subject.row).any()
-            w.archetypes.add_many(new, subject.row)
-            assert w.archetypes.has_many(new, subject.row).all()
-            assert not w.archetypes.has_many(old, subject.row).any()
-            assert not any(w.archetypes.has(e, subject.row) for e in old)
-            assert w.components(old[0]) == ()
-            assert w.components(new[0]) == (subject.row,)
 
     def test_without_memory_nothing_changes(self) -> None:
         for module, subject, w in self.each():

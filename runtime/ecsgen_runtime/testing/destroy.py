@@ -179,25 +179,6 @@ class ReleaseCases(Cases):
         assert (len(m), m.version) == (0, 4)
         self.add_one(source, m)
 
-    def test_callbacks_run_in_order_until_cancelled(self) -> None:
-        _, m, _ = self.filled(3)
-        order: list[str] = []
-
-        def change(rows: Any) -> None:
-            order.append("first")
-            second.cancel()
-            m.on_release(lambda rows: order.append("fourth"))
-
-        first = m.on_release(change)
-        second = m.on_release(lambda rows: order.append("second"))
-        m.on_release(lambda rows: order.append("third"))
-        m.destroy(0)
-        assert order == ["first", "third"]
-        first.cancel()
-        first.cancel()
-        m.clear()
-        assert order == ["first", "third", "third", "fourth"]
-
     def test_what_callbacks_are_shown_is_a_copy(self) -> None:
         _, m, es = self.filled(6)
 

@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from ..errors import BrokenManagerError, StructureLockedError
 from ..handles import EntityArray
-from .cases import INTERRUPTED, check_shown, sortable
+from .cases import INTERRUPTED, sortable
 from .machine import SEARCH
 from .memory import Thing
 from .subject import (
@@ -123,18 +123,6 @@ class GroupCases(Roomy, Grouped):
         for e in w.entities:
             assert (e in group) == (e in es)
         assert "nobody" not in group
-
-    def test_reprs_say_how_many(self) -> None:
-        w, _ = self.filled(3, others=2)
-        group = self.grouped(w)
-        members = ", ".join(self.members)
-        kind = type(group).__name__
-        assert repr(group) == f"<{kind}: 3 entities with {members}>"
-        for module in self.members:
-            part = getattr(group, module)
-            kind = type(part).__name__
-            assert repr(part).startswith(f"<{kind}: 3 rows of entity u64")
-            check_shown(part, 3)
 
     def test_the_last_member_joins(self) -> None:
         for module in self.members:

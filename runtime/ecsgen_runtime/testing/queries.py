@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ..bulk import Sizes
-from ..errors import CapacityError, StructureLockedError
+from ..errors import CapacityError
 from ..handles import NIL
 from .cases import check_shown
 from .chunks import Chunked
@@ -369,18 +369,6 @@ class QueryCases(ColumnCases):
             change(w, query, (steps or rows)[-1].entity)
             refuses(RuntimeError, "while a query was iterated", next, loop)
 
-    def test_loops_notice_a_change_of_each_component(self) -> None:
-        """Whoever gets one: rows of all its managers may have moved then."""
-        for query, _, w in self.populated():
-            for module in self.concerned(query):
-                loop = iter(getattr(w, query))
-                next(loop)
-                stranger = w.entities.create()
-                getattr(w, module).ensure(stranger)
-                refuses(RuntimeError, "while a query was iterated", next, loop)
-                getattr(w, module).remove(stranger)
-                w.destroy(stranger)
-
     def kill(self, w: Any, query: str, entity: int) -> None:
         w.destroy(entity)
 
@@ -473,20 +461,6 @@ class ChunkQueryCases(Defined, Chunked):
                 loop = iter(getattr(w, query))
                 w.destroy(list(islice(loop, steps))[-1].entity)
                 refuses(RuntimeError, "while a query was iterated", next, loop)
-
-    def thin_out(self, w: Any, name: str) -> None:
-        """Destroy an entity of each chunk, in the loop over them."""
-        for chunk in getattr(w, name).chunks():
-            w.destroy(chunk.entity[0])
-
-    def test_changes_end_a_loop(self) -> None:
-        for name, _, w in self.populated():
-            before = len(getattr(w, name))
-            with w.archetypes.locked(), pytest.raises(StructureLockedError):
-                self.thin_out(w, name)
-            refuses(RuntimeError, "changed while", self.thin_out, w, name)
-            self.check(w)
-            assert len(getattr(w, name)) == before - 1
 
     def test_new_archetypes_are_found(self) -> None:
         for query, clauses, w in self.populated():
