@@ -81,7 +81,6 @@ FEATURES: Final = (
         applies=_draws,
         base=lambda project: "SeededWorld",
         attributes=lambda project: ("_chance",),
-        test_support=("kernel_inputs",),
     ),
     # The time, where kernels ask for it, or schedules.
     WorldFeature(

@@ -6,7 +6,6 @@ from typing import ClassVar
 
 from ecsgen_runtime.testing import (
     groups,
-    kernel_inputs,
     kernels,
     queries,
     spawning,
@@ -84,10 +83,6 @@ class TestGame(spawning.SpawningCases):
     world = Game
     subjects: ClassVar = SUBJECTS
     unowned: ClassVar = UNOWNED
-
-
-class TestSeeds(kernel_inputs.WorldSeededCases):
-    world = Game
 
 
 def outbreak__persons_of_one(row: kernels.Row) -> kernels.Value:

@@ -17,7 +17,7 @@ GROUPS = (
     ),
     module(
         "_runtime/world/base.py",
-        ("test_world.py",),
+        ("test_world_cases.py", "test_world.py"),
         Mutant("fields that there are not", r"given_columns\(.*\)$", "fields"),
         Mutant("arguments count as held views", r"tuple\(borrowed\)", "()"),
         Mutant("a failing spawn leaves all", r"undo_creation\(.*\)"),

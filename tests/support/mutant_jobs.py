@@ -37,8 +37,10 @@ TESTS = Path(__file__).parents[1]
 WHOLE = Package("generated", (*sorted(SCHEMAS.iterdir()), TESTS / "unshipped.yaml"), "numpy")
 SMALL_BATCH_COMPILED = Package("compiled", (TESTS / "compiled.yaml",), "numba")
 GRIDS = Package("farm", (TESTS / "farm.yaml",), "numpy")
-ENTITY_CASES = TESTS / "runtime" / "test_entity_cases.py"
-"""Cases of the library's entity manager, which run beside the tests of the first package."""
+CASES = TESTS / "runtime" / "test_entity_cases.py", TESTS / "world" / "test_world_cases.py"
+"""Cases of the library that run beside the tests of the first package, and are about its copy."""
+OWN = {"from ecsgen_runtime.": "from .._runtime.", "from generated ": "from .. "}
+"""What they import → what they import there."""
 
 
 @dataclass(frozen=True)
@@ -73,11 +75,11 @@ def build_all(folder: Path) -> dict[str, Project]:
             shutil.copy(path, schemas)
         project = build(schemas, folder / package.name, backend=package.backend, runtime="vendored")
         found[package.name] = project.made_for(package.backend)
-    tests = folder / WHOLE.name / "tests"
-    text = ENTITY_CASES.read_text(encoding="utf-8").replace(
-        "from ecsgen_runtime.", "from .._runtime."
-    )
-    (tests / ENTITY_CASES.name).write_text(text, encoding="utf-8")
+    for path in CASES:
+        text = path.read_text(encoding="utf-8")
+        for imported, own in OWN.items():
+            text = text.replace(imported, own)
+        (folder / WHOLE.name / "tests" / path.name).write_text(text, encoding="utf-8")
     return found
 
 

@@ -15,7 +15,7 @@ from ..bulk import Sizes
 from ..entity_manager import Entities
 from ..handles import EntityArray
 from .cases import Cases
-from .subject import CODECS, COPIES, Enum, OfWorld, Subject, born, loaded, refuses
+from .subject import COPIES, Enum, Subject, born
 
 # --- Cells of columns: random ones, a manager's, and whether they are the same --------
 
@@ -461,40 +461,3 @@ class SeededCases(Cases):
                 for other in others:
                     assert other.seed == seed
                     assert draw_keys(other) == self.expected(m, call)
-
-
-# --- A world whose kernels, or whose managers' kernels, draw random numbers -----------
-
-
-class WorldSeededCases(OfWorld):
-    """The seed of a world."""
-
-    def seeded(self, w: Any) -> list[Any]:
-        """Return the world and the managers that have a seed."""
-        managers = (getattr(w, name) for name in w.MANAGERS)
-        return [w, *(manager for manager in managers if hasattr(manager, "_chance"))]
-
-    def test_one_seed_for_all(self, w: Any) -> None:
-        before = w.to_bytes(codecs=CODECS)
-        first = draw_keys(*self.seeded(w))
-        assert first != draw_keys(*self.seeded(w))
-        assert w.to_bytes(codecs=CODECS) != before
-        w.seed = 5
-        assert {m.seed for m in self.seeded(w)} == {5}
-        other = draw_keys(*self.seeded(w))
-        assert not set(first) & set(other)
-        w.seed = 0
-        assert w.to_bytes(codecs=CODECS) == before
-        assert draw_keys(*self.seeded(w)) == first
-        refuses((OverflowError, ValueError), "seed", setattr, w, "seed", 2**64)
-        assert {m.seed for m in self.seeded(w)} == {0}
-
-    def test_copies_and_files_go_on(self, w: Any) -> None:
-        for seed in (0, 2**64 - 1):
-            w.seed = seed
-            draw_keys(*self.seeded(w))
-            others = [copied(w) for copied in (*COPIES, loaded)]
-            expected = draw_keys(*self.seeded(w))
-            for other in others:
-                assert other.seed == seed
-                assert draw_keys(*self.seeded(other)) == expected

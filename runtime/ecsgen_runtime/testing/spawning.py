@@ -8,7 +8,6 @@ from itertools import permutations
 from typing import Any
 from unittest.mock import patch
 
-import numpy as np
 import pytest
 
 from ..errors import DuplicateInstanceError, StaleEntityError, StructureLockedError
@@ -19,7 +18,6 @@ from .subject import (
     Roomy,
     alike,
     born,
-    deaths,
     fail,
     handles_with,
     lack,
@@ -71,17 +69,6 @@ class SpawningCases(CopyingCases, Roomy):
         if each:
             assert repr(w) == f"<{name}: {expected}>"
         check_shown(w, w._repr_html_().count("<tr>") - 1)
-
-    def test_parts_are_not_replaced(self) -> None:
-        for w in (self.world(), deepcopy(self.world())):
-            for name, part in list(vars(w).items()):
-                refuses(AttributeError, type(part).__name__, setattr, w, name, part)
-                refuses(AttributeError, type(part).__name__, delattr, w, name)
-            w._turns = 0
-            w._turns += 1
-            assert deepcopy(w)._turns == 1
-            del w._turns
-            assert not hasattr(w, "_turns")
 
     def test_managers_without_owners_stand_beside(self, w: Any) -> None:
         w.spawn(2, **self.everything())
@@ -188,30 +175,6 @@ class SpawningCases(CopyingCases, Roomy):
             assert len(manager) == 4
         for manager in self.managers(other).values():
             assert set(es[1:].tolist()) <= set(manager) <= set(es.tolist())
-
-    @pytest.mark.parametrize("times", [1, 20])
-    def test_noted_entities_die_together(self, w: Any, times: int) -> None:
-        es = self.populate(w, 4, self.subjects).tolist()
-        died = deaths(w.entities)
-        w.destroy_later(es[2])
-        w.destroy_later(np.array(es[:1], np.uint64))
-        for _ in range(times):
-            w.destroy_later([es[2], 0, 2**70])
-        assert w.gc() == 0
-        assert w.entities.alive_many(es).all()
-        assert w.flush() == 2
-        assert died[0] == [es[2], es[0]]
-        assert w.flush() == 0
-
-    @pytest.mark.parametrize("is_clean", [False, True])
-    def test_collect_flushes(self, w: Any, is_clean: bool) -> None:
-        es = self.populate(w, 4, self.subjects).tolist()
-        if is_clean:
-            w.collect()
-        w.destroy_later(es[0])
-        w.collect()
-        assert not w.entities.alive(es[0])
-        assert not any(es[0] in manager for manager in self.lazy(w))
 
     # --- spawning when values move, rows go, or something fails --------------------
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from copy import deepcopy
 from typing import Any, ClassVar
 
 import numpy as np
@@ -94,14 +93,6 @@ class EntityViewCases(Roomy):
         """Return what a failed call must not have changed."""
         managers = [getattr(w, module) for module in self.subjects]
         return [list(w), [(list(m), m.version) for m in managers]]
-
-    def test_worlds_contain_live_entities(self, w: Any) -> None:
-        es = w.spawn(3).tolist()
-        w.destroy(es[1])
-        assert (len(w), list(w)) == (2, [es[0], es[2]])
-        assert es[0] in w
-        for absent in (es[1], 0, -1, 2**64, "text", 1.5, None):
-            assert absent not in w
 
     def test_creating_from_rows(self, w: Any) -> None:
         rows = [self.row(subject) for subject in self.subjects.values()]
@@ -212,30 +203,6 @@ class EntityViewCases(Roomy):
             assert len(x) == 0
             x.destroy()
             assert x.entity not in w
-
-    def test_managers_of_ones_own(self) -> None:
-        world = type(self.world())
-        for module, plain in world._KINDS.items():
-            body = {"__slots__": (), "_own_size": lambda m: len(m)}
-            own = type("Own", (plain,), body)
-            kind: Any = type("World", (world,), {}, managers={module: own})
-            w = kind()
-            assert type(getattr(w, module)) is own
-            assert getattr(w, module)._own_size() == len(getattr(world(), module))
-            assert type(getattr(deepcopy(w), module)) is own
-            assert type(getattr(world(), module)) is plain
-
-    def test_managers_of_ones_own_are_checked(self) -> None:
-        world = type(self.world())
-        wrong: list[Any] = [{"no_such_component": object}, 3]
-        wrong += [{module: object} for module in world._KINDS]
-        wrong += [{module: len} for module in world._KINDS]
-        for managers in wrong:
-            refuses(TypeError, type, "World", (world,), {}, managers=managers)
-        for plain in world._KINDS.values():
-            for taken in ("data", "__len__"):
-                message = f"has '{taken}' and does not always"
-                refuses(TypeError, message, type, "Own", (plain,), {taken: len})
 
 
 # --- Bundles: spawning sets of components ---------------------------------------------

@@ -26,7 +26,7 @@ GROUPS = (
     ),
     module(
         "_runtime/kernels/chance.py",
-        ("test_world.py",),
+        ("test_world_cases.py",),
         Mutant("managers have seeds of their own", r"manager\.seed = number"),
         Mutant("the world's seed stays", r"self\._chance\.reset\(number\)"),
         Mutant("the world's seed is not saved", r", \*\*self\._chance\.notes\(\)\}  #", "}  #"),
