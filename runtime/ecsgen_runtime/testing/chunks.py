@@ -41,6 +41,7 @@ from .subject import (
     lack,
     loaded,
     methods_of,
+    reborn,
     refuses,
     same,
     skipped_if_full,
@@ -327,6 +328,18 @@ class ChunkStructureCases(Chunked):
         for module in modules:
             ks = [0, *range(2, count)]
             self.check_samples(w, module, es[ks], ks)
+
+    def test_stale_handles_find_nothing(self) -> None:
+        for _, subject, w in self.each():
+            old = w.archetypes.create([subject.row], 3)
+            new = reborn(w.entities, old)
+            assert not w.archetypes.has_many(new, subject.row).any()
+            w.archetypes.add_many(new, subject.row)
+            assert w.archetypes.has_many(new, subject.row).all()
+            assert not w.archetypes.has_many(old, subject.row).any()
+            assert not any(w.archetypes.has(e, subject.row) for e in old)
+            assert w.components(old[0]) == ()
+            assert w.components(new[0]) == (subject.row,)
 
     def test_without_memory_nothing_changes(self) -> None:
         for module, subject, w in self.each():
