@@ -9,13 +9,14 @@ from __future__ import annotations
 import platform
 import re
 import sys
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable
 from contextlib import suppress
-from enum import Enum
 from functools import partial
 from hashlib import sha256
 from importlib import metadata, resources
-from types import CodeType, FunctionType, MethodType, ModuleType
+from io import BytesIO
+from pickle import Pickler
+from types import CodeType, FunctionType, ModuleType
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -27,13 +28,6 @@ Provenance: TypeAlias = dict[str, dict[str, str]]
 
 _ADDRESS: Final = re.compile(r" at 0x[0-9A-Fa-f]+")
 _LIBRARY: Final = __name__.rpartition(".sweeps.")[0]
-_PARTS: Final = (
-    (CodeType, "co_code co_names co_varnames co_consts"),
-    (partial, "func args keywords"),
-    (MethodType, "__func__ __self__"),
-    (property, "fget fset"),
-)
-"""What tells apart those of a type."""
 
 
 def provenance_of(model: Callable[..., Any]) -> Provenance:
@@ -69,69 +63,66 @@ class _ModelCode:
     def __init__(self, model: Callable[..., Any]) -> None:
         self.digests: dict[str, str] = {}
         self._seen: dict[int, object] = {}
-        inner: Any = model
-        while isinstance(inner, (partial, MethodType)):
-            inner = inner.func if isinstance(inner, partial) else inner.__func__
-        self._root = _module_of(inner).partition(".")[0]
-        self._note("the model", self._told(model))
+        inner = model
+        while isinstance(inner, partial):
+            inner = inner.func
+        self._root = str(inner.__module__).partition(".")[0]
+        self._note("the model", model)
 
-    def _note(self, name: str, told: object) -> None:
+    def _note(self, name: str, value: object) -> None:
         """Note what has a name, beside what others of this name are, as of lambdas."""
-        text = self.digests.get(name, "") + repr(told)
-        digest = sha256(text.encode("utf-8", "surrogatepass"))
-        self.digests[name] = digest.hexdigest()[:16]
+        text = self._bytes(value)  # which may note others of this name
+        before = self.digests.get(name, "").encode()
+        self.digests[name] = sha256(before + text).hexdigest()[:16]
+
+    def _bytes(self, value: object) -> bytes:
+        """Return what is alike for values that are alike."""
+        file = BytesIO()
+        pickler = Pickler(file)
+        pickler.fast = True  # tells not whether what is there twice is one object
+        pickler.persistent_id = self._told  # type: ignore[method-assign]
+        try:
+            pickler.dump(value)
+        except Exception:  # it is no value, but a lock, or leads back to itself
+            return _ADDRESS.sub("", repr(value)).encode("utf-8", "surrogatepass")
+        return file.getvalue()
 
     def _told(self, value: Any) -> object:
-        """Return what `repr` writes alike for values that are alike."""
+        """Return what stands for a value of which pickles say too little, None for others; note
+        what a function or a class does."""
         match value:
-            case Enum():
-                return f"{type(value).__qualname__}.{value.name}"
-            case tuple() | list():
-                return [self._told(one) for one in value]
             case set() | frozenset():
-                return sorted(repr(self._told(one)) for one in value)
-            case Mapping():
-                return [self._told(pair) for pair in value.items()]
-            case np.ndarray() if not value.dtype.hasobject:
-                return value.dtype.str, value.shape, value.tobytes()
+                return sorted(map(self._bytes, value))
+            case CodeType():
+                names = value.co_names, value.co_varnames
+                return value.co_code, names, value.co_consts
+            case property():
+                return value.fget, value.fset
             case ModuleType():
                 self._is_own(value.__name__)
                 return value.__name__
-            case FunctionType():
-                return self._followed(value, self._function)
-            case type():
-                return self._followed(value, self._class)
-        for kind, names in _PARTS:
-            if isinstance(value, kind):
-                return [self._told(getattr(value, name)) for name in names.split()]
+            case FunctionType() | type():
+                module, name = str(value.__module__), str(value.__qualname__)
+                if not self._is_own(module):
+                    return f"{module}.{name}"
+                if id(value) not in self._seen:
+                    self._seen[id(value)] = value  # or another one may get its number
+                    self._note(name, self._content(value))
+                return name
         if hasattr(value, "__wrapped__"):  # of a decorator in C, or of numba's
-            return self._told(value.__wrapped__)
-        kind, module = type(value), _module_of(type(value))
-        if self._is_own(module) and hasattr(value, "__dict__") and self._is_new(value):
-            return self._told((kind, vars(value)))
-        is_known = id(value) in self._seen or _package_of(module)
-        return kind.__qualname__ if is_known else _ADDRESS.sub("", repr(value))
+            return [value.__wrapped__]
+        kind = type(value)
+        return kind.__qualname__ if _package_of(kind.__module__) else None
 
-    def _followed(self, value: Any, tell: Callable[[Any], object]) -> str:
-        """Return what a function or a class is called; note what it does."""
-        module, name = _module_of(value), str(value.__qualname__)
-        if not self._is_own(module):
-            return f"{module}.{name}"
-        if self._is_new(value):
-            self._note(name, tell(value))
-        return name
-
-    def _class(self, value: type) -> object:
-        members = vars(value).items()
-        own = [
-            (name, member)
-            for name, member in members
-            if isinstance(member, FunctionType) or not name.startswith("__")
-        ]
-        return self._told((value.__bases__, own))
-
-    def _function(self, value: FunctionType) -> object:
-        """Return what a function is; note what it means by names, and finds in modules."""
+    def _content(self, value: FunctionType | type) -> object:
+        """Return what a class has, or a function does; note what that means by names, and finds in
+        modules."""
+        if isinstance(value, type):
+            return value.__bases__, [
+                (name, self._bytes(member))
+                for name, member in vars(value).items()
+                if isinstance(member, FunctionType) or not name.startswith("__")
+            ]
         around: list[object] = []
         for cell in value.__closure__ or ():
             with suppress(ValueError):  # nothing yet
@@ -143,20 +134,11 @@ class _ModelCode:
         for scope in scopes:  # one after the other, as they are found
             for name in filter(scope.__contains__, names):
                 used = scope[name]
-                if isinstance(used, ModuleType) and self._is_own(used.__name__):
-                    if all(one is not vars(used) for one in scopes):
-                        scopes.append(vars(used))
-                elif isinstance(used, (FunctionType, type, ModuleType)):
-                    self._told(used)
-                else:
-                    self._note(name, self._told(used))
-        defaults = value.__defaults__, value.__kwdefaults__
-        return self._told((value.__code__, defaults, around))
-
-    def _is_new(self, value: object) -> bool:
-        is_new = id(value) not in self._seen
-        self._seen[id(value)] = value  # or another one may get its number
-        return is_new
+                if not (isinstance(used, ModuleType) and self._is_own(used.__name__)):
+                    self._note(name, used)
+                elif all(one is not vars(used) for one in scopes):
+                    scopes.append(vars(used))
+        return value.__code__, value.__defaults__, value.__kwdefaults__, around
 
     def _is_own(self, module: str) -> bool:
         """Return whether a module is no distribution's, unless it is that of the model; note the
@@ -174,10 +156,6 @@ class _ModelCode:
         is_foreign = top in sys.stdlib_module_names or "-packages" in file
         is_foreign |= f"{module}.".startswith(f"{_LIBRARY}.")
         return not is_foreign or top == self._root
-
-
-def _module_of(value: object) -> str:
-    return str(getattr(value, "__module__", None))
 
 
 def _package_of(module: str) -> str:
