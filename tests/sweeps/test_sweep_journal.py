@@ -310,6 +310,26 @@ def test_what_a_model_uses_of_its_module_is_part_of_it(
     swept(grows, {"x": [1]}, path)
 
 
+def test_what_a_model_imports_inside_is_part_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also before anybody has imported it."""
+
+    def model(seed: int, x: int) -> dict[str, float]:
+        from inner_rates import RATES
+
+        return {"y": float(RATES[x])}
+
+    (tmp_path / "inner_rates.py").write_text("RATES = [0.1, 0.2]\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    path = tmp_path / "runs.jsonl"
+    first = swept(model, {"x": [1]}, path)
+    assert same(swept(model, {"x": [1]}, path), first)
+    monkeypatch.setattr(sys.modules["inner_rates"], "RATES", [0.1, 0.3])
+    with pytest.raises(ValueError, match="another model: RATES is another one"):
+        swept(model, {"x": [1]}, path)
+
+
 def test_what_a_model_notes_down_around_it_is_no_part_of_it(tmp_path: Path) -> None:
     calls: list[int] = []
 

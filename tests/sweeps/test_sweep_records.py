@@ -90,3 +90,17 @@ def test_runs_of_another_package_are_refused(models: Any, tmp_path: Path) -> Non
     build(tmp_path / "schemas", tmp_path / "farm")
     with pytest.raises(ValueError, match="another model: package farm is another one"):
         sweep(models.herd, {"n": [2]}, **options)
+
+
+def test_a_package_that_only_the_model_imports(models: Any, tmp_path: Path) -> None:
+    def inside(seed: int, n: int) -> dict[str, int]:
+        from farm import World
+
+        return {"y": len(World().entities)}
+
+    sweep = import_module("ecsgen_runtime").sweep
+    options = {"executor": AtOnce(), "path": tmp_path / "runs.jsonl", "progress": False}
+    for name in [name for name in sys.modules if name.partition(".")[0] == "farm"]:
+        del sys.modules[name]
+    for _ in range(2):
+        assert len(sweep(inside, {"n": [2]}, **options)) == 1

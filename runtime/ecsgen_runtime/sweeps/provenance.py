@@ -11,9 +11,10 @@ import re
 import sys
 from collections.abc import Callable, Hashable
 from contextlib import suppress
+from dis import get_instructions
 from functools import partial
 from hashlib import sha256
-from importlib import metadata, resources
+from importlib import import_module, metadata, resources
 from io import BytesIO
 from pickle import Pickler
 from types import CodeType, FunctionType, ModuleType
@@ -129,8 +130,11 @@ class _ModelCode:
                 if isinstance(cell.cell_contents, Hashable):
                     around.append(cell.cell_contents)
         names, scopes = sorted(_names(value.__code__)), [value.__globals__]
-        for name in names:
-            self._is_own(name)  # imported inside
+        for step in get_instructions(value.__code__):
+            if step.opname == "IMPORT_NAME":
+                with suppress(Exception):  # runs will say why not
+                    inner = import_module(step.argval)
+                    scopes += [vars(inner)] * self._is_own(inner.__name__)
         for scope in scopes:  # one after the other, as they are found
             for name in filter(scope.__contains__, names):
                 used = scope[name]
