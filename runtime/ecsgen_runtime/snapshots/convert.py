@@ -47,16 +47,9 @@ def check(bad: NDArray[np.bool_], cells: Cells, why: str) -> None:
 
 def always_fits(old: str, new: str) -> bool:
     """Whether all values of one type of numbers or bools are values of another."""
-    if old == new or old == "bool":
-        return True
-    if new == "bool" or (new[0] != "f" and old[0] == "f"):
-        return False
-    if new[0] == "f":
-        if old[0] == "f":
-            return old == "f32"
-        return range_of(old)[1] < 1 << _MANTISSA[new]
-    low, high = range_of(old)
-    return range_of(new)[0] <= low and high <= range_of(new)[1]
+    if new == "f64" and old in ("i64", "u64"):
+        return False  # though numpy says so
+    return np.can_cast(CellType(old, old).dtype, CellType(new, new).dtype)
 
 
 def as_number(cells: Cells, change: Change, default: Cells, why: str = "") -> Cells:
@@ -82,19 +75,13 @@ def as_number(cells: Cells, change: Change, default: Cells, why: str = "") -> Ce
         inside = (cells >= float(low)) & (cells < float(high + 1))
         check(~inside | (np.floor(cells) != cells), cells, why)
     else:
-        check(_outside(cells, old, *range_of(name)), cells, why)
+        (least, greatest), (low, high) = range_of(old), range_of(name)
+        bounds = max(low, least), min(
+            high, greatest
+        )  # as far as they are of the old type
+        low, high = map(cells.dtype.type, bounds)
+        check((cells < low) | (cells > high), cells, why)
     return cells.astype(dtype)
-
-
-def _outside(cells: Cells, old: str, low: int, high: int) -> NDArray[np.bool_]:
-    """Return which integers are below or above; bounds that none can pass are not compared."""
-    least, greatest = range_of(old)
-    outside = np.zeros(cells.shape, np.bool_)
-    if least < low:
-        outside |= cells < cells.dtype.type(low)
-    if high < greatest:
-        outside |= cells > cells.dtype.type(high)
-    return outside
 
 
 def _needs_more_bits(cells: Cells, count: int) -> NDArray[np.bool_]:
