@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain
@@ -124,7 +125,9 @@ def parsed_json(text: str, what: str, file: str) -> Any:
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) < len(pairs):
-            refuse(file, f"{what}: {shown(_repeated(pairs))} is there twice")
+            counts = Counter(name for name, _ in pairs)
+            again = next(name for name, count in counts.items() if count > 1)
+            refuse(file, f"{what}: {shown(again)} is there twice")
         return found
 
     def finite(digits: str) -> float:
@@ -149,15 +152,6 @@ def parsed_json(text: str, what: str, file: str) -> Any:
     except ValueError:
         why = f"{what}: an integer has too many digits"
     refuse(file, why)
-
-
-def _repeated(pairs: list[tuple[str, Any]]) -> str:
-    seen: set[str] = set()
-    for name, _ in pairs:
-        if name in seen:
-            break
-        seen.add(name)
-    return name
 
 
 # --- What is no number, text or handle: objects, and attributes of a user's world -----
@@ -239,11 +233,14 @@ def is_json(value: object) -> bool:
     """
     level: list[Any] = [value]
     for depth in range(_DEEPEST + 1):
-        kinds = set(map(type, level))
-        if not kinds <= _JSON or not _are_numbers(level, kinds):
+        if not set(map(type, level)) <= _JSON:
             return False
-        lists = {id(it): it for it in _of_kind(level, kinds, list)}.values()
-        dicts = {id(it): it for it in _of_kind(level, kinds, dict)}.values()
+        if any(type(it) is int and it.bit_length() > _INT_BITS for it in level):
+            return False
+        if not all(isfinite(it) for it in level if type(it) is float):
+            return False
+        lists = {id(it): it for it in level if type(it) is list}.values()
+        dicts = {id(it): it for it in level if type(it) is dict}.values()
         if depth == _DEEPEST and (lists or dicts):
             return False
         if not set(map(type, chain.from_iterable(dicts))) <= {str}:
@@ -253,21 +250,6 @@ def is_json(value: object) -> bool:
         if not level:
             break
     return True
-
-
-def _are_numbers(level: list[Any], kinds: set[type[Any]]) -> bool:
-    """Return whether all integers are short, and all floats finite."""
-    integers = _of_kind(level, kinds, int)
-    longest = max(max(integers, default=0), -min(integers, default=0))
-    floats = _of_kind(level, kinds, float)
-    return longest.bit_length() <= _INT_BITS and all(map(isfinite, floats))
-
-
-def _of_kind(level: list[Any], kinds: set[type[Any]], kind: type[Any]) -> list[Any]:
-    """Return the values of exactly one type; `kinds` are those of all."""
-    if kind not in kinds:
-        return []
-    return level if len(kinds) == 1 else [it for it in level if type(it) is kind]
 
 
 def json_text(document: Any) -> str:
