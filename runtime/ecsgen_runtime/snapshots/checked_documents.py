@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from math import inf, prod
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
@@ -103,41 +103,21 @@ _POLICIES: Final[Mapping[str, tuple[Any, ...]]] = {
 _RARE: Final = {key: span for facts in POLICIES for key, span in facts.rare.items()}
 _TYPES: Final[Mapping[str, int]] = {"u8": 8, "u16": 16, "u32": 32, "u64": 64}
 
-_Rule = Callable[[Document], bool]
 
-_RULES: Final[tuple[tuple[str, _Rule], ...]] = (
-    (
-        "'lookup: direct' goes with nothing that orders rows",
-        lambda c: (
-            c["lookup"] == "direct"
-            and any(facts.excludes_direct for facts in policies_of(c))
-        ),
-    ),
-    (
-        "'owner: none' has ids, and nothing that needs entities",
-        lambda c: (
-            c["owner"] == "none"
-            and (
-                c["instances"] == "many"
-                or c["lookup"] != "sparse"
-                or c["destroy"] != "gc"
-                or not (c["ids"] or "grid" in c)
-                or c["hierarchy"] == "die"
-            )
-        ),
-    ),
-    (
-        "a grid has fields, and 'owner: none' without ids or what orders rows",
-        lambda c: (
-            "grid" in c
-            and (
-                (c["in"], c["owner"], c["cold"]) != ("managers", "none", "inline")
-                or any(facts is not GRID for facts in policies_of(c))
-                or not c["fields"]
-            )
-        ),
-    ),
-)
+def _contradictions(c: Document) -> Iterator[str]:
+    """Yield what a component says that does not go together."""
+    if c["lookup"] == "direct" and any(it.excludes_direct for it in policies_of(c)):
+        yield "'lookup: direct' goes with nothing that orders rows"
+    of_entities = c["instances"], c["lookup"], c["destroy"], c["hierarchy"] == "die"
+    if c["owner"] == "none" and (
+        of_entities != ("one", "sparse", "gc", False) or not (c["ids"] or "grid" in c)
+    ):
+        yield "'owner: none' has ids, and nothing that needs entities"
+    is_plain = (c["in"], c["owner"], c["cold"]) == ("managers", "none", "inline")
+    if "grid" in c and (
+        not (is_plain and c["fields"]) or any(it is not GRID for it in policies_of(c))
+    ):
+        yield "a grid has fields, and 'owner: none' without ids or what orders rows"
 
 
 def check_schema(schema: Any, file: str, saving: Saving) -> None:
@@ -236,9 +216,8 @@ def _check_component(
         check.among(f"{where}.{key}", given[key], values)
     for key in _RARE.keys() & given.keys():
         check.number(f"{where}.{key}", given[key], _RARE[key][0], _RARE[key][-1])
-    for why, is_broken in _RULES:
-        if is_broken(given):
-            check.refuse(where, why)
+    for why in _contradictions(given):
+        check.refuse(where, why)
     for name, field in check.named(f"{where}.fields", given["fields"], _NAME):
         _check_field(check, f"{where}.fields.{name}", field, enums)
 
