@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .fields import FieldInfo
 from .handles import NIL, EntityArray
-from .interchange import ArrowColumns, ArrowTable, pyarrow
+from .interchange import ArrowColumns, pyarrow
 from .queries.query import QueryJoin
 from .queries.query_rows import QueryRows, as_array
 from .reprs import element_names, shown_columns
@@ -273,8 +273,8 @@ def table_schema(kind: Any, flat: bool) -> Any:
     return pyarrow().schema(fields, metadata=component_notes(kind, parts))
 
 
-def record_batch(columns: ArrowColumns, copy: bool, flat: bool) -> Any:
-    """Return the rows of columns; O(columns), and O(n) for each that is copied."""
+def record_batches(columns: ArrowColumns, copy: bool, flat: bool) -> Iterator[Any]:
+    """Yield the rows of columns, at once; O(columns), and O(n) for each that is copied."""
     kind: Any = type(columns)
     rows = columns._shown_rows()
     cells: dict[str, NDArray[Any]] = {}
@@ -284,7 +284,7 @@ def record_batch(columns: ArrowColumns, copy: bool, flat: bool) -> Any:
             cells[part.source] = column if isinstance(rows, slice) else column[rows]
     arrays = arrays_of(table_parts(kind, flat), cells, rows, copy)
     schema = table_schema(kind, flat)
-    return pyarrow().RecordBatch.from_arrays(arrays, schema=schema)
+    yield pyarrow().RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def arrays_of(
@@ -301,25 +301,6 @@ def arrays_of(
         except BadCellError as error:
             raise part.refused(error, rows) from None
     return arrays
-
-
-def one_batch(table: ArrowTable, copy: bool, flat: bool) -> Any:
-    """Return all rows of a table in one batch."""
-    batches = list(table._arrow_batches(copy, flat))
-    if len(batches) == 1:
-        return batches[0]
-    pa = pyarrow()
-    if not batches:
-        return pa.RecordBatch.from_pylist([], schema=table._arrow_schema(flat))
-    return pa.concat_batches(batches)
-
-
-def stream(table: ArrowTable, requested_schema: object) -> object:
-    """Return a capsule with a table's rows."""
-    schema = table._arrow_schema(False)
-    batches = list(table._arrow_batches(False, False))
-    reader = pyarrow().RecordBatchReader.from_batches(schema, batches)
-    return reader.__arrow_c_stream__(requested_schema)
 
 
 # --- Components as Arrow structs: what queries have beside the entities ---------------
@@ -375,14 +356,14 @@ def struct_batch(
 # --- Queries of components with managers as Arrow tables ------------------------------
 
 
-def join_structs(
-    join: QueryJoin, names: Sequence[str], flat: bool
-) -> list[ComponentStruct]:
-    """Return the components of a query that a row can have, the required ones first."""
-    return [
-        _struct(name, data, flat)
-        for name, data in zip(names, join.columns(), strict=True)
-    ]
+def join_table(
+    join: QueryJoin, names: Sequence[str], copy: bool, flat: bool
+) -> tuple[Any, Iterator[Any]]:
+    """Return the types of the components that a row can have, the required ones first, and what
+    yields all rows; O(components), and O(n) for each column that is gathered."""
+    columns = zip(names, join.columns(), strict=True)
+    structs = [_struct(name, data, flat) for name, data in columns]
+    return struct_schema(structs), _join_batches(join, structs, copy)
 
 
 def _struct(name: str, data: Any, flat: bool) -> ComponentStruct:
@@ -396,16 +377,16 @@ def _struct(name: str, data: Any, flat: bool) -> ComponentStruct:
     )
 
 
-def join_batch(join: QueryJoin, names: Sequence[str], copy: bool, flat: bool) -> Any:
-    """Return what a query finds; O(components), and O(n) for each column that is gathered."""
-    structs = join_structs(join, names, flat)
+def _join_batches(
+    join: QueryJoin, structs: Sequence[ComponentStruct], copy: bool
+) -> Iterator[Any]:
     match, owners = join.match(), join.arrays()[0]
     members = zip(structs, join.columns(), match.members, strict=True)
     arrays = [
         _joined_array(struct, data, rows, match.count, copy)
         for struct, data, rows in members
     ]
-    return struct_batch(owners, structs, arrays, copy)
+    yield struct_batch(owners, structs, arrays, copy)
 
 
 def _joined_array(
@@ -456,27 +437,29 @@ ChunkedParts: TypeAlias = Mapping[int, Any]
 """The classes of `ChunkColumns` by component number."""
 
 
-def chunk_structs(parts: ChunkedParts, flat: bool) -> list[ComponentStruct]:
-    """Return the components of a query, which are named as their modules are."""
-    return [
-        ComponentStruct(
+def chunk_table(
+    parts: ChunkedParts, chunks: Iterator[ChunkBase], copy: bool, flat: bool
+) -> tuple[Any, Iterator[Any]]:
+    """Return the types of the components, which are named as their modules are, and what yields a
+    batch for each chunk; O(components), and O(rows) for each column that is copied."""
+    structs = {
+        number: ComponentStruct(
             part.__module__.rpartition(".")[2], part, field_parts(part, flat)
         )
-        for part in parts.values()
-    ]
+        for number, part in parts.items()
+    }
+    return struct_schema([*structs.values()]), _chunk_batches(structs, chunks, copy)
 
 
-def chunk_batches(
-    parts: ChunkedParts, chunks: Iterator[ChunkBase], copy: bool, flat: bool
+def _chunk_batches(
+    structs: Mapping[int, ComponentStruct], chunks: Iterator[ChunkBase], copy: bool
 ) -> Iterator[Any]:
-    """Yield a batch for each chunk; O(components), and O(rows) for each column that is copied."""
-    structs = chunk_structs(parts, flat)
     for chunk in chunks:
         arrays = [
             _chunk_array(struct, chunk, number, copy)
-            for number, struct in zip(parts, structs, strict=True)
+            for number, struct in structs.items()
         ]
-        yield struct_batch(chunk.entity, structs, arrays, copy)
+        yield struct_batch(chunk.entity, [*structs.values()], arrays, copy)
 
 
 def _chunk_array(

@@ -34,22 +34,18 @@ class ArrowTable:
     __slots__ = ()
 
     @abstractmethod
-    def _arrow_schema(self, flat: bool) -> Any:
-        """Return the types of the columns."""
-
-    @abstractmethod
-    def _arrow_batches(self, copy: bool, flat: bool) -> Iterator[Any]:
-        """Yield the rows, some at a time."""
+    def _arrow(self, copy: bool, flat: bool) -> tuple[Any, Iterator[Any]]:
+        """Return the types of the columns, and what yields the rows, some at a time."""
 
     def __arrow_c_schema__(self) -> object:
         """Return the types of the columns as a capsule, for other libraries; O(columns)."""
-        return self._arrow_schema(False).__arrow_c_schema__()
+        return self._arrow(False, False)[0].__arrow_c_schema__()
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Return the columns as a capsule, for other libraries: what `to_arrow` returns."""
-        from .arrow_tables import stream
-
-        return stream(self, requested_schema)
+        schema, batches = self._arrow(False, False)
+        reader = pyarrow().RecordBatchReader.from_batches(schema, [*batches])
+        return reader.__arrow_c_stream__(requested_schema)
 
     def to_arrow(self, *, copy: bool = False, flat: bool = False) -> Any:
         """Return a pyarrow.RecordBatch; O(columns), and O(n) for each column that is copied.
@@ -63,9 +59,14 @@ class ArrowTable:
             ValueError: a raw write left a number that no member of an enum has, or no UTF-8.
             OverflowError: a column of text has 2 GiB or more, which is Arrow's limit.
         """
-        from .arrow_tables import one_batch
-
-        return one_batch(self, copy, flat)
+        schema, parts = self._arrow(copy, flat)
+        batches = [*parts]
+        if len(batches) == 1:
+            return batches[0]
+        pa = pyarrow()
+        if not batches:
+            return pa.RecordBatch.from_pylist([], schema=schema)
+        return pa.concat_batches(batches)
 
 
 class ArrowColumns(ArrowTable):
@@ -78,16 +79,11 @@ class ArrowColumns(ArrowTable):
     def _shown_rows(self) -> slice | RowArray:
         """Return the rows that a table has."""
 
-    def _arrow_schema(self, flat: bool) -> Any:
-        from .arrow_tables import table_schema
+    def _arrow(self, copy: bool, flat: bool) -> tuple[Any, Iterator[Any]]:
+        from .arrow_tables import record_batches, table_schema
 
         kind: Any = type(self)
-        return table_schema(kind, flat)
-
-    def _arrow_batches(self, copy: bool, flat: bool) -> Iterator[Any]:
-        from .arrow_tables import record_batch
-
-        yield record_batch(self, copy, flat)
+        return table_schema(kind, flat), record_batches(self, copy, flat)
 
 
 # --- pyarrow, which is optional, and columns of libraries that nobody needs to have ---

@@ -490,15 +490,10 @@ class QueriedChunks(QueryBase[RowsT, RowT], Generic[ChunkT, RowsT, RowT]):
     def _arrays(self) -> tuple[EntityArray]:
         return (self._owners(),)
 
-    def _arrow_schema(self, flat: bool) -> Any:
-        from ..arrow_tables import chunk_structs, struct_schema
+    def _arrow(self, copy: bool, flat: bool) -> tuple[Any, Iterator[Any]]:
+        from ..arrow_tables import chunk_table
 
-        return struct_schema(chunk_structs(self._columns(), flat))
-
-    def _arrow_batches(self, copy: bool, flat: bool) -> Iterator[Any]:
-        from ..arrow_tables import chunk_batches
-
-        return chunk_batches(self._columns(), self.chunks(), copy, flat)
+        return chunk_table(self._columns(), self.chunks(), copy, flat)
 
     def _columns(self) -> dict[int, type[ChunkColumns]]:
         """Return the classes of the columns that rows can have, by component number."""

@@ -480,15 +480,10 @@ class QueriedRows(QueryBase[RowsT, RowT]):
     def _arrays(self) -> tuple[NDArray[Any], ...]:
         return self._join.arrays()
 
-    def _arrow_schema(self, flat: bool) -> Any:
-        from ..arrow_tables import join_structs, struct_schema
+    def _arrow(self, copy: bool, flat: bool) -> tuple[Any, Iterator[Any]]:
+        from ..arrow_tables import join_table
 
-        return struct_schema(join_structs(self._join, self._components, flat))
-
-    def _arrow_batches(self, copy: bool, flat: bool) -> Iterator[Any]:
-        from ..arrow_tables import join_batch
-
-        yield join_batch(self._join, self._components, copy, flat)
+        return join_table(self._join, self._components, copy, flat)
 
     @property
     def _components(self) -> tuple[str, ...]:
