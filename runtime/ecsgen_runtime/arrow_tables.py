@@ -334,23 +334,19 @@ class ComponentStruct:
         return pa.StructArray.from_arrays(arrays, fields=fields, mask=mask)
 
 
-def struct_schema(structs: Sequence[ComponentStruct]) -> Any:
-    """Return the schema of a query with these components."""
-    return pyarrow().schema(
-        [owner_part().arrow_field(), *(one.field for one in structs)]
-    )
-
-
-def struct_batch(
-    owners: EntityArray,
-    structs: Sequence[ComponentStruct],
-    arrays: Sequence[Any],
+def struct_table(
+    structs: Iterable[ComponentStruct],
+    found: Iterator[tuple[EntityArray, list[Any]]],
     copy: bool,
-) -> Any:
-    """Return entities and their structs as a batch."""
-    entities = owner_part().array(owners, copy)
-    schema = struct_schema(structs)
-    return pyarrow().RecordBatch.from_arrays([entities, *arrays], schema=schema)
+) -> tuple[Any, Iterator[Any]]:
+    """Return the types of these components, beside entities, and what yields a batch for each of
+    what is found: entities, and an array of each component."""
+    pa, owner = pyarrow(), owner_part()
+    schema = pa.schema([owner.arrow_field(), *(one.field for one in structs)])
+    return schema, (
+        pa.RecordBatch.from_arrays([owner.array(owners, copy), *arrays], schema=schema)
+        for owners, arrays in found
+    )
 
 
 # --- Queries of components with managers as Arrow tables ------------------------------
@@ -363,7 +359,7 @@ def join_table(
     yields all rows; O(components), and O(n) for each column that is gathered."""
     columns = zip(names, join.columns(), strict=True)
     structs = [_struct(name, data, flat) for name, data in columns]
-    return struct_schema(structs), _join_batches(join, structs, copy)
+    return struct_table(structs, _joined(join, structs, copy), copy)
 
 
 def _struct(name: str, data: Any, flat: bool) -> ComponentStruct:
@@ -377,16 +373,16 @@ def _struct(name: str, data: Any, flat: bool) -> ComponentStruct:
     )
 
 
-def _join_batches(
+def _joined(
     join: QueryJoin, structs: Sequence[ComponentStruct], copy: bool
-) -> Iterator[Any]:
+) -> Iterator[tuple[EntityArray, list[Any]]]:
     match, owners = join.match(), join.arrays()[0]
     members = zip(structs, join.columns(), match.members, strict=True)
     arrays = [
         _joined_array(struct, data, rows, match.count, copy)
         for struct, data, rows in members
     ]
-    yield struct_batch(owners, structs, arrays, copy)
+    yield owners, arrays
 
 
 def _joined_array(
@@ -448,18 +444,11 @@ def chunk_table(
         )
         for number, part in parts.items()
     }
-    return struct_schema([*structs.values()]), _chunk_batches(structs, chunks, copy)
-
-
-def _chunk_batches(
-    structs: Mapping[int, ComponentStruct], chunks: Iterator[ChunkBase], copy: bool
-) -> Iterator[Any]:
-    for chunk in chunks:
-        arrays = [
-            _chunk_array(struct, chunk, number, copy)
-            for number, struct in structs.items()
-        ]
-        yield struct_batch(chunk.entity, [*structs.values()], arrays, copy)
+    found = (
+        (chunk.entity, [_chunk_array(it, chunk, n, copy) for n, it in structs.items()])
+        for chunk in chunks
+    )
+    return struct_table(structs.values(), found, copy)
 
 
 def _chunk_array(
