@@ -33,7 +33,7 @@ def file_lock(target: str, path: str) -> Iterator[FileIO]:
     """
     while True:
         with FileIO(path, "a+") as file:
-            is_free = _try_lock(file.fileno())
+            is_free = try_lock(file.fileno())
             if not is_still(path, file.fileno()):  # who had it took it away
                 continue
             if not is_free:
@@ -67,7 +67,7 @@ def is_still(path: str, handle: int) -> bool:
 
 if sys.platform == "win32":
 
-    def _try_lock(handle: int) -> bool:
+    def try_lock(handle: int) -> bool:
         os.lseek(handle, _LOCKED_BYTE, os.SEEK_SET)
         try:
             msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
@@ -77,7 +77,7 @@ if sys.platform == "win32":
 
 else:
 
-    def _try_lock(handle: int) -> bool:
+    def try_lock(handle: int) -> bool:
         """Lock a file until it is closed; return whether nobody else has. Some network drives
         have no locks: there, nobody is kept away."""
         try:

@@ -21,7 +21,7 @@ from io import FileIO
 from operator import call
 from typing import Final
 
-from ..file_locks import is_still
+from ..file_locks import is_still, try_lock
 from .documents import refuse
 
 if sys.platform != "win32":
@@ -101,8 +101,8 @@ def _created(folder: str, name: str, mode: int | None) -> tuple[str, FileIO]:
             continue
         file = FileIO(handle, "w")
         try:
-            _lock(handle)
-            if is_still(path, handle):
+            is_ours = not _IS_POSIX or try_lock(handle)
+            if is_ours and is_still(path, handle):
                 if mode is not None:
                     os.chmod(handle if os.chmod in os.supports_fd else path, mode)
                 return path, file
@@ -126,19 +126,10 @@ def _remove_left_over(folder: str, name: str) -> None:
 
 if sys.platform == "win32":
 
-    def _lock(handle: int) -> None:
-        """Nothing: an open file cannot be removed."""
-
     def _remove_unless_held(path: str) -> None:
         os.unlink(path)
 
 else:
-
-    def _lock(handle: int) -> None:
-        """Hold a file as long as it is open. Some network drives have no locks: there, nothing is
-        ever taken for a left-over."""
-        with contextlib.suppress(OSError):
-            fcntl.flock(handle, fcntl.LOCK_EX)
 
     def _remove_unless_held(path: str) -> None:
         """Remove a file that nobody has locked; OSError if somebody has."""
