@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ..given_arrays import all_different, first_repeat
 from ..handles import EntityArray, RowArray
 from .checked_documents import (
     RNG_WORDS,
@@ -47,13 +46,8 @@ def check_owned(rows: CheckedRows, known: SavedEntities) -> None:
         owners = owners[firsts]
     if rows.component["lookup"] == "sparse":
         _check_map(rows, known.indices(owners), firsts)
-    elif not all_different(known.indices(owners), len(known)):
-        at = first_repeat(owners)
-        if at < len(owners):  # else they share indices alone, as the dead may
-            row = at if firsts is None else int(firsts[at])
-            rows.refuse(
-                f"entity {rows.saved.shown(owners[at])} is there twice", "entity", row
-            )
+    else:
+        known.check_once(f"{rows.module}.entity", owners, firsts)
 
 
 def _check_direct(rows: CheckedRows, known: SavedEntities, owners: EntityArray) -> None:
@@ -190,13 +184,8 @@ def check_content(saved: Saved, saving: Saving) -> None:
         check_group(group, known, name, saved.state["groups"][name])
     if "archetypes" in saved.state:
         tensor = "archetypes.entity"
-        owners = saved.arrays[tensor]
         known.check_owners(tensor, living=True, may_be_holes=False)
-        if not all_different(known.indices(owners), len(known)):
-            row = first_repeat(owners)
-            saved.refuse(
-                f"entity {saved.shown(owners[row])} is there twice", tensor, row
-            )
+        known.check_once(tensor, saved.arrays[tensor])
 
 
 def check_field_cells(saved: Saved, component: Document, way_out: str) -> None:

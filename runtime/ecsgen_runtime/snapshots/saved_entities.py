@@ -7,6 +7,7 @@ from typing import ClassVar, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..given_arrays import all_different, first_repeat
 from ..handles import EntityArray, RowArray
 from .checked_rows import cell_blocks, refuse_wrong
 from .documents import Document, Saved
@@ -75,6 +76,18 @@ class SavedEntities:
 
         why = "is not alive" if living else self.UNKNOWN
         refuse_wrong(self.saved, tensor, wrong, f"entity {{entity}} {why}")
+
+    def check_once(
+        self, tensor: str, owners: EntityArray, rows: RowArray | None = None
+    ) -> None:
+        """Refuse owners of which one is there twice; `rows`: where they are, if not in order."""
+        if all_different(self.indices(owners), len(self)):
+            return
+        at = first_repeat(owners)
+        if at < len(owners):  # else they share indices alone, as the dead may
+            row = at if rows is None else int(rows[at])
+            entity = self.saved.shown(owners[at])
+            self.saved.refuse(f"entity {entity} is there twice", tensor, row)
 
     def check(self) -> None:
         """Refuse cells, or a queue of free indices, that cannot be; O(indices), in blocks that
