@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import pytest
 from ecsgen_runtime.errors import SnapshotError
+from ecsgen_runtime.file_locks import try_lock
 from ecsgen_runtime.snapshots import atomic
 from ecsgen_runtime.snapshots import header as headers
 from ecsgen_runtime.snapshots.atomic import replacing
@@ -713,7 +714,7 @@ def test_many_writers_at_once_leave_one_whole_file(path: Path) -> None:
 def test_a_file_taken_for_a_left_over_before_its_lock_is_made_again(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lock = atomic.try_lock
+    lock = try_lock
 
     def late(handle: int) -> bool:
         for left in path.parent.glob(".town.snap.*.new"):
