@@ -19,7 +19,7 @@ from .checked_documents import (
 )
 from .checked_rows import CheckedRows, check_cells, check_chains, check_lengths
 from .documents import Document, Saved, parsed_json, state_key
-from .policies import policies_of, policies_of_field
+from .policies import check_unique, policies_of
 from .reading import SnapshotFile
 from .saved_entities import SavedEntities
 
@@ -177,8 +177,8 @@ def check_content(saved: Saved, saving: Saving) -> None:
         for tensor, column in field_tensors(saved, component):
             if column.type.base == "object" and tensor in saved.arrays:
                 check_lengths(saved, tensor)
-            for policy in policies_of_field(column.field):
-                policy.check(saved, tensor, _present(saved, component))
+            if column.field.get("unique"):
+                check_unique(saved, tensor, _present(saved, component))
     for name, members in saved.schema["groups"].items():
         group = [managed[member] for member in members]
         check_group(group, known, name, saved.state["groups"][name])

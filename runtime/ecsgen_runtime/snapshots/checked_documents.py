@@ -17,7 +17,7 @@ from ..handles import MOST_ROWS
 from .contents import LENGTHS
 from .documents import ATTRIBUTE, WORLD, Document, Saved, is_json, refuse, state_key
 from .facts import FLOATS, CellType, Number, cell_type
-from .policies import GRID, OF_FIELDS, POLICIES, most_rows, policies_of
+from .policies import GRID, POLICIES, most_rows, policies_of
 
 if TYPE_CHECKING:
     from .saving import Saving
@@ -225,18 +225,17 @@ def _check_component(
 def _check_field(
     check: _Check, where: str, field: Any, enums: Mapping[str, Document]
 ) -> None:
-    rare = [facts.key for facts in OF_FIELDS]
-    check.keys(where, field, ["type", "default", "cold", "split", "unit"], rare)
+    wanted = ["type", "default", "cold", "split", "unit"]
+    check.keys(where, field, wanted, ["unique"])
     type_ = _checked_type(check, f"{where}.type", field["type"], enums)
     for key in ("cold", "split"):
         check.among(f"{where}.{key}", field[key], (False, True))
     if type(field["unit"]) is not str:
         check.refuse(f"{where}.unit", "wanted a string")
-    for facts in OF_FIELDS:
-        if facts.key in field:
-            check.among(f"{where}.{facts.key}", field[facts.key], (True,))
-            if why := facts.refuses(type_):
-                check.refuse(f"{where}.{facts.key}", why)
+    if "unique" in field:
+        check.among(f"{where}.unique", field["unique"], (True,))
+        if type_.shape or type_.base == "object":
+            check.refuse(f"{where}.unique", "only of one value per row")
     if field["split"] and not type_.shape:
         check.refuse(f"{where}.split", "only of a shape")
     if not is_default(type_, type_.shape, field["default"]):

@@ -14,7 +14,7 @@ from .evolved_fields import EvolvedField, NewIds, cold_columns
 from .evolved_rows import RowPlan, plan_chunks, plan_groups, plan_rows
 from .facts import Columns, Evolved, Facts
 from .old_snapshots import Names, OldComponent, Renames, match
-from .policies import policies_of, policies_of_field
+from .policies import evolve_unique, policies_of
 from .tables import Snapshot
 
 if TYPE_CHECKING:
@@ -178,6 +178,6 @@ class _Migration:
             columns |= cold
             self._state[state_key(module)] |= numbers
         for field in fields:
-            for facts in policies_of_field(field.doc):
-                facts.evolve(field, columns)
+            if field.doc.get("unique"):
+                evolve_unique(field, columns)
         self._arrays |= columns

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..handles import MOST_ROWS
-from .documents import Document, Saved
+from .documents import Document
 
 if TYPE_CHECKING:
     from .checked_rows import CheckedRows
     from .evolution import Evolving
-    from .evolved_fields import EvolvedField, NewIds
+    from .evolved_fields import NewIds
 
 
 # --- Field types as schema documents spell them, and what cells of each are in arrays -
@@ -157,8 +157,6 @@ def differing(cells: NDArray[Any], default: NDArray[Any]) -> NDArray[np.bool_]:
 # Data where data can say it. Functions get what they need handed in.
 
 Columns = dict[str, NDArray[Any]]
-Present = NDArray[np.bool_] | None
-"""Which rows are in use, if there are holes."""
 
 
 class Number(NamedTuple):
@@ -199,16 +197,3 @@ class Facts:
     check: Callable[[CheckedRows], None] | None = None
     """Refuses what cannot be true of the tensors."""
     evolve: Callable[[Evolving], Evolved] | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FieldFacts:
-    """A policy of fields as saving knows it; documents have its key only where it is on."""
-
-    key: str
-    refuses: Callable[[CellType], str]
-    """Says why a field of a type cannot have it, if it cannot."""
-    check: Callable[[Saved, str, Present], None]
-    """Refuses what cannot be true of a tensor."""
-    evolve: Callable[[EvolvedField, Columns], None]
-    """Refuses cells that cannot be in the new schema."""

@@ -21,7 +21,7 @@ from .checked_rows import (
 from .documents import Document, Saved
 from .evolved_fields import NewIds, id_columns
 from .evolved_rows import active_rows, family_links, instance_links, one_chain
-from .facts import CellType, Evolved, Facts, FieldFacts, Number, Present
+from .facts import Evolved, Facts, Number
 
 if TYPE_CHECKING:
     from .evolution import Evolving
@@ -30,11 +30,6 @@ if TYPE_CHECKING:
 
 
 # --- Fields that are unique: no value may be there twice ------------------------------
-
-
-def _refuses(type_: CellType) -> str:
-    is_one_value = not type_.shape and type_.base != "object"
-    return "" if is_one_value else "only of one value per row"
 
 
 def repeated_value(cells: NDArray[Any]) -> tuple[int, int] | None:
@@ -53,7 +48,7 @@ def repeated_value(cells: NDArray[Any]) -> tuple[int, int] | None:
     return int(order[place + 1]), int(order[place])
 
 
-def _check(saved: Saved, tensor: str, present: Present) -> None:
+def check_unique(saved: Saved, tensor: str, present: NDArray[np.bool_] | None) -> None:
     """Refuse values that are there twice, NaN aside; O(n log n)."""
     array = saved.arrays[tensor]
     rows = np.arange(len(array)) if present is None else np.flatnonzero(present)
@@ -63,7 +58,7 @@ def _check(saved: Saved, tensor: str, present: Present) -> None:
         saved.refuse("another row has this value, which is unique", tensor, row)
 
 
-def _evolve(field: EvolvedField, columns: Columns) -> None:
+def evolve_unique(field: EvolvedField, columns: Columns) -> None:
     """Refuse two rows with the same value, unless all have those of before."""
     if field.had("unique") and field.is_untouched:
         return
@@ -84,9 +79,6 @@ def _shown(cell: Any, type_: str) -> str:
         stored = cell.tobytes().rstrip(b"\0")
         return repr(stored.decode() if type_.startswith("str") else stored)
     return repr(cell.item())
-
-
-UNIQUE: Final = FieldFacts(key="unique", refuses=_refuses, check=_check, evolve=_evolve)
 
 
 # --- What files know of each policy. They may have policies that the package lacks ----
@@ -172,7 +164,6 @@ POLICIES: Final = (
     *(MANY, SLOT_IDS, DIRECT_IDS, PARTITION, RING, HIERARCHY, INDIRECT),
     *(GRID, ON),
 )
-OF_FIELDS: Final = (UNIQUE,)
 
 
 def policies_of(
@@ -186,8 +177,3 @@ def most_rows(component: Document) -> int:
     """Return how many rows a component may have."""
     bounds = (facts.most_rows(component) for facts in policies_of(component))
     return min(bounds, default=MOST_ROWS)
-
-
-def policies_of_field(field: Document) -> Iterator[FieldFacts]:
-    """Yield those of a field."""
-    return (facts for facts in OF_FIELDS if field.get(facts.key))

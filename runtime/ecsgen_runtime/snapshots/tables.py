@@ -21,7 +21,6 @@ from .evolved_fields import tensors_of
 from .evolved_rows import chained, kept_plan
 from .facts import TEXTS, bits, cell_type
 from .old_snapshots import OldComponent
-from .policies import OF_FIELDS
 from .saved_entities import SavedEntities
 
 if TYPE_CHECKING:
@@ -249,8 +248,7 @@ class SnapshotTable:
         before = self._old.fields
         fields: Document = {name: before[name] for name in self if name in before}
         for name, cells in self._changed():
-            plain = {"cold": False, "split": False}
-            plain |= {facts.key: False for facts in OF_FIELDS}
+            plain = {"cold": False, "split": False, "unique": False}
             fields[name] = {**before[name], **plain, "key": self._key(name)}
             self._put(arrays, name, before[name]["type"], cells)
         for name, cells in self._given.items():
