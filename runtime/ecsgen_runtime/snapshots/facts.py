@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..handles import MOST_ROWS
 from .documents import Document
 
 if TYPE_CHECKING:
@@ -187,7 +186,6 @@ class Facts:
     """Keys that documents have only where the policy is on, and what they may say."""
     excludes_direct: bool = False
     """Whether it does not go with `lookup: direct`."""
-    most_rows: Callable[[Document], int] = lambda component: MOST_ROWS
     columns: Mapping[str, str] = field(default_factory=dict)
     """Tensors of row numbers, or of what is as small, each with the number that is its length."""
     rare_columns: Mapping[str, str] = field(default_factory=dict)
