@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum, IntFlag
 from functools import cache
 from math import prod
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -429,12 +429,8 @@ def _cold_cells(
 # --- Queries of components in archetypes as Arrow tables: a batch for each chunk ------
 
 
-ChunkedParts: TypeAlias = Mapping[int, Any]
-"""The classes of `ChunkColumns` by component number."""
-
-
 def chunk_table(
-    parts: ChunkedParts, chunks: Iterator[ChunkBase], copy: bool, flat: bool
+    parts: Mapping[int, Any], chunks: Iterator[ChunkBase], copy: bool, flat: bool
 ) -> tuple[Any, Iterator[Any]]:
     """Return the types of the components, which are named as their modules are, and what yields a
     batch for each chunk; O(components), and O(rows) for each column that is copied."""
