@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Iterator
 from copy import deepcopy
@@ -16,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..buffers import read_only
 from ..handles import EntityArray
 from .checked_rows import check_cells
-from .documents import Document, Saved, state_key
+from .documents import Document, Saved, json_text, state_key
 from .evolved_fields import tensors_of
 from .evolved_rows import chained, kept_plan
 from .facts import TEXTS, bits, cell_type
@@ -191,12 +190,6 @@ class SnapshotTable:
         before = (name for name in self._old.fields if name not in self._gone)
         return iter(dict.fromkeys([*before, *self._given]))
 
-    def __contains__(self, field: object) -> bool:
-        """Return whether there is a field of this name."""
-        return field in self._given or (
-            field in self._old.fields and field not in self._gone
-        )
-
     def __getitem__(self, field: str) -> NDArray[Any]:
         """Return the cells of a field, shape (rows, *shape); KeyError if there is none."""
         self._require(field)
@@ -319,8 +312,7 @@ class Snapshot:
     @property
     def fingerprint(self) -> str:
         """The `World.FINGERPRINT` of the package that saved it."""
-        text = json.dumps(self._schema, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()
+        return hashlib.sha256(json_text(self._schema).encode()).hexdigest()
 
     @property
     def schema(self) -> Document:
@@ -330,10 +322,6 @@ class Snapshot:
     def __iter__(self) -> Iterator[str]:
         """Iterate over the names of the components."""
         return iter(self._saved.schema["components"])
-
-    def __contains__(self, component: object) -> bool:
-        """Return whether there is a component of this name."""
-        return component in self._saved.schema["components"]
 
     def __getitem__(self, component: str) -> SnapshotTable:
         """Return the table of a component; KeyError if there is none."""
