@@ -17,7 +17,7 @@ from ..handles import MOST_ROWS
 from .contents import LENGTHS
 from .documents import ATTRIBUTE, WORLD, Document, Saved, is_json, refuse, state_key
 from .facts import FLOATS, CellType, Number, cell_type
-from .policies import GRID, POLICIES, most_rows, policies_of
+from .policies import DIRECT_IDS, GRID, POLICIES, most_rows, policies_of
 
 if TYPE_CHECKING:
     from .saving import Saving
@@ -106,7 +106,8 @@ _TYPES: Final[Mapping[str, int]] = {"u8": 8, "u16": 16, "u32": 32, "u64": 64}
 
 def _contradictions(c: Document) -> Iterator[str]:
     """Yield what a component says that does not go together."""
-    if c["lookup"] == "direct" and any(it.excludes_direct for it in policies_of(c)):
+    kinds = [*policies_of(c)]
+    if c["lookup"] == "direct" and any(it is not DIRECT_IDS for it in kinds):
         yield "'lookup: direct' goes with nothing that orders rows"
     of_entities = c["instances"], c["lookup"], c["destroy"], c["hierarchy"] == "die"
     if c["owner"] == "none" and (
@@ -115,7 +116,7 @@ def _contradictions(c: Document) -> Iterator[str]:
         yield "'owner: none' has ids, and nothing that needs entities"
     is_plain = (c["in"], c["owner"], c["cold"]) == ("managers", "none", "inline")
     if "grid" in c and (
-        not (is_plain and c["fields"]) or any(it is not GRID for it in policies_of(c))
+        not (is_plain and c["fields"]) or any(it is not GRID for it in kinds)
     ):
         yield "a grid has fields, and 'owner: none' without ids or what orders rows"
 

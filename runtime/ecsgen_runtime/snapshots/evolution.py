@@ -149,7 +149,7 @@ class _Migration:
                 new_ids = made.new_ids or new_ids
         collected = not old.is_chunked and old.doc["destroy"] == "gc"
         collects = doc["destroy"] == "gc" and doc["owner"] == "entity"
-        if collects and collected and old.has("_rng"):
+        if collects and collected and len(old.column("_rng")):
             columns["_rng"] = old.column("_rng")
         module = doc["module"]
         self._arrays |= {f"{module}.{name}": array for name, array in columns.items()}

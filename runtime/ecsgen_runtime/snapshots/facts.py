@@ -49,11 +49,6 @@ class CellType:
     """The numbers of an enum's members."""
 
     @property
-    def element(self) -> str:
-        """The type of one element, as the schema spells it; text as it is."""
-        return self.text if self.base in TEXTS else self.text.partition("[")[0]
-
-    @property
     def dtype(self) -> np.dtype[Any]:
         """Of the array that holds a column; bytes for text."""
         return np.dtype(_CODES.get(self.number or self.base, "O"))
@@ -76,9 +71,9 @@ class CellType:
         return replace(self, target=names.get(self.target, self.target))
 
     def of_shape(self, shape: tuple[int, ...]) -> CellType:
-        """Return the same type of another shape."""
+        """Return the same type of another shape; text has none."""
         sizes = f"[{','.join(map(str, shape))}]" if shape else ""
-        return replace(self, text=self.element + sizes, shape=shape)
+        return replace(self, text=self.text.partition("[")[0] + sizes, shape=shape)
 
 
 _CODES: Final = {
@@ -184,8 +179,6 @@ class Facts:
     """Tells by what the schema says of a component."""
     rare: Mapping[str, range] = field(default_factory=dict)
     """Keys that documents have only where the policy is on, and what they may say."""
-    excludes_direct: bool = False
-    """Whether it does not go with `lookup: direct`."""
     columns: Mapping[str, str] = field(default_factory=dict)
     """Tensors of row numbers, or of what is as small, each with the number that is its length."""
     rare_columns: Mapping[str, str] = field(default_factory=dict)

@@ -103,10 +103,6 @@ class OldComponent:
 
     # --- columns ------------------------------------------------------------------------
 
-    def has(self, column: str) -> bool:
-        """Return whether there is such a tensor."""
-        return f"{self.module}.{column}" in self._arrays
-
     def column(self, name: str) -> NDArray[Any]:
         """Return a column of links or numbers; empty where there is none."""
         found: NDArray[Any] = self._arrays.get(f"{self.module}.{name}", _NO_LINKS)
@@ -320,7 +316,8 @@ def _match_fields(names: Names, now: str, old: OldComponent) -> None:
         if target:
             found[target] = name
         elif target is None and not _is_dropped(names, now, old, name):
-            if first_value(old, name) is None:
+            differs = differing(old.stored(name), old.default_of(name))
+            if not differs[slice(None) if old.used is None else old.used].any():
                 continue
             keeping = _renamed(
                 names, "fields", name, old.fields, present, itemgetter("type"), now
@@ -340,14 +337,6 @@ def _match_owners(names: Names, now: str, old: OldComponent) -> None:
 def _is_dropped(names: Names, now: str, old: OldComponent, field: str) -> bool:
     module = names.schema["components"][now]["module"]
     return f"{old.module}.{field}" in names.drop or f"{module}.{field}" in names.drop
-
-
-def first_value(old: OldComponent, field: str) -> int | None:
-    """Return the first row whose cell is not the default, bit by bit, or None."""
-    differs = differing(old.stored(field), old.default_of(field))
-    if old.used is not None:
-        differs[old.owners == 0] = False
-    return int(differs.argmax()) if differs.any() else None
 
 
 def _match_members(names: Names, now: str, old: OldComponent) -> None:

@@ -85,7 +85,6 @@ def _shown(cell: Any, type_: str) -> str:
 
 MANY: Final = Facts(
     applies=lambda c: bool(c["instances"] == "many"),
-    excludes_direct=True,
     columns={"next": "n", "previous": "n"},
     evolve=instance_links,  # owners' lists are checked with their owners
 )
@@ -109,13 +108,11 @@ DIRECT_IDS: Final = Facts(
 )
 PARTITION: Final = Facts(
     applies=lambda c: bool(c["partition"]),
-    excludes_direct=True,
     numbers={"n_active": Number(0, "n")},
     evolve=active_rows,
 )
 HIERARCHY: Final = Facts(
     applies=lambda c: bool(c["hierarchy"]),
-    excludes_direct=True,
     columns={
         "parent": "n",
         "first_child": "n",
@@ -127,7 +124,6 @@ HIERARCHY: Final = Facts(
 )
 INDIRECT: Final = Facts(
     applies=lambda c: bool(c["cold"] == "indirect"),
-    excludes_direct=True,
     columns={"cold_row": "n", "cold.row": "n_cold"},
     numbers={"n_cold": Number(0, "n")},
     check=check_cold,  # cold rows are made with the fields that need them
@@ -135,7 +131,6 @@ INDIRECT: Final = Facts(
 RING: Final = Facts(
     applies=lambda c: "ring" in c,
     rare={"ring": range(1, MOST_ROWS + 1)},
-    excludes_direct=True,
     columns={"newer": "n", "older": "n"},
     numbers={"oldest": Number(0, NIL, NIL)},
     check=partial(check_one_chain, links=("newer", "older"), first="oldest"),
@@ -152,12 +147,9 @@ def _new_cells(it: Evolving) -> Evolved:
 GRID: Final = Facts(
     applies=lambda c: "grid" in c,
     rare={"grid": range(1, 4)},
-    excludes_direct=True,
     evolve=_new_cells,
 )
-ON: Final = Facts(
-    applies=lambda c: "on" in c, rare={"on": range(MOST_ROWS + 1)}, excludes_direct=True
-)
+ON: Final = Facts(applies=lambda c: "on" in c, rare={"on": range(MOST_ROWS + 1)})
 
 POLICIES: Final = (
     *(MANY, SLOT_IDS, DIRECT_IDS, PARTITION, RING, HIERARCHY, INDIRECT),
