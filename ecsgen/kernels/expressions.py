@@ -143,8 +143,9 @@ class TypeChecker:
             if near is None and self._scope.wrong_near:
                 raise follows(node)
             return asked(node, name, near, self.infer, no_draws)
+        names = near.names if near is not None else ()
         if node.keywords:
-            raise _unsupported(node, node, hints.of_call(node))
+            raise _unsupported(node, node, hints.of_call(node, names))
         if name == operations.EXISTS:
             occupied = near.occupied(node.args[0]) if near is not None and node.args else None
             if occupied is not None:
@@ -160,7 +161,7 @@ class TypeChecker:
             check_count(name, node, 1, 1)
             return _converted(operands[0], name, node)
         if name not in operations.FUNCTIONS:
-            hint = hints.of_call(node, near.names if near is not None else ())
+            hint = hints.of_call(node, names)
             raise KernelError("E802", f"unknown function {quote(name)}", node.func, hint)
         is_pairs, arity = name in ("min", "max"), operations.FUNCTIONS[name].arity
         check_count(name, node, arity, None if is_pairs else arity)

@@ -44,6 +44,7 @@ _INSTEAD: Final = {
         "a ** 2": "square",
         "norm(a - b)": "dist distance",
         "a + (b - a) * c": "lerp",
+        "a + b * normal()": "gauss normalvariate",
         "count(not a) == 0": "all",
         "count(a) > 0": "any",
     }.items()
@@ -56,6 +57,8 @@ ELEMENTS: Final = "write each element as a step of its own, as in `v[0] = 1`"
 _VECTORS: Final = frozenset(
     ["array", "asarray", "list", "tuple", "vec2", "vec3", "vec4", "vector", "vector2", "vector3"]
 )
+_KILLS: Final = frozenset(["delete", "despawn", "kill"])
+"""What `die` and `destroy` are called elsewhere."""
 NULL: Final = "write `0`, the entity or id of nobody"
 _LISTED: Final = 12
 """Names that are listed at most."""
@@ -88,6 +91,12 @@ def of_statement(tree: ast.Module, text: str) -> str:
         is_test = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Compare)
         if is_test and len(tree.body) == 1:
             return "one `=` assigns, `==` compares"
+        match statement:
+            case ast.Expr(ast.Call(ast.Name(name), arguments) as call) if name not in FATES:
+                if name not in _KILLS:
+                    return did_you_mean(name, FATES)
+                call.func = ast.Name("destroy" if arguments else "die")
+                return f"write `{ast.unparse(call)}`"
     if len(tree.body) > 1:
         return "write each assignment as a step of its own"
     return "leave the ';' out" if text.endswith(";") else ""
@@ -97,11 +106,11 @@ def of_call(node: ast.Call, near: Collection[str] = frozenset()) -> str:
     """What to write instead of a function that there is not; `near`: names of neighbours."""
     function = node.func
     name = function.attr if isinstance(function, ast.Attribute) else ast.unparse(function)
-    is_about_elements = name in ("any", "all") and names_in(node).isdisjoint(near)
-    if is_about_elements:
+    is_of_row = names_in(node).isdisjoint(near)
+    if is_of_row and name in ("any", "all"):
         word = "or" if name == "any" else "and"
         return f"write '{word}' between conditions on elements, as in `v[0] > 0 {word} v[1] > 0`"
-    known = _INSTEAD.get(name, name)
+    known = "norm" if is_of_row and name == "len" else _INSTEAD.get(name, name)
     is_plain = not node.keywords and not any(isinstance(a, ast.Starred) for a in node.args)
     if not known.isidentifier() and is_plain:
         return f"write `{_filled(known, node.args)}`"
