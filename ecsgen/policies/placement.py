@@ -19,11 +19,12 @@ CHECK_ROW = """
     if type(row) is not int or not 0 <= row < data._n:
         row = self._row(row)
 """
-_RESERVE_ONE = """
-    if data._n == data._allocated:
-        data._grow(data._n + 1{views})
-"""
 _AT_THE_END = {
+    "check_row": CHECK_ROW,
+    "reserve_one": """
+        if data._n == data._allocated:
+            data._grow(data._n + 1{views})
+    """,
     "place_one": """
         row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
     """,
@@ -38,6 +39,23 @@ _AT_THE_END = {
 }
 """New rows come behind the last one."""
 
+
+def _close_behind(bound: str, part: str, leave: str = "") -> str:
+    """Return the statements that close a hole, of rows in front of a bound first there."""
+    return f"""
+        if row < data.{bound}:{leave}
+            last = Instance(data.{bound} - 1)
+            if row != last:
+                self._move(last, row)
+            data.{bound} = row = last  # the {part} now
+        last = Instance(data._n - 1)
+        if row != last:
+            self._move(last, row)
+        data._n = last
+        <vacated_one>
+    """
+
+
 PACKED = Policy(
     name="packed",
     role="placement",
@@ -47,8 +65,6 @@ PACKED = Policy(
     base="Packed",
     calls={
         **_AT_THE_END,
-        "check_row": CHECK_ROW,
-        "reserve_one": _RESERVE_ONE,
         "close_one": """
             src, dst = data._n - 1, row
             if src != dst:
@@ -62,7 +78,7 @@ PACKED = Policy(
 """Packed rows: dense; the last row moves into a hole (Bitsquid's swap-remove)."""
 
 
-_AT_THE_BOUND = {
+_AT_THE_BOUND = _AT_THE_END | {
     "place_one": """
         row: Instance = data._n_active  # type: ignore[assignment]  # calling Instance takes time
     """,
@@ -128,20 +144,7 @@ PARTITION = Policy(
     calls={
         **{step: _new_row(step) for step in _AT_THE_BOUND},
         "settings": lambda c: "_STARTS_ACTIVE: ClassVar = True" if c.partition == "active" else "",
-        "check_row": CHECK_ROW,
-        "reserve_one": _RESERVE_ONE,
-        "close_one": """
-            if row < data._n_active:
-                last = Instance(data._n_active - 1)
-                if row != last:
-                    self._move(last, row)
-                data._n_active = row = last  # the inactive part has the hole now
-            last = Instance(data._n - 1)
-            if row != last:
-                self._move(last, row)
-            data._n = last
-            <vacated_one>
-        """,
+        "close_one": _close_behind("_n_active", "inactive part has the hole"),
     },
 )
 """partition: active rows in front, kept there by swaps; never a flag to test (data locality)."""
@@ -160,8 +163,6 @@ GROUPED = Policy(
     calls={
         **_AT_THE_END,
         "settings": lambda c: f'GROUP: ClassVar = "{c.group}"',
-        "check_row": CHECK_ROW,
-        "reserve_one": _RESERVE_ONE,
         "settled_one": """
             if self._others:
                 row = self._join_group(row, entity)
@@ -172,20 +173,13 @@ GROUPED = Policy(
             if joining is not None:
                 rows = self._join_group_many(joining)
         """,
-        "close_one": """
-            if row < data._n_grouped:
-                for member in self._others:
-                    member._leave_group(row)
-                last = Instance(data._n_grouped - 1)
-                if row != last:
-                    self._move(last, row)
-                data._n_grouped = row = last  # the hole is behind the group now
-            last = Instance(data._n - 1)
-            if row != last:
-                self._move(last, row)
-            data._n = last
-            <vacated_one>
-        """,
+        "close_one": _close_behind(
+            "_n_grouped",
+            "hole is behind the group",
+            """
+            for member in self._others:
+                member._leave_group(row)""",
+        ),
     },
 )
 """A member of a world's group: its rows of the entities that have all members come first.
