@@ -34,19 +34,13 @@ class KernelError(Exception):
 def check_count(name: str, node: ast.Call, low: int, high: int | None) -> None:
     """Raise E808 for a call with fewer or more arguments; `high`: None for any number."""
     given = len(node.args)
-    if given < low or (high is not None and given > high):
-        wanted = (
-            str(low) if low == high else f"{low} or more" if high is None else "no argument or 1"
-        )
-        wanted = wanted if high else "no argument"
-        plural = "" if high == 1 else "s"
-        word = "" if low == 0 else f" argument{plural}"
-        raise KernelError(
-            "E808",
-            f"{quote(name)} takes {wanted}{word}, not {given}",
-            node,
-            hints.of_count(node, high),
-        )
+    if low <= given and (high is None or given <= high):
+        return
+    wanted = {0: "no argument", 1: "1 argument"}.get(low, f"{low} arguments")
+    if low != high:
+        wanted = "no argument or 1" if high else f"{low} or more arguments"
+    message = f"{quote(name)} takes {wanted}, not {given}"
+    raise KernelError("E808", message, node, hints.of_count(node, high))
 
 
 Assignment = ast.Assign | ast.AugAssign
