@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from ecsgen.model.types import BOOL, Number, Type
 
@@ -541,42 +541,34 @@ class Folding:
     reads: tuple[str, ...] = ()
 
 
+_PARTS: Final[dict[type[Expression], tuple[str, ...]]] = {
+    Operation: ("operands",),
+    Draw: ("operands",),
+    Cast: ("operand",),
+    Element: ("base",),
+    Referred: ("handle",),
+    Exists: ("handle",),
+    Coordinates: ("handle",),
+    CellAt: ("place",),
+    Question: ("value", "keys", "where"),
+}
+"""The attributes that hold expressions, or None, or several."""
+
+
 def parts(expression: Expression) -> tuple[Expression, ...]:
     """The expressions that one is made of."""
-    match expression:
-        case Operation() | Draw():
-            return expression.operands
-        case Cast():
-            return (expression.operand,)
-        case Element():
-            return (expression.base,)
-        case Referred() | Exists() | Coordinates():
-            return (expression.handle,)
-        case CellAt():
-            return (expression.place,)
-        case Question(value=value, where=where, keys=keys):
-            return tuple(one for one in (value, *keys, where) if one is not None)
-    return ()
+    held = [getattr(expression, name) for name in _PARTS.get(type(expression), ())]
+    flat = (part for each in held for part in (each if isinstance(each, tuple) else (each,)))
+    return tuple(part for part in flat if part is not None)
 
 
 def with_parts(node: Expression, change: Callable[[Expression], Expression]) -> Expression:
     """An expression made of what `change` makes of its parts."""
-    match node:
-        case Operation() | Draw():
-            return replace(node, operands=tuple(map(change, node.operands)))
-        case Cast():
-            return replace(node, operand=change(node.operand))
-        case Element():
-            return replace(node, base=change(node.base))
-        case Referred() | Exists() | Coordinates():
-            return replace(node, handle=change(node.handle))
-        case CellAt():
-            return replace(node, place=change(node.place))
-        case Question(value=value, where=where, keys=keys):
-            value = None if value is None else change(value)
-            keys = tuple(map(change, keys))
-            return replace(node, value=value, keys=keys, where=where and change(where))
-    return node
+    made: dict[str, Any] = {}
+    for name in _PARTS.get(type(node), ()):
+        held = getattr(node, name)
+        made[name] = tuple(map(change, held)) if isinstance(held, tuple) else held and change(held)
+    return replace(node, **made) if made else node
 
 
 def changed(node: Expression, change: Callable[[Expression], Expression]) -> Expression:
