@@ -13,8 +13,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ecsgen.policies.policy import Policy
-
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -63,15 +61,3 @@ PLACES = (
     Step("methods", "manager", "methods"),
 )
 """Where blocks of a policy's template stand that are not steps of a change."""
-
-NAMES = {step.name for step in (*STEPS, *PLACES)}
-
-
-def check(policies: tuple[Policy, ...]) -> None:
-    """Raise if a policy has calls for a step that there is not, or a role two defaults."""
-    for policy in policies:
-        if unknown := policy.calls.keys() - NAMES:
-            raise RuntimeError(f"policy {policy.name}: no steps {', '.join(sorted(unknown))}")
-    defaults = [policy.role for policy in policies if policy.is_default]
-    if len(set(defaults)) < len(defaults) or "" in defaults:
-        raise RuntimeError(f"one default for each role, not {defaults}")

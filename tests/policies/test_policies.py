@@ -17,6 +17,7 @@ from ecsgen.diagnostics import Diagnostics
 from ecsgen.model import Component, Project
 from ecsgen.model.saved import saved_schema
 from ecsgen.policies.policy import MAX_ROWS
+from ecsgen.policies.steps import PLACES, STEPS
 from ecsgen.render.class_parts import with_parts
 
 ROOT = Path(__file__).parents[2]
@@ -51,6 +52,18 @@ def test_files_have_the_columns_and_numbers_of_managers(project: Project) -> Non
         derived = {"_cold", "_count", "_kernels", "_joined", "_n_grouped", "_indexes"}
         assert state - derived == numbers - {"_n_cold"}, component.name
         assert most_rows(document) == (policies.most_rows(component) or MOST_ROWS)
+
+
+def test_calls_are_of_steps_that_there_are() -> None:
+    steps = {step.name for step in (*STEPS, *PLACES)}
+    unknown = {policy.name: policy.calls.keys() - steps for policy in policies.every()}
+    assert not any(unknown.values()), unknown
+
+
+def test_a_role_has_one_default_at_most() -> None:
+    defaults = [policy.role for policy in policies.every() if policy.is_default]
+    assert "" not in defaults
+    assert len(set(defaults)) == len(defaults)
 
 
 def test_keys_mean_the_same_in_files() -> None:
