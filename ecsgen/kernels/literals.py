@@ -11,7 +11,7 @@ from typing import Final
 from ecsgen.kernels.operations import FUNCTIONS, Rule
 from ecsgen.kernels.syntax import KernelError
 from ecsgen.model.programs import Constant, Expression, Operation
-from ecsgen.model.types import SCALARS, Number, Type, fits
+from ecsgen.model.types import Number, Type, fits, misfit
 
 _LONGEST: Final = 400  # bits of a literal that is computed
 
@@ -47,12 +47,7 @@ def settled(literal: Literal, type_: Type) -> Expression:
     value, scalar = literal.value, type_.scalar
     if not fits(value, scalar):
         shown = repr(value) if abs(value) < 10**20 or isinstance(value, float) else "the number"
-        if type_.is_float:
-            message = f"{shown} would become infinite in {scalar}"
-        else:
-            low, high = SCALARS[scalar].range
-            message = f"{shown} does not fit {scalar}: {low} to {high}"
-        raise KernelError("E809", message, literal.node)
+        raise KernelError("E809", misfit(shown, scalar), literal.node)
     return Constant(Type(scalar), float(value) if type_.is_float else value)
 
 

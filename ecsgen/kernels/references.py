@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,8 +11,9 @@ from ecsgen.diagnostics import did_you_mean, quote
 from ecsgen.kernels.operations import EXISTS
 from ecsgen.kernels.scope import Scope, follows
 from ecsgen.kernels.syntax import KernelError, check_count
-from ecsgen.model import Default, Field
+from ecsgen.model import Field
 from ecsgen.model import programs as tree
+from ecsgen.model.columns import flat
 from ecsgen.model.types import BOOL, Number, Type
 
 _BEGINNINGS: Final = (tree.FieldValue, tree.Local, tree.Argument, tree.Referred, tree.Question)
@@ -141,16 +142,7 @@ def absent_elements(field: Field, type_: Type) -> tuple[bool | Number, ...]:
         one, zero = (1.0, 0.0) if type_.is_float else (1, 0)
         size = shape[0] + 1
         return tuple(zero if place % size else one for place in range(shape[0] * shape[1]))
-    return tuple(_elements(field.default))
-
-
-def _elements(default: Default) -> Iterator[bool | Number]:
-    """The numbers of a nested default, in C order."""
-    if isinstance(default, tuple):
-        for item in default:
-            yield from _elements(item)
-    elif isinstance(default, bool | int | float):
-        yield default
+    return tuple(one for one in flat(field.default) if isinstance(one, bool | int | float))
 
 
 def target_of_id(handle: tree.Expression) -> str:

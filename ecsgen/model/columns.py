@@ -81,7 +81,7 @@ def split_parts(field: Field) -> list[Field]:
             doc=f"{doc}: element {name}.",
             split=False,
         )
-        for name, default in zip(names, _flat(field.default), strict=True)
+        for name, default in zip(names, flat(field.default), strict=True)
     ]
 
 
@@ -96,10 +96,10 @@ def element_names(shape: tuple[int, ...]) -> Sequence[str]:
     return "xyzw"[:count] if count <= 4 else [str(number) for number in range(count)]
 
 
-def _flat(value: Default) -> list[Default]:
+def flat(value: Default) -> list[Default]:
     """Return the scalars of a nested default, in C order."""
     if isinstance(value, tuple):
-        return [scalar for item in value for scalar in _flat(item)]
+        return [scalar for item in value for scalar in flat(item)]
     return [value]
 
 

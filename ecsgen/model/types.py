@@ -164,3 +164,11 @@ def fits(value: Number, scalar: str) -> bool:
         return False
     low, high = SCALARS[scalar].range
     return low <= value <= high
+
+
+def misfit(shown: str, scalar: str) -> str:
+    """What is wrong with a number that is no value of the type."""
+    if scalar in FLOATS:
+        return f"{shown} would become infinite in {scalar}"
+    low, high = SCALARS[scalar].range
+    return f"{shown} does not fit {scalar}: {low} to {high}"

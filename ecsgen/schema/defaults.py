@@ -5,15 +5,13 @@ Without numpy, which `ecsgen validate` does not import: ranges are plain arithme
 
 from __future__ import annotations
 
-import math
-import struct
 from functools import reduce
 from operator import or_
 from typing import Final
 
 from ecsgen.diagnostics import did_you_mean, quote
 from ecsgen.model import Base, Default, Enum, FieldType, Mark
-from ecsgen.model.types import SCALARS
+from ecsgen.model.types import fits, misfit
 from ecsgen.schema.structure import BadValueError, describe
 from ecsgen.source import Node
 
@@ -69,9 +67,9 @@ def _scalar(node: Node, type_: FieldType, enum: Enum | None) -> Default:
         case Base.BOOL if isinstance(value, bool):
             return value
         case Base.INT if isinstance(value, int) and not isinstance(value, bool):
-            return _integer(value, type_, node.mark)
+            return _number(value, type_, node.mark)
         case Base.FLOAT if isinstance(value, (int, float)) and not isinstance(value, bool):
-            return _float(value, type_, node.mark)
+            return _number(value, type_, node.mark)
         case Base.ENUM if isinstance(value, (int, str)) and not isinstance(value, bool):
             return 0 if enum is None else _member(value, enum, node.mark)
         case Base.STR if isinstance(value, str):
@@ -86,24 +84,11 @@ def _scalar(node: Node, type_: FieldType, enum: Enum | None) -> Default:
     raise BadValueError("E106", f"{wanted}, not {describe(node)}", mark=node.mark)
 
 
-def _integer(value: int, type_: FieldType, mark: Mark) -> int:
-    low, high = SCALARS[type_.scalar].range
-    if low <= value <= high:
-        return value
-    shown = quote(str(value))[1:-1]
-    raise BadValueError("E107", f"{shown} does not fit {type_.scalar}: {low} to {high}", mark=mark)
-
-
-def _float(value: int | float, type_: FieldType, mark: Mark) -> float:
-    try:
-        number = float(value)
-        if type_.scalar == "f32" and math.isfinite(number):
-            struct.pack("<f", number)
-    except OverflowError:
+def _number(value: int | float, type_: FieldType, mark: Mark) -> int | float:
+    if not fits(value, type_.scalar):
         shown = quote(str(value))[1:-1]
-        message = f"{shown} would become infinite in {type_.scalar}"
-        raise BadValueError("E107", message, mark=mark) from None
-    return number
+        raise BadValueError("E107", misfit(shown, type_.scalar), mark=mark)
+    return float(value) if type_.base is Base.FLOAT else value
 
 
 def _text(value: str, type_: FieldType, mark: Mark) -> str:
