@@ -16,29 +16,24 @@ from ecsgen.model import Component
 from ecsgen.model.programs import Birth, Constant, Death, Expression, Newborn, Step
 from ecsgen.model.types import BOOL
 
-_ALWAYS = Constant(BOOL, True)
 
+class FateChecker:
+    """Types births and deaths of one kernel."""
 
-def typed_fate(call: ast.Call, text: str, scope: Scope) -> Step:
-    """The step that a call of `die`, `destroy` or `spawn` stands for; raises KernelError."""
-    assert isinstance(call.func, ast.Name)
-    if scope.fates.refused:
-        raise KernelError("E816", scope.fates.refused, call, scope.fates.hint)
-    return _Typing(scope).step(call, call.func.id, text)
-
-
-class _Typing:
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
         self._checker = TypeChecker(scope)
 
-    def step(self, call: ast.Call, name: str, text: str) -> Step:
-        """The step of a call."""
+    def step(self, call: ast.Call, text: str) -> Step:
+        """The step that a call of `die`, `destroy` or `spawn` stands for; raises KernelError."""
+        name, fates = ast.unparse(call.func), self._scope.fates
+        if fates.refused:
+            raise KernelError("E816", fates.refused, call, fates.hint)
         if name == "spawn":
             target: Death | Birth = Birth(self._newborn(call))
         elif name == "die":
             check_count(name, call, 0, 0)
-            target = Death(None, self._scope.fates.over)
+            target = Death(None, fates.over)
             self._refuse_cells(target.component, call)
         else:
             check_count(name, call, 1, 1)
@@ -53,14 +48,12 @@ class _Typing:
             raise KernelError("E816", f"{quote(component)} has cells, which stay", node)
 
     def _where(self, call: ast.Call) -> Expression:
-        """Whether it happens."""
         wrong = [one.arg or "**" for one in call.keywords if one.arg != "where"]
         if wrong:
             hint = "when it happens says 'where', as in die(where=energy < 0)"
             raise KernelError("E801", f"there is no {quote(wrong[0])} here", call, hint)
-        if not call.keywords:
-            return _ALWAYS
-        return self._checker.condition(call.keywords[0].value)
+        always = Constant(BOOL, True)
+        return self._checker.condition(call.keywords[0].value) if call.keywords else always
 
     # --- births ----------------------------------------------------------------------------------
 
@@ -109,7 +102,6 @@ class _Typing:
             raise KernelError("E816", message, call, "spawn it in a step of its own")
 
     def _values(self, component: Component, call: ast.Call) -> tuple[tuple[str, Expression], ...]:
-        """The fields that are given, as what they take."""
         fields, values = {one.name: one for one in component.fields}, []
         for keyword in call.keywords:
             name = keyword.arg or "**"

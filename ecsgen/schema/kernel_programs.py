@@ -18,7 +18,7 @@ from ecsgen.kernels.expressions import (
     target_of,
     typed_step,
 )
-from ecsgen.kernels.fates import typed_fate
+from ecsgen.kernels.fates import FateChecker
 from ecsgen.kernels.grid_words import grid_facts
 from ecsgen.kernels.references import absent_elements
 from ecsgen.kernels.scope import Fates, Reach, Scope, value_type
@@ -89,7 +89,7 @@ def _steps(kernel: Kernel, scope: Scope, drawn: int) -> tuple[tuple[tree.Step, .
         try:
             shown = " ".join(text.content.split())
             if isinstance(step, ast.Call):
-                made = typed_fate(step, shown, scope)
+                made = FateChecker(scope).step(step, shown)
             else:
                 made = typed_step(step, shown, scope)
             if not scope.takes_turns:
