@@ -6,16 +6,16 @@ Only three ways to draw are left: `uniform` and the bounds of `randrange` become
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Final, TypeGuard, TypeVar
+from typing import Final, TypeGuard
 
 from ecsgen.diagnostics import quote
 from ecsgen.kernels.literals import Literal
 from ecsgen.kernels.operations import DRAWS
 from ecsgen.kernels.rules import Operand, applied, cast, common_shape, typed
 from ecsgen.kernels.syntax import KernelError, check_count
-from ecsgen.model.programs import Chosen, Draw, Expression, Question, Step, changed, walk
+from ecsgen.model.programs import Chosen, Draw, Expression, Question, changed, walk
 from ecsgen.model.types import Type
 
 _MOST: Final = 2**32 - 1
@@ -105,25 +105,21 @@ def _refuse_others(name: str, operand: Operand, node: ast.AST) -> None:
         raise KernelError("E803", message, node, hint)
 
 
-ExpressionT = TypeVar("ExpressionT", Expression, Expression | None)
-
-
-def numbered(expression: ExpressionT, first: int) -> tuple[ExpressionT, int]:
-    """A typed text whose draws are numbered from `first` in the order in which they are written,
+def numbering(
+    expressions: Iterable[Expression], first: int
+) -> tuple[Callable[[Expression], Expression], int]:
+    """What numbers the draws of typed texts from `first` in the order in which they are written,
     and the number behind the last one."""
-    if expression is None:
-        return None, first
-    numbers, first = _numbers([expression], first)
-    return (changed(expression, _renumber(numbers)) if numbers else expression), first
+    written = {node.number: node for node in walk(*expressions) if _draws(node)}
+    numbers = {}
+    for place in sorted(written):
+        numbers[place] = first
+        first = _end(written[place], first)
 
+    def change(node: Expression) -> Expression:
+        return replace(node, number=numbers[node.number]) if _draws(node) else node
 
-def with_numbers(step: Step, first: int) -> tuple[Step, int]:
-    """The same of all that a step computes."""
-    numbers, first = _numbers(step.expressions, first)
-    if not numbers:
-        return step, first
-    change = _renumber(numbers)
-    return step.with_expressions(lambda one: changed(one, change)), first
+    return lambda whole: changed(whole, change) if numbers else whole, first
 
 
 def drawn_by(expressions: Iterable[Expression]) -> int:
@@ -137,24 +133,6 @@ def _draws(node: Expression) -> TypeGuard[Draw | Chosen | Question]:
     return isinstance(node, Draw | Chosen) or (isinstance(node, Question) and node.is_chance)
 
 
-def _numbers(expressions: Iterable[Expression], first: int) -> tuple[dict[int, int], int]:
-    """The number of each draw by where it stands, and the number behind the last one."""
-    drawn = [node for node in walk(*expressions) if _draws(node)]
-    written = {node.number: node for node in drawn}
-    numbers = {}
-    for place in sorted(written):
-        numbers[place] = first
-        first = _end(written[place], first)
-    return numbers, first
-
-
 def _end(node: Draw | Chosen | Question, number: int) -> int:
     """The number behind those of one that draws."""
     return number + (node.type.elements if isinstance(node, Draw) else 1)
-
-
-def _renumber(numbers: Mapping[int, int]) -> Callable[[Expression], Expression]:
-    def change(node: Expression) -> Expression:
-        return replace(node, number=numbers[node.number]) if _draws(node) else node
-
-    return change

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
-from ecsgen.kernels.draws import NoDraws, numbered, with_numbers
+from ecsgen.kernels.draws import NoDraws, numbering
 from ecsgen.kernels.expressions import (
     TypeChecker,
     check_way,
@@ -56,7 +56,9 @@ def typed_kernel(
         refused = "nobody dies or is born in a kernel that reads 'parent'"
         scope.fates = replace(scope.fates, refused=refused)
     first = 1 if kernel.turns == "random" else 0  # the first one tells whose turn it is
-    where, drawn = numbered(_condition(kernel, scope), first)
+    where = _condition(kernel, scope)
+    number, drawn = numbering([] if where is None else [where], first)
+    where = None if where is None else number(where)
     steps, drawn = _steps(kernel, scope, drawn)
     _check_effect(kernel, steps, scope)
     program = _program(kernel, scope, where, steps, who if drawn else None, nears)
@@ -94,8 +96,8 @@ def _steps(kernel: Kernel, scope: Scope, drawn: int) -> tuple[tuple[tree.Step, .
                 made = typed_step(step, shown, scope)
             if not scope.takes_turns:
                 check_way(made, target_of(step), text.mark.line, ways)
-            made, drawn = with_numbers(made, drawn)
-            steps.append(made)
+            number, drawn = numbering(made.expressions, drawn)
+            steps.append(made.with_expressions(number))
         except KernelError as error:
             text.report(error, scope.diagnostics)
             target = target_of(step)
