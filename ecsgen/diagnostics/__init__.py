@@ -118,7 +118,10 @@ class Diagnostics:
         return [found for found in self if found.severity == "error"]
 
     def __iter__(self) -> Iterator[Diagnostic]:
-        return iter(sorted(self._found, key=_place))
+        def place(found: Diagnostic) -> tuple[str, int, int, str, str]:
+            return found.mark.path, *found.mark.start, found.code, found.message
+
+        return iter(sorted(self._found, key=place))
 
     def __len__(self) -> int:
         return len(self._found)
@@ -131,11 +134,6 @@ class Diagnostics:
 def split_lines(text: str) -> list[str]:
     """Lines as YAML counts them, and no others: `str.splitlines` also breaks at form feeds."""
     return _BREAK.split(text)
-
-
-def _place(found: Diagnostic) -> tuple[str, int, int, str, str]:
-    mark = found.mark
-    return mark.path, mark.line, mark.column, found.code, found.message
 
 
 _WINDOW = 120  # characters of a source line that are shown
@@ -193,16 +191,9 @@ def printable(text: str, but: str = "\t") -> str:
 
 def format_json(diagnostics: Diagnostics) -> str:
     """For machines: a JSON array of objects, one on each line."""
+    keys = ("severity", "code", "message", "hint")
     entries = [
-        json.dumps(
-            {
-                **asdict(found.mark),
-                "severity": found.severity,
-                "code": found.code,
-                "message": found.message,
-                "hint": found.hint,
-            }
-        )
+        json.dumps(asdict(found.mark) | {key: getattr(found, key) for key in keys})
         for found in diagnostics
     ]
     return "[\n" + ",\n".join(entries) + "\n]\n" if entries else "[]\n"
@@ -221,7 +212,9 @@ def _workflow_command(found: Diagnostic) -> str:
         properties["col"] = str(mark.column)
         properties["endColumn"] = str(mark.column + max(1, mark.length))
     properties["title"] = found.code
-    listed = ",".join(f"{name}={_escape_property(value)}" for name, value in properties.items())
+    escaped = (_escape_data(text).replace(":", "%3A") for text in properties.values())
+    given = zip(properties, escaped, strict=True)
+    listed = ",".join(f"{name}={text.replace(',', '%2C')}" for name, text in given)
     command = "error" if found.severity == "error" else "notice"
     return f"::{command} {listed}::{_escape_data(found.text)}\n"
 
@@ -229,7 +222,3 @@ def _workflow_command(found: Diagnostic) -> str:
 def _escape_data(text: str) -> str:
     text = printable(text, but="\t\r\n")
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _escape_property(text: str) -> str:
-    return _escape_data(text).replace(":", "%3A").replace(",", "%2C")

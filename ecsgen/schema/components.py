@@ -241,16 +241,6 @@ def _space(draft: Draft[ComponentSpec], fields: tuple[Field, ...]) -> Space | No
     spec = draft.spec.space
     if spec is None:
         return None
-    field = _space_field(draft, spec, fields)
-    if field is None:
-        return None
-    wrap = _wrap(draft, spec, field)
-    return None if wrap is None else Space(field.name, wrap)
-
-
-def _space_field(
-    draft: Draft[ComponentSpec], spec: SpaceSpec, fields: tuple[Field, ...]
-) -> Field | None:
     mark = draft.value("space", "field")
     field = draft.field(fields, spec.field, "E513", f"the space {quote(spec.field)}", mark)
     if field is None:
@@ -264,7 +254,9 @@ def _space_field(
         hint = "only some rows have it there; tag it hot, or keep it inline"
     if why:
         draft.report("E513", why, mark, hint=hint)
-    return None if why else field
+        return None
+    wrap = _wrap(draft, spec, field)
+    return None if wrap is None else Space(field.name, wrap)
 
 
 def _wrap(draft: Draft[ComponentSpec], spec: SpaceSpec, field: Field) -> tuple[float, ...] | None:
