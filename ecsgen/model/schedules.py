@@ -81,19 +81,23 @@ class Pass:
     """Why its first kernel is not in the pass before."""
 
 
+def kernel_named(entry: str, components: Mapping[str, Component], world: World) -> Kernel | None:
+    """Return the kernel that an entry of a schedule names, if there is one."""
+    holder, dot, name = entry.rpartition(".")
+    component = components.get(holder)
+    kernels = component.kernels if component else () if dot else world.kernels
+    return next((kernel for kernel in kernels if kernel.name == name), None)
+
+
 def called(
     schedule: Iterable[Entry], components: Mapping[str, Component], world: World
 ) -> tuple[Call, ...]:
     """Return the entries of a schedule that has no mistake."""
     tables = {table.name: _as_kernel(table) for table in world.records}
-    own = {kernel.name: kernel for kernel in (Kernel(TICK, ()), *world.kernels)} | tables
     found = []
     for text, every, start in schedule:
-        holder, _, name = text.rpartition(".")
-        kernels = own
-        if holder:
-            kernels = {kernel.name: kernel for kernel in components[holder].kernels}
-        found.append(Call(text, kernels[name], holder, every, start, text in tables))
+        kernel = tables.get(text) or kernel_named(text, components, world) or Kernel(TICK, ())
+        found.append(Call(text, kernel, text.rpartition(".")[0], every, start, text in tables))
     return tuple(found)
 
 
@@ -177,12 +181,10 @@ def _why_not(call: Call, before: Pass, chunked: set[str]) -> str:
 def _on_its_own(kernel: Kernel) -> str:
     """Why a kernel shares no pass: it does more than to look at its own rows."""
     program = kernel.program
-    if program.climbs:
-        return "reads parents"
-    if program.effects.leads or program.sees_in_order:
-        return "is concerned with other rows"
-    if kernel.each:
-        return "takes a value for each row"
-    if kernel.parallel:
-        return "uses all cores"
-    return ""
+    reasons = {
+        "reads parents": program.climbs,
+        "is concerned with other rows": bool(program.effects.leads or program.sees_in_order),
+        "takes a value for each row": bool(kernel.each),
+        "uses all cores": kernel.parallel,
+    }
+    return next((reason for reason, is_so in reasons.items() if is_so), "")

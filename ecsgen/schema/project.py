@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -35,10 +35,12 @@ def assemble(drafts: Drafts, diagnostics: Diagnostics) -> Project | None:
     """The project, or None when anything is wrong with it."""
     _check_class_names(drafts, diagnostics)
     enums = _enums(drafts, diagnostics)
-    components = _by_name(drafts.components)
+    components: dict[str, Draft[ComponentSpec]] = {}
+    for component in drafts.components:
+        components.setdefault(component.name, component)
     known = Known(enums, {name: draft.spec.has_ids for name, draft in components.items()})
     built = [build_component(draft, components, known) for draft in drafts.components]
-    read = {component.name: component for component in built}
+    read = {one.name: one for one in built}
     built = [
         with_programs(one, read, refused(draft, one), known, diagnostics)
         for draft, one in zip(drafts.components, built, strict=True)
@@ -46,30 +48,26 @@ def assemble(drafts: Drafts, diagnostics: Diagnostics) -> Project | None:
     for second in drafts.worlds[1:]:
         first = drafts.worlds[0].value("world")
         diagnostics.add("E503", f"the world is defined already: {first.place}", second.key("world"))
-    worlds = [build_world(draft, components, known) for draft in drafts.worlds]
-    for draft in drafts.worlds:
+    members = {one.name: one for one in built}
+    faults = {name: refused(draft, members[name]) for name, draft in components.items()}
+    whole = {name for name, draft in components.items() if _is_read(draft)}
+    world = World()
+    for draft in reversed(drafts.worlds):  # what follows is about the first
+        world = build_world(draft, components, known)
         check_shard_names(draft, components, drafts.enums)
         check_table_names(draft)
-    members = {component.name: component for component in built}
-    faults = {draft.name: refused(draft, members[draft.name]) for draft in components.values()}
-    for place, draft in enumerate(drafts.worlds):
-        sources = sources_read(draft, components)
-        names = WorldNames(worlds[place], sources, members, faults, known, diagnostics)
+        names = WorldNames(
+            world, sources_read(draft, components), members, faults, known, diagnostics
+        )
         tables = TableBuilder(draft, names).tables
-        worlds[place] = replace(with_world_programs(names), records=tables)
-    whole = {name for name, draft in components.items() if _is_read(draft)}
-    for draft, world in zip(drafts.worlds, worlds, strict=True):
-        own = {""} if _is_read(draft) else set()
-        check_schedules(world, members, whole | own, diagnostics)
+        world = replace(with_world_programs(names), records=tables)
+        check_schedules(world, members, whole | ({""} if _is_read(draft) else set()), diagnostics)
         check_neighbours(draft, world, members)
     history = build_history(drafts, diagnostics)
+    if not diagnostics and drafts.worlds:
+        check_chunk(drafts.worlds[0], built)
     if diagnostics:
         return None
-    for draft in drafts.worlds:
-        check_chunk(draft, built)
-    if diagnostics:
-        return None
-    world = worlds[0] if worlds else World()
     fused = tuple(fused_passes(members, world).values())
     world = replace(world, fused=tuple(one for holder, one in fused if not holder))
     by_name = [
@@ -127,13 +125,6 @@ def _enums(drafts: Drafts, diagnostics: Diagnostics) -> dict[str, Enum | None]:
         enum = build_enum(draft)
         whole = len(diagnostics) == before and not draft.lacks("values")
         found.setdefault(draft.name, enum if whole else None)
-    return found
-
-
-def _by_name(drafts: Sequence[Draft[ComponentSpec]]) -> dict[str, Draft[ComponentSpec]]:
-    found: dict[str, Draft[ComponentSpec]] = {}
-    for draft in drafts:
-        found.setdefault(draft.name, draft)
     return found
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Set
 from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
 from ecsgen.model import Component, Kernel, Mark, World
 from ecsgen.model.programs import Death
-from ecsgen.model.schedules import TICK
+from ecsgen.model.schedules import TICK, kernel_named
 
 
 def check_schedules(
@@ -31,7 +31,7 @@ def check_schedules(
                 diagnostics.add("E514", message, world.marks[f"{written}.{wrong}"], hint=hint)
             if entry == TICK or entry in tables:
                 continue
-            kernel = _kernel(entry, world, components)
+            kernel = kernel_named(entry, components, world)
             if kernel is not None:
                 kernels.add(entry, kernel, mark)
             elif entry.rpartition(".")[0] not in unknown:  # what is missed may be in error
@@ -73,13 +73,6 @@ class _Kernels:
                 message = f"{quote(argument)} is {first} in {quote(where)}"
                 message += f" and {shown} in {quote(entry)}"
                 self._diagnostics.add("E514", message, mark, hint="give one of them another name")
-
-
-def _kernel(entry: str, world: World, components: Mapping[str, Component]) -> Kernel | None:
-    holder, dot, name = entry.rpartition(".")
-    component = components.get(holder)
-    kernels = world.kernels if not dot else component.kernels if component else ()
-    return next((kernel for kernel in kernels if kernel.name == name), None)
 
 
 def _no_kernel(entry: str, world: World, components: Mapping[str, Component]) -> tuple[str, str]:
