@@ -78,24 +78,17 @@ def _randrange(count: Operand, node: ast.Call) -> Expression:
     if number.type.is_float:
         message = f"'randrange' takes a whole number, not {number.type}"
         raise KernelError("E803", message, node.args[0], "write i64(…) to convert it")
-    bound = _bound(count, node)
-    return Draw(Type("i64", bound.type.shape), "range", node.col_offset, (bound,))
-
-
-def _bound(count: Operand, node: ast.Call) -> Expression:
-    """A count as an i64 from 0 to 2^32 - 1."""
     if isinstance(count, Literal) and count.choice is None:
-        cut = min(max(int(count.value), 0), _MOST)
-        return typed(Literal(cut, count.node))
-    number = typed(count)
-    scalar = number.type.scalar
-    if scalar in ("u8", "u16", "u32"):
-        return cast(number, "i64")
-    wide = number if scalar == "u64" else cast(number, "i64")
-    bound = applied("min", [wide, Literal(_MOST, node)], node)
-    if scalar != "u64":
-        bound = applied("max", [bound, Literal(0, node)], node)
-    return cast(typed(bound), "i64")
+        bound = typed(Literal(min(max(int(count.value), 0), _MOST), count.node))
+    elif number.type.scalar in ("u8", "u16", "u32"):
+        bound = cast(number, "i64")
+    else:
+        is_signed = number.type.scalar != "u64"
+        wide = cast(number, "i64") if is_signed else number
+        most = applied("min", [wide, Literal(_MOST, node)], node)
+        cut = applied("max", [most, Literal(0, node)], node) if is_signed else most
+        bound = cast(typed(cut), "i64")
+    return Draw(Type("i64", bound.type.shape), "range", node.col_offset, (bound,))
 
 
 def _refuse_others(name: str, operand: Operand, node: ast.AST) -> None:

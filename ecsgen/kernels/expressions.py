@@ -103,10 +103,9 @@ class TypeChecker:
         operand = self.infer(node.operand)
         if name != "pos":
             return applied(name, [operand], node)
-        # `+x` is x, but not for conditions.
-        return (
-            operand if isinstance(operand, Literal) else unified("+", [operand, operand], node)[0]
-        )
+        if isinstance(operand, Literal):
+            return operand
+        return unified("+", [operand, operand], node)[0]  # `+x` is x, but not for conditions
 
     def _binary(self, node: ast.BinOp) -> Operand:
         name = operations.BINARY.get(type(node.op))

@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from ecsgen.model import Base, FieldType
-from ecsgen.policies.policy import Document, FieldLoss, Key, Policy, Refusal
+from ecsgen.policies.policy import FieldLoss, Key, Policy, Refusal
 
 
 def _refuses(component: Any, field: Any, type_: FieldType) -> Refusal | None:
@@ -29,19 +29,6 @@ KEY: Final[Key[bool]] = Key(
 )
 
 
-def _has_one_default(old: Document | None, new: Document) -> bool:
-    """NaN equals nothing."""
-    return old is None and bool(new.get("unique")) and new["default"] != "NaN"
-
-
-def _begins(old: Document | None, new: Document) -> bool:
-    return old is not None and bool(new.get("unique")) and not old.get("unique")
-
-
-def _ends(old: Document | None, new: Document) -> bool:
-    return old is not None and bool(old.get("unique")) and not new.get("unique")
-
-
 UNIQUE = Policy(
     name="unique",
     keys=(KEY,),
@@ -61,19 +48,20 @@ UNIQUE = Policy(
     field_losses=(
         FieldLoss(
             "E902",
-            _has_one_default,
+            # NaN equals nothing
+            lambda old, new: old is None and bool(new.get("unique")) and new["default"] != "NaN",
             "{field} is new and unique: all saved rows would have its default",
             "set different values in `migrate`",
         ),
         FieldLoss(
             "E902",
-            _begins,
+            lambda old, new: old is not None and bool(new.get("unique")) and not old.get("unique"),
             "{field} is unique, and saved values may be equal",
             "make them different in `migrate`",
         ),
         FieldLoss(
             "E953",
-            _ends,
+            lambda old, new: old is not None and bool(old.get("unique")) and not new.get("unique"),
             "{field} is not unique: find_{name} and find_{name}_many are gone",
             "write 'unique: true', or change the code",
         ),

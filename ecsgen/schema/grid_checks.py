@@ -10,7 +10,7 @@ from ecsgen.model import Base, Field, Grid, Mark, Standing
 from ecsgen.policies import keys
 from ecsgen.policies.policy import asked
 from ecsgen.schema.drafts import Components, Draft
-from ecsgen.schema.language import ComponentSpec, FieldSpec, OnSpec, WorldSpec
+from ecsgen.schema.language import ComponentSpec, FieldSpec, GridSpec, OnSpec, WorldSpec
 from ecsgen.schema.policy_keys import other, shown
 
 MOST_AXES: Final = 3
@@ -33,10 +33,10 @@ def build_grid(draft: Draft[ComponentSpec]) -> Grid | None:
         return None
     _check_beside(draft)
     _check_cell_fields(draft)
-    shape = _shape(draft)
+    shape = _shape(draft, spec)
     if shape is None:
         return None
-    wrap = _wrap(draft, len(shape))
+    wrap = _wrap(draft, spec, len(shape))
     return None if wrap is None else Grid(shape, wrap, spec.hood)
 
 
@@ -64,9 +64,7 @@ def _report_taken(draft: Draft[ComponentSpec], field: str, why: str) -> None:
     draft.report("E103", message, draft.key("fields", field))
 
 
-def _shape(draft: Draft[ComponentSpec]) -> tuple[int, ...] | None:
-    spec = draft.spec.grid
-    assert spec is not None
+def _shape(draft: Draft[ComponentSpec], spec: GridSpec) -> tuple[int, ...] | None:
     if draft.lacks("grid", "shape"):
         return None
     mark = draft.value("grid", "shape")
@@ -83,9 +81,7 @@ def _shape(draft: Draft[ComponentSpec]) -> tuple[int, ...] | None:
     return None if wrong else tuple(spec.shape)
 
 
-def _wrap(draft: Draft[ComponentSpec], axes: int) -> tuple[bool, ...] | None:
-    spec = draft.spec.grid
-    assert spec is not None
+def _wrap(draft: Draft[ComponentSpec], spec: GridSpec, axes: int) -> tuple[bool, ...] | None:
     if isinstance(spec.wrap, bool):
         return (spec.wrap,) * axes
     if draft.lacks("grid", "wrap"):

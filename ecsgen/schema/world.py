@@ -224,11 +224,6 @@ class _Builder:
         made = module_name(component)
         reserved(made, component, "a component", taken, mark, self._draft.diagnostics)
 
-    def _members(
-        self, names: Sequence[str], where: str, *path: str
-    ) -> list[tuple[Draft[ComponentSpec], Mark]]:
-        return listed(self._draft, names, self._components, where, path)
-
     def queries(self) -> tuple[Query, ...]:
         queries = []
         for name, spec in self._draft.spec.queries.items():
@@ -250,7 +245,8 @@ class _Builder:
         clauses: dict[str, str] = {}
         for clause in _CLAUSES:
             path = ("queries", name, clause)
-            for member, mark in self._members(getattr(spec, clause), f"query {quote(name)}", *path):
+            names, where = getattr(spec, clause), f"query {quote(name)}"
+            for member, mark in listed(self._draft, names, self._components, where, path):
                 if member.name in clauses:
                     first = clauses[member.name]
                     message = f"{quote(member.name)} is in {clause!r} and in {first!r}"
@@ -282,9 +278,10 @@ class _Builder:
     def check_groups(self) -> None:
         taken: dict[str, tuple[str, Mark]] = {}
         for group, names in self._draft.spec.groups.items():
-            for member, mark in self._members(names, f"group {quote(group)}", "groups", group):
+            path, where = ("groups", group), f"group {quote(group)}"
+            for member, mark in listed(self._draft, names, self._components, where, path):
                 self._free(member.name, GROUP_NAMES, mark)
-                self._refuse(member, _GROUP_FORBIDS, "E505", f"the group {quote(group)}", mark)
+                self._refuse(member, _GROUP_FORBIDS, "E505", f"the {where}", mark)
                 if member.name in taken:
                     first, place = taken[member.name]
                     message = f"{quote(member.name)} is in the group {quote(first)} already"
@@ -294,7 +291,8 @@ class _Builder:
     def check_archetypes(self) -> None:
         spec, where = self._draft.spec, "the archetypes"
         grouped = {name for names in spec.groups.values() for name in names}
-        for member, mark in self._members(spec.chunked, where, "archetypes", "components"):
+        path = ("archetypes", "components")
+        for member, mark in listed(self._draft, spec.chunked, self._components, where, path):
             self._refuse(member, _ARCHETYPE_FORBIDS, "E506", where, mark)
             self._free(member.name, CHUNK_NAMES, mark)
             if member.name in grouped:
