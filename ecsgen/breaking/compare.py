@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from ecsgen_runtime.snapshots.convert import MAY_NOT_FIT, NO_RULE, change_of, verdict
 from ecsgen_runtime.snapshots.facts import cell_type
@@ -353,46 +353,36 @@ def _compare_lists(
                 it.report.add(code, message, mark, "put it back, or change the code that uses it")
 
 
-class Space(NamedTuple):
-    """Names that must not be taken for each other, now and then."""
-
-    what: str
-    """Of what kind they are."""
-    old: Names
-    new: Names
-    """The former names that either version tells of."""
-    present: Container[str]
-    owner: str
-    """What the names are in; "" for names of the project."""
-
-
 def _compare_past(it: Comparison) -> None:
     """Report E905."""
     old, new, saved = it.old.history, it.new.history, it.new.saved
-    _check_names(it, Space("component", old.components, new.components, saved["components"], ""))
-    _check_names(it, Space("enum", old.enums, new.enums, saved["enums"], ""))
+    _check_names(it, "component", old.components, new.components, saved["components"])
+    _check_names(it, "enum", old.enums, new.enums, saved["enums"])
     for was, name in it.components.items():
         fields = saved["components"][name]["fields"]
-        _check_names(it, Space("field", old.fields_of(was), new.fields_of(name), fields, name))
+        _check_names(it, "field", old.fields_of(was), new.fields_of(name), fields, name)
     for was, name in it.enums.items():
         members = saved["enums"][name]["members"]
-        _check_names(it, Space("member", old.members_of(was), new.members_of(name), members, name))
+        _check_names(it, "member", old.members_of(was), new.members_of(name), members, name)
 
 
-def _check_names(it: Comparison, space: Space) -> None:
-    for former, became in space.old.items():
-        what, place = f"{space.what} {quote(former)}", space.new.get(former, "")
-        if former in space.present:
+def _check_names(
+    it: Comparison, kind: str, old: Names, new: Names, present: Container[str], owner: str = ""
+) -> None:
+    """`old`, `new`: the former names of a kind that either version tells of; `owner`: what they
+    are in, if not in the project."""
+    for former, became in old.items():
+        what, place = f"{kind} {quote(former)}", new.get(former, "")
+        if former in present:
             was, place = f"called {quote(became)} later" if became else "removed", former
             message = f"the {what} has the name of one that was {was}"
             hint = "give it a name that nothing had; old values would become part of it"
-        elif former not in space.new:
-            place = (now(became, space.present, space.new) if became else "") or ""
-            if not place and space.what == "enum":  # nothing is saved of an enum that is gone
+        elif former not in new:
+            place = (now(became, present, new) if became else "") or ""
+            if not place and kind == "enum":  # nothing is saved of an enum that is gone
                 continue
-            owner = quote(space.owner) if space.owner else "the world"
-            entry = f"'renamed_from: [{former}]' at {quote(place)}"
-            entry = entry if place else f"'removed: [{former}]' in {owner}"
+            entry = f"'removed: [{former}]' in {quote(owner) if owner else 'the world'}"
+            entry = f"'renamed_from: [{former}]' at {quote(place)}" if place else entry
             message = f"the former {what} is not listed any more"
             hint = f"write {entry} again, or values saved under it would be refused"
         elif not became and place:
@@ -401,17 +391,16 @@ def _check_names(it: Comparison, space: Space) -> None:
             hint = f"{again}; old values would become part of {quote(place)}"
         else:
             continue
-        it.report.add("E905", message, _former_place(it, space, place), hint)
+        it.report.add("E905", message, _former_place(it.places, kind, owner, place), hint)
 
 
-def _former_place(it: Comparison, space: Space, name: str) -> Mark:
+def _former_place(places: Places, kind: str, owner: str, name: str) -> Mark:
     """Where a name stands; without one, where it would be listed as removed."""
-    places, owner = it.places, space.owner
-    if space.what == "component":
+    if kind == "component":
         return places.component(name) if name else places.written("removed") or places.nowhere
-    if space.what == "enum":
+    if kind == "enum":
         return places.enum(name)
-    if space.what == "field":
+    if kind == "field":
         return places.field(owner, name) if name else places.component(owner, "removed")
     return places.enum(owner, f"values.{name}") if name else places.enum(owner, "removed")
 
