@@ -210,7 +210,6 @@ def _compare_policies(it: Comparison, name: str, old: Document, new: Document) -
 
 
 def _names_gone(old: Document, new: Document) -> dict[str, list[str]]:
-    """Return the names that a component had and has no more, by the key that took them."""
     gone: dict[str, list[str]] = {}
     cause = "owner" if old["owner"] != new["owner"] else ""
     if old.get("grid", 0) != new.get("grid", 0):
@@ -237,7 +236,6 @@ def _report(
 
 
 def _spelt(key: str, component: Document) -> str:
-    """A policy as the schema has it."""
     value = component.get(key)
     if key == "in":
         return "a place in the archetypes" if value == "archetypes" else "a manager"
@@ -409,7 +407,6 @@ def _former_place(places: Places, kind: str, owner: str, name: str) -> Mark:
 
 
 def _kernels_of(kernels: Iterable[Kernel]) -> dict[str, str]:
-    """Return the arguments of each kernel, in order."""
     return {kernel.name: ", ".join(_arguments(kernel).values()) for kernel in kernels}
 
 
@@ -437,7 +434,6 @@ def _tables_of(project: Project) -> dict[str, dict[str, str]]:
 
 
 def _queries_of(project: Project) -> dict[str, tuple[str, ...]]:
-    """Return the components whose rows each query gives."""
     return {query.name: (*query.all, *query.optional) for query in project.world.queries}
 
 
@@ -448,7 +444,6 @@ def _bundles_of(project: Project) -> dict[str, tuple[str, ...]]:
 
 
 def _returned(reductions: Iterable[Reduction]) -> dict[str, str]:
-    """Return the type of what each reduction returns."""
     found = {}
     for one in reductions:
         is_float = one.how in FLOATING or (one.how != "count" and one.program.value.type.is_float)

@@ -185,7 +185,6 @@ def _blobs(top: Path, tree: str, inside: str, revision: str) -> dict[str, str]:
 
 
 def _contents(top: Path, blobs: Mapping[str, str], revision: str) -> dict[str, bytes | None]:
-    """Return the bytes of each file; None for one that is too large."""
     sizes = _ask(top, "--batch-check", blobs, revision)
     small = {path: blobs[path] for path, (size, _) in sizes.items() if size <= MAX_BYTES}
     contents = _ask(top, "--batch", small, revision)

@@ -191,7 +191,6 @@ class TypeChecker:
         return element(base, (AXES.index(node.attr),), node)
 
     def _holder(self, node: ast.Attribute) -> tree.Expression:
-        """The typed tree of what an attribute is of."""
         try:
             return self.value(node.value)
         except KernelError as error:

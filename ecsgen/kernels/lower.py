@@ -120,7 +120,6 @@ class _Lowering:
         self._rows = {key: row for key, row in rows if target not in tree.walk(key[1])}
 
     def _fate(self, target: tree.Death | tree.Birth, where: tree.Expression) -> None:
-        """Somebody dies or is born."""
         test = self._pure(where)
         if isinstance(target, tree.Birth):
             newborn = tuple(one.with_values(self._pure) for one in target.newborn)
@@ -172,7 +171,6 @@ class _Lowering:
             self._listed -= {one.name for one in self._program.nears if _reads(one, field)}
 
     def _own(self, node: tree.Referred) -> str:
-        """What the kernel calls the field in its own rows."""
         return node.name if self._home == node.component else node.text
 
     def _moves(self, field: str) -> bool:

@@ -232,7 +232,6 @@ def asked(
 
 
 def _where(node: ast.Call, infer: Callable[[ast.expr], Operand]) -> tree.Expression | None:
-    """The condition for those who are asked, which comes last."""
     if not node.keywords:
         return None
     (keyword,) = node.keywords
@@ -244,7 +243,6 @@ def _where(node: ast.Call, infer: Callable[[ast.expr], Operand]) -> tree.Express
 
 
 def _type(name: str, given: Type, node: ast.expr) -> Type:
-    """What a question about values of a type gives."""
     if name == "count":
         if given != BOOL:
             hint = "compare it with something, as in count(other.x > 0)"

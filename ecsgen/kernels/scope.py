@@ -152,7 +152,6 @@ class Scope:
         return KernelError("E802", f"unknown name {quote(name)}", node, hint)
 
     def _instead_of(self, node: ast.Name) -> str:
-        """What to write instead of a name that nothing has."""
         is_no_argument = self.is_reduction or isinstance(node.ctx, ast.Store)
         declared = f"an argument is declared by `args: {{{node.id}: f32}}`"
         known = tuple(self._values())
@@ -235,7 +234,6 @@ class Scope:
         return (*self._values(), *self.components, *CONSTANTS, *sorted(near))
 
     def _values(self) -> Iterable[str]:
-        """Those of values that the kernel or its rows have."""
         components = (
             f"{name}.{field.name}" for name, c in self.components.items() for field in c.fields
         )

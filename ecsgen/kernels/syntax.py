@@ -134,7 +134,6 @@ class Text:
 
 
 def _is_deep(tree: ast.AST) -> bool:
-    """Whether a tree is deeper than what the compiler walks by recursion."""
     level: list[ast.AST] = [tree]
     for _ in range(MAX_DEPTH):
         level = [child for node in level for child in ast.iter_child_nodes(node)]

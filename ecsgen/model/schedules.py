@@ -102,7 +102,6 @@ def called(
 
 
 def _as_kernel(table: Table) -> Kernel:
-    """What a table looks at, as if it were a kernel."""
     program = Program(effects=Effects(reads=table.reads))
     return Kernel(table.name, (), over=", ".join(table.over), program=program)
 
@@ -156,7 +155,6 @@ def fused_passes(
 
 
 def _why_not(call: Call, before: Pass, chunked: set[str]) -> str:
-    """Why a kernel cannot join the pass before it; nothing if it can."""
     last = before.calls[-1]
     for one in (last, call):
         if one.every:

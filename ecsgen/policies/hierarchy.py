@@ -116,7 +116,6 @@ _BELOW: Final = {
 
 
 def _children(owner: str, name: str, base: str, rows: str = "") -> Policy:
-    """create(…, parent=…)."""
     return Policy(
         name=name,
         applies=lambda c: bool(c.hierarchy) and c.owner == owner,

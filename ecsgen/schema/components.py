@@ -124,7 +124,6 @@ class _Builder:
         )
 
     def _check_keys(self, name: str, spec: FieldSpec, type_: FieldType) -> None:
-        """Report policies that the field cannot have."""
         draft, path = self._draft, ("fields", name)
         for key, _ in asked(keys("field"), spec):
             refused = _KEYS[key].refuses(draft.spec, spec, type_)

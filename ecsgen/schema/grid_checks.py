@@ -126,7 +126,6 @@ def build_standing(
 def _is_no_place(
     draft: Draft[ComponentSpec], field: Field, components: Components, mark: Mark
 ) -> bool:
-    """Report a field that cannot say where rows stand."""
     target = components.get(field.type.target)
     is_cell = field.type.base is Base.ID and target is not None and target.spec.grid is not None
     why = ""

@@ -199,7 +199,6 @@ def _condition(kernel: Kernel | Reduction, scope: Scope) -> tree.Expression | No
 
 
 def _parsed(kernel: Kernel, diagnostics: Diagnostics) -> list[tuple[Text, Assignment | ast.Call]]:
-    """The steps whose syntax is right."""
     found = []
     for index, content in enumerate(kernel.steps):
         text = Text(content, kernel.marks[f"steps.{index}"])
@@ -397,7 +396,6 @@ def _members(
 def _why_absent(
     name: str, over: str, query: Query | None, components: Mapping[str, Component]
 ) -> str:
-    """Why a kernel over a group, query or component does not see another component."""
     if query is not None:
         if name in query.optional:
             return f"{quote(name)} is optional in {quote(over)}: it may be absent"

@@ -113,8 +113,6 @@ _Made: TypeAlias = tuple[Neighbourhood, tree.Near | None]
 
 
 class _Making:
-    """One neighbourhood."""
-
     def __init__(self, kernel: Kernel, key: NearKey, askers: Askers, scope: Scope) -> None:
         self._kernel, self._key, self._askers, self._scope = kernel, key, askers, scope
         self._diagnostics = scope.diagnostics
@@ -185,7 +183,6 @@ class _Making:
         return self._kernel.marks["near"] if self._key.name == tree.OTHER else self._key.marks[""]
 
     def _refuse(self, what: str, is_given: object) -> None:
-        """Report a key that says something of cells where none are asked."""
         if is_given:
             message = f"{what!r} is of rows on a grid that ask cells"
             if what == "hood":
@@ -234,7 +231,6 @@ class _Making:
         return float(given)
 
     def _argument(self, given: str) -> tree.Argument | None:
-        """The argument of that name, the same for all rows."""
         kernel, scope, diagnostics = self._kernel, self._scope, self._diagnostics
         mark, argument = self._key.marks["radius"], scope.arguments.get(given)
         if argument is None:
@@ -272,7 +268,6 @@ class _Making:
         return found
 
     def _field(self, given: str) -> tree.FieldValue | None:
-        """The row's own field of that name."""
         owner, _, name = given.rpartition(".")
         component = self._askers.members.get(owner)
         fields = () if component is None else component.fields

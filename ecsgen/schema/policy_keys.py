@@ -31,12 +31,10 @@ def check_policies(draft: Draft[ComponentSpec]) -> None:
 
 
 def _clashes(spec: ComponentSpec) -> set[tuple[str, str]]:
-    """Return pairs of keys that do not go together."""
     return {pair for policy in every() for pair in policy.clashes(spec)}
 
 
 def _faults(spec: ComponentSpec) -> set[Fault]:
-    """Return what else policies find wrong."""
     return {fault for policy in every() for fault in policy.faults(spec)}
 
 

@@ -89,7 +89,6 @@ def _is_read(draft: Draft[Any]) -> bool:
 
 
 def _in_world(component: Component, world: World, components: Mapping[str, Component]) -> Component:
-    """The component with what the world makes of it."""
     groups = (group for group, names in world.groups if component.name in names)
     joined = (query for query in world.queries if not query.chunked)
     placed = (name for query in joined for name in (*query.all, *query.optional))

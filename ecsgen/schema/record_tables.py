@@ -174,7 +174,6 @@ class TableBuilder:
         return replace(table, fields=tuple(fields), program=program or Folding())
 
     def _field(self, over: str, text: str, mark: Mark) -> RecordedField | None:
-        """A field of these rows without shape, as a column has it."""
         names = self.names.world.members_of(over)
         members = {n: self.names.components[n] for n in names if n in self.names.components}
         owner, dot, name = text.rpartition(".")

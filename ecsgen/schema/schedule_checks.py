@@ -40,8 +40,6 @@ def check_schedules(
 
 
 class _Kernels:
-    """The kernels of a schedule, one after the other."""
-
     def __init__(
         self, world: World, components: Mapping[str, Component], diagnostics: Diagnostics
     ) -> None:
@@ -76,7 +74,6 @@ class _Kernels:
 
 
 def _no_kernel(entry: str, world: World, components: Mapping[str, Component]) -> tuple[str, str]:
-    """What is wrong with an entry, and what may be meant."""
     holder, dot, name = entry.rpartition(".")
     own = [*(one.name for one in world.kernels), *(one.name for one in world.records)]
     theirs = {f"{c.name}.{k.name}": k.name for c in components.values() for k in c.kernels}

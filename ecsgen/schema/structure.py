@@ -210,12 +210,10 @@ def _thing(location: Path) -> str:
 
 
 def _keys(model: type[BaseModel]) -> dict[str, Any]:
-    """The keys as written, with their annotations."""
     return {field.alias or name: field.annotation for name, field in model.model_fields.items()}
 
 
 def _model_at(spec: type[BaseModel], location: Path) -> type[BaseModel] | None:
-    """The model whose key the last step of `location` is."""
     found: list[Any] = [spec]
     for step in location[:-1]:
         found = [inner for one in found for inner in _inside(one, step)]

@@ -239,7 +239,6 @@ class _Builder:
         return tuple(queries)
 
     def _query_members(self, name: str) -> list[tuple[Draft[ComponentSpec], Mark]]:
-        """The components of entities in a query, each once, with their marks."""
         spec = self._draft.spec.queries[name]
         found: dict[str, tuple[Draft[ComponentSpec], Mark]] = {}
         clauses: dict[str, str] = {}
@@ -312,7 +311,6 @@ class _Builder:
         where: str,
         mark: Mark,
     ) -> None:
-        """Report the keys of a component that keep it out."""
         for key, value in forbidden.items():
             if getattr(member.spec, key) == value if value else other(member.spec, key):
                 message = f"{quote(member.name)} cannot be in {where}: it has {shown(member, key)}"
