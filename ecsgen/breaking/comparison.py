@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -71,34 +71,24 @@ class Places:
         return next((marks[key] for key in (*keys, "") if key in marks), self.nowhere)
 
 
-@dataclass(slots=True)
 class Comparison:
     """What every part of it needs."""
 
-    old: Side
-    new: Side
-    places: Places
-    report: Report
-    components: dict[str, str] = field(init=False)
-    """Old name → present name, of those that are still there."""
-    enums: dict[str, str] = field(init=False)
+    def __init__(self, old: Side, new: Side, places: Places, report: Report) -> None:
+        self.old, self.new, self.places, self.report = old, new, places, report
+        self.components = self._still_there("components", new.history.components)
+        """Old name → present name, of those that are still there."""
+        self.enums = self._still_there("enums", new.history.enums)
 
-    def __post_init__(self) -> None:
-        former, saved = self.new.history, self.new.saved
-        self.components = _still_there(
-            self.old.saved["components"], saved["components"], former.components
-        )
-        self.enums = _still_there(self.old.saved["enums"], saved["enums"], former.enums)
+    def _still_there(self, key: str, former: Names) -> dict[str, str]:
+        present = self.new.saved[key]
+        found = {name: now(name, present, former) for name in self.old.saved[key]}
+        return {name: here for name, here in found.items() if here}
 
 
 def now(name: str, present: Container[str], former: Names) -> str | None:
     """Return what an old name is now, "" if it is removed, None if nobody says anything of it."""
     return name if name in present else former.get(name)
-
-
-def _still_there(old: Document, present: Document, former: Names) -> dict[str, str]:
-    found = {name: now(name, present, former) for name in old}
-    return {name: it for name, it in found.items() if it}
 
 
 def report_missing(

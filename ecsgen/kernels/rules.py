@@ -127,10 +127,6 @@ def _is_null(literal: Literal) -> bool:
     return type(literal.value) is int and literal.value == 0 and literal.choice is None
 
 
-def _as_given(name: str, operands: Sequence[Operand], node: ast.AST) -> Sequence[Operand]:
-    return operands
-
-
 # --- what is made of operands that are prepared ---------------------------------------------------
 
 
@@ -227,11 +223,11 @@ _RULES: Final[dict[Rule, tuple[_Step, _Step]]] = {
     Rule.QUOTIENT: (_floats, _elementwise),
     Rule.FLOATS: (_floats, _elementwise),
     Rule.WHOLE: (_numbers, _whole),
-    Rule.POWER: (_as_given, _power),
+    Rule.POWER: (lambda name, some, node: some, _power),
     Rule.ORDER: (lambda name, some, node: _exact(some) or _numbers(name, some, node), _compared),
     Rule.EQUALITY: (lambda name, some, node: _exact(some) or unified(name, some, node), _compared),
     Rule.LOGIC: (_conditions, _elementwise),
-    Rule.CHOICE: (_as_given, _choice),
+    Rule.CHOICE: (lambda name, some, node: some, _choice),
     Rule.DOT: (_numbers, _vectors),
     Rule.CROSS: (_numbers, _cross),
     Rule.NORM: (_floats, _vectors),

@@ -55,9 +55,8 @@ _ALL: Final = (
     Scalar("f64", 8, "d", "np.float64", "f"),
 )
 SCALARS: Final = {scalar.name: scalar for scalar in _ALL}
-SIGNED: Final = tuple(scalar.name for scalar in _ALL if scalar.kind == "i")
 UNSIGNED: Final = tuple(scalar.name for scalar in _ALL if scalar.kind == "u")
-INTEGERS: Final = (*SIGNED, *UNSIGNED)
+INTEGERS: Final = tuple(scalar.name for scalar in _ALL if scalar.kind in "iu")
 FLOATS: Final = tuple(scalar.name for scalar in _ALL if scalar.kind == "f")
 
 
@@ -83,11 +82,6 @@ class Type:
     @property
     def is_integer(self) -> bool:
         return self.scalar in INTEGERS
-
-    @property
-    def is_integer_number(self) -> bool:
-        """Whether it is an integer that counts something: no enum and no handle."""
-        return self.is_number and self.is_integer
 
     @property
     def is_number(self) -> bool:

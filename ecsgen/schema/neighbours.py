@@ -257,15 +257,15 @@ class _Making:
                 return None
             return int(given)
         scope = self._scope
-        found: tree.Argument | tree.FieldValue | None = None
-        if given not in scope.arguments:
-            found = self._field(given)
-        found = found or self._argument(given)
-        if found is not None and (found.type.shape or not found.type.is_integer_number):
-            message = f"a radius on a grid is an integer, and {quote(given)} is {found.type}"
-            diagnostics.add("E803", message, mark)
+        own = None if given in scope.arguments else self._field(given)
+        found = own or self._argument(given)
+        if found is None:
             return None
-        return found
+        if found.type.is_number and found.type.is_integer and not found.type.shape:
+            return found
+        message = f"a radius on a grid is an integer, and {quote(given)} is {found.type}"
+        diagnostics.add("E803", message, mark)
+        return None
 
     def _field(self, given: str) -> tree.FieldValue | None:
         owner, _, name = given.rpartition(".")

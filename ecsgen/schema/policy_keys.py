@@ -97,14 +97,9 @@ def preset(drafts: Drafts, defaults: Mapping[str, str | bool]) -> None:
             draft.spec = draft.spec.model_copy(update={"owner": "none"})
         elif draft.name not in chunked:
             for key, value in defaults.items():
-                if not (value == "direct" and draft.name in grouped):
-                    _preset(draft, key, value)
-
-
-def _preset(draft: Draft[ComponentSpec], key: str, value: str | bool) -> None:
-    if key in draft.spec.model_fields_set or getattr(draft.spec, key) == value:
-        return
-    spec = draft.spec.model_copy(update={key: value})
-    if not _clashes(spec) and _faults(spec) <= _faults(draft.spec):
-        draft.spec = spec
-        draft.by_default = (*draft.by_default, key)
+                is_said = key in draft.spec.model_fields_set or getattr(draft.spec, key) == value
+                spec = draft.spec.model_copy(update={key: value})
+                goes = not _clashes(spec) and _faults(spec) <= _faults(draft.spec)
+                if goes and not is_said and not (value == "direct" and draft.name in grouped):
+                    draft.spec = spec
+                    draft.by_default = (*draft.by_default, key)
