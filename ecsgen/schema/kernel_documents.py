@@ -8,9 +8,9 @@ from typing import Any
 
 from ecsgen.diagnostics import did_you_mean, quote
 from ecsgen.kernels.draws import NoDraws
-from ecsgen.kernels.scope import Scope
+from ecsgen.kernels.scope import NUMERIC, Scope
 from ecsgen.kernels.syntax import KernelError, Text
-from ecsgen.model import HOWS, Base, Component, How, Kernel, Marks, NearKey, Reduction
+from ecsgen.model import HOWS, Component, How, Kernel, Marks, NearKey, Reduction
 from ecsgen.model.programs import CELL_ID, ENTITY, HANDLE, ID_SLOT, OTHER, OWN, PARENT, FieldValue
 from ecsgen.model.types import Type
 from ecsgen.schema.drafts import Draft
@@ -27,8 +27,6 @@ from ecsgen.schema.language import (
 from ecsgen.schema.names import check_member
 from ecsgen.schema.structure import BadValueError
 from ecsgen.schema.type_text import Known, parse_type
-
-_VALUES = (Base.BOOL, Base.INT, Base.FLOAT, Base.ENUM, Base.ENTITY, Base.ID)
 
 
 def build_kernel(
@@ -117,7 +115,7 @@ def _arguments(
             draft.report("E103", f"the argument {quote(argument)} has the name of a field", mark)
         try:
             type_ = parse_type(text, known, f"argument {quote(argument)}")
-            if type_.base not in _VALUES:
+            if type_.base not in NUMERIC:
                 raise BadValueError("E304", f"a kernel computes with numbers, not {quote(text)}")
         except BadValueError as problem:
             draft.refuse(problem, place)

@@ -159,9 +159,9 @@ def check_camel(name: str, what: str, mark: Mark, diagnostics: Diagnostics) -> b
     return _check_length(name, what, mark, diagnostics)
 
 
-def check_module(name: str, mark: Mark, diagnostics: Diagnostics) -> bool:
+def check_module(name: str, mark: Mark, diagnostics: Diagnostics, taken: Names) -> bool:
     """Whether a component's module may be called as it would be; reports E102."""
-    return not reserved(module_name(name), name, "a component", MODULE_NAMES, mark, diagnostics)
+    return not reserved(module_name(name), name, "a component", taken, mark, diagnostics)
 
 
 def check_member(

@@ -18,6 +18,7 @@ from ecsgen.schema.language import ComponentSpec
 from ecsgen.schema.names import (
     CLASS_NAMES,
     DERIVED_CLASSES,
+    MODULE_NAMES,
     check_class,
     check_module,
     group_class,
@@ -135,7 +136,7 @@ def _check_class_names(drafts: Drafts, diagnostics: Diagnostics) -> None:
         mark = component.value("component")
         if not check_class(component.name, "a component", mark, diagnostics):
             continue
-        check_module(component.name, mark, diagnostics)
+        check_module(component.name, mark, diagnostics, MODULE_NAMES)
         if claims.claim(component.name, "a component", mark):
             maker = f"a class made for the component {quote(component.name)}"
             derived.extend((component.name + suffix, maker, mark) for suffix in DERIVED_CLASSES)

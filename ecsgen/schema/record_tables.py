@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from ecsgen.diagnostics import did_you_mean, quote
+from ecsgen.kernels.scope import NUMERIC
 from ecsgen.kernels.syntax import KernelError, Text
-from ecsgen.model import HOWS, Base, Mark, RecordedField, Reduction, Table
+from ecsgen.model import HOWS, Mark, RecordedField, Reduction, Table
 from ecsgen.model.programs import Folding
 from ecsgen.model.schedules import TICK
 from ecsgen.schema.drafts import Claims, Draft
@@ -21,7 +22,6 @@ _TAKEN: Final = {
     **dict.fromkeys(("open", "flush", "close"), "a method of `records`"),
     TICK: "an entry of schedules",
 }
-_RECORDED: Final = (Base.BOOL, Base.INT, Base.FLOAT, Base.ENUM, Base.ENTITY, Base.ID)
 
 
 def check_table_names(draft: Draft[WorldSpec]) -> None:
@@ -194,7 +194,7 @@ class TableBuilder:
             return None
         if not check_member(name, "a column", mark, self.draft.diagnostics, taken=COLUMN_NAMES):
             return None
-        if field.type.base not in _RECORDED or field.type.shape:
+        if field.type.base not in NUMERIC or field.type.shape:
             what = "columns are numbers, bools, enums or handles without shape"
             self._report(f"{quote(text)} is of type {field.type.text}: {what}", mark)
             return None

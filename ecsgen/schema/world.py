@@ -20,8 +20,8 @@ from ecsgen.schema.names import (
     WORLD_NAMES,
     check_identifier,
     check_member,
+    check_module,
     module_name,
-    reserved,
 )
 from ecsgen.schema.policy_keys import check_owned, listed, other, shown
 from ecsgen.schema.sharding import GENERATION_BITS, build_shards
@@ -205,7 +205,8 @@ class _Builder:
         attributes, signature = Claims(self._draft.diagnostics), Claims(self._draft.diagnostics)
         for name, component in self._components.items():
             what, mark = f"the component {quote(name)}", component.value("component")
-            self._free(name, dict.fromkeys(WORLD_NAMES, spawning), mark)
+            taken = dict.fromkeys(WORLD_NAMES, spawning)
+            check_module(name, mark, self._draft.diagnostics, taken)
             attributes.claim(module_name(name), what, mark)
             signature.claim(module_name(name), what, mark)
         taken = {holder: names | spawning for holder, names in WORLD_NAMES.items()}
@@ -218,11 +219,6 @@ class _Builder:
             mark = self._draft.key("bundles", name)
             if check_identifier(name, "a bundle", mark, self._draft.diagnostics, lower=True):
                 signature.claim(name, "a bundle", mark)
-
-    def _free(self, component: str, taken: Mapping[str, frozenset[str]], mark: Mark) -> None:
-        """Report E102 where somebody has what the component would be called there."""
-        made = module_name(component)
-        reserved(made, component, "a component", taken, mark, self._draft.diagnostics)
 
     def queries(self) -> tuple[Query, ...]:
         queries = []
@@ -240,21 +236,18 @@ class _Builder:
 
     def _query_members(self, name: str) -> list[tuple[Draft[ComponentSpec], Mark]]:
         spec = self._draft.spec.queries[name]
-        found: dict[str, tuple[Draft[ComponentSpec], Mark]] = {}
-        clauses: dict[str, str] = {}
+        found: dict[str, tuple[str, Draft[ComponentSpec], Mark]] = {}
         for clause in _CLAUSES:
             path = ("queries", name, clause)
             names, where = getattr(spec, clause), f"query {quote(name)}"
             for member, mark in listed(self._draft, names, self._components, where, path):
-                if member.name in clauses:
-                    first = clauses[member.name]
+                first, *_ = found.setdefault(member.name, (clause, member, mark))
+                if first != clause:
                     message = f"{quote(member.name)} is in {clause!r} and in {first!r}"
                     self._draft.report("E509", message, mark)
                 if clause in _COLUMNS:
-                    self._free(member.name, QUERY_NAMES, mark)
-                clauses.setdefault(member.name, clause)
-                found.setdefault(member.name, (member, mark))
-        return [each for each in found.values() if each[0].spec.owner == "entity"]
+                    check_module(member.name, mark, self._draft.diagnostics, QUERY_NAMES)
+        return [(one, mark) for _, one, mark in found.values() if one.spec.owner == "entity"]
 
     def _check_mixed(
         self, query: str, members: Sequence[tuple[Draft[ComponentSpec], Mark]]
@@ -279,7 +272,7 @@ class _Builder:
         for group, names in self._draft.spec.groups.items():
             path, where = ("groups", group), f"group {quote(group)}"
             for member, mark in listed(self._draft, names, self._components, where, path):
-                self._free(member.name, GROUP_NAMES, mark)
+                check_module(member.name, mark, self._draft.diagnostics, GROUP_NAMES)
                 self._refuse(member, _GROUP_FORBIDS, "E505", f"the {where}", mark)
                 if member.name in taken:
                     first, place = taken[member.name]
@@ -293,7 +286,7 @@ class _Builder:
         path = ("archetypes", "components")
         for member, mark in listed(self._draft, spec.chunked, self._components, where, path):
             self._refuse(member, _ARCHETYPE_FORBIDS, "E506", where, mark)
-            self._free(member.name, CHUNK_NAMES, mark)
+            check_module(member.name, mark, self._draft.diagnostics, CHUNK_NAMES)
             if member.name in grouped:
                 message = f"{quote(member.name)} cannot be in the archetypes: it is in a group"
                 self._draft.report("E506", message, mark)

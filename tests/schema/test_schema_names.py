@@ -139,7 +139,7 @@ def test_module_names(name: str, module: str) -> None:
 def test_accepted_class_names_are_safe_paths_and_identifiers(name: str) -> None:
     diagnostics = Diagnostics()
     if check_class(name, "a component", MARK, diagnostics) and check_module(
-        name, MARK, diagnostics
+        name, MARK, diagnostics, MODULE_NAMES
     ):
         assert name.isascii()
         assert name.isidentifier()
