@@ -96,8 +96,6 @@ class References:
         if not isinstance(base, _BEGINNINGS):
             message = "a reference begins with a field, a local name, an argument or 'entity'"
             raise KernelError("E810", message, node, "give it a local name in a step before")
-        if isinstance(handle, tree.FieldValue) and handle.owner == tree.PARENT:
-            raise KernelError("E810", "a kernel that reads 'parent' refers to no other rows", node)
 
     def _check_leads(self, name: str, handle: tree.Expression, node: ast.expr) -> None:
         """Raise E810 where a component's rows cannot be referred to."""

@@ -104,22 +104,18 @@ def flat(value: Default) -> list[Default]:
 
 
 def _column(field: Field) -> Column:
+    scalar, base = field.type.scalar, field.type.base
+    if base in (Base.STR, Base.BYTES):
+        scalar = f"S{field.type.size}"
     return Column(
         name=field.name,
-        scalar=_scalar(field),
+        scalar="object" if base is Base.OBJECT else scalar,
         shape=field.type.shape,
         tags=field.tags if COLD in field.tags else (HOT, *(t for t in field.tags if t != HOT)),
         doc=field.doc,
         unit=field.unit,
         field=field,
     )
-
-
-def _scalar(field: Field) -> str:
-    base = field.type.base
-    if base in (Base.STR, Base.BYTES):
-        return f"S{field.type.size}"
-    return "object" if base is Base.OBJECT else field.type.scalar
 
 
 CACHE_LINE = 64

@@ -142,10 +142,9 @@ def fused_passes(
         for number, each in enumerate(passes(calls, world), 1):
             if len(each.calls) > 1:
                 holder = each.calls[0].component
-                taken = {kernel.name for kernel in world.kernels}
-                if holder:
-                    taken = {one.name for one in components[holder].kernels}
-                    taken |= {one.name for one in components[holder].reductions}
+                owner = components.get(holder)
+                taken = {kernel.name for kernel in (owner or world).kernels}
+                taken |= {one.name for one in owner.reductions} if owner else set()
                 name = f"{schedule}_{number}"
                 while name in taken:
                     name += "_"

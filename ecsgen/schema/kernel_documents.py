@@ -178,27 +178,24 @@ def told_apart(component: Component, named: str = OWN) -> FieldValue | NoDraws:
 
 def key_of(kernel: Kernel, scope: Scope) -> FieldValue | None:
     """The field that a kernel names as its key; reports E812 and E802 if it is none."""
-    text = Text(kernel.key, kernel.marks["key"])
+    text, found = Text(kernel.key, kernel.marks["key"]), None
     try:
-        return _field(text.expression(), scope)
+        node = text.expression()
+        if isinstance(node, ast.Name):
+            if node.id not in scope.fields and node.id not in scope.wrong:
+                hint = did_you_mean(node.id, scope.fields)
+                if scope.components:
+                    hint = "name its component, as in Component.field"
+                raise KernelError("E812", f"the key {quote(node.id)} is no field", node, hint)
+            found = scope.name(node)
+        elif isinstance(node, ast.Attribute):
+            found = scope.member(node)
+        if not isinstance(found, FieldValue) or found.owner == PARENT:
+            raise KernelError("E812", "a key is a field of the row itself", node)
+        if found.type != Type("u64"):
+            message = f"a key is a u64, and {quote(found.text)} is {found.type}"
+            raise KernelError("E812", message, node)
     except KernelError as error:
         text.report(error, scope.diagnostics)
         return None
-
-
-def _field(node: ast.expr, scope: Scope) -> FieldValue:
-    found = None
-    if isinstance(node, ast.Name):
-        if node.id not in scope.fields and node.id not in scope.wrong:
-            hint = did_you_mean(node.id, scope.fields)
-            if scope.components:
-                hint = "name its component, as in Component.field"
-            raise KernelError("E812", f"the key {quote(node.id)} is no field", node, hint)
-        found = scope.name(node)
-    elif isinstance(node, ast.Attribute):
-        found = scope.member(node)
-    if not isinstance(found, FieldValue) or found.owner == PARENT:
-        raise KernelError("E812", "a key is a field of the row itself", node)
-    if found.type != Type("u64"):
-        raise KernelError("E812", f"a key is a u64, and {quote(found.text)} is {found.type}", node)
     return found
