@@ -195,15 +195,11 @@ class _Lowering:
 
 def _is_still(handle: tree.Expression, field: str) -> bool:
     """Whether a handle is certainly what it was, after a write to a field."""
-    for node in tree.walk(handle):
-        match node:
-            case tree.FieldValue(owner=owner) if owner != tree.PARENT and node.text != field:
-                pass
-            case tree.Local() | tree.Argument() | tree.Constant():
-                pass
-            case _:
-                return False
-    return True
+    return all(
+        isinstance(node, tree.Local | tree.Argument | tree.Constant)
+        or (isinstance(node, tree.FieldValue) and node.owner != tree.PARENT and node.text != field)
+        for node in tree.walk(handle)
+    )
 
 
 def _reads(near: tree.Near, field: str) -> bool:

@@ -11,7 +11,7 @@ import json
 import math
 from typing import Any, Final, TypeAlias
 
-from ecsgen.model import Component, Default, Enum, Field, Project
+from ecsgen.model import Component, Default, Field, Project
 from ecsgen.model.columns import COLD
 
 Document: TypeAlias = dict[str, Any]
@@ -26,7 +26,10 @@ def saved_schema(project: Project) -> Document:
     return {
         "version": project.history.version,
         "entity": bits | shards,
-        "enums": {enum.name: _enum(enum) for enum in project.enums},
+        "enums": {
+            enum.name: {"type": enum.scalar, "flags": enum.flags, "members": dict(enum.values)}
+            for enum in project.enums
+        },
         "components": {one.name: _component(one) for one in project.components},
         "groups": {name: list(members) for name, members in world.groups},
     }
@@ -40,10 +43,6 @@ def schema_text(document: Document) -> str:
 def schema_fingerprint(text: str) -> str:
     """Return what a schema's text is known by: 64 hex digits."""
     return hashlib.sha256(text.encode("ascii")).hexdigest()
-
-
-def _enum(enum: Enum) -> Document:
-    return {"type": enum.scalar, "flags": enum.flags, "members": dict(enum.values)}
 
 
 _POLICIES: Final = (

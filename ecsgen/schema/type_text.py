@@ -147,13 +147,10 @@ def _unknown(name: str, suffix: str, known: Known, of: str) -> BadValueError:
 
 
 def _suggest(name: str, suffix: str, enums: Iterable[str]) -> str:
-    elsewhere = _ELSEWHERE.get(name.lower())
-    exact = name.strip()
-    if elsewhere is None and exact != name and (exact in _SIMPLE or exact in enums):
-        elsewhere = exact
+    plain = name.strip()
     if name.startswith(("list<", "array<", "vector<")):
         return SEVERAL
-    found = elsewhere or closest(name, (*_SIMPLE, *enums))
+    found = _ELSEWHERE.get(plain.lower()) or closest(plain, (*_SIMPLE, *enums))
     if not found:
         return ""
     if "[" not in found:
