@@ -117,7 +117,10 @@ def files_of(root: SchemaRoot, revision: str) -> Iterator[list[SchemaFile]]:
     if not revision or revision.startswith("-"):
         raise UsageError(f"{revision!r} is no revision of git")
     top = top_of(root)
-    tree = _tree(top, revision)
+    try:
+        tree = _git(top, "rev-parse", "--verify", f"{revision}^{{tree}}").decode("ascii").strip()
+    except UsageError:
+        raise UsageError(f"git knows no revision {revision!r}") from None
     inside = _inside(root.path, top)
     blobs = _blobs(top, tree, inside, revision)
     if not blobs:
@@ -153,13 +156,6 @@ def _written(file: Path, content: bytes | None) -> Path:
         if content is None:
             stream.truncate(MAX_BYTES + 1)
     return file
-
-
-def _tree(top: Path, revision: str) -> str:
-    try:
-        return _git(top, "rev-parse", "--verify", f"{revision}^{{tree}}").decode("ascii").strip()
-    except UsageError:
-        raise UsageError(f"git knows no revision {revision!r}") from None
 
 
 def _inside(schemas: Path, top: Path) -> str:

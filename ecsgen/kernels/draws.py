@@ -45,7 +45,6 @@ def drawn(name: str, operands: list[Operand], node: ast.Call, refused: NoDraws |
 
 
 def _vector(name: str, operands: list[Operand], node: ast.Call) -> tuple[int, ...]:
-    """The shape of so many numbers: none for one number."""
     if not operands:
         return ()
     (count,) = operands

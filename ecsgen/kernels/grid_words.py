@@ -54,7 +54,6 @@ class GridWords:
         return tree.Chosen(kind, "any", component.name, node.col_offset)
 
     def _component(self, node: ast.expr) -> Component:
-        """The component that a name stands for, if the kernel may know its rows."""
         name = node.id if isinstance(node, ast.Name) else ""
         if name not in self.scope.reach.names:
             hint = did_you_mean(name, self.scope.reach.names)

@@ -133,7 +133,6 @@ class _Lowering:
         self._moved()
 
     def _stands(self, component: str, field: str) -> bool:
-        """Whether a field says on which cell its rows stand."""
         return self._standing.get(component) == field
 
     def _moved(self) -> None:

@@ -85,7 +85,6 @@ def _neighbourhood(draft: Draft[Any], name: str, spec: NearSpec, *path: str) -> 
 
 
 def _marks(draft: Draft[Any], name: str, spec: BaseKernel) -> Marks:
-    """Of the keys, and of the texts that are compiled later."""
     marks = {**draft.keys("kernels", name), "": draft.key("kernels", name)}
     if draft.lacks("kernels", name):
         marks["…"] = marks[""]  # some of it was refused

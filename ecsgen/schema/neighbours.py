@@ -105,7 +105,7 @@ def neighbourhoods(kernel: Kernel, askers: Askers, scope: Scope) -> tuple[tree.N
         scope.wrong_near = True
         return ()
     scope.near = Neighbourhoods(known, scope.field)
-    _check_names(kernel, askers, scope)
+    _check_names(scope.near.names, kernel, askers, scope)
     return tuple(nears) if len(nears) == len(known) else ()
 
 
@@ -297,11 +297,10 @@ def bearer_of(members: Members) -> str | None:
 # --- Names that mean something of neighbours ------------------------------------------------------
 
 
-def _check_names(kernel: Kernel, askers: Askers, scope: Scope) -> None:
+def _check_names(names: frozenset[str], kernel: Kernel, askers: Askers, scope: Scope) -> None:
     """Report E103 for names that mean something of neighbours, and something else."""
-    assert scope.near is not None
     diagnostics = scope.diagnostics
-    for name in sorted(scope.near.names):
+    for name in sorted(names):
         if name in scope.arguments:
             _report("argument", name, kernel.marks[f"args.{name}"], diagnostics)
         elif name in scope.fields:
@@ -317,11 +316,10 @@ def _check_names(kernel: Kernel, askers: Askers, scope: Scope) -> None:
 
 def check_neighbour_names(parsed: list[tuple[Text, Assignment | ast.Call]], scope: Scope) -> None:
     """Report E103 for steps that set such a name."""
-    diagnostics = scope.diagnostics
-    for text, step in parsed if scope.near is not None else ():
+    diagnostics, taken = scope.diagnostics, scope.near.names if scope.near else ()
+    for text, step in parsed:
         target = target_of(step)
-        assert scope.near is not None
-        if isinstance(target, ast.Name) and target.id in scope.near.names:
+        if isinstance(target, ast.Name) and target.id in taken:
             if target.id not in scope.wrong:
                 _report("local", target.id, text.place(target, diagnostics), diagnostics)
             scope.wrong |= {target.id}
