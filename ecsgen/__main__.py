@@ -1,13 +1,23 @@
-"""`python -m ecsgen`: the command line."""
+"""`python -m ecsgen`, and the installed `ecsgen`: the command line."""
 
 import sys
 
-if __name__ == "__main__":
+
+def main() -> None:
+    """Run a command: see `ecsgen.cli.main`, whose import takes longest where little is to do."""
     try:
-        from ecsgen.cli import main
+        from ecsgen import cli
+
+        cli.main()
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        sys.exit(130)
     except ModuleNotFoundError as error:  # a checkout may be run without what it needs
         if error.name is None or error.name.partition(".")[0] == "ecsgen":
             raise
         print(f"Error: ecsgen needs {error.name}: pip install ecsgen", file=sys.stderr)
         sys.exit(2)
+
+
+if __name__ == "__main__":
     main()

@@ -8,6 +8,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import black
@@ -155,6 +156,26 @@ def test_a_package_that_ecsgen_needs_is_missing(
     )
     assert done.stderr == f"Error: ecsgen needs {package}: pip install ecsgen\n"
     assert (done.returncode, done.stdout) == (2, "")
+
+
+def entry_point() -> str:
+    """Return the program that an installed `ecsgen` is."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    module, _, name = project["scripts"]["ecsgen"].partition(":")
+    return f"from {module} import {name}\n{name}()"
+
+
+@pytest.mark.parametrize("program", [("-m", "ecsgen"), ("-c", entry_point())])
+def test_ctrl_c_while_ecsgen_is_imported_is_130(program: tuple[str, str], folder: Path) -> None:
+    (folder / "click.py").write_text("import signal\nsignal.raise_signal(signal.SIGINT)\n")
+    done = subprocess.run(
+        [sys.executable, *program, "build", "--jobs", "2"],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (folder, ROOT)))},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
 
 
 def test_black_needs_no_metadata(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
