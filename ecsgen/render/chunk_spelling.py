@@ -28,10 +28,7 @@ class ChunkColumn(Spelling):
 
     __slots__ = ()
     holder = "self"
-
-    @property
-    def has_words(self) -> bool:
-        return False
+    has_words = False
 
 
 class ChunkedSpelling(ComponentSpelling):

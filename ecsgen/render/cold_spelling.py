@@ -37,14 +37,8 @@ class ColdField(ColdColumn):
     """A field, of one column or split."""
 
     __slots__ = ()
-
-    @property
-    def has_words(self) -> bool:
-        return False
-
-    @property
-    def _reading(self) -> str:
-        return "indirect"
+    has_words = False
+    _reading = "indirect"
 
     @property
     def default_constant(self) -> str:

@@ -55,8 +55,8 @@ class Spelling:
     place: ClassVar[str] = "row"
     """The expression for the place of a cell in it."""
 
-    is_unique: ClassVar[bool] = False
-    stands: ClassVar[bool] = False
+    guard: ClassVar[str] = ""
+    """The policy by which whoever writes has it checked."""
     query_column: ClassVar[str] = "QueryColumn"
     """The class of its cells in a query's rows."""
 
@@ -366,16 +366,13 @@ class Spelling:
     @property
     def accessor_steps(self) -> dict[str, str]:
         """What accessors do beside reading or writing the row's cell, as the name of a policy."""
-        does = {self.name: self._reading, f"set_{self.name}": self._writing}
+        reading = self._reading
+        does = {self.name: reading, f"set_{self.name}": self.guard or reading}
         return {name: policy for name, policy in does.items() if policy}
 
     @property
     def _reading(self) -> str:
         return "objects" if self.is_object else ""
-
-    @property
-    def _writing(self) -> str:
-        return self._reading
 
     # --- one cell --------------------------------------------------------------------------------
 
@@ -535,6 +532,7 @@ class SplitSpelling(Spelling):
     """A split field: one value for its users, one column per element."""
 
     parts: tuple[Spelling, ...]
+    has_words = False
 
     @property
     def accessor_lines(self) -> str:
@@ -551,10 +549,6 @@ class SplitSpelling(Spelling):
     @property
     def cell_of(self) -> str:
         return f"self.{self.name}(row)"
-
-    @property
-    def has_words(self) -> bool:
-        return False
 
     def store(self, value: str, indent: int) -> str:
         return "\n".join(p.store(f"{value}[{i}]", indent) for i, p in enumerate(self.parts))
@@ -610,22 +604,14 @@ class StandingSpelling(GuardedSpelling):
     """The column that says on which cells rows stand."""
 
     __slots__ = ()
-    stands = True
-
-    @property
-    def _writing(self) -> str:
-        return "standing"
+    guard = "standing"
 
 
 class UniqueSpelling(GuardedSpelling):
     """A column of which no two rows have the same value."""
 
     __slots__ = ()
-    is_unique = True
-
-    @property
-    def _writing(self) -> str:
-        return "unique"
+    guard = "unique"
 
     @property
     def find_line(self) -> str:
