@@ -8,10 +8,9 @@ import re
 import tomllib
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from ecsgen import __version__
 from ecsgen.config import OPTIONS_FILE, UsageError, read_toml, shown
@@ -44,19 +43,8 @@ _MORE: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Act:
-    """What becomes of one file: text to write, or to add at its end; None leaves it alone."""
-
-    file: Path
-    text: str | None
-    adds: bool = False
-
-    @property
-    def word(self) -> str:
-        if self.text is None:
-            return KEPT
-        return ADDED if self.adds else NEW
+_Act: TypeAlias = tuple[str, str]
+"""What becomes of one file, NEW, ADDED or KEPT, and the text to write, or to add at its end."""
 
 
 def begin(home: Path, *, bare: bool) -> dict[str, str]:
@@ -73,12 +61,12 @@ def begin(home: Path, *, bare: bool) -> dict[str, str]:
     acts = {path: _act(home, path, name, bare) for path, name in paths.items()}
     with ExitStack() as undo:  # if something fails, what was done is taken back, the last first
         # What is added to comes last: whatever fails before has not touched it.
-        for act in sorted(acts.values(), key=lambda act: act.adds):
-            if act.text is not None:
-                make_folder(act.file.parent, undo)
-                _write(act, undo)
+        for path, (act, text) in sorted(acts.items(), key=lambda item: item[1][0] == ADDED):
+            if act != KEPT:
+                make_folder((home / path).parent, undo)
+                _write(home / path, text.encode("utf-8"), act == ADDED, undo)
         undo.pop_all()
-    return {path: act.word for path, act in acts.items()}
+    return {path: act for path, (act, _) in acts.items()}
 
 
 def backend(home: Path) -> object:
@@ -111,8 +99,8 @@ def _act(home: Path, path: str, name: str, bare: bool) -> _Act:
     if path == OPTIONS_FILE and os.path.lexists(file):
         return _options(home, bare)
     if os.path.lexists(file):
-        return _Act(file, None)
-    return _Act(file, _text(name, home) if name else _editors_schema())
+        return KEPT, ""
+    return NEW, _text(name, home) if name else _editors_schema()
 
 
 def _check_folders(home: Path, folder: Path) -> None:
@@ -136,7 +124,7 @@ def _options(home: Path, bare: bool) -> _Act:
         raise UsageError(f"{shown(file)}: {error}") from None
     if not isinstance(tables, dict) or "ecsgen" in tables:
         _check_begun(file, tables, _BARE_FOLDERS if bare else _FOLDERS)
-        return _Act(file, None)
+        return KEPT, ""
     gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
     added = gap + _text("table.toml", home)
     try:
@@ -144,7 +132,7 @@ def _options(home: Path, bare: bool) -> _Act:
     except ValueError as error:  # as behind `tool = {…}`
         hint = "write [tool.ecsgen] into it yourself"
         raise UsageError(f"{shown(file)} takes no table at its end ({error}); {hint}") from None
-    return _Act(file, added, adds=True)
+    return ADDED, added
 
 
 def _check_begun(file: Path, tables: object, folders: Mapping[str, str]) -> None:
@@ -187,14 +175,8 @@ def _editors_schema() -> str:
     return json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
-def _write(act: _Act, undo: ExitStack) -> None:
-    assert act.text is not None
-    content = act.text.encode("utf-8")
-    if act.adds:
-        undo.callback(os.truncate, act.file, act.file.stat().st_size)
-        with act.file.open("ab") as stream:
-            stream.write(content)
-    else:
-        with act.file.open("xb") as stream:
-            undo.callback(act.file.unlink)
-            stream.write(content)
+def _write(file: Path, content: bytes, adds: bool, undo: ExitStack) -> None:
+    size = file.stat().st_size if adds else 0
+    with file.open("ab" if adds else "xb") as stream:
+        undo.callback(*((os.truncate, file, size) if adds else (file.unlink,)))
+        stream.write(content)
