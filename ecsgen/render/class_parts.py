@@ -10,7 +10,7 @@ from ecsgen.model import Component
 from ecsgen.model.columns import field_columns
 from ecsgen.policies.policy import Part, Policy
 from ecsgen.render.calls import call
-from ecsgen.render.printers import FlatColumns, drawing_lines, texts_of
+from ecsgen.render.printers import drawing_lines, flat_columns, texts_of
 from ecsgen.render.quoting import literal
 
 
@@ -42,7 +42,7 @@ PARTS: Final = (
         applies=lambda c: bool(c.kernels or c.reductions or c.joined) and c.backend == "numba",
         order=79,
         template=True,
-        subject=FlatColumns,
+        subject=flat_columns,
     ),
     ClassPart(  # kernels of the world: their blocks go when the buffer moves
         name="joined",
@@ -104,8 +104,3 @@ def with_parts(component: Component, policies: Iterable[Policy]) -> tuple[Part, 
 def subject_of(part: Part, component: Component) -> object:
     """Return the subject of a part's template; None for those that need none."""
     return part.subject(component) if isinstance(part, ClassPart) else None
-
-
-def attributes_of(subjects: Iterable[object]) -> list[str]:
-    """Return the attributes that these subjects give the class of a component's columns."""
-    return [name for subject in subjects for name in getattr(subject, "attributes", ())]

@@ -8,7 +8,7 @@ from ecsgen import policies
 from ecsgen.layout_text import table
 from ecsgen.model import Component
 from ecsgen.render.calls import call, literal_names
-from ecsgen.render.class_parts import attributes_of, subject_of, with_parts
+from ecsgen.render.class_parts import subject_of, with_parts
 from ecsgen.render.component_spelling import ComponentSpelling
 from ecsgen.render.environment import environment
 from ecsgen.render.giving_way import named
@@ -21,7 +21,7 @@ def component_module(component: Component) -> str:
     active = policies.active(component)
     parts = with_parts(component, active)
     subjects = {part.name: subject_of(part, component) for part in parts if part.template}
-    c = ComponentSpelling(component, active, attributes_of(subjects.values()))
+    c = ComponentSpelling(component, active)
     step = Steps(
         component,
         parts,

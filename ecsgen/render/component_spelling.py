@@ -14,6 +14,7 @@ from ecsgen.render.calls import call, exploded, keywords
 from ecsgen.render.class_parts import with_parts
 from ecsgen.render.cold_spelling import ColdField, ColdSpelling, cold_field
 from ecsgen.render.giving_way import marked, marked_class
+from ecsgen.render.printers import flat_columns
 from ecsgen.render.quoting import literal
 from ecsgen.render.runtime import distinct_bases
 from ecsgen.render.spelling import (
@@ -78,15 +79,8 @@ def split_view(spelling: Spelling) -> list[str]:
 class ComponentSpelling(ColumnsSpelling):
     """A component as its templates see it."""
 
-    def __init__(
-        self,
-        component: Component,
-        active: Sequence[Policy] | None = None,
-        attributes: Sequence[str] = (),
-    ) -> None:
-        """`attributes`: what policies' templates give the class of the columns beside those."""
+    def __init__(self, component: Component, active: Sequence[Policy] | None = None) -> None:
         self.component = component
-        self._attributes = attributes
         self._policies = policies.active(component) if active is None else active
         self.parts = with_parts(component, self._policies)
         self.layout: Layout = layout(component, self._policies)
@@ -198,7 +192,9 @@ class ComponentSpelling(ColumnsSpelling):
     def row_slots(self) -> str:
         """The statement that declares the attributes of the class of its columns."""
         names = [name for part in self.parts for name in part.row_state]
-        return self.cell_slots(self.is_packed, *names, *self._attributes)
+        if any(part.name == "flat_columns" for part in self.parts):
+            names += [f"_{name}_flat" for name, _ in flat_columns(self.component)]
+        return self.cell_slots(self.is_packed, *names)
 
     @property
     def rows_note(self) -> str:

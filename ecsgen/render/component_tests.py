@@ -15,7 +15,7 @@ from ecsgen.render.calls import call, collection, import_line
 from ecsgen.render.component_spelling import ComponentSpelling
 from ecsgen.render.kernels.oracle import KernelCheck, ReductionCheck
 from ecsgen.render.quoting import WIDTH, as_f32, literal, nested
-from ecsgen.render.runtime import FOLDER, LIBRARY
+from ecsgen.render.runtime import LIBRARY, TESTING, ancestors, library
 from ecsgen.render.spelling import KINDS
 
 COMMON = ("proxies.ProxyCases", "cases.CommonCases")
@@ -230,9 +230,7 @@ def _default(field: Field, is_read: bool = False) -> str:
 
 PARENT = ".."
 """Where the tests find the package when they are inside of it."""
-_CASES = re.compile(r"^class (\w+)Cases\(([^)]*)\):", re.MULTILINE)
-_RULES = re.compile(r"^class (\w+)Rules\(", re.MULTILINE)
-_BASE = re.compile(r"(\w+)Cases\b")
+_CASES = re.compile(r"^class (\w+)Cases\(", re.MULTILINE)
 
 
 class Piece(NamedTuple):
@@ -242,7 +240,7 @@ class Piece(NamedTuple):
     name: str
     """What its `Cases` and `Rules` begin with."""
     weight: int
-    """How many pieces its own builds on, itself among them."""
+    """How many pieces its own builds on."""
     has_rules: bool
 
     @property
@@ -264,22 +262,13 @@ def camel(name: str) -> str:
 @cache
 def pieces() -> Mapping[str, Piece]:
     """Return all pieces by what their classes begin with: `Packed`."""
-    places: dict[str, str] = {}
-    bases: dict[str, list[str]] = {}
-    ruled: set[str] = set()
-    for path in sorted(FOLDER.joinpath("testing").glob("[!_]*.py")):
-        text = path.read_text(encoding="utf-8")
-        ruled.update(_RULES.findall(text))
-        for name, of in _CASES.findall(text):
-            places[name], bases[name] = path.stem, _BASE.findall(of)
-
-    def under(name: str) -> frozenset[str]:
-        return frozenset([name]).union(*map(under, bases.get(name, ())))
-
-    return {
-        name: Piece(module, name, len(under(name)), name in ruled)
-        for name, module in places.items()
-    }
+    found = {}
+    for path, text in library().items():
+        for name in _CASES.findall(text) if path.startswith(TESTING) else ():
+            weight = sum(base.endswith("Cases") for base in ancestors()[f"{name}Cases"])
+            module = path.removeprefix(TESTING).removesuffix(".py")
+            found[name] = Piece(module, name, weight, f"{name}Rules" in ancestors())
+    return found
 
 
 def import_lines(modules: Iterable[str]) -> str:

@@ -114,20 +114,17 @@ def drawing_lines(kernels: Sequence[Kernel], owner: str) -> str:
     return mapping("_DRAWING: ClassVar = ", hashes, 0) if hashes else ""
 
 
-class FlatColumns:
-    """The shaped columns that a component's kernels and reductions use, and the world's kernels,
-    whosever rows they are of."""
-
-    def __init__(self, component: Component) -> None:
-        programs = [kernel.program for kernel in component.kernels]
-        texts = {text for program in programs for text in program.effects.fields}
-        texts |= {text for one in component.reductions for text in one.program.reads}
-        places = [near.place for one in programs if one.is_by_row for near in one.nears]
-        texts |= {place.text for place in places}
-        used = {text.rpartition(".")[2] for text in texts} | {*component.joined}
-        self.columns = sorted(
-            (field.name, f"NDArray[{SCALARS[field.type.scalar].numpy}]")
-            for field in component.fields
-            if field.name in used and field.type.shape and not field.split
-        )
-        self.attributes = [f"_{name}_flat" for name, _ in self.columns]
+def flat_columns(component: Component) -> list[tuple[str, str]]:
+    """Return the shaped columns that a component's kernels and reductions use, and the world's
+    kernels, whosever rows they are of; each with its array's type."""
+    programs = [kernel.program for kernel in component.kernels]
+    texts = {text for program in programs for text in program.effects.fields}
+    texts |= {text for one in component.reductions for text in one.program.reads}
+    places = [near.place for one in programs if one.is_by_row for near in one.nears]
+    texts |= {place.text for place in places}
+    used = {text.rpartition(".")[2] for text in texts} | {*component.joined}
+    return sorted(
+        (field.name, f"NDArray[{SCALARS[field.type.scalar].numpy}]")
+        for field in component.fields
+        if field.name in used and field.type.shape and not field.split
+    )

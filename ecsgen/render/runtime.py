@@ -41,11 +41,11 @@ _DEFINED = re.compile(r"^(?:(?:class|def) ([A-Za-z]\w*)|([A-Za-z]\w*)(?:: .*)? =
 @cache
 def sources() -> Mapping[str, str]:
     """Return the text of every module that generated ones may use, by its path in a package."""
-    return {path: text for path, text in _library().items() if not path.startswith(TESTING)}
+    return {path: text for path, text in library().items() if not path.startswith(TESTING)}
 
 
 @cache
-def _library() -> Mapping[str, str]:
+def library() -> Mapping[str, str]:
     """Return the same with the pieces of generated tests."""
     return {
         f"{RUNTIME}/{path.relative_to(FOLDER).as_posix()}": path.read_text(encoding="utf-8")
@@ -97,7 +97,7 @@ def _closure(todo: list[str]) -> dict[str, str]:
     while todo:
         path = todo.pop()
         if path not in needed:
-            needed[path] = _library()[path]
+            needed[path] = library()[path]
             todo += _imported(path, needed[path])
             todo += [f"{folder}/__init__.py" for folder in PurePosixPath(path).parents[:-1]]
     return needed
@@ -108,20 +108,20 @@ def _imported(path: str, text: str) -> list[str]:
     found = []
     for dots, module, several, one in _IMPORTS.findall(text):
         place = "/".join([*path.split("/")[: -len(dots)], *filter(None, module.split("."))])
-        if f"{place}.py" in _library():
+        if f"{place}.py" in library():
             found.append(f"{place}.py")
-        elif f"{place}/__init__.py" in _library():
+        elif f"{place}/__init__.py" in library():
             names = _IMPORTED.findall(several or one)
             modules = (f"{place}/{name}.py" for name in names)
-            found += [f"{place}/__init__.py", *(path for path in modules if path in _library())]
+            found += [f"{place}/__init__.py", *(path for path in modules if path in library())]
     return found
 
 
 @cache
-def _ancestors() -> Mapping[str, frozenset[str]]:
+def ancestors() -> Mapping[str, frozenset[str]]:
     """Return which classes each class of the runtime inherits from, near and far."""
     bases: dict[str, list[str]] = {}
-    for text in sources().values():
+    for text in library().values():
         for name, of in _CLASSES.findall(text):
             bases[name] = _WORD.findall(of)
 
@@ -135,7 +135,7 @@ def _ancestors() -> Mapping[str, frozenset[str]]:
 def distinct_bases(names: Iterable[str]) -> list[str]:
     """Return classes of the runtime without those that others of them inherit from."""
     wanted = [name for name in dict.fromkeys(names) if name]
-    implied = frozenset[str]().union(*(_ancestors()[name] for name in wanted))
+    implied = frozenset[str]().union(*(ancestors()[name] for name in wanted))
     return [name for name in wanted if name not in implied]
 
 
