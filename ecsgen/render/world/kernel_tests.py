@@ -22,18 +22,14 @@ class KernelCase:
     enums: tuple[Enum, ...]
 
     @property
-    def entry(self) -> str:
-        """The entry that tells tests of it."""
+    def entry(self) -> list[str]:
+        """The items of the entry that tells tests of it."""
         samples = [sample(one, self.enums) for one in self.kernel.program.arguments]
-        return "\n".join(
-            [
-                f'        "{self.kernel.name}": (',
-                f'            "{module_name(self.kernel.over)}",',
-                collection("", [literal(module) for module in self.modules], 12, ","),
-                collection("", samples, 12, ","),
-                "        ),",
-            ]
-        )
+        items = [[literal(module) for module in self.modules], samples]
+        return [
+            literal(module_name(self.kernel.over)),
+            *(collection("", i, 12).lstrip() for i in items),
+        ]
 
     @property
     def written(self) -> str:

@@ -24,7 +24,7 @@ from ecsgen.render.runtime import COMPILED, MARKER, SHARDS, origins, with_import
 from ecsgen.render.step_texts import indented
 from ecsgen.render.world import kernel_tests
 from ecsgen.render.world.records import TableTexts
-from ecsgen.render.world.world_members import bundles, chunk_queries, flags, groups, joined_queries
+from ecsgen.render.world.world_members import bundles, flags, groups, queries
 from ecsgen.render.world.world_schedules import ScheduleMethod
 from ecsgen.schema.names import DERIVED_CLASSES, module_name
 
@@ -103,16 +103,17 @@ def shard_names(project: Project) -> ShardNames:
 
 # --- What the templates of the world's features lay out, there called `it` ------------------------
 #
-# Made here and not by the features: they know nothing of rendering.
+# Made here and not by the features: they know nothing of rendering. Plain frozen data, or None: the
+# world is made again when its `repr` changes.
 
 
 _BY_FEATURE: Final[dict[str, Callable[[Project], object]]] = {
     "bundles": bundles,
     "chunk_kernels": kernel_tests.chunked_cases,
-    "chunk_queries": chunk_queries,
+    "chunk_queries": lambda project: queries(project, chunked=True),
     "groups": groups,
     "kernel_methods": WorldSubject.of,
-    "queries": joined_queries,
+    "queries": lambda project: queries(project, chunked=False),
     "records": WorldSubject.of,
     "saving": lambda project: schema_fingerprint(schema_text(saved_schema(project))),
     "schedules": WorldSubject.of,
@@ -121,15 +122,6 @@ _BY_FEATURE: Final[dict[str, Callable[[Project], object]]] = {
     "signature": flags,
     "world_kernel_steps": kernel_tests.steps_cases,
 }
-
-
-def subject_of(feature: str, project: Project) -> object:
-    """Return the subject of a feature's template, plain frozen data; None if it needs none.
-
-    The world is made again when its `repr` changes.
-    """
-    make = _BY_FEATURE.get(feature)
-    return None if make is None else make(project)
 
 
 DERIVED = ("", *DERIVED_CLASSES)
@@ -192,7 +184,10 @@ class Parts:
         return cls(
             project.world,
             members,
-            tuple((feature.name, subject_of(feature.name, project)) for feature in active),
+            tuple(
+                (f.name, make(project) if (make := _BY_FEATURE.get(f.name)) else None)
+                for f in active
+            ),
             project.backend,
             tuple(base for feature in active if (base := feature.base(project))),
             tuple(name for feature in active for name in feature.attributes(project)),

@@ -8,6 +8,7 @@ from ecsgen.model import Project, Query
 from ecsgen.render.calls import call, collection, for_macro
 from ecsgen.render.giving_way import Named, marked, marked_class, named
 from ecsgen.render.quoting import literal
+from ecsgen.render.spelling import slots_lines
 from ecsgen.schema.names import group_class, module_name, query_classes
 
 
@@ -31,8 +32,7 @@ class Group:
     @property
     def slots(self) -> str:
         """The statement that names its attributes."""
-        names = [literal(module) for module in sorted(m.module for m in self.members)]
-        return collection("__slots__ = ", names, 4)
+        return slots_lines(member.module for member in self.members)
 
     @property
     def construction(self) -> str:
@@ -47,11 +47,6 @@ class Bundle:
 
     name: str
     members: tuple[Named, ...]
-
-    @property
-    def flag(self) -> str:
-        """Its flag in signatures."""
-        return self.name.upper()
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,11 +155,6 @@ class QuerySpelling:
         return [collection(f'"{c}": ', some, 12, ",").lstrip() for c, some in items.items()]
 
 
-def joined_queries(project: Project) -> tuple[QuerySpelling, ...]:
-    """Return the queries of managers."""
-    return tuple(map(QuerySpelling, project.world.queries_of(chunked=False)))
-
-
-def chunk_queries(project: Project) -> tuple[QuerySpelling, ...]:
-    """Return the queries of chunks."""
-    return tuple(map(QuerySpelling, project.world.queries_of(chunked=True)))
+def queries(project: Project, *, chunked: bool) -> tuple[QuerySpelling, ...]:
+    """Return the queries of managers, or of chunks."""
+    return tuple(map(QuerySpelling, project.world.queries_of(chunked=chunked)))

@@ -149,17 +149,14 @@ class ScheduleMethod:
         times = [] if one.every is None else [str(one.every), str(one.start)]
         if one.is_table:
             times += ["is_table=True"]
-        if one.component:
-            component = self._known[one.component]
-            holder = component.module
-            modules: tuple[str, ...] = (holder,) if component.owner == "entity" else ()
-        else:
-            holder, modules = "", () if one.is_table or not one.over else self._modules(one.over)
+        holder = self._known[one.component].module if one.component else ""
+        whose = one.component or one.over
+        modules = self._modules(whose) if whose and not one.is_table else ()
         given = (holder, one.kernel.name, arguments, modules)
         return [*(literal(each) for each in given), *times]
 
     def _modules(self, over: str) -> tuple[str, ...]:
-        """What the entities of a group or a query have."""
+        """What the entities of a component, a group or a query have."""
         if over in self._known:
             component = self._known[over]
             return (component.module,) if component.owner == "entity" else ()
