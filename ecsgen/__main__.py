@@ -13,9 +13,10 @@ def main() -> None:
         print("interrupted", file=sys.stderr)
         sys.exit(130)
     except ModuleNotFoundError as error:  # a checkout may be run without what it needs
-        if error.name is None or error.name.partition(".")[0] == "ecsgen":
+        package = (error.name or "ecsgen").partition(".")[0]
+        if package == "ecsgen":
             raise
-        print(f"Error: ecsgen needs {error.name}: pip install ecsgen", file=sys.stderr)
+        print(f"Error: ecsgen needs {package}: pip install ecsgen", file=sys.stderr)
         sys.exit(2)
 
 

@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal, TypeGuard
+from typing import Any, Literal
 
 from ecsgen.files.roots import PACKAGE, SchemaRoot, folders, package
 
@@ -237,9 +237,9 @@ def _problem(key: str, value: object) -> str:
             return "must not name an encoding ('coding:') in its first two lines: Python obeys it"
         case "defaults" if not isinstance(value, Mapping):
             return "must be a table"
-        case "jobs" if not _is_int(value) or value < 1:
+        case "jobs" if type(value) is not int or value < 1:
             return "must be a whole number from 1"
-        case "line_length" if not _is_int(value) or value not in LINE_LENGTHS:
+        case "line_length" if type(value) is not int or value not in LINE_LENGTHS:
             return f"must be a whole number from {LINE_LENGTHS[0]} to {LINE_LENGTHS[-1]}"
     return ""
 
@@ -263,10 +263,6 @@ def _are_paths(value: object) -> bool:
 
 def _is_printable(text: str) -> bool:
     return all(line.replace("\t", " ").isprintable() for line in text.split("\n"))
-
-
-def _is_int(value: object) -> TypeGuard[int]:
-    return type(value) is int
 
 
 def _did_you_mean(word: str, known: tuple[str, ...] | list[str]) -> str:

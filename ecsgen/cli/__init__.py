@@ -63,7 +63,9 @@ def _run(arguments: Sequence[str] | None) -> int:
         click.echo(f"Error: {error}", err=True)
         return USAGE
     except ModuleNotFoundError as error:
-        return _missing(error)
+        if (error.name or "").partition(".")[0] in NEEDED:
+            raise  # `ecsgen.__main__` says what is missing
+        return _fault(error)
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted; nothing is half done that the next build does not mend", err=True)
         return INTERRUPTED
@@ -74,15 +76,6 @@ def _run(arguments: Sequence[str] | None) -> int:
         return _fault(error) if error.errno is None else _refused(error)
     except Exception as error:  # whatever it is, it must not look like a schema error
         return _fault(error)
-
-
-def _missing(error: ModuleNotFoundError) -> int:
-    """Report a package that ecsgen needs: it is imported late, and a checkout may lack it."""
-    name = (error.name or "").partition(".")[0]
-    if name not in NEEDED:
-        return _fault(error)
-    click.echo(f"Error: ecsgen needs {name}: pip install ecsgen", err=True)
-    return USAGE
 
 
 def _refused(error: OSError) -> int:

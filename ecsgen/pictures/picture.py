@@ -41,7 +41,8 @@ def _component(drawing: Drawing, component: Component, top: float) -> None:
     drawing.text(24, top + 16, component.name, "strong", 20)
     drawing.text(24, top + 40, policies(component), "muted")
     pages = plan.buffer_bytes(ROWS) // PAGE
-    size = f"{ROWS} rows = {plan.buffer_bytes(ROWS):,} bytes = {counted(pages, 'page')} of 4 KiB"
+    of_pages = f"{pages:,} page{'' if pages == 1 else 's'} of 4 KiB"
+    size = f"{ROWS} rows = {plan.buffer_bytes(ROWS):,} bytes = {of_pages}"
     drawing.text(24, top + 60, f"{plan.row_bytes} bytes per row; {size}, drawn to scale", "muted")
     top += 104
     kind_of = kinds(component)
@@ -77,10 +78,6 @@ def policies(component: Component) -> str:
         (f"growth: reserve {c.reserve}" if c.reserve else "growth: double", True),
     ]
     return ", ".join(text for text, used in chosen if used)
-
-
-def counted(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def kinds(component: Component) -> dict[str, str]:
