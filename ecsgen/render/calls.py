@@ -14,6 +14,7 @@ MARK = "\0"
 """Stands before a schema's name in a module that is not finished: see `giving_way`."""
 
 _KEYWORD = re.compile(rf"{MARK}?\w+=(?!=)")
+_OF_CELLS = re.compile(r"(?:nested|map)(?=\()")
 
 
 def width(text: str) -> int:
@@ -46,22 +47,28 @@ def exploded(head: str, arguments: list[str], indent: int, brackets: str = "()")
 
 
 def _item(item: str, indent: int) -> str:
-    """Return one argument or element on a line; a tuple or dict that is too long in several."""
+    """Return one argument or element on a line; a tuple, a dict or the call of one of the functions
+    that take what a cell has, if it is too long, in several."""
     line = f"{' ' * indent}{item},"
     name, equals, value = item.partition("=") if _KEYWORD.match(item) else ("", "", item)
-    if width(line) <= WIDTH or not value.startswith(("(", "{")):
+    function = _OF_CELLS.match(value)
+    if width(line) <= WIDTH or not (function or value.startswith(("(", "{"))):
         return line
+    if function:
+        return call(function[0], _elements(value) or [], indent, ",")
     items = _elements(value)
     brackets = value[0] + value[-1]
     return line if items is None else exploded(name + equals, items, indent, brackets) + ","
 
 
 def _elements(text: str) -> list[str] | None:
-    """Return the elements of a tuple's or dict's text, one line, or None for what is neither."""
-    display = ast.parse(text, mode="eval").body
+    """Return the elements of a tuple's or dict's text, one line, or the arguments of a call; None
+    for what is neither."""
+    display = ast.parse(text.replace(MARK, "_"), mode="eval").body
     line = text.encode()  # offsets are of bytes
-    if isinstance(display, ast.Tuple):
-        ends = [(one.col_offset, one.end_col_offset) for one in display.elts]
+    if isinstance(display, ast.Tuple | ast.Call):
+        parts = display.elts if isinstance(display, ast.Tuple) else display.args
+        ends = [(one.col_offset, one.end_col_offset) for one in parts]
     elif isinstance(display, ast.Dict):
         keys = (one for one in display.keys if one is not None)
         values = (one.end_col_offset for one in display.values)

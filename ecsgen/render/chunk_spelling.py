@@ -72,13 +72,7 @@ class ChunkedSpelling(ComponentSpelling):
     @property
     def row_line(self) -> str:
         """The statement that returns a copy of a row."""
-        cells = [cell_expression(field) for field in self.fields]
-        lines = call(f"return {self.name}", cells, 8).split("\n")
-        for field, cell in zip(self.fields, cells, strict=True):
-            line = f"            {cell},"
-            if field.is_nested and width(line) > WIDTH and line in lines:
-                lines[lines.index(line)] = _nested_lines(field, 12)
-        return "\n".join(lines)
+        return call(f"return {self.name}", [cell_expression(field) for field in self.fields], 8)
 
     @property
     def proxy_fields(self) -> list[str]:
@@ -105,34 +99,12 @@ class ChunkedSpelling(ComponentSpelling):
 
 def cell_expression(spelling: Spelling) -> str:
     """Return the expression that reads one cell as users see it."""
-    if spelling.is_nested:
-        return f"nested({', '.join(nested_arguments(spelling))})"
-    return _flat_cell(spelling)
-
-
-def nested_arguments(spelling: Spelling) -> list[str]:
-    """Return the scalars of a cell, and its shape, as arguments of `nested`."""
-    cell = _flat_cell(spelling)
-    values = f"map({spelling.scalar_type}, {cell})" if _is_packed_enum(spelling) else cell
-    return [values, literal(spelling.column.shape)]
-
-
-def _nested_lines(spelling: Spelling, indent: int) -> str:
-    lines = call("nested", nested_arguments(spelling), indent, ",").split("\n")
-    if _is_packed_enum(spelling) and width(lines[1]) > WIDTH:
-        arguments = [spelling.scalar_type, _flat_cell(spelling)]
-        lines[1] = call("map", arguments, indent + 4, ",")
-    return "\n".join(lines)
-
-
-def _is_packed_enum(spelling: Spelling) -> bool:
-    return spelling.is_enum and not isinstance(spelling, SplitSpelling)
-
-
-def _flat_cell(spelling: Spelling) -> str:
-    if isinstance(spelling, SplitSpelling):
-        return literal_names([part.cell() for part in spelling.parts])
-    return spelling.cell()
+    parts = spelling.parts if isinstance(spelling, SplitSpelling) else ()
+    cell = literal_names([part.cell() for part in parts]) if parts else spelling.cell()
+    if not spelling.is_nested:
+        return cell
+    values = cell if parts or not spelling.is_enum else f"map({spelling.scalar_type}, {cell})"
+    return f"nested({values}, {literal(spelling.column.shape)})"
 
 
 def chunked_module(component: Component) -> str:
