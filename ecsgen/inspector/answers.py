@@ -48,23 +48,21 @@ class Answers:
         }
         self._overview = Overview(world, self._subjects, frames, said)
 
-    def routes(self) -> Mapping[tuple[str, str], Answer]:
-        """Return the answer to each method and path."""
+    def routes(self) -> Mapping[str, Mapping[str, Answer]]:
+        """Return the answers to each path by their methods."""
+        row = {"PATCH": self._change, "POST": self._add, "DELETE": self._remove}
         return {
-            ("GET", "world"): lambda request: self._ask(self._overview.world),
-            ("GET", "rows/{component}"): self._rows,
-            ("GET", "query/{query}"): self._query,
-            ("GET", "group/{group}"): self._group,
-            ("GET", "entities"): self._living,
-            ("GET", "entity/{entity}"): self._entity,
-            ("GET", "histogram/{component}/{field}"): self._histogram,
-            ("GET", "tree/{component}"): self._tree,
-            ("GET", "archetypes"): self._archetypes,
-            ("GET", "frames"): lambda request: self._ask(self._frames.seen),
-            ("PATCH", "entity/{entity}/{component}"): self._change,
-            ("POST", "entity/{entity}/{component}"): self._add,
-            ("DELETE", "entity/{entity}/{component}"): self._remove,
-            ("DELETE", "entity/{entity}"): self._destroy,
+            "world": {"GET": lambda request: self._ask(self._overview.world)},
+            "rows/{component}": {"GET": self._rows},
+            "query/{query}": {"GET": self._query},
+            "group/{group}": {"GET": self._group},
+            "entities": {"GET": self._living},
+            "entity/{entity}": {"GET": self._entity, "DELETE": self._destroy},
+            "histogram/{component}/{field}": {"GET": self._histogram},
+            "tree/{component}": {"GET": self._tree},
+            "archetypes": {"GET": self._archetypes},
+            "frames": {"GET": lambda request: self._ask(self._frames.seen)},
+            "entity/{entity}/{component}": row,
         }
 
     def check_names(self, given: Mapping[str, str]) -> None:

@@ -88,16 +88,15 @@ class Copies:
 
     async def links(self, subject: Managed, name: str) -> Copy:
         """Return a copy of a column of rows: `parent`."""
-        data = subject.manager.data
-
-        def read(rows: slice) -> NDArray[Any]:
-            column: NDArray[Any] = getattr(data, f"_{name}_column")
-            return column[: data._n][rows].copy()
-
-        def state() -> tuple[int, int]:
-            return subject.version, subject.n
-
-        return await self.of(Source((subject.name, f"·{name}"), state, read, lambda: PIECE // 4))
+        data, column = subject.manager.data, f"_{name}_column"
+        return await self.of(
+            Source(
+                (subject.name, f"·{name}"),
+                lambda: (subject.version, subject.n),
+                lambda rows: getattr(data, column)[: data._n][rows].copy(),
+                lambda: PIECE // 4,
+            )
+        )
 
     async def of(self, source: Source) -> Copy:
         """Return a copy of something, which is good until its version changes."""

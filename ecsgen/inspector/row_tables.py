@@ -142,7 +142,7 @@ class Tables:
         parents = await self._copies.links(subject, "parent")
         counts = await parents.derived("counts", _counted)
         if parent is None:
-            rows = await parents.derived("roots", _roots)
+            rows = await parents.derived("roots", lambda cells: (cells == NIL).nonzero()[0])
             wanted, n = rows[window.rows], len(rows)
         else:
             above, first = await self._ask(lambda: _first_child(subject, parent, row))
@@ -192,11 +192,6 @@ def _first_child(subject: Managed, parent: int, given: int | None) -> tuple[int,
 def _counted(parents: NDArray[np.uint32]) -> NDArray[np.intp]:
     inner = parents[parents < len(parents)].astype(np.intp)
     return np.bincount(inner, minlength=len(parents))
-
-
-def _roots(parents: NDArray[np.uint32]) -> NDArray[np.intp]:
-    roots: NDArray[np.intp] = (parents == NIL).nonzero()[0]
-    return roots
 
 
 def _followed(nexts: NDArray[np.uint32], first: int, window: Window) -> NDArray[np.intp]:

@@ -131,10 +131,10 @@ def page_files() -> dict[str, bytes]:
 
 def application(
     pages: Mapping[str, bytes],
-    routes: Mapping[tuple[str, str], Answer],
+    routes: Mapping[str, Mapping[str, Answer]],
     check: Callable[[Mapping[str, str]], None],
 ) -> Starlette:
-    """Return the application: the page, its files, and an answer for each method and path.
+    """Return the application: the page, its files, and answers for each path by method.
 
     `check` refuses names in a path that there are not, whatever the method.
     """
@@ -149,10 +149,7 @@ def application(
         return _file(name, pages)
 
     listed = [Route("/", page), Route("/static/{name}", static)]
-    by_path: dict[str, dict[str, Answer]] = {}
-    for (method, path), answer in routes.items():
-        by_path.setdefault(path, {})[method] = answer
-    for path, answers in by_path.items():
+    for path, answers in routes.items():
         listed.append(Route(f"/api/{path}", _Endpoint(answers, check)))
     handlers: dict[Any, Callable[[Request, Any], Response]] = {
         RefusedError: lambda request, error: _error(error.status, error.message),

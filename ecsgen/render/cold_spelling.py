@@ -177,12 +177,6 @@ class ColdSpelling(ColumnsSpelling):
         return "=" + "".join(field.format for field in self.stored_fields)
 
     @property
-    def defaults_line(self) -> str:
-        """The constant of the bytes of all defaults."""
-        scalars = [scalar for field in self.stored_fields for scalar in field.default_scalars]
-        return call("_COLD_DEFAULT: Final = _COLD_STRUCT.pack", scalars, 0)
-
-    @property
     def packed_line(self) -> str:
         """The statement that packs the converted values of a new row."""
         arguments = [field.packed(field.local) for field in self.stored_fields]

@@ -404,12 +404,6 @@ class Spelling:
         shape = literal(self.column.shape)
         return f"        cell = {self.cell()}\n        return nested({values}, {shape})"
 
-    @property
-    def accessor_line(self) -> str:
-        """The line that begins the accessor."""
-        given = ["self", "row: int", "/"]
-        return call(f"def {self.name}", given, 4, f" -> {self.read_type}:")
-
     def checked_lines(self, indent: int) -> str:
         """The statements that convert the value for a new row; most leave it at the default."""
         return lines_at(
@@ -612,12 +606,6 @@ class UniqueSpelling(GuardedSpelling):
 
     __slots__ = ()
     guard = "unique"
-
-    @property
-    def find_line(self) -> str:
-        """The line that begins the search for a value."""
-        parameters = ["self", f"value: {self.write_type}", "/"]
-        return call(f"def find_{self.name}", parameters, 0, " -> Instance:")
 
 
 def spelled(column: Column, component: str, before: int) -> Spelling:

@@ -229,11 +229,10 @@ class Parts:
         return [f"self.{m.module}" for m in self.components if m.destroy == "gc"]
 
     @property
-    def parts_lines(self) -> str:
-        """The statement that names what users cannot assign to."""
+    def fixed(self) -> list[str]:
+        """What users cannot assign to."""
         managers = [member.module for member in (*self.components, *self.unowned)]
-        names = [literal(name) for name in ("entities", *managers, *self.attributes)]
-        return collection("_PARTS: ClassVar = ", names, 4)
+        return ["entities", *managers, *self.attributes]
 
     @property
     def names_lines(self) -> str:
