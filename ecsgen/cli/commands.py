@@ -268,18 +268,14 @@ def _check(before: Status, format: Format) -> int:
 def diff(context: click.Context, options: Callable[[], Options]) -> None:
     """Print what a build would change, as a unified diff; write nothing."""
     before = look(options())
-    if not before.is_up_to_date:
-        context.exit(_diff(before))
-
-
-def _diff(before: Status) -> int:
+    if before.is_up_to_date:
+        return
     result = _tried(before, "text")
-    if result is None:
-        return USAGE
-    report.print_diff(result)
-    if result.with_state(State.FOREIGN):
-        return USAGE
-    return 0 if result.states == {State.IN_STEP} else OUT_OF_STEP
+    if result is not None:
+        report.print_diff(result)
+    if result is None or result.with_state(State.FOREIGN):
+        context.exit(USAGE)
+    context.exit(0 if result.states == {State.IN_STEP} else OUT_OF_STEP)
 
 
 @ecsgen.command()

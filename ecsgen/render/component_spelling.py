@@ -159,13 +159,6 @@ class ComponentSpelling(ColumnsSpelling):
         return not self.is_tag or any(policy.keyword_many for policy in self._policies)
 
     @property
-    def infos_lines(self) -> str:
-        """The constant of what the schema says of each field."""
-        infos = [field.info_arguments for field in self.fields]
-        records = [call("", arguments, 4, ",") for arguments in infos]
-        return "\n".join(["_FIELDS: Final = described(", *records, ")"])
-
-    @property
     def bases(self) -> list[str]:
         """The classes that the manager inherits from."""
         return distinct_bases([part.base for part in self.parts])

@@ -18,9 +18,6 @@ from ecsgen.render.quoting import WIDTH, as_f32, literal, nested
 from ecsgen.render.runtime import LIBRARY, TESTING, ancestors, library
 from ecsgen.render.spelling import KINDS
 
-COMMON = ("proxies.ProxyCases", "cases.CommonCases")
-"""What managers of all policies are tried on."""
-
 
 class ComponentTests:
     """A component as the template of its tests sees it."""
@@ -72,24 +69,6 @@ class ComponentTests:
         if self.component.grid is None:
             own += ["cases", "machine", "proxies"]
         return import_lines(["subject", *own, *kernels])
-
-    @property
-    def cases_class(self) -> str:
-        """The line of the class of direct cases."""
-        common = COMMON if self.component.grid is None else ()
-        bases = [*(piece.cases for piece in self.pieces), *common]
-        return call(f"class Test{self.spelling.name}", bases, 0, ":")
-
-    @property
-    def machine_class(self) -> str:
-        """The line of the class of the state machine."""
-        bases = [piece.rules for piece in self.pieces if piece.has_rules]
-        return call("class _Machine", bases, 0, ":")
-
-    @property
-    def machine_tests(self) -> str:
-        """What the tests of the state machine are called: not as the direct cases."""
-        return "TestMachine" if self.component.name != "Machine" else "TestStates"
 
     @property
     def subject(self) -> str:

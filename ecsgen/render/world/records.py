@@ -79,15 +79,8 @@ class TableTexts:
         self._backend = backend
         self.functions: list[str] = []
         self.constants: list[str] = []
-        lines = self._row_lines() if table.rows else self._column_lines()
-        said = "a line for each row" if table.rows else "a line"
-        self.method = "\n".join(
-            [
-                f"def _line_of_{self.name}(self) -> None:",
-                f'    """Write {said} of `{self.name}`; O(rows)."""',
-                *(f"    {line}" for line in lines),
-            ]
-        )
+        self.writes = "a line for each row" if table.rows else "a line"
+        self.lines = self._row_lines() if table.rows else self._column_lines()
 
     # --- the class -------------------------------------------------------------------------------
 
