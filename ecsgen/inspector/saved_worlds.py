@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import importlib
-import json
-import math
 import sys
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, Final
+
+import yaml
 
 from ecsgen.config import Options, UsageError, shown
 from ecsgen.diagnostics import Diagnostics
@@ -20,6 +20,15 @@ from ecsgen.policies import keys
 _PICKLED: Final = b"\x80"
 _PLAIN: Final = ("owner", "instances", "lookup", "destroy", "ids", "cold")
 """What is written in a schema as it is in a file."""
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes YAML with all texts in quotes: without, some of them are numbers to readers."""
+
+
+_Dumper.add_representer(
+    str, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"')
+)
 
 
 def load_saved(file: Path, folder: Path, *, verify: bool = True) -> Any:
@@ -109,14 +118,13 @@ def _package(project: Project, folder: Path) -> Any:
 def schema_text(saved: Document) -> str:
     """Return the schema of a snapshot in the language of schemas."""
     enums = saved["enums"]
-    documents = [_enum(name, enum) for name, enum in enums.items()]
+    documents: list[Document] = [
+        {"enum": name, "values": enum["members"], "flags": enum["flags"]}
+        for name, enum in enums.items()
+    ]
     documents += [_component(name, one, enums) for name, one in saved["components"].items()]
     documents.append(_world(saved))
-    return "\n---\n".join(_written(document) for document in documents) + "\n"
-
-
-def _enum(name: str, enum: Document) -> Document:
-    return {"enum": name, "values": enum["members"], "flags": enum["flags"]}
+    return yaml.dump_all(documents, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
 
 
 def _component(name: str, one: Document, enums: Document) -> Document:
@@ -173,20 +181,3 @@ def _world(saved: Document) -> Document:
     if chunked:
         found["archetypes"] = {"components": chunked}
     return found
-
-
-def _written(value: Any) -> str:
-    """Return a document as JSON, but for floats that this has no way to write."""
-    if isinstance(value, dict):
-        parts = (
-            f"{json.dumps(key, ensure_ascii=False)}: {_written(part)}"
-            for key, part in value.items()
-        )
-        return "{" + ", ".join(parts) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_written, value)) + "]"
-    if isinstance(value, float):
-        if math.isfinite(value):
-            return repr(value)
-        return ".nan" if math.isnan(value) else ".inf" if value > 0 else "-.inf"
-    return json.dumps(value, ensure_ascii=False)
