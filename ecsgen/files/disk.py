@@ -38,7 +38,10 @@ def read_plain(path: str | Path, limit: int) -> bytes:
 
     Raises `NotPlainError`, `TooLargeError`, or another `OSError` if the system refuses.
     """
-    size = _size(os.stat(path))
+    there = os.stat(path)
+    if not stat.S_ISREG(there.st_mode):
+        raise NotPlainError("it is not a plain file")
+    size = there.st_size
     if size > limit:
         raise TooLargeError(f"it has more than {limit} bytes")
     with open(os.open(path, _FLAGS), "rb") as file:
@@ -49,12 +52,6 @@ def read_plain(path: str | Path, limit: int) -> bytes:
     if len(content) > limit:
         raise TooLargeError(f"it has more than {limit} bytes")
     return content
-
-
-def _size(found: os.stat_result) -> int:
-    if not stat.S_ISREG(found.st_mode):
-        raise NotPlainError("it is not a plain file")
-    return found.st_size
 
 
 MANIFEST = ".ecsgen.json"

@@ -99,8 +99,3 @@ def with_parts(component: Component, policies: Iterable[Policy]) -> tuple[Part, 
     """Return all parts of a component's classes, those that are its policies among them."""
     parts: list[Part] = [*policies, *(part for part in PARTS if part.applies(component))]
     return tuple(sorted(parts, key=lambda part: (part.order, part.name)))
-
-
-def subject_of(part: Part, component: Component) -> object:
-    """Return the subject of a part's template; None for those that need none."""
-    return part.subject(component) if isinstance(part, ClassPart) else None

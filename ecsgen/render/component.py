@@ -8,7 +8,7 @@ from ecsgen import policies
 from ecsgen.layout_text import table
 from ecsgen.model import Component
 from ecsgen.render.calls import call, literal_names
-from ecsgen.render.class_parts import subject_of, with_parts
+from ecsgen.render.class_parts import ClassPart, with_parts
 from ecsgen.render.component_spelling import ComponentSpelling
 from ecsgen.render.environment import environment
 from ecsgen.render.giving_way import named
@@ -20,7 +20,11 @@ def component_module(component: Component) -> str:
     """Return the unformatted module of a component."""
     active = policies.active(component)
     parts = with_parts(component, active)
-    subjects = {part.name: subject_of(part, component) for part in parts if part.template}
+    subjects = {
+        part.name: part.subject(component) if isinstance(part, ClassPart) else None
+        for part in parts
+        if part.template
+    }
     c = ComponentSpelling(component, active)
     step = Steps(
         component,

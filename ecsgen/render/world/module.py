@@ -78,27 +78,17 @@ class WorldSubject:
         return Texts.of(methods)
 
 
-@dataclass(frozen=True, slots=True)
-class ShardNames:
-    """Statements of the world's class."""
-
-    stays: str
-    ghosts: str
-    has_chunks: bool
-
-
-def shard_names(project: Project) -> ShardNames:
-    """Return what the template of the feature lays out."""
+def shard_lines(project: Project) -> list[str]:
+    """Return statements of the world's class: what stays, and which fields ghosts have."""
     world = project.world
     assert world.shards is not None
     chunked = world.archetypes
     stays = [name if name in chunked else module_name(name) for name in world.shards.stay]
     ghosts = {module_name(name): literal(fields) for name, fields in world.shards.ghosts}
-    return ShardNames(
+    return [
         collection("_STAYS: ClassVar[tuple[str, ...]] = ", [literal(name) for name in stays], 0),
         mapping("_GHOSTS: ClassVar[Mapping[str, tuple[str, ...]]] = ", ghosts, 0),
-        bool(chunked),
-    )
+    ]
 
 
 # --- What the templates of the world's features lay out, there called `it` ------------------------
@@ -118,7 +108,7 @@ _BY_FEATURE: Final[dict[str, Callable[[Project], object]]] = {
     "saving": lambda project: schema_fingerprint(schema_text(saved_schema(project))),
     "schedules": WorldSubject.of,
     "seeded": lambda project: drawing_lines(project.world.kernels, ""),
-    "shards": shard_names,
+    "shards": shard_lines,
     "signature": flags,
     "world_kernel_steps": kernel_tests.steps_cases,
 }

@@ -49,15 +49,6 @@ class Bundle:
     members: tuple[Named, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Flags:
-    """What signatures are made of."""
-
-    components: tuple[str, ...]
-    """The names of flags, in the order of bits."""
-    bundles: tuple[Bundle, ...]
-
-
 def groups(project: Project) -> tuple[Group, ...]:
     """Return all groups."""
     return tuple(Group(name, tuple(map(named, members))) for name, members in project.world.groups)
@@ -71,10 +62,9 @@ def bundles(project: Project) -> tuple[Bundle, ...]:
     )
 
 
-def flags(project: Project) -> Flags:
-    """Return the flags of components and bundles."""
-    components = tuple(component.module.upper() for component in project.having_owners)
-    return Flags(components, bundles(project))
+def flags(project: Project) -> tuple[tuple[str, ...], tuple[Bundle, ...]]:
+    """Return the flags of components, in the order of bits, and the bundles, which have some."""
+    return tuple(component.module.upper() for component in project.having_owners), bundles(project)
 
 
 CLAUSES = ("all", "any", "none", "optional")
