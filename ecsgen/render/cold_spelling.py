@@ -38,6 +38,7 @@ class ColdField(ColdColumn):
 
     __slots__ = ()
     has_words = False
+    is_told = True
     _reading = "indirect"
 
     @property
@@ -71,10 +72,6 @@ class ColdField(ColdColumn):
         if self.is_object:
             return f"{value} is None"
         return f"{self.struct}.pack({self.packed(value)}) == {self.default_constant}"
-
-    @property
-    def cell_of(self) -> str:
-        return f"self.{self.name}(row)"
 
     @property
     def read_default(self) -> str:

@@ -55,6 +55,8 @@ class Spelling:
     place: ClassVar[str] = "row"
     """The expression for the place of a cell in it."""
 
+    is_told: ClassVar[bool] = False
+    """Whether the accessor alone knows how to read a cell."""
     guard: ClassVar[str] = ""
     """The policy by which whoever writes has it checked."""
     query_column: ClassVar[str] = "QueryColumn"
@@ -379,7 +381,7 @@ class Spelling:
     @property
     def cell_of(self) -> str:
         """The expression that reads the cell for a whole row."""
-        return f"self.{self.name}(row)" if self.is_nested else self.cell()
+        return f"self.{self.name}(row)" if self.is_told or self.is_nested else self.cell()
 
     def cell(self) -> str:
         """The expression that reads one cell as the accessor returns it."""
@@ -527,6 +529,7 @@ class SplitSpelling(Spelling):
 
     parts: tuple[Spelling, ...]
     has_words = False
+    is_told = True
 
     @property
     def accessor_lines(self) -> str:
@@ -539,10 +542,6 @@ class SplitSpelling(Spelling):
     @property
     def is_nested(self) -> bool:
         return len(self.column.shape) > 1
-
-    @property
-    def cell_of(self) -> str:
-        return f"self.{self.name}(row)"
 
     def store(self, value: str, indent: int) -> str:
         return "\n".join(p.store(f"{value}[{i}]", indent) for i, p in enumerate(self.parts))
