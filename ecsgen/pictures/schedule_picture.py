@@ -39,7 +39,8 @@ def schedule_picture(name: str, calls: Sequence[Call], world: World) -> str:
     drawing = Drawing()
     drawing.text(_LEFT, 40, name, "strong", 20)
     drawing.text(_LEFT, 62, schedule_title(name, calls), "muted")
-    width = max(_width(call) for call in calls) + 2 * _GAP
+    lines = [text_width(line, 12) for call in calls for line in _lines(call)]
+    width = max([*lines, *(text_width(call.text) for call in calls)]) + 2 * _GAP
     top, boxes = float(_TOP), list[Box]()
     for number, found in enumerate(passes(calls, world), 1):
         height = 30 + sum(_height(call) + _GAP for call in found.calls)
@@ -63,10 +64,6 @@ def _lines(call: Call) -> list[str]:
 
 def _height(call: Call) -> float:
     return _HEAD + _LINE * len(_lines(call))
-
-
-def _width(call: Call) -> float:
-    return max([text_width(call.text), *(text_width(line, 12) for line in _lines(call))])
 
 
 def _kernel(drawing: Drawing, call: Call, box: Box, width: float, colour: str) -> None:

@@ -76,10 +76,12 @@ def _table(
     drawing: Drawing, parts: Sequence[StripPart], lines: Sequence[float], top: float
 ) -> float:
     """Write one line per column; return the right edge."""
-    rows = [
-        (one.name, type_text(one.column), f"{one.column.nbytes}", f"{one.first:,}", _words(one))
-        for one in parts
-    ]
+    rows = []
+    for one in parts:
+        column = one.column
+        kinds = [one.kind, *(tag for tag in column.tags if tag not in ("hot", "cold"))]
+        numbers = f"{column.nbytes}", f"{one.first:,}"
+        rows.append((one.name, type_text(column), *numbers, ", ".join(kinds)))
     heads = ("column", "type", "bytes/row", "first byte", "kind")
     x = LEFT + STRIP + FAN + 8.0
     for k, head in enumerate(heads):
@@ -92,9 +94,3 @@ def _table(
             drawing.text(at, y + LINE - 9, row[k], style, end=is_number)
         x += wide + GAP
     return x - GAP
-
-
-def _words(part: StripPart) -> str:
-    """Return a column's kind, and the tags that the schema gave it."""
-    tags = [tag for tag in part.column.tags if tag not in ("hot", "cold")]
-    return ", ".join([part.kind, *tags])

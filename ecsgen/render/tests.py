@@ -24,12 +24,8 @@ from ecsgen.render.giving_way import marked
 from ecsgen.render.output import Output
 from ecsgen.render.world.module import Blocks, Parts
 
-_CONFTEST = "tests/conftest.py.j2"
-"""pytest's hooks; tests in a folder of their own find the package by it, in `parent`."""
-_ENTITIES = "tests/entities.py.j2"
 _INIT = '"""Generated tests: each manager against a naive model, and case by case."""\n'
 """Makes the tests a package: so they may import each other."""
-SUPPORT_OF_CHUNKS = ("chunks", "machine", "subject")
 
 
 def outputs(project: Project, options: Options) -> Iterator[Output]:
@@ -38,11 +34,13 @@ def outputs(project: Project, options: Options) -> Iterator[Output]:
     if options.tests_moved:
         assert options.tests is not None
         parent = os.path.relpath(options.output.parent, options.tests).replace(os.sep, "/")
-    yield Output.of(
-        "tests/conftest.py", rendered, _CONFTEST, {"package": package, "parent": parent}
-    )
+    # tests in a folder of their own find the package by it, in `parent`
+    given = {"package": package, "parent": parent}
+    yield Output.of("tests/conftest.py", rendered, "tests/conftest.py.j2", given)
     yield Output.of("tests/__init__.py", str, _INIT)
-    yield Output.of("tests/test_entities.py", rendered, _ENTITIES, {"package": package})
+    yield Output.of(
+        "tests/test_entities.py", rendered, "tests/entities.py.j2", {"package": package}
+    )
     yield Output.of("tests/test_world.py", world_tests, Parts.of(project), package)
     if chunked := chunked_components(project):
         world = project.world.name
@@ -100,7 +98,7 @@ def archetypes_tests(world: str, components: tuple[Component, ...], package: str
     names = ["EntityManager", "archetypes", *enums, *(t.imported_row for t in members)]
     names += [marked(world)]
     variables = {"world": marked(world), "members": members}
-    variables["support_import"] = import_lines(SUPPORT_OF_CHUNKS)
+    variables["support_import"] = import_lines(("chunks", "machine", "subject"))
     variables["package_import"] = import_line(package, names)
     return rendered("tests/archetypes.py.j2", variables)
 
