@@ -77,6 +77,8 @@ class LoopFrame:
         self.count, self.row = kept("n"), kept("i")
         self.index = self.row
         """What counts rows: where messages wait."""
+        self.moved: dict[str, None] = {}
+        """The components whose rows go elsewhere."""
         self.reads_bytes = False
         """Whether it reads bools of neighbours as bytes."""
         self.turn = self.row

@@ -13,9 +13,8 @@ from ecsgen.render.calls import call, conjunction
 from ecsgen.render.kernels.methods import Method
 from ecsgen.render.kernels.sources import Asked, ChunkSource, Source
 from ecsgen.render.loops.frame import LoopFrame, Parameter
-from ecsgen.render.loops.grid_near import Grids, OnGrid
+from ecsgen.render.loops.grid_near import OnGrid
 from ecsgen.render.loops.loop_body import LoopBody, VectorBody
-from ecsgen.render.loops.loop_fates import LoopFates
 from ecsgen.render.loops.near import Before, Neighbours, Now
 from ecsgen.render.loops.sieve import Sieve
 from ecsgen.render.loops.stencil import Stencil, is_stencil
@@ -75,13 +74,11 @@ class LoopFunction(LoopFrame):
         self._skipped: list[str] = []
         """Statements that skip those of the rows that have cells who do not ask."""
         self._senders = ""
-        self.grids = Grids(self)
         self.reads_bytes = is_stencil(program) and not is_plain
         self.nears = {one.near.name: self._neighbours(one) for one in method.asks}
         if self.before is not None:
             self._skip_some(self.before, method.takes_rows)
         self.births = self._form.births
-        self.fates = LoopFates(self)
         if self.births and program.takes_turns and self.is_ordered:
             self.turn = self.names.kept("turn")
         if self.is_ordered and any(isinstance(o, Send) and o.held for o in self._form.body):
@@ -98,7 +95,7 @@ class LoopFunction(LoopFrame):
 
     def _neighbours(self, asked: Asked) -> Neighbours:
         if asked.near.on is not None:
-            return OnGrid(asked, self, self.grids)
+            return OnGrid(asked, self)
         if not self._is_before:
             return Now(asked, self)
         self.before = Before(asked, self)
@@ -160,11 +157,11 @@ class LoopFunction(LoopFrame):
         axes = next(iter(stencils.values())).axes_name
         around = [line for one in stencils.values() for line in one.strip_lines(strip, inner)]
         rows_known = dict.fromkeys(self.source.components, row)
-        inside = VectorBody(self, rows_known, stencils, self.grids, self.fates)
+        inside = VectorBody(self, rows_known, stencils)
         inside.add(self._form)
         seam_lines = [line for one in stencils.values() for line in one.seam_lines(place)]
         self.names.again()  # all three keep the same messages
-        beside = VectorBody(self, rows_known, stencils, self.grids, self.fates)
+        beside = VectorBody(self, rows_known, stencils)
         beside.add(self._form)
         self.names.again()
         listed = self._body(is_known=True)
@@ -213,7 +210,7 @@ class LoopFunction(LoopFrame):
         """The statements of one row; `is_known`: it has the same number in all components."""
         rows = dict.fromkeys(self.source.components, self.row) if is_known else {}
         flat = is_known and not self.asks and is_flat(self.source, self.program)
-        body = LoopBody(self, rows, self.nears, self.grids, self.fates, flat)
+        body = LoopBody(self, rows, self.nears, flat)
         body.add(self._form)
         return body
 

@@ -27,8 +27,6 @@ class Grids:
         self.is_now = frame.program.takes_turns
         """Whether it is as the rows before have left it."""
         self.when = "now" if self.is_now else "before"
-        self.moved: dict[str, None] = {}
-        """The components whose rows go elsewhere."""
 
     def of(self, component: str) -> str:
         """The grid on which a component's rows stand."""
@@ -71,7 +69,7 @@ class Grids:
     def after(self) -> list[str]:
         """The statements of the method behind the call."""
         managers = self._frame.source.managers
-        return [f"{managers.manager(name)}.data._crowd.forget()" for name in self.moved]
+        return [f"{managers.manager(name)}.data._crowd.forget()" for name in self._frame.moved]
 
     # --- what kernels say of cells -----------------------------------------------------------
 
@@ -99,9 +97,9 @@ class Grids:
 class OnGrid(Neighbours):
     """Neighbours on a grid: a list for each row that asks."""
 
-    def __init__(self, asked: Asked, frame: LoopFrame, grids: Grids) -> None:
+    def __init__(self, asked: Asked, frame: LoopFrame) -> None:
         super().__init__(asked, frame)
-        self._grids = grids
+        self._grids = grids = Grids(frame)
         assert asked.near.on is not None
         self.on = asked.near.on
         kept, self.is_python = self.kept, frame.is_plain

@@ -43,8 +43,6 @@ class LoopBody(Emitter):
         frame: LoopFrame,
         rows: Mapping[str, str],
         nears: Mapping[str, Neighbours],
-        grids: Grids,
-        fates: LoopFates,
         is_flat: bool = False,
     ) -> None:
         """`rows`: the variables with the rows of components, as far as these are known; `nears`:
@@ -54,10 +52,10 @@ class LoopBody(Emitter):
         self.first: list[str] = []
         """Statements that begin a row."""
         self.delivery: list[str] = []
-        self.lookups = Lookups(frame, self, grids, fates)
-        self._fates = fates
         self._nears = nears
-        self.grids = grids
+        self.grids = Grids(frame)
+        self._fates = LoopFates(self)
+        self.lookups = Lookups(self, self._fates)
         self._rows = {**rows}
         self._found: dict[form.Row, Code] = {}
         self._starts: dict[tuple[str, int], str] = {}
@@ -97,7 +95,7 @@ class LoopBody(Emitter):
             self.run(kernel.body)
 
     @property
-    def _over(self) -> str:
+    def home(self) -> str:
         """The component of which each row has one."""
         components = self.frame.source.components
         owned = (name for name, one in components.items() if one.owner == "entity")
@@ -105,7 +103,7 @@ class LoopBody(Emitter):
 
     def _skip_the_dead(self) -> None:
         """Rows of the dead do not run, nor of those who have died meanwhile."""
-        over = self._over
+        over = self.home
         tests = [self._may_live(over)]
         for name in self.frame.source.components:
             if gone := self._fates.gone_rows(name):
@@ -208,9 +206,8 @@ class LoopBody(Emitter):
         """The expression for whether the row's own entity is alive, if it may be dead: where
         somebody dies or is born, rows of the dead do not run."""
         if owner not in self._alive:
-            lines, indent, self.lines, self.indent = self.lines, self.indent, self.first, 0
-            test = "" if self.frame.program.is_fateful else self._may_live(owner)
-            self.lines, self.indent = lines, indent
+            with self.into(self.first):
+                test = "" if self.frame.program.is_fateful else self._may_live(owner)
             self._alive[owner] = test and self.names.take("lives")
             if test:
                 self.first.append(f"{self._alive[owner]} = {test}")
@@ -253,8 +250,9 @@ class LoopBody(Emitter):
             row = self._rows[tree.PARENT]
             above = dict(self.frame.program.above_roots)[node.name]
             self.locals_[known] = held = self.variables(node.type, f"parent_{node.name}")
-            given = row, self._instead(node.name, node.type, above), self._cells(node, row), held
-            self.first += self.captured(lambda: self._read(*given))
+            instead, there = self._instead(node.name, node.type, above), self._cells(node, row)
+            with self.into(self.first):
+                self._read(row, instead, there, held)
         return self.locals_[known]
 
     def _read(self, row: str, instead: Value, there: Value, held: Value) -> None:
@@ -323,11 +321,11 @@ class LoopBody(Emitter):
                 case form.Go():
                     self._go(one)
                 case form.Die():
-                    self._fates.die(self, one, self._over)
+                    self._fates.die(one)
                 case form.Kill():
-                    self._fates.kill(self, one, self._found[one.row], self._over)
+                    self._fates.kill(one, self._found[one.row])
                 case form.Bear():
-                    self._fates.bear(self, one)
+                    self._fates.bear(one)
                 case form.Hear():
                     self._hear(one.bearer)
                 case form.Send():
@@ -473,7 +471,7 @@ class LoopBody(Emitter):
         name = owner or frame.source.managers.home
         component = frame.source.managers.components[name]
         assert component.on is not None
-        self.grids.moved[name] = None
+        frame.moved[name] = None
         value = self.kept(self.value(one.value)).at(0).text
         if one.row is None:
             row, there = self.row_of(owner), self.value(one.to).at(0).text
@@ -598,13 +596,10 @@ class LoopBody(Emitter):
         said = Value(one.type, lambda place: Code(f"{sent}[{plus(first, place)}]"))
         self.write(f"{kept}[{index}] = {row}")
         self.store(value, said)
-
-        def deliver() -> None:
+        with self.into(self.delivery):
             self.write(f"{row} = {kept}[{index}]")
             with self.block(f"if {row} != NIL"):
                 self._change(one, row, said)
-
-        self.delivery += self.captured(deliver)
 
 
 class VectorBody(LoopBody):

@@ -12,9 +12,7 @@ from ecsgen.render.kernels.methods import Folding, Printed
 from ecsgen.render.loops.code import Code, Level, cut, extremes, infix, number, zero_of
 from ecsgen.render.loops.frame import LoopFrame, Parameter, array_type
 from ecsgen.render.loops.function import function_text
-from ecsgen.render.loops.grid_near import Grids
 from ecsgen.render.loops.loop_body import LoopBody
-from ecsgen.render.loops.loop_fates import LoopFates
 from ecsgen.render.quoting import literal
 
 
@@ -24,9 +22,7 @@ class LoopFold(Folding):
     def __init__(self, component: Component, reduction: Reduction) -> None:
         super().__init__(component, reduction)
         self._frame = LoopFrame(f"_{self.name}_fold", self._program, self, self.source)
-        self._body = LoopBody(
-            self._frame, {OWN: self._frame.row}, {}, Grids(self._frame), LoopFates(self._frame)
-        )
+        self._body = LoopBody(self._frame, {OWN: self._frame.row}, {})
         take = self._frame.names.take
         self._folded, self._values, self._line = take("folded"), take("values"), take("line")
         self._count, self._place = take("count"), take("k")

@@ -16,6 +16,7 @@ from ecsgen.render.kernels.sources import Asked, ChunkSource, Source
 from ecsgen.render.loops.code import USED, Names
 from ecsgen.render.loops.frame import Parameter
 from ecsgen.render.loops.function import LoopFunction, function_text
+from ecsgen.render.loops.grid_near import Grids
 from ecsgen.render.quoting import literal
 
 BLOCK = 1024
@@ -68,7 +69,7 @@ class LoopKernel(Method):
             *(["if not len(_order):", "    return"] if self.function.sieve else []),
             *self._celling,
             *(f"{table} = {made}" for table, made in self.function.tables.items()),
-            *self.function.grids.after,
+            *Grids(self.function).after,
         ]
 
     @property

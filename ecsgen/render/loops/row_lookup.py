@@ -3,25 +3,27 @@ counts references to the arrays that it is given."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ecsgen.kernels.form import Find
 from ecsgen.model.programs import HANDLE
 from ecsgen.render.kernels.sources import Way
 from ecsgen.render.loops.code import Code, Level, infix
-from ecsgen.render.loops.frame import LoopFrame, array_type
-from ecsgen.render.loops.grid_near import Grids
+from ecsgen.render.loops.frame import array_type
 from ecsgen.render.loops.loop_fates import LoopFates
-from ecsgen.render.loops.values import Emitter
+
+if TYPE_CHECKING:
+    from ecsgen.render.loops.loop_body import LoopBody
 
 
 class Lookups:
     """What a loop finds rows by."""
 
-    def __init__(self, frame: LoopFrame, emit: Emitter, grids: Grids, fates: LoopFates) -> None:
+    def __init__(self, emit: LoopBody, fates: LoopFates) -> None:
         self._fates = fates
-        self.grids = grids
-        self.managers = frame.source.managers
-        self._frame = frame
         self._emit = emit
+        self._frame = emit.frame
+        self.managers = emit.frame.source.managers
         self.known: dict[str, tuple[str, str]] = {}
         """The component and the row of variables whose handle was that of a living row."""
 
@@ -131,14 +133,17 @@ class Lookups:
         """The expression for the entity that has a row."""
         return f"{self._owners(component)}[{row}]"
 
-    def of_entity(self, component: str, row: str, entity: str) -> None:
-        """Set the variable `row` to that of an entity that is known to be alive, or to NIL."""
+    def of_entity(self, component: str, name: str, entity: str) -> str:
+        """The variable for the row of an entity that is known to be alive, or NIL, once it is
+        set; `name`: what it is called behind the component."""
+        row = self._frame.names.take(f"{self.managers.components[component].module}_{name}")
         way = self.managers.components[component].lookup
         if way == "hash":
             self._in_table(way, component, row, entity)
         else:
             self._by_index(way == "sparse", component, row, entity)
         self._pass_over_gone(component, row)
+        return row
 
     def keep_living(self, component: str, handle: str, row: str) -> None:
         """Set the variable `handle`, of somebody who lived before the first turn, to 0 if they have
@@ -158,10 +163,10 @@ class Lookups:
         """Of a cell the id says which one it is; of Python's own numbers without a call."""
         cell = f"{handle} - FIRST_CELL" if is_own else f"cell_of({handle})"
         self._emit.write(f"{self._frame.declared(row)} = {cell}")
-        self._keep_if(f"0 <= {row} < {self.grids.cells(component)}", row)
+        self._keep_if(f"0 <= {row} < {self._emit.grids.cells(component)}", row)
 
     def _by_place(self, component: str, row: str, handle: str) -> None:
-        grids = self.grids
+        grids = self._emit.grids
         crowds, cells = grids.crowds(component), grids.cells(grids.of(component))
         found = f"first_{grids.when}({crowds}, {handle}, {cells})"
         self._emit.write(f"{self._frame.declared(row)} = {found}")

@@ -244,13 +244,12 @@ class Emitter(ABC):
                 there = held.at(place)
                 self.write(f"{there.text} {sign} {made(there, value.at(place))}")
 
-    def captured(self, act: Callable[[], None]) -> list[str]:
-        """The statements that something writes, which do not go where the others do."""
-        lines, indent = self.lines, self.indent
-        self.lines, self.indent = [], 0
-        act()
-        found, self.lines, self.indent = self.lines, lines, indent
-        return found
+    @contextmanager
+    def into(self, lines: list[str]) -> Iterator[None]:
+        """Statements that do not go where the others do."""
+        others, self.lines, self.indent = (self.lines, self.indent), lines, 0
+        yield
+        self.lines, self.indent = others
 
 
 # --- operations that are more than one element at a time: products of vectors and matrices --------

@@ -23,9 +23,7 @@ from ecsgen.render.kernels.sources import ChunkSource, Source, field_of, source_
 from ecsgen.render.loops.code import Code, Level, cut, extremes, infix, number, spelled
 from ecsgen.render.loops.frame import LoopFrame, Parameter, array_type
 from ecsgen.render.loops.function import function_text
-from ecsgen.render.loops.grid_near import Grids
 from ecsgen.render.loops.loop_body import LoopBody
-from ecsgen.render.loops.loop_fates import LoopFates
 from ecsgen.render.quoting import literal
 from ecsgen.schema.names import module_name
 
@@ -399,7 +397,7 @@ class TableLoop:
         """Add the loop of a column, what stands before all loops, and what it returns."""
         frame = self._frame
         rows = dict.fromkeys(frame.source.components, frame.row)
-        body = LoopBody(frame, rows, {}, Grids(frame), LoopFates(frame))
+        body = LoopBody(frame, rows, {})
         where = None if one.where is None else body.value(one.where).at(0)
         value = cut(body.value(one.value).at(0), one.scalar)
         after: list[str] = []
