@@ -7,7 +7,7 @@ hand: tables are searched one after the other then, and each is in the cache mea
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import zip_longest
 from textwrap import indent
 from typing import Final
@@ -107,20 +107,16 @@ class BlockBody:
             self._begin_fates(program)
         if kernel.where is not None:
             self._mask(kernel.head, kernel.where, where)
-        if kernel.where is None:
-            self._body(kernel.statements, first)
-        elif is_last:
+        statements = kernel.statements if kernel.where is None else kernel.body
+        if kernel.where is not None and is_last:
             emit.write("if not _where.any():")
             emit.write("    continue")
+        in_test = kernel.where is not None and not is_last
+        with self.inside("if _where.any():") if in_test else nullcontext():
+            first = len(emit.lines) if in_test else first
             if draws and is_late:  # rows that are left out need no numbers
                 self._stem(program, key)
-            self._body(kernel.body, first)
-        else:
-            with self.inside("if _where.any():"):
-                first = len(emit.lines)
-                if draws and is_late:
-                    self._stem(program, key)
-                self._body(kernel.body, first)
+            self._body(statements, first)
         self.written.update(program.effects.writes)
         self.gathered.update(field for field in self._seen if _counts(program, field))
 

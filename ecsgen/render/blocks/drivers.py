@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from textwrap import indent
@@ -38,9 +38,9 @@ def cut(method: Method, body: BlockBody, source: Source, has_owners: bool = Fals
     columns = [*owners, *(body.views.column(field, "n") for field in body.fields)]
     arrays = {"columns": columns, "working": working_cells(body.emit.working)}
     given = ["n", *arrays, f"self._kernels.get({literal(method.name)})", *_shared(method)]
-    first, kept = [f"        n = self.{method.rows}"], _beside_columns(method)
+    first = [f"        n = self.{method.rows}"]
     good = f"good until they move or {source.good}"
-    making = _making(method, "Blocks", good, [], first, arrays, given, kept)
+    making = _making(method, "Blocks", good, [], first, arrays, given)
     lookup = [
         *_lookup(method, "data._kernels", source.found, "data", []),
         *(_views(method, body) if method.takes_rows else []),
@@ -100,8 +100,7 @@ def levels(method: Method, body: BlockBody) -> Driver:
     arrays = {"columns": columns, "above": above, "working": working_cells(body.emit.working)}
     parameters = ["levels: tuple[RowArray, ...]", "version: int"]
     given, good = ["levels", "self._parent_column", "version", *arrays], "good for one version"
-    kept = _beside_columns(method)
-    making = _making(method, "LevelBlocks", good, parameters, [], arrays, given, kept)
+    making = _making(method, "LevelBlocks", good, parameters, [], arrays, given)
     rows = "self.levels()"
     if method.rows == "_n_active":
         rows = f"rows_below({rows}, data._n_active)"
@@ -209,12 +208,6 @@ def _lookup(method: Method, kept: str, stamp: str, maker: str, given: list[str])
     ]
 
 
-def _beside_columns(method: Method) -> list[str]:
-    """The statements that keep blocks beside a component's columns."""
-    kept = f"self._kernels[{literal(method.name)}] = blocks"
-    return [f"        {kept}", "        return blocks"]
-
-
 def _shared(method: Method) -> list[str]:
     """How many kernels share the blocks, as an argument, if there are several."""
     return [str(len(method.kernels))] if len(method.kernels) > 1 else []
@@ -244,16 +237,17 @@ def _making(
     first: list[str],
     arrays: Mapping[str, list[str]],
     given: list[str],
-    kept: list[str],
+    kept: Sequence[str] = (),
 ) -> str:
     """The method that makes blocks: of a component's columns, or of the world.
 
     `good`: how long they are. Its statements are the `first` ones, those that name arrays, the call
-    with what is `given`, and those by which the blocks are `kept`.
+    with what is `given`, and those by which the blocks are `kept`: beside the columns by default.
     """
     head = call(f"def _{method.name}_blocks", ["self", *parameters], 4, f" -> {kind}:")
     said = docstring_text(f"Cut the columns of `{method.name}` into blocks; {good}.", WIDTH - 11)
     lines = [head, indent(f'"""{said}"""', " " * 8), *first]
     lines += [collection(f"{name} = ", items, 8) for name, items in arrays.items()]
     lines.append(call(f"blocks = {kind}", given, 8))
-    return for_macro("\n".join([*lines, *kept]))
+    beside = [f"        self._kernels[{literal(method.name)}] = blocks", "        return blocks"]
+    return for_macro("\n".join([*lines, *(kept or beside)]))

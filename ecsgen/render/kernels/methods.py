@@ -94,7 +94,7 @@ class Method(ABC):
     @property
     def function_docstring(self) -> str:
         """The docstring of the function that does the method's work."""
-        return docstring_text(self.summary, WIDTH - 10).replace("\n", "\n    ")
+        return docstring_text(self.summary, WIDTH - 10)
 
     @property
     def docstring(self) -> str:

@@ -233,11 +233,6 @@ class LoopFrame:
         flat = "column.reshape(-1)" if self.is_plain else "flat"
         return [(field.name, f"{holder}._{field.name}_{flat if type_.shape else 'column'}")]
 
-    def column_passed(self, field: tree.FieldValue) -> str:
-        """The expression for what its rows have in a scalar field, shape (n,)."""
-        ((_, passed),) = self._columns_of(field)
-        return f"{passed}[: {self.source.managers.data(field.owner)}._n]"
-
     def _side(self, node: tree.FieldValue | tree.OtherField) -> Source:
         """Whose field it is: of the rows, or of others that they ask."""
         return self.asks[node.near].other if isinstance(node, tree.OtherField) else self.source

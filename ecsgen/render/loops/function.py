@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from textwrap import indent
 
 from ecsgen.kernels.form import Send
 from ecsgen.kernels.lower import lowered
@@ -84,8 +85,7 @@ class LoopFunction(LoopFrame):
         if self.is_ordered and any(isinstance(o, Send) and o.held for o in self._form.body):
             self.index = self.names.kept("k")
         lines = self._loops()
-        body = [f"    {line}" for line in (*self.setup, *lines)]
-        given = self.name, self.parameters, method.function_docstring, body
+        given = self.name, self.parameters, method.function_docstring, [*self.setup, *lines]
         self.text = function_text(*given, self.is_parallel, is_plain)
 
     @property
@@ -296,7 +296,8 @@ def function_text(
         f"def {name}", [f"{one.name}: {one.annotation}" for one in parameters], 0, f" -> {returns}:"
     )
     compiled = [] if is_plain else [f"@kernel({'parallel=True' if is_parallel else ''})"]
-    return "\n".join([*compiled, head, f'    """{docstring}"""', *body])
+    inside = indent("\n".join([f'"""{docstring}"""', *body]), " " * 4)
+    return "\n".join([*compiled, head, inside])
 
 
 def draws_of_cells(program: Program) -> bool:

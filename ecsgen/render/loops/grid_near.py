@@ -61,10 +61,6 @@ class Grids:
         made = f"crowds_now({manager}, {component in frame.program.empties})"
         return frame.table(name, "CrowdsNow", made)
 
-    def is_watched(self, component: str) -> bool:
-        """Whether it matters in turns where a component's rows stand meanwhile."""
-        return component in self._frame.program.watched
-
     @property
     def after(self) -> list[str]:
         """The statements of the method behind the call."""
@@ -130,7 +126,8 @@ class OnGrid(Neighbours):
             changed = {one.rpartition(".")[2] for one in (*effects.writes, *effects.sends)}
             if self.is_python or radius.name in changed:
                 return ""
-            function, text = "reach_within", frame.column_passed(radius)
+            data = frame.source.managers.data(radius.owner)
+            function, text = "reach_within", f"{data}._{radius.name}_column[: {data}._n]"
         manager = frame.source.managers.manager(self.on.grid)
         given = f"{manager}, {literal(self.on.hood)}, {text}, {self._center}"
         questions = (one for one in self._said if isinstance(one, tree.Question))

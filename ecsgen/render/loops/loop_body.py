@@ -481,7 +481,7 @@ class LoopBody(Emitter):
             place = form.Place(one.row, one.to.name, one.to.type)
             there, test = frame.found_cells(place, row).at(0).text, f"{row} != NIL"
             test += f" and {self._heard}" if self._heard else ""
-        if self.grids.is_now and self.grids.is_watched(name):
+        if self.grids.is_now and name in frame.program.watched:
             axes, crowds = self.grids.axes(component.on.grid), self.grids.crowds(name)
             moved = f"gone_to({crowds}, {axes}, {row}, {there}, {value}, {component.on.capacity})"
             goes = f"{value} != {there}"

@@ -43,8 +43,7 @@ class LoopFold(Folding):
             return self._printed_of_all
         returned = array_type(self._returned) if self.type.shape else self.returns
         returned = f"tuple[int, {returned}]" if self._tells_how_many else returned
-        body = _indented(self._statements)
-        given = self._frame.name, self._parameters, self.function_docstring, body
+        given = self._frame.name, self._parameters, self.function_docstring, self._statements
         method = self.text(["data = self.data"], "\n".join(_indented(self._run)))
         return Printed(method, function_text(*given, returns=returned))
 
@@ -63,7 +62,7 @@ class LoopFold(Folding):
             *_indented(self._body.statements),
             f"return {self._values}[:, :{self._count}]",
         ]
-        given = frame.name, self._parameters, self.function_docstring, _indented(body)
+        given = frame.name, self._parameters, self.function_docstring, body
         function = function_text(*given, returns="NDArray[np.float64]")
         made = [f"{self.how}_of", literal(self.type.shape)]
         lines = call(f"_result: {self.returns} = of_lines", ["[_found]", *made], 8)

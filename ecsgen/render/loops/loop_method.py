@@ -76,16 +76,12 @@ class LoopKernel(Method):
     def _reaching(self) -> list[str]:
         """The statements that refuse arguments below 0 as radius on a grid."""
         texts = {one.name: one.text for one in self.arguments}
+        owner = "" if self.source.is_world else f"{self.source.whole.name}Manager."
         return [
-            f"refuse_radius({literal(self._label(one))}, {texts[one.near.radius.name]})"
+            f"refuse_radius({literal(f'{owner}{one.label}')}, {texts[one.near.radius.name]})"
             for one in self.asks
             if one.near.on is not None and isinstance(one.near.radius, Argument)
         ]
-
-    def _label(self, asked: Asked) -> str:
-        """The kernel, and its radius, as errors have it."""
-        owner = "" if self.source.is_world else f"{self.source.whole.name}Manager."
-        return f"{owner}{asked.label}"
 
     @property
     def _noting(self) -> list[str]:
@@ -184,8 +180,8 @@ class LoopPass(Pass):
     def printed(self) -> Printed:
         name, source, rows, start = self._function, self.source, self._rows, self._start
         body = [
-            f"    for {start} in range(0, {rows}, {BLOCK}):",
-            f"        {self._end} = min({start} + {BLOCK}, {rows})",
+            f"for {start} in range(0, {rows}, {BLOCK}):",
+            f"    {self._end} = min({start} + {BLOCK}, {rows})",
             *(self._call(place, one) for place, one in enumerate(self._parts)),
         ]
         count = Parameter(rows, "int", self._parts[0].parameters[0].passed)
@@ -207,7 +203,7 @@ class LoopPass(Pass):
                 name = self._names.take(parameter.name, f"{parameter.name}_{place}")
                 known = self._given[passed] = replace(parameter, name=name, passed=passed)
             given.append(self._part_of(function, known))
-        return call(function.name, given, 8)
+        return for_macro(call(function.name, given, 8))
 
     def _part_of(self, function: LoopFunction, parameter: Parameter) -> str:
         """What a block has of a parameter."""
@@ -253,7 +249,7 @@ class ChunkLoop(Method):
     @property
     def _body(self) -> list[str]:
         n, each = self._function.count, "prange" if self.kernel.parallel else "range"
-        starts = f"    {self._starts} = np.cumsum({self._rows.name}) - {self._rows.name}"
+        starts = f"{self._starts} = np.cumsum({self._rows.name}) - {self._rows.name}"
         start = f"{self._starts}[{self._chunk}]"
         arguments = [
             one.between(start, f"{start} + {n}") if one.elements else one.name
@@ -262,9 +258,9 @@ class ChunkLoop(Method):
         found = [one.name for one in self._function.found.values()]
         return [
             *([starts] if self.each else []),
-            f"    for {self._chunk} in {each}(len({self._rows.name})):",
-            f"        {n} = {self._rows.name}[{self._chunk}]",
-            call(self._function.name, [n, *arguments, *self._cells, *found], 8),
+            f"for {self._chunk} in {each}(len({self._rows.name})):",
+            f"    {n} = {self._rows.name}[{self._chunk}]",
+            for_macro(call(self._function.name, [n, *arguments, *self._cells, *found], 8)),
         ]
 
     @property

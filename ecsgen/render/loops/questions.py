@@ -96,12 +96,7 @@ class Tally:
 
     def answer(self) -> Value:
         """What it is at last."""
-        emit, type_, how, is_python = (
-            self._emit,
-            self._type,
-            self._question.how,
-            self._near.is_python,
-        )
+        type_, how, is_python = self._type, self._question.how, self._near.is_python
         if not self.parts or (how == "count" and is_python):
             number = self._total.at(0).text if self.parts else self._many
             own = (lambda: number) if is_python else None
@@ -118,7 +113,7 @@ class Tally:
                 code = Code(quotient, Level.CHOICE)
             return called("np.float32", code) if type_.scalar == "f32" else code
 
-        return emit.stored(Value(type_, at), "asked")
+        return self._emit.stored(Value(type_, at), "asked")
 
 
 def started(emit: LoopBody, name: str, type_: Type, code: Code) -> Value:

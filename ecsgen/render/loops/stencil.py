@@ -18,7 +18,6 @@ from ecsgen.render.loops.values import Value, uniform
 
 if TYPE_CHECKING:
     from ecsgen.render.loops.grid_near import OnGrid
-    from ecsgen.render.loops.loop_body import LoopBody
 
 _MOST: Final = 48
 """Cells around that are written out."""
@@ -138,10 +137,7 @@ class Stencil(Neighbours):
 class StencilQuestions(Questions):
     """What is asked of them, written out."""
 
-    def __init__(self, emit: LoopBody, near: Stencil) -> None:
-        super().__init__(emit, near)
-        self._offsets = near.offsets_met
-        self._mean = near.mean
+    _near: Stencil
 
     def answer(self, node: Ask, *others: Ask) -> list[Value]:
         """The statements that ask, and the answers."""
@@ -164,8 +160,8 @@ class StencilQuestions(Questions):
         return uniform(Type("i64"), Code(count))
 
     def _each(self, *values: tree.Expression, is_counted: bool = True) -> Iterator[str]:
-        for number, offset in enumerate(self._offsets):
-            self._mean(offset)
+        for number, offset in enumerate(self._near.offsets_met):
+            self._near.mean(offset)
             yield str(number)
 
     def _if_first(self, variable: str, code: Code, other: Code) -> str:

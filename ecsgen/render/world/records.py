@@ -390,8 +390,7 @@ class TableLoop:
         self.others = [*frame.found.values()]
         parameters = [Parameter(n, "int", ""), *self.own, *self.others]
         said = "Go through the rows once, and return what is made of their values."
-        lines = [f"    {line}" for line in body]
-        self.text = function_text(name, parameters, said, lines, returns=f"tuple[{kinds}]")
+        self.text = function_text(name, parameters, said, body, returns=f"tuple[{kinds}]")
 
     def _add(self, one: Wanted) -> None:
         """Add the loop of a column, what stands before all loops, and what it returns."""
