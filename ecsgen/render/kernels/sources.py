@@ -58,6 +58,12 @@ class OtherManagers:
         manager = self.manager(component)
         return "data" if manager == "self" else f"{manager}.data"
 
+    def keys(self, who: FieldValue, picked: str) -> str:
+        """The expression for what tells rows apart, of those that are `picked` out of a column."""
+        data = self.data(who.owner)
+        keys = f"{data}._{who.name}_column{picked}"
+        return f"ids_of({keys}, {data}._id_generation_column)" if who.name == ID_SLOT else keys
+
     @property
     def standing(self) -> Mapping[str, str]:
         """The fields that say on which cells rows stand, by component."""

@@ -28,12 +28,6 @@ class Grids:
         """Whether it is as the rows before have left it."""
         self.when = "now" if self.is_now else "before"
 
-    def of(self, component: str) -> str:
-        """The grid on which a component's rows stand."""
-        on = self._components[component].on
-        assert on is not None
-        return on.grid
-
     def axes(self, grid: str) -> str:
         """The parameter with a grid's shape."""
         made = f"axes_of({self._frame.source.managers.manager(grid)})"
@@ -60,12 +54,6 @@ class Grids:
             return frame.table(name, "Crowds", f"crowds_of({manager})")
         made = f"crowds_now({manager}, {component in frame.program.empties})"
         return frame.table(name, "CrowdsNow", made)
-
-    @property
-    def after(self) -> list[str]:
-        """The statements of the method behind the call."""
-        managers = self._frame.source.managers
-        return [f"{managers.manager(name)}.data._crowd.forget()" for name in self._frame.moved]
 
     # --- what kernels say of cells -----------------------------------------------------------
 

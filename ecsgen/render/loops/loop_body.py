@@ -109,7 +109,7 @@ class LoopBody(Emitter):
             if gone := self._fates.gone_rows(name):
                 tests.append(f"not {gone}[{self.row_of(name)}]")
         if not tests[0] and self.frame.source.components[over].owner == "entity":
-            tests[0] = self._fates.lives(self.bearer(over), self.lookups.slot_of)
+            tests[0] = self._fates.lives(self.bearer(over))
         for test in filter(None, tests):
             self.write(f"if not {test}:", "    continue")
 
@@ -136,13 +136,10 @@ class LoopBody(Emitter):
         is_fixed = who.name in (tree.ENTITY, tree.ID_SLOT, tree.CELL_ID)
         may_change = not is_fixed and (sent or who.text in program.effects.writes)
         in_order = frame.is_ordered and not may_change
-        holder = source.managers.data(who.owner)
-        picked = source.picked(who.owner) if in_order and source.is_world else ""
-        keys = f"{holder}._{who.name}_column{picked}"
-        if who.name == tree.ID_SLOT:
-            keys += "" if picked else f"[: {holder}._n]"
-            keys = f"ids_of({keys}, {holder}._id_generation_column)"
-        given = [keys, "_key", str(drawn_by(program.expressions))]
+        picked = f"[: {source.managers.data(who.owner)}._n]" if who.name == tree.ID_SLOT else ""
+        if in_order and source.is_world:
+            picked = source.picked(who.owner)
+        given = [source.managers.keys(who, picked), "_key", str(drawn_by(program.expressions))]
         given += ["_order"] if in_order else []
         given += ["size=1"] if may_change else []
         words = frame.parameter("words", "RowWords", f"RowWords({', '.join(given)})")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial, reduce
 from typing import TYPE_CHECKING
@@ -48,12 +47,11 @@ class LoopFates:
         module = self._managers.components[component].module
         return self._given(f"{module}_gone", "bool", f"gone_rows[{literal(module)}]")
 
-    def lives(self, entity: str, slot_of: Callable[[str], str]) -> str:
-        """The expression for whether an entity has not died meanwhile; nothing if nobody does.
-        `slot_of`: what gives the expression for its slot."""
+    def lives(self, entity: str, slot: str = "") -> str:
+        """The expression for whether an entity has not died meanwhile; nothing if nobody does."""
         if not (self.is_now and self._kills_entities):
             return ""
-        return f"not {self._gone('')}[{slot_of(entity)}]"
+        return f"not {self._gone('')}[{slot or self._body.lookups.slot_of(entity)}]"
 
     def gone_rows(self, component: str) -> str:
         """The parameter that tells which rows have died meanwhile; nothing if none does."""

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from ecsgen.model import Component, Reduction
 from ecsgen.model.programs import OWN
 from ecsgen.model.types import FLOATS, SCALARS
-from ecsgen.render.calls import call, method_lines
+from ecsgen.render.calls import call, statement
 from ecsgen.render.kernels.methods import Folding, Printed
 from ecsgen.render.loops.code import Code, Level, cut, extremes, infix, number, zero_of
 from ecsgen.render.loops.frame import LoopFrame, Parameter, array_type
@@ -39,35 +39,14 @@ class LoopFold(Folding):
 
     @property
     def printed(self) -> Printed:
-        if self.is_of_all:
-            return self._printed_of_all
         returned = array_type(self._returned) if self.type.shape else self.returns
-        returned = f"tuple[int, {returned}]" if self._tells_how_many else returned
+        if self.is_of_all:
+            returned = "NDArray[np.float64]"
+        elif self._tells_how_many:
+            returned = f"tuple[int, {returned}]"
         given = self._frame.name, self._parameters, self.function_docstring, self._statements
         method = self.text(["data = self.data"], "\n".join(_indented(self._run)))
         return Printed(method, function_text(*given, returns=returned))
-
-    # --- of all values at once -------------------------------------------------------------------
-
-    @property
-    def _printed_of_all(self) -> Printed:
-        """A function that returns the values of each element, and the method that calls it."""
-        frame, n = self._frame, self._frame.count
-        body = [
-            *frame.setup,
-            f"{self._values} = np.empty(({self._lines}, {n}), np.float64)",
-            *self._body.arrays,
-            f"{self._count} = 0",
-            f"for {frame.row} in range({n}):",
-            *_indented(self._body.statements),
-            f"return {self._values}[:, :{self._count}]",
-        ]
-        given = frame.name, self._parameters, self.function_docstring, body
-        function = function_text(*given, returns="NDArray[np.float64]")
-        made = [f"{self.how}_of", literal(self.type.shape)]
-        lines = call(f"_result: {self.returns} = of_lines", ["[_found]", *made], 8)
-        run = [*self._called("_found ="), *method_lines(lines), "return _result"]
-        return Printed(self.text(["data = self.data"], "\n".join(_indented(run))), function)
 
     @property
     def _parameters(self) -> list[Parameter]:
@@ -115,8 +94,19 @@ class LoopFold(Folding):
     @property
     def _statements(self) -> list[str]:
         """The function's statements: in each block the values of rows that match, or of all, which
-        are folded; then what the blocks gave is."""
+        are folded; then what the blocks gave is. Of all values at once it returns those of each
+        element."""
         take, n, row = self._frame.names.take, self._frame.count, self._frame.row
+        if self.is_of_all:
+            return [
+                *self._frame.setup,
+                f"{self._values} = np.empty(({self._lines}, {n}), np.float64)",
+                *self._body.arrays,
+                f"{self._count} = 0",
+                f"for {row} in range({n}):",
+                *_indented(self._body.statements),
+                f"return {self._values}[:, :{self._count}]",
+            ]
         count, place = self._count, self._place
         block, start, end = take("block"), take("start"), f"blocks_of({n})"
         parts, matching, inside = take("parts"), take("matching"), _indented(self._body.statements)
@@ -173,9 +163,12 @@ class LoopFold(Folding):
 
     @property
     def _run(self) -> list[str]:
-        shape, rows = literal(self.type.shape), self.running
-        if self._tells_how_many:
-            rows = "_matching"
+        shape = literal(self.type.shape)
+        if self.is_of_all:
+            given = ["[_found]", f"{self.how}_of", shape]
+            lines = statement(f"_result: {self.returns} = of_lines", given)
+            return [*self._called("_found ="), *lines, "return _result"]
+        rows = "_matching" if self._tells_how_many else self.running
         if self.is_zero and not self.type.shape:
             return self._called("return")
         found = self._called("_matching, _found =" if self._tells_how_many else "_found =")

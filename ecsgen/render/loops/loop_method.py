@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from ecsgen.model import Fused, Kernel
-from ecsgen.model.programs import ID_SLOT, Argument
+from ecsgen.model.programs import Argument
 from ecsgen.model.types import SCALARS
 from ecsgen.render.calls import call, collection, for_macro
 from ecsgen.render.kernels.arguments import ArgumentSpelling
@@ -16,7 +16,6 @@ from ecsgen.render.kernels.sources import Asked, ChunkSource, Source
 from ecsgen.render.loops.code import USED, Names
 from ecsgen.render.loops.frame import Parameter
 from ecsgen.render.loops.function import LoopFunction, function_text
-from ecsgen.render.loops.grid_near import Grids
 from ecsgen.render.quoting import literal
 
 BLOCK = 1024
@@ -54,7 +53,7 @@ class LoopKernel(Method):
 
     @property
     def _before(self) -> list[str]:
-        checking = self.choosing
+        checking, manager = self.choosing, self.source.managers.manager
         if self.source.is_world:
             checking = self.source.each_lines(self.each, self._program.effects.writes)
         return [
@@ -69,7 +68,7 @@ class LoopKernel(Method):
             *(["if not len(_order):", "    return"] if self.function.sieve else []),
             *self._celling,
             *(f"{table} = {made}" for table, made in self.function.tables.items()),
-            *Grids(self.function).after,
+            *(f"{manager(name)}.data._crowd.forget()" for name in self.function.moved),
         ]
 
     @property
@@ -133,11 +132,8 @@ class LoopKernel(Method):
             some = " if _chosen is None else _chosen.rows" if self.takes_rows else ""
             return sifting or [f"_order = np.arange({source.count}){some}"]
         assert who is not None  # that tells rows apart where their order is drawn
-        holder = source.managers.data(who.owner)
         picked = source.picked(who.owner) if source.is_world else f"[: {source.count}]"
-        keys = f"{holder}._{who.name}_column{picked}{'[_order]' if sifting else ''}"
-        if who.name == ID_SLOT:
-            keys = f"ids_of({keys}, {holder}._id_generation_column)"
+        keys = source.managers.keys(who, f"{picked}{'[_order]' if sifting else ''}")
         if sifting:
             return [*sifting, f"_order = _order[turn_order({keys}, _key)]"]
         return [f"_order = turn_order({keys}, _key{'' if source.is_world else ', _chosen'})"]

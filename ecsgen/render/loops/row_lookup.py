@@ -32,10 +32,10 @@ class Lookups:
         if self.managers.is_sharded:
             slot = self.slot_of(entity)
             living = infix("!=", Level.COMPARISON, Code(slot), Code("NIL"))
-            still = self._fates.lives(entity, lambda _: slot)
+            still = self._fates.lives(entity, slot)
         else:
             living = self._current(entity, is_owner)
-            still = self._fates.lives(entity, self.slot_of)
+            still = self._fates.lives(entity)
         return infix("and", Level.AND, living, Code(still)) if still else living
 
     def slot_of(self, entity: str) -> str:
@@ -69,7 +69,7 @@ class Lookups:
             if self.managers.components[component].lookup == "direct":  # rows may be nobody's
                 clean += f" and {owner} != 0"
             living = f"({clean} or {living})"
-        still = self._fates.lives(owner, self.slot_of)
+        still = self._fates.lives(owner)
         return f"({living} and {still})" if still else living
 
     @property
@@ -86,7 +86,7 @@ class Lookups:
         way, component = self.managers.way(one), one.row.component
         if self.known.get(handle, ("", ""))[0] == component:
             self._emit.write(f"{self._frame.declared(row)} = {self.known[handle][1]}")
-            if test := self._fates.lives(handle, self.slot_of):
+            if test := self._fates.lives(handle):
                 self._keep_if(f"{handle} != 0 and {test}", row)
             self._pass_over_gone(component, row)
             return
@@ -103,7 +103,7 @@ class Lookups:
                 self._by_id(way, component, row, handle)
             case _:
                 self._in_table(way, component, row, handle)
-                if way in ("hash", "any") and (test := self._fates.lives(handle, self.slot_of)):
+                if way in ("hash", "any") and (test := self._fates.lives(handle)):
                     self._keep_if(f"{row} != NIL and {test}", row)
         self._pass_over_gone(component, row, one.handle.type.kind == "entity")
 
@@ -148,7 +148,7 @@ class Lookups:
     def keep_living(self, component: str, handle: str, row: str) -> None:
         """Set the variable `handle`, of somebody who lived before the first turn, to 0 if they have
         died since, or their row has, as far as it is known."""
-        gone, tests = self._fates.gone_rows(component), [self._fates.lives(handle, self.slot_of)]
+        gone, tests = self._fates.gone_rows(component), [self._fates.lives(handle)]
         if self.managers.components[component].owner == "none":
             tests, row = [], self._frame.names.take(f"{self.managers.stem(component)}_row")
             if gone:
@@ -166,8 +166,9 @@ class Lookups:
         self._keep_if(f"0 <= {row} < {self._emit.grids.cells(component)}", row)
 
     def _by_place(self, component: str, row: str, handle: str) -> None:
-        grids = self._emit.grids
-        crowds, cells = grids.crowds(component), grids.cells(grids.of(component))
+        grids, on = self._emit.grids, self.managers.components[component].on
+        assert on is not None
+        crowds, cells = grids.crowds(component), grids.cells(on.grid)
         found = f"first_{grids.when}({crowds}, {handle}, {cells})"
         self._emit.write(f"{self._frame.declared(row)} = {found}")
         self._keep_if(f"{row} >= 0", row)
