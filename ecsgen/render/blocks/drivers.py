@@ -59,7 +59,8 @@ def joined(method: Method, body: BlockBody, source: Source) -> Driver:
     given = [found, source.count.removeprefix("_"), *arrays, *_shared(method)]
     arrays["holders"] = holders
     kept = [call("return blocks.keep", [literal(method.name), "holders"], 8)]
-    parameters, good = [f"{found}: {source.annotation}"], f"good until they move or {source.good}"
+    kind = "int" if source.at is None else "QueryMatch"
+    parameters, good = [f"{found}: {kind}"], f"good until they move or {source.good}"
     making = _making(method, "JoinedBlocks", good, parameters, [], arrays, given, kept)
     lookup = [
         f"{variable} = {source.found}",
@@ -189,9 +190,6 @@ def _views(method: Method, body: BlockBody) -> list[str]:
     if method.each:
         test, rows = "_chosen is None", "_chosen.rows"
     given = ["_blocks", rows, literal(tuple(written))]
-    line = f"_views = _blocks.views if {test} else {call('chosen_blocks', given, 0)}"
-    if len(line) + 8 <= WIDTH:
-        return [line]
     return [
         "_views: Iterable[tuple[Any, ...]] = _blocks.views",
         f"if {test.replace(' is ', ' is not ')}:",

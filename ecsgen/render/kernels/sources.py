@@ -140,11 +140,6 @@ class Source:
         return "_n" if self.at is None else "_found"
 
     @property
-    def annotation(self) -> str:
-        """The type of that value."""
-        return "int" if self.at is None else "QueryMatch"
-
-    @property
     def count(self) -> str:
         """The expression for how many rows there are."""
         return f"{self.variable}.count" if self.at is not None else self.variable or self.found
@@ -427,16 +422,12 @@ def all_fields(world: World, components: Iterable[Component]) -> Component:
 
 def asks_of(kernel: Kernel, source: Source, world: World | None = None) -> tuple[Asked, ...]:
     """Return whose rows a kernel asks; `world`: where it is one of the world."""
-    label = f"{world.name}.{kernel.name}" if world else kernel.name
-
-    def labelled(near: Near) -> str:
-        return f"{label}: {near.radius.name if isinstance(near.radius, Argument) else 'radius'}"
-
-    return tuple(
-        Asked(labelled(near), near, source, _side_asked(near, kernel, source, world), tag)
-        for near in kernel.program.nears
-        for tag in [f"_{near.name}" if len(kernel.program.nears) > 1 else ""]
-    )
+    label, nears, asked = f"{world.name}." if world else "", kernel.program.nears, []
+    for near in nears:
+        radius = near.radius.name if isinstance(near.radius, Argument) else "radius"
+        other, tag = _side_asked(near, kernel, source, world), f"_{near.name}" * (len(nears) > 1)
+        asked.append(Asked(f"{label}{kernel.name}: {radius}", near, source, other, tag))
+    return tuple(asked)
 
 
 def _side_asked(near: Near, kernel: Kernel, source: Source, world: World | None) -> Source:

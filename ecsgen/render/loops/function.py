@@ -66,7 +66,8 @@ class LoopFunction(LoopFrame):
         self._of_active = kernel.rows == "active"
         self.chosen = self._order_name = ""
         """The rows that a call names, and whose turn it is when."""
-        needs_numbers = program.sees_in_order or draws_of_cells(program)
+        draws_of_cells = program.who is not None and program.who.name == CELL_ID
+        needs_numbers = program.sees_in_order or draws_of_cells  # cells are known by their rows
         if method.takes_rows and needs_numbers and not self.is_ordered and not self._is_before:
             self.chosen = self.names.kept("rows")
             self.index = self.names.kept("k")
@@ -298,11 +299,6 @@ def function_text(
     compiled = [] if is_plain else [f"@kernel({'parallel=True' if is_parallel else ''})"]
     inside = indent("\n".join([f'"""{docstring}"""', *body]), " " * 4)
     return "\n".join([*compiled, head, inside])
-
-
-def draws_of_cells(program: Program) -> bool:
-    """Whether random numbers are those of a cell, which is known by its row."""
-    return program.who is not None and program.who.name == CELL_ID
 
 
 def is_flat(source: Source, program: Program) -> bool:

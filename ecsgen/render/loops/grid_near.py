@@ -158,11 +158,12 @@ class OnGrid(Neighbours):
             radius = own or body.value(near.radius).at(0).text
         given = f"{on.hood.upper()}, {radius}, {self._center}"
         if not self.is_python:
-            if not self._reach:
-                given = f"{self.axes_name}, {self.own_cell}, {given}"
-                return self._call("cells_near", given, found, count)
-            given = f"{self.axes_name}, {self.own_cell}, {self._reach}"
-            return self._call("reached_cells", given, found, count, radius)
+            function, ways = "cells_near", []
+            if self._reach:
+                function, given = "reached_cells", self._reach
+                ways = [self.ways or "None", radius] if radius else [self.ways]
+            told = filter(None, [self.axes_name, self.own_cell, given, found, *ways])
+            return [f"{count} = {function}({', '.join(told)})"]
         lines, reach = [], self._reach
         if not reach:
             reach = self.kept("reach")
@@ -183,7 +184,7 @@ class OnGrid(Neighbours):
                 function, around = f"rows_here_{self._grids.when}", self.own_cell
             given = f"{crowds}, {around}, {own_row or -1}, {owner}, "
             given += owners or self._frame.ready("nobody", "np.empty(0, np.uint64)")
-            lines = self._call(function, given, self.found, self.count)
+            lines = [f"{self.count} = {function}({given}, {self.found})"]
             return lines + self._members_alone()
         rows = f"{crowds}.rows_on({self._around})"
         if self._is_here:
@@ -195,13 +196,6 @@ class OnGrid(Neighbours):
             lines.append(f"if {own_row} in {self.found}:")
             lines.append(f"    {self.found}.remove({own_row})")
         return [*lines, f"{self.count} = len({self.found})", *self._members_alone()]
-
-    def _call(
-        self, function: str, given: str, found: str, count: str, radius: str = ""
-    ) -> list[str]:
-        ways = self.ways or ("None" if radius else "")
-        more = "".join(f", {one}" for one in (ways, radius) if one)
-        return [f"{count} = {function}({given}, {found}{more})"]
 
     def _own(self, body: LoopBody) -> tuple[str, str, str]:
         """The row that does not meet itself, or the entity that does not, and whose rows are."""

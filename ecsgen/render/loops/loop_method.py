@@ -93,13 +93,11 @@ class LoopKernel(Method):
     @property
     def _finding(self) -> list[str]:
         """The statements that get the rows, and those who may be asked."""
-        source = self.source
-        beginning = [] if source.is_world else ["data = self.data"]
-        spaces = [one for one in self.asks if one.near.on is None]
-        if not spaces:
-            beginning = beginning or [f"{source.variable} = {source.found}"]
-        asked = [line for one in self.asks for line in self._finding_of(one)]
-        return [*beginning, *asked]
+        source, asked = self.source, [line for one in self.asks for line in self._finding_of(one)]
+        if not source.is_world:
+            return ["data = self.data", *asked]
+        is_found = any(one.near.on is None for one in self.asks)
+        return asked if is_found else [f"{source.variable} = {source.found}", *asked]
 
     def _finding_of(self, asked: Asked) -> list[str]:
         """The same of one neighbourhood; on a grid functions are told otherwise."""
