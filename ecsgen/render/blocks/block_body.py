@@ -419,7 +419,6 @@ class BlockBody:
         self.emit.working.give_back(by)
 
     def _both(self, one: Value, other: Value) -> Value:
-        """Which rows pass two tests."""
         mask = self.emit.working.take(("bool", (), Layout.ROWS))
         self.emit.run("np.logical_and", one.text, other.text, f"out={mask.text}")
         self.emit.working.give_back(one, other)
@@ -446,12 +445,15 @@ class BlockBody:
         """Another one dies, if there is such; of oneself none of the steps follows."""
         emit, bearer, rows = self.emit, self._form.program.bearer, self._rows[one.row]
         assert bearer is not None
-        component = one.row.component
+        component, own = one.row.component, ""
         who, test = rows.text, self._there(form.There(tree.Local(BOOL, ""), one.row))
-        own = self._own_rows if component == bearer.owner else ""
         if not component:
             who = emit.value(one.handle).text
             own = self._view(bearer).text if bearer.name == tree.ENTITY else ""
+        elif component == bearer.owner:
+            assert isinstance(self._source, Source)
+            whole = f"joined_rows({self._source.rows(component)})"
+            own = emit.cut("own_rows", whole, "i64").text
         mask = self._both(test, emit.value(one.test))
         self._note("die", self._kinds[component], mask, who)
         if own:
@@ -460,17 +462,7 @@ class BlockBody:
         else:
             emit.working.give_back(mask)
 
-    @property
-    def _own_rows(self) -> str:
-        """The rows of a block in the component by which they are known."""
-        source, bearer = self._source, self._form.program.bearer
-        assert isinstance(source, Source)
-        assert bearer is not None
-        whole = f"joined_rows({source.rows(bearer.owner)})"
-        return self.emit.cut("own_rows", whole, "i64").text
-
     def _bear(self, one: form.Bear) -> None:
-        """Somebody is born after the last row."""
         values = [self.emit.value(value) for born in one.newborn for _, value in born.values]
         test = self.emit.value(one.test)
         self._note("bear", one.number, test, *(as_typed(value) for value in values))

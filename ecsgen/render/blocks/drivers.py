@@ -158,7 +158,6 @@ def _searching(method: Method, body: BlockBody, asked: Asked, met: list[FieldVal
 
 
 def _above_roots(method: Method, body: BlockBody, field: FieldValue) -> str:
-    """What roots read, as an expression."""
     values = dict(method.kernel.program.above_roots)[field.name]
     if not field.type.shape:
         return literal(values[0])

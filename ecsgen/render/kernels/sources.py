@@ -12,7 +12,7 @@ from ecsgen.layout import layout
 from ecsgen.model import Component, Field, Kernel, World
 from ecsgen.model.columns import KEPT_FIELDS, field_columns
 from ecsgen.model.programs import ENTITY, ID_SLOT, OWN, PARENT, Argument, FieldValue, Near
-from ecsgen.render.calls import call, method_lines, statement
+from ecsgen.render.calls import statement
 from ecsgen.render.kernels.arguments import ArgumentSpelling
 from ecsgen.render.quoting import literal
 
@@ -286,10 +286,8 @@ class Asked:
     @property
     def sides(self) -> dict[str, Source]:
         """Both sets of rows, by what the values that find them are called in a method."""
-        return {
-            self.own.variable: self.own,
-            **({f"_asked{self.tag}": self.other} if self.is_two else {}),
-        }
+        other = {f"_asked{self.tag}": self.other} if self.is_two else {}
+        return {self.own.variable: self.own, **other}
 
     def lines(self, radius: str) -> list[str]:
         """The statements that find both, and make a radius a float of Python."""
@@ -344,8 +342,7 @@ class Asked:
             f"({self.other.rows(one.name, variable)}, self.{one.module}.data._n_active)"
             for one in self._parted
         ]
-        found = call(f"{self.hidden} = hidden_rows", [rows, *parts], 8)
-        return method_lines(found) if parts else []
+        return statement(f"{self.hidden} = hidden_rows", [rows, *parts]) if parts else []
 
     @property
     def hidden(self) -> str:

@@ -154,7 +154,6 @@ class LoopFrame:
         return array_type(scalar), passed
 
     def _column(self, type_: Type, passed: str) -> tuple[str, str]:
-        """The same of a column."""
         return self._taken(type_.scalar, passed, not (type_.is_number or type_.shape))
 
     def declared(self, name: str) -> str:

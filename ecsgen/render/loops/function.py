@@ -151,8 +151,8 @@ class LoopFunction(LoopFrame):
         """Strips of cells along the last axis: of those inside the cells around are so many places
         further on; the others have lists, and so have rows that a call names."""
         take, row, rows = self.names.kept, self.row, self.count
-        lists = {name: one for name, one in self.nears.items() if isinstance(one, OnGrid)}
-        stencils = {name: Stencil(near, self) for name, near in lists.items()}
+        lists = [one for one in self.nears.values() if isinstance(one, OnGrid)]
+        stencils = {one.asked.near.name: Stencil(one, self) for one in lists}
         strip, start, end, inner = take("strip"), take("start"), take("end"), take("is_inner")
         low, high, edge, place = take("low"), take("high"), take("edge"), take("place")
         axes = next(iter(stencils.values())).axes_name

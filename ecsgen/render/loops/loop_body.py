@@ -463,7 +463,6 @@ class LoopBody(Emitter):
         return row
 
     def _go(self, one: form.Go) -> None:
-        """Let a row stand on another cell, if it may."""
         frame, owner = self.frame, one.to.owner
         name = owner or frame.source.managers.home
         component = frame.source.managers.components[name]
@@ -572,7 +571,6 @@ class LoopBody(Emitter):
                 self._move(row, self.frame.found_cells(one.to, row))
 
     def _change(self, one: form.Send, row: str, value: Value) -> None:
-        """Do with what is there what the message says."""
         scalar = one.type.scalar
         cells = self.frame.found_cells(one.to, row)
         there = part_of(cells, one.to.type.shape, one.to.index, one.type)

@@ -200,7 +200,6 @@ class LoopPass(Pass):
         return for_macro(call(function.name, given, 8))
 
     def _part_of(self, function: LoopFunction, parameter: Parameter) -> str:
-        """What a block has of a parameter."""
         if parameter.annotation == "RowArray":
             return f"rows_of_block({parameter.name}, {self._start}, {self._end})"
         if parameter.field is None or function.is_scattered:
@@ -249,23 +248,17 @@ class ChunkLoop(Method):
             one.between(start, f"{start} + {n}") if one.elements else one.name
             for one in self._function.common
         ]
-        found = [one.name for one in self._function.found.values()]
+        for place, column in enumerate(self._function.own.values()):
+            address = f"{self._addresses.name}[{self._chunk}, {place}]"
+            dtype = column.annotation.removeprefix("NDArray[").removesuffix("]")
+            arguments.append(f"cells_at({address}, {column.times(n)}, {dtype})")
+        arguments += [one.name for one in self._function.found.values()]
         return [
             *([starts] if self.each else []),
             f"for {self._chunk} in {each}(len({self._rows.name})):",
             f"    {n} = {self._rows.name}[{self._chunk}]",
-            for_macro(call(self._function.name, [n, *arguments, *self._cells, *found], 8)),
+            for_macro(call(self._function.name, [n, *arguments], 8)),
         ]
-
-    @property
-    def _cells(self) -> list[str]:
-        found = []
-        for place, column in enumerate(self._function.own.values()):
-            address = f"{self._addresses.name}[{self._chunk}, {place}]"
-            count = column.times(self._function.count)
-            dtype = column.annotation.removeprefix("NDArray[").removesuffix("]")
-            found.append(f"cells_at({address}, {count}, {dtype})")
-        return found
 
     @property
     def _cells_method(self) -> list[str]:

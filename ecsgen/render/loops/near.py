@@ -27,10 +27,6 @@ _PARTS: Final = {
     "sizes": "NDArray[{}]",
 }
 """What `NearCells` has, and of which types, some of which are that of places."""
-_MEMBERS: Final = {"members": "NDArray[np.uint32]"}
-"""What the world's kernels take besides."""
-_NAMES: Final = {"names": "EntityArray", "other_names": "EntityArray"}
-"""By which those who ask are told from those who are asked."""
 
 
 class Neighbours(ABC):
@@ -172,8 +168,11 @@ class Before(InSpace):
 
     def __init__(self, asked: Asked, frame: LoopFrame) -> None:
         super().__init__(asked, frame)
-        is_world, is_two = asked.own.is_world, asked.is_two
-        wanted = _PARTS | (_MEMBERS if is_world else {}) | (_NAMES if is_two else {})
+        wanted = {**_PARTS}
+        if asked.own.is_world:
+            wanted["members"] = "NDArray[np.uint32]"
+        if asked.is_two:  # those who ask are told from those who are asked
+            wanted |= dict.fromkeys(("names", "other_names"), "EntityArray")
         dtype = SCALARS[self.scalar].numpy
         self.names = {
             name: self.told(name, text.format(dtype), f"_cells.{name}")

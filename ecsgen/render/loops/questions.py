@@ -149,7 +149,6 @@ class Questions:
         return [self._chosen(type_, value, question.number)]
 
     def _added_up(self, tallies: Sequence[Tally]) -> list[Value]:
-        """In one loop."""
         looped = [tally for tally in tallies if tally.parts]
         parts = [part for tally in looped for part in tally.parts]
         for _ in self._each(*parts, is_counted=False) if parts else ():
@@ -229,7 +228,6 @@ class Questions:
         return emit.assign(Code(f"{code}.item()"), "key").text
 
     def _chosen(self, type_: Type, value: Expression, number: int) -> Value:
-        """That of one of them by chance."""
         emit, owner = self._emit, self._near.owner_met(value)
         held = started(emit, "chosen", type_, self._near.zero(type_))
         row = emit.row_of_chosen(owner, held) if owner else ""

@@ -53,9 +53,8 @@ class Sieve:
     def lines(self, arguments: Sequence[ArgumentSpelling], takes_rows: bool) -> list[str]:
         """The statements of the method that let `_order` be the rows that pass; `takes_rows`: of
         those that a call may name. In arrays of all of them: O(n), a few bytes per row."""
-        source, typed = self._source, {}
-        for one in arguments:
-            typed[one.name] = f"{SCALARS[one.type.scalar].numpy}({one.text})"
+        source, dtypes = self._source, ((one, SCALARS[one.type.scalar].numpy) for one in arguments)
+        typed = {one.name: f"{dtype}({one.text})" for one, dtype in dtypes}
         views = Views(source.components, source.managers, {one.text for one in arguments})
         emit = Emitter(views.value, typed, self.constants, 12)
         where = Value("_where", "bool", (), Layout.ROWS)
