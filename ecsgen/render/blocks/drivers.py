@@ -150,11 +150,15 @@ def _searching(method: Method, body: BlockBody, asked: Asked, met: list[FieldVal
             *statement(f"_given = {made}", asked.given()),
             "_search = NearSearch(*_given)",
         ]
-    named = f"_rows = None if rows is None else {method.chosen}.rows"
-    if method.each:
-        named = "_rows = None if _chosen is None else _chosen.rows"
+    name, rows = _named(method)
     given = [literal(asked.label), method.radius_of(asked.near), asked.own.found, "_rows"]
-    return [named, *statement("_search = self._search", given)]
+    found = f"_rows = None if {name} is None else {rows}"
+    return [found, *statement("_search = self._search", given)]
+
+
+def _named(method: Method) -> tuple[str, str]:
+    """The variable that is None where a call names no rows, and the expression for these."""
+    return ("_chosen", "_chosen.rows") if method.each else ("rows", f"{method.chosen}.rows")
 
 
 def _above_roots(method: Method, body: BlockBody, field: FieldValue) -> str:
@@ -185,13 +189,11 @@ def _with_each(blocks: str, method: Method, body: BlockBody) -> str:
 def _views(method: Method, body: BlockBody) -> list[str]:
     """The statement that says over which blocks a call runs: those of all rows, or of some."""
     written = [place for place, one in enumerate(body.fields) if one.text in body.written]
-    test, rows = "rows is None", f"{method.chosen}.rows"
-    if method.each:
-        test, rows = "_chosen is None", "_chosen.rows"
+    name, rows = _named(method)
     given = ["_blocks", rows, literal(tuple(written))]
     return [
         "_views: Iterable[tuple[Any, ...]] = _blocks.views",
-        f"if {test.replace(' is ', ' is not ')}:",
+        f"if {name} is not None:",
         *(line[8:] for line in call("_views = chosen_blocks", given, 12).split("\n")),
     ]
 

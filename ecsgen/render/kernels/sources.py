@@ -369,10 +369,8 @@ def own_source(component: Component, kernel: Kernel) -> Source:
     """Return the rows of a component for a kernel of its own: with a partition perhaps the active
     ones."""
     name = "_n_active" if kernel.rows == "active" else "_n"
-    known = {component.name: component}
-    if component.ground is not None:
-        known[component.ground.name] = component.ground
-    managers = OtherManagers(known, component.name)
+    known = [one for one in (component, component.ground) if one is not None]
+    managers = OtherManagers({one.name: one for one in known}, component.name)
     given = {OWN: component}, managers, component, f"data.{name}", f"{name[1:]} changes"
     return Source(*given, has_holes=component.lookup == "direct")
 

@@ -6,26 +6,19 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from ecsgen.kernels.operations import COMPARISONS
+from ecsgen.kernels.operations import COMPARISONS, TABLE, Rule
 from ecsgen.model.programs import Cast, Operation
 from ecsgen.model.types import SCALARS, UNSIGNED, Type
+from ecsgen.render.blocks.block_expressions import UFUNCS
 from ecsgen.render.loops.code import Code, Level, called, cut, infix, number, own_reach
-
-_ALIKE: Final = "sqrt hypot exp log log10 sin cos tan sinh cosh tanh floor ceil trunc"
-FUNCTIONS: Final = {name: f"np.{name}" for name in _ALIKE.split()} | {
-    "log2": "binary_logarithm",
-    "asin": "np.arcsin",
-    "acos": "np.arccos",
-    "atan2": "np.arctan2",
-    "round": "np.rint",
-}
 
 
 def element_of(node: Operation, operands: list[Code]) -> Code:
     """One element of an elementwise operation."""
     type_ = node.operands[-1].type
-    if node.name in FUNCTIONS:
-        return called(FUNCTIONS[node.name], *operands)
+    if TABLE[node.name].rule in (Rule.FLOATS, Rule.WHOLE):
+        ufunc = f"np.{UFUNCS.get(node.name, node.name)}"
+        return called("binary_logarithm" if node.name == "log2" else ufunc, *operands)
     if node.name in COMPARISONS.values():
         return _comparison(node, operands)
     return _MAKERS[node.name](type_, *operands)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 from ecsgen.kernels import form
 from ecsgen.kernels.draws import drawn_by
@@ -30,8 +29,6 @@ from ecsgen.render.loops.values import (
     uniform,
 )
 from ecsgen.render.quoting import comment_text, literal
-
-COMPARED: Final = frozenset(COMPARISONS.values())
 
 
 class LoopBody(Emitter):
@@ -374,7 +371,7 @@ class LoopBody(Emitter):
         return own and f"({own} {node.name} {owns[0]})"
 
     def value(self, node: tree.Expression) -> Value:
-        if isinstance(node, tree.Operation) and node.name in COMPARED:
+        if isinstance(node, tree.Operation) and node.name in COMPARISONS.values():
             sides = [self.own_number(one) for one in node.operands]
             if all(sides):
                 return uniform(node.type, Code(f" {node.name} ".join(sides), Level.COMPARISON))
