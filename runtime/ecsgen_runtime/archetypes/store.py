@@ -399,10 +399,7 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
         self._version += self._table.drop(entity)
 
     def _entities_destroyed(self, entities: EntityArray) -> None:
-        remove_if_need_be_singly(self, self._drop_many, entities)
-
-    def _remove_rows(self, entities: EntityArray) -> None:
-        self._drop_many(entities)
+        remove_if_need_be_singly(self, self._remove_rows, entities)
 
     def _remove_each(self, entities: EntityArray) -> None:
         """Remove what rows distinct entities have without memory to speak of; O(k)."""
@@ -417,8 +414,8 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
             self._table.fail()
             raise
 
-    def _drop_many(self, entities: EntityArray) -> int:
-        """Remove the rows of distinct entities and return how many went; O(k)."""
+    def _remove_rows(self, entities: EntityArray) -> None:
+        """Remove the rows of distinct entities; O(k)."""
         _left = self._left_by(entities)
         if len(entities) == 1:
             gone = int(self._table.drop(int(entities[0])))
@@ -426,7 +423,6 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
             gone = self._table.drop_many(entities)
         if gone:
             self._version += 1
-        return gone
 
 
 def _own(array: NDArray[Any]) -> NDArray[Any]:

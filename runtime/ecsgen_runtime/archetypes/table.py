@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from itertools import pairwise
 from typing import Any, Final
 from weakref import ReferenceType
@@ -400,11 +399,12 @@ class ArchetypeTable:
         which: RowArray | None,
         component: int,
     ) -> Callable[[NewColumns], None]:
-        """Find out what moves with rows at ascending positions, which leave `source`."""
+        """Find out what moves with rows at ascending positions, which leave `source`; return what
+        lets them, given the new component's values."""
         number, both = self.edge(source, component)
         target = self.archetypes[number]
         some = entities if which is None else entities[which]
-        end = target.n + len(some)
+        start = target.n
         shared: list[tuple[int, NDArray[Any]]] = []
         cut = None
         if source.layout.bits:
@@ -415,35 +415,23 @@ class ArchetypeTable:
                     for here, there in both
                 ]
             cut = source.plan_cut(positions)
-        places = np.arange(target.n, end)
-        return partial(self._move, source, number, some, places, shared, cut)
+        places = np.arange(start, start + len(some))
 
-    def _move(
-        self,
-        source: Archetype,
-        number: int,
-        entities: EntityArray,
-        places: RowArray,
-        shared: list[tuple[int, NDArray[Any]]],
-        cut: Cut | None,
-        columns: NewColumns,
-    ) -> None:
-        """Move rows as planned. `shared`: columns of the target, and what they take from the
-        source; `cut`: what that does without them."""
-        target = self.archetypes[number]
-        start = target.n
-        if target.layout.bits:
-            target.extend(entities)
-            for column, items in shared:
-                target.paste(column, start, items)
-            if target.layout.bits > source.layout.bits:
-                self._write(target, start, columns)
-        if cut is not None:
-            self._cut_out(source, cut)
-        if target.layout.bits:
-            self.settle(number, entities, places)
-        else:
-            self.places.forget_many(entities)
+        def move(columns: NewColumns) -> None:
+            if target.layout.bits:
+                target.extend(some)
+                for column, items in shared:
+                    target.paste(column, start, items)
+                if target.layout.bits > source.layout.bits:
+                    self._write(target, start, columns)
+            if cut is not None:
+                self._cut_out(source, cut)
+            if target.layout.bits:
+                self.settle(number, some, places)
+            else:
+                self.places.forget_many(some)
+
+        return move
 
     def drop_many(self, entities: EntityArray) -> int:
         """Remove the rows of distinct entities and return how many went; O(k)."""

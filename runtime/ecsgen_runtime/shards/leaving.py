@@ -247,7 +247,7 @@ def _leave(world: Any, found: Leaving) -> None:
                 _drop_rows(world, one, found, known)
             store = getattr(world, "_store", None)
             if store is not None:
-                store._drop_many(found.entities)
+                store._remove_rows(found.entities)
         for manager, version in zip(concerned, versions, strict=True):
             manager.data._version = version + 1  # whatever its mates in a group did
         for name in world.MANAGERS:

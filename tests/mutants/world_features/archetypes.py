@@ -111,8 +111,8 @@ GROUPS = (
         Mutant("archetypes: a lock is not asked for", r"self\._refuse_locked\(\)$"),
         Mutant(
             "archetypes: the dead keep their rows",
-            r"self\._drop_many, entities\)$",
-            "self._drop_many, entities[:0])",
+            r"self\._remove_rows, entities\)$",
+            "self._remove_rows, entities[:0])",
         ),
         Mutant("archetypes: a change is not counted", r"self\._version \+= 1$"),
         Mutant("archetypes: repeats are accepted", r"lacking\[first_repeat\(.*\) :\].* = True"),
