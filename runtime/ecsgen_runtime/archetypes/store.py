@@ -483,9 +483,6 @@ class QueriedChunks(QueryBase[RowsT, RowT], Generic[ChunkT, RowsT, RowT]):
     def _layout(self) -> HandleLayout:
         return self._store._entities._LAYOUT
 
-    def _arrays(self) -> tuple[EntityArray]:
-        return (self._owners(),)
-
     def _arrow(self, copy: bool, flat: bool) -> tuple[Any, Iterator[Any]]:
         from ..arrow_tables import chunk_table
 
@@ -500,11 +497,11 @@ class QueriedChunks(QueryBase[RowsT, RowT], Generic[ChunkT, RowsT, RowT]):
     def _while_unchanged(self, rows: Iterator[RowT]) -> Iterator[RowT]:
         return self._store._iterate(rows, self._version, changed_in_loop())
 
-    def _owners(self) -> EntityArray:
+    def _arrays(self) -> tuple[EntityArray]:
         """Return the entities, read-only, chunk by chunk; O(entities) after a structural change."""
         if self._version != self._store.version:
             owners = [archetype.whole(0) for archetype in self._archetypes()]
             self._entities = np.concatenate([*owners, np.empty(0, np.uint64)])
             self._entities.flags.writeable = False
             self._version = self._store.version
-        return self._entities
+        return (self._entities,)

@@ -13,6 +13,7 @@ from .kernel import kernel
 
 minimum: Final = kernel()(scalars.minimum)
 maximum: Final = kernel()(scalars.maximum)
+between: Final = kernel()(scalars.between)
 
 
 @kernel()
@@ -150,14 +151,6 @@ def whole_power(base: Any, exponent: int) -> Any:
         factor = factor * factor
         exponent >>= 1
     return type(base)(result)
-
-
-@kernel()
-def between(value: Any, low: float, high: float) -> Any:
-    """Return a float within bounds, to be cut to an integer; 0 for NaN."""
-    if value != value:
-        return 0.0
-    return low if value < low else high if value > high else value
 
 
 @kernel()

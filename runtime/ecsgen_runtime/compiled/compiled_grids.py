@@ -395,12 +395,9 @@ def rows_here_before(
     crowds: Any, cell: Any, own: Any, owner: Any, owners: Any, found: Any
 ) -> Any:
     """Write those on one cell, none of one below 0."""
-    met, first = 0, max(0, cell)
-    for place in range(crowds[first], crowds[first + 1] if cell >= 0 else 0):
-        row = crowds[place]
-        found[met] = row
-        met += row != own if len(owners) == 0 else owners[row] != owner
-    return met
+    return rows_before(
+        crowds, (cell,), 1 if cell >= 0 else 0, own, owner, owners, found
+    )
 
 
 @kernel(forceinline=True)
@@ -511,13 +508,7 @@ def rows_here_now(
     crowds: Any, cell: Any, own: Any, owner: Any, owners: Any, found: Any
 ) -> Any:
     """Write those on one cell, none of one below 0."""
-    met, rows = 0, crowds[0, 0] + 1
-    row = crowds[1 + cell, FIRST_ROW] if cell >= 0 else -1
-    while row >= 0:
-        found[met] = row
-        met += row != own if len(owners) == 0 else owners[row] != owner
-        row = crowds[rows + row, BEHIND] if len(crowds) > rows else -1
-    return met
+    return rows_now(crowds, (cell,), 1 if cell >= 0 else 0, own, owner, owners, found)
 
 
 @kernel(forceinline=True)

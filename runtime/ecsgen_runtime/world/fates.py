@@ -4,7 +4,7 @@ the last one."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import starmap
 from math import prod
 from typing import Any, Self, TypeAlias
@@ -23,8 +23,8 @@ Newborn = tuple[tuple[str, tuple[str, ...]], ...]
 """The managers that give rows to who is born, by name, and the fields of each that are given."""
 
 
-_Removal = tuple[Any, Callable[[Any, Any], object], NDArray[Any]]
-"""A manager, what removes rows from it, and of whom or which: again does no harm."""
+_Removal = tuple[Any, Callable[[], object]]
+"""A manager, and what removes rows from it: again does no harm."""
 
 _Mask: TypeAlias = NDArray[np.bool_] | np.bool_
 _Note: TypeAlias = tuple[NDArray[Any], ...]
@@ -46,12 +46,15 @@ class Births:
         self.cells: dict[str, NDArray[np.uint8]] = {}
         """What these columns lie in, by manager."""
         for name, fields in newborn:
-            kind: Any = type(getattr(world, name))
-            columns, size = _columns_of(kind, fields)
-            cells = self.cells[name] = np.empty(size * room, np.uint8)
-            for field, dtype, shape, before in columns:
-                column = np.ndarray((room, *shape), dtype, cells, before * room)
+            converters = getattr(world, name)._CONVERTERS
+            kinds = [converters[field][0] for field in fields]
+            sizes = [room * k.dtype.itemsize * prod(k.shape) for k in kinds]
+            cells, before = np.empty(sum(sizes), np.uint8), 0
+            self.cells[name] = cells
+            for field, kind, size in zip(fields, kinds, sizes, strict=True):
+                column = np.ndarray((room, *kind.shape), kind.dtype, cells, before)
                 self.columns[name, field] = column
+                before += size
 
     def flat(self, manager: str, field: str) -> NDArray[Any]:
         """Return the values of a field, as loops write them."""
@@ -101,13 +104,15 @@ class Notes:
         """Let all dead go with their rows, or nobody; rows that cannot go are of what is broken."""
         world, tally = self._world, self.tally.tolist()
         dead, removals = self.dead[: tally[0]], list[_Removal]()
-        if tally[0]:
-            removals = [(m, _remove_of, dead) for m in world._collecting if m.data._n]
+        for manager in world._collecting if tally[0] else ():
+            if manager.data._n:
+                given = manager, manager.remove_many, dead
+                removals.append((manager, partial(remove_if_need_be_singly, *given)))
         for (name, rows), count in zip(self.dead_rows.items(), tally[1:], strict=False):
             if count:
                 manager = getattr(world, name)
                 ids = manager.id_of_many(rows[:count])
-                removals.append((manager, _remove_ids, ids))
+                removals.append((manager, partial(_remove_ids, manager, ids)))
         entities = world.entities
         try:
             entities.dispatch.run(self._bury_all, dead, removals)
@@ -221,7 +226,7 @@ class Notes:
         except BaseException as error:
             for manager, version, ids in nobodys:
                 if ids:
-                    _remove(manager, _remove_ids, ids[0])
+                    _remove(manager, partial(_remove_ids, manager, ids[0]))
                 elif not isinstance(error, EcsError):
                     break_since(manager, version)
             for entities in made:
@@ -401,17 +406,10 @@ def _is_any(mask: Any) -> bool:
     return bool(mask.item(mask.argmax()))  # a third of the time of `any`
 
 
-def _remove(
-    manager: Any, remove: Callable[[Any, Any], object], gone: NDArray[Any]
-) -> None:
+def _remove(manager: Any, remove: Callable[[], object]) -> None:
     """Remove rows from a manager, if it is not broken."""
     if not is_broken(manager):
-        remove(manager, gone)
-
-
-def _remove_of(manager: Any, dead: EntityArray) -> None:
-    """Remove the rows of entities; without memory one by one."""
-    remove_if_need_be_singly(manager, manager.remove_many, dead)
+        remove()
 
 
 def _remove_ids(manager: Any, ids: IdArray) -> None:
@@ -431,19 +429,6 @@ def _remove_ids(manager: Any, ids: IdArray) -> None:
             raise
         if not isinstance(error, MemoryError):
             raise
-
-
-@cache
-def _columns_of(
-    kind: Any, fields: tuple[str, ...]
-) -> tuple[list[tuple[str, Any, tuple[int, ...], int]], int]:
-    """Return the types and shapes of fields, with the bytes of a row before each and in all."""
-    found, before = [], 0
-    for name in fields:
-        field, _ = kind._CONVERTERS[name]
-        found.append((name, field.dtype, field.shape, before))
-        before += field.dtype.itemsize * prod(field.shape)
-    return found, before
 
 
 @cache
