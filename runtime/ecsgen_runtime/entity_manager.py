@@ -134,7 +134,6 @@ class Entities(LivingEntities):
         return created
 
     def _first_handle(self, index: int) -> int:
-        """Return the handle of the first entity that has an index."""
         return self._LAYOUT.ONE_GENERATION | index
 
     @per_class

@@ -214,7 +214,6 @@ class ArchetypeWorld(EntityWorld):
     def _parted(
         self, given: Mapping[RowClass, _GivenT]
     ) -> tuple[dict[RowClass, _GivenT], dict[RowClass, _GivenT]]:
-        """Return the rows that go to chunks, and the others."""
         chunked = {kind: given[kind] for kind in given if kind in self._chunked}
         managed = {kind: given[kind] for kind in given if kind not in self._chunked}
         return chunked, managed

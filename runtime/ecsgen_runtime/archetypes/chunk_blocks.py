@@ -53,7 +53,10 @@ class KeptOfChunks:
     It is good until a structural change of the archetypes.
     """
 
-    __slots__ = ("_query", "_version")
+    __slots__ = ("_held", "_query", "_version")
+
+    _held: Sequence[NDArray[Any]]
+    """Arrays beside the columns."""
 
     def __init__(self, query: QueriedChunks[Any, Any, Any]) -> None:
         self._query = query
@@ -63,7 +66,7 @@ class KeptOfChunks:
     @property
     def nbytes(self) -> int:
         """Bytes held beside the columns."""
-        raise NotImplementedError
+        return sum(array.nbytes for array in self._held)
 
     def drop(self) -> None:
         """Let go of all that is kept."""
@@ -93,7 +96,7 @@ class ChunkBlocks(KeptOfChunks):
     as long as the longest of them can be.
     """
 
-    __slots__ = ("_cut", "_fields", "_memory", "_size", "_views", "_working")
+    __slots__ = ("_cut", "_fields", "_size", "_views", "_working")
 
     def __init__(
         self,
@@ -105,16 +108,11 @@ class ChunkBlocks(KeptOfChunks):
         self._working = working
         super().__init__(query)
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes held beside the columns."""
-        return sum(array.nbytes for array in self._memory)
-
     def drop(self) -> None:
         """Let go of all views and of the working memory."""
         self._version = -1
         self._size = 0
-        self._memory: list[NDArray[Any]] = []
+        self._held = []
         self._cut: dict[ChunkBase, tuple[int, list[tuple[Any, ...]]]] = {}
         self._views: list[tuple[Any, ...]] = []
 
@@ -135,7 +133,7 @@ class ChunkBlocks(KeptOfChunks):
         if size != self._size:
             before = {}
             self._size = size
-            self._memory = [working_memory(cells, size) for cells in self._working]
+            self._held = [working_memory(cells, size) for cells in self._working]
         self._cut = {}
         for archetype in archetypes:
             for chunk in archetype.used():
@@ -150,7 +148,7 @@ class ChunkBlocks(KeptOfChunks):
         return [
             (
                 *(array[..., start : start + self._size] for array in columns),
-                *(array[..., : n - start] for array in self._memory),
+                *(array[..., : n - start] for array in self._held),
             )
             for start in range(0, n, self._size)
         ]

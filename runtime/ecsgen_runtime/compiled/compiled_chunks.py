@@ -22,7 +22,9 @@ class ChunkCells(KeptOfChunks):
     """The rows of each chunk, shape (chunks,), and where in memory each field begins there, shape
     (chunks, fields); kept until a structural change of the archetypes."""
 
-    __slots__ = ("_fields", "_found")
+    __slots__ = ("_fields",)
+
+    _held: tuple[NDArray[np.intp], NDArray[np.intp]]
 
     def __init__(
         self, query: QueriedChunks[Any, Any, Any], fields: Sequence[ChunkField]
@@ -30,30 +32,25 @@ class ChunkCells(KeptOfChunks):
         self._fields = fields
         super().__init__(query)
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes held beside the columns."""
-        return sum(array.nbytes for array in self._found)
-
     def drop(self) -> None:
         """Let go of all addresses."""
         self._version = -1
-        self._found = np.empty(0, np.intp), np.empty((0, len(self._fields)), np.intp)
+        self._held = np.empty(0, np.intp), np.empty((0, len(self._fields)), np.intp)
 
     def current(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Return rows and addresses; O(chunks) after a structural change, otherwise O(1)."""
         self._renew_if_changed()
-        return self._found
+        return self._held
 
     def _renew(self, archetypes: Sequence[Archetype]) -> None:
-        rows, places = [self._found[0][:0]], [self._found[1][:0]]
+        rows, places = [self._held[0][:0]], [self._held[1][:0]]
         for archetype in archetypes:
             layout, chunks = archetype.layout, archetype.used()
             starts = np.array([chunk._address for chunk in chunks], np.intp)
             offsets = [layout.places[f.place(layout)].offset for f in self._fields]
             places.append(starts[:, None] + np.array(offsets, np.intp))
             rows.append(np.array([chunk._rows.n for chunk in chunks], np.intp))
-        self._found = np.concatenate(rows), np.concatenate(places)
+        self._held = np.concatenate(rows), np.concatenate(places)
 
 
 def _as_pointer(context: Any, address: Any) -> Any:

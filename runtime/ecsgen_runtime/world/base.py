@@ -556,7 +556,6 @@ class WorldBase(DeferredDeaths):
             undo_creation(self.entities, self._takers(), entities)
 
     def _takers(self) -> Iterable[RowTaker]:
-        """Return all that entities may have rows in."""
         return self._managers.values()
 
 

@@ -363,7 +363,6 @@ class BlockFates(Notes):
         return at, at + self._first
 
     def _at(self, values: Any, at: RowArray) -> NDArray[Any]:
-        """Return the values of some rows of the block."""
         shape = (*np.shape(values)[:-1], self._next - self._first)
         return np.broadcast_to(values, shape)[..., at]
 
@@ -378,18 +377,15 @@ class BlockFates(Notes):
             super().end()
 
     def _gone(self, kind: int) -> NDArray[Any]:
-        """Return who of a kind dies."""
         if kind not in self._deaths:
             return np.empty(0, np.uint64)
         turns, gone = map(np.concatenate, zip(*self._deaths[kind], strict=True))
         return without_repeats(gone[turns.argsort(kind="stable")])
 
     def _count(self, number: int) -> int:
-        """Return how many a statement bears."""
         return sum(len(turns) for turns, *_ in self._born.get(number, ()))
 
     def _births(self, number: int) -> Births:
-        """Return what a statement brings into the world."""
         count = self._count(number)
         births = Births(self._world, self._statements[number], count)
         if count:
