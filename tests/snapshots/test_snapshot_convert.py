@@ -358,7 +358,8 @@ def test_what_has_no_rule(old: str, new: str) -> None:
 
 def test_types_are_taken_apart() -> None:
     kind = cell_type("id<Body>[2,3]", {})
-    assert (kind.base, kind.target, kind.shape, kind.element) == ("id", "Body", (2, 3), "id<Body>")
+    assert (kind.base, kind.target, kind.shape) == ("id", "Body", (2, 3))
+    assert kind.of_shape(()).text == "id<Body>"
     assert cell_type("Bits", ENUMS).mask == 7
     assert cell_type("f32[3]", {}).of_shape((4, 4)).text == "f32[4,4]"
     assert cell_type("str[7]", {}).cell_shape == (7,)
