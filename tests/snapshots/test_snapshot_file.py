@@ -116,7 +116,6 @@ def rewritten(data: bytes, change: Callable[[dict[str, Any]], object]) -> bytes:
 def test_arrays_come_back_and_any_reader_of_safetensors_finds_them(n: int, tmp_path: Path) -> None:
     arrays, parts = town(n)
     data = plan(parts).to_bytes()
-    assert len(data) == plan(parts).nbytes
     found = read(data)
     assert_same(found.arrays, arrays)
     assert {key: found.metadata[key] for key in METADATA} == METADATA

@@ -91,11 +91,6 @@ class Plan:
         if self.header_size > LENGTH_BYTES + MAX_HEADER:
             refuse(file, f"its header would be longer than {MAX_HEADER} bytes")
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the whole file."""
-        return self.header_size + self._end
-
     def to_bytes(self) -> bytes:
         """Return the whole file; the checksums take a pass of their own."""
         pieces = (block for name in self._entries for block in self._blocks(name))
