@@ -125,7 +125,6 @@ class Lockable:
         return False
 
     def _refuse_locked(self) -> None:
-        """Raise StructureLockedError if somebody holds a lock."""
         if self._is_locked():
             raise self._locked()
 

@@ -100,7 +100,6 @@ class RecordFiles:
 
 
 def _numbers(folder: str) -> Iterator[int]:
-    """Yield the numbers of a table's files."""
     if os.path.isdir(folder):
         for name in os.listdir(folder):
             if found := _PART.fullmatch(name):

@@ -179,7 +179,6 @@ class _Check:
         return given
 
     def among(self, where: str, given: Any, values: Iterable[Any]) -> None:
-        """Refuse what is not exactly one of some values."""
         if not any(type(given) is type(value) and given == value for value in values):
             self.refuse(where, f"{shown(given)}, wanted one of {list(values)}")
 
@@ -262,7 +261,6 @@ def _checked_type(
 
 
 def _check_ids(check: _Check, components: Mapping[str, Document]) -> None:
-    """Refuse fields that are ids of what has none."""
     for name, component in components.items():
         for field, said in component["fields"].items():
             type_ = said["type"]

@@ -97,7 +97,6 @@ class _Migration:
         self._state: Document = {"entities": numbers}
 
     def result(self) -> Saved:
-        """Return the new snapshot."""
         names, handles = self._names, self._handles
         plans = {
             name: plan_rows(names.old(name), doc, handles)

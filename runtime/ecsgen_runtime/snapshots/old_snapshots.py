@@ -84,7 +84,6 @@ class OldComponent:
 
     @cached_property
     def _chunk_rows(self) -> RowArray:
-        """Return which of the rows of all tables have the component."""
         state = self._state.get("archetypes", {"tables": []})
         found = [np.empty(0, np.intp)]
         start = 0

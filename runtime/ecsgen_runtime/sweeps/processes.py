@@ -156,7 +156,6 @@ class _Pool:
         self._ended, self._began = 0, time.monotonic()
 
     def outcomes(self) -> Outcomes:
-        """Yield what each run gave, as they end."""
         is_done = False
         try:
             while self._todo or any(worker.runs for worker in self._workers):
