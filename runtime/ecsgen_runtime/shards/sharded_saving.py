@@ -220,8 +220,6 @@ def shard_id_columns(it: Evolving) -> Evolved:
 
 def _aliases(old: OldComponent, generations: NDArray[np.uint32]) -> Columns:
     """Return the ids given elsewhere that are still in a slot."""
-    if not old.has(IDS):
-        return {}
     ids, slots = old.column(IDS), old.column(ID_SLOTS)
     held = generations[slots] & ID_VISITOR == ID_VISITOR
     return {IDS: ids[held], ID_SLOTS: slots[held]} if held.any() else {}
