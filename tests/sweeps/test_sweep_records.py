@@ -94,7 +94,7 @@ def test_runs_of_another_package_are_refused(models: Any, tmp_path: Path) -> Non
 
 def test_a_package_that_only_the_model_imports(models: Any, tmp_path: Path) -> None:
     def inside(seed: int, n: int) -> dict[str, int]:
-        from farm import World
+        from farm import World  # type: ignore[import-not-found]  # it is built above
 
         return {"y": len(World().entities)}
 
