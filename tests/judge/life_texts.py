@@ -15,8 +15,6 @@ OWNED = "Fox", "Elk", "Hare"
 PLACED = "Fox", "Hare", "Rock"
 PACK = "Fox", "Elk"
 MEMBERS = {"pack": PACK}
-ABOVE_ZERO = "(abs({}) + 0.5)"
-"""What is divided by: with numba off two of Python's own numbers raise at 0."""
 SPACE = """\
 component: {name}
 {policies}space: {{field: at, wrap: [5, 0]}}
@@ -207,7 +205,7 @@ class LifeText:
         one, other = self.leaf(), self.leaf()
         signs = ("+", "-", "*", "//", "%")
         ways = [f"({one} {self.pick(signs)} {other})"] * 4
-        return self.pick([*ways, f"({one} / {ABOVE_ZERO.format(other)})", f"abs({one})"])
+        return self.pick([*ways, f"({one} / {other})", f"abs({one})"])
 
     def condition(self) -> str:
         ways = [f"{self.leaf()} {self.pick(['<', '<=', '!=', '>'])} {self.leaf()}"] * 2
