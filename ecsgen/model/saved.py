@@ -51,21 +51,16 @@ _POLICIES: Final = (
 
 
 def _component(component: Component) -> Document:
+    grid, on = component.grid, component.on
+    rows_on = {} if on is None else {"on": on.capacity}  # 0 for any number
     return {
         "module": component.module,
         "in": "archetypes" if component.chunk else "managers",
         **{key: getattr(component, key) for key in _POLICIES},
-        **_on_grids(component),
+        **(rows_on if grid is None else {"grid": len(grid.shape)}),
         **dict(component.asked),
         "fields": {field.name: _field(field) for field in component.fields},
     }
-
-
-def _on_grids(component: Component) -> Document:
-    """Return how many axes a grid has; how many rows may stand on a cell, 0 for any number."""
-    if component.grid is not None:
-        return {"grid": len(component.grid.shape)}
-    return {} if component.on is None else {"on": component.on.capacity}
 
 
 def _field(field: Field) -> Document:
