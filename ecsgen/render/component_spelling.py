@@ -164,6 +164,13 @@ class ComponentSpelling(ColumnsSpelling):
         return distinct_bases([part.base for part in self.parts])
 
     @property
+    def bulk(self) -> str:
+        """The class of what is done for many rows at once, if it is not the runtime's own."""
+        if self.component.backend != "numba":
+            return ""
+        return "CompiledShardedBulk" if self.component.sharded else "CompiledBulk"
+
+    @property
     def row_bases(self) -> list[str]:
         """The classes that the class of its columns inherits from."""
         rows = [part.rows for part in self.parts]
@@ -181,6 +188,13 @@ class ComponentSpelling(ColumnsSpelling):
         if any(part.name == "flat_columns" for part in self.parts):
             names += [f"_{name}_flat" for name, _ in flat_columns(self.component)]
         return self.cell_slots(self.is_packed, *names)
+
+    @property
+    def rows_note(self) -> str:
+        """What the docstring of `rows` says of changes meanwhile."""
+        if self.component.instances == "many":
+            return "; a structural change ends that"
+        return "" if self.is_fixed else "; those that go meanwhile are skipped"
 
     @property
     def proxy_fields(self) -> list[str]:
@@ -236,6 +250,13 @@ class ComponentSpelling(ColumnsSpelling):
     def _head(self, method: str, parameters: list[str], returns: str) -> str:
         head, given, end = f"def {method}", ["self", *parameters], f" -> {returns}:"
         return exploded(head, given, 4) + end if self.fields else call(head, given, 4, end)
+
+    @property
+    def refusal(self) -> str:
+        """The statement for an entity that does not live in the slot of its index."""
+        by_slot = "_slot = self._entities._slot_of"
+        found = by_slot if self.component.sharded else "self._entities.require"
+        return f"{found}(entity)  # raises StaleEntityError"
 
     @property
     def parameters(self) -> list[str]:
