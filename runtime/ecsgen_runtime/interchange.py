@@ -120,6 +120,19 @@ def has_stream(table: object) -> bool:
     return hasattr(table, _STREAM)
 
 
+def read_table(
+    component: str,
+    fields: Mapping[str, Any],
+    table: GivenTable,
+    count: int,
+    buffer: Any,
+) -> dict[str, Any]:
+    """Return a table's columns by field, read by what is imported for tables alone."""
+    from .arrow_reading import table_columns
+
+    return table_columns(component, fields, table, count, buffer)
+
+
 def table_hint(given: object, before: str = "") -> str:
     """Return what an error says of a table that is in the wrong place; nothing of other things.
 

@@ -18,7 +18,7 @@ from .errors import EcsError, StaleInstanceError, StructureLockedError
 from .field_types import FieldTable
 from .fields import FieldInfo, unexpected_keyword
 from .handles import NIL, Columns, EntityArray, Instance, RowArray
-from .interchange import GivenTable
+from .interchange import GivenTable, read_table
 from .locks import MARK, FixedParts, Lockable, break_down, break_since
 from .per_class import NO_SLOTS, copy_methods, hooks_of, per_class, speed_up
 from .placement import NO_ROWS, locked
@@ -338,11 +338,9 @@ class Manager(BaseManager):
         self, given: Mapping[str, Any], table: GivenTable, count: int
     ) -> Mapping[str, Any]:
         """Return a table's columns for `count` rows beside those given, which win."""
-        from .arrow_reading import table_columns  # for tables alone
-
         component = self.data.MANAGER.removesuffix("Manager")
         fields, buffer = self._CONVERTERS, self.data._buffer
-        return {**table_columns(component, fields, table, count, buffer), **given}
+        return {**read_table(component, fields, table, count, buffer), **given}
 
     @property
     def _is_watched(self) -> bool:

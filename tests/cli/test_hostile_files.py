@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -87,7 +88,12 @@ def test_a_file_that_is_larger_than_it_says_is_read_in_part(
 ) -> None:
     growing = tmp_path / "growing.yaml"
     growing.write_bytes(b"#" * (MAX_BYTES + 2))
-    monkeypatch.setattr("ecsgen.files.disk._size", lambda *_: 0)
+    stat = os.stat
+
+    def empty(path: str | Path, **options: Any) -> os.stat_result:
+        return os.stat_result([*stat(path, **options)[:6], 0, 0, 0, 0])
+
+    monkeypatch.setattr("ecsgen.files.disk.os.stat", empty)
     diagnostics = Diagnostics()
     assert read(growing, "growing.yaml", diagnostics) == []
     assert [found.code for found in diagnostics.errors] == ["E202"]

@@ -16,7 +16,7 @@ GROUPS = (
     module(
         "_runtime/archetypes/store.py",
         ("test_world.py",),
-        Mutant("queries of chunks: other entities", r"self\._owners\(\),", "self._owners()[1:],"),
+        Mutant("queries of chunks: other entities", r"self\._entities,\)", "self._entities[1:],)"),
         Mutant("queries of chunks: loops go on", r"self\._store\._iterate\(rows, .*\)", "rows"),
         Mutant(
             "queries of chunks: entities are not looked for again",
