@@ -81,6 +81,32 @@ def test_who_has_lost_a_row_has_no_turn_over_a_query(backend: Any) -> None:
     assert world.sheep.id_of(0) == ids[0]
 
 
+PACKS = """\
+component: Fox
+instances: many
+lookup: LOOKUP
+space: {field: at}
+fields: {at: "f64[2]", prey: entity, met: i64}
+---
+world: Wood
+kernels:
+  hunt: {over: Fox, turns: rows, near: {radius: 1, among: Fox}, steps: [Fox.met = count(),
+    destroy(Fox.prey)]}
+"""
+
+
+@pytest.mark.parametrize("lookup", ["sparse", "hash"])
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_no_instance_of_the_dead_is_met(backend: Any, lookup: str) -> None:
+    text = PACKS.replace("LOOKUP", lookup)
+    world = world_package(text, f"packs_{lookup}_{backend}", backend).Wood()
+    hunter, _, prey, other = world.spawn(4, fox={})
+    world.fox.create_many([prey, other, prey])
+    world.fox.set_prey(world.fox.lookup(hunter), prey)
+    world.hunt()
+    assert sorted(world.fox.data.met.tolist()) == [3, 3, 3, 6]
+
+
 SPACE = """\
 component: Fox
 owner: none

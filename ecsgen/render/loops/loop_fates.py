@@ -119,15 +119,17 @@ class LoopFates:
 
     def _leave_cells(self, entity: str, known: tuple[str, str]) -> None:
         """The dead leave their cells, whichever of those who are watched they are."""
-        body = self._body
+        body, lookups = self._body, self._body.lookups
         places = {*self._frame.program.watched, *(one.asked.space for one in body.spaces)}
         for name in sorted(places):
             if name == known[0]:
                 self._leave_cell(name, known[1])
             elif self._managers.components[name].owner == "entity":
-                row = body.lookups.of_entity(name, "gone_row", entity)
-                with body.block(f"if {row} != NIL"):
+                row, is_many = lookups.of_entity(name, "gone_row", entity), lookups.has_many(name)
+                with body.block(f"{'while' if is_many else 'if'} {row} != NIL"):
                     self._leave_cell(name, row)
+                    if is_many:
+                        body.write(f"{row} = {lookups.next_of(name, row)}")
 
     def _leave_others(self, component: str, row: str) -> None:
         """Who loses a row is met no more among those of whom each has such a row."""

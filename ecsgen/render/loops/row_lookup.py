@@ -111,12 +111,9 @@ class Lookups:
         """A row that has died meanwhile is not found: of several of an entity the next one is."""
         if not (gone := self._fates.gone_rows(component)):
             return
-        is_many = self.managers.components[component].instances == "many"
         head, instead = "if", "NIL"
-        if is_many and is_of_entity:
-            head = "while"
-            rows = self._array(component, "next", "u32", "{data}._next_column")
-            instead = self._frame.number(f"{rows}[{row}]")
+        if self.has_many(component) and is_of_entity:
+            head, instead = "while", self.next_of(component, row)
         with self._emit.block(f"{head} {row} != NIL and {gone}[{row}]"):
             self._emit.write(f"{row} = {instead}")
 
@@ -128,6 +125,15 @@ class Lookups:
         """Whether an entity has one row of a component at most."""
         found = self.managers.components[component]
         return (found.owner, found.instances) == ("entity", "one")
+
+    def has_many(self, component: str) -> bool:
+        """Whether an entity may have several rows of a component."""
+        return self.managers.components[component].instances == "many"
+
+    def next_of(self, component: str, row: str) -> str:
+        """The expression for the row that its entity has after this one, of several."""
+        rows = self._array(component, "next", "u32", "{data}._next_column")
+        return self._frame.number(f"{rows}[{row}]")
 
     def owner_of(self, component: str, row: str) -> str:
         """The expression for the entity that has a row."""
