@@ -70,13 +70,15 @@ def test_who_has_lost_a_row_is_no_neighbour_of_a_query(
 
 
 @pytest.mark.parametrize("places", ["space", "grid"])
-def test_who_keeps_another_instance_is_met(places: str) -> None:
-    world = farm(places, "lookup: hash", "numpy", "\ninstances: many")
-    world.ring.create(world.hen.entity(1))
-    world.hen.data.victim = [world.ring.id_of(2), 0, world.ring.id_of(1), 0]
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_who_has_lost_the_first_instance_alone_is_met_no_more(backend: Any, places: str) -> None:
+    world = farm(places, "lookup: hash", backend, "\ninstances: many")
+    for hen in (1, 2):
+        world.ring.create(world.hen.entity(hen))
+    world.hen.data.victim = [world.ring.id_of(2), 0, world.ring.id_of(6), 0]
     world.look()
-    assert world.hen.data.met.tolist() == [3, 3, 3, 2]
-    assert len(world.ring) == 4
+    assert world.hen.data.met.tolist() == [3, 3, 2, 2]  # the third has kept its first ring
+    assert len(world.ring) == 5
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -132,16 +132,17 @@ class LoopFates:
                         body.write(f"{row} = {lookups.next_of(name, row)}")
 
     def _leave_others(self, component: str, row: str) -> None:
-        """Who loses a row is met no more among those of whom each has such a row."""
+        """Who loses a row of a group or query is met there no more; of several an entity is there
+        with its first one before the kernel."""
         lookups = self._body.lookups
         for near in self._body.nears:
             if component == near.placed or component not in near.asked.components:
                 continue
             owner = lookups.owner_of(component, row)
-            other = lookups.of_entity(near.placed, "gone_row", owner)
+            other = lookups.first_before(near.placed, "gone_row", owner)
             test = f"if {other} != NIL"
-            if near.asked.components[component].instances == "many":
-                test += f" and {lookups.of_entity(component, 'left_row', owner)} == NIL"
+            if lookups.has_many(component):
+                test += f" and {lookups.first_before(component, 'first_row', owner)} == {row}"
             with self._body.block(test):
                 self._body.write(near.left(other))
 

@@ -142,13 +142,18 @@ class Lookups:
     def of_entity(self, component: str, name: str, entity: str) -> str:
         """The variable for the row of an entity that is known to be alive, or NIL, once it is
         set; `name`: what it is called behind the component."""
+        row = self.first_before(component, name, entity)
+        self._pass_over_gone(component, row)
+        return row
+
+    def first_before(self, component: str, name: str, entity: str) -> str:
+        """The same of the first row that the entity had before the kernel."""
         row = self._frame.names.take(f"{self.managers.components[component].module}_{name}")
         way = self.managers.components[component].lookup
         if way == "hash":
             self._in_table(way, component, row, entity)
         else:
             self._by_index(way == "sparse", component, row, entity)
-        self._pass_over_gone(component, row)
         return row
 
     def keep_living(self, component: str, handle: str, row: str) -> None:
