@@ -13,9 +13,14 @@ from tests.support.world_package import world_package
 SCHEMA = """\
 world: Moor
 shards: {}
+queries: {ringed: {all: [Hen, Ring]}}
 kernels:
   pass_on: {over: Hare, turns: rows, steps: ["Hare.turns += 1", destroy(Hare.victim)]}
   choose: {over: Fox, turns: rows, steps: ["Fox.chosen = choice(Hare)", destroy(Fox.prey)]}
+  look: {over: Hen, turns: rows,
+    near: {hens: {radius: 1, among: Hen}, worn: {radius: 1, among: ringed}},
+    steps: ["Hen.met = count(hens)", "Hen.met_worn = count(worn)", destroy(Hen.victim),
+      destroy(Hen.ring)]}
 ---
 component: Hare
 ids: true
@@ -23,6 +28,15 @@ fields: {turns: i64, victim: entity}
 ---
 component: Fox
 fields: {chosen: entity, prey: id<Hare>}
+---
+component: Hen
+space: {field: at}
+fields: {at: "f64[2]", met: i64, met_worn: i64, victim: entity, ring: id<Ring>}
+---
+component: Ring
+instances: many
+ids: true
+fields: {number: i64}
 """
 
 
@@ -33,11 +47,13 @@ def package(request: pytest.FixtureRequest) -> Any:
         return world_package(SCHEMA, f"sharded_fates_{request.param}", request.param)
 
 
-def met(package: Any) -> tuple[Any, Any, Any]:
-    """Return a world with three natives, and visitors with the same indices behind them."""
+def met(package: Any, **rows: Any) -> tuple[Any, Any, Any]:
+    """Return a world with three natives, and visitors with the same indices behind them; `rows`:
+    what they have if not a hare."""
     here, there = package.Moor(0), package.Moor(1)
-    away = there.spawn(3, hare={})
-    own = here.spawn(3, hare={})
+    rows = rows or {"hare": {}}
+    away = there.spawn(3, **rows)
+    own = here.spawn(3, **rows)
     here.absorb(there.extract(away))
     return here, own, away
 
@@ -71,3 +87,14 @@ def test_nobody_chooses_who_has_lost_the_row(package: Any) -> None:
     here.choose()
     assert here.fox.data.chosen.tolist() == [own[0], 0, 0]
     assert len(foxes) == 3
+
+
+def test_nobody_meets_visitors_who_have_died_or_lost_a_row(package: Any) -> None:
+    here, own, away = met(package, hen={}, ring={})
+    hens = here.hen
+    hens.data.victim[hens.lookup(own[0])] = away[1]
+    hens.data.ring[hens.lookup(own[1])] = here.ring.id_of(here.ring.lookup(away[2]))
+    here.look()
+    rows = hens.lookup_many([*own, away[0], away[2]])
+    assert hens.data.met[rows].tolist() == [5, 4, 4, 4, 4]
+    assert hens.data.met_worn[rows].tolist() == [5, 4, 3, 3, 4]

@@ -150,7 +150,9 @@ class Lookups:
         """The same of the first row that the entity had before the kernel."""
         row = self._frame.names.take(f"{self.managers.components[component].module}_{name}")
         way = self.managers.components[component].lookup
-        if way == "hash":
+        if self.managers.is_sharded:
+            self._in_table("any", component, row, entity)
+        elif way == "hash":
             self._in_table(way, component, row, entity)
         else:
             self._by_index(way == "sparse", component, row, entity)
