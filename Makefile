@@ -87,8 +87,8 @@ endif
 
 lint: $(STAMP)
 	$(BIN)/ruff check $(SOURCES) generated runtime
-	$(BIN)/black --quiet --check $(SOURCES)
-	$(BIN)/black --quiet --check --line-length 88 generated runtime
+	$(BIN)/black --quiet --check $(SOURCES) runtime
+	$(BIN)/black --quiet --check --line-length 88 generated
 
 types: $(STAMP)
 	$(BIN)/mypy $(SOURCES) generated runtime/ecsgen_runtime
@@ -126,7 +126,7 @@ dist: $(STAMP)
 	$(BIN)/python -m tests.distributions dist
 
 lowest: $(STAMP)
-	$(BIN)/python -m tests.lowest build/lowest
+	$(BIN)/python -m tests.lowest_versions build/lowest
 
 clean:
 	rm -rf $(VENV) build dist

@@ -49,7 +49,7 @@ def bulk(name: str, has: set[str], count: int) -> Operations:
     if "collect" in has:
         yield changing("collect, a tenth dead", _collect)
     elif "lookup" in has:
-        yield changing("entities.destroy_many", _entities_destroyed, twice)
+        yield changing("entities.destroy_many", _on_despawn, twice)
     yield from _by_policy(has, count, reading, changing)
 
 
@@ -114,7 +114,7 @@ def _collect(subject: Subject) -> Run:
     return lambda: subject.manager.collect()
 
 
-def _entities_destroyed(subject: Subject) -> Run:
+def _on_despawn(subject: Subject) -> Run:
     gone = subject.handles[: len(subject.handles) // 2]
     return lambda: subject.entities.destroy_many(gone)
 

@@ -495,7 +495,7 @@ def _forage(
 
 
 @jit
-def _bury(cells: Any, sugar: Any, need: Any, vision: Any, alive: Any, n: int) -> int:
+def _apply_despawns(cells: Any, sugar: Any, need: Any, vision: Any, alive: Any, n: int) -> int:
     i = 0
     while i < n:
         if alive[i]:
@@ -519,6 +519,6 @@ def sugarscape(limit: NDArray[np.int64], side: int, count: int, seed: int) -> St
         grown[:] = limit
         words, key = turns.of(n)
         if _forage(words, key, cells, *ants, alive, grown, taken, side):
-            n = _bury(cells, *ants, alive, n)
+            n = _apply_despawns(cells, *ants, alive, n)
 
     return step

@@ -17,8 +17,8 @@ from _missing import MissingError
 from ecsgen import schema
 from ecsgen.config import Backend, Options, Runtime
 from ecsgen.diagnostics import Diagnostics
-from ecsgen.files.roots import SchemaRoot
 from ecsgen.render import texts
+from ecsgen.source.schema_roots import SchemaRoot
 
 ROOT = Path(__file__).resolve().parent.parent
 SCHEMAS = Path(__file__).resolve().parent / "schemas"

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import _simulate_results as names
 from _simulate_results import Results
 
-from ecsgen.pictures.drawing import Drawing
+from ecsgen.pictures.svg_drawing import Drawing
 
 LEFT, TOP, WIDTH, HEIGHT = 76, 66, 520, 400
 LABEL = 17

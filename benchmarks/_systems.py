@@ -199,7 +199,7 @@ class Single:
 
     def __init__(self, package: Any, start: Start) -> None:
         entities = package.EntityManager()
-        self._start = start
+        self._init_empty = start
         self._bodies = package.BodyManager(entities)
         self._bodies.create_many(
             entities.create_many(len(start.moving)),
@@ -211,8 +211,8 @@ class Single:
         self._bodies.move(DT.item())
 
     def position(self) -> NDArray[np.float32]:
-        found = self._start.position.copy()
-        found[self._start.moving] = self._bodies.data.position
+        found = self._init_empty.position.copy()
+        found[self._init_empty.moving] = self._bodies.data.position
         return found
 
 

@@ -8,7 +8,7 @@ import _systems_results as names
 from _simulate_results import Results
 from _systems_results import Both
 
-from ecsgen.pictures.drawing import Drawing
+from ecsgen.pictures.svg_drawing import Drawing
 
 LEFT, TOP, WIDTH, LINE = 370, 96, 400, 24
 GAP = 60

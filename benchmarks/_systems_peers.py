@@ -87,7 +87,7 @@ class Compiled:
     """A loop in C over arrays of those that move."""
 
     def __init__(self, loop: Any, start: Start) -> None:
-        self._start = start
+        self._init_empty = start
         self._loop = loop
         self._position = start.position[start.moving]
         self._velocity = start.velocity[start.moving]
@@ -96,8 +96,8 @@ class Compiled:
         self._loop(self._position.size, DT, self._velocity, self._position)
 
     def position(self) -> NDArray[np.float32]:
-        found = self._start.position.copy()
-        found[self._start.moving] = self._position
+        found = self._init_empty.position.copy()
+        found[self._init_empty.moving] = self._position
         return found
 
 

@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from generated import World
 
-ROUNDS = 7
+MAX_STEPS = 7
 PLAIN = ("particle", "transform", "position", "velocity")
 LINKED = ("status_effect", "scene_node")
 
@@ -44,7 +44,7 @@ def world_of(rows: int, modules: tuple[str, ...]) -> Any:
 def best(*calls: Callable[[], object]) -> list[float]:
     """Return the least seconds of each call, which take turns."""
     found = [float("inf")] * len(calls)
-    for _ in range(ROUNDS):
+    for _ in range(MAX_STEPS):
         for k, call in enumerate(calls):
             start = time.perf_counter()
             kept = call()

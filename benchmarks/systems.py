@@ -106,7 +106,7 @@ def still(system: System, frames: int) -> None:
         system.step()
 
 
-class Changes:
+class SlotUpdates:
     """Runs the system with a structural change before each frame."""
 
     def __init__(self, system: Changing, start: Start) -> None:
@@ -129,7 +129,7 @@ def check(name: str, system: System, start: Start) -> None:
     expect(name, system, start, frames)
 
 
-def check_changes(name: str, system: System, changes: Changes, start: Start) -> None:
+def check_changes(name: str, system: System, changes: SlotUpdates, start: Start) -> None:
     """See that those who lost their velocity stay, and all others go on."""
     before = system.position().astype(np.float64)
     changes.run(2)
@@ -164,7 +164,7 @@ def measure_share(found: list[Contender], share: int, options: Namespace, both: 
 
         frames = max(2, frames // 10)
         changing = {
-            name: Changes(cast(Changing, system), start)
+            name: SlotUpdates(cast(Changing, system), start)
             for name, system in systems.items()
             if hasattr(system, "change")
         }

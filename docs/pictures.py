@@ -12,9 +12,9 @@ from pathlib import Path
 
 from ecsgen import schema
 from ecsgen.diagnostics import Diagnostics
-from ecsgen.layout import layout, type_text
+from ecsgen.layout.memory_layout import lay_out_component, type_text
 from ecsgen.model import Component
-from ecsgen.pictures.picture import picture
+from ecsgen.pictures.layout_picture import picture
 
 HERE = Path(__file__).resolve().parent
 CAPACITY = 64
@@ -65,7 +65,7 @@ def shipped() -> tuple[Component, ...]:
 def buffer_picture() -> Iterator[str]:
     """From a handle over the map to a row, which is one cell in each column of the buffer."""
     component = next(c for c in shipped() if c.name == "PointMass")
-    plan = layout(component)
+    plan = lay_out_component(component)
     n, row, left, width, top = 40, 13, 30.0, 880.0, 230.0
 
     yield text(left, 34, "An entity is a number", "h")
@@ -85,7 +85,7 @@ def buffer_picture() -> Iterator[str]:
 
     scale = width / plan.row_bytes
     for column in plan.columns:
-        x, wide = left + plan.before(column) * scale, column.nbytes * scale
+        x, wide = left + plan.bytes_before(column) * scale, column.nbytes * scale
         kind = "cold" if column.is_cold else "hot"
         yield box(x, top, wide, 44, "free")
         yield box(x, top, wide * n / CAPACITY, 44, kind)
@@ -95,7 +95,7 @@ def buffer_picture() -> Iterator[str]:
         middle = x + wide / 2
         yield text(middle, top + 64, column.name, "t", "middle")
         yield text(middle, top + 82, type_text(column), "n m", "middle")
-        yield text(x, top + 102, str(plan.before(column) * CAPACITY), "n m")
+        yield text(x, top + 102, str(plan.bytes_before(column) * CAPACITY), "n m")
     yield text(left, top + 124, "first byte of each column: a multiple of 64", "n m")
     for k, (kind, words) in enumerate((("hot", "hot"), ("cold", "cold"), ("free", "not in use"))):
         yield box(620 + 100 * k, top + 112, 14, 14, kind)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ecsgen import schema
 from ecsgen.diagnostics import Diagnostics
-from ecsgen.pictures.picture import picture
+from ecsgen.pictures.layout_picture import picture
 
 HERE = Path(__file__).resolve().parent
 

@@ -14,36 +14,36 @@ from typing import Any, Final, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from ecsgen.diagnostics.explaining import codes
-from ecsgen.policies import keys
-from ecsgen.schema import language, names
-from ecsgen.schema import type_text as types
-from ecsgen.source import MAX_BYTES, MAX_DEPTH, MAX_NODES
+from ecsgen.diagnostics.explanations import codes
+from ecsgen.policies import list_keys
+from ecsgen.schema import document_specs, names
+from ecsgen.schema import type_parser as types
+from ecsgen.source.yaml_nodes import MAX_BYTES, MAX_DEPTH, MAX_NODES
 
 _SECTIONS: Final[tuple[tuple[str, type[BaseModel]], ...]] = (
-    ("`component:`", language.ComponentSpec),
-    ("A field", language.FieldSpec),
-    ("`partition`", language.PartitionSpec),
-    ("`hierarchy`", language.HierarchySpec),
-    ("`growth`", language.GrowthSpec),
-    ("`space`", language.SpaceSpec),
-    ("`grid`", language.GridSpec),
-    ("`on`", language.OnSpec),
-    ("A kernel", language.KernelSpec),
-    ("An argument of a kernel", language.ArgumentSpec),
-    ("A reduction", language.ReductionSpec),
-    ("`enum:`", language.EnumSpec),
-    ("A member of an enum", language.MemberSpec),
-    ("`world:`", language.WorldSpec),
-    ("`entity`", language.EntitySpec),
-    ("A query", language.QuerySpec),
-    ("A kernel of the world", language.WorldKernelSpec),
-    ("`near` of a kernel", language.NearSpec),
-    ("An entry of a schedule", language.EntrySpec),
-    ("A column of a table", language.RecordColumnSpec),
-    ("A table with a line for each row", language.RecordRowsSpec),
-    ("`archetypes`", language.ArchetypesSpec),
-    ("`shards`", language.ShardsSpec),
+    ("`component:`", document_specs.ComponentSpec),
+    ("A field", document_specs.FieldSpec),
+    ("`partition`", document_specs.PartitionSpec),
+    ("`hierarchy`", document_specs.HierarchySpec),
+    ("`growth`", document_specs.GrowthSpec),
+    ("`space`", document_specs.SpaceSpec),
+    ("`grid`", document_specs.GridSpec),
+    ("`on`", document_specs.OnSpec),
+    ("A kernel", document_specs.KernelSpec),
+    ("An argument of a kernel", document_specs.ArgumentSpec),
+    ("A reduction", document_specs.ReductionSpec),
+    ("`enum:`", document_specs.EnumSpec),
+    ("A member of an enum", document_specs.MemberSpec),
+    ("`world:`", document_specs.WorldSpec),
+    ("`entity`", document_specs.EntitySpec),
+    ("A query", document_specs.QuerySpec),
+    ("A kernel of the world", document_specs.WorldKernelSpec),
+    ("`near` of a kernel", document_specs.NearSpec),
+    ("An entry of a schedule", document_specs.EntrySpec),
+    ("A column of a table", document_specs.RecordColumnSpec),
+    ("A table with a line for each row", document_specs.RecordRowsSpec),
+    ("`archetypes`", document_specs.ArchetypesSpec),
+    ("`shards`", document_specs.ShardsSpec),
 )
 
 _INTRODUCTION: Final = f"""# The schema language
@@ -110,7 +110,7 @@ meets one that generated code has for itself, a builtin such as `range` or a cla
 
 _BY_KEY: Final = "".join(
     f" beside a {key.name} one, {' and '.join(map('`{}`'.format, key.methods))};"
-    for key in keys("field")
+    for key in list_keys("field")
 )
 _BESIDE: Final = textwrap.fill(
     f"Beside a field `x`, `set_x` is taken;{_BY_KEY.format(x='x')} "
@@ -124,7 +124,7 @@ def schema_page() -> str:
     parts = [_INTRODUCTION]
     for title, model in _SECTIONS:
         parts.append(_section(title, model))
-        if model is language.FieldSpec:
+        if model is document_specs.FieldSpec:
             parts.append(_TYPES)
     parts.append(_NAMES)
     parts.append(_reserved())

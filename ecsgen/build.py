@@ -8,18 +8,19 @@ from dataclasses import dataclass, replace
 from keyword import iskeyword
 from pathlib import Path
 
+from ecsgen import fingerprint
 from ecsgen.config import shown
 from ecsgen.diagnostics import Diagnostics, quote
-from ecsgen.files import fingerprint, manifest
-from ecsgen.files.disk import MANIFEST, Kind, is_safe
+from ecsgen.files import manifest
 from ecsgen.files.manifest import Entry, Manifest
-from ecsgen.files.plan import Action, State, Verdict, plan
-from ecsgen.files.status import Status
-from ecsgen.files.write import Changes, Target
-from ecsgen.make import Progress, make_all, with_header
+from ecsgen.files.output_paths import MANIFEST, Kind, is_safe
+from ecsgen.files.project_status import Status
+from ecsgen.files.transaction import Changes, Target
+from ecsgen.files.write_plan import Action, State, Verdict, plan
 from ecsgen.model import Mark
-from ecsgen.render.output import Output
-from ecsgen.style import Style
+from ecsgen.render.output_file import Output
+from ecsgen.render.render_files import Progress, render_files, with_header
+from ecsgen.render.text.black_style import Style
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +40,10 @@ class Result:
     def with_state(self, *states: State) -> list[str]:
         return [path for path, verdict in self.verdicts.items() if verdict.state in states]
 
-    def refused(self, force: bool) -> list[str]:
-        return [p for p, verdict in self.verdicts.items() if verdict.under(force) is Action.REFUSE]
+    def refused_paths(self, force: bool) -> list[str]:
+        return [
+            p for p, verdict in self.verdicts.items() if verdict.action_with(force) is Action.REFUSE
+        ]
 
     @property
     def states(self) -> set[State]:
@@ -49,7 +52,7 @@ class Result:
 
     def changes(self, force: bool) -> Changes | None:
         """What to write and delete, if anything; nothing may be refused."""
-        acts = {path: verdict.under(force) for path, verdict in self.verdicts.items()}
+        acts = {path: verdict.action_with(force) for path, verdict in self.verdicts.items()}
         writes = {p: self._target(p) for p, act in acts.items() if act is Action.WRITE}
         writes.pop(MANIFEST, None)
         deletes = [self._target(p) for p, act in acts.items() if act is Action.DELETE]
@@ -65,7 +68,7 @@ class Result:
             manifest=self.contents[MANIFEST],
         )
 
-    def said_of(self, changes: Changes | None) -> list[str]:
+    def notes_on(self, changes: Changes | None) -> list[str]:
         """What there is to say of the files that are written, each once."""
         written = {target.file for target in changes.writes} if changes else set()
         return list({note: None for path, note in self.notes.items() if self.file(path) in written})
@@ -81,16 +84,16 @@ def build(before: Status, diagnostics: Diagnostics, progress: Progress) -> Resul
         return None
     _check_paths(output.path for output in outputs)
     known = _known(before, outputs)
-    style = Style(before.identity.black, before.identity.line_length)
+    style = Style(before.expected.black, before.expected.line_length)
     todo = [output for output in outputs if output.path not in known]
-    contents = make_all(todo, style, before.options.jobs, progress)
+    contents = render_files(todo, style, before.options.jobs, progress)
     copies = _copies(before, outputs, contents)
     made = (contents | copies).items()
     contents = {path: with_header(path, content, before.options.header) for path, content in made}
     digests = known | {path: fingerprint.digest(content) for path, content in contents.items()}
-    files = {output.path: Entry(digests[output.path], output.key) for output in outputs}
+    files = {output.path: Entry(digests[output.path], output.input_digest) for output in outputs}
     files |= {path: Entry(digests[path]) for path in copies}
-    cache = replace(before.identity, files=files)
+    cache = replace(before.expected, files=files)
     new = cache.committed
     if before.manifest and before.manifest.committed.files == new.files:
         new = replace(new, black=before.manifest.black)  # which made the same files
@@ -132,15 +135,15 @@ def _known(before: Status, outputs: Sequence[Output]) -> dict[str, str]:
     """Digests of outputs that need not be made: inputs and the file are as the cache says."""
     cache = before.cache
     if cache is None or replace(cache, schemas={}, files={}) != replace(
-        before.identity, schemas={}
+        before.expected, schemas={}
     ):
         return {}
     return {
         output.path: entry.output
         for output in outputs
         if (entry := cache.files.get(output.path)) is not None
-        and entry.inputs == output.key
-        and (there := before.standings.get(output.path)) is not None
+        and entry.inputs == output.input_digest
+        and (there := before.entries.get(output.path)) is not None
         and there.digest == entry.output
     }
 
@@ -156,15 +159,15 @@ def _copies(
     paths = [output.path for output in outputs if output.path.endswith(".py")]
     file = before.places.file
     texts = (contents[path] if path in contents else file(path).read_bytes() for path in paths)
-    copies = render.copies(text.decode("utf-8") for text in texts)
+    copies = render.collect_copies(text.decode("utf-8") for text in texts)
     return {path: text.encode("utf-8") for path, text in copies.items()}
 
 
 def _verdicts(before: Status, new: Manifest) -> dict[str, Verdict]:
     wanted = {path: entry.output for path, entry in new.files.items()}
     owned = [{path: entry.output for path, entry in entries.items()} for entries in before.owned]
-    unseen = wanted.keys() - before.standings.keys()
-    found = {**before.standings, **before.places.survey(unseen)}
+    unseen = wanted.keys() - before.entries.keys()
+    found = {**before.entries, **before.places.survey(unseen)}
     return {**plan(wanted, owned, found), MANIFEST: _judge_manifest(before, new)}
 
 

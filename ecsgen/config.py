@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
-from ecsgen.files.roots import PACKAGE, SchemaRoot, folders, package
+from ecsgen.source.schema_roots import PACKAGE, SchemaRoot, folders, package
 
 Backend = Literal["numpy", "numba"]
 BACKENDS: tuple[Backend, ...] = ("numpy", "numba")

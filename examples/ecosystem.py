@@ -115,7 +115,7 @@ class Ecosystem:
         self._graze()
         self._hunt()
         self._starve()
-        self._bear()
+        self._apply_spawns()
         self.world.collect()
 
     def _kinds(self) -> tuple[tuple[GrazersQuery, Kind], tuple[HuntersQuery, Kind]]:
@@ -174,7 +174,7 @@ class Ecosystem:
         for query, _ in self._kinds():
             self.world.destroy_many(query.rows().entity[query.energy.stored <= 0.0])
 
-    def _bear(self) -> None:
+    def _apply_spawns(self) -> None:
         """Let those with enough give half of it to a child."""
         for query, kind in self._kinds():
             reserve = query.energy.stored

@@ -9,36 +9,38 @@ from ecsgen_runtime.package import lazy_names as _lazy_names
 from ecsgen_runtime.package import require as _require
 
 __ecsgen__ = "0.1.0"
-_require(__name__, interface=2, made_by=__ecsgen__)
+_require(__name__, interface=3, made_by=__ecsgen__)
 
 if TYPE_CHECKING:
-    from ecsgen_runtime.errors import BrokenManagerError as BrokenManagerError
-    from ecsgen_runtime.errors import CapacityError as CapacityError
-    from ecsgen_runtime.errors import DuplicateInstanceError as DuplicateInstanceError
-    from ecsgen_runtime.errors import DuplicateValueError as DuplicateValueError
-    from ecsgen_runtime.errors import EcsError as EcsError
-    from ecsgen_runtime.errors import HierarchyError as HierarchyError
-    from ecsgen_runtime.errors import MissingInstanceError as MissingInstanceError
-    from ecsgen_runtime.errors import SnapshotError as SnapshotError
-    from ecsgen_runtime.errors import StaleEntityError as StaleEntityError
-    from ecsgen_runtime.errors import StaleIdError as StaleIdError
-    from ecsgen_runtime.errors import StaleInstanceError as StaleInstanceError
-    from ecsgen_runtime.errors import StaleViewWarning as StaleViewWarning
-    from ecsgen_runtime.errors import StructureLockedError as StructureLockedError
-    from ecsgen_runtime.fields import FieldInfo as FieldInfo
-    from ecsgen_runtime.handles import NIL as NIL
-    from ecsgen_runtime.handles import NULL_ENTITY as NULL_ENTITY
-    from ecsgen_runtime.handles import Entity as Entity
-    from ecsgen_runtime.handles import EntityArray as EntityArray
-    from ecsgen_runtime.handles import Id as Id
-    from ecsgen_runtime.handles import Instance as Instance
-    from ecsgen_runtime.handles import RowArray as RowArray
-    from ecsgen_runtime.kernels.chance import Draws as Draws
-    from ecsgen_runtime.snapshots.tables import Snapshot as Snapshot
-    from ecsgen_runtime.snapshots.tables import SnapshotTable as SnapshotTable
-    from ecsgen_runtime.spaces.spaced import Neighbours as Neighbours
-    from ecsgen_runtime.sweeps.sweeping import Sweep as Sweep
-    from ecsgen_runtime.sweeps.sweeping import sweep as sweep
+    from ecsgen_runtime.base.errors import BrokenManagerError as BrokenManagerError
+    from ecsgen_runtime.base.errors import CapacityError as CapacityError
+    from ecsgen_runtime.base.errors import (
+        DuplicateInstanceError as DuplicateInstanceError,
+    )
+    from ecsgen_runtime.base.errors import DuplicateValueError as DuplicateValueError
+    from ecsgen_runtime.base.errors import EcsError as EcsError
+    from ecsgen_runtime.base.errors import HierarchyError as HierarchyError
+    from ecsgen_runtime.base.errors import MissingInstanceError as MissingInstanceError
+    from ecsgen_runtime.base.errors import SnapshotError as SnapshotError
+    from ecsgen_runtime.base.errors import StaleEntityError as StaleEntityError
+    from ecsgen_runtime.base.errors import StaleIdError as StaleIdError
+    from ecsgen_runtime.base.errors import StaleInstanceError as StaleInstanceError
+    from ecsgen_runtime.base.errors import StaleViewWarning as StaleViewWarning
+    from ecsgen_runtime.base.errors import StructureLockedError as StructureLockedError
+    from ecsgen_runtime.base.handles import NIL as NIL
+    from ecsgen_runtime.base.handles import NULL_ENTITY as NULL_ENTITY
+    from ecsgen_runtime.base.handles import Entity as Entity
+    from ecsgen_runtime.base.handles import EntityArray as EntityArray
+    from ecsgen_runtime.base.handles import Id as Id
+    from ecsgen_runtime.base.handles import Instance as Instance
+    from ecsgen_runtime.base.handles import RowArray as RowArray
+    from ecsgen_runtime.kernels.random_streams import Draws as Draws
+    from ecsgen_runtime.kernels.spaces.spatial import Neighbours as Neighbours
+    from ecsgen_runtime.snapshots.migration_view import Snapshot as Snapshot
+    from ecsgen_runtime.snapshots.migration_view import SnapshotTable as SnapshotTable
+    from ecsgen_runtime.sweeps.sweep import Sweep as Sweep
+    from ecsgen_runtime.sweeps.sweep import sweep as sweep
+    from ecsgen_runtime.values.field_tables import FieldInfo as FieldInfo
 
     from .ai_state import AiState as AiState
     from .ai_state import AiStateColumns as AiStateColumns

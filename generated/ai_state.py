@@ -25,20 +25,33 @@ from struct import Struct
 from typing import Any, ClassVar, Final, Literal, Unpack, overload
 
 import numpy as np
-from ecsgen_runtime.buffers import Column, cells, is_same_view, put_cells, word
-from ecsgen_runtime.columns import FrontColumns
-from ecsgen_runtime.field_types import EnumField, FloatField, IntField
-from ecsgen_runtime.fields import described
-from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ecsgen_runtime.interchange import GivenTable
-from ecsgen_runtime.policies.destroy import Gc
-from ecsgen_runtime.policies.groups import Grouped, GroupedRows
-from ecsgen_runtime.policies.instances import MappedOne
-from ecsgen_runtime.policies.maps import Sparse, grown_map
-from ecsgen_runtime.policies.owners import ensured
-from ecsgen_runtime.proxies import ArrayField, EntityProxy, RowField
-from ecsgen_runtime.queries.query_columns import QueryColumn, QueryColumns
-from ecsgen_runtime.typed import NamedTuple, TypedDict
+from ecsgen_runtime.base.fast_typing import NamedTuple, TypedDict
+from ecsgen_runtime.base.handles import (
+    NIL,
+    Columns,
+    Entity,
+    EntityArray,
+    Instance,
+    RowArray,
+)
+from ecsgen_runtime.managers.policies.destroy import Gc
+from ecsgen_runtime.managers.policies.instances import MappedOne
+from ecsgen_runtime.managers.policies.lookup_maps import Sparse, grow_map
+from ecsgen_runtime.managers.policies.owners import make_ensure
+from ecsgen_runtime.managers.row_proxies import ArrayField, EntityProxy, RowField
+from ecsgen_runtime.tables.buffers import (
+    Column,
+    cell_view,
+    is_same_view,
+    pack_cell,
+    put_cells,
+)
+from ecsgen_runtime.tables.columns import LeadingRows
+from ecsgen_runtime.values.field_tables import component_fields
+from ecsgen_runtime.values.field_types import EnumField, FloatField, IntField
+from ecsgen_runtime.values.interchange import TableLike
+from ecsgen_runtime.world.groups import GroupMember, GroupMemberRows
+from ecsgen_runtime.world.queries.query_columns import QueryColumn, QueryColumns
 from numpy.typing import ArrayLike, NDArray
 
 from .entities import INDEX_MASK, EntityManager
@@ -63,16 +76,16 @@ _MAX_DROPS_FIELD: Final = IntField("AiState.max_drops", "u8")
 _CHANCE_OF_DROP_FIELD: Final = FloatField("AiState.chance_of_drop", "f64")
 _GOAL_STRUCT: Final = Struct("=2f")
 _ANIMATION_DEFAULT: Final = Animation(0)
-_ANIMATION_CELL: Final = _ANIMATION_FIELD.one(_ANIMATION_DEFAULT)
+_ANIMATION_CELL: Final = _ANIMATION_FIELD.to_cell(_ANIMATION_DEFAULT)
 _ENERGY_DEFAULT: Final = 100.0
 _GOAL_DEFAULT: Final = (0.0, 0.0)
-_GOAL_WORD: Final = word(_GOAL_FIELD, _GOAL_DEFAULT)
+_GOAL_WORD: Final = pack_cell(_GOAL_FIELD, _GOAL_DEFAULT)
 _LOOT_DEFAULT: Final = Loot(1)
-_LOOT_CELL: Final = _LOOT_FIELD.one(_LOOT_DEFAULT)
+_LOOT_CELL: Final = _LOOT_FIELD.to_cell(_LOOT_DEFAULT)
 _MIN_DROPS_DEFAULT: Final = 0
 _MAX_DROPS_DEFAULT: Final = 1
 _CHANCE_OF_DROP_DEFAULT: Final = 0.5
-_FIELDS: Final = described(
+_FIELDS: Final = component_fields(
     (
         _ANIMATION_FIELD,
         "Animation",
@@ -158,7 +171,7 @@ class AiStateColdColumns(NamedTuple):
     chance_of_drop: NDArray[np.float64]
 
 
-class AiStateGroupedData(FrontColumns):
+class AiStateGroupedData(LeadingRows):
     """The columns of the rows in the group `actors`: views, assigned to like those of
     `data`."""
 
@@ -189,7 +202,7 @@ class AiStateGroupedData(FrontColumns):
     def animation(self, values: ArrayLike) -> None:
         data = self._data
         if not is_same_view(self.animation, values):
-            checked = _ANIMATION_FIELD.many(values, data._n_grouped)
+            checked = _ANIMATION_FIELD.to_column(values, data._n_grouped)
             data._animation_column[: data._n_grouped] = checked
 
     @property
@@ -202,7 +215,7 @@ class AiStateGroupedData(FrontColumns):
     def energy(self, values: ArrayLike) -> None:
         data = self._data
         if not is_same_view(self.energy, values):
-            checked = _ENERGY_FIELD.many(values, data._n_grouped)
+            checked = _ENERGY_FIELD.to_column(values, data._n_grouped)
             data._energy_column[: data._n_grouped] = checked
 
     @property
@@ -215,7 +228,7 @@ class AiStateGroupedData(FrontColumns):
     def goal(self, values: ArrayLike) -> None:
         data = self._data
         if not is_same_view(self.goal, values):
-            checked = _GOAL_FIELD.many(values, data._n_grouped)
+            checked = _GOAL_FIELD.to_column(values, data._n_grouped)
             data._goal_column[: data._n_grouped] = checked
 
     @property
@@ -228,7 +241,7 @@ class AiStateGroupedData(FrontColumns):
     def loot(self, values: ArrayLike) -> None:
         data = self._data
         if not is_same_view(self.loot, values):
-            checked = _LOOT_FIELD.many(values, data._n_grouped)
+            checked = _LOOT_FIELD.to_column(values, data._n_grouped)
             data._loot_column[: data._n_grouped] = checked
 
     @property
@@ -241,7 +254,7 @@ class AiStateGroupedData(FrontColumns):
     def min_drops(self, values: ArrayLike) -> None:
         data = self._data
         if not is_same_view(self.min_drops, values):
-            checked = _MIN_DROPS_FIELD.many(values, data._n_grouped)
+            checked = _MIN_DROPS_FIELD.to_column(values, data._n_grouped)
             data._min_drops_column[: data._n_grouped] = checked
 
     @property
@@ -254,7 +267,7 @@ class AiStateGroupedData(FrontColumns):
     def max_drops(self, values: ArrayLike) -> None:
         data = self._data
         if not is_same_view(self.max_drops, values):
-            checked = _MAX_DROPS_FIELD.many(values, data._n_grouped)
+            checked = _MAX_DROPS_FIELD.to_column(values, data._n_grouped)
             data._max_drops_column[: data._n_grouped] = checked
 
     @property
@@ -267,7 +280,7 @@ class AiStateGroupedData(FrontColumns):
     def chance_of_drop(self, values: ArrayLike) -> None:
         data = self._data
         if not is_same_view(self.chance_of_drop, values):
-            checked = _CHANCE_OF_DROP_FIELD.many(values, data._n_grouped)
+            checked = _CHANCE_OF_DROP_FIELD.to_column(values, data._n_grouped)
             data._chance_of_drop_column[: data._n_grouped] = checked
 
 
@@ -300,7 +313,7 @@ class AiStateColumns(QueryColumns):
     """Chance of dropping anything, 0 to 1. Shape (n,)."""
 
 
-class AiStateData(GroupedRows):
+class AiStateData(GroupMemberRows):
     """The columns of a AiStateManager: views of the rows in use."""
 
     __slots__ = (
@@ -337,7 +350,9 @@ class AiStateData(GroupedRows):
     @animation.setter
     def animation(self, values: ArrayLike) -> None:
         if not is_same_view(self.animation, values):
-            self._animation_column[: self._n] = _ANIMATION_FIELD.many(values, self._n)
+            self._animation_column[: self._n] = _ANIMATION_FIELD.to_column(
+                values, self._n
+            )
 
     @property
     def energy(self) -> NDArray[np.float64]:
@@ -347,7 +362,7 @@ class AiStateData(GroupedRows):
     @energy.setter
     def energy(self, values: ArrayLike) -> None:
         if not is_same_view(self.energy, values):
-            self._energy_column[: self._n] = _ENERGY_FIELD.many(values, self._n)
+            self._energy_column[: self._n] = _ENERGY_FIELD.to_column(values, self._n)
 
     @property
     def goal(self) -> NDArray[np.float32]:
@@ -357,7 +372,7 @@ class AiStateData(GroupedRows):
     @goal.setter
     def goal(self, values: ArrayLike) -> None:
         if not is_same_view(self.goal, values):
-            self._goal_column[: self._n] = _GOAL_FIELD.many(values, self._n)
+            self._goal_column[: self._n] = _GOAL_FIELD.to_column(values, self._n)
 
     @property
     def loot(self) -> NDArray[np.uint8]:
@@ -367,7 +382,7 @@ class AiStateData(GroupedRows):
     @loot.setter
     def loot(self, values: ArrayLike) -> None:
         if not is_same_view(self.loot, values):
-            self._loot_column[: self._n] = _LOOT_FIELD.many(values, self._n)
+            self._loot_column[: self._n] = _LOOT_FIELD.to_column(values, self._n)
 
     @property
     def min_drops(self) -> NDArray[np.uint8]:
@@ -377,7 +392,9 @@ class AiStateData(GroupedRows):
     @min_drops.setter
     def min_drops(self, values: ArrayLike) -> None:
         if not is_same_view(self.min_drops, values):
-            self._min_drops_column[: self._n] = _MIN_DROPS_FIELD.many(values, self._n)
+            self._min_drops_column[: self._n] = _MIN_DROPS_FIELD.to_column(
+                values, self._n
+            )
 
     @property
     def max_drops(self) -> NDArray[np.uint8]:
@@ -387,7 +404,9 @@ class AiStateData(GroupedRows):
     @max_drops.setter
     def max_drops(self, values: ArrayLike) -> None:
         if not is_same_view(self.max_drops, values):
-            self._max_drops_column[: self._n] = _MAX_DROPS_FIELD.many(values, self._n)
+            self._max_drops_column[: self._n] = _MAX_DROPS_FIELD.to_column(
+                values, self._n
+            )
 
     @property
     def chance_of_drop(self) -> NDArray[np.float64]:
@@ -397,7 +416,7 @@ class AiStateData(GroupedRows):
     @chance_of_drop.setter
     def chance_of_drop(self, values: ArrayLike) -> None:
         if not is_same_view(self.chance_of_drop, values):
-            self._chance_of_drop_column[: self._n] = _CHANCE_OF_DROP_FIELD.many(
+            self._chance_of_drop_column[: self._n] = _CHANCE_OF_DROP_FIELD.to_column(
                 values, self._n
             )
 
@@ -417,26 +436,26 @@ class AiStateData(GroupedRows):
             )
         raise ValueError(f"AiState has no tag {tag!r}; it has hot, cold")
 
-    def _place(self) -> None:
+    def _bind_columns(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
-        self._entity_column = self._cut(0)
-        self._entity_cells = cells(self._entity_column)
-        self._animation_column: NDArray[np.uint8] = self._cut(1)
-        self._animation_cells: memoryview[int] = cells(self._animation_column)
-        self._energy_column: NDArray[np.float64] = self._cut(2)
-        self._energy_cells: memoryview[float] = cells(self._energy_column)
-        self._goal_column: NDArray[np.float32] = self._cut(3)
-        self._goal_items: NDArray[Any] = self._cut_items(3)
-        self._goal_words: memoryview[int] = cells(self._goal_items)
-        self._goal_cells: memoryview[float] = cells(self._goal_column)
-        self._loot_column: NDArray[np.uint8] = self._cut(4)
-        self._loot_cells: memoryview[int] = cells(self._loot_column)
-        self._min_drops_column: NDArray[np.uint8] = self._cut(5)
-        self._min_drops_cells: memoryview[int] = cells(self._min_drops_column)
-        self._max_drops_column: NDArray[np.uint8] = self._cut(6)
-        self._max_drops_cells: memoryview[int] = cells(self._max_drops_column)
-        self._chance_of_drop_column: NDArray[np.float64] = self._cut(7)
-        self._chance_of_drop_cells: memoryview[float] = cells(
+        self._entity_column = self._column_view(0)
+        self._entity_cells = cell_view(self._entity_column)
+        self._animation_column: NDArray[np.uint8] = self._column_view(1)
+        self._animation_cells: memoryview[int] = cell_view(self._animation_column)
+        self._energy_column: NDArray[np.float64] = self._column_view(2)
+        self._energy_cells: memoryview[float] = cell_view(self._energy_column)
+        self._goal_column: NDArray[np.float32] = self._column_view(3)
+        self._goal_items: NDArray[Any] = self._item_view(3)
+        self._goal_words: memoryview[int] = cell_view(self._goal_items)
+        self._goal_cells: memoryview[float] = cell_view(self._goal_column)
+        self._loot_column: NDArray[np.uint8] = self._column_view(4)
+        self._loot_cells: memoryview[int] = cell_view(self._loot_column)
+        self._min_drops_column: NDArray[np.uint8] = self._column_view(5)
+        self._min_drops_cells: memoryview[int] = cell_view(self._min_drops_column)
+        self._max_drops_column: NDArray[np.uint8] = self._column_view(6)
+        self._max_drops_cells: memoryview[int] = cell_view(self._max_drops_column)
+        self._chance_of_drop_column: NDArray[np.float64] = self._column_view(7)
+        self._chance_of_drop_cells: memoryview[float] = cell_view(
             self._chance_of_drop_column
         )
 
@@ -452,13 +471,13 @@ class AiStateData(GroupedRows):
         self._chance_of_drop_column[dst] = self._chance_of_drop_column[src]
 
 
-class AiStateManager(Grouped, Sparse, MappedOne, Gc):
+class AiStateManager(GroupMember, Sparse, MappedOne, Gc):
     """Owns every AiState: lookup sparse, instances one, destroy gc.
 
     What an AI-controlled enemy does now, and what it drops when it dies.
     """
 
-    __slots__ = ("_entities", "_others", "_rng", "_sparse", "_sparse_cells")
+    __slots__ = ("_entities", "_other_members", "_rng", "_sparse", "_sparse_cells")
     GROUP: ClassVar = "actors"
     _STEPS: ClassVar = {
         "row": "grouped",
@@ -481,45 +500,45 @@ class AiStateManager(Grouped, Sparse, MappedOne, Gc):
         """The animation being played."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return Animation(data._animation_cells[row])
 
     def set_animation(self, row: int, value: Animation | int, /) -> None:
         """Set `animation` of a row."""
-        _value = _ANIMATION_FIELD.one(value)
+        _value = _ANIMATION_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._animation_cells[row] = _value
 
     def energy(self, row: int, /) -> float:
         """Energy left to act with."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return data._energy_cells[row]
 
     def set_energy(self, row: int, value: float, /) -> None:
         """Set `energy` of a row."""
-        _value = _ENERGY_FIELD.one(value)
+        _value = _ENERGY_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._energy_cells[row] = _value
 
     def goal(self, row: int, /) -> tuple[float, float]:
         """Where it is going. [m]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return _GOAL_STRUCT.unpack_from(data._goal_cells, 8 * row)
 
     def set_goal(self, row: int, value: ArrayLike, /) -> None:
         """Set `goal` of a row: 2 values."""
-        _value = _GOAL_FIELD.one(value)
+        _value = _GOAL_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         _at = 2 * row
         data._goal_cells[_at] = _value[0]
         data._goal_cells[_at + 1] = _value[1]
@@ -528,67 +547,67 @@ class AiStateManager(Grouped, Sparse, MappedOne, Gc):
         """What it drops."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return Loot(data._loot_cells[row])
 
     def set_loot(self, row: int, value: Loot | int, /) -> None:
         """Set `loot` of a row."""
-        _value = _LOOT_FIELD.one(value)
+        _value = _LOOT_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._loot_cells[row] = _value
 
     def min_drops(self, row: int, /) -> int:
         """Fewest items dropped."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return data._min_drops_cells[row]
 
     def set_min_drops(self, row: int, value: int, /) -> None:
         """Set `min_drops` of a row."""
-        _value = _MIN_DROPS_FIELD.one(value)
+        _value = _MIN_DROPS_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._min_drops_cells[row] = _value
 
     def max_drops(self, row: int, /) -> int:
         """Most items dropped."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return data._max_drops_cells[row]
 
     def set_max_drops(self, row: int, value: int, /) -> None:
         """Set `max_drops` of a row."""
-        _value = _MAX_DROPS_FIELD.one(value)
+        _value = _MAX_DROPS_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._max_drops_cells[row] = _value
 
     def chance_of_drop(self, row: int, /) -> float:
         """Chance of dropping anything, 0 to 1."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return data._chance_of_drop_cells[row]
 
     def set_chance_of_drop(self, row: int, value: float, /) -> None:
         """Set `chance_of_drop` of a row."""
-        _value = _CHANCE_OF_DROP_FIELD.one(value)
+        _value = _CHANCE_OF_DROP_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._chance_of_drop_cells[row] = _value
 
     def row(self, row: int, /) -> AiState:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return AiState(
             Animation(data._animation_cells[row]),
             data._energy_cells[row],
@@ -632,25 +651,25 @@ class AiStateManager(Grouped, Sparse, MappedOne, Gc):
         try:
             _animation_ = _ANIMATION_CELL
             if animation is not _ANIMATION_DEFAULT:
-                _animation_ = _ANIMATION_FIELD.one(animation)
+                _animation_ = _ANIMATION_FIELD.to_cell(animation)
             _energy_ = _ENERGY_DEFAULT
             if energy is not _ENERGY_DEFAULT:
-                _energy_ = _ENERGY_FIELD.one(energy)
+                _energy_ = _ENERGY_FIELD.to_cell(energy)
             _goal_ = _GOAL_DEFAULT
             if goal is not _GOAL_DEFAULT:
-                _goal_ = _GOAL_FIELD.one(goal)
+                _goal_ = _GOAL_FIELD.to_cell(goal)
             _loot_ = _LOOT_CELL
             if loot is not _LOOT_DEFAULT:
-                _loot_ = _LOOT_FIELD.one(loot)
+                _loot_ = _LOOT_FIELD.to_cell(loot)
             _min_drops_ = _MIN_DROPS_DEFAULT
             if min_drops is not _MIN_DROPS_DEFAULT:
-                _min_drops_ = _MIN_DROPS_FIELD.one(min_drops)
+                _min_drops_ = _MIN_DROPS_FIELD.to_cell(min_drops)
             _max_drops_ = _MAX_DROPS_DEFAULT
             if max_drops is not _MAX_DROPS_DEFAULT:
-                _max_drops_ = _MAX_DROPS_FIELD.one(max_drops)
+                _max_drops_ = _MAX_DROPS_FIELD.to_cell(max_drops)
             _chance_of_drop_ = _CHANCE_OF_DROP_DEFAULT
             if chance_of_drop is not _CHANCE_OF_DROP_DEFAULT:
-                _chance_of_drop_ = _CHANCE_OF_DROP_FIELD.one(chance_of_drop)
+                _chance_of_drop_ = _CHANCE_OF_DROP_FIELD.to_cell(chance_of_drop)
         except Exception:
             self._entities.require(entity)  # a dead entity counts for more
             raise
@@ -662,13 +681,13 @@ class AiStateManager(Grouped, Sparse, MappedOne, Gc):
         if not _is_alive:
             self._entities.require(entity)  # raises StaleEntityError
         if self._locks:
-            self._refuse_locked()
+            self._raise_if_locked()
         data = self.data
         _map = None
         try:
             _found = self._sparse_cells[_slot]
         except IndexError:
-            _found, _map = NIL, grown_map(self._sparse, _slot)
+            _found, _map = NIL, grow_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
             raise self._duplicate(entity)
         if data._n == data._allocated:
@@ -676,8 +695,8 @@ class AiStateManager(Grouped, Sparse, MappedOne, Gc):
         if _map is not None:
             self._set_map(_map)
         if _found != NIL and data._entity_cells[_found] != entity:
-            _gone = self._evict, _found, self.create  # a dead one had this index
-            return self._make_way(
+            _gone = self._evict_stale, _found, self.create  # a dead one had this index
+            return self._evict_and_create(
                 *_gone,
                 entity,
                 animation=animation,
@@ -706,17 +725,17 @@ class AiStateManager(Grouped, Sparse, MappedOne, Gc):
             data._n = row + 1
             self._sparse_cells[_slot] = row
             data._version += 1
-            if self._others:
+            if self._other_members:
                 row = self._join_group(row, entity)
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return row
 
     def create_many(
         self,
         entities: ArrayLike,
-        table: GivenTable | None = None,
+        table: TableLike | None = None,
         /,
         **columns: Unpack[AiStateFields],
     ) -> RowArray:
@@ -753,11 +772,11 @@ class AiStateManager(Grouped, Sparse, MappedOne, Gc):
             if joining is not None:
                 rows = self._join_group_many(joining)
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return rows
 
-    ensure = ensured(create)
+    ensure = make_ensure(create)
 
     def _destroy_row(self, row: Instance) -> int:
         """Remove a row that is known to be in use and return how many went."""
@@ -765,7 +784,7 @@ class AiStateManager(Grouped, Sparse, MappedOne, Gc):
         try:
             self._sparse_cells[data._entity_cells[row] & INDEX_MASK] = NIL
             if row < data._n_grouped:
-                for member in self._others:
+                for member in self._other_members:
                     member._leave_group(row)
                 last = Instance(data._n_grouped - 1)
                 if row != last:
@@ -777,7 +796,7 @@ class AiStateManager(Grouped, Sparse, MappedOne, Gc):
             data._n = last
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return 1
 
@@ -794,7 +813,7 @@ class AiStateManager(Grouped, Sparse, MappedOne, Gc):
         data._chance_of_drop_cells[dst] = data._chance_of_drop_cells[src]
         self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst
 
-    def _swap_over(self, one: Instance, other: Instance, spare: Instance) -> None:
+    def _swap_via_spare(self, one: Instance, other: Instance, spare: Instance) -> None:
         """Let two rows change places by way of a third, which is not in use."""
         self._move(one, spare)
         self._move(other, one)

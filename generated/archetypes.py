@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, ClassVar, Final, TypeAlias, TypeVar, Unpack, overload
 
-from ecsgen_runtime.archetypes.chunks import ChunkBase
-from ecsgen_runtime.archetypes.store import ArchetypeStore
-from ecsgen_runtime.handles import Entity, EntityArray
+from ecsgen_runtime.base.handles import Entity, EntityArray
+from ecsgen_runtime.world.archetypes.archetype_store import ArchetypeStore
+from ecsgen_runtime.world.archetypes.chunks import ChunkBase
 from numpy.typing import ArrayLike
 
 from .armor import Armor, ArmorData, ArmorFields, ArmorValues
@@ -74,7 +74,7 @@ class Archetypes(ArchetypeStore[ArchetypeChunk]):
     _DATA: ClassVar = (ArmorData, BurningData, HealthData, WeaponData)
 
     def __init__(self, entities: EntityManager) -> None:
-        EntityManager._check_own(entities, self)
+        EntityManager._check_entity_manager(entities, self)
         super().__init__(entities, ArchetypeChunk, self._DATA, CHUNK_BYTES)
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -17,14 +17,14 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Final
 
 import numpy as np
-from ecsgen_runtime.archetypes.chunk_proxies import ChunkProxy, ChunkValue
-from ecsgen_runtime.archetypes.chunks import ChunkColumns, RowCount
-from ecsgen_runtime.buffers import Column, cells
-from ecsgen_runtime.columns import HotColumns
-from ecsgen_runtime.field_types import EnumField, IntField
-from ecsgen_runtime.fields import described
-from ecsgen_runtime.proxies import ProxyField
-from ecsgen_runtime.typed import NamedTuple, TypedDict
+from ecsgen_runtime.base.fast_typing import NamedTuple, TypedDict
+from ecsgen_runtime.managers.row_proxies import ProxyField
+from ecsgen_runtime.tables.buffers import Column, cell_view
+from ecsgen_runtime.tables.columns import HotColumns
+from ecsgen_runtime.values.field_tables import component_fields
+from ecsgen_runtime.values.field_types import EnumField, IntField
+from ecsgen_runtime.world.archetypes.chunk_proxies import ChunkProxy, ChunkValue
+from ecsgen_runtime.world.archetypes.chunks import ChunkColumns, RowCount
 from numpy.typing import ArrayLike, NDArray
 
 from .entities import EntityManager
@@ -38,8 +38,8 @@ _POINTS_FIELD: Final = IntField("Armor.points", "u16")
 _ELEMENT_FIELD: Final = EnumField("Armor.element", Element, "u8")
 _POINTS_DEFAULT: Final = 10
 _ELEMENT_DEFAULT: Final = Element(0)
-_ELEMENT_CELL: Final = _ELEMENT_FIELD.one(_ELEMENT_DEFAULT)
-_FIELDS: Final = described(
+_ELEMENT_CELL: Final = _ELEMENT_FIELD.to_cell(_ELEMENT_DEFAULT)
+_FIELDS: Final = component_fields(
     (_POINTS_FIELD, "u16", _POINTS_DEFAULT, ("hot",), "", "Hits that it still takes."),
     (
         _ELEMENT_FIELD,
@@ -108,10 +108,10 @@ class ArmorData(ChunkColumns, HotColumns):
         self._rows = rows
         self._points_column = columns[0]
         self._points_view = columns[0]
-        self._points_cells = cells(columns[0])
+        self._points_cells = cell_view(columns[0])
         self._element_column = columns[1]
         self._element_view = columns[1]
-        self._element_cells = cells(columns[1])
+        self._element_cells = cell_view(columns[1])
 
     @property
     def points(self) -> NDArray[np.uint16]:
@@ -124,7 +124,7 @@ class ArmorData(ChunkColumns, HotColumns):
     def points(self, values: ArrayLike) -> None:
         n, view = self._rows.n, self._points_view
         if values is not view or len(view) != n:
-            self._points_column[: self._rows.n] = _POINTS_FIELD.many(values, n)
+            self._points_column[: self._rows.n] = _POINTS_FIELD.to_column(values, n)
 
     @property
     def element(self) -> NDArray[np.uint8]:
@@ -137,7 +137,7 @@ class ArmorData(ChunkColumns, HotColumns):
     def element(self, values: ArrayLike) -> None:
         n, view = self._rows.n, self._element_view
         if values is not view or len(view) != n:
-            self._element_column[: self._rows.n] = _ELEMENT_FIELD.many(values, n)
+            self._element_column[: self._rows.n] = _ELEMENT_FIELD.to_column(values, n)
 
     @staticmethod
     def _one(
@@ -148,10 +148,10 @@ class ArmorData(ChunkColumns, HotColumns):
         """Check the fields of one new row."""
         _points_ = _POINTS_DEFAULT
         if points is not _POINTS_DEFAULT:
-            _points_ = _POINTS_FIELD.one(points)
+            _points_ = _POINTS_FIELD.to_cell(points)
         _element_ = _ELEMENT_CELL
         if element is not _ELEMENT_DEFAULT:
-            _element_ = _ELEMENT_FIELD.one(element)
+            _element_ = _ELEMENT_FIELD.to_cell(element)
         return (_points_, _element_)
 
     @staticmethod
@@ -163,7 +163,10 @@ class ArmorData(ChunkColumns, HotColumns):
         element: ArrayLike = _ELEMENT_DEFAULT,
     ) -> tuple[NDArray[Any], ...]:
         """Check fields for `count` new rows and return an array for each column."""
-        return (_POINTS_FIELD.many(points, count), _ELEMENT_FIELD.many(element, count))
+        return (
+            _POINTS_FIELD.to_column(points, count),
+            _ELEMENT_FIELD.to_column(element, count),
+        )
 
     def _put(self, row: int, values: tuple[Any, ...]) -> None:
         """Write what `_one` returned to a row."""

@@ -20,31 +20,44 @@ from struct import Struct
 from typing import Any, ClassVar, Final, Unpack
 
 import numpy as np
-from ecsgen_runtime.buffers import Column, cells, is_same_view, put_cells, word
-from ecsgen_runtime.columns import HotColumns, OwnedRows
-from ecsgen_runtime.field_types import FloatField
-from ecsgen_runtime.fields import described
-from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ecsgen_runtime.interchange import GivenTable
+from ecsgen_runtime.base.fast_typing import NamedTuple, TypedDict
+from ecsgen_runtime.base.handles import (
+    NIL,
+    Columns,
+    Entity,
+    EntityArray,
+    Instance,
+    RowArray,
+)
 from ecsgen_runtime.kernels.blocks import (
     BlockColumn,
-    Blocks,
-    ChosenRows,
-    JoinedRows,
+    KernelBlocks,
     KernelRows,
-    chosen_blocks,
+    SelectedRows,
+    WorldKernelRows,
     put_where,
     rows_last,
+    selected_blocks,
 )
-from ecsgen_runtime.policies.destroy import Gc
-from ecsgen_runtime.policies.instances import MappedOne
-from ecsgen_runtime.policies.maps import Sparse, grown_map
-from ecsgen_runtime.policies.owners import ensured
-from ecsgen_runtime.proxies import ArrayField, EntityProxy
-from ecsgen_runtime.queries.query_columns import QueryColumn, QueryColumns
-from ecsgen_runtime.spaces.search import NearBlocks
-from ecsgen_runtime.spaces.spaced import OwnedSpaced, SpaceLayout
-from ecsgen_runtime.typed import NamedTuple, TypedDict
+from ecsgen_runtime.kernels.spaces.neighbour_search import NeighbourBlocks
+from ecsgen_runtime.kernels.spaces.spatial import OwnedSpatial, SpaceLayout
+from ecsgen_runtime.managers.policies.destroy import Gc
+from ecsgen_runtime.managers.policies.instances import MappedOne
+from ecsgen_runtime.managers.policies.lookup_maps import Sparse, grow_map
+from ecsgen_runtime.managers.policies.owners import make_ensure
+from ecsgen_runtime.managers.row_proxies import ArrayField, EntityProxy
+from ecsgen_runtime.tables.buffers import (
+    Column,
+    cell_view,
+    is_same_view,
+    pack_cell,
+    put_cells,
+)
+from ecsgen_runtime.tables.columns import HotColumns, OwnedRows
+from ecsgen_runtime.values.field_tables import component_fields
+from ecsgen_runtime.values.field_types import FloatField
+from ecsgen_runtime.values.interchange import TableLike
+from ecsgen_runtime.world.queries.query_columns import QueryColumn, QueryColumns
 from numpy.typing import ArrayLike, NDArray
 
 from .entities import INDEX_MASK, EntityManager
@@ -59,10 +72,10 @@ _HEADING_FIELD: Final = FloatField("Boid.heading", "f32", (2,))
 _POSITION_STRUCT: Final = Struct("=2f")
 _HEADING_STRUCT: Final = Struct("=2f")
 _POSITION_DEFAULT: Final = (0.0, 0.0)
-_POSITION_WORD: Final = word(_POSITION_FIELD, _POSITION_DEFAULT)
+_POSITION_WORD: Final = pack_cell(_POSITION_FIELD, _POSITION_DEFAULT)
 _HEADING_DEFAULT: Final = (1.0, 0.0)
-_HEADING_WORD: Final = word(_HEADING_FIELD, _HEADING_DEFAULT)
-_FIELDS: Final = described(
+_HEADING_WORD: Final = pack_cell(_HEADING_FIELD, _HEADING_DEFAULT)
+_FIELDS: Final = component_fields(
     (_POSITION_FIELD, "f32[2]", _POSITION_DEFAULT, ("hot",), "m", "Where it is."),
     (
         _HEADING_FIELD,
@@ -114,7 +127,7 @@ class BoidColumns(QueryColumns):
     """Where it flies, of length 1. Shape (n, 2)."""
 
 
-class BoidData(OwnedRows, JoinedRows, KernelRows, HotColumns):
+class BoidData(OwnedRows, WorldKernelRows, KernelRows, HotColumns):
     """The columns of a BoidManager: views of the rows in use."""
 
     __slots__ = (
@@ -124,19 +137,19 @@ class BoidData(OwnedRows, JoinedRows, KernelRows, HotColumns):
         "_heading_column",
         "_heading_items",
         "_heading_words",
-        "_joined",
         "_kernels",
         "_position_cells",
         "_position_column",
         "_position_items",
         "_position_words",
+        "_world_kernels",
     )
     MANAGER: ClassVar = "BoidManager"
     LAYOUT: ClassVar = _COLUMNS
     _ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
 
-    def _fly_blocks(self) -> Blocks:
+    def _fly_blocks(self) -> KernelBlocks:
         """Cut the columns of `fly` into blocks; good until they move or n changes."""
         n = self._n
         columns = (
@@ -144,7 +157,7 @@ class BoidData(OwnedRows, JoinedRows, KernelRows, HotColumns):
             rows_last(self._heading_column[:n]),
         )
         working = (("f4", (2,), True),)
-        blocks = Blocks(n, columns, working, self._kernels.get("fly"))
+        blocks = KernelBlocks(n, columns, working, self._kernels.get("fly"))
         self._kernels["fly"] = blocks
         return blocks
 
@@ -156,7 +169,9 @@ class BoidData(OwnedRows, JoinedRows, KernelRows, HotColumns):
     @position.setter
     def position(self, values: ArrayLike) -> None:
         if not is_same_view(self.position, values):
-            self._position_column[: self._n] = _POSITION_FIELD.many(values, self._n)
+            self._position_column[: self._n] = _POSITION_FIELD.to_column(
+                values, self._n
+            )
 
     @property
     def heading(self) -> NDArray[np.float32]:
@@ -166,20 +181,20 @@ class BoidData(OwnedRows, JoinedRows, KernelRows, HotColumns):
     @heading.setter
     def heading(self, values: ArrayLike) -> None:
         if not is_same_view(self.heading, values):
-            self._heading_column[: self._n] = _HEADING_FIELD.many(values, self._n)
+            self._heading_column[: self._n] = _HEADING_FIELD.to_column(values, self._n)
 
-    def _place(self) -> None:
+    def _bind_columns(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
-        self._entity_column = self._cut(0)
-        self._entity_cells = cells(self._entity_column)
-        self._position_column: NDArray[np.float32] = self._cut(1)
-        self._position_items: NDArray[Any] = self._cut_items(1)
-        self._position_words: memoryview[int] = cells(self._position_items)
-        self._position_cells: memoryview[float] = cells(self._position_column)
-        self._heading_column: NDArray[np.float32] = self._cut(2)
-        self._heading_items: NDArray[Any] = self._cut_items(2)
-        self._heading_words: memoryview[int] = cells(self._heading_items)
-        self._heading_cells: memoryview[float] = cells(self._heading_column)
+        self._entity_column = self._column_view(0)
+        self._entity_cells = cell_view(self._entity_column)
+        self._position_column: NDArray[np.float32] = self._column_view(1)
+        self._position_items: NDArray[Any] = self._item_view(1)
+        self._position_words: memoryview[int] = cell_view(self._position_items)
+        self._position_cells: memoryview[float] = cell_view(self._position_column)
+        self._heading_column: NDArray[np.float32] = self._column_view(2)
+        self._heading_items: NDArray[Any] = self._item_view(2)
+        self._heading_words: memoryview[int] = cell_view(self._heading_items)
+        self._heading_cells: memoryview[float] = cell_view(self._heading_column)
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
@@ -188,7 +203,7 @@ class BoidData(OwnedRows, JoinedRows, KernelRows, HotColumns):
         self._heading_items[dst] = self._heading_items[src]
 
 
-class BoidManager(Sparse, MappedOne, Gc, OwnedSpaced):
+class BoidManager(Sparse, MappedOne, Gc, OwnedSpatial):
     """Owns every Boid: lookup sparse, instances one, destroy gc.
 
     A bird that flies with those near it.
@@ -211,15 +226,15 @@ class BoidManager(Sparse, MappedOne, Gc, OwnedSpaced):
         """Where it is. [m]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return _POSITION_STRUCT.unpack_from(data._position_cells, 8 * row)
 
     def set_position(self, row: int, value: ArrayLike, /) -> None:
         """Set `position` of a row: 2 values."""
-        _value = _POSITION_FIELD.one(value)
+        _value = _POSITION_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         _at = 2 * row
         data._position_cells[_at] = _value[0]
         data._position_cells[_at + 1] = _value[1]
@@ -228,15 +243,15 @@ class BoidManager(Sparse, MappedOne, Gc, OwnedSpaced):
         """Where it flies, of length 1."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return _HEADING_STRUCT.unpack_from(data._heading_cells, 8 * row)
 
     def set_heading(self, row: int, value: ArrayLike, /) -> None:
         """Set `heading` of a row: 2 values."""
-        _value = _HEADING_FIELD.one(value)
+        _value = _HEADING_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         _at = 2 * row
         data._heading_cells[_at] = _value[0]
         data._heading_cells[_at + 1] = _value[1]
@@ -245,7 +260,7 @@ class BoidManager(Sparse, MappedOne, Gc, OwnedSpaced):
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return Boid(
             _POSITION_STRUCT.unpack_from(data._position_cells, 8 * row),
             _HEADING_STRUCT.unpack_from(data._heading_cells, 8 * row),
@@ -279,10 +294,10 @@ class BoidManager(Sparse, MappedOne, Gc, OwnedSpaced):
         try:
             _position_ = _POSITION_DEFAULT
             if position is not _POSITION_DEFAULT:
-                _position_ = _POSITION_FIELD.one(position)
+                _position_ = _POSITION_FIELD.to_cell(position)
             _heading_ = _HEADING_DEFAULT
             if heading is not _HEADING_DEFAULT:
-                _heading_ = _HEADING_FIELD.one(heading)
+                _heading_ = _HEADING_FIELD.to_cell(heading)
         except Exception:
             self._entities.require(entity)  # a dead entity counts for more
             raise
@@ -294,13 +309,13 @@ class BoidManager(Sparse, MappedOne, Gc, OwnedSpaced):
         if not _is_alive:
             self._entities.require(entity)  # raises StaleEntityError
         if self._locks:
-            self._refuse_locked()
+            self._raise_if_locked()
         data = self.data
         _map = None
         try:
             _found = self._sparse_cells[_slot]
         except IndexError:
-            _found, _map = NIL, grown_map(self._sparse, _slot)
+            _found, _map = NIL, grow_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
             raise self._duplicate(entity)
         if data._n == data._allocated:
@@ -308,8 +323,10 @@ class BoidManager(Sparse, MappedOne, Gc, OwnedSpaced):
         if _map is not None:
             self._set_map(_map)
         if _found != NIL and data._entity_cells[_found] != entity:
-            _gone = self._evict, _found, self.create  # a dead one had this index
-            return self._make_way(*_gone, entity, position=position, heading=heading)
+            _gone = self._evict_stale, _found, self.create  # a dead one had this index
+            return self._evict_and_create(
+                *_gone, entity, position=position, heading=heading
+            )
         row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
         try:
             data._entity_cells[row] = entity
@@ -329,14 +346,14 @@ class BoidManager(Sparse, MappedOne, Gc, OwnedSpaced):
             self._sparse_cells[_slot] = row
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return row
 
     def create_many(
         self,
         entities: ArrayLike,
-        table: GivenTable | None = None,
+        table: TableLike | None = None,
         /,
         **columns: Unpack[BoidFields],
     ) -> RowArray:
@@ -365,11 +382,11 @@ class BoidManager(Sparse, MappedOne, Gc, OwnedSpaced):
             self._sparse[slots] = rows.astype(np.uint32)
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return rows
 
-    ensure = ensured(create)
+    ensure = make_ensure(create)
 
     def _destroy_row(self, row: Instance) -> int:
         """Remove a row that is known to be in use and return how many went."""
@@ -385,7 +402,7 @@ class BoidManager(Sparse, MappedOne, Gc, OwnedSpaced):
             data._n = src
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return 1
 
@@ -401,13 +418,13 @@ class BoidManager(Sparse, MappedOne, Gc, OwnedSpaced):
         `rows`: only these, distinct and in this order, or a mask; StaleInstanceError
         for one that is not in use or given twice.
         """
-        _vision = np.float32(_STEER_VISION_ARGUMENT.one(vision))
-        _apart = np.float32(_STEER_APART_ARGUMENT.one(apart))
+        _vision = np.float32(_STEER_VISION_ARGUMENT.to_cell(vision))
+        _apart = np.float32(_STEER_APART_ARGUMENT.to_cell(apart))
         data = self.data
-        _rows = None if rows is None else ChosenRows(self, rows).rows
+        _rows = None if rows is None else SelectedRows(self, rows).rows
         _search = self._search("steer: vision", _vision, data._n, _rows)
         _columns = (BlockColumn(rows_last(data._heading_column), _rows, True, True),)
-        _others = (BlockColumn(rows_last(data._heading_column)),)
+        _other_members = (BlockColumn(rows_last(data._heading_column)),)
         _working = (
             ("f4", (2,), False),
             ("f4", (2,), False),
@@ -419,7 +436,7 @@ class BoidManager(Sparse, MappedOne, Gc, OwnedSpaced):
             ("f4", (), False),
         )
         _paired = (("?", (), False), ("f4", (2,), False))
-        _blocks = NearBlocks(_search, _columns, _others, _working, _paired)
+        _blocks = NeighbourBlocks(_search, _columns, _other_members, _working, _paired)
         with np.errstate(all="ignore"):
             for (
                 _pairs,
@@ -474,16 +491,16 @@ class BoidManager(Sparse, MappedOne, Gc, OwnedSpaced):
         `rows`: only these, distinct and in this order, or a mask; StaleInstanceError
         for one that is not in use or given twice.
         """
-        _way = np.array(_FLY_WAY_ARGUMENT.one(way), np.float32)
-        _width = np.array(_FLY_WIDTH_ARGUMENT.one(width), np.float32)
-        _height = np.array(_FLY_HEIGHT_ARGUMENT.one(height), np.float32)
+        _way = np.array(_FLY_WAY_ARGUMENT.to_cell(way), np.float32)
+        _width = np.array(_FLY_WIDTH_ARGUMENT.to_cell(width), np.float32)
+        _height = np.array(_FLY_HEIGHT_ARGUMENT.to_cell(height), np.float32)
         data = self.data
         _blocks = data._kernels.get("fly")
         if _blocks is None or _blocks.stamp != data._n:
             _blocks = data._fly_blocks()
         _views: Iterable[tuple[Any, ...]] = _blocks.views
         if rows is not None:
-            _views = chosen_blocks(_blocks, ChosenRows(self, rows).rows, (0,))
+            _views = selected_blocks(_blocks, SelectedRows(self, rows).rows, (0,))
         with np.errstate(all="ignore"):
             for position, heading, _tmp in _views:
                 # position += heading * way

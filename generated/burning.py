@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, Final
 
-from ecsgen_runtime.archetypes.chunk_proxies import ChunkProxy
-from ecsgen_runtime.archetypes.chunks import ChunkColumns, RowCount
-from ecsgen_runtime.buffers import Column
-from ecsgen_runtime.columns import HotColumns
-from ecsgen_runtime.typed import NamedTuple, TypedDict
+from ecsgen_runtime.base.fast_typing import NamedTuple, TypedDict
+from ecsgen_runtime.tables.buffers import Column
+from ecsgen_runtime.tables.columns import HotColumns
+from ecsgen_runtime.world.archetypes.chunk_proxies import ChunkProxy
+from ecsgen_runtime.world.archetypes.chunks import ChunkColumns, RowCount
 from numpy.typing import NDArray
 
 from .entities import EntityManager

@@ -24,26 +24,33 @@ from struct import Struct
 from typing import Any, ClassVar, Final, Literal, Unpack, overload
 
 import numpy as np
-from ecsgen_runtime.buffers import Column, cells, is_same_view, put_cells
-from ecsgen_runtime.columns import OwnedRows
-from ecsgen_runtime.field_types import FloatField, TextField
-from ecsgen_runtime.fields import described
-from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ecsgen_runtime.interchange import GivenTable
-from ecsgen_runtime.kernels.blocks import (
-    Blocks,
-    ChosenRows,
-    KernelRows,
-    added,
-    chosen_blocks,
-    rows_last,
+from ecsgen_runtime.base.fast_typing import NamedTuple, TypedDict
+from ecsgen_runtime.base.handles import (
+    NIL,
+    Columns,
+    Entity,
+    EntityArray,
+    Instance,
+    RowArray,
 )
-from ecsgen_runtime.policies.destroy import Gc
-from ecsgen_runtime.policies.instances import MappedOne
-from ecsgen_runtime.policies.maps import Sparse, grown_map
-from ecsgen_runtime.policies.owners import ensured
-from ecsgen_runtime.proxies import ArrayField, EntityProxy, RowField
-from ecsgen_runtime.typed import NamedTuple, TypedDict
+from ecsgen_runtime.kernels.blocks import (
+    KernelBlocks,
+    KernelRows,
+    SelectedRows,
+    combine_sums,
+    rows_last,
+    selected_blocks,
+)
+from ecsgen_runtime.managers.policies.destroy import Gc
+from ecsgen_runtime.managers.policies.instances import MappedOne
+from ecsgen_runtime.managers.policies.lookup_maps import Sparse, grow_map
+from ecsgen_runtime.managers.policies.owners import make_ensure
+from ecsgen_runtime.managers.row_proxies import ArrayField, EntityProxy, RowField
+from ecsgen_runtime.tables.buffers import Column, cell_view, is_same_view, put_cells
+from ecsgen_runtime.tables.columns import OwnedRows
+from ecsgen_runtime.values.field_tables import component_fields
+from ecsgen_runtime.values.field_types import FloatField, TextField
+from ecsgen_runtime.values.interchange import TableLike
 from numpy.typing import ArrayLike, NDArray
 
 from .entities import INDEX_MASK, EntityManager
@@ -72,8 +79,8 @@ _VELOCITY_DEFAULT: Final = (0.0, 0.0, 0.0)
 _ACCELERATION_DEFAULT: Final = (0.0, 0.0, 0.0)
 _RADIUS_DEFAULT: Final = 0.0
 _NAME_DEFAULT: Final = ""
-_NAME_CELL: Final = _NAME_FIELD.one(_NAME_DEFAULT)
-_FIELDS: Final = described(
+_NAME_CELL: Final = _NAME_FIELD.to_cell(_NAME_DEFAULT)
+_FIELDS: Final = component_fields(
     (
         _GM_FIELD,
         "f64",
@@ -191,7 +198,7 @@ class CelestialBodyData(OwnedRows, KernelRows):
     _ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
 
-    def _kick_blocks(self) -> Blocks:
+    def _kick_blocks(self) -> KernelBlocks:
         """Cut the columns of `kick` into blocks; good until they move or n changes."""
         n = self._n
         columns = (
@@ -199,11 +206,11 @@ class CelestialBodyData(OwnedRows, KernelRows):
             rows_last(self._acceleration_column[:n]),
         )
         working = (("f8", (3,), True),)
-        blocks = Blocks(n, columns, working, self._kernels.get("kick"))
+        blocks = KernelBlocks(n, columns, working, self._kernels.get("kick"))
         self._kernels["kick"] = blocks
         return blocks
 
-    def _drift_blocks(self) -> Blocks:
+    def _drift_blocks(self) -> KernelBlocks:
         """Cut the columns of `drift` into blocks; good until they move or n changes."""
         n = self._n
         columns = (
@@ -211,11 +218,11 @@ class CelestialBodyData(OwnedRows, KernelRows):
             rows_last(self._velocity_column[:n]),
         )
         working = (("f8", (3,), True),)
-        blocks = Blocks(n, columns, working, self._kernels.get("drift"))
+        blocks = KernelBlocks(n, columns, working, self._kernels.get("drift"))
         self._kernels["drift"] = blocks
         return blocks
 
-    def _orbit_1_blocks(self) -> Blocks:
+    def _orbit_1_blocks(self) -> KernelBlocks:
         """Cut the columns of `orbit_1` into blocks; good until they move or n changes."""
         n = self._n
         columns = (
@@ -224,17 +231,17 @@ class CelestialBodyData(OwnedRows, KernelRows):
             rows_last(self._position_column[:n]),
         )
         working = (("f8", (3,), True),)
-        blocks = Blocks(n, columns, working, self._kernels.get("orbit_1"), 3)
+        blocks = KernelBlocks(n, columns, working, self._kernels.get("orbit_1"), 3)
         self._kernels["orbit_1"] = blocks
         return blocks
 
-    def _kinetic_energy_blocks(self) -> Blocks:
+    def _kinetic_energy_blocks(self) -> KernelBlocks:
         """Cut the columns of `kinetic_energy` into blocks; good until they move or n
         changes."""
         n = self._n
         columns = (self._gm_column[:n], rows_last(self._velocity_column[:n]))
         working = (("f8", (), False), ("f8", (), False), ("f8", (), False))
-        blocks = Blocks(n, columns, working, self._kernels.get("kinetic_energy"))
+        blocks = KernelBlocks(n, columns, working, self._kernels.get("kinetic_energy"))
         self._kernels["kinetic_energy"] = blocks
         return blocks
 
@@ -246,7 +253,7 @@ class CelestialBodyData(OwnedRows, KernelRows):
     @gm.setter
     def gm(self, values: ArrayLike) -> None:
         if not is_same_view(self.gm, values):
-            self._gm_column[: self._n] = _GM_FIELD.many(values, self._n)
+            self._gm_column[: self._n] = _GM_FIELD.to_column(values, self._n)
 
     @property
     def position(self) -> NDArray[np.float64]:
@@ -256,7 +263,9 @@ class CelestialBodyData(OwnedRows, KernelRows):
     @position.setter
     def position(self, values: ArrayLike) -> None:
         if not is_same_view(self.position, values):
-            self._position_column[: self._n] = _POSITION_FIELD.many(values, self._n)
+            self._position_column[: self._n] = _POSITION_FIELD.to_column(
+                values, self._n
+            )
 
     @property
     def velocity(self) -> NDArray[np.float64]:
@@ -266,7 +275,9 @@ class CelestialBodyData(OwnedRows, KernelRows):
     @velocity.setter
     def velocity(self, values: ArrayLike) -> None:
         if not is_same_view(self.velocity, values):
-            self._velocity_column[: self._n] = _VELOCITY_FIELD.many(values, self._n)
+            self._velocity_column[: self._n] = _VELOCITY_FIELD.to_column(
+                values, self._n
+            )
 
     @property
     def acceleration(self) -> NDArray[np.float64]:
@@ -276,7 +287,7 @@ class CelestialBodyData(OwnedRows, KernelRows):
     @acceleration.setter
     def acceleration(self, values: ArrayLike) -> None:
         if not is_same_view(self.acceleration, values):
-            self._acceleration_column[: self._n] = _ACCELERATION_FIELD.many(
+            self._acceleration_column[: self._n] = _ACCELERATION_FIELD.to_column(
                 values, self._n
             )
 
@@ -288,7 +299,7 @@ class CelestialBodyData(OwnedRows, KernelRows):
     @radius.setter
     def radius(self, values: ArrayLike) -> None:
         if not is_same_view(self.radius, values):
-            self._radius_column[: self._n] = _RADIUS_FIELD.many(values, self._n)
+            self._radius_column[: self._n] = _RADIUS_FIELD.to_column(values, self._n)
 
     @property
     def name(self) -> NDArray[np.bytes_]:
@@ -298,7 +309,7 @@ class CelestialBodyData(OwnedRows, KernelRows):
     @name.setter
     def name(self, values: ArrayLike) -> None:
         if not is_same_view(self.name, values):
-            self._name_column[: self._n] = _NAME_FIELD.many(values, self._n)
+            self._name_column[: self._n] = _NAME_FIELD.to_column(values, self._n)
 
     @overload
     def tagged(self, tag: Literal["hot"], /) -> CelestialBodyHotColumns: ...
@@ -316,24 +327,26 @@ class CelestialBodyData(OwnedRows, KernelRows):
             return CelestialBodyColdColumns(self.radius, self.name)
         raise ValueError(f"CelestialBody has no tag {tag!r}; it has hot, cold")
 
-    def _place(self) -> None:
+    def _bind_columns(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
-        self._entity_column = self._cut(0)
-        self._entity_cells = cells(self._entity_column)
-        self._gm_column: NDArray[np.float64] = self._cut(1)
-        self._gm_cells: memoryview[float] = cells(self._gm_column)
-        self._position_column: NDArray[np.float64] = self._cut(2)
-        self._position_items: NDArray[Any] = self._cut_items(2)
-        self._position_cells: memoryview[float] = cells(self._position_column)
-        self._velocity_column: NDArray[np.float64] = self._cut(3)
-        self._velocity_items: NDArray[Any] = self._cut_items(3)
-        self._velocity_cells: memoryview[float] = cells(self._velocity_column)
-        self._acceleration_column: NDArray[np.float64] = self._cut(4)
-        self._acceleration_items: NDArray[Any] = self._cut_items(4)
-        self._acceleration_cells: memoryview[float] = cells(self._acceleration_column)
-        self._radius_column: NDArray[np.float64] = self._cut(5)
-        self._radius_cells: memoryview[float] = cells(self._radius_column)
-        self._name_column: NDArray[np.bytes_] = self._cut(6)
+        self._entity_column = self._column_view(0)
+        self._entity_cells = cell_view(self._entity_column)
+        self._gm_column: NDArray[np.float64] = self._column_view(1)
+        self._gm_cells: memoryview[float] = cell_view(self._gm_column)
+        self._position_column: NDArray[np.float64] = self._column_view(2)
+        self._position_items: NDArray[Any] = self._item_view(2)
+        self._position_cells: memoryview[float] = cell_view(self._position_column)
+        self._velocity_column: NDArray[np.float64] = self._column_view(3)
+        self._velocity_items: NDArray[Any] = self._item_view(3)
+        self._velocity_cells: memoryview[float] = cell_view(self._velocity_column)
+        self._acceleration_column: NDArray[np.float64] = self._column_view(4)
+        self._acceleration_items: NDArray[Any] = self._item_view(4)
+        self._acceleration_cells: memoryview[float] = cell_view(
+            self._acceleration_column
+        )
+        self._radius_column: NDArray[np.float64] = self._column_view(5)
+        self._radius_cells: memoryview[float] = cell_view(self._radius_column)
+        self._name_column: NDArray[np.bytes_] = self._column_view(6)
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
@@ -367,30 +380,30 @@ class CelestialBodyManager(Sparse, MappedOne, Gc):
         """Mass times the constant of gravitation. [m^3/s^2]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return data._gm_cells[row]
 
     def set_gm(self, row: int, value: float, /) -> None:
         """Set `gm` of a row."""
-        _value = _GM_FIELD.one(value)
+        _value = _GM_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._gm_cells[row] = _value
 
     def position(self, row: int, /) -> tuple[float, float, float]:
         """Place from the system's centre of mass, ecliptic of J2000. [m]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return _POSITION_STRUCT.unpack_from(data._position_cells, 24 * row)
 
     def set_position(self, row: int, value: ArrayLike, /) -> None:
         """Set `position` of a row: 3 values."""
-        _value = _POSITION_FIELD.one(value)
+        _value = _POSITION_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         _at = 3 * row
         data._position_cells[_at] = _value[0]
         data._position_cells[_at + 1] = _value[1]
@@ -400,15 +413,15 @@ class CelestialBodyManager(Sparse, MappedOne, Gc):
         """Change of place per second. [m/s]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return _VELOCITY_STRUCT.unpack_from(data._velocity_cells, 24 * row)
 
     def set_velocity(self, row: int, value: ArrayLike, /) -> None:
         """Set `velocity` of a row: 3 values."""
-        _value = _VELOCITY_FIELD.one(value)
+        _value = _VELOCITY_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         _at = 3 * row
         data._velocity_cells[_at] = _value[0]
         data._velocity_cells[_at + 1] = _value[1]
@@ -418,15 +431,15 @@ class CelestialBodyManager(Sparse, MappedOne, Gc):
         """What gravity does to the velocity, per second. [m/s^2]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return _ACCELERATION_STRUCT.unpack_from(data._acceleration_cells, 24 * row)
 
     def set_acceleration(self, row: int, value: ArrayLike, /) -> None:
         """Set `acceleration` of a row: 3 values."""
-        _value = _ACCELERATION_FIELD.one(value)
+        _value = _ACCELERATION_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         _at = 3 * row
         data._acceleration_cells[_at] = _value[0]
         data._acceleration_cells[_at + 1] = _value[1]
@@ -436,37 +449,37 @@ class CelestialBodyManager(Sparse, MappedOne, Gc):
         """Mean radius of the body. [m]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return data._radius_cells[row]
 
     def set_radius(self, row: int, value: float, /) -> None:
         """Set `radius` of a row."""
-        _value = _RADIUS_FIELD.one(value)
+        _value = _RADIUS_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._radius_cells[row] = _value
 
     def name(self, row: int, /) -> str:
         """What it is called."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return str(data._name_column[row], "utf-8")
 
     def set_name(self, row: int, value: str, /) -> None:
         """Set `name` of a row: at most 16 bytes of UTF-8."""
-        _value = _NAME_FIELD.one(value)
+        _value = _NAME_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._name_column[row] = _value
 
     def row(self, row: int, /) -> CelestialBody:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return CelestialBody(
             data._gm_cells[row],
             _POSITION_STRUCT.unpack_from(data._position_cells, 24 * row),
@@ -508,22 +521,22 @@ class CelestialBodyManager(Sparse, MappedOne, Gc):
         try:
             _gm_ = _GM_DEFAULT
             if gm is not _GM_DEFAULT:
-                _gm_ = _GM_FIELD.one(gm)
+                _gm_ = _GM_FIELD.to_cell(gm)
             _position_ = _POSITION_DEFAULT
             if position is not _POSITION_DEFAULT:
-                _position_ = _POSITION_FIELD.one(position)
+                _position_ = _POSITION_FIELD.to_cell(position)
             _velocity_ = _VELOCITY_DEFAULT
             if velocity is not _VELOCITY_DEFAULT:
-                _velocity_ = _VELOCITY_FIELD.one(velocity)
+                _velocity_ = _VELOCITY_FIELD.to_cell(velocity)
             _acceleration_ = _ACCELERATION_DEFAULT
             if acceleration is not _ACCELERATION_DEFAULT:
-                _acceleration_ = _ACCELERATION_FIELD.one(acceleration)
+                _acceleration_ = _ACCELERATION_FIELD.to_cell(acceleration)
             _radius_ = _RADIUS_DEFAULT
             if radius is not _RADIUS_DEFAULT:
-                _radius_ = _RADIUS_FIELD.one(radius)
+                _radius_ = _RADIUS_FIELD.to_cell(radius)
             _name_ = _NAME_CELL
             if name is not _NAME_DEFAULT:
-                _name_ = _NAME_FIELD.one(name)
+                _name_ = _NAME_FIELD.to_cell(name)
         except Exception:
             self._entities.require(entity)  # a dead entity counts for more
             raise
@@ -535,13 +548,13 @@ class CelestialBodyManager(Sparse, MappedOne, Gc):
         if not _is_alive:
             self._entities.require(entity)  # raises StaleEntityError
         if self._locks:
-            self._refuse_locked()
+            self._raise_if_locked()
         data = self.data
         _map = None
         try:
             _found = self._sparse_cells[_slot]
         except IndexError:
-            _found, _map = NIL, grown_map(self._sparse, _slot)
+            _found, _map = NIL, grow_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
             raise self._duplicate(entity)
         if data._n == data._allocated:
@@ -549,8 +562,8 @@ class CelestialBodyManager(Sparse, MappedOne, Gc):
         if _map is not None:
             self._set_map(_map)
         if _found != NIL and data._entity_cells[_found] != entity:
-            _gone = self._evict, _found, self.create  # a dead one had this index
-            return self._make_way(
+            _gone = self._evict_stale, _found, self.create  # a dead one had this index
+            return self._evict_and_create(
                 *_gone,
                 entity,
                 gm=gm,
@@ -580,14 +593,14 @@ class CelestialBodyManager(Sparse, MappedOne, Gc):
             self._sparse_cells[_slot] = row
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return row
 
     def create_many(
         self,
         entities: ArrayLike,
-        table: GivenTable | None = None,
+        table: TableLike | None = None,
         /,
         **columns: Unpack[CelestialBodyFields],
     ) -> RowArray:
@@ -620,11 +633,11 @@ class CelestialBodyManager(Sparse, MappedOne, Gc):
             self._sparse[slots] = rows.astype(np.uint32)
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return rows
 
-    ensure = ensured(create)
+    ensure = make_ensure(create)
 
     def _destroy_row(self, row: Instance) -> int:
         """Remove a row that is known to be in use and return how many went."""
@@ -644,7 +657,7 @@ class CelestialBodyManager(Sparse, MappedOne, Gc):
             data._n = src
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return 1
 
@@ -657,14 +670,14 @@ class CelestialBodyManager(Sparse, MappedOne, Gc):
         `rows`: only these, distinct and in this order, or a mask; StaleInstanceError
         for one that is not in use or given twice.
         """
-        _dt = np.array(_KICK_DT_ARGUMENT.one(dt), np.float64)
+        _dt = np.array(_KICK_DT_ARGUMENT.to_cell(dt), np.float64)
         data = self.data
         _blocks = data._kernels.get("kick")
         if _blocks is None or _blocks.stamp != data._n:
             _blocks = data._kick_blocks()
         _views: Iterable[tuple[Any, ...]] = _blocks.views
         if rows is not None:
-            _views = chosen_blocks(_blocks, ChosenRows(self, rows).rows, (0,))
+            _views = selected_blocks(_blocks, SelectedRows(self, rows).rows, (0,))
         for velocity, acceleration, _tmp in _views:
             # velocity += acceleration * dt
             np.multiply(acceleration, _dt, out=_tmp)
@@ -679,14 +692,14 @@ class CelestialBodyManager(Sparse, MappedOne, Gc):
         `rows`: only these, distinct and in this order, or a mask; StaleInstanceError
         for one that is not in use or given twice.
         """
-        _dt = np.array(_DRIFT_DT_ARGUMENT.one(dt), np.float64)
+        _dt = np.array(_DRIFT_DT_ARGUMENT.to_cell(dt), np.float64)
         data = self.data
         _blocks = data._kernels.get("drift")
         if _blocks is None or _blocks.stamp != data._n:
             _blocks = data._drift_blocks()
         _views: Iterable[tuple[Any, ...]] = _blocks.views
         if rows is not None:
-            _views = chosen_blocks(_blocks, ChosenRows(self, rows).rows, (0,))
+            _views = selected_blocks(_blocks, SelectedRows(self, rows).rows, (0,))
         for position, velocity, _tmp in _views:
             # position += velocity * dt
             np.multiply(velocity, _dt, out=_tmp)
@@ -697,7 +710,7 @@ class CelestialBodyManager(Sparse, MappedOne, Gc):
 
         Each block goes through all of them. O(n); no structural change.
         """
-        _dt = np.array(_ORBIT_1_DT_ARGUMENT.one(dt), np.float64)
+        _dt = np.array(_ORBIT_1_DT_ARGUMENT.to_cell(dt), np.float64)
         data = self.data
         _blocks = data._kernels.get("orbit_1")
         if _blocks is None or _blocks.stamp != data._n:
@@ -732,7 +745,7 @@ class CelestialBodyManager(Sparse, MappedOne, Gc):
             _tmp2 += _tmp3
             _tmp *= _tmp2
             _parts.append(np.add.reduce(_tmp, axis=-1, dtype=np.float64))
-        _result: float = added(_parts, np.float64, ())
+        _result: float = combine_sums(_parts, np.float64, ())
         return _result
 
 

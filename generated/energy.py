@@ -18,20 +18,27 @@ from operator import index
 from typing import ClassVar, Final, Unpack
 
 import numpy as np
-from ecsgen_runtime.buffers import Column, cells, is_same_view
-from ecsgen_runtime.columns import HotColumns, OwnedRows
-from ecsgen_runtime.field_types import FloatField
-from ecsgen_runtime.fields import described
-from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ecsgen_runtime.interchange import GivenTable
-from ecsgen_runtime.kernels.blocks import JoinedRows
-from ecsgen_runtime.policies.destroy import Gc
-from ecsgen_runtime.policies.instances import MappedOne
-from ecsgen_runtime.policies.maps import Sparse, grown_map
-from ecsgen_runtime.policies.owners import ensured
-from ecsgen_runtime.proxies import EntityProxy, RowField
-from ecsgen_runtime.queries.query_columns import QueryColumn, QueryColumns
-from ecsgen_runtime.typed import NamedTuple, TypedDict
+from ecsgen_runtime.base.fast_typing import NamedTuple, TypedDict
+from ecsgen_runtime.base.handles import (
+    NIL,
+    Columns,
+    Entity,
+    EntityArray,
+    Instance,
+    RowArray,
+)
+from ecsgen_runtime.kernels.blocks import WorldKernelRows
+from ecsgen_runtime.managers.policies.destroy import Gc
+from ecsgen_runtime.managers.policies.instances import MappedOne
+from ecsgen_runtime.managers.policies.lookup_maps import Sparse, grow_map
+from ecsgen_runtime.managers.policies.owners import make_ensure
+from ecsgen_runtime.managers.row_proxies import EntityProxy, RowField
+from ecsgen_runtime.tables.buffers import Column, cell_view, is_same_view
+from ecsgen_runtime.tables.columns import HotColumns, OwnedRows
+from ecsgen_runtime.values.field_tables import component_fields
+from ecsgen_runtime.values.field_types import FloatField
+from ecsgen_runtime.values.interchange import TableLike
+from ecsgen_runtime.world.queries.query_columns import QueryColumn, QueryColumns
 from numpy.typing import ArrayLike, NDArray
 
 from .entities import INDEX_MASK, EntityManager
@@ -42,7 +49,7 @@ _COLUMNS: Final = (
 )
 _STORED_FIELD: Final = FloatField("Energy.stored", "f32")
 _STORED_DEFAULT: Final = 1.0
-_FIELDS: Final = described(
+_FIELDS: Final = component_fields(
     (
         _STORED_FIELD,
         "f32",
@@ -76,15 +83,15 @@ class EnergyColumns(QueryColumns):
     """Used up by living and moving. Shape (n,)."""
 
 
-class EnergyData(OwnedRows, JoinedRows, HotColumns):
+class EnergyData(OwnedRows, WorldKernelRows, HotColumns):
     """The columns of a EnergyManager: views of the rows in use."""
 
     __slots__ = (
         "_entity_cells",
         "_entity_column",
-        "_joined",
         "_stored_cells",
         "_stored_column",
+        "_world_kernels",
     )
     MANAGER: ClassVar = "EnergyManager"
     LAYOUT: ClassVar = _COLUMNS
@@ -99,14 +106,14 @@ class EnergyData(OwnedRows, JoinedRows, HotColumns):
     @stored.setter
     def stored(self, values: ArrayLike) -> None:
         if not is_same_view(self.stored, values):
-            self._stored_column[: self._n] = _STORED_FIELD.many(values, self._n)
+            self._stored_column[: self._n] = _STORED_FIELD.to_column(values, self._n)
 
-    def _place(self) -> None:
+    def _bind_columns(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
-        self._entity_column = self._cut(0)
-        self._entity_cells = cells(self._entity_column)
-        self._stored_column: NDArray[np.float32] = self._cut(1)
-        self._stored_cells: memoryview[float] = cells(self._stored_column)
+        self._entity_column = self._column_view(0)
+        self._entity_cells = cell_view(self._entity_column)
+        self._stored_column: NDArray[np.float32] = self._column_view(1)
+        self._stored_cells: memoryview[float] = cell_view(self._stored_column)
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
@@ -135,22 +142,22 @@ class EnergyManager(Sparse, MappedOne, Gc):
         """Used up by living and moving."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return data._stored_cells[row]
 
     def set_stored(self, row: int, value: float, /) -> None:
         """Set `stored` of a row."""
-        _value = _STORED_FIELD.one(value)
+        _value = _STORED_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._stored_cells[row] = _value
 
     def row(self, row: int, /) -> Energy:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return Energy(data._stored_cells[row])
 
     def __getitem__(self, entity: Entity, /) -> EnergyRef:
@@ -180,7 +187,7 @@ class EnergyManager(Sparse, MappedOne, Gc):
         try:
             _stored_ = _STORED_DEFAULT
             if stored is not _STORED_DEFAULT:
-                _stored_ = _STORED_FIELD.one(stored)
+                _stored_ = _STORED_FIELD.to_cell(stored)
         except Exception:
             self._entities.require(entity)  # a dead entity counts for more
             raise
@@ -192,13 +199,13 @@ class EnergyManager(Sparse, MappedOne, Gc):
         if not _is_alive:
             self._entities.require(entity)  # raises StaleEntityError
         if self._locks:
-            self._refuse_locked()
+            self._raise_if_locked()
         data = self.data
         _map = None
         try:
             _found = self._sparse_cells[_slot]
         except IndexError:
-            _found, _map = NIL, grown_map(self._sparse, _slot)
+            _found, _map = NIL, grow_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
             raise self._duplicate(entity)
         if data._n == data._allocated:
@@ -206,8 +213,8 @@ class EnergyManager(Sparse, MappedOne, Gc):
         if _map is not None:
             self._set_map(_map)
         if _found != NIL and data._entity_cells[_found] != entity:
-            _gone = self._evict, _found, self.create  # a dead one had this index
-            return self._make_way(*_gone, entity, stored=stored)
+            _gone = self._evict_stale, _found, self.create  # a dead one had this index
+            return self._evict_and_create(*_gone, entity, stored=stored)
         row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
         try:
             data._entity_cells[row] = entity
@@ -216,14 +223,14 @@ class EnergyManager(Sparse, MappedOne, Gc):
             self._sparse_cells[_slot] = row
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return row
 
     def create_many(
         self,
         entities: ArrayLike,
-        table: GivenTable | None = None,
+        table: TableLike | None = None,
         /,
         **columns: Unpack[EnergyFields],
     ) -> RowArray:
@@ -251,11 +258,11 @@ class EnergyManager(Sparse, MappedOne, Gc):
             self._sparse[slots] = rows.astype(np.uint32)
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return rows
 
-    ensure = ensured(create)
+    ensure = make_ensure(create)
 
     def _destroy_row(self, row: Instance) -> int:
         """Remove a row that is known to be in use and return how many went."""
@@ -270,7 +277,7 @@ class EnergyManager(Sparse, MappedOne, Gc):
             data._n = src
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return 1
 

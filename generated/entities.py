@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from ecsgen_runtime.entity_manager import Entities
-from ecsgen_runtime.handles import HandleLayout
+from ecsgen_runtime.base.handles import HandleLayout
+from ecsgen_runtime.entities.entity_manager import EntityManagerBase
 
 LAYOUT: Final = HandleLayout(index_bits=32, generation_bits=32, min_free=1024)
 INDEX_BITS: Final = LAYOUT.INDEX_BITS
@@ -17,7 +17,7 @@ ONE_GENERATION: Final = LAYOUT.ONE_GENERATION
 LAST_GENERATION: Final = LAYOUT.LAST_GENERATION
 
 
-class EntityManager(Entities):
+class EntityManager(EntityManagerBase):
     """Gives out entities with these bits, and knows which are alive."""
 
     __slots__ = ()

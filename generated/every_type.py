@@ -43,10 +43,32 @@ from struct import Struct
 from typing import Any, ClassVar, Final, Literal, Unpack, overload
 
 import numpy as np
-from ecsgen_runtime.buffers import Column, cells, is_same_view, nested, put_cells
-from ecsgen_runtime.buffers import word as _word
-from ecsgen_runtime.columns import OwnedRows
-from ecsgen_runtime.field_types import (
+from ecsgen_runtime.base.fast_typing import NamedTuple, TypedDict
+from ecsgen_runtime.base.handles import (
+    NIL,
+    NULL_ENTITY,
+    Columns,
+    Entity,
+    EntityArray,
+    Instance,
+    RowArray,
+)
+from ecsgen_runtime.managers.policies.destroy import Gc, Release
+from ecsgen_runtime.managers.policies.instances import MappedOne
+from ecsgen_runtime.managers.policies.lookup_maps import Sparse, grow_map
+from ecsgen_runtime.managers.policies.owners import make_ensure
+from ecsgen_runtime.managers.row_proxies import ArrayField, EntityProxy, RowField
+from ecsgen_runtime.tables.buffers import (
+    Column,
+    cell_view,
+    is_same_view,
+    nested,
+    pack_cell,
+    put_cells,
+)
+from ecsgen_runtime.tables.columns import OwnedRows
+from ecsgen_runtime.values.field_tables import component_fields
+from ecsgen_runtime.values.field_types import (
     BoolField,
     BytesField,
     EnumField,
@@ -56,23 +78,7 @@ from ecsgen_runtime.field_types import (
     ObjectField,
     TextField,
 )
-from ecsgen_runtime.fields import described
-from ecsgen_runtime.handles import (
-    NIL,
-    NULL_ENTITY,
-    Columns,
-    Entity,
-    EntityArray,
-    Instance,
-    RowArray,
-)
-from ecsgen_runtime.interchange import GivenTable
-from ecsgen_runtime.policies.destroy import Gc, Release
-from ecsgen_runtime.policies.instances import MappedOne
-from ecsgen_runtime.policies.maps import Sparse, grown_map
-from ecsgen_runtime.policies.owners import ensured
-from ecsgen_runtime.proxies import ArrayField, EntityProxy, RowField
-from ecsgen_runtime.typed import NamedTuple, TypedDict
+from ecsgen_runtime.values.interchange import TableLike
 from numpy.typing import ArrayLike, NDArray
 
 from .entities import INDEX_MASK, EntityManager
@@ -148,26 +154,26 @@ _SINGLE_DEFAULT: Final = 0.1
 _DOUBLE_DEFAULT: Final = float("-inf")
 _VECTOR_DEFAULT: Final = (1.0, 2.5, -3.0)
 _MATRIX_DEFAULT: Final = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
-_MATRIX_CELL: Final = _MATRIX_FIELD.one(_MATRIX_DEFAULT)
+_MATRIX_CELL: Final = _MATRIX_FIELD.to_cell(_MATRIX_DEFAULT)
 _ONES_DEFAULT: Final = ((1, 1), (1, 1))
-_ONES_CELL: Final = _ONES_FIELD.one(_ONES_DEFAULT)
-_ONES_WORD: Final = _word(_ONES_FIELD, _ONES_CELL)
+_ONES_CELL: Final = _ONES_FIELD.to_cell(_ONES_DEFAULT)
+_ONES_WORD: Final = pack_cell(_ONES_FIELD, _ONES_CELL)
 _SWITCHES_DEFAULT: Final = (True, False)
-_SWITCHES_WORD: Final = _word(_SWITCHES_FIELD, _SWITCHES_DEFAULT)
+_SWITCHES_WORD: Final = pack_cell(_SWITCHES_FIELD, _SWITCHES_DEFAULT)
 _MODE_DEFAULT: Final = Mode(5)
-_MODE_CELL: Final = _MODE_FIELD.one(_MODE_DEFAULT)
+_MODE_CELL: Final = _MODE_FIELD.to_cell(_MODE_DEFAULT)
 _MODES_DEFAULT: Final = (Mode(300), Mode(0))
-_MODES_CELL: Final = _MODES_FIELD.one(_MODES_DEFAULT)
-_MODES_WORD: Final = _word(_MODES_FIELD, _MODES_CELL)
+_MODES_CELL: Final = _MODES_FIELD.to_cell(_MODES_DEFAULT)
+_MODES_WORD: Final = pack_cell(_MODES_FIELD, _MODES_CELL)
 _ACCESS_DEFAULT: Final = Access(3)
-_ACCESS_CELL: Final = _ACCESS_FIELD.one(_ACCESS_DEFAULT)
+_ACCESS_CELL: Final = _ACCESS_FIELD.to_cell(_ACCESS_DEFAULT)
 _TARGET_DEFAULT: Final = NULL_ENTITY
 _TARGETS_DEFAULT: Final = (NULL_ENTITY, NULL_ENTITY)
 _TITLE_DEFAULT: Final = "Gr\xfc\xdfe"
-_TITLE_CELL: Final = _TITLE_FIELD.one(_TITLE_DEFAULT)
+_TITLE_CELL: Final = _TITLE_FIELD.to_cell(_TITLE_DEFAULT)
 _DIGEST_DEFAULT: Final = b"\xde\xad"
 _MAGIC_DEFAULT: Final = b"ECS"
-_FIELDS: Final = described(
+_FIELDS: Final = component_fields(
     (_FLAG_FIELD, "bool", _FLAG_DEFAULT, ("hot",), "", "Truth."),
     (_TINY_FIELD, "i8", _TINY_DEFAULT, ("hot",), "", "Smallest signed integer."),
     (_SMALL_FIELD, "i16", _SMALL_DEFAULT, ("hot",), "", "Short signed integer."),
@@ -483,7 +489,7 @@ class EveryTypeData(OwnedRows):
     @flag.setter
     def flag(self, values: ArrayLike) -> None:
         if not is_same_view(self.flag, values):
-            self._flag_column[: self._n] = _FLAG_FIELD.many(values, self._n)
+            self._flag_column[: self._n] = _FLAG_FIELD.to_column(values, self._n)
 
     @property
     def tiny(self) -> NDArray[np.int8]:
@@ -493,7 +499,7 @@ class EveryTypeData(OwnedRows):
     @tiny.setter
     def tiny(self, values: ArrayLike) -> None:
         if not is_same_view(self.tiny, values):
-            self._tiny_column[: self._n] = _TINY_FIELD.many(values, self._n)
+            self._tiny_column[: self._n] = _TINY_FIELD.to_column(values, self._n)
 
     @property
     def small(self) -> NDArray[np.int16]:
@@ -503,7 +509,7 @@ class EveryTypeData(OwnedRows):
     @small.setter
     def small(self, values: ArrayLike) -> None:
         if not is_same_view(self.small, values):
-            self._small_column[: self._n] = _SMALL_FIELD.many(values, self._n)
+            self._small_column[: self._n] = _SMALL_FIELD.to_column(values, self._n)
 
     @property
     def medium(self) -> NDArray[np.int32]:
@@ -513,7 +519,7 @@ class EveryTypeData(OwnedRows):
     @medium.setter
     def medium(self, values: ArrayLike) -> None:
         if not is_same_view(self.medium, values):
-            self._medium_column[: self._n] = _MEDIUM_FIELD.many(values, self._n)
+            self._medium_column[: self._n] = _MEDIUM_FIELD.to_column(values, self._n)
 
     @property
     def large(self) -> NDArray[np.int64]:
@@ -523,7 +529,7 @@ class EveryTypeData(OwnedRows):
     @large.setter
     def large(self, values: ArrayLike) -> None:
         if not is_same_view(self.large, values):
-            self._large_column[: self._n] = _LARGE_FIELD.many(values, self._n)
+            self._large_column[: self._n] = _LARGE_FIELD.to_column(values, self._n)
 
     @property
     def byte(self) -> NDArray[np.uint8]:
@@ -533,7 +539,7 @@ class EveryTypeData(OwnedRows):
     @byte.setter
     def byte(self, values: ArrayLike) -> None:
         if not is_same_view(self.byte, values):
-            self._byte_column[: self._n] = _BYTE_FIELD.many(values, self._n)
+            self._byte_column[: self._n] = _BYTE_FIELD.to_column(values, self._n)
 
     @property
     def word(self) -> NDArray[np.uint16]:
@@ -543,7 +549,7 @@ class EveryTypeData(OwnedRows):
     @word.setter
     def word(self, values: ArrayLike) -> None:
         if not is_same_view(self.word, values):
-            self._word_column[: self._n] = _WORD_FIELD.many(values, self._n)
+            self._word_column[: self._n] = _WORD_FIELD.to_column(values, self._n)
 
     @property
     def double_word(self) -> NDArray[np.uint32]:
@@ -553,7 +559,7 @@ class EveryTypeData(OwnedRows):
     @double_word.setter
     def double_word(self, values: ArrayLike) -> None:
         if not is_same_view(self.double_word, values):
-            self._double_word_column[: self._n] = _DOUBLE_WORD_FIELD.many(
+            self._double_word_column[: self._n] = _DOUBLE_WORD_FIELD.to_column(
                 values, self._n
             )
 
@@ -565,7 +571,9 @@ class EveryTypeData(OwnedRows):
     @quad_word.setter
     def quad_word(self, values: ArrayLike) -> None:
         if not is_same_view(self.quad_word, values):
-            self._quad_word_column[: self._n] = _QUAD_WORD_FIELD.many(values, self._n)
+            self._quad_word_column[: self._n] = _QUAD_WORD_FIELD.to_column(
+                values, self._n
+            )
 
     @property
     def single(self) -> NDArray[np.float32]:
@@ -575,7 +583,7 @@ class EveryTypeData(OwnedRows):
     @single.setter
     def single(self, values: ArrayLike) -> None:
         if not is_same_view(self.single, values):
-            self._single_column[: self._n] = _SINGLE_FIELD.many(values, self._n)
+            self._single_column[: self._n] = _SINGLE_FIELD.to_column(values, self._n)
 
     @property
     def double(self) -> NDArray[np.float64]:
@@ -585,7 +593,7 @@ class EveryTypeData(OwnedRows):
     @double.setter
     def double(self, values: ArrayLike) -> None:
         if not is_same_view(self.double, values):
-            self._double_column[: self._n] = _DOUBLE_FIELD.many(values, self._n)
+            self._double_column[: self._n] = _DOUBLE_FIELD.to_column(values, self._n)
 
     @property
     def vector(self) -> NDArray[np.float32]:
@@ -595,7 +603,7 @@ class EveryTypeData(OwnedRows):
     @vector.setter
     def vector(self, values: ArrayLike) -> None:
         if not is_same_view(self.vector, values):
-            self._vector_column[: self._n] = _VECTOR_FIELD.many(values, self._n)
+            self._vector_column[: self._n] = _VECTOR_FIELD.to_column(values, self._n)
 
     @property
     def matrix(self) -> NDArray[np.float64]:
@@ -605,7 +613,7 @@ class EveryTypeData(OwnedRows):
     @matrix.setter
     def matrix(self, values: ArrayLike) -> None:
         if not is_same_view(self.matrix, values):
-            self._matrix_column[: self._n] = _MATRIX_FIELD.many(values, self._n)
+            self._matrix_column[: self._n] = _MATRIX_FIELD.to_column(values, self._n)
 
     @property
     def switches(self) -> NDArray[np.bool_]:
@@ -615,7 +623,9 @@ class EveryTypeData(OwnedRows):
     @switches.setter
     def switches(self, values: ArrayLike) -> None:
         if not is_same_view(self.switches, values):
-            self._switches_column[: self._n] = _SWITCHES_FIELD.many(values, self._n)
+            self._switches_column[: self._n] = _SWITCHES_FIELD.to_column(
+                values, self._n
+            )
 
     @property
     def mode(self) -> NDArray[np.uint16]:
@@ -625,7 +635,7 @@ class EveryTypeData(OwnedRows):
     @mode.setter
     def mode(self, values: ArrayLike) -> None:
         if not is_same_view(self.mode, values):
-            self._mode_column[: self._n] = _MODE_FIELD.many(values, self._n)
+            self._mode_column[: self._n] = _MODE_FIELD.to_column(values, self._n)
 
     @property
     def modes(self) -> NDArray[np.uint16]:
@@ -635,7 +645,7 @@ class EveryTypeData(OwnedRows):
     @modes.setter
     def modes(self, values: ArrayLike) -> None:
         if not is_same_view(self.modes, values):
-            self._modes_column[: self._n] = _MODES_FIELD.many(values, self._n)
+            self._modes_column[: self._n] = _MODES_FIELD.to_column(values, self._n)
 
     @property
     def target(self) -> NDArray[np.uint64]:
@@ -645,7 +655,7 @@ class EveryTypeData(OwnedRows):
     @target.setter
     def target(self, values: ArrayLike) -> None:
         if not is_same_view(self.target, values):
-            self._target_column[: self._n] = _TARGET_FIELD.many(values, self._n)
+            self._target_column[: self._n] = _TARGET_FIELD.to_column(values, self._n)
 
     @property
     def targets(self) -> NDArray[np.uint64]:
@@ -655,7 +665,7 @@ class EveryTypeData(OwnedRows):
     @targets.setter
     def targets(self, values: ArrayLike) -> None:
         if not is_same_view(self.targets, values):
-            self._targets_column[: self._n] = _TARGETS_FIELD.many(values, self._n)
+            self._targets_column[: self._n] = _TARGETS_FIELD.to_column(values, self._n)
 
     @property
     def magic(self) -> NDArray[np.bytes_]:
@@ -665,7 +675,7 @@ class EveryTypeData(OwnedRows):
     @magic.setter
     def magic(self, values: ArrayLike) -> None:
         if not is_same_view(self.magic, values):
-            self._magic_column[: self._n] = _MAGIC_FIELD.many(values, self._n)
+            self._magic_column[: self._n] = _MAGIC_FIELD.to_column(values, self._n)
 
     @property
     def ones(self) -> NDArray[np.int16]:
@@ -675,7 +685,7 @@ class EveryTypeData(OwnedRows):
     @ones.setter
     def ones(self, values: ArrayLike) -> None:
         if not is_same_view(self.ones, values):
-            self._ones_column[: self._n] = _ONES_FIELD.many(values, self._n)
+            self._ones_column[: self._n] = _ONES_FIELD.to_column(values, self._n)
 
     @property
     def access(self) -> NDArray[np.uint8]:
@@ -685,7 +695,7 @@ class EveryTypeData(OwnedRows):
     @access.setter
     def access(self, values: ArrayLike) -> None:
         if not is_same_view(self.access, values):
-            self._access_column[: self._n] = _ACCESS_FIELD.many(values, self._n)
+            self._access_column[: self._n] = _ACCESS_FIELD.to_column(values, self._n)
 
     @property
     def title(self) -> NDArray[np.bytes_]:
@@ -695,7 +705,7 @@ class EveryTypeData(OwnedRows):
     @title.setter
     def title(self, values: ArrayLike) -> None:
         if not is_same_view(self.title, values):
-            self._title_column[: self._n] = _TITLE_FIELD.many(values, self._n)
+            self._title_column[: self._n] = _TITLE_FIELD.to_column(values, self._n)
 
     @property
     def digest(self) -> NDArray[np.bytes_]:
@@ -705,7 +715,7 @@ class EveryTypeData(OwnedRows):
     @digest.setter
     def digest(self, values: ArrayLike) -> None:
         if not is_same_view(self.digest, values):
-            self._digest_column[: self._n] = _DIGEST_FIELD.many(values, self._n)
+            self._digest_column[: self._n] = _DIGEST_FIELD.to_column(values, self._n)
 
     @property
     def payload(self) -> NDArray[np.object_]:
@@ -715,7 +725,7 @@ class EveryTypeData(OwnedRows):
     @payload.setter
     def payload(self, values: object) -> None:
         if not is_same_view(self.payload, values):
-            checked = _PAYLOAD_FIELD.many(values, self._n)
+            checked = _PAYLOAD_FIELD.to_column(values, self._n)
             # what ends may run code
             _left = self._payload_column[: self._n].copy()
             self._payload_column[: self._n] = checked
@@ -728,7 +738,7 @@ class EveryTypeData(OwnedRows):
     @note.setter
     def note(self, values: object) -> None:
         if not is_same_view(self.note, values):
-            checked = _NOTE_FIELD.many(values, self._n)
+            checked = _NOTE_FIELD.to_column(values, self._n)
             # what ends may run code
             _left = self._note_column[: self._n].copy()
             self._note_column[: self._n] = checked
@@ -775,62 +785,62 @@ class EveryTypeData(OwnedRows):
             )
         raise ValueError(f"EveryType has no tag {tag!r}; it has hot, render, cold")
 
-    def _place(self) -> None:
+    def _bind_columns(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
-        self._entity_column = self._cut(0)
-        self._entity_cells = cells(self._entity_column)
-        self._flag_column: NDArray[np.bool_] = self._cut(1)
-        self._flag_cells: memoryview[bool] = cells(self._flag_column)
-        self._tiny_column: NDArray[np.int8] = self._cut(2)
-        self._tiny_cells: memoryview[int] = cells(self._tiny_column)
-        self._small_column: NDArray[np.int16] = self._cut(3)
-        self._small_cells: memoryview[int] = cells(self._small_column)
-        self._medium_column: NDArray[np.int32] = self._cut(4)
-        self._medium_cells: memoryview[int] = cells(self._medium_column)
-        self._large_column: NDArray[np.int64] = self._cut(5)
-        self._large_cells: memoryview[int] = cells(self._large_column)
-        self._byte_column: NDArray[np.uint8] = self._cut(6)
-        self._byte_cells: memoryview[int] = cells(self._byte_column)
-        self._word_column: NDArray[np.uint16] = self._cut(7)
-        self._word_cells: memoryview[int] = cells(self._word_column)
-        self._double_word_column: NDArray[np.uint32] = self._cut(8)
-        self._double_word_cells: memoryview[int] = cells(self._double_word_column)
-        self._quad_word_column: NDArray[np.uint64] = self._cut(9)
-        self._quad_word_cells: memoryview[int] = cells(self._quad_word_column)
-        self._single_column: NDArray[np.float32] = self._cut(10)
-        self._single_cells: memoryview[float] = cells(self._single_column)
-        self._double_column: NDArray[np.float64] = self._cut(11)
-        self._double_cells: memoryview[float] = cells(self._double_column)
-        self._vector_column: NDArray[np.float32] = self._cut(12)
-        self._vector_items: NDArray[Any] = self._cut_items(12)
-        self._vector_cells: memoryview[float] = cells(self._vector_column)
-        self._matrix_column: NDArray[np.float64] = self._cut(13)
-        self._matrix_items: NDArray[Any] = self._cut_items(13)
-        self._matrix_cells: memoryview[float] = cells(self._matrix_column)
-        self._switches_column: NDArray[np.bool_] = self._cut(14)
-        self._switches_items: NDArray[Any] = self._cut_items(14)
-        self._switches_words: memoryview[int] = cells(self._switches_items)
-        self._switches_cells: memoryview[bool] = cells(self._switches_column)
-        self._mode_column: NDArray[np.uint16] = self._cut(15)
-        self._mode_cells: memoryview[int] = cells(self._mode_column)
-        self._modes_column: NDArray[np.uint16] = self._cut(16)
-        self._modes_items: NDArray[Any] = self._cut_items(16)
-        self._modes_words: memoryview[int] = cells(self._modes_items)
-        self._modes_cells: memoryview[int] = cells(self._modes_column)
-        self._target_column: NDArray[np.uint64] = self._cut(17)
-        self._target_cells: memoryview[Entity] = cells(self._target_column)
-        self._targets_column: NDArray[np.uint64] = self._cut(18)
-        self._targets_items: NDArray[Any] = self._cut_items(18)
-        self._targets_cells: memoryview[Entity] = cells(self._targets_column)
-        self._magic_column: NDArray[np.bytes_] = self._cut(19)
-        self._ones_column: NDArray[np.int16] = self._cut(20)
-        self._ones_items: NDArray[Any] = self._cut_items(20)
-        self._ones_words: memoryview[int] = cells(self._ones_items)
-        self._ones_cells: memoryview[int] = cells(self._ones_column)
-        self._access_column: NDArray[np.uint8] = self._cut(21)
-        self._access_cells: memoryview[int] = cells(self._access_column)
-        self._title_column: NDArray[np.bytes_] = self._cut(22)
-        self._digest_column: NDArray[np.bytes_] = self._cut(23)
+        self._entity_column = self._column_view(0)
+        self._entity_cells = cell_view(self._entity_column)
+        self._flag_column: NDArray[np.bool_] = self._column_view(1)
+        self._flag_cells: memoryview[bool] = cell_view(self._flag_column)
+        self._tiny_column: NDArray[np.int8] = self._column_view(2)
+        self._tiny_cells: memoryview[int] = cell_view(self._tiny_column)
+        self._small_column: NDArray[np.int16] = self._column_view(3)
+        self._small_cells: memoryview[int] = cell_view(self._small_column)
+        self._medium_column: NDArray[np.int32] = self._column_view(4)
+        self._medium_cells: memoryview[int] = cell_view(self._medium_column)
+        self._large_column: NDArray[np.int64] = self._column_view(5)
+        self._large_cells: memoryview[int] = cell_view(self._large_column)
+        self._byte_column: NDArray[np.uint8] = self._column_view(6)
+        self._byte_cells: memoryview[int] = cell_view(self._byte_column)
+        self._word_column: NDArray[np.uint16] = self._column_view(7)
+        self._word_cells: memoryview[int] = cell_view(self._word_column)
+        self._double_word_column: NDArray[np.uint32] = self._column_view(8)
+        self._double_word_cells: memoryview[int] = cell_view(self._double_word_column)
+        self._quad_word_column: NDArray[np.uint64] = self._column_view(9)
+        self._quad_word_cells: memoryview[int] = cell_view(self._quad_word_column)
+        self._single_column: NDArray[np.float32] = self._column_view(10)
+        self._single_cells: memoryview[float] = cell_view(self._single_column)
+        self._double_column: NDArray[np.float64] = self._column_view(11)
+        self._double_cells: memoryview[float] = cell_view(self._double_column)
+        self._vector_column: NDArray[np.float32] = self._column_view(12)
+        self._vector_items: NDArray[Any] = self._item_view(12)
+        self._vector_cells: memoryview[float] = cell_view(self._vector_column)
+        self._matrix_column: NDArray[np.float64] = self._column_view(13)
+        self._matrix_items: NDArray[Any] = self._item_view(13)
+        self._matrix_cells: memoryview[float] = cell_view(self._matrix_column)
+        self._switches_column: NDArray[np.bool_] = self._column_view(14)
+        self._switches_items: NDArray[Any] = self._item_view(14)
+        self._switches_words: memoryview[int] = cell_view(self._switches_items)
+        self._switches_cells: memoryview[bool] = cell_view(self._switches_column)
+        self._mode_column: NDArray[np.uint16] = self._column_view(15)
+        self._mode_cells: memoryview[int] = cell_view(self._mode_column)
+        self._modes_column: NDArray[np.uint16] = self._column_view(16)
+        self._modes_items: NDArray[Any] = self._item_view(16)
+        self._modes_words: memoryview[int] = cell_view(self._modes_items)
+        self._modes_cells: memoryview[int] = cell_view(self._modes_column)
+        self._target_column: NDArray[np.uint64] = self._column_view(17)
+        self._target_cells: memoryview[Entity] = cell_view(self._target_column)
+        self._targets_column: NDArray[np.uint64] = self._column_view(18)
+        self._targets_items: NDArray[Any] = self._item_view(18)
+        self._targets_cells: memoryview[Entity] = cell_view(self._targets_column)
+        self._magic_column: NDArray[np.bytes_] = self._column_view(19)
+        self._ones_column: NDArray[np.int16] = self._column_view(20)
+        self._ones_items: NDArray[Any] = self._item_view(20)
+        self._ones_words: memoryview[int] = cell_view(self._ones_items)
+        self._ones_cells: memoryview[int] = cell_view(self._ones_column)
+        self._access_column: NDArray[np.uint8] = self._column_view(21)
+        self._access_cells: memoryview[int] = cell_view(self._access_column)
+        self._title_column: NDArray[np.bytes_] = self._column_view(22)
+        self._digest_column: NDArray[np.bytes_] = self._column_view(23)
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
@@ -907,180 +917,180 @@ class EveryTypeManager(Sparse, MappedOne, Gc, Release):
         """Truth."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return data._flag_cells[row]
 
     def set_flag(self, row: int, value: bool, /) -> None:
         """Set `flag` of a row."""
-        _value = _FLAG_FIELD.one(value)
+        _value = _FLAG_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._flag_cells[row] = _value
 
     def tiny(self, row: int, /) -> int:
         """Smallest signed integer."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return data._tiny_cells[row]
 
     def set_tiny(self, row: int, value: int, /) -> None:
         """Set `tiny` of a row."""
-        _value = _TINY_FIELD.one(value)
+        _value = _TINY_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._tiny_cells[row] = _value
 
     def small(self, row: int, /) -> int:
         """Short signed integer."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return data._small_cells[row]
 
     def set_small(self, row: int, value: int, /) -> None:
         """Set `small` of a row."""
-        _value = _SMALL_FIELD.one(value)
+        _value = _SMALL_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._small_cells[row] = _value
 
     def medium(self, row: int, /) -> int:
         """Signed integer."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return data._medium_cells[row]
 
     def set_medium(self, row: int, value: int, /) -> None:
         """Set `medium` of a row."""
-        _value = _MEDIUM_FIELD.one(value)
+        _value = _MEDIUM_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._medium_cells[row] = _value
 
     def large(self, row: int, /) -> int:
         """Long signed integer."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return data._large_cells[row]
 
     def set_large(self, row: int, value: int, /) -> None:
         """Set `large` of a row."""
-        _value = _LARGE_FIELD.one(value)
+        _value = _LARGE_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._large_cells[row] = _value
 
     def byte(self, row: int, /) -> int:
         """Smallest unsigned integer."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return data._byte_cells[row]
 
     def set_byte(self, row: int, value: int, /) -> None:
         """Set `byte` of a row."""
-        _value = _BYTE_FIELD.one(value)
+        _value = _BYTE_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._byte_cells[row] = _value
 
     def word(self, row: int, /) -> int:
         """Short unsigned integer."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return data._word_cells[row]
 
     def set_word(self, row: int, value: int, /) -> None:
         """Set `word` of a row."""
-        _value = _WORD_FIELD.one(value)
+        _value = _WORD_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._word_cells[row] = _value
 
     def double_word(self, row: int, /) -> int:
         """Unsigned integer."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return data._double_word_cells[row]
 
     def set_double_word(self, row: int, value: int, /) -> None:
         """Set `double_word` of a row."""
-        _value = _DOUBLE_WORD_FIELD.one(value)
+        _value = _DOUBLE_WORD_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._double_word_cells[row] = _value
 
     def quad_word(self, row: int, /) -> int:
         """Long unsigned integer."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return data._quad_word_cells[row]
 
     def set_quad_word(self, row: int, value: int, /) -> None:
         """Set `quad_word` of a row."""
-        _value = _QUAD_WORD_FIELD.one(value)
+        _value = _QUAD_WORD_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._quad_word_cells[row] = _value
 
     def single(self, row: int, /) -> float:
         """Single precision. [m]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return data._single_cells[row]
 
     def set_single(self, row: int, value: float, /) -> None:
         """Set `single` of a row."""
-        _value = _SINGLE_FIELD.one(value)
+        _value = _SINGLE_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._single_cells[row] = _value
 
     def double(self, row: int, /) -> float:
         """Double precision. [s]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return data._double_cells[row]
 
     def set_double(self, row: int, value: float, /) -> None:
         """Set `double` of a row."""
-        _value = _DOUBLE_FIELD.one(value)
+        _value = _DOUBLE_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._double_cells[row] = _value
 
     def vector(self, row: int, /) -> tuple[float, float, float]:
         """Three of a kind. [m]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return _VECTOR_STRUCT.unpack_from(data._vector_cells, 12 * row)
 
     def set_vector(self, row: int, value: ArrayLike, /) -> None:
         """Set `vector` of a row: 3 values."""
-        _value = _VECTOR_FIELD.one(value)
+        _value = _VECTOR_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         _at = 3 * row
         data._vector_cells[_at] = _value[0]
         data._vector_cells[_at + 1] = _value[1]
@@ -1092,32 +1102,32 @@ class EveryTypeManager(Sparse, MappedOne, Gc, Release):
         """Two rows of three."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         cell = _MATRIX_STRUCT.unpack_from(data._matrix_cells, 48 * row)
         return nested(cell, (2, 3))
 
     def set_matrix(self, row: int, value: ArrayLike, /) -> None:
         """Set `matrix` of a row: 6 values."""
-        _value = _MATRIX_FIELD.one(value)
+        _value = _MATRIX_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         _MATRIX_STRUCT.pack_into(data._matrix_cells, 48 * row, *_value)
 
     def ones(self, row: int, /) -> tuple[tuple[int, int], tuple[int, int]]:
         """A scalar fills the whole shape."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         cell = _ONES_STRUCT.unpack_from(data._ones_cells, 8 * row)
         return nested(cell, (2, 2))
 
     def set_ones(self, row: int, value: ArrayLike, /) -> None:
         """Set `ones` of a row: 4 values."""
-        _value = _ONES_FIELD.one(value)
+        _value = _ONES_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         _at = 4 * row
         data._ones_cells[_at] = _value[0]
         data._ones_cells[_at + 1] = _value[1]
@@ -1128,15 +1138,15 @@ class EveryTypeManager(Sparse, MappedOne, Gc, Release):
         """Several truths."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return _SWITCHES_STRUCT.unpack_from(data._switches_cells, 2 * row)
 
     def set_switches(self, row: int, value: ArrayLike, /) -> None:
         """Set `switches` of a row: 2 values."""
-        _value = _SWITCHES_FIELD.one(value)
+        _value = _SWITCHES_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         _at = 2 * row
         data._switches_cells[_at] = _value[0]
         data._switches_cells[_at + 1] = _value[1]
@@ -1145,31 +1155,31 @@ class EveryTypeManager(Sparse, MappedOne, Gc, Release):
         """An enum by the name of its member."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return Mode(data._mode_cells[row])
 
     def set_mode(self, row: int, value: Mode | int, /) -> None:
         """Set `mode` of a row."""
-        _value = _MODE_FIELD.one(value)
+        _value = _MODE_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._mode_cells[row] = _value
 
     def modes(self, row: int, /) -> tuple[Mode, Mode]:
         """Several enums."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         cell = _MODES_STRUCT.unpack_from(data._modes_cells, 4 * row)
         return nested(map(Mode, cell), (2,))
 
     def set_modes(self, row: int, value: ArrayLike, /) -> None:
         """Set `modes` of a row: 2 values."""
-        _value = _MODES_FIELD.one(value)
+        _value = _MODES_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         _at = 2 * row
         data._modes_cells[_at] = _value[0]
         data._modes_cells[_at + 1] = _value[1]
@@ -1178,45 +1188,45 @@ class EveryTypeManager(Sparse, MappedOne, Gc, Release):
         """Flags."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return Access(data._access_cells[row])
 
     def set_access(self, row: int, value: Access | int, /) -> None:
         """Set `access` of a row."""
-        _value = _ACCESS_FIELD.one(value)
+        _value = _ACCESS_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._access_cells[row] = _value
 
     def target(self, row: int, /) -> Entity:
         """Another entity."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return data._target_cells[row]
 
     def set_target(self, row: int, value: Entity | int, /) -> None:
         """Set `target` of a row."""
-        _value = _TARGET_FIELD.one(value)
+        _value = _TARGET_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._target_cells[row] = _value
 
     def targets(self, row: int, /) -> tuple[Entity, Entity]:
         """Two other entities."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return _TARGETS_STRUCT.unpack_from(data._targets_cells, 16 * row)
 
     def set_targets(self, row: int, value: ArrayLike, /) -> None:
         """Set `targets` of a row: 2 values."""
-        _value = _TARGETS_FIELD.one(value)
+        _value = _TARGETS_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         _at = 2 * row
         data._targets_cells[_at] = _value[0]
         data._targets_cells[_at + 1] = _value[1]
@@ -1225,59 +1235,59 @@ class EveryTypeManager(Sparse, MappedOne, Gc, Release):
         """Text of at most 16 UTF-8 bytes."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return str(data._title_column[row], "utf-8")
 
     def set_title(self, row: int, value: str, /) -> None:
         """Set `title` of a row: at most 16 bytes of UTF-8."""
-        _value = _TITLE_FIELD.one(value)
+        _value = _TITLE_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._title_column[row] = _value
 
     def digest(self, row: int, /) -> bytes:
         """Four bytes."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return bytes(data._digest_column[row]).ljust(4, b"\0")
 
     def set_digest(self, row: int, value: bytes, /) -> None:
         """Set `digest` of a row: at most 4 bytes, padded with zeros."""
-        _value = _DIGEST_FIELD.one(value)
+        _value = _DIGEST_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._digest_column[row] = _value
 
     def magic(self, row: int, /) -> bytes:
         """ASCII text, padded with a zero byte."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return bytes(data._magic_column[row]).ljust(4, b"\0")
 
     def set_magic(self, row: int, value: bytes, /) -> None:
         """Set `magic` of a row: at most 4 bytes, padded with zeros."""
-        _value = _MAGIC_FIELD.one(value)
+        _value = _MAGIC_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._magic_column[row] = _value
 
     def payload(self, row: int, /) -> Any:
         """Any Python object."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return data._payload_column[row]
 
     def set_payload(self, row: int, value: Any, /) -> None:
         """Set `payload` of a row."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         _left_payload = data._payload_column[row]
         data._payload_column[row] = value
 
@@ -1285,14 +1295,14 @@ class EveryTypeManager(Sparse, MappedOne, Gc, Release):
         """Any Python object."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return data._note_column[row]
 
     def set_note(self, row: int, value: Any, /) -> None:
         """Set `note` of a row."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         _left_note = data._note_column[row]
         data._note_column[row] = value
 
@@ -1300,7 +1310,7 @@ class EveryTypeManager(Sparse, MappedOne, Gc, Release):
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return EveryType(
             data._flag_cells[row],
             data._tiny_cells[row],
@@ -1380,73 +1390,73 @@ class EveryTypeManager(Sparse, MappedOne, Gc, Release):
         try:
             _flag_ = _FLAG_DEFAULT
             if flag is not _FLAG_DEFAULT:
-                _flag_ = _FLAG_FIELD.one(flag)
+                _flag_ = _FLAG_FIELD.to_cell(flag)
             _tiny_ = _TINY_DEFAULT
             if tiny is not _TINY_DEFAULT:
-                _tiny_ = _TINY_FIELD.one(tiny)
+                _tiny_ = _TINY_FIELD.to_cell(tiny)
             _small_ = _SMALL_DEFAULT
             if small is not _SMALL_DEFAULT:
-                _small_ = _SMALL_FIELD.one(small)
+                _small_ = _SMALL_FIELD.to_cell(small)
             _medium_ = _MEDIUM_DEFAULT
             if medium is not _MEDIUM_DEFAULT:
-                _medium_ = _MEDIUM_FIELD.one(medium)
+                _medium_ = _MEDIUM_FIELD.to_cell(medium)
             _large_ = _LARGE_DEFAULT
             if large is not _LARGE_DEFAULT:
-                _large_ = _LARGE_FIELD.one(large)
+                _large_ = _LARGE_FIELD.to_cell(large)
             _byte_ = _BYTE_DEFAULT
             if byte is not _BYTE_DEFAULT:
-                _byte_ = _BYTE_FIELD.one(byte)
+                _byte_ = _BYTE_FIELD.to_cell(byte)
             _word_ = _WORD_DEFAULT
             if word is not _WORD_DEFAULT:
-                _word_ = _WORD_FIELD.one(word)
+                _word_ = _WORD_FIELD.to_cell(word)
             _double_word_ = _DOUBLE_WORD_DEFAULT
             if double_word is not _DOUBLE_WORD_DEFAULT:
-                _double_word_ = _DOUBLE_WORD_FIELD.one(double_word)
+                _double_word_ = _DOUBLE_WORD_FIELD.to_cell(double_word)
             _quad_word_ = _QUAD_WORD_DEFAULT
             if quad_word is not _QUAD_WORD_DEFAULT:
-                _quad_word_ = _QUAD_WORD_FIELD.one(quad_word)
+                _quad_word_ = _QUAD_WORD_FIELD.to_cell(quad_word)
             _single_ = _SINGLE_DEFAULT
             if single is not _SINGLE_DEFAULT:
-                _single_ = _SINGLE_FIELD.one(single)
+                _single_ = _SINGLE_FIELD.to_cell(single)
             _double_ = _DOUBLE_DEFAULT
             if double is not _DOUBLE_DEFAULT:
-                _double_ = _DOUBLE_FIELD.one(double)
+                _double_ = _DOUBLE_FIELD.to_cell(double)
             _vector_ = _VECTOR_DEFAULT
             if vector is not _VECTOR_DEFAULT:
-                _vector_ = _VECTOR_FIELD.one(vector)
+                _vector_ = _VECTOR_FIELD.to_cell(vector)
             _matrix_ = _MATRIX_CELL
             if matrix is not _MATRIX_DEFAULT:
-                _matrix_ = _MATRIX_FIELD.one(matrix)
+                _matrix_ = _MATRIX_FIELD.to_cell(matrix)
             _ones_ = _ONES_CELL
             if ones is not _ONES_DEFAULT:
-                _ones_ = _ONES_FIELD.one(ones)
+                _ones_ = _ONES_FIELD.to_cell(ones)
             _switches_ = _SWITCHES_DEFAULT
             if switches is not _SWITCHES_DEFAULT:
-                _switches_ = _SWITCHES_FIELD.one(switches)
+                _switches_ = _SWITCHES_FIELD.to_cell(switches)
             _mode_ = _MODE_CELL
             if mode is not _MODE_DEFAULT:
-                _mode_ = _MODE_FIELD.one(mode)
+                _mode_ = _MODE_FIELD.to_cell(mode)
             _modes_ = _MODES_CELL
             if modes is not _MODES_DEFAULT:
-                _modes_ = _MODES_FIELD.one(modes)
+                _modes_ = _MODES_FIELD.to_cell(modes)
             _access_ = _ACCESS_CELL
             if access is not _ACCESS_DEFAULT:
-                _access_ = _ACCESS_FIELD.one(access)
+                _access_ = _ACCESS_FIELD.to_cell(access)
             _target_ = _TARGET_DEFAULT
             if target is not _TARGET_DEFAULT:
-                _target_ = _TARGET_FIELD.one(target)
+                _target_ = _TARGET_FIELD.to_cell(target)
             _targets_ = _TARGETS_DEFAULT
             if targets is not _TARGETS_DEFAULT:
-                _targets_ = _TARGETS_FIELD.one(targets)
+                _targets_ = _TARGETS_FIELD.to_cell(targets)
             _title_ = _TITLE_CELL
             if title is not _TITLE_DEFAULT:
-                _title_ = _TITLE_FIELD.one(title)
+                _title_ = _TITLE_FIELD.to_cell(title)
             _digest_ = _DIGEST_DEFAULT
             if digest is not _DIGEST_DEFAULT:
-                _digest_ = _DIGEST_FIELD.one(digest)
+                _digest_ = _DIGEST_FIELD.to_cell(digest)
             _magic_ = _MAGIC_DEFAULT
             if magic is not _MAGIC_DEFAULT:
-                _magic_ = _MAGIC_FIELD.one(magic)
+                _magic_ = _MAGIC_FIELD.to_cell(magic)
         except Exception:
             self._entities.require(entity)  # a dead entity counts for more
             raise
@@ -1458,13 +1468,13 @@ class EveryTypeManager(Sparse, MappedOne, Gc, Release):
         if not _is_alive:
             self._entities.require(entity)  # raises StaleEntityError
         if self._locks:
-            self._refuse_locked()
+            self._raise_if_locked()
         data = self.data
         _map = None
         try:
             _found = self._sparse_cells[_slot]
         except IndexError:
-            _found, _map = NIL, grown_map(self._sparse, _slot)
+            _found, _map = NIL, grow_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
             raise self._duplicate(entity)
         if data._n == data._allocated:
@@ -1472,8 +1482,8 @@ class EveryTypeManager(Sparse, MappedOne, Gc, Release):
         if _map is not None:
             self._set_map(_map)
         if _found != NIL and data._entity_cells[_found] != entity:
-            _gone = self._evict, _found, self.create  # a dead one had this index
-            return self._make_way(
+            _gone = self._evict_stale, _found, self.create  # a dead one had this index
+            return self._evict_and_create(
                 *_gone,
                 entity,
                 flag=flag,
@@ -1556,14 +1566,14 @@ class EveryTypeManager(Sparse, MappedOne, Gc, Release):
             self._sparse_cells[_slot] = row
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return row
 
     def create_many(
         self,
         entities: ArrayLike,
-        table: GivenTable | None = None,
+        table: TableLike | None = None,
         /,
         **columns: Unpack[EveryTypeFields],
     ) -> RowArray:
@@ -1615,17 +1625,17 @@ class EveryTypeManager(Sparse, MappedOne, Gc, Release):
             self._sparse[slots] = rows.astype(np.uint32)
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return rows
 
-    ensure = ensured(create)
+    ensure = make_ensure(create)
 
     def _destroy_row(self, row: Instance, told: bool = False) -> int:
         """Remove a row that is known to be in use and return how many went."""
         data = self.data
         if not told and self._released.entries:
-            return self._destroy_told(row)
+            return self._destroy_notified(row)
         _left = data._payload_column[row], data._note_column[row]
         try:
             self._sparse_cells[data._entity_cells[row] & INDEX_MASK] = NIL
@@ -1663,7 +1673,7 @@ class EveryTypeManager(Sparse, MappedOne, Gc, Release):
             data._note_column[data._n] = None
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return 1
 

@@ -25,19 +25,37 @@ from struct import Struct
 from typing import Any, ClassVar, Final, Unpack
 
 import numpy as np
-from ecsgen_runtime.buffers import Column, cells, is_same_view, put_cells, word
-from ecsgen_runtime.columns import HotColumns
-from ecsgen_runtime.field_types import FloatField
-from ecsgen_runtime.fields import described
-from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ecsgen_runtime.interchange import GivenTable
-from ecsgen_runtime.kernels.blocks import Blocks, ChosenRows, KernelRows, chosen_blocks
-from ecsgen_runtime.policies.instances import LinkedRows, Many
-from ecsgen_runtime.policies.maps import Sparse, grown_map
-from ecsgen_runtime.policies.owners import ensured
-from ecsgen_runtime.policies.ring import Ring, RingRows
-from ecsgen_runtime.proxies import ArrayField, EntityProxy, RowField
-from ecsgen_runtime.typed import NamedTuple, TypedDict
+from ecsgen_runtime.base.fast_typing import NamedTuple, TypedDict
+from ecsgen_runtime.base.handles import (
+    NIL,
+    Columns,
+    Entity,
+    EntityArray,
+    Instance,
+    RowArray,
+)
+from ecsgen_runtime.kernels.blocks import (
+    KernelBlocks,
+    KernelRows,
+    SelectedRows,
+    selected_blocks,
+)
+from ecsgen_runtime.managers.policies.instances import LinkedRows, Many
+from ecsgen_runtime.managers.policies.lookup_maps import Sparse, grow_map
+from ecsgen_runtime.managers.policies.owners import make_ensure
+from ecsgen_runtime.managers.policies.ring import Ring, RingRows
+from ecsgen_runtime.managers.row_proxies import ArrayField, EntityProxy, RowField
+from ecsgen_runtime.tables.buffers import (
+    Column,
+    cell_view,
+    is_same_view,
+    pack_cell,
+    put_cells,
+)
+from ecsgen_runtime.tables.columns import HotColumns
+from ecsgen_runtime.values.field_tables import component_fields
+from ecsgen_runtime.values.field_types import FloatField
+from ecsgen_runtime.values.interchange import TableLike
 from numpy.typing import ArrayLike, NDArray
 
 from .entities import INDEX_MASK, EntityManager
@@ -57,10 +75,10 @@ _HEADING_FIELD: Final = FloatField("Footprint.heading", "f32")
 _DEPTH_FIELD: Final = FloatField("Footprint.depth", "f32")
 _PLACE_STRUCT: Final = Struct("=2f")
 _PLACE_DEFAULT: Final = (0.0, 0.0)
-_PLACE_WORD: Final = word(_PLACE_FIELD, _PLACE_DEFAULT)
+_PLACE_WORD: Final = pack_cell(_PLACE_FIELD, _PLACE_DEFAULT)
 _HEADING_DEFAULT: Final = 0.0
 _DEPTH_DEFAULT: Final = 1.0
-_FIELDS: Final = described(
+_FIELDS: Final = component_fields(
     (_PLACE_FIELD, "f32[2]", _PLACE_DEFAULT, ("hot",), "m", "Where it is."),
     (
         _HEADING_FIELD,
@@ -134,14 +152,14 @@ class FootprintData(LinkedRows, RingRows, KernelRows, HotColumns):
     LAYOUT: ClassVar = _COLUMNS
     _ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
-    _MOST_ROWS: ClassVar = 4096
+    _MAX_ROWS: ClassVar = 4096
 
-    def _fade_blocks(self) -> Blocks:
+    def _fade_blocks(self) -> KernelBlocks:
         """Cut the columns of `fade` into blocks; good until they move or n changes."""
         n = self._n
         columns = (self._depth_column[:n],)
         working = (("f4", (), False),)
-        blocks = Blocks(n, columns, working, self._kernels.get("fade"))
+        blocks = KernelBlocks(n, columns, working, self._kernels.get("fade"))
         self._kernels["fade"] = blocks
         return blocks
 
@@ -153,7 +171,7 @@ class FootprintData(LinkedRows, RingRows, KernelRows, HotColumns):
     @place.setter
     def place(self, values: ArrayLike) -> None:
         if not is_same_view(self.place, values):
-            self._place_column[: self._n] = _PLACE_FIELD.many(values, self._n)
+            self._place_column[: self._n] = _PLACE_FIELD.to_column(values, self._n)
 
     @property
     def heading(self) -> NDArray[np.float32]:
@@ -163,7 +181,7 @@ class FootprintData(LinkedRows, RingRows, KernelRows, HotColumns):
     @heading.setter
     def heading(self, values: ArrayLike) -> None:
         if not is_same_view(self.heading, values):
-            self._heading_column[: self._n] = _HEADING_FIELD.many(values, self._n)
+            self._heading_column[: self._n] = _HEADING_FIELD.to_column(values, self._n)
 
     @property
     def depth(self) -> NDArray[np.float32]:
@@ -173,28 +191,28 @@ class FootprintData(LinkedRows, RingRows, KernelRows, HotColumns):
     @depth.setter
     def depth(self, values: ArrayLike) -> None:
         if not is_same_view(self.depth, values):
-            self._depth_column[: self._n] = _DEPTH_FIELD.many(values, self._n)
+            self._depth_column[: self._n] = _DEPTH_FIELD.to_column(values, self._n)
 
-    def _place(self) -> None:
+    def _bind_columns(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
-        self._entity_column = self._cut(0)
-        self._entity_cells = cells(self._entity_column)
-        self._place_column: NDArray[np.float32] = self._cut(1)
-        self._place_items: NDArray[Any] = self._cut_items(1)
-        self._place_words: memoryview[int] = cells(self._place_items)
-        self._place_cells: memoryview[float] = cells(self._place_column)
-        self._heading_column: NDArray[np.float32] = self._cut(2)
-        self._heading_cells: memoryview[float] = cells(self._heading_column)
-        self._depth_column: NDArray[np.float32] = self._cut(3)
-        self._depth_cells: memoryview[float] = cells(self._depth_column)
-        self._next_column = self._cut(4)
-        self._next_cells = cells(self._next_column)
-        self._previous_column = self._cut(5)
-        self._previous_cells = cells(self._previous_column)
-        self._newer_column = self._cut(6)
-        self._newer_cells = cells(self._newer_column)
-        self._older_column = self._cut(7)
-        self._older_cells = cells(self._older_column)
+        self._entity_column = self._column_view(0)
+        self._entity_cells = cell_view(self._entity_column)
+        self._place_column: NDArray[np.float32] = self._column_view(1)
+        self._place_items: NDArray[Any] = self._item_view(1)
+        self._place_words: memoryview[int] = cell_view(self._place_items)
+        self._place_cells: memoryview[float] = cell_view(self._place_column)
+        self._heading_column: NDArray[np.float32] = self._column_view(2)
+        self._heading_cells: memoryview[float] = cell_view(self._heading_column)
+        self._depth_column: NDArray[np.float32] = self._column_view(3)
+        self._depth_cells: memoryview[float] = cell_view(self._depth_column)
+        self._next_column = self._column_view(4)
+        self._next_cells = cell_view(self._next_column)
+        self._previous_column = self._column_view(5)
+        self._previous_cells = cell_view(self._previous_column)
+        self._newer_column = self._column_view(6)
+        self._newer_cells = cell_view(self._newer_column)
+        self._older_column = self._column_view(7)
+        self._older_cells = cell_view(self._older_column)
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
@@ -229,15 +247,15 @@ class FootprintManager(Many, Sparse, Ring):
         """Where it is. [m]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return _PLACE_STRUCT.unpack_from(data._place_cells, 8 * row)
 
     def set_place(self, row: int, value: ArrayLike, /) -> None:
         """Set `place` of a row: 2 values."""
-        _value = _PLACE_FIELD.one(value)
+        _value = _PLACE_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         _at = 2 * row
         data._place_cells[_at] = _value[0]
         data._place_cells[_at + 1] = _value[1]
@@ -246,37 +264,37 @@ class FootprintManager(Many, Sparse, Ring):
         """Where whoever left it was going. [rad]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return data._heading_cells[row]
 
     def set_heading(self, row: int, value: float, /) -> None:
         """Set `heading` of a row."""
-        _value = _HEADING_FIELD.one(value)
+        _value = _HEADING_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._heading_cells[row] = _value
 
     def depth(self, row: int, /) -> float:
         """What the weather has left of it, 0 to 1."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return data._depth_cells[row]
 
     def set_depth(self, row: int, value: float, /) -> None:
         """Set `depth` of a row."""
-        _value = _DEPTH_FIELD.one(value)
+        _value = _DEPTH_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._depth_cells[row] = _value
 
     def row(self, row: int, /) -> Footprint:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return Footprint(
             _PLACE_STRUCT.unpack_from(data._place_cells, 8 * row),
             data._heading_cells[row],
@@ -311,13 +329,13 @@ class FootprintManager(Many, Sparse, Ring):
         try:
             _place_ = _PLACE_DEFAULT
             if place is not _PLACE_DEFAULT:
-                _place_ = _PLACE_FIELD.one(place)
+                _place_ = _PLACE_FIELD.to_cell(place)
             _heading_ = _HEADING_DEFAULT
             if heading is not _HEADING_DEFAULT:
-                _heading_ = _HEADING_FIELD.one(heading)
+                _heading_ = _HEADING_FIELD.to_cell(heading)
             _depth_ = _DEPTH_DEFAULT
             if depth is not _DEPTH_DEFAULT:
-                _depth_ = _DEPTH_FIELD.one(depth)
+                _depth_ = _DEPTH_FIELD.to_cell(depth)
         except Exception:
             self._entities.require(entity)  # a dead entity counts for more
             raise
@@ -329,25 +347,25 @@ class FootprintManager(Many, Sparse, Ring):
         if not _is_alive:
             self._entities.require(entity)  # raises StaleEntityError
         if self._locks:
-            self._refuse_locked()
+            self._raise_if_locked()
         data = self.data
         _map = None
         try:
             _found = self._sparse_cells[_slot]
         except IndexError:
-            _found, _map = NIL, grown_map(self._sparse, _slot)
+            _found, _map = NIL, grow_map(self._sparse, _slot)
         if data._n == data._allocated:
             data._grow(data._n + 1, (place,))
         if _map is not None:
             self._set_map(_map)
         if _found != NIL and data._entity_cells[_found] != entity:
-            _gone = self._evict, _found, self.create  # a dead one had this index
-            return self._make_way(
+            _gone = self._evict_stale, _found, self.create  # a dead one had this index
+            return self._evict_and_create(
                 *_gone, entity, place=place, heading=heading, depth=depth
             )
-        if data._n == data._MOST_ROWS:
+        if data._n == data._MAX_ROWS:
             _gone = self._drop_oldest, data._oldest, self.create  # the oldest goes
-            return self._make_way(
+            return self._evict_and_create(
                 *_gone, entity, place=place, heading=heading, depth=depth
             )
         row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
@@ -366,14 +384,14 @@ class FootprintManager(Many, Sparse, Ring):
             data._add_newest(row)
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return row
 
     def create_many(
         self,
         entities: ArrayLike,
-        table: GivenTable | None = None,
+        table: TableLike | None = None,
         /,
         **columns: Unpack[FootprintFields],
     ) -> RowArray:
@@ -393,29 +411,29 @@ class FootprintManager(Many, Sparse, Ring):
         end = n + count
         span = slice(n, end)
         rows = np.arange(n, end)
-        lists = self._plan_lists(entities, rows)
+        lists = self._plan_chain_appends(entities, rows)
         try:
             data._entity_column[span] = entities
             put_cells(data._place_column, span, columns["place"])
             data._heading_column[span] = columns["heading"]
             data._depth_column[span] = columns["depth"]
             data._n = end
-            self._relink(lists)
+            self._commit_chains(lists)
             data._add_newest_rows(rows)
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return rows
 
-    ensure = ensured(create)
+    ensure = make_ensure(create)
 
     def _destroy_row(self, row: Instance) -> int:
         """Remove a row that is known to be in use and return how many went."""
         data = self.data
         try:
             self._unlink_row(row)
-            data._drop_row(row)
+            data._unlink_from_ring(row)
             src, dst = data._n - 1, row
             if src != dst:
                 data._entity_cells[dst] = data._entity_cells[src]
@@ -427,11 +445,11 @@ class FootprintManager(Many, Sparse, Ring):
                 data._newer_cells[dst] = data._newer_cells[src]
                 data._older_cells[dst] = data._older_cells[src]
                 self._relink_row(src, dst)
-                data._follow_row(src, dst)
+                data._relink_in_ring(src, dst)
             data._n = src
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return 1
 
@@ -444,15 +462,15 @@ class FootprintManager(Many, Sparse, Ring):
         `rows`: only these, distinct and in this order, or a mask; StaleInstanceError
         for one that is not in use or given twice.
         """
-        _dt = np.array(_FADE_DT_ARGUMENT.one(dt), np.float32)
-        _wear = np.array(_FADE_WEAR_ARGUMENT.one(wear), np.float32)
+        _dt = np.array(_FADE_DT_ARGUMENT.to_cell(dt), np.float32)
+        _wear = np.array(_FADE_WEAR_ARGUMENT.to_cell(wear), np.float32)
         data = self.data
         _blocks = data._kernels.get("fade")
         if _blocks is None or _blocks.stamp != data._n:
             _blocks = data._fade_blocks()
         _views: Iterable[tuple[Any, ...]] = _blocks.views
         if rows is not None:
-            _views = chosen_blocks(_blocks, ChosenRows(self, rows).rows, (0,))
+            _views = selected_blocks(_blocks, SelectedRows(self, rows).rows, (0,))
         _once = np.multiply(_wear, _dt)
         for depth, _tmp in _views:
             # depth = max(depth - wear * dt, 0)

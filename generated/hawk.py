@@ -20,11 +20,8 @@ from operator import index
 from typing import ClassVar, Final, Unpack
 
 import numpy as np
-from ecsgen_runtime.buffers import Column, cells, is_same_view
-from ecsgen_runtime.columns import HotColumns, OwnedRows
-from ecsgen_runtime.field_types import FloatField, HandleField, IntField
-from ecsgen_runtime.fields import described
-from ecsgen_runtime.handles import (
+from ecsgen_runtime.base.fast_typing import NamedTuple, TypedDict
+from ecsgen_runtime.base.handles import (
     NIL,
     NULL_ENTITY,
     Columns,
@@ -33,15 +30,18 @@ from ecsgen_runtime.handles import (
     Instance,
     RowArray,
 )
-from ecsgen_runtime.interchange import GivenTable
-from ecsgen_runtime.kernels.blocks import JoinedRows
-from ecsgen_runtime.policies.destroy import Gc
-from ecsgen_runtime.policies.instances import MappedOne
-from ecsgen_runtime.policies.maps import Sparse, grown_map
-from ecsgen_runtime.policies.owners import ensured
-from ecsgen_runtime.proxies import EntityProxy, RowField
-from ecsgen_runtime.queries.query_columns import QueryColumn, QueryColumns
-from ecsgen_runtime.typed import NamedTuple, TypedDict
+from ecsgen_runtime.kernels.blocks import WorldKernelRows
+from ecsgen_runtime.managers.policies.destroy import Gc
+from ecsgen_runtime.managers.policies.instances import MappedOne
+from ecsgen_runtime.managers.policies.lookup_maps import Sparse, grow_map
+from ecsgen_runtime.managers.policies.owners import make_ensure
+from ecsgen_runtime.managers.row_proxies import EntityProxy, RowField
+from ecsgen_runtime.tables.buffers import Column, cell_view, is_same_view
+from ecsgen_runtime.tables.columns import HotColumns, OwnedRows
+from ecsgen_runtime.values.field_tables import component_fields
+from ecsgen_runtime.values.field_types import FloatField, HandleField, IntField
+from ecsgen_runtime.values.interchange import TableLike
+from ecsgen_runtime.world.queries.query_columns import QueryColumn, QueryColumns
 from numpy.typing import ArrayLike, NDArray
 
 from .entities import INDEX_MASK, EntityManager
@@ -58,7 +58,7 @@ _RIVALS_FIELD: Final = IntField("Hawk.rivals", "i32")
 _HUNGER_DEFAULT: Final = 1.0
 _PREY_DEFAULT: Final = NULL_ENTITY
 _RIVALS_DEFAULT: Final = 0
-_FIELDS: Final = described(
+_FIELDS: Final = component_fields(
     (
         _HUNGER_FIELD,
         "f32",
@@ -115,7 +115,7 @@ class HawkColumns(QueryColumns):
     """How many other hawks are near. Shape (n,)."""
 
 
-class HawkData(OwnedRows, JoinedRows, HotColumns):
+class HawkData(OwnedRows, WorldKernelRows, HotColumns):
     """The columns of a HawkManager: views of the rows in use."""
 
     __slots__ = (
@@ -123,11 +123,11 @@ class HawkData(OwnedRows, JoinedRows, HotColumns):
         "_entity_column",
         "_hunger_cells",
         "_hunger_column",
-        "_joined",
         "_prey_cells",
         "_prey_column",
         "_rivals_cells",
         "_rivals_column",
+        "_world_kernels",
     )
     MANAGER: ClassVar = "HawkManager"
     LAYOUT: ClassVar = _COLUMNS
@@ -142,7 +142,7 @@ class HawkData(OwnedRows, JoinedRows, HotColumns):
     @hunger.setter
     def hunger(self, values: ArrayLike) -> None:
         if not is_same_view(self.hunger, values):
-            self._hunger_column[: self._n] = _HUNGER_FIELD.many(values, self._n)
+            self._hunger_column[: self._n] = _HUNGER_FIELD.to_column(values, self._n)
 
     @property
     def prey(self) -> NDArray[np.uint64]:
@@ -152,7 +152,7 @@ class HawkData(OwnedRows, JoinedRows, HotColumns):
     @prey.setter
     def prey(self, values: ArrayLike) -> None:
         if not is_same_view(self.prey, values):
-            self._prey_column[: self._n] = _PREY_FIELD.many(values, self._n)
+            self._prey_column[: self._n] = _PREY_FIELD.to_column(values, self._n)
 
     @property
     def rivals(self) -> NDArray[np.int32]:
@@ -162,18 +162,18 @@ class HawkData(OwnedRows, JoinedRows, HotColumns):
     @rivals.setter
     def rivals(self, values: ArrayLike) -> None:
         if not is_same_view(self.rivals, values):
-            self._rivals_column[: self._n] = _RIVALS_FIELD.many(values, self._n)
+            self._rivals_column[: self._n] = _RIVALS_FIELD.to_column(values, self._n)
 
-    def _place(self) -> None:
+    def _bind_columns(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
-        self._entity_column = self._cut(0)
-        self._entity_cells = cells(self._entity_column)
-        self._hunger_column: NDArray[np.float32] = self._cut(1)
-        self._hunger_cells: memoryview[float] = cells(self._hunger_column)
-        self._prey_column: NDArray[np.uint64] = self._cut(2)
-        self._prey_cells: memoryview[Entity] = cells(self._prey_column)
-        self._rivals_column: NDArray[np.int32] = self._cut(3)
-        self._rivals_cells: memoryview[int] = cells(self._rivals_column)
+        self._entity_column = self._column_view(0)
+        self._entity_cells = cell_view(self._entity_column)
+        self._hunger_column: NDArray[np.float32] = self._column_view(1)
+        self._hunger_cells: memoryview[float] = cell_view(self._hunger_column)
+        self._prey_column: NDArray[np.uint64] = self._column_view(2)
+        self._prey_cells: memoryview[Entity] = cell_view(self._prey_column)
+        self._rivals_column: NDArray[np.int32] = self._column_view(3)
+        self._rivals_cells: memoryview[int] = cell_view(self._rivals_column)
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
@@ -204,52 +204,52 @@ class HawkManager(Sparse, MappedOne, Gc):
         """What catching nothing adds to, and catching takes from."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return data._hunger_cells[row]
 
     def set_hunger(self, row: int, value: float, /) -> None:
         """Set `hunger` of a row."""
-        _value = _HUNGER_FIELD.one(value)
+        _value = _HUNGER_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._hunger_cells[row] = _value
 
     def prey(self, row: int, /) -> Entity:
         """Whom it is after."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return data._prey_cells[row]
 
     def set_prey(self, row: int, value: Entity | int, /) -> None:
         """Set `prey` of a row."""
-        _value = _PREY_FIELD.one(value)
+        _value = _PREY_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._prey_cells[row] = _value
 
     def rivals(self, row: int, /) -> int:
         """How many other hawks are near."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return data._rivals_cells[row]
 
     def set_rivals(self, row: int, value: int, /) -> None:
         """Set `rivals` of a row."""
-        _value = _RIVALS_FIELD.one(value)
+        _value = _RIVALS_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._rivals_cells[row] = _value
 
     def row(self, row: int, /) -> Hawk:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return Hawk(
             data._hunger_cells[row], data._prey_cells[row], data._rivals_cells[row]
         )
@@ -283,13 +283,13 @@ class HawkManager(Sparse, MappedOne, Gc):
         try:
             _hunger_ = _HUNGER_DEFAULT
             if hunger is not _HUNGER_DEFAULT:
-                _hunger_ = _HUNGER_FIELD.one(hunger)
+                _hunger_ = _HUNGER_FIELD.to_cell(hunger)
             _prey_ = _PREY_DEFAULT
             if prey is not _PREY_DEFAULT:
-                _prey_ = _PREY_FIELD.one(prey)
+                _prey_ = _PREY_FIELD.to_cell(prey)
             _rivals_ = _RIVALS_DEFAULT
             if rivals is not _RIVALS_DEFAULT:
-                _rivals_ = _RIVALS_FIELD.one(rivals)
+                _rivals_ = _RIVALS_FIELD.to_cell(rivals)
         except Exception:
             self._entities.require(entity)  # a dead entity counts for more
             raise
@@ -301,13 +301,13 @@ class HawkManager(Sparse, MappedOne, Gc):
         if not _is_alive:
             self._entities.require(entity)  # raises StaleEntityError
         if self._locks:
-            self._refuse_locked()
+            self._raise_if_locked()
         data = self.data
         _map = None
         try:
             _found = self._sparse_cells[_slot]
         except IndexError:
-            _found, _map = NIL, grown_map(self._sparse, _slot)
+            _found, _map = NIL, grow_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
             raise self._duplicate(entity)
         if data._n == data._allocated:
@@ -315,8 +315,8 @@ class HawkManager(Sparse, MappedOne, Gc):
         if _map is not None:
             self._set_map(_map)
         if _found != NIL and data._entity_cells[_found] != entity:
-            _gone = self._evict, _found, self.create  # a dead one had this index
-            return self._make_way(
+            _gone = self._evict_stale, _found, self.create  # a dead one had this index
+            return self._evict_and_create(
                 *_gone, entity, hunger=hunger, prey=prey, rivals=rivals
             )
         row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
@@ -329,14 +329,14 @@ class HawkManager(Sparse, MappedOne, Gc):
             self._sparse_cells[_slot] = row
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return row
 
     def create_many(
         self,
         entities: ArrayLike,
-        table: GivenTable | None = None,
+        table: TableLike | None = None,
         /,
         **columns: Unpack[HawkFields],
     ) -> RowArray:
@@ -366,11 +366,11 @@ class HawkManager(Sparse, MappedOne, Gc):
             self._sparse[slots] = rows.astype(np.uint32)
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return rows
 
-    ensure = ensured(create)
+    ensure = make_ensure(create)
 
     def _destroy_row(self, row: Instance) -> int:
         """Remove a row that is known to be in use and return how many went."""
@@ -387,7 +387,7 @@ class HawkManager(Sparse, MappedOne, Gc):
             data._n = src
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return 1
 

@@ -18,14 +18,14 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Final
 
 import numpy as np
-from ecsgen_runtime.archetypes.chunk_proxies import ChunkProxy, ChunkValue
-from ecsgen_runtime.archetypes.chunks import ChunkColumns, RowCount
-from ecsgen_runtime.buffers import Column, cells
-from ecsgen_runtime.columns import HotColumns
-from ecsgen_runtime.field_types import FloatField
-from ecsgen_runtime.fields import described
-from ecsgen_runtime.proxies import ProxyField
-from ecsgen_runtime.typed import NamedTuple, TypedDict
+from ecsgen_runtime.base.fast_typing import NamedTuple, TypedDict
+from ecsgen_runtime.managers.row_proxies import ProxyField
+from ecsgen_runtime.tables.buffers import Column, cell_view
+from ecsgen_runtime.tables.columns import HotColumns
+from ecsgen_runtime.values.field_tables import component_fields
+from ecsgen_runtime.values.field_types import FloatField
+from ecsgen_runtime.world.archetypes.chunk_proxies import ChunkProxy, ChunkValue
+from ecsgen_runtime.world.archetypes.chunks import ChunkColumns, RowCount
 from numpy.typing import ArrayLike, NDArray
 
 from .entities import EntityManager
@@ -41,7 +41,7 @@ _RECOVERY_FIELD: Final = FloatField("Health.recovery", "f32")
 _POINTS_DEFAULT: Final = 100.0
 _LIMIT_DEFAULT: Final = 100.0
 _RECOVERY_DEFAULT: Final = 0.0
-_FIELDS: Final = described(
+_FIELDS: Final = component_fields(
     (_POINTS_FIELD, "f32", _POINTS_DEFAULT, ("hot",), "", "What is left."),
     (_LIMIT_FIELD, "f32", _LIMIT_DEFAULT, ("hot",), "", "No more than this."),
     (
@@ -122,13 +122,13 @@ class HealthData(ChunkColumns, HotColumns):
         self._rows = rows
         self._points_column = columns[0]
         self._points_view = columns[0]
-        self._points_cells = cells(columns[0])
+        self._points_cells = cell_view(columns[0])
         self._limit_column = columns[1]
         self._limit_view = columns[1]
-        self._limit_cells = cells(columns[1])
+        self._limit_cells = cell_view(columns[1])
         self._recovery_column = columns[2]
         self._recovery_view = columns[2]
-        self._recovery_cells = cells(columns[2])
+        self._recovery_cells = cell_view(columns[2])
 
     @property
     def points(self) -> NDArray[np.float32]:
@@ -141,7 +141,7 @@ class HealthData(ChunkColumns, HotColumns):
     def points(self, values: ArrayLike) -> None:
         n, view = self._rows.n, self._points_view
         if values is not view or len(view) != n:
-            self._points_column[: self._rows.n] = _POINTS_FIELD.many(values, n)
+            self._points_column[: self._rows.n] = _POINTS_FIELD.to_column(values, n)
 
     @property
     def limit(self) -> NDArray[np.float32]:
@@ -154,7 +154,7 @@ class HealthData(ChunkColumns, HotColumns):
     def limit(self, values: ArrayLike) -> None:
         n, view = self._rows.n, self._limit_view
         if values is not view or len(view) != n:
-            self._limit_column[: self._rows.n] = _LIMIT_FIELD.many(values, n)
+            self._limit_column[: self._rows.n] = _LIMIT_FIELD.to_column(values, n)
 
     @property
     def recovery(self) -> NDArray[np.float32]:
@@ -167,7 +167,7 @@ class HealthData(ChunkColumns, HotColumns):
     def recovery(self, values: ArrayLike) -> None:
         n, view = self._rows.n, self._recovery_view
         if values is not view or len(view) != n:
-            self._recovery_column[: self._rows.n] = _RECOVERY_FIELD.many(values, n)
+            self._recovery_column[: self._rows.n] = _RECOVERY_FIELD.to_column(values, n)
 
     @staticmethod
     def _one(
@@ -179,13 +179,13 @@ class HealthData(ChunkColumns, HotColumns):
         """Check the fields of one new row."""
         _points_ = _POINTS_DEFAULT
         if points is not _POINTS_DEFAULT:
-            _points_ = _POINTS_FIELD.one(points)
+            _points_ = _POINTS_FIELD.to_cell(points)
         _limit_ = _LIMIT_DEFAULT
         if limit is not _LIMIT_DEFAULT:
-            _limit_ = _LIMIT_FIELD.one(limit)
+            _limit_ = _LIMIT_FIELD.to_cell(limit)
         _recovery_ = _RECOVERY_DEFAULT
         if recovery is not _RECOVERY_DEFAULT:
-            _recovery_ = _RECOVERY_FIELD.one(recovery)
+            _recovery_ = _RECOVERY_FIELD.to_cell(recovery)
         return (_points_, _limit_, _recovery_)
 
     @staticmethod
@@ -199,9 +199,9 @@ class HealthData(ChunkColumns, HotColumns):
     ) -> tuple[NDArray[Any], ...]:
         """Check fields for `count` new rows and return an array for each column."""
         return (
-            _POINTS_FIELD.many(points, count),
-            _LIMIT_FIELD.many(limit, count),
-            _RECOVERY_FIELD.many(recovery, count),
+            _POINTS_FIELD.to_column(points, count),
+            _LIMIT_FIELD.to_column(limit, count),
+            _RECOVERY_FIELD.to_column(recovery, count),
         )
 
     def _put(self, row: int, values: tuple[Any, ...]) -> None:

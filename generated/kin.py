@@ -22,24 +22,31 @@ from operator import index
 from typing import ClassVar, Final, Unpack
 
 import numpy as np
-from ecsgen_runtime.buffers import Column, cells, is_same_view
-from ecsgen_runtime.columns import HotColumns
-from ecsgen_runtime.field_types import IntField
-from ecsgen_runtime.fields import described
-from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ecsgen_runtime.interchange import GivenTable
-from ecsgen_runtime.policies.destroy import Gc
-from ecsgen_runtime.policies.hierarchy import (
-    OrphansRoot,
-    OwnedChildren,
-    OwnedFamilyRows,
+from ecsgen_runtime.base.fast_typing import NamedTuple, TypedDict
+from ecsgen_runtime.base.handles import (
+    NIL,
+    Columns,
+    Entity,
+    EntityArray,
+    Instance,
+    RowArray,
 )
-from ecsgen_runtime.policies.instances import MappedOne
-from ecsgen_runtime.policies.maps import Sparse, grown_map
-from ecsgen_runtime.policies.owners import ensured
-from ecsgen_runtime.proxies import EntityProxy, RowField
-from ecsgen_runtime.queries.query_columns import QueryColumn, QueryColumns
-from ecsgen_runtime.typed import NamedTuple, TypedDict
+from ecsgen_runtime.managers.policies.destroy import Gc
+from ecsgen_runtime.managers.policies.hierarchy import (
+    OrphansRoot,
+    OwnedHierarchy,
+    OwnedHierarchyRows,
+)
+from ecsgen_runtime.managers.policies.instances import MappedOne
+from ecsgen_runtime.managers.policies.lookup_maps import Sparse, grow_map
+from ecsgen_runtime.managers.policies.owners import make_ensure
+from ecsgen_runtime.managers.row_proxies import EntityProxy, RowField
+from ecsgen_runtime.tables.buffers import Column, cell_view, is_same_view
+from ecsgen_runtime.tables.columns import HotColumns
+from ecsgen_runtime.values.field_tables import component_fields
+from ecsgen_runtime.values.field_types import IntField
+from ecsgen_runtime.values.interchange import TableLike
+from ecsgen_runtime.world.queries.query_columns import QueryColumn, QueryColumns
 from numpy.typing import ArrayLike, NDArray
 
 from .entities import INDEX_MASK, EntityManager
@@ -54,7 +61,7 @@ _COLUMNS: Final = (
 )
 _BORN_FIELD: Final = IntField("Kin.born", "i32")
 _BORN_DEFAULT: Final = 0
-_FIELDS: Final = described(
+_FIELDS: Final = component_fields(
     (_BORN_FIELD, "i32", _BORN_DEFAULT, ("hot",), "", "The tick of its birth."),
 )
 
@@ -81,7 +88,7 @@ class KinColumns(QueryColumns):
     """The tick of its birth. Shape (n,)."""
 
 
-class KinData(OwnedFamilyRows, HotColumns):
+class KinData(OwnedHierarchyRows, HotColumns):
     """The columns of a KinManager: views of the rows in use."""
 
     __slots__ = (
@@ -111,22 +118,22 @@ class KinData(OwnedFamilyRows, HotColumns):
     @born.setter
     def born(self, values: ArrayLike) -> None:
         if not is_same_view(self.born, values):
-            self._born_column[: self._n] = _BORN_FIELD.many(values, self._n)
+            self._born_column[: self._n] = _BORN_FIELD.to_column(values, self._n)
 
-    def _place(self) -> None:
+    def _bind_columns(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
-        self._entity_column = self._cut(0)
-        self._entity_cells = cells(self._entity_column)
-        self._born_column: NDArray[np.int32] = self._cut(1)
-        self._born_cells: memoryview[int] = cells(self._born_column)
-        self._parent_column = self._cut(2)
-        self._parent_cells = cells(self._parent_column)
-        self._first_child_column = self._cut(3)
-        self._first_child_cells = cells(self._first_child_column)
-        self._next_sibling_column = self._cut(4)
-        self._next_sibling_cells = cells(self._next_sibling_column)
-        self._previous_sibling_column = self._cut(5)
-        self._previous_sibling_cells = cells(self._previous_sibling_column)
+        self._entity_column = self._column_view(0)
+        self._entity_cells = cell_view(self._entity_column)
+        self._born_column: NDArray[np.int32] = self._column_view(1)
+        self._born_cells: memoryview[int] = cell_view(self._born_column)
+        self._parent_column = self._column_view(2)
+        self._parent_cells = cell_view(self._parent_column)
+        self._first_child_column = self._column_view(3)
+        self._first_child_cells = cell_view(self._first_child_column)
+        self._next_sibling_column = self._column_view(4)
+        self._next_sibling_cells = cell_view(self._next_sibling_column)
+        self._previous_sibling_column = self._column_view(5)
+        self._previous_sibling_cells = cell_view(self._previous_sibling_column)
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
@@ -138,7 +145,7 @@ class KinData(OwnedFamilyRows, HotColumns):
         self._previous_sibling_column[dst] = self._previous_sibling_column[src]
 
 
-class KinManager(Sparse, MappedOne, OwnedChildren, OrphansRoot, Gc):
+class KinManager(Sparse, MappedOne, OwnedHierarchy, OrphansRoot, Gc):
     """Owns every Kin: lookup sparse, instances one, destroy gc.
 
     Who is whose child. The young of the dead are on their own.
@@ -146,11 +153,11 @@ class KinManager(Sparse, MappedOne, OwnedChildren, OrphansRoot, Gc):
 
     __slots__ = (
         "_entities",
-        "_followed",
         "_levels",
         "_rng",
         "_sparse",
         "_sparse_cells",
+        "_tracked_parents",
     )
     _STEPS: ClassVar = {
         "row": "packed",
@@ -167,22 +174,22 @@ class KinManager(Sparse, MappedOne, OwnedChildren, OrphansRoot, Gc):
         """The tick of its birth."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return data._born_cells[row]
 
     def set_born(self, row: int, value: int, /) -> None:
         """Set `born` of a row."""
-        _value = _BORN_FIELD.one(value)
+        _value = _BORN_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._born_cells[row] = _value
 
     def row(self, row: int, /) -> Kin:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return Kin(data._born_cells[row])
 
     def __getitem__(self, entity: Entity, /) -> KinRef:
@@ -211,12 +218,12 @@ class KinManager(Sparse, MappedOne, OwnedChildren, OrphansRoot, Gc):
             StructureLockedError: the manager is locked.
         """
         if parent is not NIL:
-            return self._create_below(parent, self.create, entity, born=born)
+            return self._create_child(parent, self.create, entity, born=born)
         entity = index(entity)  # type: ignore[assignment]  # calling Entity takes time
         try:
             _born_ = _BORN_DEFAULT
             if born is not _BORN_DEFAULT:
-                _born_ = _BORN_FIELD.one(born)
+                _born_ = _BORN_FIELD.to_cell(born)
         except Exception:
             self._entities.require(entity)  # a dead entity counts for more
             raise
@@ -228,13 +235,13 @@ class KinManager(Sparse, MappedOne, OwnedChildren, OrphansRoot, Gc):
         if not _is_alive:
             self._entities.require(entity)  # raises StaleEntityError
         if self._locks:
-            self._refuse_locked()
+            self._raise_if_locked()
         data = self.data
         _map = None
         try:
             _found = self._sparse_cells[_slot]
         except IndexError:
-            _found, _map = NIL, grown_map(self._sparse, _slot)
+            _found, _map = NIL, grow_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
             raise self._duplicate(entity)
         if data._n == data._allocated:
@@ -242,8 +249,8 @@ class KinManager(Sparse, MappedOne, OwnedChildren, OrphansRoot, Gc):
         if _map is not None:
             self._set_map(_map)
         if _found != NIL and data._entity_cells[_found] != entity:
-            _gone = self._evict, _found, self.create  # a dead one had this index
-            return self._make_way(*_gone, entity, born=born)
+            _gone = self._evict_stale, _found, self.create  # a dead one had this index
+            return self._evict_and_create(*_gone, entity, born=born)
         row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
         try:
             data._entity_cells[row] = entity
@@ -256,14 +263,14 @@ class KinManager(Sparse, MappedOne, OwnedChildren, OrphansRoot, Gc):
             data._previous_sibling_cells[row] = row
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return row
 
     def create_many(
         self,
         entities: ArrayLike,
-        table: GivenTable | None = None,
+        table: TableLike | None = None,
         /,
         *,
         parents: Instance | ArrayLike = NIL,
@@ -301,11 +308,11 @@ class KinManager(Sparse, MappedOne, OwnedChildren, OrphansRoot, Gc):
             data._previous_sibling_column[span] = rows
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return rows
 
-    ensure = ensured(create)
+    ensure = make_ensure(create)
 
     def _destroy_row(self, row: Instance) -> int:
         """Remove a row that is known to be in use and return how many went."""
@@ -313,7 +320,7 @@ class KinManager(Sparse, MappedOne, OwnedChildren, OrphansRoot, Gc):
         try:
             self._sparse_cells[data._entity_cells[row] & INDEX_MASK] = NIL
             if data._parent_cells[row] != NIL:
-                self._leave_parent(row)
+                self._detach_from_parent(row)
             if data._first_child_cells[row] != NIL:
                 self._release_children(row)
             src, dst = data._n - 1, row
@@ -325,11 +332,11 @@ class KinManager(Sparse, MappedOne, OwnedChildren, OrphansRoot, Gc):
                 data._next_sibling_cells[dst] = data._next_sibling_cells[src]
                 data._previous_sibling_cells[dst] = data._previous_sibling_cells[src]
                 self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst
-                self._relink_family(src, dst)
+                self._relink_hierarchy(src, dst)
             data._n = src
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return 1
 

@@ -20,11 +20,8 @@ from collections.abc import Iterator
 from typing import ClassVar, Final, Unpack
 
 import numpy as np
-from ecsgen_runtime.buffers import Column, cells, is_same_view
-from ecsgen_runtime.columns import HotColumns
-from ecsgen_runtime.field_types import HandleField
-from ecsgen_runtime.fields import described
-from ecsgen_runtime.handles import (
+from ecsgen_runtime.base.fast_typing import NamedTuple, TypedDict
+from ecsgen_runtime.base.handles import (
     NIL,
     NULL_ENTITY,
     Columns,
@@ -35,12 +32,15 @@ from ecsgen_runtime.handles import (
     Instance,
     RowArray,
 )
-from ecsgen_runtime.interchange import GivenTable
-from ecsgen_runtime.kernels.blocks import JoinedRows
-from ecsgen_runtime.policies.ids import SLOT_BITS, IdRows, Ids, ids_of
-from ecsgen_runtime.policies.owners import Unowned
-from ecsgen_runtime.proxies import IdProxy, RowField
-from ecsgen_runtime.typed import NamedTuple, TypedDict
+from ecsgen_runtime.kernels.blocks import WorldKernelRows
+from ecsgen_runtime.managers.policies.ids import SLOT_BITS, IdRows, Ids, ids_of
+from ecsgen_runtime.managers.policies.owners import Unowned
+from ecsgen_runtime.managers.row_proxies import IdProxy, RowField
+from ecsgen_runtime.tables.buffers import Column, cell_view, is_same_view
+from ecsgen_runtime.tables.columns import HotColumns
+from ecsgen_runtime.values.field_tables import component_fields
+from ecsgen_runtime.values.field_types import HandleField
+from ecsgen_runtime.values.interchange import TableLike
 from numpy.typing import ArrayLike, NDArray
 
 from .entities import EntityManager
@@ -56,7 +56,7 @@ _ONE_FIELD: Final = HandleField("Meeting.one", "entity")
 _OTHER_FIELD: Final = HandleField("Meeting.other", "entity")
 _ONE_DEFAULT: Final = NULL_ENTITY
 _OTHER_DEFAULT: Final = NULL_ENTITY
-_FIELDS: Final = described(
+_FIELDS: Final = component_fields(
     (_ONE_FIELD, "entity", _ONE_DEFAULT, ("hot",)),
     (_OTHER_FIELD, "entity", _OTHER_DEFAULT, ("hot",)),
 )
@@ -76,7 +76,7 @@ class MeetingFields(TypedDict, total=False):
     other: ArrayLike
 
 
-class MeetingData(IdRows, JoinedRows, HotColumns):
+class MeetingData(IdRows, WorldKernelRows, HotColumns):
     """The columns of a MeetingManager: views of the rows in use."""
 
     __slots__ = (
@@ -87,13 +87,13 @@ class MeetingData(IdRows, JoinedRows, HotColumns):
         "_id_row_column",
         "_id_slot_cells",
         "_id_slot_column",
-        "_joined",
         "_one_cells",
         "_one_column",
         "_other_cells",
         "_other_column",
         "_peak",
         "_slots",
+        "_world_kernels",
     )
     MANAGER: ClassVar = "MeetingManager"
     LAYOUT: ClassVar = _COLUMNS
@@ -108,7 +108,7 @@ class MeetingData(IdRows, JoinedRows, HotColumns):
     @one.setter
     def one(self, values: ArrayLike) -> None:
         if not is_same_view(self.one, values):
-            self._one_column[: self._n] = _ONE_FIELD.many(values, self._n)
+            self._one_column[: self._n] = _ONE_FIELD.to_column(values, self._n)
 
     @property
     def other(self) -> NDArray[np.uint64]:
@@ -118,20 +118,20 @@ class MeetingData(IdRows, JoinedRows, HotColumns):
     @other.setter
     def other(self, values: ArrayLike) -> None:
         if not is_same_view(self.other, values):
-            self._other_column[: self._n] = _OTHER_FIELD.many(values, self._n)
+            self._other_column[: self._n] = _OTHER_FIELD.to_column(values, self._n)
 
-    def _place(self) -> None:
+    def _bind_columns(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
-        self._one_column: NDArray[np.uint64] = self._cut(0)
-        self._one_cells: memoryview[Entity] = cells(self._one_column)
-        self._other_column: NDArray[np.uint64] = self._cut(1)
-        self._other_cells: memoryview[Entity] = cells(self._other_column)
-        self._id_slot_column = self._cut(2)
-        self._id_slot_cells = cells(self._id_slot_column)
-        self._id_row_column = self._cut(3)
-        self._id_row_cells = cells(self._id_row_column)
-        self._id_generation_column = self._cut(4)
-        self._id_generation_cells = cells(self._id_generation_column)
+        self._one_column: NDArray[np.uint64] = self._column_view(0)
+        self._one_cells: memoryview[Entity] = cell_view(self._one_column)
+        self._other_column: NDArray[np.uint64] = self._column_view(1)
+        self._other_cells: memoryview[Entity] = cell_view(self._other_column)
+        self._id_slot_column = self._column_view(2)
+        self._id_slot_cells = cell_view(self._id_slot_column)
+        self._id_row_column = self._column_view(3)
+        self._id_row_cells = cell_view(self._id_row_column)
+        self._id_generation_column = self._column_view(4)
+        self._id_generation_cells = cell_view(self._id_generation_column)
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
@@ -161,37 +161,37 @@ class MeetingManager(Unowned, Ids):
         """The one."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return data._one_cells[row]
 
     def set_one(self, row: int, value: Entity | int, /) -> None:
         """Set `one` of a row."""
-        _value = _ONE_FIELD.one(value)
+        _value = _ONE_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._one_cells[row] = _value
 
     def other(self, row: int, /) -> Entity:
         """The other."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return data._other_cells[row]
 
     def set_other(self, row: int, value: Entity | int, /) -> None:
         """Set `other` of a row."""
-        _value = _OTHER_FIELD.one(value)
+        _value = _OTHER_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._other_cells[row] = _value
 
     def row(self, row: int, /) -> Meeting:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return Meeting(data._one_cells[row], data._other_cells[row])
 
     def __getitem__(self, id: Id, /) -> MeetingRef:
@@ -216,12 +216,12 @@ class MeetingManager(Unowned, Ids):
         """
         _one_ = _ONE_DEFAULT
         if one is not _ONE_DEFAULT:
-            _one_ = _ONE_FIELD.one(one)
+            _one_ = _ONE_FIELD.to_cell(one)
         _other_ = _OTHER_DEFAULT
         if other is not _OTHER_DEFAULT:
-            _other_ = _OTHER_FIELD.one(other)
+            _other_ = _OTHER_FIELD.to_cell(other)
         if self._locks:
-            self._refuse_locked()
+            self._raise_if_locked()
         data = self.data
         if data._n == data._allocated:
             data._grow(data._n + 1)
@@ -237,14 +237,14 @@ class MeetingManager(Unowned, Ids):
             data._id_row_cells[_taken] = row
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return Id(data._id_generation_cells[_taken] << SLOT_BITS | _taken)
 
     def create_many(
         self,
         count: int,
-        table: GivenTable | None = None,
+        table: TableLike | None = None,
         /,
         **columns: Unpack[MeetingFields],
     ) -> IdArray:
@@ -275,7 +275,7 @@ class MeetingManager(Unowned, Ids):
             data._id_row_column[taken] = rows
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return ids
 
@@ -292,10 +292,10 @@ class MeetingManager(Unowned, Ids):
                 data._id_slot_cells[dst] = data._id_slot_cells[src]
                 data._id_row_cells[data._id_slot_cells[dst]] = dst
             data._n = src
-            data._give_slot(slot)
+            data._free_slot(slot)
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return 1
 

@@ -22,26 +22,39 @@ from struct import Struct
 from typing import Any, ClassVar, Final, Literal, Unpack, overload
 
 import numpy as np
-from ecsgen_runtime.buffers import Column, cells, is_same_view, put_cells, word
-from ecsgen_runtime.columns import OwnedRows
-from ecsgen_runtime.field_types import FloatField, IntField
-from ecsgen_runtime.fields import described
-from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ecsgen_runtime.interchange import GivenTable
-from ecsgen_runtime.kernels.blocks import (
-    Blocks,
-    ChosenRows,
-    KernelRows,
-    added,
-    chosen_blocks,
-    rows_last,
+from ecsgen_runtime.base.fast_typing import NamedTuple, TypedDict
+from ecsgen_runtime.base.handles import (
+    NIL,
+    Columns,
+    Entity,
+    EntityArray,
+    Instance,
+    RowArray,
 )
-from ecsgen_runtime.policies.destroy import Gc
-from ecsgen_runtime.policies.instances import MappedOne
-from ecsgen_runtime.policies.maps import Sparse, grown_map
-from ecsgen_runtime.policies.owners import ensured
-from ecsgen_runtime.proxies import ArrayField, EntityProxy, RowField
-from ecsgen_runtime.typed import NamedTuple, TypedDict
+from ecsgen_runtime.kernels.blocks import (
+    KernelBlocks,
+    KernelRows,
+    SelectedRows,
+    combine_sums,
+    rows_last,
+    selected_blocks,
+)
+from ecsgen_runtime.managers.policies.destroy import Gc
+from ecsgen_runtime.managers.policies.instances import MappedOne
+from ecsgen_runtime.managers.policies.lookup_maps import Sparse, grow_map
+from ecsgen_runtime.managers.policies.owners import make_ensure
+from ecsgen_runtime.managers.row_proxies import ArrayField, EntityProxy, RowField
+from ecsgen_runtime.tables.buffers import (
+    Column,
+    cell_view,
+    is_same_view,
+    pack_cell,
+    put_cells,
+)
+from ecsgen_runtime.tables.columns import OwnedRows
+from ecsgen_runtime.values.field_tables import component_fields
+from ecsgen_runtime.values.field_types import FloatField, IntField
+from ecsgen_runtime.values.interchange import TableLike
 from numpy.typing import ArrayLike, NDArray
 
 from .entities import INDEX_MASK, EntityManager
@@ -61,13 +74,13 @@ _POSITION_STRUCT: Final = Struct("=2f")
 _VELOCITY_STRUCT: Final = Struct("=2f")
 _COLOUR_STRUCT: Final = Struct("=4B")
 _POSITION_DEFAULT: Final = (0.0, 0.0)
-_POSITION_WORD: Final = word(_POSITION_FIELD, _POSITION_DEFAULT)
+_POSITION_WORD: Final = pack_cell(_POSITION_FIELD, _POSITION_DEFAULT)
 _VELOCITY_DEFAULT: Final = (0.0, 0.0)
-_VELOCITY_WORD: Final = word(_VELOCITY_FIELD, _VELOCITY_DEFAULT)
+_VELOCITY_WORD: Final = pack_cell(_VELOCITY_FIELD, _VELOCITY_DEFAULT)
 _LIFE_DEFAULT: Final = 1.0
 _COLOUR_DEFAULT: Final = (255, 255, 255, 255)
-_COLOUR_WORD: Final = word(_COLOUR_FIELD, _COLOUR_DEFAULT)
-_FIELDS: Final = described(
+_COLOUR_WORD: Final = pack_cell(_COLOUR_FIELD, _COLOUR_DEFAULT)
+_FIELDS: Final = component_fields(
     (
         _POSITION_FIELD,
         "f32[2]",
@@ -165,7 +178,7 @@ class ParticleData(OwnedRows, KernelRows):
     _ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
 
-    def _simulate_blocks(self) -> Blocks:
+    def _simulate_blocks(self) -> KernelBlocks:
         """Cut the columns of `simulate` into blocks; good until they move or n changes."""
         n = self._n
         columns = (
@@ -174,16 +187,16 @@ class ParticleData(OwnedRows, KernelRows):
             self._life_column[:n],
         )
         working = (("f4", (2,), True),)
-        blocks = Blocks(n, columns, working, self._kernels.get("simulate"))
+        blocks = KernelBlocks(n, columns, working, self._kernels.get("simulate"))
         self._kernels["simulate"] = blocks
         return blocks
 
-    def _expired_blocks(self) -> Blocks:
+    def _expired_blocks(self) -> KernelBlocks:
         """Cut the columns of `expired` into blocks; good until they move or n changes."""
         n = self._n
         columns = (self._life_column[:n],)
         working = (("?", (), False),)
-        blocks = Blocks(n, columns, working, self._kernels.get("expired"))
+        blocks = KernelBlocks(n, columns, working, self._kernels.get("expired"))
         self._kernels["expired"] = blocks
         return blocks
 
@@ -195,7 +208,9 @@ class ParticleData(OwnedRows, KernelRows):
     @position.setter
     def position(self, values: ArrayLike) -> None:
         if not is_same_view(self.position, values):
-            self._position_column[: self._n] = _POSITION_FIELD.many(values, self._n)
+            self._position_column[: self._n] = _POSITION_FIELD.to_column(
+                values, self._n
+            )
 
     @property
     def velocity(self) -> NDArray[np.float32]:
@@ -205,7 +220,9 @@ class ParticleData(OwnedRows, KernelRows):
     @velocity.setter
     def velocity(self, values: ArrayLike) -> None:
         if not is_same_view(self.velocity, values):
-            self._velocity_column[: self._n] = _VELOCITY_FIELD.many(values, self._n)
+            self._velocity_column[: self._n] = _VELOCITY_FIELD.to_column(
+                values, self._n
+            )
 
     @property
     def life(self) -> NDArray[np.float32]:
@@ -215,7 +232,7 @@ class ParticleData(OwnedRows, KernelRows):
     @life.setter
     def life(self, values: ArrayLike) -> None:
         if not is_same_view(self.life, values):
-            self._life_column[: self._n] = _LIFE_FIELD.many(values, self._n)
+            self._life_column[: self._n] = _LIFE_FIELD.to_column(values, self._n)
 
     @property
     def colour(self) -> NDArray[np.uint8]:
@@ -225,7 +242,7 @@ class ParticleData(OwnedRows, KernelRows):
     @colour.setter
     def colour(self, values: ArrayLike) -> None:
         if not is_same_view(self.colour, values):
-            self._colour_column[: self._n] = _COLOUR_FIELD.many(values, self._n)
+            self._colour_column[: self._n] = _COLOUR_FIELD.to_column(values, self._n)
 
     @overload
     def tagged(self, tag: Literal["hot"], /) -> ParticleHotColumns: ...
@@ -241,24 +258,24 @@ class ParticleData(OwnedRows, KernelRows):
             return ParticleColdColumns(self.colour)
         raise ValueError(f"Particle has no tag {tag!r}; it has hot, cold")
 
-    def _place(self) -> None:
+    def _bind_columns(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
-        self._entity_column = self._cut(0)
-        self._entity_cells = cells(self._entity_column)
-        self._position_column: NDArray[np.float32] = self._cut(1)
-        self._position_items: NDArray[Any] = self._cut_items(1)
-        self._position_words: memoryview[int] = cells(self._position_items)
-        self._position_cells: memoryview[float] = cells(self._position_column)
-        self._velocity_column: NDArray[np.float32] = self._cut(2)
-        self._velocity_items: NDArray[Any] = self._cut_items(2)
-        self._velocity_words: memoryview[int] = cells(self._velocity_items)
-        self._velocity_cells: memoryview[float] = cells(self._velocity_column)
-        self._life_column: NDArray[np.float32] = self._cut(3)
-        self._life_cells: memoryview[float] = cells(self._life_column)
-        self._colour_column: NDArray[np.uint8] = self._cut(4)
-        self._colour_items: NDArray[Any] = self._cut_items(4)
-        self._colour_words: memoryview[int] = cells(self._colour_items)
-        self._colour_cells: memoryview[int] = cells(self._colour_column)
+        self._entity_column = self._column_view(0)
+        self._entity_cells = cell_view(self._entity_column)
+        self._position_column: NDArray[np.float32] = self._column_view(1)
+        self._position_items: NDArray[Any] = self._item_view(1)
+        self._position_words: memoryview[int] = cell_view(self._position_items)
+        self._position_cells: memoryview[float] = cell_view(self._position_column)
+        self._velocity_column: NDArray[np.float32] = self._column_view(2)
+        self._velocity_items: NDArray[Any] = self._item_view(2)
+        self._velocity_words: memoryview[int] = cell_view(self._velocity_items)
+        self._velocity_cells: memoryview[float] = cell_view(self._velocity_column)
+        self._life_column: NDArray[np.float32] = self._column_view(3)
+        self._life_cells: memoryview[float] = cell_view(self._life_column)
+        self._colour_column: NDArray[np.uint8] = self._column_view(4)
+        self._colour_items: NDArray[Any] = self._item_view(4)
+        self._colour_words: memoryview[int] = cell_view(self._colour_items)
+        self._colour_cells: memoryview[int] = cell_view(self._colour_column)
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
@@ -290,15 +307,15 @@ class ParticleManager(Sparse, MappedOne, Gc):
         """Place in the plane. [m]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return _POSITION_STRUCT.unpack_from(data._position_cells, 8 * row)
 
     def set_position(self, row: int, value: ArrayLike, /) -> None:
         """Set `position` of a row: 2 values."""
-        _value = _POSITION_FIELD.one(value)
+        _value = _POSITION_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         _at = 2 * row
         data._position_cells[_at] = _value[0]
         data._position_cells[_at + 1] = _value[1]
@@ -307,15 +324,15 @@ class ParticleManager(Sparse, MappedOne, Gc):
         """Change of place per second. [m/s]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return _VELOCITY_STRUCT.unpack_from(data._velocity_cells, 8 * row)
 
     def set_velocity(self, row: int, value: ArrayLike, /) -> None:
         """Set `velocity` of a row: 2 values."""
-        _value = _VELOCITY_FIELD.one(value)
+        _value = _VELOCITY_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         _at = 2 * row
         data._velocity_cells[_at] = _value[0]
         data._velocity_cells[_at + 1] = _value[1]
@@ -324,30 +341,30 @@ class ParticleManager(Sparse, MappedOne, Gc):
         """Time that it has left. [s]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return data._life_cells[row]
 
     def set_life(self, row: int, value: float, /) -> None:
         """Set `life` of a row."""
-        _value = _LIFE_FIELD.one(value)
+        _value = _LIFE_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._life_cells[row] = _value
 
     def colour(self, row: int, /) -> tuple[int, int, int, int]:
         """Red, green, blue and opacity."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return _COLOUR_STRUCT.unpack_from(data._colour_cells, 4 * row)
 
     def set_colour(self, row: int, value: ArrayLike, /) -> None:
         """Set `colour` of a row: 4 values."""
-        _value = _COLOUR_FIELD.one(value)
+        _value = _COLOUR_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         _at = 4 * row
         data._colour_cells[_at] = _value[0]
         data._colour_cells[_at + 1] = _value[1]
@@ -358,7 +375,7 @@ class ParticleManager(Sparse, MappedOne, Gc):
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return Particle(
             _POSITION_STRUCT.unpack_from(data._position_cells, 8 * row),
             _VELOCITY_STRUCT.unpack_from(data._velocity_cells, 8 * row),
@@ -396,16 +413,16 @@ class ParticleManager(Sparse, MappedOne, Gc):
         try:
             _position_ = _POSITION_DEFAULT
             if position is not _POSITION_DEFAULT:
-                _position_ = _POSITION_FIELD.one(position)
+                _position_ = _POSITION_FIELD.to_cell(position)
             _velocity_ = _VELOCITY_DEFAULT
             if velocity is not _VELOCITY_DEFAULT:
-                _velocity_ = _VELOCITY_FIELD.one(velocity)
+                _velocity_ = _VELOCITY_FIELD.to_cell(velocity)
             _life_ = _LIFE_DEFAULT
             if life is not _LIFE_DEFAULT:
-                _life_ = _LIFE_FIELD.one(life)
+                _life_ = _LIFE_FIELD.to_cell(life)
             _colour_ = _COLOUR_DEFAULT
             if colour is not _COLOUR_DEFAULT:
-                _colour_ = _COLOUR_FIELD.one(colour)
+                _colour_ = _COLOUR_FIELD.to_cell(colour)
         except Exception:
             self._entities.require(entity)  # a dead entity counts for more
             raise
@@ -417,13 +434,13 @@ class ParticleManager(Sparse, MappedOne, Gc):
         if not _is_alive:
             self._entities.require(entity)  # raises StaleEntityError
         if self._locks:
-            self._refuse_locked()
+            self._raise_if_locked()
         data = self.data
         _map = None
         try:
             _found = self._sparse_cells[_slot]
         except IndexError:
-            _found, _map = NIL, grown_map(self._sparse, _slot)
+            _found, _map = NIL, grow_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
             raise self._duplicate(entity)
         if data._n == data._allocated:
@@ -431,8 +448,8 @@ class ParticleManager(Sparse, MappedOne, Gc):
         if _map is not None:
             self._set_map(_map)
         if _found != NIL and data._entity_cells[_found] != entity:
-            _gone = self._evict, _found, self.create  # a dead one had this index
-            return self._make_way(
+            _gone = self._evict_stale, _found, self.create  # a dead one had this index
+            return self._evict_and_create(
                 *_gone,
                 entity,
                 position=position,
@@ -468,14 +485,14 @@ class ParticleManager(Sparse, MappedOne, Gc):
             self._sparse_cells[_slot] = row
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return row
 
     def create_many(
         self,
         entities: ArrayLike,
-        table: GivenTable | None = None,
+        table: TableLike | None = None,
         /,
         **columns: Unpack[ParticleFields],
     ) -> RowArray:
@@ -506,11 +523,11 @@ class ParticleManager(Sparse, MappedOne, Gc):
             self._sparse[slots] = rows.astype(np.uint32)
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return rows
 
-    ensure = ensured(create)
+    ensure = make_ensure(create)
 
     def _destroy_row(self, row: Instance) -> int:
         """Remove a row that is known to be in use and return how many went."""
@@ -528,7 +545,7 @@ class ParticleManager(Sparse, MappedOne, Gc):
             data._n = src
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return 1
 
@@ -544,15 +561,15 @@ class ParticleManager(Sparse, MappedOne, Gc):
         `rows`: only these, distinct and in this order, or a mask; StaleInstanceError
         for one that is not in use or given twice.
         """
-        _dt = np.array(_SIMULATE_DT_ARGUMENT.one(dt), np.float32)
-        _gravity = np.array(_SIMULATE_GRAVITY_ARGUMENT.one(gravity), np.float32)
+        _dt = np.array(_SIMULATE_DT_ARGUMENT.to_cell(dt), np.float32)
+        _gravity = np.array(_SIMULATE_GRAVITY_ARGUMENT.to_cell(gravity), np.float32)
         data = self.data
         _blocks = data._kernels.get("simulate")
         if _blocks is None or _blocks.stamp != data._n:
             _blocks = data._simulate_blocks()
         _views: Iterable[tuple[Any, ...]] = _blocks.views
         if rows is not None:
-            _views = chosen_blocks(_blocks, ChosenRows(self, rows).rows, (0, 1, 2))
+            _views = selected_blocks(_blocks, SelectedRows(self, rows).rows, (0, 1, 2))
         _once = np.multiply(_gravity, _dt)
         for velocity, position, life, _tmp in _views:
             # velocity.y += gravity * dt
@@ -576,7 +593,7 @@ class ParticleManager(Sparse, MappedOne, Gc):
         for life, _tmp in _blocks.views:
             np.less_equal(life, _0_0_f32, out=_tmp)
             _parts.append(np.count_nonzero(_tmp))
-        _result: int = added(_parts, np.int64, ())
+        _result: int = combine_sums(_parts, np.int64, ())
         return _result
 
 

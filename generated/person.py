@@ -20,28 +20,39 @@ from operator import index
 from typing import Any, ClassVar, Final, Unpack
 
 import numpy as np
-from ecsgen_runtime.buffers import Column, cells, is_same_view
-from ecsgen_runtime.columns import HotColumns, OwnedRows
-from ecsgen_runtime.field_types import BoolField, EnumField, FloatField, IntField
-from ecsgen_runtime.fields import described
-from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ecsgen_runtime.interchange import GivenTable
-from ecsgen_runtime.kernels.blocks import (
-    Blocks,
-    ChosenRows,
-    JoinedRows,
-    KernelRows,
-    added,
-    chosen_blocks,
-    put_where,
+from ecsgen_runtime.base.fast_typing import NamedTuple, TypedDict
+from ecsgen_runtime.base.handles import (
+    NIL,
+    Columns,
+    Entity,
+    EntityArray,
+    Instance,
+    RowArray,
 )
-from ecsgen_runtime.kernels.chance import Seeded, draw_random, draw_stems
-from ecsgen_runtime.policies.destroy import Gc
-from ecsgen_runtime.policies.instances import MappedOne
-from ecsgen_runtime.policies.maps import Sparse, grown_map
-from ecsgen_runtime.policies.owners import ensured
-from ecsgen_runtime.proxies import EntityProxy, RowField
-from ecsgen_runtime.typed import NamedTuple, TypedDict
+from ecsgen_runtime.kernels.blocks import (
+    KernelBlocks,
+    KernelRows,
+    SelectedRows,
+    WorldKernelRows,
+    combine_sums,
+    put_where,
+    selected_blocks,
+)
+from ecsgen_runtime.kernels.random_streams import (
+    Seeded,
+    derive_stream_keys,
+    draw_random,
+)
+from ecsgen_runtime.managers.policies.destroy import Gc
+from ecsgen_runtime.managers.policies.instances import MappedOne
+from ecsgen_runtime.managers.policies.lookup_maps import Sparse, grow_map
+from ecsgen_runtime.managers.policies.owners import make_ensure
+from ecsgen_runtime.managers.row_proxies import EntityProxy, RowField
+from ecsgen_runtime.tables.buffers import Column, cell_view, is_same_view
+from ecsgen_runtime.tables.columns import HotColumns, OwnedRows
+from ecsgen_runtime.values.field_tables import component_fields
+from ecsgen_runtime.values.field_types import BoolField, EnumField, FloatField, IntField
+from ecsgen_runtime.values.interchange import TableLike
 from numpy.typing import ArrayLike, NDArray
 
 from .entities import INDEX_MASK, EntityManager
@@ -57,10 +68,10 @@ _CONDITION_FIELD: Final = EnumField("Person.condition", Condition, "u8")
 _EXPOSED_FIELD: Final = BoolField("Person.exposed")
 _DAYS_FIELD: Final = IntField("Person.days", "u16")
 _CONDITION_DEFAULT: Final = Condition(0)
-_CONDITION_CELL: Final = _CONDITION_FIELD.one(_CONDITION_DEFAULT)
+_CONDITION_CELL: Final = _CONDITION_FIELD.to_cell(_CONDITION_DEFAULT)
 _EXPOSED_DEFAULT: Final = False
 _DAYS_DEFAULT: Final = 0
-_FIELDS: Final = described(
+_FIELDS: Final = component_fields(
     (_CONDITION_FIELD, "Condition", _CONDITION_DEFAULT, ("hot",)),
     (
         _EXPOSED_FIELD,
@@ -100,7 +111,7 @@ class PersonFields(TypedDict, total=False):
     days: ArrayLike
 
 
-class PersonData(OwnedRows, JoinedRows, KernelRows, HotColumns):
+class PersonData(OwnedRows, WorldKernelRows, KernelRows, HotColumns):
     """The columns of a PersonManager: views of the rows in use."""
 
     __slots__ = (
@@ -112,15 +123,15 @@ class PersonData(OwnedRows, JoinedRows, KernelRows, HotColumns):
         "_entity_column",
         "_exposed_cells",
         "_exposed_column",
-        "_joined",
         "_kernels",
+        "_world_kernels",
     )
     MANAGER: ClassVar = "PersonManager"
     LAYOUT: ClassVar = _COLUMNS
     _ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
 
-    def _decide_blocks(self) -> Blocks:
+    def _decide_blocks(self) -> KernelBlocks:
         """Cut the columns of `decide` into blocks; good until they move or n changes."""
         n = self._n
         columns = (
@@ -143,25 +154,25 @@ class PersonData(OwnedRows, JoinedRows, KernelRows, HotColumns):
             ("u2", (), False),
             ("u2", (), False),
         )
-        blocks = Blocks(n, columns, working, self._kernels.get("decide"))
+        blocks = KernelBlocks(n, columns, working, self._kernels.get("decide"))
         self._kernels["decide"] = blocks
         return blocks
 
-    def _ill_blocks(self) -> Blocks:
+    def _ill_blocks(self) -> KernelBlocks:
         """Cut the columns of `ill` into blocks; good until they move or n changes."""
         n = self._n
         columns = (self._condition_column[:n],)
         working = (("?", (), False),)
-        blocks = Blocks(n, columns, working, self._kernels.get("ill"))
+        blocks = KernelBlocks(n, columns, working, self._kernels.get("ill"))
         self._kernels["ill"] = blocks
         return blocks
 
-    def _immune_blocks(self) -> Blocks:
+    def _immune_blocks(self) -> KernelBlocks:
         """Cut the columns of `immune` into blocks; good until they move or n changes."""
         n = self._n
         columns = (self._condition_column[:n],)
         working = (("?", (), False),)
-        blocks = Blocks(n, columns, working, self._kernels.get("immune"))
+        blocks = KernelBlocks(n, columns, working, self._kernels.get("immune"))
         self._kernels["immune"] = blocks
         return blocks
 
@@ -173,7 +184,9 @@ class PersonData(OwnedRows, JoinedRows, KernelRows, HotColumns):
     @condition.setter
     def condition(self, values: ArrayLike) -> None:
         if not is_same_view(self.condition, values):
-            self._condition_column[: self._n] = _CONDITION_FIELD.many(values, self._n)
+            self._condition_column[: self._n] = _CONDITION_FIELD.to_column(
+                values, self._n
+            )
 
     @property
     def exposed(self) -> NDArray[np.bool_]:
@@ -183,7 +196,7 @@ class PersonData(OwnedRows, JoinedRows, KernelRows, HotColumns):
     @exposed.setter
     def exposed(self, values: ArrayLike) -> None:
         if not is_same_view(self.exposed, values):
-            self._exposed_column[: self._n] = _EXPOSED_FIELD.many(values, self._n)
+            self._exposed_column[: self._n] = _EXPOSED_FIELD.to_column(values, self._n)
 
     @property
     def days(self) -> NDArray[np.uint16]:
@@ -193,18 +206,18 @@ class PersonData(OwnedRows, JoinedRows, KernelRows, HotColumns):
     @days.setter
     def days(self, values: ArrayLike) -> None:
         if not is_same_view(self.days, values):
-            self._days_column[: self._n] = _DAYS_FIELD.many(values, self._n)
+            self._days_column[: self._n] = _DAYS_FIELD.to_column(values, self._n)
 
-    def _place(self) -> None:
+    def _bind_columns(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
-        self._entity_column = self._cut(0)
-        self._entity_cells = cells(self._entity_column)
-        self._condition_column: NDArray[np.uint8] = self._cut(1)
-        self._condition_cells: memoryview[int] = cells(self._condition_column)
-        self._exposed_column: NDArray[np.bool_] = self._cut(2)
-        self._exposed_cells: memoryview[bool] = cells(self._exposed_column)
-        self._days_column: NDArray[np.uint16] = self._cut(3)
-        self._days_cells: memoryview[int] = cells(self._days_column)
+        self._entity_column = self._column_view(0)
+        self._entity_cells = cell_view(self._entity_column)
+        self._condition_column: NDArray[np.uint8] = self._column_view(1)
+        self._condition_cells: memoryview[int] = cell_view(self._condition_column)
+        self._exposed_column: NDArray[np.bool_] = self._column_view(2)
+        self._exposed_cells: memoryview[bool] = cell_view(self._exposed_column)
+        self._days_column: NDArray[np.uint16] = self._column_view(3)
+        self._days_cells: memoryview[int] = cell_view(self._days_column)
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
@@ -220,8 +233,8 @@ class PersonManager(Sparse, MappedOne, Gc, Seeded):
     Somebody who may fall ill.
     """
 
-    __slots__ = ("_chance", "_entities", "_rng", "_sparse", "_sparse_cells")
-    _DRAWING: ClassVar = {
+    __slots__ = ("_entities", "_rng", "_sparse", "_sparse_cells", "_stream_state")
+    _RANDOM_KERNELS: ClassVar = {
         "decide": 0x2F200A73BB0CCDF6,
     }
     _STEPS: ClassVar = {
@@ -238,52 +251,52 @@ class PersonManager(Sparse, MappedOne, Gc, Seeded):
         """The condition."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return Condition(data._condition_cells[row])
 
     def set_condition(self, row: int, value: Condition | int, /) -> None:
         """Set `condition` of a row."""
-        _value = _CONDITION_FIELD.one(value)
+        _value = _CONDITION_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._condition_cells[row] = _value
 
     def exposed(self, row: int, /) -> bool:
         """Whether an infectious contact was enough today."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return data._exposed_cells[row]
 
     def set_exposed(self, row: int, value: bool, /) -> None:
         """Set `exposed` of a row."""
-        _value = _EXPOSED_FIELD.one(value)
+        _value = _EXPOSED_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._exposed_cells[row] = _value
 
     def days(self, row: int, /) -> int:
         """Since the infection."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return data._days_cells[row]
 
     def set_days(self, row: int, value: int, /) -> None:
         """Set `days` of a row."""
-        _value = _DAYS_FIELD.one(value)
+        _value = _DAYS_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._days_cells[row] = _value
 
     def row(self, row: int, /) -> Person:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return Person(
             Condition(data._condition_cells[row]),
             data._exposed_cells[row],
@@ -319,13 +332,13 @@ class PersonManager(Sparse, MappedOne, Gc, Seeded):
         try:
             _condition_ = _CONDITION_CELL
             if condition is not _CONDITION_DEFAULT:
-                _condition_ = _CONDITION_FIELD.one(condition)
+                _condition_ = _CONDITION_FIELD.to_cell(condition)
             _exposed_ = _EXPOSED_DEFAULT
             if exposed is not _EXPOSED_DEFAULT:
-                _exposed_ = _EXPOSED_FIELD.one(exposed)
+                _exposed_ = _EXPOSED_FIELD.to_cell(exposed)
             _days_ = _DAYS_DEFAULT
             if days is not _DAYS_DEFAULT:
-                _days_ = _DAYS_FIELD.one(days)
+                _days_ = _DAYS_FIELD.to_cell(days)
         except Exception:
             self._entities.require(entity)  # a dead entity counts for more
             raise
@@ -337,13 +350,13 @@ class PersonManager(Sparse, MappedOne, Gc, Seeded):
         if not _is_alive:
             self._entities.require(entity)  # raises StaleEntityError
         if self._locks:
-            self._refuse_locked()
+            self._raise_if_locked()
         data = self.data
         _map = None
         try:
             _found = self._sparse_cells[_slot]
         except IndexError:
-            _found, _map = NIL, grown_map(self._sparse, _slot)
+            _found, _map = NIL, grow_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
             raise self._duplicate(entity)
         if data._n == data._allocated:
@@ -351,8 +364,8 @@ class PersonManager(Sparse, MappedOne, Gc, Seeded):
         if _map is not None:
             self._set_map(_map)
         if _found != NIL and data._entity_cells[_found] != entity:
-            _gone = self._evict, _found, self.create  # a dead one had this index
-            return self._make_way(
+            _gone = self._evict_stale, _found, self.create  # a dead one had this index
+            return self._evict_and_create(
                 *_gone, entity, condition=condition, exposed=exposed, days=days
             )
         row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
@@ -365,14 +378,14 @@ class PersonManager(Sparse, MappedOne, Gc, Seeded):
             self._sparse_cells[_slot] = row
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return row
 
     def create_many(
         self,
         entities: ArrayLike,
-        table: GivenTable | None = None,
+        table: TableLike | None = None,
         /,
         **columns: Unpack[PersonFields],
     ) -> RowArray:
@@ -402,11 +415,11 @@ class PersonManager(Sparse, MappedOne, Gc, Seeded):
             self._sparse[slots] = rows.astype(np.uint32)
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return rows
 
-    ensure = ensured(create)
+    ensure = make_ensure(create)
 
     def _destroy_row(self, row: Instance) -> int:
         """Remove a row that is known to be in use and return how many went."""
@@ -423,7 +436,7 @@ class PersonManager(Sparse, MappedOne, Gc, Seeded):
             data._n = src
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return 1
 
@@ -439,16 +452,16 @@ class PersonManager(Sparse, MappedOne, Gc, Seeded):
         `rows`: only these, distinct and in this order, or a mask; StaleInstanceError
         for one that is not in use or given twice.
         """
-        _recovery = np.float64(_DECIDE_RECOVERY_ARGUMENT.one(recovery))
-        _loss = np.float64(_DECIDE_LOSS_ARGUMENT.one(loss))
+        _recovery = np.float64(_DECIDE_RECOVERY_ARGUMENT.to_cell(recovery))
+        _loss = np.float64(_DECIDE_LOSS_ARGUMENT.to_cell(loss))
         data = self.data
         _blocks = data._kernels.get("decide")
         if _blocks is None or _blocks.stamp != data._n:
             _blocks = data._decide_blocks()
         _views: Iterable[tuple[Any, ...]] = _blocks.views
         if rows is not None:
-            _views = chosen_blocks(_blocks, ChosenRows(self, rows).rows, (1, 2, 3))
-        _key = self._draw_key("decide")
+            _views = selected_blocks(_blocks, SelectedRows(self, rows).rows, (1, 2, 3))
+        _key = self._next_call_key("decide")
         for (
             entity,
             condition,
@@ -467,7 +480,7 @@ class PersonManager(Sparse, MappedOne, Gc, Seeded):
             _tmp4,
             _tmp5,
         ) in _views:
-            draw_stems(entity, _key, _stem, _bits)
+            derive_stream_keys(entity, _key, _stem, _bits)
             # ill = condition == Condition.infectious
             np.equal(condition, _1_u8, out=ill)
             # caught = exposed and condition == Condition.susceptible
@@ -509,7 +522,7 @@ class PersonManager(Sparse, MappedOne, Gc, Seeded):
         for condition, _tmp in _blocks.views:
             np.equal(condition, _1_u8, out=_tmp)
             _parts.append(np.count_nonzero(_tmp))
-        _result: int = added(_parts, np.int64, ())
+        _result: int = combine_sums(_parts, np.int64, ())
         return _result
 
     def immune(self) -> int:
@@ -525,7 +538,7 @@ class PersonManager(Sparse, MappedOne, Gc, Seeded):
         for condition, _tmp in _blocks.views:
             np.equal(condition, _2_u8, out=_tmp)
             _parts.append(np.count_nonzero(_tmp))
-        _result: int = added(_parts, np.int64, ())
+        _result: int = combine_sums(_parts, np.int64, ())
         return _result
 
 

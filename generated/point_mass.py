@@ -23,27 +23,34 @@ from struct import Struct
 from typing import Any, ClassVar, Final, Literal, Unpack, overload
 
 import numpy as np
-from ecsgen_runtime.buffers import Column, cells, is_same_view, put_cells
-from ecsgen_runtime.columns import OwnedRows
-from ecsgen_runtime.field_types import FloatField, TextField
-from ecsgen_runtime.fields import described
-from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ecsgen_runtime.interchange import GivenTable
-from ecsgen_runtime.kernels.blocks import (
-    Blocks,
-    ChosenRows,
-    JoinedRows,
-    KernelRows,
-    chosen_blocks,
-    rows_last,
+from ecsgen_runtime.base.fast_typing import NamedTuple, TypedDict
+from ecsgen_runtime.base.handles import (
+    NIL,
+    Columns,
+    Entity,
+    EntityArray,
+    Instance,
+    RowArray,
 )
-from ecsgen_runtime.policies.destroy import Gc
-from ecsgen_runtime.policies.instances import MappedOne
-from ecsgen_runtime.policies.maps import Hash, remember
-from ecsgen_runtime.policies.owners import ensured
-from ecsgen_runtime.proxies import ArrayField, EntityProxy, RowField
-from ecsgen_runtime.queries.query_columns import QueryColumn, QueryColumns
-from ecsgen_runtime.typed import NamedTuple, TypedDict
+from ecsgen_runtime.kernels.blocks import (
+    KernelBlocks,
+    KernelRows,
+    SelectedRows,
+    WorldKernelRows,
+    rows_last,
+    selected_blocks,
+)
+from ecsgen_runtime.managers.policies.destroy import Gc
+from ecsgen_runtime.managers.policies.instances import MappedOne
+from ecsgen_runtime.managers.policies.lookup_maps import Hash, remember
+from ecsgen_runtime.managers.policies.owners import make_ensure
+from ecsgen_runtime.managers.row_proxies import ArrayField, EntityProxy, RowField
+from ecsgen_runtime.tables.buffers import Column, cell_view, is_same_view, put_cells
+from ecsgen_runtime.tables.columns import OwnedRows
+from ecsgen_runtime.values.field_tables import component_fields
+from ecsgen_runtime.values.field_types import FloatField, TextField
+from ecsgen_runtime.values.interchange import TableLike
+from ecsgen_runtime.world.queries.query_columns import QueryColumn, QueryColumns
 from numpy.typing import ArrayLike, NDArray
 
 from .entities import INDEX_MASK, EntityManager
@@ -69,8 +76,8 @@ _POSITION_DEFAULT: Final = (0.0, 0.0, 0.0)
 _VELOCITY_DEFAULT: Final = (0.0, 0.0, 0.0)
 _ACCELERATION_DEFAULT: Final = (0.0, 0.0, 0.0)
 _LABEL_DEFAULT: Final = ""
-_LABEL_CELL: Final = _LABEL_FIELD.one(_LABEL_DEFAULT)
-_FIELDS: Final = described(
+_LABEL_CELL: Final = _LABEL_FIELD.to_cell(_LABEL_DEFAULT)
+_FIELDS: Final = component_fields(
     (_MASS_FIELD, "f32", _MASS_DEFAULT, ("hot",), "kg", "Mass of the object."),
     (
         _POSITION_FIELD,
@@ -168,7 +175,7 @@ class PointMassColumns(QueryColumns):
     """A name for debugging. Shape (n,)."""
 
 
-class PointMassData(OwnedRows, JoinedRows, KernelRows):
+class PointMassData(OwnedRows, WorldKernelRows, KernelRows):
     """The columns of a PointMassManager: views of the rows in use."""
 
     __slots__ = (
@@ -177,7 +184,6 @@ class PointMassData(OwnedRows, JoinedRows, KernelRows):
         "_acceleration_items",
         "_entity_cells",
         "_entity_column",
-        "_joined",
         "_kernels",
         "_label_column",
         "_mass_cells",
@@ -188,13 +194,14 @@ class PointMassData(OwnedRows, JoinedRows, KernelRows):
         "_velocity_cells",
         "_velocity_column",
         "_velocity_items",
+        "_world_kernels",
     )
     MANAGER: ClassVar = "PointMassManager"
     LAYOUT: ClassVar = _COLUMNS
     _ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
 
-    def _simulate_blocks(self) -> Blocks:
+    def _simulate_blocks(self) -> KernelBlocks:
         """Cut the columns of `simulate` into blocks; good until they move or n changes."""
         n = self._n
         columns = (
@@ -203,7 +210,7 @@ class PointMassData(OwnedRows, JoinedRows, KernelRows):
             rows_last(self._position_column[:n]),
         )
         working = (("f4", (3,), True),)
-        blocks = Blocks(n, columns, working, self._kernels.get("simulate"))
+        blocks = KernelBlocks(n, columns, working, self._kernels.get("simulate"))
         self._kernels["simulate"] = blocks
         return blocks
 
@@ -215,7 +222,7 @@ class PointMassData(OwnedRows, JoinedRows, KernelRows):
     @mass.setter
     def mass(self, values: ArrayLike) -> None:
         if not is_same_view(self.mass, values):
-            self._mass_column[: self._n] = _MASS_FIELD.many(values, self._n)
+            self._mass_column[: self._n] = _MASS_FIELD.to_column(values, self._n)
 
     @property
     def position(self) -> NDArray[np.float32]:
@@ -225,7 +232,9 @@ class PointMassData(OwnedRows, JoinedRows, KernelRows):
     @position.setter
     def position(self, values: ArrayLike) -> None:
         if not is_same_view(self.position, values):
-            self._position_column[: self._n] = _POSITION_FIELD.many(values, self._n)
+            self._position_column[: self._n] = _POSITION_FIELD.to_column(
+                values, self._n
+            )
 
     @property
     def velocity(self) -> NDArray[np.float32]:
@@ -235,7 +244,9 @@ class PointMassData(OwnedRows, JoinedRows, KernelRows):
     @velocity.setter
     def velocity(self, values: ArrayLike) -> None:
         if not is_same_view(self.velocity, values):
-            self._velocity_column[: self._n] = _VELOCITY_FIELD.many(values, self._n)
+            self._velocity_column[: self._n] = _VELOCITY_FIELD.to_column(
+                values, self._n
+            )
 
     @property
     def acceleration(self) -> NDArray[np.float32]:
@@ -245,7 +256,7 @@ class PointMassData(OwnedRows, JoinedRows, KernelRows):
     @acceleration.setter
     def acceleration(self, values: ArrayLike) -> None:
         if not is_same_view(self.acceleration, values):
-            self._acceleration_column[: self._n] = _ACCELERATION_FIELD.many(
+            self._acceleration_column[: self._n] = _ACCELERATION_FIELD.to_column(
                 values, self._n
             )
 
@@ -257,7 +268,7 @@ class PointMassData(OwnedRows, JoinedRows, KernelRows):
     @label.setter
     def label(self, values: ArrayLike) -> None:
         if not is_same_view(self.label, values):
-            self._label_column[: self._n] = _LABEL_FIELD.many(values, self._n)
+            self._label_column[: self._n] = _LABEL_FIELD.to_column(values, self._n)
 
     @overload
     def tagged(self, tag: Literal["hot"], /) -> PointMassHotColumns: ...
@@ -275,22 +286,24 @@ class PointMassData(OwnedRows, JoinedRows, KernelRows):
             return PointMassColdColumns(self.label)
         raise ValueError(f"PointMass has no tag {tag!r}; it has hot, cold")
 
-    def _place(self) -> None:
+    def _bind_columns(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
-        self._entity_column = self._cut(0)
-        self._entity_cells = cells(self._entity_column)
-        self._mass_column: NDArray[np.float32] = self._cut(1)
-        self._mass_cells: memoryview[float] = cells(self._mass_column)
-        self._position_column: NDArray[np.float32] = self._cut(2)
-        self._position_items: NDArray[Any] = self._cut_items(2)
-        self._position_cells: memoryview[float] = cells(self._position_column)
-        self._velocity_column: NDArray[np.float32] = self._cut(3)
-        self._velocity_items: NDArray[Any] = self._cut_items(3)
-        self._velocity_cells: memoryview[float] = cells(self._velocity_column)
-        self._acceleration_column: NDArray[np.float32] = self._cut(4)
-        self._acceleration_items: NDArray[Any] = self._cut_items(4)
-        self._acceleration_cells: memoryview[float] = cells(self._acceleration_column)
-        self._label_column: NDArray[np.bytes_] = self._cut(5)
+        self._entity_column = self._column_view(0)
+        self._entity_cells = cell_view(self._entity_column)
+        self._mass_column: NDArray[np.float32] = self._column_view(1)
+        self._mass_cells: memoryview[float] = cell_view(self._mass_column)
+        self._position_column: NDArray[np.float32] = self._column_view(2)
+        self._position_items: NDArray[Any] = self._item_view(2)
+        self._position_cells: memoryview[float] = cell_view(self._position_column)
+        self._velocity_column: NDArray[np.float32] = self._column_view(3)
+        self._velocity_items: NDArray[Any] = self._item_view(3)
+        self._velocity_cells: memoryview[float] = cell_view(self._velocity_column)
+        self._acceleration_column: NDArray[np.float32] = self._column_view(4)
+        self._acceleration_items: NDArray[Any] = self._item_view(4)
+        self._acceleration_cells: memoryview[float] = cell_view(
+            self._acceleration_column
+        )
+        self._label_column: NDArray[np.bytes_] = self._column_view(5)
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
@@ -323,30 +336,30 @@ class PointMassManager(Hash, MappedOne, Gc):
         """Mass of the object. [kg]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return data._mass_cells[row]
 
     def set_mass(self, row: int, value: float, /) -> None:
         """Set `mass` of a row."""
-        _value = _MASS_FIELD.one(value)
+        _value = _MASS_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._mass_cells[row] = _value
 
     def position(self, row: int, /) -> tuple[float, float, float]:
         """Place in world space. [m]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return _POSITION_STRUCT.unpack_from(data._position_cells, 12 * row)
 
     def set_position(self, row: int, value: ArrayLike, /) -> None:
         """Set `position` of a row: 3 values."""
-        _value = _POSITION_FIELD.one(value)
+        _value = _POSITION_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         _at = 3 * row
         data._position_cells[_at] = _value[0]
         data._position_cells[_at + 1] = _value[1]
@@ -356,15 +369,15 @@ class PointMassManager(Hash, MappedOne, Gc):
         """Change of place per second. [m/s]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return _VELOCITY_STRUCT.unpack_from(data._velocity_cells, 12 * row)
 
     def set_velocity(self, row: int, value: ArrayLike, /) -> None:
         """Set `velocity` of a row: 3 values."""
-        _value = _VELOCITY_FIELD.one(value)
+        _value = _VELOCITY_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         _at = 3 * row
         data._velocity_cells[_at] = _value[0]
         data._velocity_cells[_at + 1] = _value[1]
@@ -374,15 +387,15 @@ class PointMassManager(Hash, MappedOne, Gc):
         """Change of velocity per second. [m/s^2]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return _ACCELERATION_STRUCT.unpack_from(data._acceleration_cells, 12 * row)
 
     def set_acceleration(self, row: int, value: ArrayLike, /) -> None:
         """Set `acceleration` of a row: 3 values."""
-        _value = _ACCELERATION_FIELD.one(value)
+        _value = _ACCELERATION_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         _at = 3 * row
         data._acceleration_cells[_at] = _value[0]
         data._acceleration_cells[_at + 1] = _value[1]
@@ -392,22 +405,22 @@ class PointMassManager(Hash, MappedOne, Gc):
         """A name for debugging."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return str(data._label_column[row], "utf-8")
 
     def set_label(self, row: int, value: str, /) -> None:
         """Set `label` of a row: at most 24 bytes of UTF-8."""
-        _value = _LABEL_FIELD.one(value)
+        _value = _LABEL_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._label_column[row] = _value
 
     def row(self, row: int, /) -> PointMass:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return PointMass(
             data._mass_cells[row],
             _POSITION_STRUCT.unpack_from(data._position_cells, 12 * row),
@@ -447,19 +460,19 @@ class PointMassManager(Hash, MappedOne, Gc):
         try:
             _mass_ = _MASS_DEFAULT
             if mass is not _MASS_DEFAULT:
-                _mass_ = _MASS_FIELD.one(mass)
+                _mass_ = _MASS_FIELD.to_cell(mass)
             _position_ = _POSITION_DEFAULT
             if position is not _POSITION_DEFAULT:
-                _position_ = _POSITION_FIELD.one(position)
+                _position_ = _POSITION_FIELD.to_cell(position)
             _velocity_ = _VELOCITY_DEFAULT
             if velocity is not _VELOCITY_DEFAULT:
-                _velocity_ = _VELOCITY_FIELD.one(velocity)
+                _velocity_ = _VELOCITY_FIELD.to_cell(velocity)
             _acceleration_ = _ACCELERATION_DEFAULT
             if acceleration is not _ACCELERATION_DEFAULT:
-                _acceleration_ = _ACCELERATION_FIELD.one(acceleration)
+                _acceleration_ = _ACCELERATION_FIELD.to_cell(acceleration)
             _label_ = _LABEL_CELL
             if label is not _LABEL_DEFAULT:
-                _label_ = _LABEL_FIELD.one(label)
+                _label_ = _LABEL_FIELD.to_cell(label)
         except Exception:
             self._entities.require(entity)  # a dead entity counts for more
             raise
@@ -471,7 +484,7 @@ class PointMassManager(Hash, MappedOne, Gc):
         if not _is_alive:
             self._entities.require(entity)  # raises StaleEntityError
         if self._locks:
-            self._refuse_locked()
+            self._raise_if_locked()
         data = self.data
         _found = self._rows.get(entity, NIL)
         if _found != NIL and data._entity_cells[_found] == entity:
@@ -497,14 +510,14 @@ class PointMassManager(Hash, MappedOne, Gc):
             self._rows[entity] = row
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return row
 
     def create_many(
         self,
         entities: ArrayLike,
-        table: GivenTable | None = None,
+        table: TableLike | None = None,
         /,
         **columns: Unpack[PointMassFields],
     ) -> RowArray:
@@ -535,11 +548,11 @@ class PointMassManager(Hash, MappedOne, Gc):
             remember(self._rows, entities, rows)
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return rows
 
-    ensure = ensured(create)
+    ensure = make_ensure(create)
 
     def _destroy_row(self, row: Instance) -> int:
         """Remove a row that is known to be in use and return how many went."""
@@ -558,7 +571,7 @@ class PointMassManager(Hash, MappedOne, Gc):
             data._n = src
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return 1
 
@@ -571,14 +584,14 @@ class PointMassManager(Hash, MappedOne, Gc):
         `rows`: only these, distinct and in this order, or a mask; StaleInstanceError
         for one that is not in use or given twice.
         """
-        _dt = np.array(_SIMULATE_DT_ARGUMENT.one(dt), np.float32)
+        _dt = np.array(_SIMULATE_DT_ARGUMENT.to_cell(dt), np.float32)
         data = self.data
         _blocks = data._kernels.get("simulate")
         if _blocks is None or _blocks.stamp != data._n:
             _blocks = data._simulate_blocks()
         _views: Iterable[tuple[Any, ...]] = _blocks.views
         if rows is not None:
-            _views = chosen_blocks(_blocks, ChosenRows(self, rows).rows, (0, 2))
+            _views = selected_blocks(_blocks, SelectedRows(self, rows).rows, (0, 2))
         for velocity, acceleration, position, _tmp in _views:
             # velocity += acceleration * dt
             np.multiply(acceleration, _dt, out=_tmp)

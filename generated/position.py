@@ -19,21 +19,28 @@ from struct import Struct
 from typing import Any, ClassVar, Final, Unpack
 
 import numpy as np
-from ecsgen_runtime.buffers import Column, cells, is_same_view, put_cells
-from ecsgen_runtime.columns import FrontColumns, HotColumns
-from ecsgen_runtime.field_types import FloatField
-from ecsgen_runtime.fields import described
-from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ecsgen_runtime.interchange import GivenTable
-from ecsgen_runtime.kernels.blocks import JoinedRows
-from ecsgen_runtime.policies.destroy import Gc
-from ecsgen_runtime.policies.groups import Grouped, GroupedRows
-from ecsgen_runtime.policies.instances import MappedOne
-from ecsgen_runtime.policies.maps import Sparse, grown_map
-from ecsgen_runtime.policies.owners import ensured
-from ecsgen_runtime.proxies import ArrayField, EntityProxy
-from ecsgen_runtime.queries.query_columns import QueryColumn, QueryColumns
-from ecsgen_runtime.typed import NamedTuple, TypedDict
+from ecsgen_runtime.base.fast_typing import NamedTuple, TypedDict
+from ecsgen_runtime.base.handles import (
+    NIL,
+    Columns,
+    Entity,
+    EntityArray,
+    Instance,
+    RowArray,
+)
+from ecsgen_runtime.kernels.blocks import WorldKernelRows
+from ecsgen_runtime.managers.policies.destroy import Gc
+from ecsgen_runtime.managers.policies.instances import MappedOne
+from ecsgen_runtime.managers.policies.lookup_maps import Sparse, grow_map
+from ecsgen_runtime.managers.policies.owners import make_ensure
+from ecsgen_runtime.managers.row_proxies import ArrayField, EntityProxy
+from ecsgen_runtime.tables.buffers import Column, cell_view, is_same_view, put_cells
+from ecsgen_runtime.tables.columns import HotColumns, LeadingRows
+from ecsgen_runtime.values.field_tables import component_fields
+from ecsgen_runtime.values.field_types import FloatField
+from ecsgen_runtime.values.interchange import TableLike
+from ecsgen_runtime.world.groups import GroupMember, GroupMemberRows
+from ecsgen_runtime.world.queries.query_columns import QueryColumn, QueryColumns
 from numpy.typing import ArrayLike, NDArray
 
 from .entities import INDEX_MASK, EntityManager
@@ -45,7 +52,7 @@ _COLUMNS: Final = (
 _VALUE_FIELD: Final = FloatField("Position.value", "f32", (3,))
 _VALUE_STRUCT: Final = Struct("=3f")
 _VALUE_DEFAULT: Final = (0.0, 0.0, 0.0)
-_FIELDS: Final = described(
+_FIELDS: Final = component_fields(
     (_VALUE_FIELD, "f32[3]", _VALUE_DEFAULT, ("hot",), "m"),
 )
 
@@ -63,7 +70,7 @@ class PositionFields(TypedDict, total=False):
     value: ArrayLike
 
 
-class PositionGroupedData(FrontColumns):
+class PositionGroupedData(LeadingRows):
     """The columns of the rows in the group `bodies`: views, assigned to like those of
     `data`."""
 
@@ -94,7 +101,7 @@ class PositionGroupedData(FrontColumns):
     def value(self, values: ArrayLike) -> None:
         data = self._data
         if not is_same_view(self.value, values):
-            checked = _VALUE_FIELD.many(values, data._n_grouped)
+            checked = _VALUE_FIELD.to_column(values, data._n_grouped)
             data._value_column[: data._n_grouped] = checked
 
 
@@ -107,17 +114,17 @@ class PositionColumns(QueryColumns):
     """The value of each row. [m] Shape (n, 3)."""
 
 
-class PositionData(GroupedRows, JoinedRows, HotColumns):
+class PositionData(GroupMemberRows, WorldKernelRows, HotColumns):
     """The columns of a PositionManager: views of the rows in use."""
 
     __slots__ = (
         "_entity_cells",
         "_entity_column",
-        "_joined",
         "_n_grouped",
         "_value_cells",
         "_value_column",
         "_value_items",
+        "_world_kernels",
     )
     MANAGER: ClassVar = "PositionManager"
     LAYOUT: ClassVar = _COLUMNS
@@ -132,15 +139,15 @@ class PositionData(GroupedRows, JoinedRows, HotColumns):
     @value.setter
     def value(self, values: ArrayLike) -> None:
         if not is_same_view(self.value, values):
-            self._value_column[: self._n] = _VALUE_FIELD.many(values, self._n)
+            self._value_column[: self._n] = _VALUE_FIELD.to_column(values, self._n)
 
-    def _place(self) -> None:
+    def _bind_columns(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
-        self._entity_column = self._cut(0)
-        self._entity_cells = cells(self._entity_column)
-        self._value_column: NDArray[np.float32] = self._cut(1)
-        self._value_items: NDArray[Any] = self._cut_items(1)
-        self._value_cells: memoryview[float] = cells(self._value_column)
+        self._entity_column = self._column_view(0)
+        self._entity_cells = cell_view(self._entity_column)
+        self._value_column: NDArray[np.float32] = self._column_view(1)
+        self._value_items: NDArray[Any] = self._item_view(1)
+        self._value_cells: memoryview[float] = cell_view(self._value_column)
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
@@ -148,13 +155,13 @@ class PositionData(GroupedRows, JoinedRows, HotColumns):
         self._value_items[dst] = self._value_items[src]
 
 
-class PositionManager(Grouped, Sparse, MappedOne, Gc):
+class PositionManager(GroupMember, Sparse, MappedOne, Gc):
     """Owns every Position: lookup sparse, instances one, destroy gc.
 
     Where an entity is.
     """
 
-    __slots__ = ("_entities", "_others", "_rng", "_sparse", "_sparse_cells")
+    __slots__ = ("_entities", "_other_members", "_rng", "_sparse", "_sparse_cells")
     GROUP: ClassVar = "bodies"
     _STEPS: ClassVar = {
         "row": "grouped",
@@ -169,15 +176,15 @@ class PositionManager(Grouped, Sparse, MappedOne, Gc):
         """The value. [m]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return _VALUE_STRUCT.unpack_from(data._value_cells, 12 * row)
 
     def set_value(self, row: int, value: ArrayLike, /) -> None:
         """Set `value` of a row: 3 values."""
-        _value = _VALUE_FIELD.one(value)
+        _value = _VALUE_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         _at = 3 * row
         data._value_cells[_at] = _value[0]
         data._value_cells[_at + 1] = _value[1]
@@ -187,7 +194,7 @@ class PositionManager(Grouped, Sparse, MappedOne, Gc):
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return Position(_VALUE_STRUCT.unpack_from(data._value_cells, 12 * row))
 
     def __getitem__(self, entity: Entity, /) -> PositionRef:
@@ -217,7 +224,7 @@ class PositionManager(Grouped, Sparse, MappedOne, Gc):
         try:
             _value_ = _VALUE_DEFAULT
             if value is not _VALUE_DEFAULT:
-                _value_ = _VALUE_FIELD.one(value)
+                _value_ = _VALUE_FIELD.to_cell(value)
         except Exception:
             self._entities.require(entity)  # a dead entity counts for more
             raise
@@ -229,13 +236,13 @@ class PositionManager(Grouped, Sparse, MappedOne, Gc):
         if not _is_alive:
             self._entities.require(entity)  # raises StaleEntityError
         if self._locks:
-            self._refuse_locked()
+            self._raise_if_locked()
         data = self.data
         _map = None
         try:
             _found = self._sparse_cells[_slot]
         except IndexError:
-            _found, _map = NIL, grown_map(self._sparse, _slot)
+            _found, _map = NIL, grow_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
             raise self._duplicate(entity)
         if data._n == data._allocated:
@@ -243,8 +250,8 @@ class PositionManager(Grouped, Sparse, MappedOne, Gc):
         if _map is not None:
             self._set_map(_map)
         if _found != NIL and data._entity_cells[_found] != entity:
-            _gone = self._evict, _found, self.create  # a dead one had this index
-            return self._make_way(*_gone, entity, value=value)
+            _gone = self._evict_stale, _found, self.create  # a dead one had this index
+            return self._evict_and_create(*_gone, entity, value=value)
         row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
         try:
             data._entity_cells[row] = entity
@@ -255,17 +262,17 @@ class PositionManager(Grouped, Sparse, MappedOne, Gc):
             data._n = row + 1
             self._sparse_cells[_slot] = row
             data._version += 1
-            if self._others:
+            if self._other_members:
                 row = self._join_group(row, entity)
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return row
 
     def create_many(
         self,
         entities: ArrayLike,
-        table: GivenTable | None = None,
+        table: TableLike | None = None,
         /,
         **columns: Unpack[PositionFields],
     ) -> RowArray:
@@ -296,11 +303,11 @@ class PositionManager(Grouped, Sparse, MappedOne, Gc):
             if joining is not None:
                 rows = self._join_group_many(joining)
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return rows
 
-    ensure = ensured(create)
+    ensure = make_ensure(create)
 
     def _destroy_row(self, row: Instance) -> int:
         """Remove a row that is known to be in use and return how many went."""
@@ -308,7 +315,7 @@ class PositionManager(Grouped, Sparse, MappedOne, Gc):
         try:
             self._sparse_cells[data._entity_cells[row] & INDEX_MASK] = NIL
             if row < data._n_grouped:
-                for member in self._others:
+                for member in self._other_members:
                     member._leave_group(row)
                 last = Instance(data._n_grouped - 1)
                 if row != last:
@@ -320,7 +327,7 @@ class PositionManager(Grouped, Sparse, MappedOne, Gc):
             data._n = last
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return 1
 
@@ -331,7 +338,7 @@ class PositionManager(Grouped, Sparse, MappedOne, Gc):
         data._value_items[dst] = data._value_items[src]
         self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst
 
-    def _swap_over(self, one: Instance, other: Instance, spare: Instance) -> None:
+    def _swap_via_spare(self, one: Instance, other: Instance, spare: Instance) -> None:
         """Let two rows change places by way of a third, which is not in use."""
         self._move(one, spare)
         self._move(other, one)

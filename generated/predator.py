@@ -17,16 +17,23 @@ from operator import index
 from typing import ClassVar, Final
 
 import numpy as np
-from ecsgen_runtime.buffers import Column, cells
-from ecsgen_runtime.columns import HotColumns, OwnedRows
-from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ecsgen_runtime.policies.destroy import Gc
-from ecsgen_runtime.policies.instances import MappedOne
-from ecsgen_runtime.policies.maps import Sparse, grown_map
-from ecsgen_runtime.policies.owners import Tag
-from ecsgen_runtime.proxies import EntityProxy
-from ecsgen_runtime.queries.query_columns import QueryColumns
-from ecsgen_runtime.typed import NamedTuple, TypedDict
+from ecsgen_runtime.base.fast_typing import NamedTuple, TypedDict
+from ecsgen_runtime.base.handles import (
+    NIL,
+    Columns,
+    Entity,
+    EntityArray,
+    Instance,
+    RowArray,
+)
+from ecsgen_runtime.managers.policies.destroy import Gc
+from ecsgen_runtime.managers.policies.instances import MappedOne
+from ecsgen_runtime.managers.policies.lookup_maps import Sparse, grow_map
+from ecsgen_runtime.managers.policies.owners import Tag
+from ecsgen_runtime.managers.row_proxies import EntityProxy
+from ecsgen_runtime.tables.buffers import Column, cell_view
+from ecsgen_runtime.tables.columns import HotColumns, OwnedRows
+from ecsgen_runtime.world.queries.query_columns import QueryColumns
 
 from .entities import INDEX_MASK, EntityManager
 
@@ -55,10 +62,10 @@ class PredatorData(OwnedRows, HotColumns):
     LAYOUT: ClassVar = _COLUMNS
     _ENTITIES: ClassVar = EntityManager
 
-    def _place(self) -> None:
+    def _bind_columns(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
-        self._entity_column = self._cut(0)
-        self._entity_cells = cells(self._entity_column)
+        self._entity_column = self._column_view(0)
+        self._entity_cells = cell_view(self._entity_column)
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
@@ -84,7 +91,7 @@ class PredatorManager(Tag, Sparse, MappedOne, Gc):
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return Predator()
 
     def __getitem__(self, entity: Entity, /) -> PredatorRef:
@@ -112,13 +119,13 @@ class PredatorManager(Tag, Sparse, MappedOne, Gc):
         if not _is_alive:
             self._entities.require(entity)  # raises StaleEntityError
         if self._locks:
-            self._refuse_locked()
+            self._raise_if_locked()
         data = self.data
         _map = None
         try:
             _found = self._sparse_cells[_slot]
         except IndexError:
-            _found, _map = NIL, grown_map(self._sparse, _slot)
+            _found, _map = NIL, grow_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
             raise self._duplicate(entity)
         if data._n == data._allocated:
@@ -126,8 +133,8 @@ class PredatorManager(Tag, Sparse, MappedOne, Gc):
         if _map is not None:
             self._set_map(_map)
         if _found != NIL and data._entity_cells[_found] != entity:
-            _gone = self._evict, _found, self.create  # a dead one had this index
-            return self._make_way(*_gone, entity)
+            _gone = self._evict_stale, _found, self.create  # a dead one had this index
+            return self._evict_and_create(*_gone, entity)
         row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
         try:
             data._entity_cells[row] = entity
@@ -135,7 +142,7 @@ class PredatorManager(Tag, Sparse, MappedOne, Gc):
             self._sparse_cells[_slot] = row
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return row
 
@@ -154,7 +161,7 @@ class PredatorManager(Tag, Sparse, MappedOne, Gc):
             self._sparse[slots] = rows.astype(np.uint32)
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return rows
 
@@ -170,7 +177,7 @@ class PredatorManager(Tag, Sparse, MappedOne, Gc):
             data._n = src
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return 1
 

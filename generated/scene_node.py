@@ -24,25 +24,38 @@ from struct import Struct
 from typing import Any, ClassVar, Final, Unpack
 
 import numpy as np
-from ecsgen_runtime.buffers import Column, cells, is_same_view, nested, put_cells
-from ecsgen_runtime.columns import HotColumns
-from ecsgen_runtime.field_types import FloatField
-from ecsgen_runtime.fields import described
-from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ecsgen_runtime.interchange import GivenTable
+from ecsgen_runtime.base.fast_typing import NamedTuple, TypedDict
+from ecsgen_runtime.base.handles import (
+    NIL,
+    Columns,
+    Entity,
+    EntityArray,
+    Instance,
+    RowArray,
+)
 from ecsgen_runtime.kernels.blocks import BlockColumn, KernelRows, rows_last
 from ecsgen_runtime.kernels.levels import LevelBlocks, ParentColumn
-from ecsgen_runtime.policies.destroy import Callback, Release
-from ecsgen_runtime.policies.hierarchy import (
+from ecsgen_runtime.managers.policies.destroy import Callback, Release
+from ecsgen_runtime.managers.policies.hierarchy import (
     OrphansDestroy,
-    OwnedChildren,
-    OwnedFamilyRows,
+    OwnedHierarchy,
+    OwnedHierarchyRows,
 )
-from ecsgen_runtime.policies.instances import MappedOne
-from ecsgen_runtime.policies.maps import Sparse, grown_map
-from ecsgen_runtime.policies.owners import ensured
-from ecsgen_runtime.proxies import ArrayField, EntityProxy
-from ecsgen_runtime.typed import NamedTuple, TypedDict
+from ecsgen_runtime.managers.policies.instances import MappedOne
+from ecsgen_runtime.managers.policies.lookup_maps import Sparse, grow_map
+from ecsgen_runtime.managers.policies.owners import make_ensure
+from ecsgen_runtime.managers.row_proxies import ArrayField, EntityProxy
+from ecsgen_runtime.tables.buffers import (
+    Column,
+    cell_view,
+    is_same_view,
+    nested,
+    put_cells,
+)
+from ecsgen_runtime.tables.columns import HotColumns
+from ecsgen_runtime.values.field_tables import component_fields
+from ecsgen_runtime.values.field_types import FloatField
+from ecsgen_runtime.values.interchange import TableLike
 from numpy.typing import ArrayLike, NDArray
 
 from .entities import INDEX_MASK, EntityManager
@@ -66,15 +79,15 @@ _LOCAL_DEFAULT: Final = (
     (0.0, 0.0, 1.0, 0.0),
     (0.0, 0.0, 0.0, 1.0),
 )
-_LOCAL_CELL: Final = _LOCAL_FIELD.one(_LOCAL_DEFAULT)
+_LOCAL_CELL: Final = _LOCAL_FIELD.to_cell(_LOCAL_DEFAULT)
 _WORLD_DEFAULT: Final = (
     (1.0, 0.0, 0.0, 0.0),
     (0.0, 1.0, 0.0, 0.0),
     (0.0, 0.0, 1.0, 0.0),
     (0.0, 0.0, 0.0, 1.0),
 )
-_WORLD_CELL: Final = _WORLD_FIELD.one(_WORLD_DEFAULT)
-_FIELDS: Final = described(
+_WORLD_CELL: Final = _WORLD_FIELD.to_cell(_WORLD_DEFAULT)
+_FIELDS: Final = component_fields(
     (
         _LOCAL_FIELD,
         "f32[4,4]",
@@ -115,7 +128,7 @@ class SceneNodeFields(TypedDict, total=False):
     world: ArrayLike
 
 
-class SceneNodeData(OwnedFamilyRows, KernelRows, HotColumns):
+class SceneNodeData(OwnedHierarchyRows, KernelRows, HotColumns):
     """The columns of a SceneNodeManager: views of the rows in use."""
 
     __slots__ = (
@@ -173,7 +186,7 @@ class SceneNodeData(OwnedFamilyRows, KernelRows, HotColumns):
     @local.setter
     def local(self, values: ArrayLike) -> None:
         if not is_same_view(self.local, values):
-            self._local_column[: self._n] = _LOCAL_FIELD.many(values, self._n)
+            self._local_column[: self._n] = _LOCAL_FIELD.to_column(values, self._n)
 
     @property
     def world(self) -> NDArray[np.float32]:
@@ -183,26 +196,26 @@ class SceneNodeData(OwnedFamilyRows, KernelRows, HotColumns):
     @world.setter
     def world(self, values: ArrayLike) -> None:
         if not is_same_view(self.world, values):
-            self._world_column[: self._n] = _WORLD_FIELD.many(values, self._n)
+            self._world_column[: self._n] = _WORLD_FIELD.to_column(values, self._n)
 
-    def _place(self) -> None:
+    def _bind_columns(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
-        self._entity_column = self._cut(0)
-        self._entity_cells = cells(self._entity_column)
-        self._local_column: NDArray[np.float32] = self._cut(1)
-        self._local_items: NDArray[Any] = self._cut_items(1)
-        self._local_cells: memoryview[float] = cells(self._local_column)
-        self._world_column: NDArray[np.float32] = self._cut(2)
-        self._world_items: NDArray[Any] = self._cut_items(2)
-        self._world_cells: memoryview[float] = cells(self._world_column)
-        self._parent_column = self._cut(3)
-        self._parent_cells = cells(self._parent_column)
-        self._first_child_column = self._cut(4)
-        self._first_child_cells = cells(self._first_child_column)
-        self._next_sibling_column = self._cut(5)
-        self._next_sibling_cells = cells(self._next_sibling_column)
-        self._previous_sibling_column = self._cut(6)
-        self._previous_sibling_cells = cells(self._previous_sibling_column)
+        self._entity_column = self._column_view(0)
+        self._entity_cells = cell_view(self._entity_column)
+        self._local_column: NDArray[np.float32] = self._column_view(1)
+        self._local_items: NDArray[Any] = self._item_view(1)
+        self._local_cells: memoryview[float] = cell_view(self._local_column)
+        self._world_column: NDArray[np.float32] = self._column_view(2)
+        self._world_items: NDArray[Any] = self._item_view(2)
+        self._world_cells: memoryview[float] = cell_view(self._world_column)
+        self._parent_column = self._column_view(3)
+        self._parent_cells = cell_view(self._parent_column)
+        self._first_child_column = self._column_view(4)
+        self._first_child_cells = cell_view(self._first_child_column)
+        self._next_sibling_column = self._column_view(5)
+        self._next_sibling_cells = cell_view(self._next_sibling_column)
+        self._previous_sibling_column = self._column_view(6)
+        self._previous_sibling_cells = cell_view(self._previous_sibling_column)
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
@@ -216,7 +229,7 @@ class SceneNodeData(OwnedFamilyRows, KernelRows, HotColumns):
 
 
 class SceneNodeManager(
-    Sparse, MappedOne, OwnedChildren, OrphansDestroy, Callback, Release
+    Sparse, MappedOne, OwnedHierarchy, OrphansDestroy, Callback, Release
 ):
     """Owns every SceneNode: lookup sparse, instances one, destroy callback, release.
 
@@ -225,11 +238,11 @@ class SceneNodeManager(
 
     __slots__ = (
         "_entities",
-        "_followed",
         "_levels",
         "_released",
         "_sparse",
         "_sparse_cells",
+        "_tracked_parents",
     )
     _STEPS: ClassVar = {
         "row": "packed",
@@ -245,39 +258,39 @@ class SceneNodeManager(
         """Matrix from the node's space to its parent's."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         cell = _LOCAL_STRUCT.unpack_from(data._local_cells, 64 * row)
         return nested(cell, (4, 4))
 
     def set_local(self, row: int, value: ArrayLike, /) -> None:
         """Set `local` of a row: 16 values."""
-        _value = _LOCAL_FIELD.one(value)
+        _value = _LOCAL_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         _LOCAL_STRUCT.pack_into(data._local_cells, 64 * row, *_value)
 
     def world(self, row: int, /) -> tuple[tuple[float, ...], ...]:
         """Matrix from the node's space to the world's."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         cell = _WORLD_STRUCT.unpack_from(data._world_cells, 64 * row)
         return nested(cell, (4, 4))
 
     def set_world(self, row: int, value: ArrayLike, /) -> None:
         """Set `world` of a row: 16 values."""
-        _value = _WORLD_FIELD.one(value)
+        _value = _WORLD_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         _WORLD_STRUCT.pack_into(data._world_cells, 64 * row, *_value)
 
     def row(self, row: int, /) -> SceneNode:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return SceneNode(self.local(row), self.world(row))
 
     def __getitem__(self, entity: Entity, /) -> SceneNodeRef:
@@ -307,17 +320,17 @@ class SceneNodeManager(
             StructureLockedError: the manager is locked.
         """
         if parent is not NIL:
-            return self._create_below(
+            return self._create_child(
                 parent, self.create, entity, local=local, world=world
             )
         entity = index(entity)  # type: ignore[assignment]  # calling Entity takes time
         try:
             _local_ = _LOCAL_CELL
             if local is not _LOCAL_DEFAULT:
-                _local_ = _LOCAL_FIELD.one(local)
+                _local_ = _LOCAL_FIELD.to_cell(local)
             _world_ = _WORLD_CELL
             if world is not _WORLD_DEFAULT:
-                _world_ = _WORLD_FIELD.one(world)
+                _world_ = _WORLD_FIELD.to_cell(world)
         except Exception:
             self._entities.require(entity)  # a dead entity counts for more
             raise
@@ -329,13 +342,13 @@ class SceneNodeManager(
         if not _is_alive:
             self._entities.require(entity)  # raises StaleEntityError
         if self._locks:
-            self._refuse_locked()
+            self._raise_if_locked()
         data = self.data
         _map = None
         try:
             _found = self._sparse_cells[_slot]
         except IndexError:
-            _found, _map = NIL, grown_map(self._sparse, _slot)
+            _found, _map = NIL, grow_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
             raise self._duplicate(entity)
         if data._n == data._allocated:
@@ -343,8 +356,8 @@ class SceneNodeManager(
         if _map is not None:
             self._set_map(_map)
         if _found != NIL and data._entity_cells[_found] != entity:
-            _gone = self._evict, _found, self.create  # a dead one had this index
-            return self._make_way(*_gone, entity, local=local, world=world)
+            _gone = self._evict_stale, _found, self.create  # a dead one had this index
+            return self._evict_and_create(*_gone, entity, local=local, world=world)
         row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
         try:
             data._entity_cells[row] = entity
@@ -358,14 +371,14 @@ class SceneNodeManager(
             data._previous_sibling_cells[row] = row
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return row
 
     def create_many(
         self,
         entities: ArrayLike,
-        table: GivenTable | None = None,
+        table: TableLike | None = None,
         /,
         *,
         parents: Instance | ArrayLike = NIL,
@@ -404,11 +417,11 @@ class SceneNodeManager(
             data._previous_sibling_column[span] = rows
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return rows
 
-    ensure = ensured(create)
+    ensure = make_ensure(create)
 
     def _destroy_row(self, row: Instance, told: bool = False) -> int:
         """Remove a row that is known to be in use and return how many went."""
@@ -416,11 +429,11 @@ class SceneNodeManager(
         if data._first_child_cells[row] != NIL:
             return self._destroy_rows(np.array([row]))
         if not told and self._released.entries:
-            return self._destroy_told(row)
+            return self._destroy_notified(row)
         try:
             self._sparse_cells[data._entity_cells[row] & INDEX_MASK] = NIL
             if data._parent_cells[row] != NIL:
-                self._leave_parent(row)
+                self._detach_from_parent(row)
             src, dst = data._n - 1, row
             if src != dst:
                 data._entity_cells[dst] = data._entity_cells[src]
@@ -431,11 +444,11 @@ class SceneNodeManager(
                 data._next_sibling_cells[dst] = data._next_sibling_cells[src]
                 data._previous_sibling_cells[dst] = data._previous_sibling_cells[src]
                 self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst
-                self._relink_family(src, dst)
+                self._relink_hierarchy(src, dst)
             data._n = src
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return 1
 

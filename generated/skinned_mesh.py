@@ -25,19 +25,32 @@ from struct import Struct
 from typing import Any, ClassVar, Final, Unpack
 
 import numpy as np
-from ecsgen_runtime.buffers import Column, cells, is_same_view, put_cells, word
-from ecsgen_runtime.columns import FrontColumns, HotColumns
-from ecsgen_runtime.field_types import BoolField, IntField, ObjectField
-from ecsgen_runtime.fields import described
-from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ecsgen_runtime.interchange import GivenTable
-from ecsgen_runtime.policies.destroy import Callback, Release
-from ecsgen_runtime.policies.groups import Grouped, GroupedRows
-from ecsgen_runtime.policies.instances import MappedOne
-from ecsgen_runtime.policies.maps import Sparse, grown_map
-from ecsgen_runtime.policies.owners import ensured
-from ecsgen_runtime.proxies import ArrayField, EntityProxy, RowField
-from ecsgen_runtime.typed import NamedTuple, TypedDict
+from ecsgen_runtime.base.fast_typing import NamedTuple, TypedDict
+from ecsgen_runtime.base.handles import (
+    NIL,
+    Columns,
+    Entity,
+    EntityArray,
+    Instance,
+    RowArray,
+)
+from ecsgen_runtime.managers.policies.destroy import Callback, Release
+from ecsgen_runtime.managers.policies.instances import MappedOne
+from ecsgen_runtime.managers.policies.lookup_maps import Sparse, grow_map
+from ecsgen_runtime.managers.policies.owners import make_ensure
+from ecsgen_runtime.managers.row_proxies import ArrayField, EntityProxy, RowField
+from ecsgen_runtime.tables.buffers import (
+    Column,
+    cell_view,
+    is_same_view,
+    pack_cell,
+    put_cells,
+)
+from ecsgen_runtime.tables.columns import HotColumns, LeadingRows
+from ecsgen_runtime.values.field_tables import component_fields
+from ecsgen_runtime.values.field_types import BoolField, IntField, ObjectField
+from ecsgen_runtime.values.interchange import TableLike
+from ecsgen_runtime.world.groups import GroupMember, GroupMemberRows
 from numpy.typing import ArrayLike, NDArray
 
 from .entities import INDEX_MASK, EntityManager
@@ -60,13 +73,13 @@ _VISIBLE_FIELD: Final = BoolField("SkinnedMesh.visible")
 _RESOURCE_FIELD: Final = ObjectField("SkinnedMesh.resource")
 _VERTEX_BUFFERS_STRUCT: Final = Struct("=2I")
 _VERTEX_BUFFERS_DEFAULT: Final = (0, 0)
-_VERTEX_BUFFERS_WORD: Final = word(_VERTEX_BUFFERS_FIELD, _VERTEX_BUFFERS_DEFAULT)
+_VERTEX_BUFFERS_WORD: Final = pack_cell(_VERTEX_BUFFERS_FIELD, _VERTEX_BUFFERS_DEFAULT)
 _INDEX_BUFFER_DEFAULT: Final = 0
 _SHADER_DEFAULT: Final = 0
 _MATERIAL_DEFAULT: Final = 0
 _BONE_COUNT_DEFAULT: Final = 1
 _VISIBLE_DEFAULT: Final = True
-_FIELDS: Final = described(
+_FIELDS: Final = component_fields(
     (
         _VERTEX_BUFFERS_FIELD,
         "u32[2]",
@@ -156,7 +169,7 @@ class SkinnedMeshFields(TypedDict, total=False):
     resource: object
 
 
-class SkinnedMeshGroupedData(FrontColumns):
+class SkinnedMeshGroupedData(LeadingRows):
     """The columns of the rows in the group `actors`: views, assigned to like those of
     `data`."""
 
@@ -187,7 +200,7 @@ class SkinnedMeshGroupedData(FrontColumns):
     def vertex_buffers(self, values: ArrayLike) -> None:
         data = self._data
         if not is_same_view(self.vertex_buffers, values):
-            checked = _VERTEX_BUFFERS_FIELD.many(values, data._n_grouped)
+            checked = _VERTEX_BUFFERS_FIELD.to_column(values, data._n_grouped)
             data._vertex_buffers_column[: data._n_grouped] = checked
 
     @property
@@ -200,7 +213,7 @@ class SkinnedMeshGroupedData(FrontColumns):
     def index_buffer(self, values: ArrayLike) -> None:
         data = self._data
         if not is_same_view(self.index_buffer, values):
-            checked = _INDEX_BUFFER_FIELD.many(values, data._n_grouped)
+            checked = _INDEX_BUFFER_FIELD.to_column(values, data._n_grouped)
             data._index_buffer_column[: data._n_grouped] = checked
 
     @property
@@ -213,7 +226,7 @@ class SkinnedMeshGroupedData(FrontColumns):
     def shader(self, values: ArrayLike) -> None:
         data = self._data
         if not is_same_view(self.shader, values):
-            checked = _SHADER_FIELD.many(values, data._n_grouped)
+            checked = _SHADER_FIELD.to_column(values, data._n_grouped)
             data._shader_column[: data._n_grouped] = checked
 
     @property
@@ -226,7 +239,7 @@ class SkinnedMeshGroupedData(FrontColumns):
     def material(self, values: ArrayLike) -> None:
         data = self._data
         if not is_same_view(self.material, values):
-            checked = _MATERIAL_FIELD.many(values, data._n_grouped)
+            checked = _MATERIAL_FIELD.to_column(values, data._n_grouped)
             data._material_column[: data._n_grouped] = checked
 
     @property
@@ -239,7 +252,7 @@ class SkinnedMeshGroupedData(FrontColumns):
     def bone_count(self, values: ArrayLike) -> None:
         data = self._data
         if not is_same_view(self.bone_count, values):
-            checked = _BONE_COUNT_FIELD.many(values, data._n_grouped)
+            checked = _BONE_COUNT_FIELD.to_column(values, data._n_grouped)
             data._bone_count_column[: data._n_grouped] = checked
 
     @property
@@ -252,7 +265,7 @@ class SkinnedMeshGroupedData(FrontColumns):
     def visible(self, values: ArrayLike) -> None:
         data = self._data
         if not is_same_view(self.visible, values):
-            checked = _VISIBLE_FIELD.many(values, data._n_grouped)
+            checked = _VISIBLE_FIELD.to_column(values, data._n_grouped)
             data._visible_column[: data._n_grouped] = checked
 
     @property
@@ -265,13 +278,13 @@ class SkinnedMeshGroupedData(FrontColumns):
     def resource(self, values: object) -> None:
         data = self._data
         if not is_same_view(self.resource, values):
-            checked = _RESOURCE_FIELD.many(values, data._n_grouped)
+            checked = _RESOURCE_FIELD.to_column(values, data._n_grouped)
             # what ends may run code
             _left = data._resource_column[: data._n_grouped].copy()
             data._resource_column[: data._n_grouped] = checked
 
 
-class SkinnedMeshData(GroupedRows, HotColumns):
+class SkinnedMeshData(GroupMemberRows, HotColumns):
     """The columns of a SkinnedMeshManager: views of the rows in use."""
 
     __slots__ = (
@@ -309,7 +322,7 @@ class SkinnedMeshData(GroupedRows, HotColumns):
     @vertex_buffers.setter
     def vertex_buffers(self, values: ArrayLike) -> None:
         if not is_same_view(self.vertex_buffers, values):
-            self._vertex_buffers_column[: self._n] = _VERTEX_BUFFERS_FIELD.many(
+            self._vertex_buffers_column[: self._n] = _VERTEX_BUFFERS_FIELD.to_column(
                 values, self._n
             )
 
@@ -321,7 +334,7 @@ class SkinnedMeshData(GroupedRows, HotColumns):
     @index_buffer.setter
     def index_buffer(self, values: ArrayLike) -> None:
         if not is_same_view(self.index_buffer, values):
-            self._index_buffer_column[: self._n] = _INDEX_BUFFER_FIELD.many(
+            self._index_buffer_column[: self._n] = _INDEX_BUFFER_FIELD.to_column(
                 values, self._n
             )
 
@@ -333,7 +346,7 @@ class SkinnedMeshData(GroupedRows, HotColumns):
     @shader.setter
     def shader(self, values: ArrayLike) -> None:
         if not is_same_view(self.shader, values):
-            self._shader_column[: self._n] = _SHADER_FIELD.many(values, self._n)
+            self._shader_column[: self._n] = _SHADER_FIELD.to_column(values, self._n)
 
     @property
     def material(self) -> NDArray[np.uint32]:
@@ -343,7 +356,9 @@ class SkinnedMeshData(GroupedRows, HotColumns):
     @material.setter
     def material(self, values: ArrayLike) -> None:
         if not is_same_view(self.material, values):
-            self._material_column[: self._n] = _MATERIAL_FIELD.many(values, self._n)
+            self._material_column[: self._n] = _MATERIAL_FIELD.to_column(
+                values, self._n
+            )
 
     @property
     def bone_count(self) -> NDArray[np.uint16]:
@@ -353,7 +368,9 @@ class SkinnedMeshData(GroupedRows, HotColumns):
     @bone_count.setter
     def bone_count(self, values: ArrayLike) -> None:
         if not is_same_view(self.bone_count, values):
-            self._bone_count_column[: self._n] = _BONE_COUNT_FIELD.many(values, self._n)
+            self._bone_count_column[: self._n] = _BONE_COUNT_FIELD.to_column(
+                values, self._n
+            )
 
     @property
     def visible(self) -> NDArray[np.bool_]:
@@ -363,7 +380,7 @@ class SkinnedMeshData(GroupedRows, HotColumns):
     @visible.setter
     def visible(self, values: ArrayLike) -> None:
         if not is_same_view(self.visible, values):
-            self._visible_column[: self._n] = _VISIBLE_FIELD.many(values, self._n)
+            self._visible_column[: self._n] = _VISIBLE_FIELD.to_column(values, self._n)
 
     @property
     def resource(self) -> NDArray[np.object_]:
@@ -373,29 +390,33 @@ class SkinnedMeshData(GroupedRows, HotColumns):
     @resource.setter
     def resource(self, values: object) -> None:
         if not is_same_view(self.resource, values):
-            checked = _RESOURCE_FIELD.many(values, self._n)
+            checked = _RESOURCE_FIELD.to_column(values, self._n)
             # what ends may run code
             _left = self._resource_column[: self._n].copy()
             self._resource_column[: self._n] = checked
 
-    def _place(self) -> None:
+    def _bind_columns(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
-        self._entity_column = self._cut(0)
-        self._entity_cells = cells(self._entity_column)
-        self._vertex_buffers_column: NDArray[np.uint32] = self._cut(1)
-        self._vertex_buffers_items: NDArray[Any] = self._cut_items(1)
-        self._vertex_buffers_words: memoryview[int] = cells(self._vertex_buffers_items)
-        self._vertex_buffers_cells: memoryview[int] = cells(self._vertex_buffers_column)
-        self._index_buffer_column: NDArray[np.uint32] = self._cut(2)
-        self._index_buffer_cells: memoryview[int] = cells(self._index_buffer_column)
-        self._shader_column: NDArray[np.uint32] = self._cut(3)
-        self._shader_cells: memoryview[int] = cells(self._shader_column)
-        self._material_column: NDArray[np.uint32] = self._cut(4)
-        self._material_cells: memoryview[int] = cells(self._material_column)
-        self._bone_count_column: NDArray[np.uint16] = self._cut(5)
-        self._bone_count_cells: memoryview[int] = cells(self._bone_count_column)
-        self._visible_column: NDArray[np.bool_] = self._cut(6)
-        self._visible_cells: memoryview[bool] = cells(self._visible_column)
+        self._entity_column = self._column_view(0)
+        self._entity_cells = cell_view(self._entity_column)
+        self._vertex_buffers_column: NDArray[np.uint32] = self._column_view(1)
+        self._vertex_buffers_items: NDArray[Any] = self._item_view(1)
+        self._vertex_buffers_words: memoryview[int] = cell_view(
+            self._vertex_buffers_items
+        )
+        self._vertex_buffers_cells: memoryview[int] = cell_view(
+            self._vertex_buffers_column
+        )
+        self._index_buffer_column: NDArray[np.uint32] = self._column_view(2)
+        self._index_buffer_cells: memoryview[int] = cell_view(self._index_buffer_column)
+        self._shader_column: NDArray[np.uint32] = self._column_view(3)
+        self._shader_cells: memoryview[int] = cell_view(self._shader_column)
+        self._material_column: NDArray[np.uint32] = self._column_view(4)
+        self._material_cells: memoryview[int] = cell_view(self._material_column)
+        self._bone_count_column: NDArray[np.uint16] = self._column_view(5)
+        self._bone_count_cells: memoryview[int] = cell_view(self._bone_count_column)
+        self._visible_column: NDArray[np.bool_] = self._column_view(6)
+        self._visible_cells: memoryview[bool] = cell_view(self._visible_column)
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
@@ -409,13 +430,13 @@ class SkinnedMeshData(GroupedRows, HotColumns):
         self._resource_column[dst] = self._resource_column[src]
 
 
-class SkinnedMeshManager(Grouped, Sparse, MappedOne, Callback, Release):
+class SkinnedMeshManager(GroupMember, Sparse, MappedOne, Callback, Release):
     """Owns every SkinnedMesh: lookup sparse, instances one, destroy callback, release.
 
     A mesh deformed by a skeleton, with the external resources that it draws with.
     """
 
-    __slots__ = ("_entities", "_others", "_released", "_sparse", "_sparse_cells")
+    __slots__ = ("_entities", "_other_members", "_released", "_sparse", "_sparse_cells")
     GROUP: ClassVar = "actors"
     _HOLDS_OBJECTS: ClassVar = True
     _STEPS: ClassVar = {
@@ -440,15 +461,15 @@ class SkinnedMeshManager(Grouped, Sparse, MappedOne, Callback, Release):
         """Handles of the double-buffered skinned vertices."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return _VERTEX_BUFFERS_STRUCT.unpack_from(data._vertex_buffers_cells, 8 * row)
 
     def set_vertex_buffers(self, row: int, value: ArrayLike, /) -> None:
         """Set `vertex_buffers` of a row: 2 values."""
-        _value = _VERTEX_BUFFERS_FIELD.one(value)
+        _value = _VERTEX_BUFFERS_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         _at = 2 * row
         data._vertex_buffers_cells[_at] = _value[0]
         data._vertex_buffers_cells[_at + 1] = _value[1]
@@ -457,89 +478,89 @@ class SkinnedMeshManager(Grouped, Sparse, MappedOne, Callback, Release):
         """Handle of the index buffer."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return data._index_buffer_cells[row]
 
     def set_index_buffer(self, row: int, value: int, /) -> None:
         """Set `index_buffer` of a row."""
-        _value = _INDEX_BUFFER_FIELD.one(value)
+        _value = _INDEX_BUFFER_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._index_buffer_cells[row] = _value
 
     def shader(self, row: int, /) -> int:
         """Handle of the shader."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return data._shader_cells[row]
 
     def set_shader(self, row: int, value: int, /) -> None:
         """Set `shader` of a row."""
-        _value = _SHADER_FIELD.one(value)
+        _value = _SHADER_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._shader_cells[row] = _value
 
     def material(self, row: int, /) -> int:
         """Handle of the material."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return data._material_cells[row]
 
     def set_material(self, row: int, value: int, /) -> None:
         """Set `material` of a row."""
-        _value = _MATERIAL_FIELD.one(value)
+        _value = _MATERIAL_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._material_cells[row] = _value
 
     def bone_count(self, row: int, /) -> int:
         """Bones in the palette."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return data._bone_count_cells[row]
 
     def set_bone_count(self, row: int, value: int, /) -> None:
         """Set `bone_count` of a row."""
-        _value = _BONE_COUNT_FIELD.one(value)
+        _value = _BONE_COUNT_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._bone_count_cells[row] = _value
 
     def visible(self, row: int, /) -> bool:
         """Whether the renderer draws it."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return data._visible_cells[row]
 
     def set_visible(self, row: int, value: bool, /) -> None:
         """Set `visible` of a row."""
-        _value = _VISIBLE_FIELD.one(value)
+        _value = _VISIBLE_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._visible_cells[row] = _value
 
     def resource(self, row: int, /) -> Any:
         """The external resource, released with the instance."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return data._resource_column[row]
 
     def set_resource(self, row: int, value: Any, /) -> None:
         """Set `resource` of a row."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         _left_resource = data._resource_column[row]
         data._resource_column[row] = value
 
@@ -547,7 +568,7 @@ class SkinnedMeshManager(Grouped, Sparse, MappedOne, Callback, Release):
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return SkinnedMesh(
             _VERTEX_BUFFERS_STRUCT.unpack_from(data._vertex_buffers_cells, 8 * row),
             data._index_buffer_cells[row],
@@ -591,22 +612,22 @@ class SkinnedMeshManager(Grouped, Sparse, MappedOne, Callback, Release):
         try:
             _vertex_buffers_ = _VERTEX_BUFFERS_DEFAULT
             if vertex_buffers is not _VERTEX_BUFFERS_DEFAULT:
-                _vertex_buffers_ = _VERTEX_BUFFERS_FIELD.one(vertex_buffers)
+                _vertex_buffers_ = _VERTEX_BUFFERS_FIELD.to_cell(vertex_buffers)
             _index_buffer_ = _INDEX_BUFFER_DEFAULT
             if index_buffer is not _INDEX_BUFFER_DEFAULT:
-                _index_buffer_ = _INDEX_BUFFER_FIELD.one(index_buffer)
+                _index_buffer_ = _INDEX_BUFFER_FIELD.to_cell(index_buffer)
             _shader_ = _SHADER_DEFAULT
             if shader is not _SHADER_DEFAULT:
-                _shader_ = _SHADER_FIELD.one(shader)
+                _shader_ = _SHADER_FIELD.to_cell(shader)
             _material_ = _MATERIAL_DEFAULT
             if material is not _MATERIAL_DEFAULT:
-                _material_ = _MATERIAL_FIELD.one(material)
+                _material_ = _MATERIAL_FIELD.to_cell(material)
             _bone_count_ = _BONE_COUNT_DEFAULT
             if bone_count is not _BONE_COUNT_DEFAULT:
-                _bone_count_ = _BONE_COUNT_FIELD.one(bone_count)
+                _bone_count_ = _BONE_COUNT_FIELD.to_cell(bone_count)
             _visible_ = _VISIBLE_DEFAULT
             if visible is not _VISIBLE_DEFAULT:
-                _visible_ = _VISIBLE_FIELD.one(visible)
+                _visible_ = _VISIBLE_FIELD.to_cell(visible)
         except Exception:
             self._entities.require(entity)  # a dead entity counts for more
             raise
@@ -618,13 +639,13 @@ class SkinnedMeshManager(Grouped, Sparse, MappedOne, Callback, Release):
         if not _is_alive:
             self._entities.require(entity)  # raises StaleEntityError
         if self._locks:
-            self._refuse_locked()
+            self._raise_if_locked()
         data = self.data
         _map = None
         try:
             _found = self._sparse_cells[_slot]
         except IndexError:
-            _found, _map = NIL, grown_map(self._sparse, _slot)
+            _found, _map = NIL, grow_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
             raise self._duplicate(entity)
         if data._n == data._allocated:
@@ -632,8 +653,8 @@ class SkinnedMeshManager(Grouped, Sparse, MappedOne, Callback, Release):
         if _map is not None:
             self._set_map(_map)
         if _found != NIL and data._entity_cells[_found] != entity:
-            _gone = self._evict, _found, self.create  # a dead one had this index
-            return self._make_way(
+            _gone = self._evict_stale, _found, self.create  # a dead one had this index
+            return self._evict_and_create(
                 *_gone,
                 entity,
                 vertex_buffers=vertex_buffers,
@@ -662,17 +683,17 @@ class SkinnedMeshManager(Grouped, Sparse, MappedOne, Callback, Release):
             data._n = row + 1
             self._sparse_cells[_slot] = row
             data._version += 1
-            if self._others:
+            if self._other_members:
                 row = self._join_group(row, entity)
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return row
 
     def create_many(
         self,
         entities: ArrayLike,
-        table: GivenTable | None = None,
+        table: TableLike | None = None,
         /,
         **columns: Unpack[SkinnedMeshFields],
     ) -> RowArray:
@@ -709,22 +730,22 @@ class SkinnedMeshManager(Grouped, Sparse, MappedOne, Callback, Release):
             if joining is not None:
                 rows = self._join_group_many(joining)
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return rows
 
-    ensure = ensured(create)
+    ensure = make_ensure(create)
 
     def _destroy_row(self, row: Instance, told: bool = False) -> int:
         """Remove a row that is known to be in use and return how many went."""
         data = self.data
         if not told and self._released.entries:
-            return self._destroy_told(row)
+            return self._destroy_notified(row)
         _left = data._resource_column[row]
         try:
             self._sparse_cells[data._entity_cells[row] & INDEX_MASK] = NIL
             if row < data._n_grouped:
-                for member in self._others:
+                for member in self._other_members:
                     member._leave_group(row)
                 last = Instance(data._n_grouped - 1)
                 if row != last:
@@ -737,7 +758,7 @@ class SkinnedMeshManager(Grouped, Sparse, MappedOne, Callback, Release):
             data._resource_column[data._n] = None
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return 1
 
@@ -754,7 +775,7 @@ class SkinnedMeshManager(Grouped, Sparse, MappedOne, Callback, Release):
         data._resource_column[dst] = data._resource_column[src]
         self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst
 
-    def _swap_over(self, one: Instance, other: Instance, spare: Instance) -> None:
+    def _swap_via_spare(self, one: Instance, other: Instance, spare: Instance) -> None:
         """Let two rows change places by way of a third, which is not in use."""
         data = self.data
         self._move(one, spare)

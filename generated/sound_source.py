@@ -26,16 +26,16 @@ from struct import Struct
 from typing import Any, ClassVar, Final, Literal, Unpack, overload
 
 import numpy as np
-from ecsgen_runtime.buffers import Column, cells, is_same_view, put_cells
-from ecsgen_runtime.field_types import BoolField, FloatField, TextField
-from ecsgen_runtime.fields import described
-from ecsgen_runtime.handles import Columns, Entity, EntityArray, Instance, RowArray
-from ecsgen_runtime.interchange import GivenTable
-from ecsgen_runtime.policies.instances import LinkedRows, Many
-from ecsgen_runtime.policies.maps import Hash
-from ecsgen_runtime.policies.owners import ensured
-from ecsgen_runtime.proxies import ArrayField, EntityProxy, RowField
-from ecsgen_runtime.typed import NamedTuple, TypedDict
+from ecsgen_runtime.base.fast_typing import NamedTuple, TypedDict
+from ecsgen_runtime.base.handles import Columns, Entity, EntityArray, Instance, RowArray
+from ecsgen_runtime.managers.policies.instances import LinkedRows, Many
+from ecsgen_runtime.managers.policies.lookup_maps import Hash
+from ecsgen_runtime.managers.policies.owners import make_ensure
+from ecsgen_runtime.managers.row_proxies import ArrayField, EntityProxy, RowField
+from ecsgen_runtime.tables.buffers import Column, cell_view, is_same_view, put_cells
+from ecsgen_runtime.values.field_tables import component_fields
+from ecsgen_runtime.values.field_types import BoolField, FloatField, TextField
+from ecsgen_runtime.values.interchange import TableLike
 from numpy.typing import ArrayLike, NDArray
 
 from .entities import INDEX_MASK, EntityManager
@@ -59,13 +59,13 @@ _ELAPSED_FIELD: Final = FloatField("SoundSource.elapsed", "f32")
 _LOOPING_FIELD: Final = BoolField("SoundSource.looping")
 _OFFSET_STRUCT: Final = Struct("=3f")
 _CLIP_DEFAULT: Final = ""
-_CLIP_CELL: Final = _CLIP_FIELD.one(_CLIP_DEFAULT)
+_CLIP_CELL: Final = _CLIP_FIELD.to_cell(_CLIP_DEFAULT)
 _VOLUME_DEFAULT: Final = 1.0
 _PITCH_DEFAULT: Final = 1.0
 _OFFSET_DEFAULT: Final = (0.0, 0.0, 0.0)
 _ELAPSED_DEFAULT: Final = 0.0
 _LOOPING_DEFAULT: Final = False
-_FIELDS: Final = described(
+_FIELDS: Final = component_fields(
     (
         _CLIP_FIELD,
         "str[40]",
@@ -188,7 +188,7 @@ class SoundSourceData(LinkedRows):
     @volume.setter
     def volume(self, values: ArrayLike) -> None:
         if not is_same_view(self.volume, values):
-            self._volume_column[: self._n] = _VOLUME_FIELD.many(values, self._n)
+            self._volume_column[: self._n] = _VOLUME_FIELD.to_column(values, self._n)
 
     @property
     def pitch(self) -> NDArray[np.float32]:
@@ -198,7 +198,7 @@ class SoundSourceData(LinkedRows):
     @pitch.setter
     def pitch(self, values: ArrayLike) -> None:
         if not is_same_view(self.pitch, values):
-            self._pitch_column[: self._n] = _PITCH_FIELD.many(values, self._n)
+            self._pitch_column[: self._n] = _PITCH_FIELD.to_column(values, self._n)
 
     @property
     def offset(self) -> NDArray[np.float32]:
@@ -208,7 +208,7 @@ class SoundSourceData(LinkedRows):
     @offset.setter
     def offset(self, values: ArrayLike) -> None:
         if not is_same_view(self.offset, values):
-            self._offset_column[: self._n] = _OFFSET_FIELD.many(values, self._n)
+            self._offset_column[: self._n] = _OFFSET_FIELD.to_column(values, self._n)
 
     @property
     def elapsed(self) -> NDArray[np.float32]:
@@ -218,7 +218,7 @@ class SoundSourceData(LinkedRows):
     @elapsed.setter
     def elapsed(self, values: ArrayLike) -> None:
         if not is_same_view(self.elapsed, values):
-            self._elapsed_column[: self._n] = _ELAPSED_FIELD.many(values, self._n)
+            self._elapsed_column[: self._n] = _ELAPSED_FIELD.to_column(values, self._n)
 
     @property
     def looping(self) -> NDArray[np.bool_]:
@@ -228,7 +228,7 @@ class SoundSourceData(LinkedRows):
     @looping.setter
     def looping(self, values: ArrayLike) -> None:
         if not is_same_view(self.looping, values):
-            self._looping_column[: self._n] = _LOOPING_FIELD.many(values, self._n)
+            self._looping_column[: self._n] = _LOOPING_FIELD.to_column(values, self._n)
 
     @property
     def clip(self) -> NDArray[np.bytes_]:
@@ -238,7 +238,7 @@ class SoundSourceData(LinkedRows):
     @clip.setter
     def clip(self, values: ArrayLike) -> None:
         if not is_same_view(self.clip, values):
-            self._clip_column[: self._n] = _CLIP_FIELD.many(values, self._n)
+            self._clip_column[: self._n] = _CLIP_FIELD.to_column(values, self._n)
 
     @overload
     def tagged(self, tag: Literal["hot"], /) -> SoundSourceHotColumns: ...
@@ -256,26 +256,26 @@ class SoundSourceData(LinkedRows):
             return SoundSourceColdColumns(self.clip)
         raise ValueError(f"SoundSource has no tag {tag!r}; it has hot, cold")
 
-    def _place(self) -> None:
+    def _bind_columns(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
-        self._entity_column = self._cut(0)
-        self._entity_cells = cells(self._entity_column)
-        self._volume_column: NDArray[np.float32] = self._cut(1)
-        self._volume_cells: memoryview[float] = cells(self._volume_column)
-        self._pitch_column: NDArray[np.float32] = self._cut(2)
-        self._pitch_cells: memoryview[float] = cells(self._pitch_column)
-        self._offset_column: NDArray[np.float32] = self._cut(3)
-        self._offset_items: NDArray[Any] = self._cut_items(3)
-        self._offset_cells: memoryview[float] = cells(self._offset_column)
-        self._elapsed_column: NDArray[np.float32] = self._cut(4)
-        self._elapsed_cells: memoryview[float] = cells(self._elapsed_column)
-        self._looping_column: NDArray[np.bool_] = self._cut(5)
-        self._looping_cells: memoryview[bool] = cells(self._looping_column)
-        self._next_column = self._cut(6)
-        self._next_cells = cells(self._next_column)
-        self._previous_column = self._cut(7)
-        self._previous_cells = cells(self._previous_column)
-        self._clip_column: NDArray[np.bytes_] = self._cut(8)
+        self._entity_column = self._column_view(0)
+        self._entity_cells = cell_view(self._entity_column)
+        self._volume_column: NDArray[np.float32] = self._column_view(1)
+        self._volume_cells: memoryview[float] = cell_view(self._volume_column)
+        self._pitch_column: NDArray[np.float32] = self._column_view(2)
+        self._pitch_cells: memoryview[float] = cell_view(self._pitch_column)
+        self._offset_column: NDArray[np.float32] = self._column_view(3)
+        self._offset_items: NDArray[Any] = self._item_view(3)
+        self._offset_cells: memoryview[float] = cell_view(self._offset_column)
+        self._elapsed_column: NDArray[np.float32] = self._column_view(4)
+        self._elapsed_cells: memoryview[float] = cell_view(self._elapsed_column)
+        self._looping_column: NDArray[np.bool_] = self._column_view(5)
+        self._looping_cells: memoryview[bool] = cell_view(self._looping_column)
+        self._next_column = self._column_view(6)
+        self._next_cells = cell_view(self._next_column)
+        self._previous_column = self._column_view(7)
+        self._previous_cells = cell_view(self._previous_column)
+        self._clip_column: NDArray[np.bytes_] = self._column_view(8)
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
@@ -312,60 +312,60 @@ class SoundSourceManager(Many, Hash):
         """Name of the sound to play."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return str(data._clip_column[row], "utf-8")
 
     def set_clip(self, row: int, value: str, /) -> None:
         """Set `clip` of a row: at most 40 bytes of UTF-8."""
-        _value = _CLIP_FIELD.one(value)
+        _value = _CLIP_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._clip_column[row] = _value
 
     def volume(self, row: int, /) -> float:
         """Loudness, 0 to 1."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return data._volume_cells[row]
 
     def set_volume(self, row: int, value: float, /) -> None:
         """Set `volume` of a row."""
-        _value = _VOLUME_FIELD.one(value)
+        _value = _VOLUME_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._volume_cells[row] = _value
 
     def pitch(self, row: int, /) -> float:
         """Playing speed."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return data._pitch_cells[row]
 
     def set_pitch(self, row: int, value: float, /) -> None:
         """Set `pitch` of a row."""
-        _value = _PITCH_FIELD.one(value)
+        _value = _PITCH_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._pitch_cells[row] = _value
 
     def offset(self, row: int, /) -> tuple[float, float, float]:
         """Place relative to the entity. [m]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return _OFFSET_STRUCT.unpack_from(data._offset_cells, 12 * row)
 
     def set_offset(self, row: int, value: ArrayLike, /) -> None:
         """Set `offset` of a row: 3 values."""
-        _value = _OFFSET_FIELD.one(value)
+        _value = _OFFSET_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         _at = 3 * row
         data._offset_cells[_at] = _value[0]
         data._offset_cells[_at + 1] = _value[1]
@@ -375,37 +375,37 @@ class SoundSourceManager(Many, Hash):
         """How much of the clip has been played. [s]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return data._elapsed_cells[row]
 
     def set_elapsed(self, row: int, value: float, /) -> None:
         """Set `elapsed` of a row."""
-        _value = _ELAPSED_FIELD.one(value)
+        _value = _ELAPSED_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._elapsed_cells[row] = _value
 
     def looping(self, row: int, /) -> bool:
         """Whether it starts again at the end."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return data._looping_cells[row]
 
     def set_looping(self, row: int, value: bool, /) -> None:
         """Set `looping` of a row."""
-        _value = _LOOPING_FIELD.one(value)
+        _value = _LOOPING_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._looping_cells[row] = _value
 
     def row(self, row: int, /) -> SoundSource:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return SoundSource(
             str(data._clip_column[row], "utf-8"),
             data._volume_cells[row],
@@ -446,22 +446,22 @@ class SoundSourceManager(Many, Hash):
         try:
             _clip_ = _CLIP_CELL
             if clip is not _CLIP_DEFAULT:
-                _clip_ = _CLIP_FIELD.one(clip)
+                _clip_ = _CLIP_FIELD.to_cell(clip)
             _volume_ = _VOLUME_DEFAULT
             if volume is not _VOLUME_DEFAULT:
-                _volume_ = _VOLUME_FIELD.one(volume)
+                _volume_ = _VOLUME_FIELD.to_cell(volume)
             _pitch_ = _PITCH_DEFAULT
             if pitch is not _PITCH_DEFAULT:
-                _pitch_ = _PITCH_FIELD.one(pitch)
+                _pitch_ = _PITCH_FIELD.to_cell(pitch)
             _offset_ = _OFFSET_DEFAULT
             if offset is not _OFFSET_DEFAULT:
-                _offset_ = _OFFSET_FIELD.one(offset)
+                _offset_ = _OFFSET_FIELD.to_cell(offset)
             _elapsed_ = _ELAPSED_DEFAULT
             if elapsed is not _ELAPSED_DEFAULT:
-                _elapsed_ = _ELAPSED_FIELD.one(elapsed)
+                _elapsed_ = _ELAPSED_FIELD.to_cell(elapsed)
             _looping_ = _LOOPING_DEFAULT
             if looping is not _LOOPING_DEFAULT:
-                _looping_ = _LOOPING_FIELD.one(looping)
+                _looping_ = _LOOPING_FIELD.to_cell(looping)
         except Exception:
             self._entities.require(entity)  # a dead entity counts for more
             raise
@@ -473,7 +473,7 @@ class SoundSourceManager(Many, Hash):
         if not _is_alive:
             self._entities.require(entity)  # raises StaleEntityError
         if self._locks:
-            self._refuse_locked()
+            self._raise_if_locked()
         data = self.data
         if data._n == data._allocated:
             data._grow(data._n + 1, (offset,))
@@ -493,14 +493,14 @@ class SoundSourceManager(Many, Hash):
             self._link_row(entity, row)
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return row
 
     def create_many(
         self,
         entities: ArrayLike,
-        table: GivenTable | None = None,
+        table: TableLike | None = None,
         /,
         **columns: Unpack[SoundSourceFields],
     ) -> RowArray:
@@ -520,7 +520,7 @@ class SoundSourceManager(Many, Hash):
         end = n + count
         span = slice(n, end)
         rows = np.arange(n, end)
-        lists = self._plan_lists(entities, rows)
+        lists = self._plan_chain_appends(entities, rows)
         try:
             data._entity_column[span] = entities
             data._clip_column[span] = columns["clip"]
@@ -530,14 +530,14 @@ class SoundSourceManager(Many, Hash):
             data._elapsed_column[span] = columns["elapsed"]
             data._looping_column[span] = columns["looping"]
             data._n = end
-            self._relink(lists)
+            self._commit_chains(lists)
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return rows
 
-    ensure = ensured(create)
+    ensure = make_ensure(create)
 
     def _destroy_row(self, row: Instance) -> int:
         """Remove a row that is known to be in use and return how many went."""
@@ -559,7 +559,7 @@ class SoundSourceManager(Many, Hash):
             data._n = src
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return 1
 

@@ -23,11 +23,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar, Final, Literal, Unpack
 
 import numpy as np
-from ecsgen_runtime.buffers import Column, cells, is_same_view
-from ecsgen_runtime.columns import FrontColumns
-from ecsgen_runtime.field_types import FloatField
-from ecsgen_runtime.fields import described
-from ecsgen_runtime.handles import (
+from ecsgen_runtime.base.fast_typing import NamedTuple, TypedDict
+from ecsgen_runtime.base.handles import (
     NIL,
     Columns,
     EntityArray,
@@ -36,21 +33,29 @@ from ecsgen_runtime.handles import (
     Instance,
     RowArray,
 )
-from ecsgen_runtime.interchange import GivenTable
 from ecsgen_runtime.kernels.blocks import (
-    Blocks,
-    ChosenRows,
+    KernelBlocks,
     KernelRows,
-    chosen_blocks,
+    SelectedRows,
     planes,
+    selected_blocks,
 )
-from ecsgen_runtime.kernels.chance import Seeded, draw_normal, draw_random, draw_stems
-from ecsgen_runtime.placement import room_at
-from ecsgen_runtime.policies.ids import SLOT_BITS, IdRows, Ids, ids_of
-from ecsgen_runtime.policies.owners import Unowned
-from ecsgen_runtime.policies.packed import Partition, PartitionedRows
-from ecsgen_runtime.proxies import ArrayField, IdProxy, RowField
-from ecsgen_runtime.typed import NamedTuple, TypedDict
+from ecsgen_runtime.kernels.random_streams import (
+    Seeded,
+    derive_stream_keys,
+    draw_normal,
+    draw_random,
+)
+from ecsgen_runtime.managers.policies.ids import SLOT_BITS, IdRows, Ids, ids_of
+from ecsgen_runtime.managers.policies.owners import Unowned
+from ecsgen_runtime.managers.policies.packed import Partition, PartitionedRows
+from ecsgen_runtime.managers.row_proxies import ArrayField, IdProxy, RowField
+from ecsgen_runtime.tables.buffers import Column, cell_view, is_same_view
+from ecsgen_runtime.tables.columns import LeadingRows
+from ecsgen_runtime.tables.placement import make_room_moves
+from ecsgen_runtime.values.field_tables import component_fields
+from ecsgen_runtime.values.field_types import FloatField
+from ecsgen_runtime.values.interchange import TableLike
 from numpy.typing import ArrayLike, NDArray
 
 from .entities import EntityManager
@@ -75,7 +80,7 @@ _VELOCITY_Y_FIELD: Final = FloatField("Spark.velocity_y", "f32")
 _POSITION_DEFAULT: Final = (0.0, 0.0)
 _VELOCITY_DEFAULT: Final = (0.0, 0.0)
 _HEAT_DEFAULT: Final = 1.0
-_FIELDS: Final = described(
+_FIELDS: Final = component_fields(
     (
         _POSITION_FIELD,
         "f32[2]",
@@ -137,7 +142,7 @@ class SparkHotColumns(NamedTuple):
     heat: NDArray[np.float32]
 
 
-class SparkActiveData(FrontColumns):
+class SparkActiveData(LeadingRows):
     """The columns of the active rows: views that are assigned to like those of `data`."""
 
     __slots__ = ("_data",)
@@ -162,7 +167,7 @@ class SparkActiveData(FrontColumns):
     def position_x(self, values: ArrayLike) -> None:
         data = self._data
         if not is_same_view(self.position_x, values):
-            checked = _POSITION_X_FIELD.many(values, data._n_active)
+            checked = _POSITION_X_FIELD.to_column(values, data._n_active)
             data._position_x_column[: data._n_active] = checked
 
     @property
@@ -175,7 +180,7 @@ class SparkActiveData(FrontColumns):
     def position_y(self, values: ArrayLike) -> None:
         data = self._data
         if not is_same_view(self.position_y, values):
-            checked = _POSITION_Y_FIELD.many(values, data._n_active)
+            checked = _POSITION_Y_FIELD.to_column(values, data._n_active)
             data._position_y_column[: data._n_active] = checked
 
     @property
@@ -188,7 +193,7 @@ class SparkActiveData(FrontColumns):
     def velocity_x(self, values: ArrayLike) -> None:
         data = self._data
         if not is_same_view(self.velocity_x, values):
-            checked = _VELOCITY_X_FIELD.many(values, data._n_active)
+            checked = _VELOCITY_X_FIELD.to_column(values, data._n_active)
             data._velocity_x_column[: data._n_active] = checked
 
     @property
@@ -201,7 +206,7 @@ class SparkActiveData(FrontColumns):
     def velocity_y(self, values: ArrayLike) -> None:
         data = self._data
         if not is_same_view(self.velocity_y, values):
-            checked = _VELOCITY_Y_FIELD.many(values, data._n_active)
+            checked = _VELOCITY_Y_FIELD.to_column(values, data._n_active)
             data._velocity_y_column[: data._n_active] = checked
 
     @property
@@ -214,7 +219,7 @@ class SparkActiveData(FrontColumns):
     def heat(self, values: ArrayLike) -> None:
         data = self._data
         if not is_same_view(self.heat, values):
-            checked = _HEAT_FIELD.many(values, data._n_active)
+            checked = _HEAT_FIELD.to_column(values, data._n_active)
             data._heat_column[: data._n_active] = checked
 
 
@@ -254,7 +259,7 @@ class SparkData(PartitionedRows, IdRows, KernelRows):
         """The columns of the active rows alone: the first `n_active` of each."""
         return SparkActiveData(self)
 
-    def _flicker_blocks(self) -> Blocks:
+    def _flicker_blocks(self) -> KernelBlocks:
         """Cut the columns of `flicker` into blocks; good until they move or n_active
         changes."""
         n = self._n_active
@@ -270,7 +275,7 @@ class SparkData(PartitionedRows, IdRows, KernelRows):
             ("f8", (2,), False),
             ("f8", (), False),
         )
-        blocks = Blocks(n, columns, working, self._kernels.get("flicker"))
+        blocks = KernelBlocks(n, columns, working, self._kernels.get("flicker"))
         self._kernels["flicker"] = blocks
         return blocks
 
@@ -282,7 +287,9 @@ class SparkData(PartitionedRows, IdRows, KernelRows):
     @position_x.setter
     def position_x(self, values: ArrayLike) -> None:
         if not is_same_view(self.position_x, values):
-            self._position_x_column[: self._n] = _POSITION_X_FIELD.many(values, self._n)
+            self._position_x_column[: self._n] = _POSITION_X_FIELD.to_column(
+                values, self._n
+            )
 
     @property
     def position_y(self) -> NDArray[np.float32]:
@@ -292,7 +299,9 @@ class SparkData(PartitionedRows, IdRows, KernelRows):
     @position_y.setter
     def position_y(self, values: ArrayLike) -> None:
         if not is_same_view(self.position_y, values):
-            self._position_y_column[: self._n] = _POSITION_Y_FIELD.many(values, self._n)
+            self._position_y_column[: self._n] = _POSITION_Y_FIELD.to_column(
+                values, self._n
+            )
 
     @property
     def velocity_x(self) -> NDArray[np.float32]:
@@ -302,7 +311,9 @@ class SparkData(PartitionedRows, IdRows, KernelRows):
     @velocity_x.setter
     def velocity_x(self, values: ArrayLike) -> None:
         if not is_same_view(self.velocity_x, values):
-            self._velocity_x_column[: self._n] = _VELOCITY_X_FIELD.many(values, self._n)
+            self._velocity_x_column[: self._n] = _VELOCITY_X_FIELD.to_column(
+                values, self._n
+            )
 
     @property
     def velocity_y(self) -> NDArray[np.float32]:
@@ -312,7 +323,9 @@ class SparkData(PartitionedRows, IdRows, KernelRows):
     @velocity_y.setter
     def velocity_y(self, values: ArrayLike) -> None:
         if not is_same_view(self.velocity_y, values):
-            self._velocity_y_column[: self._n] = _VELOCITY_Y_FIELD.many(values, self._n)
+            self._velocity_y_column[: self._n] = _VELOCITY_Y_FIELD.to_column(
+                values, self._n
+            )
 
     @property
     def heat(self) -> NDArray[np.float32]:
@@ -322,7 +335,7 @@ class SparkData(PartitionedRows, IdRows, KernelRows):
     @heat.setter
     def heat(self, values: ArrayLike) -> None:
         if not is_same_view(self.heat, values):
-            self._heat_column[: self._n] = _HEAT_FIELD.many(values, self._n)
+            self._heat_column[: self._n] = _HEAT_FIELD.to_column(values, self._n)
 
     def tagged(self, tag: Literal["hot"], /) -> SparkHotColumns:
         """Return the columns that bear a tag; ValueError if none does."""
@@ -336,24 +349,24 @@ class SparkData(PartitionedRows, IdRows, KernelRows):
             )
         raise ValueError(f"Spark has no tag {tag!r}; it has hot")
 
-    def _place(self) -> None:
+    def _bind_columns(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
-        self._position_x_column: NDArray[np.float32] = self._cut(0)
-        self._position_x_cells: memoryview[float] = cells(self._position_x_column)
-        self._position_y_column: NDArray[np.float32] = self._cut(1)
-        self._position_y_cells: memoryview[float] = cells(self._position_y_column)
-        self._velocity_x_column: NDArray[np.float32] = self._cut(2)
-        self._velocity_x_cells: memoryview[float] = cells(self._velocity_x_column)
-        self._velocity_y_column: NDArray[np.float32] = self._cut(3)
-        self._velocity_y_cells: memoryview[float] = cells(self._velocity_y_column)
-        self._heat_column: NDArray[np.float32] = self._cut(4)
-        self._heat_cells: memoryview[float] = cells(self._heat_column)
-        self._id_slot_column = self._cut(5)
-        self._id_slot_cells = cells(self._id_slot_column)
-        self._id_row_column = self._cut(6)
-        self._id_row_cells = cells(self._id_row_column)
-        self._id_generation_column = self._cut(7)
-        self._id_generation_cells = cells(self._id_generation_column)
+        self._position_x_column: NDArray[np.float32] = self._column_view(0)
+        self._position_x_cells: memoryview[float] = cell_view(self._position_x_column)
+        self._position_y_column: NDArray[np.float32] = self._column_view(1)
+        self._position_y_cells: memoryview[float] = cell_view(self._position_y_column)
+        self._velocity_x_column: NDArray[np.float32] = self._column_view(2)
+        self._velocity_x_cells: memoryview[float] = cell_view(self._velocity_x_column)
+        self._velocity_y_column: NDArray[np.float32] = self._column_view(3)
+        self._velocity_y_cells: memoryview[float] = cell_view(self._velocity_y_column)
+        self._heat_column: NDArray[np.float32] = self._column_view(4)
+        self._heat_cells: memoryview[float] = cell_view(self._heat_column)
+        self._id_slot_column = self._column_view(5)
+        self._id_slot_cells = cell_view(self._id_slot_column)
+        self._id_row_column = self._column_view(6)
+        self._id_row_cells = cell_view(self._id_row_column)
+        self._id_generation_column = self._column_view(7)
+        self._id_generation_cells = cell_view(self._id_generation_column)
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
@@ -371,9 +384,9 @@ class SparkManager(Partition, Unowned, Ids, Seeded):
     A spark that flies until it has cooled down, and waits to be lit again.
     """
 
-    __slots__ = ("_chance", "_failures")
+    __slots__ = ("_failures", "_stream_state")
     _STARTS_ACTIVE: ClassVar = True
-    _DRAWING: ClassVar = {
+    _RANDOM_KERNELS: ClassVar = {
         "flicker": 0x7A394F986D178C10,
     }
     _STEPS: ClassVar = {
@@ -391,15 +404,15 @@ class SparkManager(Partition, Unowned, Ids, Seeded):
         """Place in the plane. [m]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return (data._position_x_cells[row], data._position_y_cells[row])
 
     def set_position(self, row: int, value: ArrayLike, /) -> None:
         """Set `position` of a row: 2 values."""
-        _value = _POSITION_FIELD.one(value)
+        _value = _POSITION_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._position_x_cells[row] = _value[0]
         data._position_y_cells[row] = _value[1]
 
@@ -407,15 +420,15 @@ class SparkManager(Partition, Unowned, Ids, Seeded):
         """Change of place per second. [m/s]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return (data._velocity_x_cells[row], data._velocity_y_cells[row])
 
     def set_velocity(self, row: int, value: ArrayLike, /) -> None:
         """Set `velocity` of a row: 2 values."""
-        _value = _VELOCITY_FIELD.one(value)
+        _value = _VELOCITY_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._velocity_x_cells[row] = _value[0]
         data._velocity_y_cells[row] = _value[1]
 
@@ -423,22 +436,22 @@ class SparkManager(Partition, Unowned, Ids, Seeded):
         """What is left of its glow, 0 to 1."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return data._heat_cells[row]
 
     def set_heat(self, row: int, value: float, /) -> None:
         """Set `heat` of a row."""
-        _value = _HEAT_FIELD.one(value)
+        _value = _HEAT_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._heat_cells[row] = _value
 
     def row(self, row: int, /) -> Spark:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return Spark(self.position(row), self.velocity(row), data._heat_cells[row])
 
     def __getitem__(self, id: Id, /) -> SparkRef:
@@ -464,15 +477,15 @@ class SparkManager(Partition, Unowned, Ids, Seeded):
         """
         _position_ = _POSITION_DEFAULT
         if position is not _POSITION_DEFAULT:
-            _position_ = _POSITION_FIELD.one(position)
+            _position_ = _POSITION_FIELD.to_cell(position)
         _velocity_ = _VELOCITY_DEFAULT
         if velocity is not _VELOCITY_DEFAULT:
-            _velocity_ = _VELOCITY_FIELD.one(velocity)
+            _velocity_ = _VELOCITY_FIELD.to_cell(velocity)
         _heat_ = _HEAT_DEFAULT
         if heat is not _HEAT_DEFAULT:
-            _heat_ = _HEAT_FIELD.one(heat)
+            _heat_ = _HEAT_FIELD.to_cell(heat)
         if self._locks:
-            self._refuse_locked()
+            self._raise_if_locked()
         data = self.data
         if data._n == data._allocated:
             data._grow(data._n + 1, (position, velocity))
@@ -494,14 +507,14 @@ class SparkManager(Partition, Unowned, Ids, Seeded):
             data._id_row_cells[_taken] = row
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return Id(data._id_generation_cells[_taken] << SLOT_BITS | _taken)
 
     def create_many(
         self,
         count: int,
-        table: GivenTable | None = None,
+        table: TableLike | None = None,
         /,
         **columns: Unpack[SparkFields],
     ) -> IdArray:
@@ -520,7 +533,7 @@ class SparkManager(Partition, Unowned, Ids, Seeded):
         n = data._n
         start = data._n_active
         end = start + count
-        src, dst = room_at(start, n, count)
+        src, dst = make_room_moves(start, n, count)
         moves = self._plan_moves(src, dst)
         span = slice(start, end)
         rows = np.arange(start, end)
@@ -542,7 +555,7 @@ class SparkManager(Partition, Unowned, Ids, Seeded):
             data._id_row_column[taken] = rows
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return ids
 
@@ -561,10 +574,10 @@ class SparkManager(Partition, Unowned, Ids, Seeded):
             if row != last:
                 self._move(last, row)
             data._n = last
-            data._give_slot(slot)
+            data._free_slot(slot)
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return 1
 
@@ -579,7 +592,7 @@ class SparkManager(Partition, Unowned, Ids, Seeded):
         data._id_slot_cells[dst] = data._id_slot_cells[src]
         data._id_row_cells[data._id_slot_cells[dst]] = dst
 
-    def _swap_over(self, one: Instance, other: Instance, spare: Instance) -> None:
+    def _swap_via_spare(self, one: Instance, other: Instance, spare: Instance) -> None:
         """Let two rows change places by way of a third, which is not in use."""
         data = self.data
         free = data._id_slot_cells[spare]
@@ -597,20 +610,20 @@ class SparkManager(Partition, Unowned, Ids, Seeded):
         `rows`: only these, distinct and in this order, or a mask; StaleInstanceError
         for one that is not in use or given twice.
         """
-        _strength = np.float32(_FLICKER_STRENGTH_ARGUMENT.one(strength))
+        _strength = np.float32(_FLICKER_STRENGTH_ARGUMENT.to_cell(strength))
         data = self.data
         _blocks = data._kernels.get("flicker")
         if _blocks is None or _blocks.stamp != data._n_active:
             _blocks = data._flicker_blocks()
         _views: Iterable[tuple[Any, ...]] = _blocks.views
         if rows is not None:
-            _views = chosen_blocks(
-                _blocks, ChosenRows(self, rows, data._n_active).rows, (1, 2)
+            _views = selected_blocks(
+                _blocks, SelectedRows(self, rows, data._n_active).rows, (1, 2)
             )
-        _key = self._draw_key("flicker")
+        _key = self._next_call_key("flicker")
         with np.errstate(all="ignore"):
             for id_slot, velocity, heat, _stem, _word, _bits, _tmp, _tmp2 in _views:
-                draw_stems(
+                derive_stream_keys(
                     ids_of(id_slot, data._id_generation_column), _key, _stem, _bits
                 )
                 # velocity += normal(2) * strength

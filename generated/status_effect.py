@@ -27,10 +27,8 @@ from operator import index
 from typing import Any, ClassVar, Final, Literal, Unpack, overload
 
 import numpy as np
-from ecsgen_runtime.buffers import Column, cells, is_same_view
-from ecsgen_runtime.field_types import EnumField, FloatField, HandleField
-from ecsgen_runtime.fields import described
-from ecsgen_runtime.handles import (
+from ecsgen_runtime.base.fast_typing import NamedTuple, TypedDict
+from ecsgen_runtime.base.handles import (
     NIL,
     NULL_ENTITY,
     Columns,
@@ -40,15 +38,17 @@ from ecsgen_runtime.handles import (
     Instance,
     RowArray,
 )
-from ecsgen_runtime.interchange import GivenTable
-from ecsgen_runtime.policies.destroy import Gc
-from ecsgen_runtime.policies.ids import IdRows, Ids
-from ecsgen_runtime.policies.instances import LinkedRows, Many
-from ecsgen_runtime.policies.maps import Sparse, grown_map
-from ecsgen_runtime.policies.owners import ensured
-from ecsgen_runtime.proxies import EntityProxy, RowField
-from ecsgen_runtime.queries.query_columns import QueryColumn, QueryColumns
-from ecsgen_runtime.typed import NamedTuple, TypedDict
+from ecsgen_runtime.managers.policies.destroy import Gc
+from ecsgen_runtime.managers.policies.ids import IdRows, Ids
+from ecsgen_runtime.managers.policies.instances import LinkedRows, Many
+from ecsgen_runtime.managers.policies.lookup_maps import Sparse, grow_map
+from ecsgen_runtime.managers.policies.owners import make_ensure
+from ecsgen_runtime.managers.row_proxies import EntityProxy, RowField
+from ecsgen_runtime.tables.buffers import Column, cell_view, is_same_view
+from ecsgen_runtime.values.field_tables import component_fields
+from ecsgen_runtime.values.field_types import EnumField, FloatField, HandleField
+from ecsgen_runtime.values.interchange import TableLike
+from ecsgen_runtime.world.queries.query_columns import QueryColumn, QueryColumns
 from numpy.typing import ArrayLike, NDArray
 
 from .entities import INDEX_MASK, EntityManager
@@ -73,12 +73,12 @@ _REMAINING_FIELD: Final = FloatField("StatusEffect.remaining", "f32")
 _CASTER_FIELD: Final = HandleField("StatusEffect.caster", "entity")
 _ICON_FIELD: Final = HandleField("StatusEffect.icon", "id<Texture>")
 _EFFECT_DEFAULT: Final = Effect(0)
-_EFFECT_CELL: Final = _EFFECT_FIELD.one(_EFFECT_DEFAULT)
+_EFFECT_CELL: Final = _EFFECT_FIELD.to_cell(_EFFECT_DEFAULT)
 _STRENGTH_DEFAULT: Final = 1.0
 _REMAINING_DEFAULT: Final = 5.0
 _CASTER_DEFAULT: Final = NULL_ENTITY
 _ICON_DEFAULT: Final = Id(0)
-_FIELDS: Final = described(
+_FIELDS: Final = component_fields(
     (_EFFECT_FIELD, "Effect", _EFFECT_DEFAULT, ("hot",), "", "What it does."),
     (_STRENGTH_FIELD, "f32", _STRENGTH_DEFAULT, ("hot",), "", "How much of it."),
     (
@@ -211,7 +211,7 @@ class StatusEffectData(LinkedRows, IdRows):
     @effect.setter
     def effect(self, values: ArrayLike) -> None:
         if not is_same_view(self.effect, values):
-            self._effect_column[: self._n] = _EFFECT_FIELD.many(values, self._n)
+            self._effect_column[: self._n] = _EFFECT_FIELD.to_column(values, self._n)
 
     @property
     def strength(self) -> NDArray[np.float32]:
@@ -221,7 +221,9 @@ class StatusEffectData(LinkedRows, IdRows):
     @strength.setter
     def strength(self, values: ArrayLike) -> None:
         if not is_same_view(self.strength, values):
-            self._strength_column[: self._n] = _STRENGTH_FIELD.many(values, self._n)
+            self._strength_column[: self._n] = _STRENGTH_FIELD.to_column(
+                values, self._n
+            )
 
     @property
     def remaining(self) -> NDArray[np.float32]:
@@ -231,7 +233,9 @@ class StatusEffectData(LinkedRows, IdRows):
     @remaining.setter
     def remaining(self, values: ArrayLike) -> None:
         if not is_same_view(self.remaining, values):
-            self._remaining_column[: self._n] = _REMAINING_FIELD.many(values, self._n)
+            self._remaining_column[: self._n] = _REMAINING_FIELD.to_column(
+                values, self._n
+            )
 
     @property
     def caster(self) -> NDArray[np.uint64]:
@@ -241,7 +245,7 @@ class StatusEffectData(LinkedRows, IdRows):
     @caster.setter
     def caster(self, values: ArrayLike) -> None:
         if not is_same_view(self.caster, values):
-            self._caster_column[: self._n] = _CASTER_FIELD.many(values, self._n)
+            self._caster_column[: self._n] = _CASTER_FIELD.to_column(values, self._n)
 
     @property
     def icon(self) -> NDArray[np.uint64]:
@@ -251,7 +255,7 @@ class StatusEffectData(LinkedRows, IdRows):
     @icon.setter
     def icon(self, values: ArrayLike) -> None:
         if not is_same_view(self.icon, values):
-            self._icon_column[: self._n] = _ICON_FIELD.many(values, self._n)
+            self._icon_column[: self._n] = _ICON_FIELD.to_column(values, self._n)
 
     @overload
     def tagged(self, tag: Literal["hot"], /) -> StatusEffectHotColumns: ...
@@ -267,30 +271,30 @@ class StatusEffectData(LinkedRows, IdRows):
             return StatusEffectColdColumns(self.caster, self.icon)
         raise ValueError(f"StatusEffect has no tag {tag!r}; it has hot, cold")
 
-    def _place(self) -> None:
+    def _bind_columns(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
-        self._entity_column = self._cut(0)
-        self._entity_cells = cells(self._entity_column)
-        self._effect_column: NDArray[np.uint8] = self._cut(1)
-        self._effect_cells: memoryview[int] = cells(self._effect_column)
-        self._strength_column: NDArray[np.float32] = self._cut(2)
-        self._strength_cells: memoryview[float] = cells(self._strength_column)
-        self._remaining_column: NDArray[np.float32] = self._cut(3)
-        self._remaining_cells: memoryview[float] = cells(self._remaining_column)
-        self._next_column = self._cut(4)
-        self._next_cells = cells(self._next_column)
-        self._previous_column = self._cut(5)
-        self._previous_cells = cells(self._previous_column)
-        self._id_slot_column = self._cut(6)
-        self._id_slot_cells = cells(self._id_slot_column)
-        self._id_row_column = self._cut(7)
-        self._id_row_cells = cells(self._id_row_column)
-        self._id_generation_column = self._cut(8)
-        self._id_generation_cells = cells(self._id_generation_column)
-        self._caster_column: NDArray[np.uint64] = self._cut(9)
-        self._caster_cells: memoryview[Entity] = cells(self._caster_column)
-        self._icon_column: NDArray[np.uint64] = self._cut(10)
-        self._icon_cells: memoryview[Id] = cells(self._icon_column)
+        self._entity_column = self._column_view(0)
+        self._entity_cells = cell_view(self._entity_column)
+        self._effect_column: NDArray[np.uint8] = self._column_view(1)
+        self._effect_cells: memoryview[int] = cell_view(self._effect_column)
+        self._strength_column: NDArray[np.float32] = self._column_view(2)
+        self._strength_cells: memoryview[float] = cell_view(self._strength_column)
+        self._remaining_column: NDArray[np.float32] = self._column_view(3)
+        self._remaining_cells: memoryview[float] = cell_view(self._remaining_column)
+        self._next_column = self._column_view(4)
+        self._next_cells = cell_view(self._next_column)
+        self._previous_column = self._column_view(5)
+        self._previous_cells = cell_view(self._previous_column)
+        self._id_slot_column = self._column_view(6)
+        self._id_slot_cells = cell_view(self._id_slot_column)
+        self._id_row_column = self._column_view(7)
+        self._id_row_cells = cell_view(self._id_row_column)
+        self._id_generation_column = self._column_view(8)
+        self._id_generation_cells = cell_view(self._id_generation_column)
+        self._caster_column: NDArray[np.uint64] = self._column_view(9)
+        self._caster_cells: memoryview[Entity] = cell_view(self._caster_column)
+        self._icon_column: NDArray[np.uint64] = self._column_view(10)
+        self._icon_cells: memoryview[Id] = cell_view(self._icon_column)
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
@@ -326,82 +330,82 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
         """What it does."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return Effect(data._effect_cells[row])
 
     def set_effect(self, row: int, value: Effect | int, /) -> None:
         """Set `effect` of a row."""
-        _value = _EFFECT_FIELD.one(value)
+        _value = _EFFECT_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._effect_cells[row] = _value
 
     def strength(self, row: int, /) -> float:
         """How much of it."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return data._strength_cells[row]
 
     def set_strength(self, row: int, value: float, /) -> None:
         """Set `strength` of a row."""
-        _value = _STRENGTH_FIELD.one(value)
+        _value = _STRENGTH_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._strength_cells[row] = _value
 
     def remaining(self, row: int, /) -> float:
         """Time until it wears off. [s]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return data._remaining_cells[row]
 
     def set_remaining(self, row: int, value: float, /) -> None:
         """Set `remaining` of a row."""
-        _value = _REMAINING_FIELD.one(value)
+        _value = _REMAINING_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._remaining_cells[row] = _value
 
     def caster(self, row: int, /) -> Entity:
         """Who is to blame."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return data._caster_cells[row]
 
     def set_caster(self, row: int, value: Entity | int, /) -> None:
         """Set `caster` of a row."""
-        _value = _CASTER_FIELD.one(value)
+        _value = _CASTER_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._caster_cells[row] = _value
 
     def icon(self, row: int, /) -> Id:
         """What shows it on the screen."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return data._icon_cells[row]
 
     def set_icon(self, row: int, value: Id | int, /) -> None:
         """Set `icon` of a row."""
-        _value = _ICON_FIELD.one(value)
+        _value = _ICON_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._icon_cells[row] = _value
 
     def row(self, row: int, /) -> StatusEffect:
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return StatusEffect(
             Effect(data._effect_cells[row]),
             data._strength_cells[row],
@@ -440,19 +444,19 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
         try:
             _effect_ = _EFFECT_CELL
             if effect is not _EFFECT_DEFAULT:
-                _effect_ = _EFFECT_FIELD.one(effect)
+                _effect_ = _EFFECT_FIELD.to_cell(effect)
             _strength_ = _STRENGTH_DEFAULT
             if strength is not _STRENGTH_DEFAULT:
-                _strength_ = _STRENGTH_FIELD.one(strength)
+                _strength_ = _STRENGTH_FIELD.to_cell(strength)
             _remaining_ = _REMAINING_DEFAULT
             if remaining is not _REMAINING_DEFAULT:
-                _remaining_ = _REMAINING_FIELD.one(remaining)
+                _remaining_ = _REMAINING_FIELD.to_cell(remaining)
             _caster_ = _CASTER_DEFAULT
             if caster is not _CASTER_DEFAULT:
-                _caster_ = _CASTER_FIELD.one(caster)
+                _caster_ = _CASTER_FIELD.to_cell(caster)
             _icon_ = _ICON_DEFAULT
             if icon is not _ICON_DEFAULT:
-                _icon_ = _ICON_FIELD.one(icon)
+                _icon_ = _ICON_FIELD.to_cell(icon)
         except Exception:
             self._entities.require(entity)  # a dead entity counts for more
             raise
@@ -464,13 +468,13 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
         if not _is_alive:
             self._entities.require(entity)  # raises StaleEntityError
         if self._locks:
-            self._refuse_locked()
+            self._raise_if_locked()
         data = self.data
         _map = None
         try:
             _found = self._sparse_cells[_slot]
         except IndexError:
-            _found, _map = NIL, grown_map(self._sparse, _slot)
+            _found, _map = NIL, grow_map(self._sparse, _slot)
         if data._n == data._allocated:
             data._grow(data._n + 1)
         if _map is not None:
@@ -478,8 +482,8 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
         if data._n == data._slots and data._peak == data._allocated:
             data._grow(data._peak + 1)
         if _found != NIL and data._entity_cells[_found] != entity:
-            _gone = self._evict, _found, self.create  # a dead one had this index
-            return self._make_way(
+            _gone = self._evict_stale, _found, self.create  # a dead one had this index
+            return self._evict_and_create(
                 *_gone,
                 entity,
                 effect=effect,
@@ -503,14 +507,14 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
             data._id_row_cells[_taken] = row
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return row
 
     def create_many(
         self,
         entities: ArrayLike,
-        table: GivenTable | None = None,
+        table: TableLike | None = None,
         /,
         **columns: Unpack[StatusEffectFields],
     ) -> RowArray:
@@ -530,7 +534,7 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
         end = n + count
         span = slice(n, end)
         rows = np.arange(n, end)
-        lists = self._plan_lists(entities, rows)
+        lists = self._plan_chain_appends(entities, rows)
         taken = data._next_slots(count)
         try:
             data._take_slots(count)
@@ -541,16 +545,16 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
             data._caster_column[span] = columns["caster"]
             data._icon_column[span] = columns["icon"]
             data._n = end
-            self._relink(lists)
+            self._commit_chains(lists)
             data._id_slot_column[rows] = taken
             data._id_row_column[taken] = rows
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return rows
 
-    ensure = ensured(create)
+    ensure = make_ensure(create)
 
     def _destroy_row(self, row: Instance) -> int:
         """Remove a row that is known to be in use and return how many went."""
@@ -573,10 +577,10 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
                 self._relink_row(src, dst)
                 data._id_row_cells[data._id_slot_cells[dst]] = dst
             data._n = src
-            data._give_slot(slot)
+            data._free_slot(slot)
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return 1
 

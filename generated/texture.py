@@ -23,10 +23,8 @@ from collections.abc import Iterator
 from typing import Any, ClassVar, Final, Literal, Unpack, overload
 
 import numpy as np
-from ecsgen_runtime.buffers import Column, cells, is_same_view, read_only
-from ecsgen_runtime.field_types import IntField, ObjectField, TextField
-from ecsgen_runtime.fields import described
-from ecsgen_runtime.handles import (
+from ecsgen_runtime.base.fast_typing import NamedTuple, TypedDict
+from ecsgen_runtime.base.handles import (
     NIL,
     NULL_ENTITY,
     Columns,
@@ -36,13 +34,15 @@ from ecsgen_runtime.handles import (
     Instance,
     RowArray,
 )
-from ecsgen_runtime.interchange import GivenTable
-from ecsgen_runtime.policies.destroy import Release
-from ecsgen_runtime.policies.ids import SLOT_BITS, IdRows, Ids, ids_of
-from ecsgen_runtime.policies.owners import Unowned
-from ecsgen_runtime.policies.unique import Unique, UniqueRows
-from ecsgen_runtime.proxies import IdProxy, RowField
-from ecsgen_runtime.typed import NamedTuple, TypedDict
+from ecsgen_runtime.managers.policies.destroy import Release
+from ecsgen_runtime.managers.policies.ids import SLOT_BITS, IdRows, Ids, ids_of
+from ecsgen_runtime.managers.policies.owners import Unowned
+from ecsgen_runtime.managers.policies.unique import Unique, UniqueRows
+from ecsgen_runtime.managers.row_proxies import IdProxy, RowField
+from ecsgen_runtime.tables.buffers import Column, cell_view, is_same_view, read_only
+from ecsgen_runtime.values.field_tables import component_fields
+from ecsgen_runtime.values.field_types import IntField, ObjectField, TextField
+from ecsgen_runtime.values.interchange import TableLike
 from numpy.typing import ArrayLike, NDArray
 
 from .entities import EntityManager
@@ -65,8 +65,8 @@ _DEVICE_HANDLE_DEFAULT: Final = 0
 _WIDTH_DEFAULT: Final = 1
 _HEIGHT_DEFAULT: Final = 1
 _FILE_DEFAULT: Final = ""
-_FILE_CELL: Final = _FILE_FIELD.one(_FILE_DEFAULT)
-_FIELDS: Final = described(
+_FILE_CELL: Final = _FILE_FIELD.to_cell(_FILE_DEFAULT)
+_FIELDS: Final = component_fields(
     (
         _DEVICE_HANDLE_FIELD,
         "u64",
@@ -172,7 +172,7 @@ class TextureData(UniqueRows, IdRows):
     @device_handle.setter
     def device_handle(self, values: ArrayLike) -> None:
         if not is_same_view(self.device_handle, values):
-            self._device_handle_column[: self._n] = _DEVICE_HANDLE_FIELD.many(
+            self._device_handle_column[: self._n] = _DEVICE_HANDLE_FIELD.to_column(
                 values, self._n
             )
 
@@ -184,7 +184,7 @@ class TextureData(UniqueRows, IdRows):
     @width.setter
     def width(self, values: ArrayLike) -> None:
         if not is_same_view(self.width, values):
-            self._width_column[: self._n] = _WIDTH_FIELD.many(values, self._n)
+            self._width_column[: self._n] = _WIDTH_FIELD.to_column(values, self._n)
 
     @property
     def height(self) -> NDArray[np.uint16]:
@@ -194,7 +194,7 @@ class TextureData(UniqueRows, IdRows):
     @height.setter
     def height(self, values: ArrayLike) -> None:
         if not is_same_view(self.height, values):
-            self._height_column[: self._n] = _HEIGHT_FIELD.many(values, self._n)
+            self._height_column[: self._n] = _HEIGHT_FIELD.to_column(values, self._n)
 
     @property
     def file(self) -> NDArray[np.bytes_]:
@@ -204,7 +204,7 @@ class TextureData(UniqueRows, IdRows):
     @file.setter
     def file(self, values: ArrayLike) -> None:
         if not is_same_view(self.file, values):
-            self._assign_values("file", self._n, _FILE_FIELD.many(values, self._n))
+            self._assign_values("file", self._n, _FILE_FIELD.to_column(values, self._n))
 
     @property
     def staging(self) -> NDArray[np.object_]:
@@ -214,7 +214,7 @@ class TextureData(UniqueRows, IdRows):
     @staging.setter
     def staging(self, values: object) -> None:
         if not is_same_view(self.staging, values):
-            checked = _STAGING_FIELD.many(values, self._n)
+            checked = _STAGING_FIELD.to_column(values, self._n)
             # what ends may run code
             _left = self._staging_column[: self._n].copy()
             self._staging_column[: self._n] = checked
@@ -233,21 +233,23 @@ class TextureData(UniqueRows, IdRows):
             return TextureColdColumns(self.file, self.staging)
         raise ValueError(f"Texture has no tag {tag!r}; it has hot, cold")
 
-    def _place(self) -> None:
+    def _bind_columns(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
-        self._device_handle_column: NDArray[np.uint64] = self._cut(0)
-        self._device_handle_cells: memoryview[int] = cells(self._device_handle_column)
-        self._width_column: NDArray[np.uint16] = self._cut(1)
-        self._width_cells: memoryview[int] = cells(self._width_column)
-        self._height_column: NDArray[np.uint16] = self._cut(2)
-        self._height_cells: memoryview[int] = cells(self._height_column)
-        self._id_slot_column = self._cut(3)
-        self._id_slot_cells = cells(self._id_slot_column)
-        self._id_row_column = self._cut(4)
-        self._id_row_cells = cells(self._id_row_column)
-        self._id_generation_column = self._cut(5)
-        self._id_generation_cells = cells(self._id_generation_column)
-        self._file_column: NDArray[np.bytes_] = self._cut(6)
+        self._device_handle_column: NDArray[np.uint64] = self._column_view(0)
+        self._device_handle_cells: memoryview[int] = cell_view(
+            self._device_handle_column
+        )
+        self._width_column: NDArray[np.uint16] = self._column_view(1)
+        self._width_cells: memoryview[int] = cell_view(self._width_column)
+        self._height_column: NDArray[np.uint16] = self._column_view(2)
+        self._height_cells: memoryview[int] = cell_view(self._height_column)
+        self._id_slot_column = self._column_view(3)
+        self._id_slot_cells = cell_view(self._id_slot_column)
+        self._id_row_column = self._column_view(4)
+        self._id_row_cells = cell_view(self._id_row_column)
+        self._id_generation_column = self._column_view(5)
+        self._id_generation_cells = cell_view(self._id_generation_column)
+        self._file_column: NDArray[np.bytes_] = self._column_view(6)
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
@@ -284,74 +286,74 @@ class TextureManager(Unique, Unowned, Ids, Release):
         """What the graphics card calls it."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return data._device_handle_cells[row]
 
     def set_device_handle(self, row: int, value: int, /) -> None:
         """Set `device_handle` of a row."""
-        _value = _DEVICE_HANDLE_FIELD.one(value)
+        _value = _DEVICE_HANDLE_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._device_handle_cells[row] = _value
 
     def width(self, row: int, /) -> int:
         """Columns of pixels. [px]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return data._width_cells[row]
 
     def set_width(self, row: int, value: int, /) -> None:
         """Set `width` of a row."""
-        _value = _WIDTH_FIELD.one(value)
+        _value = _WIDTH_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._width_cells[row] = _value
 
     def height(self, row: int, /) -> int:
         """Rows of pixels. [px]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return data._height_cells[row]
 
     def set_height(self, row: int, value: int, /) -> None:
         """Set `height` of a row."""
-        _value = _HEIGHT_FIELD.one(value)
+        _value = _HEIGHT_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._height_cells[row] = _value
 
     def file(self, row: int, /) -> str:
         """Where it was loaded from."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return str(data._file_column[row], "utf-8")
 
     def set_file(self, row: int, value: str, /) -> None:
         """Set `file` of a row: at most 64 bytes of UTF-8."""
-        _value = _FILE_FIELD.one(value)
+        _value = _FILE_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         self._set_value("file", row, _value)
 
     def staging(self, row: int, /) -> Any:
         """The pixels that wait to be uploaded."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return data._staging_column[row]
 
     def set_staging(self, row: int, value: Any, /) -> None:
         """Set `staging` of a row."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         _left_staging = data._staging_column[row]
         data._staging_column[row] = value
 
@@ -359,7 +361,7 @@ class TextureManager(Unique, Unowned, Ids, Release):
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return Texture(
             data._device_handle_cells[row],
             data._width_cells[row],
@@ -394,18 +396,18 @@ class TextureManager(Unique, Unowned, Ids, Release):
         """
         _device_handle_ = _DEVICE_HANDLE_DEFAULT
         if device_handle is not _DEVICE_HANDLE_DEFAULT:
-            _device_handle_ = _DEVICE_HANDLE_FIELD.one(device_handle)
+            _device_handle_ = _DEVICE_HANDLE_FIELD.to_cell(device_handle)
         _width_ = _WIDTH_DEFAULT
         if width is not _WIDTH_DEFAULT:
-            _width_ = _WIDTH_FIELD.one(width)
+            _width_ = _WIDTH_FIELD.to_cell(width)
         _height_ = _HEIGHT_DEFAULT
         if height is not _HEIGHT_DEFAULT:
-            _height_ = _HEIGHT_FIELD.one(height)
+            _height_ = _HEIGHT_FIELD.to_cell(height)
         _file_ = _FILE_CELL
         if file is not _FILE_DEFAULT:
-            _file_ = _FILE_FIELD.one(file)
+            _file_ = _FILE_FIELD.to_cell(file)
         if self._locks:
-            self._refuse_locked()
+            self._raise_if_locked()
         data = self.data
         self._check_value("file", _file_, NULL_ENTITY)
         if data._n == data._allocated:
@@ -420,20 +422,20 @@ class TextureManager(Unique, Unowned, Ids, Release):
             data._height_cells[row] = _height_
             data._file_column[row] = _file_
             data._staging_column[row] = staging
-            data._enter_value(row)
+            data._index_row(row)
             data._n = row + 1
             data._id_slot_cells[row] = _taken
             data._id_row_cells[_taken] = row
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return Id(data._id_generation_cells[_taken] << SLOT_BITS | _taken)
 
     def create_many(
         self,
         count: int,
-        table: GivenTable | None = None,
+        table: TableLike | None = None,
         /,
         **columns: Unpack[TextureFields],
     ) -> IdArray:
@@ -462,13 +464,13 @@ class TextureManager(Unique, Unowned, Ids, Release):
             data._height_column[span] = columns["height"]
             data._file_column[span] = columns["file"]
             data._staging_column[span] = columns["staging"]
-            data._enter_values(rows)
+            data._index_rows(rows)
             data._n = end
             data._id_slot_column[rows] = taken
             data._id_row_column[taken] = rows
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return ids
 
@@ -476,10 +478,10 @@ class TextureManager(Unique, Unowned, Ids, Release):
         """Remove a row that is known to be in use and return how many went."""
         data = self.data
         if not told and self._released.entries:
-            return self._destroy_told(row)
+            return self._destroy_notified(row)
         _left = data._staging_column[row]
         try:
-            data._forget_value(row)
+            data._unindex_row(row)
             slot = data._id_slot_cells[row]
             data._id_row_cells[slot] = NIL
             src, dst = data._n - 1, row
@@ -490,14 +492,14 @@ class TextureManager(Unique, Unowned, Ids, Release):
                 data._id_slot_cells[dst] = data._id_slot_cells[src]
                 data._file_column[dst] = data._file_column[src]
                 data._staging_column[dst] = data._staging_column[src]
-                data._enter_value(dst)
+                data._index_row(dst)
                 data._id_row_cells[data._id_slot_cells[dst]] = dst
             data._n = src
-            data._give_slot(slot)
+            data._free_slot(slot)
             data._staging_column[data._n] = None
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return 1
 

@@ -23,10 +23,8 @@ from struct import Struct
 from typing import Any, ClassVar, Final, Literal, Unpack, overload
 
 import numpy as np
-from ecsgen_runtime.buffers import Column, cells, is_same_view, put_cells, word
-from ecsgen_runtime.field_types import BoolField, FloatField, IntField
-from ecsgen_runtime.fields import described
-from ecsgen_runtime.handles import (
+from ecsgen_runtime.base.fast_typing import NamedTuple, TypedDict
+from ecsgen_runtime.base.handles import (
     NULL_ENTITY,
     Columns,
     Entity,
@@ -34,14 +32,25 @@ from ecsgen_runtime.handles import (
     Instance,
     RowArray,
 )
-from ecsgen_runtime.interchange import GivenTable
-from ecsgen_runtime.policies.destroy import Gc
-from ecsgen_runtime.policies.direct import DirectIdRows, DirectIds
-from ecsgen_runtime.policies.growth import ReservedRows
-from ecsgen_runtime.policies.ids import WORN_OUT, worn_out
-from ecsgen_runtime.policies.owners import ensured
-from ecsgen_runtime.proxies import ArrayField, EntityProxy, RowField
-from ecsgen_runtime.typed import NamedTuple, TypedDict
+from ecsgen_runtime.managers.policies.destroy import Gc
+from ecsgen_runtime.managers.policies.direct import DirectIdRows, DirectIds
+from ecsgen_runtime.managers.policies.growth import ReservedRows
+from ecsgen_runtime.managers.policies.ids import (
+    EXHAUSTED_GENERATION,
+    slot_exhausted_error,
+)
+from ecsgen_runtime.managers.policies.owners import make_ensure
+from ecsgen_runtime.managers.row_proxies import ArrayField, EntityProxy, RowField
+from ecsgen_runtime.tables.buffers import (
+    Column,
+    cell_view,
+    is_same_view,
+    pack_cell,
+    put_cells,
+)
+from ecsgen_runtime.values.field_tables import component_fields
+from ecsgen_runtime.values.field_types import BoolField, FloatField, IntField
+from ecsgen_runtime.values.interchange import TableLike
 from numpy.typing import ArrayLike, NDArray
 
 from .entities import INDEX_MASK, EntityManager
@@ -62,9 +71,9 @@ _FLOW_STRUCT: Final = Struct("=2f")
 _HEIGHT_DEFAULT: Final = 0.0
 _WALK_COST_DEFAULT: Final = 1
 _FLOW_DEFAULT: Final = (0.0, 0.0)
-_FLOW_WORD: Final = word(_FLOW_FIELD, _FLOW_DEFAULT)
+_FLOW_WORD: Final = pack_cell(_FLOW_FIELD, _FLOW_DEFAULT)
 _EXPLORED_DEFAULT: Final = False
-_FIELDS: Final = described(
+_FIELDS: Final = component_fields(
     (_HEIGHT_FIELD, "f32", _HEIGHT_DEFAULT, ("hot",), "m", "Height above the sea."),
     (
         _WALK_COST_FIELD,
@@ -158,7 +167,7 @@ class TileData(DirectIdRows, ReservedRows):
     @height.setter
     def height(self, values: ArrayLike) -> None:
         if not is_same_view(self.height, values):
-            self._height_column[: self._n] = _HEIGHT_FIELD.many(values, self._n)
+            self._height_column[: self._n] = _HEIGHT_FIELD.to_column(values, self._n)
 
     @property
     def walk_cost(self) -> NDArray[np.uint8]:
@@ -168,7 +177,9 @@ class TileData(DirectIdRows, ReservedRows):
     @walk_cost.setter
     def walk_cost(self, values: ArrayLike) -> None:
         if not is_same_view(self.walk_cost, values):
-            self._walk_cost_column[: self._n] = _WALK_COST_FIELD.many(values, self._n)
+            self._walk_cost_column[: self._n] = _WALK_COST_FIELD.to_column(
+                values, self._n
+            )
 
     @property
     def flow(self) -> NDArray[np.float32]:
@@ -178,7 +189,7 @@ class TileData(DirectIdRows, ReservedRows):
     @flow.setter
     def flow(self, values: ArrayLike) -> None:
         if not is_same_view(self.flow, values):
-            self._flow_column[: self._n] = _FLOW_FIELD.many(values, self._n)
+            self._flow_column[: self._n] = _FLOW_FIELD.to_column(values, self._n)
 
     @property
     def explored(self) -> NDArray[np.bool_]:
@@ -188,7 +199,9 @@ class TileData(DirectIdRows, ReservedRows):
     @explored.setter
     def explored(self, values: ArrayLike) -> None:
         if not is_same_view(self.explored, values):
-            self._explored_column[: self._n] = _EXPLORED_FIELD.many(values, self._n)
+            self._explored_column[: self._n] = _EXPLORED_FIELD.to_column(
+                values, self._n
+            )
 
     @overload
     def tagged(self, tag: Literal["hot"], /) -> TileHotColumns: ...
@@ -204,21 +217,21 @@ class TileData(DirectIdRows, ReservedRows):
             return TileColdColumns(self.explored)
         raise ValueError(f"Tile has no tag {tag!r}; it has hot, cold")
 
-    def _place(self) -> None:
+    def _bind_columns(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
-        self._entity_column = self._cut(0)
-        self._entity_cells = cells(self._entity_column)
-        self._height_column: NDArray[np.float32] = self._cut(1)
-        self._height_cells: memoryview[float] = cells(self._height_column)
-        self._walk_cost_column: NDArray[np.uint8] = self._cut(2)
-        self._walk_cost_cells: memoryview[int] = cells(self._walk_cost_column)
-        self._flow_column: NDArray[np.float32] = self._cut(3)
-        self._flow_words: memoryview[int] = cells(self._cut_items(3))
-        self._flow_cells: memoryview[float] = cells(self._flow_column)
-        self._id_generation_column = self._cut(4)
-        self._id_generation_cells = cells(self._id_generation_column)
-        self._explored_column: NDArray[np.bool_] = self._cut(5)
-        self._explored_cells: memoryview[bool] = cells(self._explored_column)
+        self._entity_column = self._column_view(0)
+        self._entity_cells = cell_view(self._entity_column)
+        self._height_column: NDArray[np.float32] = self._column_view(1)
+        self._height_cells: memoryview[float] = cell_view(self._height_column)
+        self._walk_cost_column: NDArray[np.uint8] = self._column_view(2)
+        self._walk_cost_cells: memoryview[int] = cell_view(self._walk_cost_column)
+        self._flow_column: NDArray[np.float32] = self._column_view(3)
+        self._flow_words: memoryview[int] = cell_view(self._item_view(3))
+        self._flow_cells: memoryview[float] = cell_view(self._flow_column)
+        self._id_generation_column = self._column_view(4)
+        self._id_generation_cells = cell_view(self._id_generation_column)
+        self._explored_column: NDArray[np.bool_] = self._column_view(5)
+        self._explored_cells: memoryview[bool] = cell_view(self._explored_column)
 
 
 class TileManager(DirectIds, Gc):
@@ -242,45 +255,45 @@ class TileManager(DirectIds, Gc):
         """Height above the sea. [m]"""
         data = self.data
         if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
-            row = self._row(row)
+            row = self._require_row(row)
         return data._height_cells[row]
 
     def set_height(self, row: int, value: float, /) -> None:
         """Set `height` of a row."""
-        _value = _HEIGHT_FIELD.one(value)
+        _value = _HEIGHT_FIELD.to_cell(value)
         data = self.data
         if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
-            row = self._row(row)
+            row = self._require_row(row)
         data._height_cells[row] = _value
 
     def walk_cost(self, row: int, /) -> int:
         """Effort of crossing it; 255 is impassable."""
         data = self.data
         if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
-            row = self._row(row)
+            row = self._require_row(row)
         return data._walk_cost_cells[row]
 
     def set_walk_cost(self, row: int, value: int, /) -> None:
         """Set `walk_cost` of a row."""
-        _value = _WALK_COST_FIELD.one(value)
+        _value = _WALK_COST_FIELD.to_cell(value)
         data = self.data
         if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
-            row = self._row(row)
+            row = self._require_row(row)
         data._walk_cost_cells[row] = _value
 
     def flow(self, row: int, /) -> tuple[float, float]:
         """Direction towards the goal."""
         data = self.data
         if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
-            row = self._row(row)
+            row = self._require_row(row)
         return _FLOW_STRUCT.unpack_from(data._flow_cells, 8 * row)
 
     def set_flow(self, row: int, value: ArrayLike, /) -> None:
         """Set `flow` of a row: 2 values."""
-        _value = _FLOW_FIELD.one(value)
+        _value = _FLOW_FIELD.to_cell(value)
         data = self.data
         if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
-            row = self._row(row)
+            row = self._require_row(row)
         _at = 2 * row
         data._flow_cells[_at] = _value[0]
         data._flow_cells[_at + 1] = _value[1]
@@ -289,22 +302,22 @@ class TileManager(DirectIds, Gc):
         """Whether the player has seen it."""
         data = self.data
         if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
-            row = self._row(row)
+            row = self._require_row(row)
         return data._explored_cells[row]
 
     def set_explored(self, row: int, value: bool, /) -> None:
         """Set `explored` of a row."""
-        _value = _EXPLORED_FIELD.one(value)
+        _value = _EXPLORED_FIELD.to_cell(value)
         data = self.data
         if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
-            row = self._row(row)
+            row = self._require_row(row)
         data._explored_cells[row] = _value
 
     def row(self, row: int, /) -> Tile:
         """Return a copy of a row; O(1)."""
         data = self.data
         if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
-            row = self._row(row)
+            row = self._require_row(row)
         return Tile(
             data._height_cells[row],
             data._walk_cost_cells[row],
@@ -343,16 +356,16 @@ class TileManager(DirectIds, Gc):
         try:
             _height_ = _HEIGHT_DEFAULT
             if height is not _HEIGHT_DEFAULT:
-                _height_ = _HEIGHT_FIELD.one(height)
+                _height_ = _HEIGHT_FIELD.to_cell(height)
             _walk_cost_ = _WALK_COST_DEFAULT
             if walk_cost is not _WALK_COST_DEFAULT:
-                _walk_cost_ = _WALK_COST_FIELD.one(walk_cost)
+                _walk_cost_ = _WALK_COST_FIELD.to_cell(walk_cost)
             _flow_ = _FLOW_DEFAULT
             if flow is not _FLOW_DEFAULT:
-                _flow_ = _FLOW_FIELD.one(flow)
+                _flow_ = _FLOW_FIELD.to_cell(flow)
             _explored_ = _EXPLORED_DEFAULT
             if explored is not _EXPLORED_DEFAULT:
-                _explored_ = _EXPLORED_FIELD.one(explored)
+                _explored_ = _EXPLORED_FIELD.to_cell(explored)
         except Exception:
             self._entities.require(entity)  # a dead entity counts for more
             raise
@@ -364,19 +377,22 @@ class TileManager(DirectIds, Gc):
         if not _is_alive:
             self._entities.require(entity)  # raises StaleEntityError
         if self._locks:
-            self._refuse_locked()
+            self._raise_if_locked()
         data = self.data
         row: Instance = _slot  # type: ignore[assignment]  # calling Instance takes time
         _owner = data._entity_cells[row] if row < data._n else NULL_ENTITY
         if _owner == entity:
             raise self._duplicate(entity)
-        if row < data._allocated and data._id_generation_cells[row] == WORN_OUT:
-            raise worn_out(data.MANAGER, row)
+        if (
+            row < data._allocated
+            and data._id_generation_cells[row] == EXHAUSTED_GENERATION
+        ):
+            raise slot_exhausted_error(data.MANAGER, row)
         if row >= data._allocated:
             data._grow(row + 1, (flow,))
         if _owner != NULL_ENTITY:
             _gone = self._destroy_row, row, self.create  # a dead one had this index
-            return self._make_way(
+            return self._evict_and_create(
                 *_gone,
                 entity,
                 height=height,
@@ -403,14 +419,14 @@ class TileManager(DirectIds, Gc):
                 data._peak = row + 1
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return row
 
     def create_many(
         self,
         entities: ArrayLike,
-        table: GivenTable | None = None,
+        table: TableLike | None = None,
         /,
         **columns: Unpack[TileFields],
     ) -> RowArray:
@@ -440,11 +456,11 @@ class TileManager(DirectIds, Gc):
             data._peak = max(data._peak, end)
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return rows
 
-    ensure = ensured(create)
+    ensure = make_ensure(create)
 
     def _destroy_row(self, row: Instance) -> int:
         """Remove a row that is known to be in use and return how many went."""
@@ -458,7 +474,7 @@ class TileManager(DirectIds, Gc):
             data._count -= 1
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return 1
 

@@ -21,11 +21,8 @@ from struct import Struct
 from typing import Any, ClassVar, Final, Unpack
 
 import numpy as np
-from ecsgen_runtime.buffers import Column, cells, is_same_view, put_cells
-from ecsgen_runtime.columns import HotColumns
-from ecsgen_runtime.field_types import FloatField
-from ecsgen_runtime.fields import described
-from ecsgen_runtime.handles import (
+from ecsgen_runtime.base.fast_typing import NamedTuple, TypedDict
+from ecsgen_runtime.base.handles import (
     NULL_ENTITY,
     Columns,
     Entity,
@@ -33,23 +30,26 @@ from ecsgen_runtime.handles import (
     Instance,
     RowArray,
 )
-from ecsgen_runtime.interchange import GivenTable
 from ecsgen_runtime.kernels.blocks import (
-    Blocks,
-    ChosenRows,
-    JoinedRows,
+    KernelBlocks,
     KernelRows,
-    averaged,
-    chosen_blocks,
+    SelectedRows,
+    WorldKernelRows,
+    combine_means,
     put_where,
     rows_last,
+    selected_blocks,
 )
-from ecsgen_runtime.policies.destroy import Gc
-from ecsgen_runtime.policies.direct import Direct, DirectRows
-from ecsgen_runtime.policies.owners import ensured
-from ecsgen_runtime.proxies import ArrayField, EntityProxy
-from ecsgen_runtime.queries.query_columns import QueryColumn, QueryColumns
-from ecsgen_runtime.typed import NamedTuple, TypedDict
+from ecsgen_runtime.managers.policies.destroy import Gc
+from ecsgen_runtime.managers.policies.direct import Direct, DirectRows
+from ecsgen_runtime.managers.policies.owners import make_ensure
+from ecsgen_runtime.managers.row_proxies import ArrayField, EntityProxy
+from ecsgen_runtime.tables.buffers import Column, cell_view, is_same_view, put_cells
+from ecsgen_runtime.tables.columns import HotColumns
+from ecsgen_runtime.values.field_tables import component_fields
+from ecsgen_runtime.values.field_types import FloatField
+from ecsgen_runtime.values.interchange import TableLike
+from ecsgen_runtime.world.queries.query_columns import QueryColumn, QueryColumns
 from numpy.typing import ArrayLike, NDArray
 
 from .entities import INDEX_MASK, EntityManager
@@ -69,7 +69,7 @@ _SCALE_STRUCT: Final = Struct("=3f")
 _TRANSLATION_DEFAULT: Final = (0.0, 0.0, 0.0)
 _ROTATION_DEFAULT: Final = (0.0, 0.0, 0.0, 1.0)
 _SCALE_DEFAULT: Final = (1.0, 1.0, 1.0)
-_FIELDS: Final = described(
+_FIELDS: Final = component_fields(
     (
         _TRANSLATION_FIELD,
         "f32[3]",
@@ -130,14 +130,13 @@ class TransformColumns(QueryColumns):
     """Factor along each axis. Shape (n, 3)."""
 
 
-class TransformData(DirectRows, JoinedRows, KernelRows, HotColumns):
+class TransformData(DirectRows, WorldKernelRows, KernelRows, HotColumns):
     """The columns of a TransformManager: views of the rows in use."""
 
     __slots__ = (
         "_count",
         "_entity_cells",
         "_entity_column",
-        "_joined",
         "_kernels",
         "_rotation_cells",
         "_rotation_column",
@@ -145,13 +144,14 @@ class TransformData(DirectRows, JoinedRows, KernelRows, HotColumns):
         "_scale_column",
         "_translation_cells",
         "_translation_column",
+        "_world_kernels",
     )
     MANAGER: ClassVar = "TransformManager"
     LAYOUT: ClassVar = _COLUMNS
     _ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
 
-    def _straighten_blocks(self) -> Blocks:
+    def _straighten_blocks(self) -> KernelBlocks:
         """Cut the columns of `straighten` into blocks; good until they move or n
         changes."""
         n = self._n
@@ -162,16 +162,16 @@ class TransformData(DirectRows, JoinedRows, KernelRows, HotColumns):
             ("f4", (), False),
             ("f4", (4,), False),
         )
-        blocks = Blocks(n, columns, working, self._kernels.get("straighten"))
+        blocks = KernelBlocks(n, columns, working, self._kernels.get("straighten"))
         self._kernels["straighten"] = blocks
         return blocks
 
-    def _center_blocks(self) -> Blocks:
+    def _center_blocks(self) -> KernelBlocks:
         """Cut the columns of `center` into blocks; good until they move or n changes."""
         n = self._n
         columns = (self._entity_column[:n], rows_last(self._translation_column[:n]))
         working = (("f4", (3,), False),)
-        blocks = Blocks(n, columns, working, self._kernels.get("center"))
+        blocks = KernelBlocks(n, columns, working, self._kernels.get("center"))
         self._kernels["center"] = blocks
         return blocks
 
@@ -183,7 +183,7 @@ class TransformData(DirectRows, JoinedRows, KernelRows, HotColumns):
     @translation.setter
     def translation(self, values: ArrayLike) -> None:
         if not is_same_view(self.translation, values):
-            self._translation_column[: self._n] = _TRANSLATION_FIELD.many(
+            self._translation_column[: self._n] = _TRANSLATION_FIELD.to_column(
                 values, self._n
             )
 
@@ -195,7 +195,9 @@ class TransformData(DirectRows, JoinedRows, KernelRows, HotColumns):
     @rotation.setter
     def rotation(self, values: ArrayLike) -> None:
         if not is_same_view(self.rotation, values):
-            self._rotation_column[: self._n] = _ROTATION_FIELD.many(values, self._n)
+            self._rotation_column[: self._n] = _ROTATION_FIELD.to_column(
+                values, self._n
+            )
 
     @property
     def scale(self) -> NDArray[np.float32]:
@@ -205,18 +207,18 @@ class TransformData(DirectRows, JoinedRows, KernelRows, HotColumns):
     @scale.setter
     def scale(self, values: ArrayLike) -> None:
         if not is_same_view(self.scale, values):
-            self._scale_column[: self._n] = _SCALE_FIELD.many(values, self._n)
+            self._scale_column[: self._n] = _SCALE_FIELD.to_column(values, self._n)
 
-    def _place(self) -> None:
+    def _bind_columns(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
-        self._entity_column = self._cut(0)
-        self._entity_cells = cells(self._entity_column)
-        self._translation_column: NDArray[np.float32] = self._cut(1)
-        self._translation_cells: memoryview[float] = cells(self._translation_column)
-        self._rotation_column: NDArray[np.float32] = self._cut(2)
-        self._rotation_cells: memoryview[float] = cells(self._rotation_column)
-        self._scale_column: NDArray[np.float32] = self._cut(3)
-        self._scale_cells: memoryview[float] = cells(self._scale_column)
+        self._entity_column = self._column_view(0)
+        self._entity_cells = cell_view(self._entity_column)
+        self._translation_column: NDArray[np.float32] = self._column_view(1)
+        self._translation_cells: memoryview[float] = cell_view(self._translation_column)
+        self._rotation_column: NDArray[np.float32] = self._column_view(2)
+        self._rotation_cells: memoryview[float] = cell_view(self._rotation_column)
+        self._scale_column: NDArray[np.float32] = self._column_view(3)
+        self._scale_cells: memoryview[float] = cell_view(self._scale_column)
 
 
 class TransformManager(Direct, Gc):
@@ -239,15 +241,15 @@ class TransformManager(Direct, Gc):
         """Place of the origin. [m]"""
         data = self.data
         if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
-            row = self._row(row)
+            row = self._require_row(row)
         return _TRANSLATION_STRUCT.unpack_from(data._translation_cells, 12 * row)
 
     def set_translation(self, row: int, value: ArrayLike, /) -> None:
         """Set `translation` of a row: 3 values."""
-        _value = _TRANSLATION_FIELD.one(value)
+        _value = _TRANSLATION_FIELD.to_cell(value)
         data = self.data
         if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
-            row = self._row(row)
+            row = self._require_row(row)
         _at = 3 * row
         data._translation_cells[_at] = _value[0]
         data._translation_cells[_at + 1] = _value[1]
@@ -257,15 +259,15 @@ class TransformManager(Direct, Gc):
         """Unit quaternion, x y z w."""
         data = self.data
         if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
-            row = self._row(row)
+            row = self._require_row(row)
         return _ROTATION_STRUCT.unpack_from(data._rotation_cells, 16 * row)
 
     def set_rotation(self, row: int, value: ArrayLike, /) -> None:
         """Set `rotation` of a row: 4 values."""
-        _value = _ROTATION_FIELD.one(value)
+        _value = _ROTATION_FIELD.to_cell(value)
         data = self.data
         if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
-            row = self._row(row)
+            row = self._require_row(row)
         _at = 4 * row
         data._rotation_cells[_at] = _value[0]
         data._rotation_cells[_at + 1] = _value[1]
@@ -276,15 +278,15 @@ class TransformManager(Direct, Gc):
         """Factor along each axis."""
         data = self.data
         if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
-            row = self._row(row)
+            row = self._require_row(row)
         return _SCALE_STRUCT.unpack_from(data._scale_cells, 12 * row)
 
     def set_scale(self, row: int, value: ArrayLike, /) -> None:
         """Set `scale` of a row: 3 values."""
-        _value = _SCALE_FIELD.one(value)
+        _value = _SCALE_FIELD.to_cell(value)
         data = self.data
         if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
-            row = self._row(row)
+            row = self._require_row(row)
         _at = 3 * row
         data._scale_cells[_at] = _value[0]
         data._scale_cells[_at + 1] = _value[1]
@@ -294,7 +296,7 @@ class TransformManager(Direct, Gc):
         """Return a copy of a row; O(1)."""
         data = self.data
         if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
-            row = self._row(row)
+            row = self._require_row(row)
         return Transform(
             _TRANSLATION_STRUCT.unpack_from(data._translation_cells, 12 * row),
             _ROTATION_STRUCT.unpack_from(data._rotation_cells, 16 * row),
@@ -330,13 +332,13 @@ class TransformManager(Direct, Gc):
         try:
             _translation_ = _TRANSLATION_DEFAULT
             if translation is not _TRANSLATION_DEFAULT:
-                _translation_ = _TRANSLATION_FIELD.one(translation)
+                _translation_ = _TRANSLATION_FIELD.to_cell(translation)
             _rotation_ = _ROTATION_DEFAULT
             if rotation is not _ROTATION_DEFAULT:
-                _rotation_ = _ROTATION_FIELD.one(rotation)
+                _rotation_ = _ROTATION_FIELD.to_cell(rotation)
             _scale_ = _SCALE_DEFAULT
             if scale is not _SCALE_DEFAULT:
-                _scale_ = _SCALE_FIELD.one(scale)
+                _scale_ = _SCALE_FIELD.to_cell(scale)
         except Exception:
             self._entities.require(entity)  # a dead entity counts for more
             raise
@@ -348,7 +350,7 @@ class TransformManager(Direct, Gc):
         if not _is_alive:
             self._entities.require(entity)  # raises StaleEntityError
         if self._locks:
-            self._refuse_locked()
+            self._raise_if_locked()
         data = self.data
         row: Instance = _slot  # type: ignore[assignment]  # calling Instance takes time
         _owner = data._entity_cells[row] if row < data._n else NULL_ENTITY
@@ -358,7 +360,7 @@ class TransformManager(Direct, Gc):
             data._grow(row + 1, (translation, rotation, scale))
         if _owner != NULL_ENTITY:
             _gone = self._destroy_row, row, self.create  # a dead one had this index
-            return self._make_way(
+            return self._evict_and_create(
                 *_gone, entity, translation=translation, rotation=rotation, scale=scale
             )
         try:
@@ -381,14 +383,14 @@ class TransformManager(Direct, Gc):
             data._count += 1
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return row
 
     def create_many(
         self,
         entities: ArrayLike,
-        table: GivenTable | None = None,
+        table: TableLike | None = None,
         /,
         **columns: Unpack[TransformFields],
     ) -> RowArray:
@@ -415,11 +417,11 @@ class TransformManager(Direct, Gc):
             data._count += count
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return rows
 
-    ensure = ensured(create)
+    ensure = make_ensure(create)
 
     def _destroy_row(self, row: Instance) -> int:
         """Remove a row that is known to be in use and return how many went."""
@@ -433,7 +435,7 @@ class TransformManager(Direct, Gc):
             data._count -= 1
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return 1
 
@@ -451,7 +453,7 @@ class TransformManager(Direct, Gc):
             _blocks = data._straighten_blocks()
         _views: Iterable[tuple[Any, ...]] = _blocks.views
         if rows is not None:
-            _views = chosen_blocks(_blocks, ChosenRows(self, rows).rows, (0,))
+            _views = selected_blocks(_blocks, SelectedRows(self, rows).rows, (0,))
         with np.errstate(all="ignore"):
             for rotation, _where, _tmp, _tmp2, _tmp3 in _views:
                 # where abs(1 - dot(rotation, rotation)) > 1e-6
@@ -496,7 +498,7 @@ class TransformManager(Direct, Gc):
                 continue
             _tmp[...] = translation
             _parts.append(np.add.reduce(_tmp[..., _present], axis=-1, dtype=np.float64))
-        _result: tuple[float, float, float] = averaged(_parts, len(self), (3,))
+        _result: tuple[float, float, float] = combine_means(_parts, len(self), (3,))
         return _result
 
 

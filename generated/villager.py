@@ -30,26 +30,44 @@ from struct import Struct
 from typing import Any, ClassVar, Final, Literal, Unpack, overload
 
 import numpy as np
-from ecsgen_runtime.buffers import Column, cells, is_same_view, put_cells, word
-from ecsgen_runtime.columns import FrontColumns
-from ecsgen_runtime.field_types import EnumField, FloatField, TextField
-from ecsgen_runtime.fields import described
-from ecsgen_runtime.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ecsgen_runtime.interchange import GivenTable
-from ecsgen_runtime.policies.cold import (
+from ecsgen_runtime.base.fast_typing import NamedTuple, TypedDict
+from ecsgen_runtime.base.handles import (
+    NIL,
+    Columns,
+    Entity,
+    EntityArray,
+    Instance,
+    RowArray,
+)
+from ecsgen_runtime.managers.policies.cold import (
     ColdRows,
     Indirect,
     IndirectRows,
     default_cell,
-    picked,
+    select_rows,
 )
-from ecsgen_runtime.policies.destroy import Gc
-from ecsgen_runtime.policies.groups import Grouped, GroupedRows
-from ecsgen_runtime.policies.instances import MappedOne
-from ecsgen_runtime.policies.maps import Sparse, grown_map
-from ecsgen_runtime.policies.owners import ensured
-from ecsgen_runtime.proxies import ArrayField, ColdArray, EntityProxy, RowField
-from ecsgen_runtime.typed import NamedTuple, TypedDict
+from ecsgen_runtime.managers.policies.destroy import Gc
+from ecsgen_runtime.managers.policies.instances import MappedOne
+from ecsgen_runtime.managers.policies.lookup_maps import Sparse, grow_map
+from ecsgen_runtime.managers.policies.owners import make_ensure
+from ecsgen_runtime.managers.row_proxies import (
+    ArrayField,
+    ColdArray,
+    EntityProxy,
+    RowField,
+)
+from ecsgen_runtime.tables.buffers import (
+    Column,
+    cell_view,
+    is_same_view,
+    pack_cell,
+    put_cells,
+)
+from ecsgen_runtime.tables.columns import LeadingRows
+from ecsgen_runtime.values.field_tables import component_fields
+from ecsgen_runtime.values.field_types import EnumField, FloatField, TextField
+from ecsgen_runtime.values.interchange import TableLike
+from ecsgen_runtime.world.groups import GroupMember, GroupMemberRows
 from numpy.typing import ArrayLike, NDArray
 
 from .entities import INDEX_MASK, EntityManager
@@ -70,14 +88,14 @@ _NICKNAME_FIELD: Final = TextField("Villager.nickname", 16)
 _GOAL_STRUCT: Final = Struct("=2f")
 _ENERGY_DEFAULT: Final = 100.0
 _GOAL_DEFAULT: Final = (0.0, 0.0)
-_GOAL_WORD: Final = word(_GOAL_FIELD, _GOAL_DEFAULT)
+_GOAL_WORD: Final = pack_cell(_GOAL_FIELD, _GOAL_DEFAULT)
 _LOOT_DEFAULT: Final = Loot(0)
-_LOOT_CELL: Final = _LOOT_FIELD.one(_LOOT_DEFAULT)
+_LOOT_CELL: Final = _LOOT_FIELD.to_cell(_LOOT_DEFAULT)
 _CHANCE_OF_DROP_DEFAULT: Final = 0.1
 _HOME_DEFAULT: Final = (0.0, 0.0)
 _NICKNAME_DEFAULT: Final = ""
-_NICKNAME_CELL: Final = _NICKNAME_FIELD.one(_NICKNAME_DEFAULT)
-_FIELDS: Final = described(
+_NICKNAME_CELL: Final = _NICKNAME_FIELD.to_cell(_NICKNAME_DEFAULT)
+_FIELDS: Final = component_fields(
     (_ENERGY_FIELD, "f64", _ENERGY_DEFAULT, ("hot",), "", "Energy left to act with."),
     (_GOAL_FIELD, "f32[2]", _GOAL_DEFAULT, ("hot",), "m", "Where it is going."),
     (_LOOT_FIELD, "Loot", _LOOT_DEFAULT, ("cold",), "", "What it drops when it dies."),
@@ -173,7 +191,7 @@ class VillagerColdColumns(NamedTuple):
     nickname: NDArray[np.bytes_]
 
 
-class VillagerGroupedData(FrontColumns):
+class VillagerGroupedData(LeadingRows):
     """The columns of the rows in the group `actors`: views, assigned to like those of
     `data`."""
 
@@ -204,7 +222,7 @@ class VillagerGroupedData(FrontColumns):
     def energy(self, values: ArrayLike) -> None:
         data = self._data
         if not is_same_view(self.energy, values):
-            checked = _ENERGY_FIELD.many(values, data._n_grouped)
+            checked = _ENERGY_FIELD.to_column(values, data._n_grouped)
             data._energy_column[: data._n_grouped] = checked
 
     @property
@@ -217,7 +235,7 @@ class VillagerGroupedData(FrontColumns):
     def goal(self, values: ArrayLike) -> None:
         data = self._data
         if not is_same_view(self.goal, values):
-            checked = _GOAL_FIELD.many(values, data._n_grouped)
+            checked = _GOAL_FIELD.to_column(values, data._n_grouped)
             data._goal_column[: data._n_grouped] = checked
 
 
@@ -256,7 +274,7 @@ class VillagerColdData(ColdRows):
     @loot.setter
     def loot(self, values: ArrayLike) -> None:
         if not is_same_view(self.loot, values):
-            self._loot_column[: self._n] = _LOOT_FIELD.many(values, self._n)
+            self._loot_column[: self._n] = _LOOT_FIELD.to_column(values, self._n)
 
     @property
     def chance_of_drop(self) -> NDArray[np.float32]:
@@ -266,7 +284,7 @@ class VillagerColdData(ColdRows):
     @chance_of_drop.setter
     def chance_of_drop(self, values: ArrayLike) -> None:
         if not is_same_view(self.chance_of_drop, values):
-            self._chance_of_drop_column[: self._n] = _CHANCE_OF_DROP_FIELD.many(
+            self._chance_of_drop_column[: self._n] = _CHANCE_OF_DROP_FIELD.to_column(
                 values, self._n
             )
 
@@ -278,7 +296,7 @@ class VillagerColdData(ColdRows):
     @home.setter
     def home(self, values: ArrayLike) -> None:
         if not is_same_view(self.home, values):
-            self._home_column[: self._n] = _HOME_FIELD.many(values, self._n)
+            self._home_column[: self._n] = _HOME_FIELD.to_column(values, self._n)
 
     @property
     def nickname(self) -> NDArray[np.bytes_]:
@@ -288,23 +306,25 @@ class VillagerColdData(ColdRows):
     @nickname.setter
     def nickname(self, values: ArrayLike) -> None:
         if not is_same_view(self.nickname, values):
-            self._nickname_column[: self._n] = _NICKNAME_FIELD.many(values, self._n)
+            self._nickname_column[: self._n] = _NICKNAME_FIELD.to_column(
+                values, self._n
+            )
 
-    def _place(self) -> None:
+    def _bind_columns(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
-        self._row_column = self._cut(0)
-        self._row_cells = cells(self._row_column)
-        self._loot_column: NDArray[np.uint8] = self._cut(1)
-        self._loot_cells: memoryview[int] = cells(self._loot_column)
-        self._chance_of_drop_column: NDArray[np.float32] = self._cut(2)
-        self._chance_of_drop_cells: memoryview[float] = cells(
+        self._row_column = self._column_view(0)
+        self._row_cells = cell_view(self._row_column)
+        self._loot_column: NDArray[np.uint8] = self._column_view(1)
+        self._loot_cells: memoryview[int] = cell_view(self._loot_column)
+        self._chance_of_drop_column: NDArray[np.float32] = self._column_view(2)
+        self._chance_of_drop_cells: memoryview[float] = cell_view(
             self._chance_of_drop_column
         )
-        self._home_column: NDArray[np.float32] = self._cut(3)
-        self._home_items: NDArray[Any] = self._cut_items(3)
-        self._home_words: memoryview[int] = cells(self._home_items)
-        self._home_cells: memoryview[float] = cells(self._home_column)
-        self._nickname_column: NDArray[np.bytes_] = self._cut(4)
+        self._home_column: NDArray[np.float32] = self._column_view(3)
+        self._home_items: NDArray[Any] = self._item_view(3)
+        self._home_words: memoryview[int] = cell_view(self._home_items)
+        self._home_cells: memoryview[float] = cell_view(self._home_column)
+        self._nickname_column: NDArray[np.bytes_] = self._column_view(4)
 
     def _move_row(self, src: int, dst: int) -> None:
         """Copy one row over another, column by column."""
@@ -333,15 +353,17 @@ class VillagerColdData(ColdRows):
         self, span: slice, columns: Columns, count: int, wanted: RowArray
     ) -> None:
         """Let cold rows hold the `wanted` of `count` new rows' checked columns."""
-        self._loot_column[span] = picked(columns["loot"], (count,), wanted)
-        self._chance_of_drop_column[span] = picked(
+        self._loot_column[span] = select_rows(columns["loot"], (count,), wanted)
+        self._chance_of_drop_column[span] = select_rows(
             columns["chance_of_drop"], (count,), wanted
         )
-        put_cells(self._home_column, span, picked(columns["home"], (count, 2), wanted))
-        self._nickname_column[span] = picked(columns["nickname"], (count,), wanted)
+        put_cells(
+            self._home_column, span, select_rows(columns["home"], (count, 2), wanted)
+        )
+        self._nickname_column[span] = select_rows(columns["nickname"], (count,), wanted)
 
 
-class VillagerData(GroupedRows, IndirectRows):
+class VillagerData(GroupMemberRows, IndirectRows):
     """The columns of a VillagerManager: views of the rows in use."""
 
     __slots__ = (
@@ -378,7 +400,7 @@ class VillagerData(GroupedRows, IndirectRows):
     @energy.setter
     def energy(self, values: ArrayLike) -> None:
         if not is_same_view(self.energy, values):
-            self._energy_column[: self._n] = _ENERGY_FIELD.many(values, self._n)
+            self._energy_column[: self._n] = _ENERGY_FIELD.to_column(values, self._n)
 
     @property
     def goal(self) -> NDArray[np.float32]:
@@ -388,7 +410,7 @@ class VillagerData(GroupedRows, IndirectRows):
     @goal.setter
     def goal(self, values: ArrayLike) -> None:
         if not is_same_view(self.goal, values):
-            self._goal_column[: self._n] = _GOAL_FIELD.many(values, self._n)
+            self._goal_column[: self._n] = _GOAL_FIELD.to_column(values, self._n)
 
     @overload
     def tagged(self, tag: Literal["hot"], /) -> VillagerHotColumns: ...
@@ -409,18 +431,18 @@ class VillagerData(GroupedRows, IndirectRows):
             )
         raise ValueError(f"Villager has no tag {tag!r}; it has hot, cold")
 
-    def _place(self) -> None:
+    def _bind_columns(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
-        self._entity_column = self._cut(0)
-        self._entity_cells = cells(self._entity_column)
-        self._energy_column: NDArray[np.float64] = self._cut(1)
-        self._energy_cells: memoryview[float] = cells(self._energy_column)
-        self._goal_column: NDArray[np.float32] = self._cut(2)
-        self._goal_items: NDArray[Any] = self._cut_items(2)
-        self._goal_words: memoryview[int] = cells(self._goal_items)
-        self._goal_cells: memoryview[float] = cells(self._goal_column)
-        self._cold_row_column = self._cut(3)
-        self._cold_row_cells = cells(self._cold_row_column)
+        self._entity_column = self._column_view(0)
+        self._entity_cells = cell_view(self._entity_column)
+        self._energy_column: NDArray[np.float64] = self._column_view(1)
+        self._energy_cells: memoryview[float] = cell_view(self._energy_column)
+        self._goal_column: NDArray[np.float32] = self._column_view(2)
+        self._goal_items: NDArray[Any] = self._item_view(2)
+        self._goal_words: memoryview[int] = cell_view(self._goal_items)
+        self._goal_cells: memoryview[float] = cell_view(self._goal_column)
+        self._cold_row_column = self._column_view(3)
+        self._cold_row_cells = cell_view(self._cold_row_column)
 
     def _move_rows(self, src: RowArray, dst: RowArray) -> None:
         """Copy rows src[k] to dst[k], column by column: gather, then scatter."""
@@ -430,13 +452,13 @@ class VillagerData(GroupedRows, IndirectRows):
         self._cold_row_column[dst] = self._cold_row_column[src]
 
 
-class VillagerManager(Grouped, Sparse, MappedOne, Gc, Indirect):
+class VillagerManager(GroupMember, Sparse, MappedOne, Gc, Indirect):
     """Owns every Villager: lookup sparse, instances one, destroy gc.
 
     A peaceful creature with an AI; few of them carry anything.
     """
 
-    __slots__ = ("_entities", "_others", "_rng", "_sparse", "_sparse_cells")
+    __slots__ = ("_entities", "_other_members", "_rng", "_sparse", "_sparse_cells")
     GROUP: ClassVar = "actors"
     LAYOUT_COLD: ClassVar = _COLD_COLUMNS
     _STEPS: ClassVar = {
@@ -461,30 +483,30 @@ class VillagerManager(Grouped, Sparse, MappedOne, Gc, Indirect):
         """Energy left to act with."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return data._energy_cells[row]
 
     def set_energy(self, row: int, value: float, /) -> None:
         """Set `energy` of a row."""
-        _value = _ENERGY_FIELD.one(value)
+        _value = _ENERGY_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         data._energy_cells[row] = _value
 
     def goal(self, row: int, /) -> tuple[float, float]:
         """Where it is going. [m]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return _GOAL_STRUCT.unpack_from(data._goal_cells, 8 * row)
 
     def set_goal(self, row: int, value: ArrayLike, /) -> None:
         """Set `goal` of a row: 2 values."""
-        _value = _GOAL_FIELD.one(value)
+        _value = _GOAL_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         _at = 2 * row
         data._goal_cells[_at] = _value[0]
         data._goal_cells[_at + 1] = _value[1]
@@ -493,7 +515,7 @@ class VillagerManager(Grouped, Sparse, MappedOne, Gc, Indirect):
         """What it drops when it dies."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         _place = data._cold_row_cells[row]
         if _place == NIL:
             return _LOOT_DEFAULT
@@ -501,10 +523,10 @@ class VillagerManager(Grouped, Sparse, MappedOne, Gc, Indirect):
 
     def set_loot(self, row: int, value: Loot | int, /) -> None:
         """Set `loot` of a row."""
-        _value = _LOOT_FIELD.one(value)
+        _value = _LOOT_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         _place = data._cold_row_cells[row]
         if _place == NIL:
             if _LOOT_STRUCT.pack(_value) == _LOOT_BYTES:
@@ -516,7 +538,7 @@ class VillagerManager(Grouped, Sparse, MappedOne, Gc, Indirect):
         """Chance of dropping it, 0 to 1."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         _place = data._cold_row_cells[row]
         if _place == NIL:
             return 0.10000000149011612
@@ -524,10 +546,10 @@ class VillagerManager(Grouped, Sparse, MappedOne, Gc, Indirect):
 
     def set_chance_of_drop(self, row: int, value: float, /) -> None:
         """Set `chance_of_drop` of a row."""
-        _value = _CHANCE_OF_DROP_FIELD.one(value)
+        _value = _CHANCE_OF_DROP_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         _place = data._cold_row_cells[row]
         if _place == NIL:
             if _CHANCE_OF_DROP_STRUCT.pack(_value) == _CHANCE_OF_DROP_BYTES:
@@ -539,7 +561,7 @@ class VillagerManager(Grouped, Sparse, MappedOne, Gc, Indirect):
         """Where it carries it to. [m]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         _place = data._cold_row_cells[row]
         if _place == NIL:
             return _HOME_STRUCT.unpack(_HOME_BYTES)
@@ -547,10 +569,10 @@ class VillagerManager(Grouped, Sparse, MappedOne, Gc, Indirect):
 
     def set_home(self, row: int, value: ArrayLike, /) -> None:
         """Set `home` of a row: 2 values."""
-        _value = _HOME_FIELD.one(value)
+        _value = _HOME_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         _place = data._cold_row_cells[row]
         if _place == NIL:
             if _HOME_STRUCT.pack(*_value) == _HOME_BYTES:
@@ -564,7 +586,7 @@ class VillagerManager(Grouped, Sparse, MappedOne, Gc, Indirect):
         """What its neighbours call it."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         _place = data._cold_row_cells[row]
         if _place == NIL:
             return _NICKNAME_DEFAULT
@@ -572,10 +594,10 @@ class VillagerManager(Grouped, Sparse, MappedOne, Gc, Indirect):
 
     def set_nickname(self, row: int, value: str, /) -> None:
         """Set `nickname` of a row: at most 16 bytes of UTF-8."""
-        _value = _NICKNAME_FIELD.one(value)
+        _value = _NICKNAME_FIELD.to_cell(value)
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         _place = data._cold_row_cells[row]
         if _place == NIL:
             if _NICKNAME_STRUCT.pack(_value) == _NICKNAME_BYTES:
@@ -587,7 +609,7 @@ class VillagerManager(Grouped, Sparse, MappedOne, Gc, Indirect):
         """Return a copy of a row; O(1)."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
-            row = self._row(row)
+            row = self._require_row(row)
         return Villager(
             data._energy_cells[row],
             _GOAL_STRUCT.unpack_from(data._goal_cells, 8 * row),
@@ -629,22 +651,22 @@ class VillagerManager(Grouped, Sparse, MappedOne, Gc, Indirect):
         try:
             _energy_ = _ENERGY_DEFAULT
             if energy is not _ENERGY_DEFAULT:
-                _energy_ = _ENERGY_FIELD.one(energy)
+                _energy_ = _ENERGY_FIELD.to_cell(energy)
             _goal_ = _GOAL_DEFAULT
             if goal is not _GOAL_DEFAULT:
-                _goal_ = _GOAL_FIELD.one(goal)
+                _goal_ = _GOAL_FIELD.to_cell(goal)
             _loot_ = _LOOT_CELL
             if loot is not _LOOT_DEFAULT:
-                _loot_ = _LOOT_FIELD.one(loot)
+                _loot_ = _LOOT_FIELD.to_cell(loot)
             _chance_of_drop_ = _CHANCE_OF_DROP_DEFAULT
             if chance_of_drop is not _CHANCE_OF_DROP_DEFAULT:
-                _chance_of_drop_ = _CHANCE_OF_DROP_FIELD.one(chance_of_drop)
+                _chance_of_drop_ = _CHANCE_OF_DROP_FIELD.to_cell(chance_of_drop)
             _home_ = _HOME_DEFAULT
             if home is not _HOME_DEFAULT:
-                _home_ = _HOME_FIELD.one(home)
+                _home_ = _HOME_FIELD.to_cell(home)
             _nickname_ = _NICKNAME_CELL
             if nickname is not _NICKNAME_DEFAULT:
-                _nickname_ = _NICKNAME_FIELD.one(nickname)
+                _nickname_ = _NICKNAME_FIELD.to_cell(nickname)
         except Exception:
             self._entities.require(entity)  # a dead entity counts for more
             raise
@@ -656,13 +678,13 @@ class VillagerManager(Grouped, Sparse, MappedOne, Gc, Indirect):
         if not _is_alive:
             self._entities.require(entity)  # raises StaleEntityError
         if self._locks:
-            self._refuse_locked()
+            self._raise_if_locked()
         data = self.data
         _map = None
         try:
             _found = self._sparse_cells[_slot]
         except IndexError:
-            _found, _map = NIL, grown_map(self._sparse, _slot)
+            _found, _map = NIL, grow_map(self._sparse, _slot)
         if _found != NIL and data._entity_cells[_found] == entity:
             raise self._duplicate(entity)
         if data._n == data._allocated:
@@ -672,10 +694,10 @@ class VillagerManager(Grouped, Sparse, MappedOne, Gc, Indirect):
         _packed = _COLD_STRUCT.pack(_loot_, _chance_of_drop_, *_home_, _nickname_)
         _is_cold = _packed != _COLD_DEFAULT
         if _is_cold:
-            data._cold._make_room(1, (goal, home))
+            data._cold._ensure_capacity(1, (goal, home))
         if _found != NIL and data._entity_cells[_found] != entity:
-            _gone = self._evict, _found, self.create  # a dead one had this index
-            return self._make_way(
+            _gone = self._evict_stale, _found, self.create  # a dead one had this index
+            return self._evict_and_create(
                 *_gone,
                 entity,
                 energy=energy,
@@ -709,17 +731,17 @@ class VillagerManager(Grouped, Sparse, MappedOne, Gc, Indirect):
             else:
                 data._cold_row_cells[row] = NIL
             data._version += 1
-            if self._others:
+            if self._other_members:
                 row = self._join_group(row, entity)
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return row
 
     def create_many(
         self,
         entities: ArrayLike,
-        table: GivenTable | None = None,
+        table: TableLike | None = None,
         /,
         **columns: Unpack[VillagerFields],
     ) -> RowArray:
@@ -753,11 +775,11 @@ class VillagerManager(Grouped, Sparse, MappedOne, Gc, Indirect):
             if joining is not None:
                 rows = self._join_group_many(joining)
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return rows
 
-    ensure = ensured(create)
+    ensure = make_ensure(create)
 
     def _destroy_row(self, row: Instance) -> int:
         """Remove a row that is known to be in use and return how many went."""
@@ -767,7 +789,7 @@ class VillagerManager(Grouped, Sparse, MappedOne, Gc, Indirect):
             if data._cold_row_cells[row] != NIL:
                 data._drop_cold_row(data._cold_row_cells[row])
             if row < data._n_grouped:
-                for member in self._others:
+                for member in self._other_members:
                     member._leave_group(row)
                 last = Instance(data._n_grouped - 1)
                 if row != last:
@@ -779,7 +801,7 @@ class VillagerManager(Grouped, Sparse, MappedOne, Gc, Indirect):
             data._n = last
             data._version += 1
         except BaseException:
-            self._break()
+            self._mark_broken()
             raise
         return 1
 
@@ -794,7 +816,7 @@ class VillagerManager(Grouped, Sparse, MappedOne, Gc, Indirect):
         if data._cold_row_cells[dst] != NIL:
             data._cold._row_cells[data._cold_row_cells[dst]] = dst
 
-    def _swap_over(self, one: Instance, other: Instance, spare: Instance) -> None:
+    def _swap_via_spare(self, one: Instance, other: Instance, spare: Instance) -> None:
         """Let two rows change places by way of a third, which is not in use."""
         self._move(one, spare)
         self._move(other, one)

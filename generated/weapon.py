@@ -28,10 +28,12 @@ from struct import Struct
 from typing import Any, ClassVar, Final, Literal, overload
 
 import numpy as np
-from ecsgen_runtime.archetypes.chunk_proxies import ChunkArray, ChunkProxy, ChunkValue
-from ecsgen_runtime.archetypes.chunks import ChunkColumns, RowCount
-from ecsgen_runtime.buffers import Column, cells, nested
-from ecsgen_runtime.field_types import (
+from ecsgen_runtime.base.fast_typing import NamedTuple, TypedDict
+from ecsgen_runtime.base.handles import NULL_ENTITY, Entity
+from ecsgen_runtime.managers.row_proxies import ArrayField, ProxyField
+from ecsgen_runtime.tables.buffers import Column, cell_view, nested
+from ecsgen_runtime.values.field_tables import component_fields
+from ecsgen_runtime.values.field_types import (
     BoolField,
     BytesField,
     EnumField,
@@ -40,10 +42,12 @@ from ecsgen_runtime.field_types import (
     ObjectField,
     TextField,
 )
-from ecsgen_runtime.fields import described
-from ecsgen_runtime.handles import NULL_ENTITY, Entity
-from ecsgen_runtime.proxies import ArrayField, ProxyField
-from ecsgen_runtime.typed import NamedTuple, TypedDict
+from ecsgen_runtime.world.archetypes.chunk_proxies import (
+    ChunkArray,
+    ChunkProxy,
+    ChunkValue,
+)
+from ecsgen_runtime.world.archetypes.chunks import ChunkColumns, RowCount
 from numpy.typing import ArrayLike, NDArray
 
 from .entities import EntityManager
@@ -83,15 +87,15 @@ _DAMAGE_DEFAULT: Final = 1.0
 _REACH_DEFAULT: Final = (0.0, 1.5)
 _DIRECTION_DEFAULT: Final = (0.0, 0.0, 0.0)
 _GRIP_DEFAULT: Final = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
-_GRIP_CELL: Final = _GRIP_FIELD.one(_GRIP_DEFAULT)
+_GRIP_CELL: Final = _GRIP_FIELD.to_cell(_GRIP_DEFAULT)
 _ELEMENTS_DEFAULT: Final = (Element(0), Element(0))
-_ELEMENTS_CELL: Final = _ELEMENTS_FIELD.one(_ELEMENTS_DEFAULT)
+_ELEMENTS_CELL: Final = _ELEMENTS_FIELD.to_cell(_ELEMENTS_DEFAULT)
 _SHARP_DEFAULT: Final = False
 _WIELDER_DEFAULT: Final = NULL_ENTITY
 _NAME_DEFAULT: Final = "fist"
-_NAME_CELL: Final = _NAME_FIELD.one(_NAME_DEFAULT)
+_NAME_CELL: Final = _NAME_FIELD.to_cell(_NAME_DEFAULT)
 _CODE_DEFAULT: Final = b""
-_FIELDS: Final = described(
+_FIELDS: Final = component_fields(
     (_DAMAGE_FIELD, "f32", _DAMAGE_DEFAULT, ("hot",)),
     (_REACH_FIELD, "f32[2]", _REACH_DEFAULT, ("hot",), "m", "Nearest and farthest."),
     (_DIRECTION_FIELD, "f32[3]", _DIRECTION_DEFAULT, ("hot",), "", "Where it points."),
@@ -270,31 +274,31 @@ class WeaponData(ChunkColumns):
         self._rows = rows
         self._damage_column = columns[0]
         self._damage_view = columns[0]
-        self._damage_cells = cells(columns[0])
+        self._damage_cells = cell_view(columns[0])
         self._reach_column = columns[1]
         self._reach_view = columns[1]
-        self._reach_cells = cells(columns[1])
+        self._reach_cells = cell_view(columns[1])
         self._direction_x_column = columns[2]
         self._direction_x_view = columns[2]
-        self._direction_x_cells = cells(columns[2])
+        self._direction_x_cells = cell_view(columns[2])
         self._direction_y_column = columns[3]
         self._direction_y_view = columns[3]
-        self._direction_y_cells = cells(columns[3])
+        self._direction_y_cells = cell_view(columns[3])
         self._direction_z_column = columns[4]
         self._direction_z_view = columns[4]
-        self._direction_z_cells = cells(columns[4])
+        self._direction_z_cells = cell_view(columns[4])
         self._elements_column = columns[5]
         self._elements_view = columns[5]
-        self._elements_cells = cells(columns[5])
+        self._elements_cells = cell_view(columns[5])
         self._sharp_column = columns[6]
         self._sharp_view = columns[6]
-        self._sharp_cells = cells(columns[6])
+        self._sharp_cells = cell_view(columns[6])
         self._wielder_column = columns[7]
         self._wielder_view = columns[7]
-        self._wielder_cells = cells(columns[7])
+        self._wielder_cells = cell_view(columns[7])
         self._grip_column = columns[8]
         self._grip_view = columns[8]
-        self._grip_cells = cells(columns[8])
+        self._grip_cells = cell_view(columns[8])
         self._name_column = columns[9]
         self._name_view = columns[9]
         self._code_column = columns[10]
@@ -313,7 +317,7 @@ class WeaponData(ChunkColumns):
     def damage(self, values: ArrayLike) -> None:
         n, view = self._rows.n, self._damage_view
         if values is not view or len(view) != n:
-            self._damage_column[: self._rows.n] = _DAMAGE_FIELD.many(values, n)
+            self._damage_column[: self._rows.n] = _DAMAGE_FIELD.to_column(values, n)
 
     @property
     def reach(self) -> NDArray[np.float32]:
@@ -326,7 +330,7 @@ class WeaponData(ChunkColumns):
     def reach(self, values: ArrayLike) -> None:
         n, view = self._rows.n, self._reach_view
         if values is not view or len(view) != n:
-            self._reach_column[: self._rows.n] = _REACH_FIELD.many(values, n)
+            self._reach_column[: self._rows.n] = _REACH_FIELD.to_column(values, n)
 
     @property
     def direction_x(self) -> NDArray[np.float32]:
@@ -339,7 +343,7 @@ class WeaponData(ChunkColumns):
     def direction_x(self, values: ArrayLike) -> None:
         n, view = self._rows.n, self._direction_x_view
         if values is not view or len(view) != n:
-            self._direction_x_column[: self._rows.n] = _DIRECTION_X_FIELD.many(
+            self._direction_x_column[: self._rows.n] = _DIRECTION_X_FIELD.to_column(
                 values, n
             )
 
@@ -354,7 +358,7 @@ class WeaponData(ChunkColumns):
     def direction_y(self, values: ArrayLike) -> None:
         n, view = self._rows.n, self._direction_y_view
         if values is not view or len(view) != n:
-            self._direction_y_column[: self._rows.n] = _DIRECTION_Y_FIELD.many(
+            self._direction_y_column[: self._rows.n] = _DIRECTION_Y_FIELD.to_column(
                 values, n
             )
 
@@ -369,7 +373,7 @@ class WeaponData(ChunkColumns):
     def direction_z(self, values: ArrayLike) -> None:
         n, view = self._rows.n, self._direction_z_view
         if values is not view or len(view) != n:
-            self._direction_z_column[: self._rows.n] = _DIRECTION_Z_FIELD.many(
+            self._direction_z_column[: self._rows.n] = _DIRECTION_Z_FIELD.to_column(
                 values, n
             )
 
@@ -384,7 +388,7 @@ class WeaponData(ChunkColumns):
     def elements(self, values: ArrayLike) -> None:
         n, view = self._rows.n, self._elements_view
         if values is not view or len(view) != n:
-            self._elements_column[: self._rows.n] = _ELEMENTS_FIELD.many(values, n)
+            self._elements_column[: self._rows.n] = _ELEMENTS_FIELD.to_column(values, n)
 
     @property
     def sharp(self) -> NDArray[np.bool_]:
@@ -397,7 +401,7 @@ class WeaponData(ChunkColumns):
     def sharp(self, values: ArrayLike) -> None:
         n, view = self._rows.n, self._sharp_view
         if values is not view or len(view) != n:
-            self._sharp_column[: self._rows.n] = _SHARP_FIELD.many(values, n)
+            self._sharp_column[: self._rows.n] = _SHARP_FIELD.to_column(values, n)
 
     @property
     def wielder(self) -> NDArray[np.uint64]:
@@ -410,7 +414,7 @@ class WeaponData(ChunkColumns):
     def wielder(self, values: ArrayLike) -> None:
         n, view = self._rows.n, self._wielder_view
         if values is not view or len(view) != n:
-            self._wielder_column[: self._rows.n] = _WIELDER_FIELD.many(values, n)
+            self._wielder_column[: self._rows.n] = _WIELDER_FIELD.to_column(values, n)
 
     @property
     def grip(self) -> NDArray[np.float32]:
@@ -423,7 +427,7 @@ class WeaponData(ChunkColumns):
     def grip(self, values: ArrayLike) -> None:
         n, view = self._rows.n, self._grip_view
         if values is not view or len(view) != n:
-            self._grip_column[: self._rows.n] = _GRIP_FIELD.many(values, n)
+            self._grip_column[: self._rows.n] = _GRIP_FIELD.to_column(values, n)
 
     @property
     def name(self) -> NDArray[np.bytes_]:
@@ -436,7 +440,7 @@ class WeaponData(ChunkColumns):
     def name(self, values: ArrayLike) -> None:
         n, view = self._rows.n, self._name_view
         if values is not view or len(view) != n:
-            self._name_column[: self._rows.n] = _NAME_FIELD.many(values, n)
+            self._name_column[: self._rows.n] = _NAME_FIELD.to_column(values, n)
 
     @property
     def code(self) -> NDArray[np.bytes_]:
@@ -449,7 +453,7 @@ class WeaponData(ChunkColumns):
     def code(self, values: ArrayLike) -> None:
         n, view = self._rows.n, self._code_view
         if values is not view or len(view) != n:
-            self._code_column[: self._rows.n] = _CODE_FIELD.many(values, n)
+            self._code_column[: self._rows.n] = _CODE_FIELD.to_column(values, n)
 
     @property
     def model(self) -> NDArray[np.object_]:
@@ -462,7 +466,7 @@ class WeaponData(ChunkColumns):
     def model(self, values: object) -> None:
         n, view = self._rows.n, self._model_view
         if values is not view or len(view) != n:
-            checked = _MODEL_FIELD.many(values, n)
+            checked = _MODEL_FIELD.to_column(values, n)
             # what ends may run code
             _left = self._model_column[: self._rows.n].copy()
             self._model_column[: self._rows.n] = checked
@@ -507,31 +511,31 @@ class WeaponData(ChunkColumns):
         """Check the fields of one new row."""
         _damage_ = _DAMAGE_DEFAULT
         if damage is not _DAMAGE_DEFAULT:
-            _damage_ = _DAMAGE_FIELD.one(damage)
+            _damage_ = _DAMAGE_FIELD.to_cell(damage)
         _reach_ = _REACH_DEFAULT
         if reach is not _REACH_DEFAULT:
-            _reach_ = _REACH_FIELD.one(reach)
+            _reach_ = _REACH_FIELD.to_cell(reach)
         _direction_ = _DIRECTION_DEFAULT
         if direction is not _DIRECTION_DEFAULT:
-            _direction_ = _DIRECTION_FIELD.one(direction)
+            _direction_ = _DIRECTION_FIELD.to_cell(direction)
         _grip_ = _GRIP_CELL
         if grip is not _GRIP_DEFAULT:
-            _grip_ = _GRIP_FIELD.one(grip)
+            _grip_ = _GRIP_FIELD.to_cell(grip)
         _elements_ = _ELEMENTS_CELL
         if elements is not _ELEMENTS_DEFAULT:
-            _elements_ = _ELEMENTS_FIELD.one(elements)
+            _elements_ = _ELEMENTS_FIELD.to_cell(elements)
         _sharp_ = _SHARP_DEFAULT
         if sharp is not _SHARP_DEFAULT:
-            _sharp_ = _SHARP_FIELD.one(sharp)
+            _sharp_ = _SHARP_FIELD.to_cell(sharp)
         _wielder_ = _WIELDER_DEFAULT
         if wielder is not _WIELDER_DEFAULT:
-            _wielder_ = _WIELDER_FIELD.one(wielder)
+            _wielder_ = _WIELDER_FIELD.to_cell(wielder)
         _name_ = _NAME_CELL
         if name is not _NAME_DEFAULT:
-            _name_ = _NAME_FIELD.one(name)
+            _name_ = _NAME_FIELD.to_cell(name)
         _code_ = _CODE_DEFAULT
         if code is not _CODE_DEFAULT:
-            _code_ = _CODE_FIELD.one(code)
+            _code_ = _CODE_FIELD.to_cell(code)
         return (
             _damage_,
             _reach_,
@@ -563,21 +567,21 @@ class WeaponData(ChunkColumns):
     ) -> tuple[NDArray[Any], ...]:
         """Check fields for `count` new rows and return an array for each column."""
         _direction_ = np.broadcast_to(
-            _DIRECTION_FIELD.many(direction, count), (count, 3)
+            _DIRECTION_FIELD.to_column(direction, count), (count, 3)
         )
         return (
-            _DAMAGE_FIELD.many(damage, count),
-            _REACH_FIELD.many(reach, count),
+            _DAMAGE_FIELD.to_column(damage, count),
+            _REACH_FIELD.to_column(reach, count),
             _direction_[:, 0],
             _direction_[:, 1],
             _direction_[:, 2],
-            _ELEMENTS_FIELD.many(elements, count),
-            _SHARP_FIELD.many(sharp, count),
-            _WIELDER_FIELD.many(wielder, count),
-            _GRIP_FIELD.many(grip, count),
-            _NAME_FIELD.many(name, count),
-            _CODE_FIELD.many(code, count),
-            _MODEL_FIELD.many(model, count),
+            _ELEMENTS_FIELD.to_column(elements, count),
+            _SHARP_FIELD.to_column(sharp, count),
+            _WIELDER_FIELD.to_column(wielder, count),
+            _GRIP_FIELD.to_column(grip, count),
+            _NAME_FIELD.to_column(name, count),
+            _CODE_FIELD.to_column(code, count),
+            _MODEL_FIELD.to_column(model, count),
         )
 
     def _put(self, row: int, values: tuple[Any, ...]) -> None:

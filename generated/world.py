@@ -6,61 +6,80 @@ from types import ModuleType
 from typing import Any, ClassVar, Final, Never
 
 import numpy as np
-from ecsgen_runtime.archetypes.archetype_world import ArchetypeWorld
-from ecsgen_runtime.archetypes.chunk_blocks import ChunkBlocks, ChunkField, chunk_cells
-from ecsgen_runtime.archetypes.store import QueriedChunks
-from ecsgen_runtime.field_types import FloatField
-from ecsgen_runtime.fields import unknown_component
-from ecsgen_runtime.handles import NIL, Entity, EntityArray, Instance, RowArray
+from ecsgen_runtime.base.fast_typing import NamedTuple
+from ecsgen_runtime.base.handles import NIL, Entity, EntityArray, Instance, RowArray
+from ecsgen_runtime.kernels.arithmetic import row_at
 from ecsgen_runtime.kernels.blocks import (
     BlockColumn,
-    JoinedBlocks,
-    beside,
+    JoinedKernelBlocks,
     check_unchanged,
     each_value,
     put_where,
     rows_last,
+    with_row_values,
 )
-from ecsgen_runtime.kernels.chance import (
-    Chance,
+from ecsgen_runtime.kernels.chunk_blocks import ChunkBlocks, ChunkField, chunk_cells
+from ecsgen_runtime.kernels.random_streams import (
     SeededWorld,
+    StreamState,
+    derive_stream_keys,
     draw_normal,
     draw_random,
-    draw_stems,
     turn_order,
 )
-from ecsgen_runtime.kernels.folds import (
-    FoldedCount,
-    FoldedExtreme,
-    FoldedSum,
-    FoldedValues,
-    FoldedWhole,
+from ecsgen_runtime.kernels.reductions import (
+    CountReduction,
+    ExtremeReduction,
+    FloatSumReduction,
+    IntegerSumReduction,
+    ValuesReduction,
     extreme_of,
     gini_of,
     mean_of,
     std_of,
     table_blocks,
 )
-from ecsgen_runtime.kernels.references import Messages, living_rows, take_others
-from ecsgen_runtime.kernels.scalars import row_at
-from ecsgen_runtime.policies.groups import Group, Grouped
-from ecsgen_runtime.policies.ids import ids_of
-from ecsgen_runtime.queries.query import QueriedRows, QueryMatch
-from ecsgen_runtime.queries.query_rows import joined_rows
-from ecsgen_runtime.records import (
+from ecsgen_runtime.kernels.references import (
+    Messages,
+    rows_of_live_entities,
+    take_others,
+)
+from ecsgen_runtime.kernels.spaces.cell_lists import (
+    LiveCellList,
+    find_neighbours_now,
+    live_cell_list,
+    move_to_cell,
+)
+from ecsgen_runtime.kernels.spaces.neighbour_search import (
+    NeighbourBlocks,
+    NeighbourSearch,
+)
+from ecsgen_runtime.kernels.spaces.spatial import (
+    join_live_search_arguments,
+    join_search_arguments,
+)
+from ecsgen_runtime.managers.policies.ids import ids_of
+from ecsgen_runtime.records.records import (
     RecordedTable,
     RecordingWorld,
     Records,
     leading_rows,
     matching_rows,
 )
-from ecsgen_runtime.saved_world import SavedWorld
-from ecsgen_runtime.spaces.cell_order import TurnCells, move_to, near_now, turn_cells
-from ecsgen_runtime.spaces.search import NearBlocks, NearSearch
-from ecsgen_runtime.spaces.spaced import joined_given, joined_turn_given
-from ecsgen_runtime.typed import NamedTuple
-from ecsgen_runtime.world.entity_world import ChunkedPart, EntityViewBase, ManagedPart
-from ecsgen_runtime.world.signed import ComponentFlags, SignedWorld
+from ecsgen_runtime.snapshots.snapshot_world import SnapshotWorld
+from ecsgen_runtime.values.field_tables import unknown_component_error
+from ecsgen_runtime.values.field_types import FloatField
+from ecsgen_runtime.world.archetypes.archetype_store import ChunkQuery
+from ecsgen_runtime.world.archetypes.archetype_world import ArchetypeWorld
+from ecsgen_runtime.world.entity_views import (
+    ChunkedComponent,
+    EntityViewBase,
+    ManagedComponent,
+)
+from ecsgen_runtime.world.groups import Group, GroupMember
+from ecsgen_runtime.world.queries.join_rows import member_row_array
+from ecsgen_runtime.world.queries.query import QueryMatch, RowQuery
+from ecsgen_runtime.world.signatures import ComponentFlags, SignatureWorld
 from ecsgen_runtime.world.ticking import keyword_only
 from numpy.typing import ArrayLike, NDArray
 
@@ -318,7 +337,7 @@ _0_05_f32: Final = np.array(0.05, np.float32)
 
 def _strike_kernel(
     order: list[int],
-    cells_now: TurnCells,
+    cells_now: LiveCellList,
     boid_rows: RowArray,
     hawk_rows: RowArray,
     boid_members: RowArray,
@@ -354,7 +373,7 @@ def _strike_kernel(
         # Hawk.prey = nearest(other.entity)
         x = boid_position[boid_j]
         y = boid_position[boid_j + 1]
-        count = near_now(cells_now, i, (x, y), found)
+        count = find_neighbours_now(cells_now, i, (x, y), found)
         nearest = 0
         first = count
         closest = np.float32(0)
@@ -405,7 +424,9 @@ def _strike_kernel(
             nearest2_1 = dy
         boid_position[boid_j] += nearest2_0 * f32_0_9
         boid_position[boid_j + 1] += nearest2_1 * f32_0_9
-        move_to(cells_now, boid_row, (boid_position[boid_j], boid_position[boid_j + 1]))
+        move_to_cell(
+            cells_now, boid_row, (boid_position[boid_j], boid_position[boid_j + 1])
+        )
         # Hawk.prey.Boid.position -= Boid.heading
         other_boid_row: Any = hawk_prey[hawk_row] & handle_mask
         other_boid_row = (
@@ -425,7 +446,7 @@ def _strike_kernel(
         if other_boid_row != NIL:
             other_boid_position[2 * other_boid_row] -= boid_heading[boid_j]
             other_boid_position[2 * other_boid_row + 1] -= boid_heading[boid_j + 1]
-            move_to(
+            move_to_cell(
                 cells_now,
                 other_boid_row,
                 (
@@ -437,7 +458,7 @@ def _strike_kernel(
 
 def _spread_kernel(
     order: list[int],
-    cells_now: TurnCells,
+    cells_now: LiveCellList,
     boid_rows: RowArray,
     boid_position: NDArray[np.float32],
 ) -> None:
@@ -457,7 +478,7 @@ def _spread_kernel(
         # Boid.position -= sum(offset) * 0.5 / f32(max(count(), 1))
         x = boid_position[boid_j]
         y = boid_position[boid_j + 1]
-        count = near_now(cells_now, i, (x, y), found)
+        count = find_neighbours_now(cells_now, i, (x, y), found)
         total_0 = f64_0_0
         total_1 = f64_0_0
         for f in range(count):
@@ -475,12 +496,14 @@ def _spread_kernel(
         t = np.float32(max(np.int64(count), i64_1))
         boid_position[boid_j] -= asked_0 * f32_0_5 / t
         boid_position[boid_j + 1] -= asked_1 * f32_0_5 / t
-        move_to(cells_now, boid_row, (boid_position[boid_j], boid_position[boid_j + 1]))
+        move_to_cell(
+            cells_now, boid_row, (boid_position[boid_j], boid_position[boid_j + 1])
+        )
 
 
 def _dodge_kernel(
     order: list[int],
-    cells_now: TurnCells,
+    cells_now: LiveCellList,
     boid_members: RowArray,
     boid_position: NDArray[np.float32],
     boid_heading: NDArray[np.float32],
@@ -500,7 +523,7 @@ def _dodge_kernel(
         j = 2 * i
         x = boid_position[j]
         y = boid_position[j + 1]
-        count = near_now(cells_now, i, (x, y), found)
+        count = find_neighbours_now(cells_now, i, (x, y), found)
         if np.int64(count) > i64_0:
             # Boid.position -= nearest(offset)
             nearest_0 = f32_0_0
@@ -531,11 +554,11 @@ def _dodge_kernel(
                 nearest_1 = dy
             boid_position[j] -= nearest_0
             boid_position[j + 1] -= nearest_1
-            move_to(cells_now, i, (boid_position[j], boid_position[j + 1]))
+            move_to_cell(cells_now, i, (boid_position[j], boid_position[j + 1]))
             # Boid.heading = sum(other.Boid.heading) * 0.5
             x = boid_position[j]
             y = boid_position[j + 1]
-            count = near_now(cells_now, i, (x, y), found)
+            count = find_neighbours_now(cells_now, i, (x, y), found)
             total_0 = f64_0_0
             total_1 = f64_0_0
             for f in range(count):
@@ -598,32 +621,32 @@ class EntityView(EntityViewBase):
 
     __slots__ = ()
 
-    ai_state = ManagedPart(AiStateRef)
-    boid = ManagedPart(BoidRef)
-    celestial_body = ManagedPart(CelestialBodyRef)
-    energy = ManagedPart(EnergyRef)
-    every_type = ManagedPart(EveryTypeRef)
-    footprint = ManagedPart(FootprintRef)
-    hawk = ManagedPart(HawkRef)
-    kin = ManagedPart(KinRef)
-    particle = ManagedPart(ParticleRef)
-    person = ManagedPart(PersonRef)
-    point_mass = ManagedPart(PointMassRef)
-    position = ManagedPart(PositionRef)
-    predator = ManagedPart(PredatorRef)
-    scene_node = ManagedPart(SceneNodeRef)
-    skinned_mesh = ManagedPart(SkinnedMeshRef)
-    sound_source = ManagedPart(SoundSourceRef)
-    static = ManagedPart(StaticRef)
-    status_effect = ManagedPart(StatusEffectRef)
-    tile = ManagedPart(TileRef)
-    transform = ManagedPart(TransformRef)
-    velocity = ManagedPart(VelocityRef)
-    villager = ManagedPart(VillagerRef)
-    armor = ChunkedPart(ArmorRef)
-    burning = ChunkedPart(BurningRef)
-    health = ChunkedPart(HealthRef)
-    weapon = ChunkedPart(WeaponRef)
+    ai_state = ManagedComponent(AiStateRef)
+    boid = ManagedComponent(BoidRef)
+    celestial_body = ManagedComponent(CelestialBodyRef)
+    energy = ManagedComponent(EnergyRef)
+    every_type = ManagedComponent(EveryTypeRef)
+    footprint = ManagedComponent(FootprintRef)
+    hawk = ManagedComponent(HawkRef)
+    kin = ManagedComponent(KinRef)
+    particle = ManagedComponent(ParticleRef)
+    person = ManagedComponent(PersonRef)
+    point_mass = ManagedComponent(PointMassRef)
+    position = ManagedComponent(PositionRef)
+    predator = ManagedComponent(PredatorRef)
+    scene_node = ManagedComponent(SceneNodeRef)
+    skinned_mesh = ManagedComponent(SkinnedMeshRef)
+    sound_source = ManagedComponent(SoundSourceRef)
+    static = ManagedComponent(StaticRef)
+    status_effect = ManagedComponent(StatusEffectRef)
+    tile = ManagedComponent(TileRef)
+    transform = ManagedComponent(TransformRef)
+    velocity = ManagedComponent(VelocityRef)
+    villager = ManagedComponent(VillagerRef)
+    armor = ChunkedComponent(ArmorRef)
+    burning = ChunkedComponent(BurningRef)
+    health = ChunkedComponent(HealthRef)
+    weapon = ChunkedComponent(WeaponRef)
 
 
 class MoversRows(NamedTuple):
@@ -642,7 +665,7 @@ class MoversRow(NamedTuple):
     point_mass: Instance
 
 
-class MoversQuery(QueriedRows[MoversRows, MoversRow]):
+class MoversQuery(RowQuery[MoversRows, MoversRow]):
     """Live entities with all of Transform, PointMass; none of Static.
 
     Worked out when asked, and again if a manager changed or an entity died since: O(rows
@@ -685,7 +708,7 @@ class DrawnRow(NamedTuple):
     """NIL where the entity has none."""
 
 
-class DrawnQuery(QueriedRows[DrawnRows, DrawnRow]):
+class DrawnQuery(RowQuery[DrawnRows, DrawnRow]):
     """Live entities with all of Transform; any of SkinnedMesh, Tile, Particle; optional
     AiState.
 
@@ -723,7 +746,7 @@ class VisibleRow(NamedTuple):
     entity: Entity
 
 
-class VisibleQuery(QueriedRows[VisibleRows, VisibleRow]):
+class VisibleQuery(RowQuery[VisibleRows, VisibleRow]):
     """Live entities with any of SkinnedMesh, Tile, Particle.
 
     Worked out when asked, and again if a manager changed or an entity died since: O(rows
@@ -756,7 +779,7 @@ class AfflictedRow(NamedTuple):
     """NIL where the entity has none."""
 
 
-class AfflictedQuery(QueriedRows[AfflictedRows, AfflictedRow]):
+class AfflictedQuery(RowQuery[AfflictedRows, AfflictedRow]):
     """Live entities with all of StatusEffect, AiState; optional PointMass.
 
     Worked out when asked, and again if a manager changed or an entity died since: O(rows
@@ -806,7 +829,7 @@ class GrazersRow(NamedTuple):
     kin: Instance
 
 
-class GrazersQuery(QueriedRows[GrazersRows, GrazersRow]):
+class GrazersQuery(RowQuery[GrazersRows, GrazersRow]):
     """Live entities with all of Position, Velocity, Energy, Kin; none of Predator.
 
     Worked out when asked, and again if a manager changed or an entity died since: O(rows
@@ -863,7 +886,7 @@ class HuntersRow(NamedTuple):
     predator: Instance
 
 
-class HuntersQuery(QueriedRows[HuntersRows, HuntersRow]):
+class HuntersQuery(RowQuery[HuntersRows, HuntersRow]):
     """Live entities with all of Position, Velocity, Energy, Kin, Predator.
 
     Worked out when asked, and again if a manager changed or an entity died since: O(rows
@@ -927,7 +950,7 @@ class HawksRow(NamedTuple):
     hawk: Instance
 
 
-class HawksQuery(QueriedRows[HawksRows, HawksRow]):
+class HawksQuery(RowQuery[HawksRows, HawksRow]):
     """Live entities with all of Boid, Hawk.
 
     Worked out when asked, and again if a manager changed or an entity died since: O(rows
@@ -965,7 +988,7 @@ class AblazeRow(NamedTuple):
     entity: Entity
 
 
-class AblazeQuery(QueriedChunks[ArchetypeChunk, AblazeRows, AblazeRow]):
+class AblazeQuery(ChunkQuery[ArchetypeChunk, AblazeRows, AblazeRow]):
     """Live entities with all of Health, Burning; none of Armor.
 
     They are found by the archetypes of their chunks: O(archetypes).
@@ -992,7 +1015,7 @@ class FightersRow(NamedTuple):
     entity: Entity
 
 
-class FightersQuery(QueriedChunks[ArchetypeChunk, FightersRows, FightersRow]):
+class FightersQuery(ChunkQuery[ArchetypeChunk, FightersRows, FightersRow]):
     """Live entities with all of Weapon; any of Health, Armor; optional Burning.
 
     They are found by the archetypes of their chunks: O(archetypes).
@@ -1018,7 +1041,7 @@ class BodiesGroup(Group):
         velocity: VelocityManager,
         n: int = 0,
     ) -> None:
-        _members: dict[str, Grouped] = {
+        _members: dict[str, GroupMember] = {
             "position": position,
             "velocity": velocity,
         }
@@ -1040,7 +1063,7 @@ class ActorsGroup(Group):
         villager: VillagerManager,
         n: int = 0,
     ) -> None:
-        _members: dict[str, Grouped] = {
+        _members: dict[str, GroupMember] = {
             "ai_state": ai_state,
             "skinned_mesh": skinned_mesh,
             "villager": villager,
@@ -1052,7 +1075,11 @@ class ActorsGroup(Group):
 
 
 class Game(
-    SeededWorld, RecordingWorld, SignedWorld[Signature], ArchetypeWorld, SavedWorld
+    SeededWorld,
+    RecordingWorld,
+    SignatureWorld[Signature],
+    ArchetypeWorld,
+    SnapshotWorld,
 ):
     """A small game of all shipped components.
 
@@ -1100,7 +1127,7 @@ class Game(
     )
     _GROUPS: ClassVar = ("bodies", "actors")
     _BUNDLES: ClassVar = ("spawn_prop", "spawn_creature", "spawn_hero")
-    _PARTS: ClassVar = (
+    _READ_ONLY: ClassVar = (
         "entities",
         "ai_state",
         "boid",
@@ -1127,7 +1154,7 @@ class Game(
         "meeting",
         "spark",
         "texture",
-        "_chance",
+        "_stream_state",
         "_tick",
         "_recorded",
         "archetypes",
@@ -1143,7 +1170,7 @@ class Game(
         "bodies",
         "actors",
     )
-    _KINDS: ClassVar = {
+    _MANAGER_CLASSES: ClassVar = {
         "tile": TileManager,
         "ai_state": AiStateManager,
         "boid": BoidManager,
@@ -1170,12 +1197,12 @@ class Game(
         "spark": SparkManager,
         "texture": TextureManager,
     }
-    _DRAWING: ClassVar = {
+    _RANDOM_KERNELS: ClassVar = {
         "stray": 0x5E51B3AD84E68E2E,
         "infect": 0xFF7992E5B48CDED8,
         "strike": 0x703AEED8FAA1A0EF,
     }
-    _TABLES: ClassVar = {
+    _COLUMN_LENGTHS: ClassVar = {
         "outbreak": _OutbreakTable,
         "ill": _IllTable,
     }
@@ -1186,31 +1213,31 @@ class Game(
 
     def __init__(self) -> None:
         self.entities = EntityManager()
-        self.ai_state = self._kind(AiStateManager)(self.entities)
-        self.boid = self._kind(BoidManager)(self.entities)
-        self.celestial_body = self._kind(CelestialBodyManager)(self.entities)
-        self.energy = self._kind(EnergyManager)(self.entities)
-        self.every_type = self._kind(EveryTypeManager)(self.entities)
-        self.footprint = self._kind(FootprintManager)(self.entities)
-        self.hawk = self._kind(HawkManager)(self.entities)
-        self.kin = self._kind(KinManager)(self.entities)
-        self.particle = self._kind(ParticleManager)(self.entities)
-        self.person = self._kind(PersonManager)(self.entities)
-        self.point_mass = self._kind(PointMassManager)(self.entities)
-        self.position = self._kind(PositionManager)(self.entities)
-        self.predator = self._kind(PredatorManager)(self.entities)
-        self.scene_node = self._kind(SceneNodeManager)(self.entities)
-        self.skinned_mesh = self._kind(SkinnedMeshManager)(self.entities)
-        self.sound_source = self._kind(SoundSourceManager)(self.entities)
-        self.static = self._kind(StaticManager)(self.entities)
-        self.status_effect = self._kind(StatusEffectManager)(self.entities)
-        self.tile = self._kind(TileManager)(self.entities)
-        self.transform = self._kind(TransformManager)(self.entities)
-        self.velocity = self._kind(VelocityManager)(self.entities)
-        self.villager = self._kind(VillagerManager)(self.entities)
-        self.meeting = self._kind(MeetingManager)()
-        self.spark = self._kind(SparkManager)()
-        self.texture = self._kind(TextureManager)()
+        self.ai_state = self._manager_class(AiStateManager)(self.entities)
+        self.boid = self._manager_class(BoidManager)(self.entities)
+        self.celestial_body = self._manager_class(CelestialBodyManager)(self.entities)
+        self.energy = self._manager_class(EnergyManager)(self.entities)
+        self.every_type = self._manager_class(EveryTypeManager)(self.entities)
+        self.footprint = self._manager_class(FootprintManager)(self.entities)
+        self.hawk = self._manager_class(HawkManager)(self.entities)
+        self.kin = self._manager_class(KinManager)(self.entities)
+        self.particle = self._manager_class(ParticleManager)(self.entities)
+        self.person = self._manager_class(PersonManager)(self.entities)
+        self.point_mass = self._manager_class(PointMassManager)(self.entities)
+        self.position = self._manager_class(PositionManager)(self.entities)
+        self.predator = self._manager_class(PredatorManager)(self.entities)
+        self.scene_node = self._manager_class(SceneNodeManager)(self.entities)
+        self.skinned_mesh = self._manager_class(SkinnedMeshManager)(self.entities)
+        self.sound_source = self._manager_class(SoundSourceManager)(self.entities)
+        self.static = self._manager_class(StaticManager)(self.entities)
+        self.status_effect = self._manager_class(StatusEffectManager)(self.entities)
+        self.tile = self._manager_class(TileManager)(self.entities)
+        self.transform = self._manager_class(TransformManager)(self.entities)
+        self.velocity = self._manager_class(VelocityManager)(self.entities)
+        self.villager = self._manager_class(VillagerManager)(self.entities)
+        self.meeting = self._manager_class(MeetingManager)()
+        self.spark = self._manager_class(SparkManager)()
+        self.texture = self._manager_class(TextureManager)()
         self._managers = {
             AiState: self.ai_state,
             Boid: self.boid,
@@ -1235,7 +1262,7 @@ class Game(
             Velocity: self.velocity,
             Villager: self.villager,
         }
-        self._collecting = (
+        self._collecting_managers = (
             self.ai_state,
             self.boid,
             self.celestial_body,
@@ -1255,7 +1282,7 @@ class Game(
             self.velocity,
             self.villager,
         )
-        self._chance = Chance()
+        self._stream_state = StreamState()
         self.archetypes = Archetypes(self.entities)
         self._hold(self.archetypes)
         self.movers = MoversQuery(
@@ -1337,7 +1364,7 @@ class Game(
         or generation is used.
         """
         if _unknown:
-            raise unknown_component(self.spawn, _unknown)
+            raise unknown_component_error(self.spawn, _unknown)
         return self._spawn(
             n,
             {
@@ -1378,12 +1405,12 @@ class Game(
     def _line_of_outbreak(self) -> None:
         """Write a line of `outbreak`; O(rows)."""
         _rows = self._living_rows(
-            self.person, self.person.data._n, self.entities._is_clean
+            self.person, self.person.data._n, self.entities._has_no_dead_rows
         )
-        _value1_fold = FoldedCount()
-        _value2_fold = FoldedCount()
-        _value3_fold = FoldedWhole(np.uint64)
-        _value4_fold = FoldedExtreme(np.maximum, np.uint16(0))
+        _value1_fold = CountReduction()
+        _value2_fold = CountReduction()
+        _value3_fold = IntegerSumReduction(np.uint64)
+        _value4_fold = ExtremeReduction(np.maximum, np.uint16(0))
         _columns = (
             BlockColumn(self.person.data._condition_column, _rows.members[0]),
             BlockColumn(self.person.data._days_column, _rows.members[0]),
@@ -1409,9 +1436,9 @@ class Game(
             _value3 = _value3_fold.result
             _value4 = _value4_fold.result
         _rows1 = matching_rows(self.grazers._join.match())
-        _value5_fold = FoldedSum()
-        _value6_fold = FoldedSum()
-        _value7_fold = FoldedValues(_rows1.n)
+        _value5_fold = FloatSumReduction()
+        _value6_fold = FloatSumReduction()
+        _value7_fold = ValuesReduction(_rows1.n)
         _columns1 = (
             BlockColumn(rows_last(self.velocity.data._value_column), _rows1.members[1]),
             BlockColumn(self.energy.data._stored_column, _rows1.members[2]),
@@ -1432,9 +1459,9 @@ class Game(
             _value6 = _value6_fold.result
             _value7 = _value7_fold.result
         _rows2 = self._living_rows(
-            self.position, self.bodies.n, self.entities._is_clean
+            self.position, self.bodies.n, self.entities._has_no_dead_rows
         )
-        _value8_fold = FoldedValues(_rows2.n)
+        _value8_fold = ValuesReduction(_rows2.n)
         _columns2 = (
             BlockColumn(rows_last(self.position.data._value_column), _rows2.members[0]),
         )
@@ -1444,7 +1471,7 @@ class Game(
                 _value8_fold.add(_n, position_value[0])
             _value8 = _value8_fold.result
         _rows3 = leading_rows(len(self.ablaze))
-        _value9_fold = FoldedSum()
+        _value9_fold = FloatSumReduction()
         _columns3 = (BlockColumn(chunk_cells(self.ablaze, ChunkField(2, 0), "f4")),)
         _working3 = ()
         with np.errstate(all="ignore"):
@@ -1468,9 +1495,9 @@ class Game(
     def _line_of_ill(self) -> None:
         """Write a line for each row of `ill`; O(rows)."""
         _rows = self._living_rows(
-            self.person, self.person.data._n, self.entities._is_clean
+            self.person, self.person.data._n, self.entities._has_no_dead_rows
         )
-        _where_fold = FoldedValues(_rows.n, np.bool_)
+        _where_fold = ValuesReduction(_rows.n, np.bool_)
         _columns = (BlockColumn(self.person.data._condition_column, _rows.members[0]),)
         _working = (("?", (), False),)
         with np.errstate(all="ignore"):
@@ -1506,10 +1533,10 @@ class Game(
         Spark.velocity, Spark.heat.
         pass 6: scorch reads Health.points; writes Health.points.
         """
-        _FRAME_STRENGTH_GIVEN.one(strength)
-        _FRAME_DT_GIVEN.one(dt)
-        _FRAME_GRAVITY_GIVEN.one(gravity)
-        _FRAME_HEAT_GIVEN.one(heat)
+        _FRAME_STRENGTH_GIVEN.to_cell(strength)
+        _FRAME_DT_GIVEN.to_cell(dt)
+        _FRAME_GRAVITY_GIVEN.to_cell(gravity)
+        _FRAME_HEAT_GIVEN.to_cell(heat)
         self._frame_1(strength, dt)
         self.carry(dt)
         self.point_mass.simulate(dt)
@@ -1531,7 +1558,7 @@ class Game(
         pass 1: CelestialBody.kick reads CelestialBody.velocity,
         CelestialBody.acceleration; writes CelestialBody.velocity.
         """
-        _ORBIT_DT_GIVEN.one(dt)
+        _ORBIT_DT_GIVEN.to_cell(dt)
         self.celestial_body._orbit_1(dt)
 
     def watch(self) -> None:
@@ -1556,9 +1583,9 @@ class Game(
         Reads Transform.translation [m], PointMass.velocity [m/s]; writes
         Transform.translation [m]; `dt` is in s. O(n), n rows; no structural change.
         """
-        _dt = np.array(_CARRY_DT_ARGUMENT.one(dt), np.float32)
+        _dt = np.array(_CARRY_DT_ARGUMENT.to_cell(dt), np.float32)
         _found = self.movers._join.match()
-        _blocks = self.transform.data._joined.get("carry")
+        _blocks = self.transform.data._world_kernels.get("carry")
         if _blocks is None or _blocks.stamp != _found:
             _blocks = self._carry_blocks(_found)
         for transform_translation, point_mass_velocity, _tmp in _blocks:
@@ -1566,7 +1593,7 @@ class Game(
             np.multiply(point_mass_velocity, _dt, out=_tmp)
             transform_translation += _tmp
 
-    def _carry_blocks(self, found: QueryMatch) -> JoinedBlocks:
+    def _carry_blocks(self, found: QueryMatch) -> JoinedKernelBlocks:
         """Cut the columns of `carry` into blocks; good until they move or the query
         matches anew."""
         columns = (
@@ -1582,7 +1609,7 @@ class Game(
         )
         working = (("f4", (3,), True),)
         holders = (self.transform.data, self.point_mass.data)
-        blocks = JoinedBlocks(found, found.count, columns, working)
+        blocks = JoinedKernelBlocks(found, found.count, columns, working)
         return blocks.keep("carry", holders)
 
     def drift(self, dt: float) -> None:
@@ -1591,9 +1618,9 @@ class Game(
         Reads Position.value [m], Velocity.value [m/s]; writes Position.value [m]; `dt`
         is in s. O(n), n rows; no structural change.
         """
-        _dt = np.array(_DRIFT_DT_ARGUMENT.one(dt), np.float32)
+        _dt = np.array(_DRIFT_DT_ARGUMENT.to_cell(dt), np.float32)
         _n = self.bodies.n
-        _blocks = self.position.data._joined.get("drift")
+        _blocks = self.position.data._world_kernels.get("drift")
         if _blocks is None or _blocks.stamp != _n:
             _blocks = self._drift_blocks(_n)
         for position_value, velocity_value, _tmp in _blocks:
@@ -1601,7 +1628,7 @@ class Game(
             np.multiply(velocity_value, _dt, out=_tmp)
             position_value += _tmp
 
-    def _drift_blocks(self, n: int) -> JoinedBlocks:
+    def _drift_blocks(self, n: int) -> JoinedKernelBlocks:
         """Cut the columns of `drift` into blocks; good until they move or the group's
         length changes."""
         columns = (
@@ -1612,7 +1639,7 @@ class Game(
         )
         working = (("f4", (3,), True),)
         holders = (self.position.data, self.velocity.data)
-        blocks = JoinedBlocks(n, n, columns, working)
+        blocks = JoinedKernelBlocks(n, n, columns, working)
         return blocks.keep("drift", holders)
 
     def stray(self, strength: float) -> None:
@@ -1621,21 +1648,21 @@ class Game(
         Reads Velocity.value [m/s]; writes Velocity.value [m/s]; draws random numbers;
         `strength` is in m/s. O(n), n rows; no structural change.
         """
-        _strength = np.float32(_STRAY_STRENGTH_ARGUMENT.one(strength))
+        _strength = np.float32(_STRAY_STRENGTH_ARGUMENT.to_cell(strength))
         _n = self.bodies.n
-        _blocks = self.position.data._joined.get("stray")
+        _blocks = self.position.data._world_kernels.get("stray")
         if _blocks is None or _blocks.stamp != _n:
             _blocks = self._stray_blocks(_n)
-        _key = self._draw_key("stray")
+        _key = self._next_call_key("stray")
         with np.errstate(all="ignore"):
             for position_entity, velocity_value, _stem, _word, _bits, _tmp in _blocks:
-                draw_stems(position_entity, _key, _stem, _bits)
+                derive_stream_keys(position_entity, _key, _stem, _bits)
                 # Velocity.value += normal(3) * strength
                 draw_normal(_stem, 0, _tmp, _word, _bits)
                 _tmp *= _strength
                 velocity_value += _tmp
 
-    def _stray_blocks(self, n: int) -> JoinedBlocks:
+    def _stray_blocks(self, n: int) -> JoinedKernelBlocks:
         """Cut the columns of `stray` into blocks; good until they move or the group's
         length changes."""
         columns = (
@@ -1651,7 +1678,7 @@ class Game(
             ("f8", (3,), False),
         )
         holders = (self.position.data, self.velocity.data)
-        blocks = JoinedBlocks(n, n, columns, working)
+        blocks = JoinedKernelBlocks(n, n, columns, working)
         return blocks.keep("stray", holders)
 
     def shove(self, push: ArrayLike) -> None:
@@ -1667,14 +1694,14 @@ class Game(
             _SHOVE_PUSH_ARGUMENT, push, _n, self.velocity.data._buffer
         )
         check_unchanged(_n, self.bodies.n)
-        _blocks = self.velocity.data._joined.get("shove")
+        _blocks = self.velocity.data._world_kernels.get("shove")
         if _blocks is None or _blocks.stamp != _n:
             _blocks = self._shove_blocks(_n)
-        for velocity_value, _push in beside(_blocks, rows_last(_each_push)):
+        for velocity_value, _push in with_row_values(_blocks, rows_last(_each_push)):
             # Velocity.value += push
             velocity_value += _push
 
-    def _shove_blocks(self, n: int) -> JoinedBlocks:
+    def _shove_blocks(self, n: int) -> JoinedKernelBlocks:
         """Cut the columns of `shove` into blocks; good until they move or the group's
         length changes."""
         columns = (
@@ -1684,7 +1711,7 @@ class Game(
         )
         working = ()
         holders = (self.velocity.data,)
-        blocks = JoinedBlocks(n, n, columns, working)
+        blocks = JoinedKernelBlocks(n, n, columns, working)
         return blocks.keep("shove", holders)
 
     def haul(self, share: ArrayLike, dt: float) -> None:
@@ -1695,13 +1722,13 @@ class Game(
 
         A value for each row: `share` (n), broadcast; n of as many entities.
         """
-        _dt = np.array(_HAUL_DT_ARGUMENT.one(dt), np.float32)
+        _dt = np.array(_HAUL_DT_ARGUMENT.to_cell(dt), np.float32)
         _found = self.movers._join.match()
         _each_share = each_value(
             _HAUL_SHARE_ARGUMENT, share, _found.count, self.transform.data._buffer
         )
         check_unchanged(_found, self.movers._join.match())
-        _blocks = self.transform.data._joined.get("haul")
+        _blocks = self.transform.data._world_kernels.get("haul")
         if _blocks is None or _blocks.stamp != _found:
             _blocks = self._haul_blocks(_found)
         for (
@@ -1711,7 +1738,7 @@ class Game(
             _tmp,
             _tmp2,
             _share,
-        ) in beside(_blocks, rows_last(_each_share)):
+        ) in with_row_values(_blocks, rows_last(_each_share)):
             # where share > 0
             np.greater(_share, _0_0_f32, out=_where)
             if not _where.any():
@@ -1722,7 +1749,7 @@ class Game(
             np.add(transform_translation, _tmp2, out=_tmp2)
             put_where(transform_translation, _where, _tmp2)
 
-    def _haul_blocks(self, found: QueryMatch) -> JoinedBlocks:
+    def _haul_blocks(self, found: QueryMatch) -> JoinedKernelBlocks:
         """Cut the columns of `haul` into blocks; good until they move or the query
         matches anew."""
         columns = (
@@ -1738,7 +1765,7 @@ class Game(
         )
         working = (("?", (), False), ("f4", (), False), ("f4", (3,), False))
         holders = (self.transform.data, self.point_mass.data)
-        blocks = JoinedBlocks(found, found.count, columns, working)
+        blocks = JoinedKernelBlocks(found, found.count, columns, working)
         return blocks.keep("haul", holders)
 
     def scorch(self, dt: float, heat: float) -> None:
@@ -1747,8 +1774,8 @@ class Game(
         Reads Health.points; writes Health.points; `dt` is in s; `heat` is in 1/s. O(n),
         n rows; no structural change.
         """
-        _dt = np.array(_SCORCH_DT_ARGUMENT.one(dt), np.float32)
-        _heat = np.array(_SCORCH_HEAT_ARGUMENT.one(heat), np.float32)
+        _dt = np.array(_SCORCH_DT_ARGUMENT.to_cell(dt), np.float32)
+        _heat = np.array(_SCORCH_HEAT_ARGUMENT.to_cell(heat), np.float32)
         _blocks = self.archetypes._kept.get("scorch") or self._scorch_blocks()
         _once = np.multiply(_heat, _dt)
         for health_points, _tmp in _blocks.current():
@@ -1784,7 +1811,9 @@ class Game(
             _tmp,
             _turn,
             _share,
-        ) in beside(_blocks.current(), rows_last(_each_turn), rows_last(_each_share)):
+        ) in with_row_values(
+            _blocks.current(), rows_last(_each_turn), rows_last(_each_share)
+        ):
             # Weapon.direction += turn * share
             np.multiply(_turn, _share, out=_tmp)
             weapon_direction += _tmp
@@ -1803,8 +1832,8 @@ class Game(
         Reads Weapon.reach [m], Weapon.direction; writes Weapon.direction. O(n), n rows;
         no structural change.
         """
-        _blow = np.array(_PARRY_BLOW_ARGUMENT.one(blow), np.float32).reshape(3, 1)
-        _far = np.array(_PARRY_FAR_ARGUMENT.one(far), np.float32)
+        _blow = np.array(_PARRY_BLOW_ARGUMENT.to_cell(blow), np.float32).reshape(3, 1)
+        _far = np.array(_PARRY_FAR_ARGUMENT.to_cell(far), np.float32)
         _blocks = self.archetypes._kept.get("parry") or self._parry_blocks()
         for (
             weapon_reach,
@@ -1849,21 +1878,25 @@ class Game(
         Reads Meeting.other, Meeting.one; of others Person.condition; sends to
         Person.exposed; draws random numbers. O(n), n rows; no structural change.
         """
-        _chance = np.float64(_INFECT_CHANCE_ARGUMENT.one(chance))
+        _chance = np.float64(_INFECT_CHANCE_ARGUMENT.to_cell(chance))
         _n = self.meeting.data._n
-        _blocks = self.meeting.data._joined.get("infect")
+        _blocks = self.meeting.data._world_kernels.get("infect")
         if _blocks is None or _blocks.stamp != _n:
             _blocks = self._infect_blocks(_n)
-        _key = self._draw_key("infect")
+        _key = self._next_call_key("infect")
         _to_person_exposed = Messages(
             self.person.data._exposed_column, np.logical_or, 2
         )
-        _all_led = living_rows(
-            self.person, self.meeting.data._other_column[:_n], self.entities._is_clean
+        _all_led = rows_of_live_entities(
+            self.person,
+            self.meeting.data._other_column[:_n],
+            self.entities._has_no_dead_rows,
         )
         _all_person_condition = self.person.data._condition_column
-        _all_led2 = living_rows(
-            self.person, self.meeting.data._one_column[:_n], self.entities._is_clean
+        _all_led2 = rows_of_live_entities(
+            self.person,
+            self.meeting.data._one_column[:_n],
+            self.entities._has_no_dead_rows,
         )
         for (
             meeting_id_slot,
@@ -1877,8 +1910,8 @@ class Game(
             here,
             _led,
             _led2,
-        ) in beside(_blocks, _all_led, _all_led2):
-            draw_stems(
+        ) in with_row_values(_blocks, _all_led, _all_led2):
+            derive_stream_keys(
                 ids_of(meeting_id_slot, self.meeting.data._id_generation_column),
                 _key,
                 _stem,
@@ -1901,7 +1934,7 @@ class Game(
             _to_person_exposed.put(1, _led, here)
             _to_person_exposed.send_all(_where)
 
-    def _infect_blocks(self, n: int) -> JoinedBlocks:
+    def _infect_blocks(self, n: int) -> JoinedKernelBlocks:
         """Cut the columns of `infect` into blocks; good until they move or their number
         changes."""
         columns = (BlockColumn(self.meeting.data._id_slot_column, slice(0, n)),)
@@ -1916,7 +1949,7 @@ class Game(
             ("?", (), False),
         )
         holders = (self.meeting.data,)
-        blocks = JoinedBlocks(n, n, columns, working)
+        blocks = JoinedKernelBlocks(n, n, columns, working)
         return blocks.keep("infect", holders)
 
     def scatter(self, sight: float) -> None:
@@ -1927,23 +1960,23 @@ class Game(
         it reads Hawk.hunger; `sight` is finite and above 0, or ValueError is raised;
         `sight` is in m. O(n log n + pairs in reach), n rows; no structural change.
         """
-        _sight = np.float32(_SCATTER_SIGHT_ARGUMENT.one(sight))
+        _sight = np.float32(_SCATTER_SIGHT_ARGUMENT.to_cell(sight))
         _radius = float(_sight)
         _n = self.boid.data._n
         _asked = self.hawks._join.match()
-        _boid_rows = joined_rows(slice(0, _n))
-        _boid_members = joined_rows(_asked.members[0])
-        _hawk_members = joined_rows(_asked.members[1])
-        _given = joined_given(
+        _boid_rows = member_row_array(slice(0, _n))
+        _boid_members = member_row_array(_asked.members[0])
+        _hawk_members = member_row_array(_asked.members[1])
+        _given = join_search_arguments(
             "Game.scatter: sight", self.boid, _radius, _boid_rows, _boid_members
         )
-        _search = NearSearch(*_given)
+        _search = NeighbourSearch(*_given)
         _columns = (
             BlockColumn(
                 rows_last(self.boid.data._heading_column), _boid_rows, True, True
             ),
         )
-        _others = (BlockColumn(self.hawk.data._hunger_column, _hawk_members),)
+        _other_members = (BlockColumn(self.hawk.data._hunger_column, _hawk_members),)
         _working = (
             ("?", (), False),
             ("i8", (), False),
@@ -1953,7 +1986,7 @@ class Game(
             ("f4", (), False),
         )
         _paired = (("f4", (), False), ("f4", (), False), ("f4", (2,), False))
-        _blocks = NearBlocks(_search, _columns, _others, _working, _paired)
+        _blocks = NeighbourBlocks(_search, _columns, _other_members, _working, _paired)
         with np.errstate(all="ignore"):
             for (
                 _pairs,
@@ -2001,21 +2034,23 @@ class Game(
         `reach`; `reach` is finite and above 0, or ValueError is raised; `reach` is in
         m. O(n log n + pairs in reach), n rows; no structural change.
         """
-        _reach = np.float32(_HUDDLE_REACH_ARGUMENT.one(reach))
+        _reach = np.float32(_HUDDLE_REACH_ARGUMENT.to_cell(reach))
         _radius = float(_reach)
         _n = self.boid.data._n
-        _boid_rows = joined_rows(slice(0, _n))
-        _given = joined_given("Game.huddle: reach", self.boid, _radius, _boid_rows)
-        _search = NearSearch(*_given)
+        _boid_rows = member_row_array(slice(0, _n))
+        _given = join_search_arguments(
+            "Game.huddle: reach", self.boid, _radius, _boid_rows
+        )
+        _search = NeighbourSearch(*_given)
         _columns = (
             BlockColumn(
                 rows_last(self.boid.data._position_column), _boid_rows, True, True
             ),
         )
-        _others = ()
+        _other_members = ()
         _working = (("f4", (2,), False),)
         _paired = ()
-        _blocks = NearBlocks(_search, _columns, _others, _working, _paired)
+        _blocks = NeighbourBlocks(_search, _columns, _other_members, _working, _paired)
         with np.errstate(all="ignore"):
             for _pairs, boid_position, _tmp in _blocks:
                 # Boid.position += mean(offset) * 0.125
@@ -2030,27 +2065,27 @@ class Game(
         it reads Boid.heading; `sight` is finite and above 0, or ValueError is raised;
         `sight` is in m. O(n log n + pairs in reach), n rows; no structural change.
         """
-        _sight = np.float32(_CHASE_SIGHT_ARGUMENT.one(sight))
+        _sight = np.float32(_CHASE_SIGHT_ARGUMENT.to_cell(sight))
         _radius = float(_sight)
         _found = self.hawks._join.match()
         _asked = self.boid.data._n
-        _boid_rows = joined_rows(_found.members[0])
-        _boid_members = joined_rows(slice(0, _asked))
-        _given = joined_given(
+        _boid_rows = member_row_array(_found.members[0])
+        _boid_members = member_row_array(slice(0, _asked))
+        _given = join_search_arguments(
             "Game.chase: sight", self.boid, _radius, _boid_rows, _boid_members
         )
-        _search = NearSearch(*_given)
+        _search = NeighbourSearch(*_given)
         _columns = (
             BlockColumn(
                 rows_last(self.boid.data._heading_column), _boid_rows, True, True
             ),
         )
-        _others = (
+        _other_members = (
             BlockColumn(rows_last(self.boid.data._heading_column), _boid_members),
         )
         _working = (("f4", (2,), False), ("f4", (), False), ("f4", (), False))
         _paired = (("f4", (2,), False),)
-        _blocks = NearBlocks(_search, _columns, _others, _working, _paired)
+        _blocks = NeighbourBlocks(_search, _columns, _other_members, _working, _paired)
         with np.errstate(all="ignore"):
             for (
                 _pairs,
@@ -2082,10 +2117,12 @@ class Game(
         """
         _radius = 10.0
         _found = self.hawks._join.match()
-        _boid_rows = joined_rows(_found.members[0])
-        _hawk_rows = joined_rows(_found.members[1])
-        _given = joined_given("Game.part: radius", self.boid, _radius, _boid_rows)
-        _search = NearSearch(*_given)
+        _boid_rows = member_row_array(_found.members[0])
+        _hawk_rows = member_row_array(_found.members[1])
+        _given = join_search_arguments(
+            "Game.part: radius", self.boid, _radius, _boid_rows
+        )
+        _search = NeighbourSearch(*_given)
         _columns = (
             BlockColumn(self.hawk.data._rivals_column, _hawk_rows, True, True),
             BlockColumn(self.hawk.data._hunger_column, _hawk_rows, True, True),
@@ -2093,7 +2130,7 @@ class Game(
                 rows_last(self.boid.data._heading_column), _boid_rows, True, True
             ),
         )
-        _others = (BlockColumn(self.hawk.data._hunger_column, _hawk_rows),)
+        _other_members = (BlockColumn(self.hawk.data._hunger_column, _hawk_rows),)
         _working = (
             ("i8", (), False),
             ("f4", (), False),
@@ -2102,7 +2139,7 @@ class Game(
             ("f4", (2,), False),
         )
         _paired = ()
-        _blocks = NearBlocks(_search, _columns, _others, _working, _paired)
+        _blocks = NeighbourBlocks(_search, _columns, _other_members, _working, _paired)
         with np.errstate(all="ignore"):
             for (
                 _pairs,
@@ -2140,18 +2177,18 @@ class Game(
         finite and above 0, or ValueError is raised; `reach` is in m. O(n log n + pairs
         in reach), n rows; no structural change.
         """
-        _reach = _STRIKE_REACH_ARGUMENT.one(reach)
+        _reach = _STRIKE_REACH_ARGUMENT.to_cell(reach)
         _radius = float(np.float32(_reach))
         _found = self.hawks._join.match()
         _asked = self.boid.data._n
-        _boid_rows = joined_rows(_found.members[0])
-        _boid_members = joined_rows(slice(0, _asked))
-        _given = joined_turn_given(
+        _boid_rows = member_row_array(_found.members[0])
+        _boid_members = member_row_array(slice(0, _asked))
+        _given = join_live_search_arguments(
             "Game.strike: reach", self.boid, _radius, _boid_rows, _boid_members
         )
-        _key = self._draw_key("strike")
+        _key = self._next_call_key("strike")
         _order = turn_order(self.boid.data._entity_column[_found.rows[0]], _key)
-        _cells = turn_cells(*_given)
+        _cells = live_cell_list(*_given)
         with np.errstate(all="ignore"):
             _strike_kernel(
                 _order.tolist(),
@@ -2168,7 +2205,7 @@ class Game(
                 INDEX_MASK,
                 self.boid._sparse.data,
                 self.entities._handles.data,
-                self.entities._is_clean,
+                self.entities._has_no_dead_rows,
                 self.boid.data._position_column.reshape(-1),
             )
 
@@ -2180,13 +2217,15 @@ class Game(
         ValueError is raised; `apart` is in m. O(n log n + pairs in reach), n rows; no
         structural change.
         """
-        _apart = _SPREAD_APART_ARGUMENT.one(apart)
+        _apart = _SPREAD_APART_ARGUMENT.to_cell(apart)
         _radius = float(np.float64(_apart))
         _found = self.hawks._join.match()
-        _boid_rows = joined_rows(_found.members[0])
-        _given = joined_turn_given("Game.spread: apart", self.boid, _radius, _boid_rows)
+        _boid_rows = member_row_array(_found.members[0])
+        _given = join_live_search_arguments(
+            "Game.spread: apart", self.boid, _radius, _boid_rows
+        )
         _order = np.arange(_found.count)
-        _cells = turn_cells(*_given)
+        _cells = live_cell_list(*_given)
         with np.errstate(all="ignore"):
             _spread_kernel(
                 _order.tolist(),
@@ -2205,13 +2244,13 @@ class Game(
         _radius = 5.0
         _n = self.boid.data._n
         _asked = self.hawks._join.match()
-        _boid_rows = joined_rows(slice(0, _n))
-        _boid_members = joined_rows(_asked.members[0])
-        _given = joined_turn_given(
+        _boid_rows = member_row_array(slice(0, _n))
+        _boid_members = member_row_array(_asked.members[0])
+        _given = join_live_search_arguments(
             "Game.dodge: radius", self.boid, _radius, _boid_rows, _boid_members
         )
         _order = np.arange(_n)
-        _cells = turn_cells(*_given)
+        _cells = live_cell_list(*_given)
         with np.errstate(all="ignore"):
             _dodge_kernel(
                 _order.tolist(),
@@ -2226,13 +2265,13 @@ class Game(
 
         Each block goes through all of them. O(n); no structural change.
         """
-        _strength = np.array(_FRAME_1_STRENGTH_ARGUMENT.one(strength), np.float32)
-        _dt = np.array(_FRAME_1_DT_ARGUMENT.one(dt), np.float32)
+        _strength = np.array(_FRAME_1_STRENGTH_ARGUMENT.to_cell(strength), np.float32)
+        _dt = np.array(_FRAME_1_DT_ARGUMENT.to_cell(dt), np.float32)
         _n = self.bodies.n
-        _blocks = self.position.data._joined.get("frame_1")
+        _blocks = self.position.data._world_kernels.get("frame_1")
         if _blocks is None or _blocks.stamp != _n:
             _blocks = self._frame_1_blocks(_n)
-        _key_0 = self._draw_key("stray")
+        _key_0 = self._next_call_key("stray")
         for (
             position_entity,
             velocity_value,
@@ -2244,7 +2283,7 @@ class Game(
             _tmp2,
         ) in _blocks:
             with np.errstate(all="ignore"):
-                draw_stems(position_entity, _key_0, _stem, _bits)
+                derive_stream_keys(position_entity, _key_0, _stem, _bits)
                 # Velocity.value += normal(3) * strength
                 draw_normal(_stem, 0, _tmp, _word, _bits)
                 _tmp *= _strength
@@ -2253,7 +2292,7 @@ class Game(
             np.multiply(velocity_value, _dt, out=_tmp2)
             position_value += _tmp2
 
-    def _frame_1_blocks(self, n: int) -> JoinedBlocks:
+    def _frame_1_blocks(self, n: int) -> JoinedKernelBlocks:
         """Cut the columns of `frame_1` into blocks; good until they move or the group's
         length changes."""
         columns = (
@@ -2273,7 +2312,7 @@ class Game(
             ("f4", (3,), True),
         )
         holders = (self.position.data, self.velocity.data)
-        blocks = JoinedBlocks(n, n, columns, working, 2)
+        blocks = JoinedKernelBlocks(n, n, columns, working, 2)
         return blocks.keep("frame_1", holders)
 
     def __getitem__(self, entity: Entity, /) -> EntityView:
@@ -2298,7 +2337,7 @@ class Game(
         Raises what `spawn` raises; then nothing is created.
         """
         if _unknown:
-            raise unknown_component(self.spawn_prop, _unknown)
+            raise unknown_component_error(self.spawn_prop, _unknown)
         return self.spawn(
             n,
             skinned_mesh={} if skinned_mesh is None else skinned_mesh,
@@ -2320,7 +2359,7 @@ class Game(
         Raises what `spawn` raises; then nothing is created.
         """
         if _unknown:
-            raise unknown_component(self.spawn_creature, _unknown)
+            raise unknown_component_error(self.spawn_creature, _unknown)
         return self.spawn(
             n,
             ai_state={} if ai_state is None else ai_state,
@@ -2347,7 +2386,7 @@ class Game(
         Raises what `spawn` raises; then nothing is created.
         """
         if _unknown:
-            raise unknown_component(self.spawn_hero, _unknown)
+            raise unknown_component_error(self.spawn_hero, _unknown)
         return self.spawn(
             n,
             ai_state={} if ai_state is None else ai_state,

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
-from tests.support.garbage import collect_rarely, set_aside
+from tests.support.gc_settings import collect_rarely, set_aside
 
 # All that a run leaves lies in one folder, also what its workers and children leave: a hundred
 # thousand small files, in memory where there is room, for disks take a minute to remove them.
@@ -22,7 +22,7 @@ if not WORKS_FOR_OTHERS:
     place = tempfile.mkdtemp(prefix="ecsgen-tests-", dir=MEMORY if in_memory else None)
     os.environ["TMPDIR"] = tempfile.tempdir = place
 
-from tests.support import compiled_once, soak  # noqa: E402  # it asks for the temporary folder
+from tests.support import bytecode_cache, soak  # noqa: E402  # it asks for the temporary folder
 
 # Generated Python is what is tested; test_fast.py says how it is with its methods in C.
 os.environ.setdefault("ECSGEN_PURE", "1")
@@ -41,7 +41,7 @@ settings.load_profile("repeatable")
 # other tests, and to read each package that they generate takes as long as to compile it.
 vars(providers)["is_local_module_file"] = lambda path: False
 collect_rarely()
-compiled_once.install()
+bytecode_cache.install()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

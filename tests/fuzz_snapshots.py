@@ -22,9 +22,9 @@ from itertools import islice
 from typing import Any, Final
 
 import numpy as np
-from ecsgen_runtime.snapshots.check import check_content, checked_documents
+from ecsgen_runtime.snapshots.content_checks import check_content, checked_documents
 from ecsgen_runtime.snapshots.reading import read_snapshot
-from ecsgen_runtime.snapshots.saving import Saving
+from ecsgen_runtime.snapshots.saving import SnapshotFormat
 
 import generated
 
@@ -313,7 +313,7 @@ def try_one(seed: int) -> str:
         if how == "schema":  # of which other code makes what it can
             file = read_snapshot(data)
             file.verify()
-            check_content(checked_documents(file, Saving()), Saving())
+            check_content(checked_documents(file, SnapshotFormat()), SnapshotFormat())
             return "schema: read"
         world = _loaded(data, is_mapped=seed % 4 == 0)
     except generated.SnapshotError:
@@ -322,7 +322,7 @@ def try_one(seed: int) -> str:
         return f"{how}: codec"
     assert how != "bytes"
     _compare(data, world)
-    if _is_worn(world):
+    if _is_exhausted(world):
         return f"{how}: loaded, with no version left"
     exercise(world, seed)
     again = world.to_bytes(codecs=CODECS)
@@ -339,7 +339,7 @@ def _loaded(data: bytes, is_mapped: bool) -> Any:
         return generated.World.load(file.name, mmap=True, verify=True, codecs=CODECS)
 
 
-def _is_worn(world: Any) -> bool:
+def _is_exhausted(world: Any) -> bool:
     """Whether a few more changes are more than a file may count."""
     counts = [getattr(world, name).version for name in world.MANAGERS]
     return any(count > 2**62 for count in (*counts, world.archetypes.version))

@@ -2,7 +2,8 @@
 
     python -m tests.interface
 
-writes it into `tests/interface.txt`, a line per name: of each function its signature, of each class
+writes it into `tests/interface.txt`, a line per name: of each function its signature, of
+each class
 those of its members that generated code has in it. A package that was made for one number does not
 run with a library that has other lines for it.
 """
@@ -18,13 +19,13 @@ from typing import Final
 import ecsgen_runtime
 
 from ecsgen.config import BACKENDS
-from ecsgen.render.runtime import LIBRARY
+from ecsgen.render.text.library_imports import LIBRARY
 from tests.support.generated_package import shipped
 from tests.support.world_package import load, sources
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 LISTED: Final = ROOT / "tests" / "interface.txt"
-SCHEMAS: Final = ("tests/sharded.yaml", "tests/unshipped.yaml", "tests/compiled.yaml")
+SCHEMAS: Final = ("tests/sharded.yaml", "tests/more_policies.yaml", "tests/compiled.yaml")
 
 
 def listing() -> str:

@@ -33,7 +33,7 @@ import pytest
 if sys.platform == "linux":
     import resource
 
-from tests.support.garbage import collect_rarely
+from tests.support.gc_settings import collect_rarely
 from tests.support.mutant_jobs import Job, build_all, idle, jobs, senseless, spread
 
 LIMITS = sys.platform == "linux"
@@ -87,7 +87,9 @@ def run(job: Job, folder: Path) -> Outcome:
 
 def _killed_by(job: Job, folder: Path) -> str:
     limit = _seconds(job.tests)
-    process, output = _start(folder / job.package, job.tests, keeps_compiled=False, limit=limit)
+    process, output = _init_empty(
+        folder / job.package, job.tests, keeps_compiled=False, limit=limit
+    )
     process.join(10 * limit if LIMITS else limit)
     if process.is_alive():
         process.kill()
@@ -129,13 +131,13 @@ def check_whole(todo: list[Job], folder: Path) -> None:
         concerned = [job for job in todo if job.package == package]
         tests = tuple(sorted({name for job in concerned for name in job.tests}))
         some = tests if all(job.tests for job in concerned) else ()
-        process, output = _start(folder / package, some, keeps_compiled=True)
+        process, output = _init_empty(folder / package, some, keeps_compiled=True)
         process.join()
         if process.exitcode != 0:
             raise SystemExit(f"the whole package fails:\n{output.read_text(encoding='utf-8')}")
 
 
-def _start(
+def _init_empty(
     folder: Path, tests: tuple[str, ...], keeps_compiled: bool, limit: int = -1
 ) -> tuple[BaseProcess, Path]:
     """Start tests, and return their process and the file that gets its output."""

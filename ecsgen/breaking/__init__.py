@@ -5,5 +5,5 @@ Two documents are compared, so that a snapshot, which has nothing else, is a sou
 
 from typing import Literal, TypeAlias
 
-Only: TypeAlias = Literal["data", "code"]
+BreakKind: TypeAlias = Literal["data", "code"]
 """The kinds of what breaks."""

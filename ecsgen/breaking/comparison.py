@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from ecsgen.breaking import Only
+from ecsgen.breaking import BreakKind
 from ecsgen.config import shown
 from ecsgen.diagnostics import Diagnostics, closest, quote
 from ecsgen.model import History, Kernel, Mark, Marks, Names, Project, Reduction
-from ecsgen.model.saved import Document, saved_schema
+from ecsgen.model.snapshot_schema import Document, make_snapshot_schema
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class SchemaVersion:
     """One version of the schemas."""
 
     saved: Document
@@ -25,12 +25,12 @@ class Side:
     """What code uses; None if a snapshot is all there is."""
 
     @classmethod
-    def of(cls, project: Project) -> Side:
+    def of(cls, project: Project) -> SchemaVersion:
         """Return a project as a side."""
-        return cls(saved_schema(project), project.history, project)
+        return cls(make_snapshot_schema(project), project.history, project)
 
 
-class Places:
+class NewerMarks:
     """Where things stand in the newer schemas."""
 
     def __init__(self, project: Project, folder: Path) -> None:
@@ -74,7 +74,9 @@ class Places:
 class Comparison:
     """What every part of it needs."""
 
-    def __init__(self, old: Side, new: Side, places: Places, report: Report) -> None:
+    def __init__(
+        self, old: SchemaVersion, new: SchemaVersion, places: NewerMarks, report: Report
+    ) -> None:
         self.old, self.new, self.places, self.report = old, new, places, report
         self.components = self._still_there("components", new.history.components)
         """Old name → present name, of those that are still there."""
@@ -82,11 +84,11 @@ class Comparison:
 
     def _still_there(self, key: str, former: Names) -> dict[str, str]:
         present = self.new.saved[key]
-        found = {name: now(name, present, former) for name in self.old.saved[key]}
+        found = {name: find_present_name(name, present, former) for name in self.old.saved[key]}
         return {name: here for name, here in found.items() if here}
 
 
-def now(name: str, present: Container[str], former: Names) -> str | None:
+def find_present_name(name: str, present: Container[str], former: Names) -> str | None:
     """Return what an old name is now, "" if it is removed, None if nobody says anything of it."""
     return name if name in present else former.get(name)
 
@@ -126,7 +128,7 @@ _FIRST_OF_CODE: Final = "E950"
 """Codes below it are about data."""
 
 
-def kind(code: str) -> Only:
+def kind(code: str) -> BreakKind:
     """Return which kind a diagnostic is of."""
     return "data" if code < _FIRST_OF_CODE else "code"
 
@@ -136,7 +138,7 @@ class Report:
     """Diagnostics, of which only one kind may be wanted."""
 
     diagnostics: Diagnostics
-    only: Only | None
+    only: BreakKind | None
 
     def add(self, code: str, message: str, mark: Mark, hint: str) -> None:
         """Report something, if it is of the wanted kind."""

@@ -12,11 +12,11 @@ from typing import NoReturn
 
 import click
 
-from ecsgen.cli import inspect
-from ecsgen.cli.commands import USAGE, answered, ecsgen
+from ecsgen.cli import inspect_command
+from ecsgen.cli.commands import USAGE, complete_for_shell, ecsgen
 from ecsgen.config import UsageError, shown
 
-__all__ = ["ecsgen", "inspect", "main"]
+__all__ = ["ecsgen", "inspect_command", "main"]
 
 FAULT = 3
 INTERRUPTED = 130
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         if sys.stdout is not None:  # closed by whoever has started this
             sys.stdout.flush()
     except OSError as error:
-        status = BROKEN_PIPE if isinstance(error, BrokenPipeError) else _refused(error)
+        status = BROKEN_PIPE if isinstance(error, BrokenPipeError) else _refusal(error)
     if status == BROKEN_PIPE:
         _drop_output()
     sys.exit(status)
@@ -52,7 +52,7 @@ def _drop_output() -> None:
 
 def _run(arguments: Sequence[str] | None) -> int:
     try:
-        status = answered()
+        status = complete_for_shell()
         if status is not None:
             return status
         return ecsgen.main(arguments, prog_name="ecsgen", standalone_mode=False) or 0
@@ -73,12 +73,12 @@ def _run(arguments: Sequence[str] | None) -> int:
         return BROKEN_PIPE
     except OSError as error:
         # A template that is not found is an OSError too, but not the system's.
-        return _fault(error) if error.errno is None else _refused(error)
+        return _fault(error) if error.errno is None else _refusal(error)
     except Exception as error:  # whatever it is, it must not look like a schema error
         return _fault(error)
 
 
-def _refused(error: OSError) -> int:
+def _refusal(error: OSError) -> int:
     """Report what the system refuses, a full disk or a name that is too long, in its words."""
     place = "can't write to standard output"  # which has no name; other writes are `write`'s
     if error.filename is not None:

@@ -15,15 +15,15 @@ import click
 from click.shell_completion import CompletionItem, get_completion_class, shell_complete
 
 from ecsgen import __version__
-from ecsgen.breaking import Only
-from ecsgen.cli import dependency, report
+from ecsgen.breaking import BreakKind
+from ecsgen.cli import report, runtime_dependency
 from ecsgen.cli.report import Format
 from ecsgen.config import BACKENDS, OPTIONS_FILE, Options, Runtime, UsageError, load_options, shown
 from ecsgen.diagnostics import Diagnostics, did_you_mean
-from ecsgen.files.disk import CACHE
-from ecsgen.files.plan import State
-from ecsgen.files.status import Status, look, look_again
-from ecsgen.files.write import exclusive
+from ecsgen.files.output_paths import CACHE
+from ecsgen.files.project_status import Status, read_status, refresh_status
+from ecsgen.files.transaction import lock_output
+from ecsgen.files.write_plan import State
 from ecsgen.model import Component, Project, World
 
 if TYPE_CHECKING:
@@ -175,23 +175,23 @@ def build(
 
 
 def _build(options: Options, format: Format, force: bool) -> int:
-    before = look(options)
+    before = read_status(options)
     if before.is_up_to_date:
         return _say_in_step(before, format)
     waiting = "waiting for another build of the same folder to finish"
-    with exclusive(options.output, lambda: click.echo(waiting, err=True)):
-        return _build_after(look_again(before), format, force)
+    with lock_output(options.output, lambda: click.echo(waiting, err=True)):
+        return _build_after(refresh_status(before), format, force)
 
 
 def _build_after(before: Status, format: Format, force: bool) -> int:
     from ecsgen.build import build
     from ecsgen.files import manifest
-    from ecsgen.files.write import apply, keep_cache
+    from ecsgen.files.transaction import apply, keep_cache
 
     diagnostics = Diagnostics()
     _say_notes(*before.notes, *report.changed_options(before))
     result = build(before, diagnostics, report.Progress())
-    refused = result.refused(force) if result else []
+    refused = result.refused_paths(force) if result else []
     if result and refused:
         report.add_refusals(result, refused, diagnostics)
     report.print_diagnostics(diagnostics, format)
@@ -203,7 +203,7 @@ def _build_after(before: Status, format: Format, force: bool) -> int:
     if result.cache != before.cache:
         keep_cache(before.places.output / CACHE, manifest.text(result.cache).encode())
     report.say(report.summary(result, changes), format)
-    _say_notes(*result.said_of(changes), *dependency.to_add(before))
+    _say_notes(*result.notes_on(changes), *runtime_dependency.to_add(before))
     return 0
 
 
@@ -222,7 +222,7 @@ def check(context: click.Context, options: Callable[[], Options], format: Format
     One line per file that is not: CHANGED, MISSING, EXTRA, HAND-EDITED, or FOREIGN where something
     that ecsgen did not write is in the way.
     """
-    before = look(options())
+    before = read_status(options())
     done = before.is_up_to_date
     context.exit(_say_in_step(before, format) if done else _check(before, format))
 
@@ -257,7 +257,7 @@ def _check(before: Status, format: Format) -> int:
         return 0
     if format == "text":
         report.print_states(result)
-    for line in report.mends(result):
+    for line in report.suggest_commands(result):
         report.say(line, format)
     return USAGE if result.with_state(State.FOREIGN) else OUT_OF_STEP
 
@@ -267,7 +267,7 @@ def _check(before: Status, format: Format) -> int:
 @click.pass_context
 def diff(context: click.Context, options: Callable[[], Options]) -> None:
     """Print what a build would change, as a unified diff; write nothing."""
-    before = look(options())
+    before = read_status(options())
     if before.is_up_to_date:
         return
     result = _tried(before, "text")
@@ -298,14 +298,14 @@ def validate(context: click.Context, schemas: Path | None, format: Format) -> No
     help="The older schemas: a folder, the same folder at a git revision (by default git:HEAD), or"
     " those of a snapshot.",
 )
-@click.option("--only", type=click.Choice(get_args(Only)), help="Look for one kind alone.")
+@click.option("--only", type=click.Choice(get_args(BreakKind)), help="Look for one kind alone.")
 @format_option
 @click.pass_context
 def breaking(
     context: click.Context,
     schemas: Path | None,
     against: str | None,
-    only: Only | None,
+    only: BreakKind | None,
     format: Format,
 ) -> None:
     """Tell which changes of the schemas break saved data, or code that uses the package.
@@ -314,9 +314,9 @@ def breaking(
     that would lose or refuse data saved with those (E901 to E906), or break code that was written
     for them (E951 to E953).
     """
-    from ecsgen.breaking.compare import compare
-    from ecsgen.breaking.comparison import Places, Report, Side
-    from ecsgen.breaking.old_sources import default_source, older_side
+    from ecsgen.breaking.checks import compare
+    from ecsgen.breaking.comparison import NewerMarks, Report, SchemaVersion
+    from ecsgen.breaking.older_schemas import default_source, older_side
 
     options = load_options(schemas=schemas)
     against = default_source(options) if against is None else against
@@ -326,8 +326,13 @@ def breaking(
     if project is None or older is None:
         report.print_diagnostics(diagnostics, format)
         context.exit(USAGE)
-    found = diagnostics.emptied()
-    compare(older, Side.of(project), Places(project, options.schemas[0].path), Report(found, only))
+    found = diagnostics.without_entries()
+    compare(
+        older,
+        SchemaVersion.of(project),
+        NewerMarks(project, options.schemas[0].path),
+        Report(found, only),
+    )
     report.print_diagnostics(found, format)
     report.say(report.breaks(found, against), format)
     context.exit(BREAKS if found else 0)
@@ -372,7 +377,7 @@ def layout(
     if svg is None:
         _print_layout(chosen, project.world)
     else:
-        from ecsgen.pictures.picture import picture
+        from ecsgen.pictures.layout_picture import picture
 
         write(svg, picture(chosen))
 
@@ -393,28 +398,32 @@ def _unknown(what: str, name: str, known: Iterable[str]) -> UsageError:
 
 
 def _print_layout(components: list[Component], world: World) -> None:
-    from ecsgen.layout import chunk_plan, chunk_title, layout
-    from ecsgen.layout_text import chunk_plan_table, chunk_table, remarks, table
+    from ecsgen.layout.layout_tables import chunk_plan_table, chunk_table, format_layout, remarks
+    from ecsgen.layout.memory_layout import chunk_title, lay_out_chunk, lay_out_component
 
     texts = []
     for component in components:
         lines = "".join(f"{remark}\n" for remark in remarks(component, world))
-        shown = f"{chunk_table(component)}\n" if component.chunk else table(layout(component))
+        shown = (
+            f"{chunk_table(component)}\n"
+            if component.chunk
+            else format_layout(lay_out_component(component))
+        )
         texts.append(f"{component.name}\n{shown}{lines}")
     if chunked := [component for component in components if component.chunk]:
-        texts.append(f"{chunk_title(chunked)}\n{chunk_plan_table(chunk_plan(chunked))}")
+        texts.append(f"{chunk_title(chunked)}\n{chunk_plan_table(lay_out_chunk(chunked))}")
     click.echo("\n".join(texts), nl=False)
 
 
 def _show_schedule(project: Project, name: str, svg: Path | None) -> None:
-    from ecsgen.layout_text import schedule_table
-    from ecsgen.model.schedules import called
+    from ecsgen.layout.layout_tables import schedule_table
+    from ecsgen.model.schedules import resolve_calls
     from ecsgen.pictures.schedule_picture import schedule_picture
 
     known = dict(project.world.schedules)
     if name not in known:
         raise _unknown("schedule", name, known)
-    calls = called(known[name], project.by_name, project.world)
+    calls = resolve_calls(known[name], project.by_name, project.world)
     if svg is None:
         click.echo(schedule_table(name, calls, project.world), nl=False)
     else:
@@ -437,7 +446,7 @@ def schema(output: Path | None) -> None:
 def _complete(
     context: click.Context, parameter: click.Parameter, word: str
 ) -> list[CompletionItem]:
-    from ecsgen.diagnostics.explaining import codes
+    from ecsgen.diagnostics.explanations import codes
 
     known = codes().items()
     wanted = word.upper()
@@ -449,19 +458,19 @@ def _complete(
 @click.option("--format", type=click.Choice(("text", "json")), default="text", show_default=True)
 def explain(codes: tuple[str, ...], format: str) -> None:
     """Say what diagnostics mean, with an example; without a CODE, list them all."""
-    from ecsgen.diagnostics import explaining
+    from ecsgen.diagnostics import explanations
 
-    known = explaining.codes()
+    known = explanations.codes()
     wanted = [code.upper() for code in codes]
     for code, given in zip(wanted, codes, strict=True):
         if code not in known:
-            raise UsageError(explaining.unknown_code(given))
+            raise UsageError(explanations.unknown_code(given))
     if format == "json":
-        click.echo(explaining.as_json(wanted or known), nl=False)
+        click.echo(explanations.as_json(wanted or known), nl=False)
     elif wanted:
-        click.echo("\n".join(explaining.as_text(known[code]) for code in wanted), nl=False)
+        click.echo("\n".join(explanations.as_text(known[code]) for code in wanted), nl=False)
     else:
-        click.echo(explaining.as_list(), nl=False)
+        click.echo(explanations.as_list(), nl=False)
 
 
 @ecsgen.command()
@@ -472,7 +481,7 @@ def init(folder: Path, bare: bool) -> None:
 
     No file that is there changes, but for a table at the end of pyproject.toml.
     """
-    from ecsgen.starter import IGNORED, KEPT, backend, begin, not_ignored
+    from ecsgen.cli.starter import IGNORED, KEPT, backend, begin, not_ignored
 
     home = Path.cwd() / folder
     acts = begin(home, bare=bare)
@@ -516,7 +525,7 @@ def completion(shell: str) -> None:
     click.echo(script.source_template % script.source_vars())
 
 
-def answered() -> int | None:
+def complete_for_shell() -> int | None:
     """Print what completes if a shell asks for it, and return the exit status; None if not."""
     instruction = os.environ.get(VARIABLE)
     return shell_complete(ecsgen, {}, "ecsgen", VARIABLE, instruction) if instruction else None

@@ -15,16 +15,16 @@ import click
 
 from ecsgen.config import OPTIONS_FILE, Options, load_options, said, shown
 from ecsgen.diagnostics import Diagnostics, format_github, format_json, format_text
-from ecsgen.files.disk import Kind
-from ecsgen.files.plan import Action, State
+from ecsgen.files.output_paths import Kind
+from ecsgen.files.write_plan import Action, State
 from ecsgen.model import Mark
 
 if TYPE_CHECKING:
     from click._termui_impl import ProgressBar
 
     from ecsgen.build import Result
-    from ecsgen.files.status import Status
-    from ecsgen.files.write import Changes
+    from ecsgen.files.project_status import Status
+    from ecsgen.files.transaction import Changes
 
 Format = Literal["text", "json", "github"]
 
@@ -144,7 +144,7 @@ def changed_options(before: Status) -> Iterator[str]:
             )
 
 
-def mends(result: Result) -> Iterator[str]:
+def suggest_commands(result: Result) -> Iterator[str]:
     """What a package that is out of step was made for, if it is known, and the commands that bring
     everything into step again."""
     if result.before.manifest is not None:
@@ -154,7 +154,7 @@ def mends(result: Result) -> Iterator[str]:
     if result.with_state(State.HAND_EDITED):
         yield f"to mend, dropping what was edited: {mend(result, State.HAND_EDITED)}"
     foreign = result.with_state(State.FOREIGN)
-    unmoved = result.refused(force=True)
+    unmoved = result.refused_paths(force=True)
     if len(foreign) > len(unmoved):
         yield f"to mend, dropping files that are not ecsgen's: {mend(result, State.FOREIGN)}"
     if unmoved:

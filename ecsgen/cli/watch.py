@@ -11,7 +11,7 @@ from typing import Any, Final
 import click
 
 from ecsgen.config import OPTIONS_FILE, Options, UsageError, shown
-from ecsgen.files.roots import SchemaRoot
+from ecsgen.source.schema_roots import SchemaRoot
 
 PAUSE: Final = 0.5
 """Seconds between two looks at the files, where nothing tells of changes."""

@@ -92,7 +92,7 @@ class Diagnostics:
 
     def all_as(self, code: str) -> Diagnostics:
         """Return the same collection, in which whatever is reported through it has this code."""
-        other = self.emptied()
+        other = self.without_entries()
         other._found, other._code = self._found, code
         return other
 
@@ -100,7 +100,7 @@ class Diagnostics:
         """Remember a file's text, to show its lines."""
         self._sources[path] = text
 
-    def emptied(self) -> Diagnostics:
+    def without_entries(self) -> Diagnostics:
         """Return a collection without any, that knows the same files."""
         other = Diagnostics()
         other._sources = self._sources

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ecsgen.files.disk import is_safe, read_plain
+from ecsgen.files.output_paths import is_safe, read_regular_file
 
 _COMMENT = "Written by ecsgen build: commit it, do not edit it."
 _MAX_BYTES = 64 << 20
@@ -60,7 +60,7 @@ def read(path: Path) -> Manifest | None:
     if path.is_symlink():
         raise BrokenManifestError("it is a link")
     try:
-        content = json.loads(read_plain(path, _MAX_BYTES))
+        content = json.loads(read_regular_file(path, _MAX_BYTES))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError, RecursionError) as error:

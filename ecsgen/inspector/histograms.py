@@ -6,12 +6,12 @@ from math import prod
 from typing import Any, Final
 
 import numpy as np
-from ecsgen_runtime.fields import FieldInfo
+from ecsgen_runtime.values.field_tables import FieldInfo
 from numpy.typing import NDArray
 
-from ecsgen.inspector.asking import RefusedError
-from ecsgen.inspector.json_cells import Json, member_name
-from ecsgen.inspector.subjects import Subject
+from ecsgen.inspector.component_readers import ComponentReader
+from ecsgen.inspector.json_values import Json, member_name
+from ecsgen.inspector.tick_queue import RequestError
 
 SAMPLED: Final = 200_000
 """Cells that are looked at, at most."""
@@ -21,16 +21,16 @@ _MOST_VALUES: Final = 256
 """Combinations of flags that are told apart."""
 
 
-def histogram_field(subject: Subject, name: str) -> FieldInfo:
+def histogram_field(subject: ComponentReader, name: str) -> FieldInfo:
     """Return the field of a histogram, or refuse."""
     field: FieldInfo = subject.field[name]
     kind = "O" if field.dtype is None else field.dtype.kind
     if kind in "OS" or field.type.startswith(("entity", "id<")):
-        raise RefusedError(400, f"{subject.name}.{name}: {field.type} has no histogram")
+        raise RequestError(400, f"{subject.name}.{name}: {field.type} has no histogram")
     return field
 
 
-def sample(subject: Subject, field: FieldInfo) -> tuple[NDArray[Any], int, int]:
+def sample(subject: ComponentReader, field: FieldInfo) -> tuple[NDArray[Any], int, int]:
     """Return copied cells of some rows, evenly spread; how many were looked at; and all."""
     each = prod(field.shape)
     rows = subject.spread(SAMPLED // each)

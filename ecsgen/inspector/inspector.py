@@ -11,10 +11,10 @@ from types import TracebackType
 from typing import Any, Final, Self
 from urllib.parse import quote
 
-from ecsgen.inspector.answers import Answers
-from ecsgen.inspector.asking import Questions
+from ecsgen.inspector.api import Api
 from ecsgen.inspector.overview import Frames
 from ecsgen.inspector.server import HOST, Guard, Server, application, page_files
+from ecsgen.inspector.tick_queue import TickQueue
 
 BUDGET: Final = 0.002
 """Seconds of a tick beyond the first request."""
@@ -33,13 +33,13 @@ class Inspector:
         if not isinstance(getattr(type(world), "MANAGERS", None), tuple):
             raise TypeError(f"wanted a world of a generated package, not {type(world).__name__}")
         token = token_urlsafe(_TOKEN_BYTES) if token is None else _checked_token(token)
-        self._questions = Questions()
+        self._questions = TickQueue()
         self._frames = Frames(world)
-        self._answers = Answers(world, self._questions, self._frames, edit)
+        self._answers = Api(world, self._questions, self._frames, edit)
         pages = page_files()
         app = application(pages, self._answers.routes(), self._answers.check_names)
-        stranger = pages["stranger.html"]
-        self._server = Server(lambda port: Guard(app, port, token, stranger), port)
+        unauthorized = pages["unauthorized.html"]
+        self._server = Server(lambda port: Guard(app, port, token, unauthorized), port)
         self.url = f"http://{HOST}:{self._server.port}/?token={quote(token, safe='')}"
         """Where the page is, with the token. Whoever has it can look at the world."""
 
@@ -50,7 +50,7 @@ class Inspector:
         none. No view of a column outlives it. What calls of its own raise goes to the browser.
         """
         self._frames.note()
-        return self._questions.answer(budget)
+        return self._questions.run_pending(budget)
 
     def close(self) -> None:
         """Stop serving; requests that wait are refused. Closing again does nothing."""

@@ -8,10 +8,10 @@ from operator import attrgetter
 from time import perf_counter
 from typing import Any, Final, TypeAlias
 
-from ecsgen_runtime.fields import FieldInfo
+from ecsgen_runtime.values.field_tables import FieldInfo
 
-from ecsgen.inspector.json_cells import Json, json_value
-from ecsgen.inspector.subjects import Chunked, Subject, store_of
+from ecsgen.inspector.component_readers import ChunkReader, ComponentReader, store_of
+from ecsgen.inspector.json_values import Json, json_value
 
 KEPT: Final = 600
 """Frames that are remembered."""
@@ -76,7 +76,11 @@ class Overview:
     """Answers about the world as a whole. What never changes is worked out once."""
 
     def __init__(
-        self, world: Any, subjects: Mapping[str, Subject], frames: Frames, said: Mapping[str, Json]
+        self,
+        world: Any,
+        subjects: Mapping[str, ComponentReader],
+        frames: Frames,
+        said: Mapping[str, Json],
     ) -> None:
         self._world = world
         self._subjects = subjects
@@ -99,7 +103,7 @@ class Overview:
             **self._said,
         }
 
-    def _component(self, subject: Subject) -> Json:
+    def _component(self, subject: ComponentReader) -> Json:
         capacity, nbytes = subject.room
         return {
             "name": subject.name,
@@ -109,7 +113,7 @@ class Overview:
             "nbytes": nbytes,
             "version": subject.version,
             "owner": subject.owner,
-            "in": "archetypes" if isinstance(subject, Chunked) else "managers",
+            "in": "archetypes" if isinstance(subject, ChunkReader) else "managers",
             "list": subject.is_list,
             "tree": subject.is_tree,
             "grid": subject.grid,
@@ -117,7 +121,7 @@ class Overview:
             "layout": self._layout(subject, (capacity, nbytes)),
         }
 
-    def _layout(self, subject: Subject, room: tuple[int, int]) -> Json:
+    def _layout(self, subject: ComponentReader, room: tuple[int, int]) -> Json:
         """Return where columns lie, which only changes when they get another room."""
         known = self._layouts.get(subject.name)
         if known is None or known[0] != room:
@@ -129,7 +133,7 @@ class Overview:
         store = store_of(self._world)
         if store is None:
             return []
-        names = {s.part: s.name for s in self._subjects.values() if isinstance(s, Chunked)}
+        names = {s.part: s.name for s in self._subjects.values() if isinstance(s, ChunkReader)}
         return [
             (
                 [names[part] for part in archetype.layout.components.values()],

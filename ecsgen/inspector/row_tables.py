@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 import numpy as np
-from ecsgen_runtime.fields import FieldInfo
-from ecsgen_runtime.handles import NIL
+from ecsgen_runtime.base.handles import NIL
+from ecsgen_runtime.values.field_tables import FieldInfo
 from numpy.typing import NDArray
 
-from ecsgen.inspector.asking import RefusedError, missing
-from ecsgen.inspector.copies import Copies, sort_column, sorted_rows, table_order
-from ecsgen.inspector.json_cells import Json, json_column
-from ecsgen.inspector.matching import Conditions, Matching
-from ecsgen.inspector.subjects import OWNER, Managed, Subject, row_numbers
+from ecsgen.inspector.column_cache import ColumnCache, sort_column, sorted_rows, table_order
+from ecsgen.inspector.component_readers import OWNER, ComponentReader, ManagerReader, row_numbers
+from ecsgen.inspector.entity_finder import Conditions, EntityFinder
+from ecsgen.inspector.json_values import Json, json_column
+from ecsgen.inspector.tick_queue import RequestError, make_not_found
 
 MOST: Final = 500
 """Rows of an answer."""
@@ -42,13 +42,15 @@ class Window:
 class Tables:
     """Answers with rows."""
 
-    def __init__(self, copies: Copies, subjects: Mapping[str, Subject], matching: Matching) -> None:
+    def __init__(
+        self, copies: ColumnCache, subjects: Mapping[str, ComponentReader], matching: EntityFinder
+    ) -> None:
         self._ask = copies.ask
         self._copies = copies
         self._subjects = subjects
         self._matching = matching
 
-    async def component(self, subject: Subject, window: Window) -> Json:
+    async def component(self, subject: ComponentReader, window: Window) -> Json:
         """Return rows of a component."""
         order = await table_order(self._copies, subject, window.sort, window.desc)
 
@@ -67,7 +69,9 @@ class Tables:
         n, rows, taken = await self._ask(read)
         return _table(n, window.start, rows.tolist(), taken)
 
-    async def group(self, group: Any, members: Mapping[str, Subject], window: Window) -> Json:
+    async def group(
+        self, group: Any, members: Mapping[str, ComponentReader], window: Window
+    ) -> Json:
         """Return rows of a group, whose members have them in common."""
         order = None
         if window.sort:
@@ -94,7 +98,7 @@ class Tables:
 
     async def query(self, conditions: Conditions, window: Window) -> Json:
         """Return entities that a query finds, with their rows."""
-        entities = await self._matching.found(conditions)
+        entities = await self._matching.find(conditions)
         if window.sort:
             entities = await self._sorted(conditions, entities, window)
         wanted = entities[window.rows]
@@ -123,22 +127,22 @@ class Tables:
             return entities.take(order)
         subject, column = self._key(shown, window.sort)
         if column == OWNER:
-            raise missing("column", window.sort)
+            raise make_not_found("column", window.sort)
         owners = await self._copies.column(subject, OWNER)
         cells = await self._copies.column(subject, column)
         sort = self._matching.sorted_by
         return await asyncio.to_thread(sort, entities, owners.cells, cells.cells, window.desc)
 
     async def tree(
-        self, subject: Subject, parent: int | None, row: int | None, window: Window
+        self, subject: ComponentReader, parent: int | None, row: int | None, window: Window
     ) -> Json:
         """Return the children of a parent in order of attachment, or the roots.
 
         `row`: which of the parent's, where it has several; otherwise its first one. Children are
         counted, and followed, in copied links.
         """
-        if not isinstance(subject, Managed) or not subject.is_tree:
-            raise missing("hierarchy", subject.name)
+        if not isinstance(subject, ManagerReader) or not subject.is_tree:
+            raise make_not_found("hierarchy", subject.name)
         parents = await self._copies.links(subject, "parent")
         counts = await parents.derived("counts", _counted)
         if parent is None:
@@ -157,13 +161,15 @@ class Tables:
         ]
         return {"n": n, "start": window.start, "nodes": nodes}
 
-    def _key(self, members: Mapping[str, Subject], sort: str) -> tuple[Subject, str]:
+    def _key(
+        self, members: Mapping[str, ComponentReader], sort: str
+    ) -> tuple[ComponentReader, str]:
         """Return the component and the column that `component.field` names."""
         name, _, field = sort.partition(".")
         if sort == "entity":
             return next(iter(members.values())), OWNER
         if name not in members:
-            raise missing("column", sort)
+            raise make_not_found("column", sort)
         return members[name], sort_column(members[name], field)
 
 
@@ -178,14 +184,14 @@ def _table(n: int, start: int, rows: list[int], taken: list[Taken]) -> Json:
     return {"n": n, "start": start, "rows": rows, "columns": columns}
 
 
-def _first_child(subject: Managed, parent: int, given: int | None) -> tuple[int, int]:
+def _first_child(subject: ManagerReader, parent: int, given: int | None) -> tuple[int, int]:
     """Return the row of a parent, given by its entity or id, and its first child's."""
     manager = subject.manager
     if given is not None and given in subject.rows_of(parent):
         return given, int(manager.first_child(given))
     row = manager.lookup(parent) if subject.owner == "entity" else manager.resolve(parent)
     if row == NIL:
-        raise missing(f"row of {subject.name} of", parent)
+        raise make_not_found(f"row of {subject.name} of", parent)
     return int(row), int(manager.first_child(row))
 
 
@@ -220,5 +226,5 @@ def number(given: Mapping[str, str], name: str, default: int) -> int:
     if not text:
         return default
     if not (text.isascii() and text.isdigit()) or len(text) > 18:
-        raise RefusedError(400, f"{name}: wanted a whole number, not {text[:100]!r}")
+        raise RequestError(400, f"{name}: wanted a whole number, not {text[:100]!r}")
     return int(text)

@@ -12,10 +12,10 @@ import yaml
 
 from ecsgen.config import Options, UsageError, shown
 from ecsgen.diagnostics import Diagnostics
-from ecsgen.files.roots import SchemaRoot
 from ecsgen.model import Project
-from ecsgen.model.saved import Document
-from ecsgen.policies import keys
+from ecsgen.model.snapshot_schema import Document
+from ecsgen.policies import list_keys
+from ecsgen.source.schema_roots import SchemaRoot
 
 _PICKLED: Final = b"\x80"
 _PLAIN: Final = ("owner", "instances", "lookup", "destroy", "ids", "cold")
@@ -64,18 +64,18 @@ def refuse_pickle(file: Path) -> None:
 
 
 def _project(file: Path, folder: Path) -> Project:
-    from ecsgen_runtime.errors import SnapshotError
-    from ecsgen_runtime.snapshots.check import checked_documents
+    from ecsgen_runtime.base.errors import SnapshotError
+    from ecsgen_runtime.snapshots.content_checks import checked_documents
     from ecsgen_runtime.snapshots.documents import parsed_json
     from ecsgen_runtime.snapshots.reading import read_snapshot
-    from ecsgen_runtime.snapshots.saving import Saving
+    from ecsgen_runtime.snapshots.saving import SnapshotFormat
 
     from ecsgen import schema
 
     try:
         found = read_snapshot(file, map_pages=True)
         _refuse_shards(found.name, parsed_json(found.metadata["schema"], "the schema", found.name))
-        saved = checked_documents(found, Saving())
+        saved = checked_documents(found, SnapshotFormat())
     except SnapshotError as error:
         raise UsageError(str(error)) from None
     (folder / "schemas").mkdir()
@@ -137,7 +137,7 @@ def _component(name: str, one: Document, enums: Document) -> Document:
             found["partition"] = {"start": one["partition"]}
         if one["hierarchy"]:
             found["hierarchy"] = {"orphans": one["hierarchy"]}
-        found |= {key.name: one[key.name] for key in keys("component") if key.name in one}
+        found |= {key.name: one[key.name] for key in list_keys("component") if key.name in one}
     found["fields"] = {key: _field(field, enums) for key, field in one["fields"].items()}
     return found
 
@@ -147,7 +147,7 @@ def _field(field: Document, enums: Document) -> Document:
     found: Document = {"type": kind, "unit": field["unit"], "split": field["split"]}
     if field["cold"]:
         found["tags"] = ["cold"]
-    found |= {key.name: field[key.name] for key in keys("field") if key.name in field}
+    found |= {key.name: field[key.name] for key in list_keys("field") if key.name in field}
     if kind != "object" and not kind.startswith(("entity", "id<")):
         found["default"] = _default(field["default"], kind, enums)
     return found

@@ -25,7 +25,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ecsgen.inspector.asking import RefusedError
+from ecsgen.inspector.tick_queue import RequestError
 
 # --- Who is let in: pages of this server alone, and only who knows the token ----------------------
 #
@@ -57,12 +57,12 @@ _HEADERS: Final = [
 class Guard:
     """Lets requests through to an application, or answers them itself."""
 
-    def __init__(self, app: ASGIApp, port: int, token: str, stranger: bytes) -> None:
+    def __init__(self, app: ASGIApp, port: int, token: str, unauthorized: bytes) -> None:
         self._app = app
         self._hosts = (f"127.0.0.1:{port}", f"localhost:{port}")
         self._origins = tuple(f"http://{host}" for host in self._hosts)
         self._token = token.encode()
-        self._stranger = stranger
+        self._unauthorized = unauthorized
         """The page for who comes without a token."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -74,10 +74,10 @@ class Guard:
                 message["headers"] = [*message.get("headers", ()), *_HEADERS]
             await send(message)
 
-        answer = self._refused(scope) or self._app
+        answer = self._refusal(scope) or self._app
         await answer(scope, receive, guarded)
 
-    def _refused(self, scope: Scope) -> Response | None:
+    def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
         hosts = headers.getlist("host")
         if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
@@ -90,7 +90,7 @@ class Guard:
         if self._knows(scope, headers):
             return None
         if path == "/":
-            return Response(self._stranger, 401, media_type="text/html")
+            return Response(self._unauthorized, 401, media_type="text/html")
         return _error(401, "the token is missing or wrong: open the URL that was printed")
 
     def _knows(self, scope: Scope, headers: Headers) -> bool:
@@ -152,7 +152,7 @@ def application(
     for path, answers in routes.items():
         listed.append(Route(f"/api/{path}", _Endpoint(answers, check)))
     handlers: dict[Any, Callable[[Request, Any], Response]] = {
-        RefusedError: lambda request, error: _error(error.status, error.message),
+        RequestError: lambda request, error: _error(error.status, error.message),
         HTTPException: lambda request, error: JSONResponse(
             {"error": error.detail}, error.status_code, error.headers
         ),
@@ -190,13 +190,13 @@ async def body_of(request: Request) -> Any:
     async for part in request.stream():
         found += part
         if len(found) > MOST_SENT:
-            raise RefusedError(413, f"a request may have {MOST_SENT} bytes")
+            raise RequestError(413, f"a request may have {MOST_SENT} bytes")
     if not found:
         return {}
     try:
         return json.loads(found, parse_constant=_no_json, parse_float=_float)
     except (ValueError, RecursionError) as error:
-        raise RefusedError(400, f"that is not JSON: {error}") from None
+        raise RequestError(400, f"that is not JSON: {error}") from None
 
 
 def _no_json(text: str) -> NoReturn:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 from ecsgen.diagnostics import did_you_mean, quote
-from ecsgen.kernels.operations import CONSTANTS, DRAWS, EXISTS, FATES, FUNCTIONS, QUESTIONS
+from ecsgen.kernels.operations import AGGREGATES, COMMANDS, CONSTANTS, DRAWS, EXISTS, FUNCTIONS
 from ecsgen.model.types import SCALARS
 
 MODULES: Final = frozenset({"math", "np", "numpy", "torch", "jnp"})
@@ -57,7 +57,7 @@ ELEMENTS: Final = "write each element as a step of its own, as in `v[0] = 1`"
 _VECTORS: Final = frozenset(
     ["array", "asarray", "list", "tuple", "vec2", "vec3", "vec4", "vector", "vector2", "vector3"]
 )
-_KILLS: Final = frozenset(["delete", "despawn", "kill"])
+_DESPAWN_WORDS: Final = frozenset(["delete", "despawn", "kill"])
 """What `die` and `destroy` are called elsewhere."""
 NULL: Final = "write `0`, the entity or id of nobody"
 _LISTED: Final = 12
@@ -92,9 +92,9 @@ def of_statement(tree: ast.Module, text: str) -> str:
         if is_test and len(tree.body) == 1:
             return "one `=` assigns, `==` compares"
         match statement:
-            case ast.Expr(ast.Call(ast.Name(name), arguments) as call) if name not in FATES:
-                if name not in _KILLS:
-                    return did_you_mean(name, FATES)
+            case ast.Expr(ast.Call(ast.Name(name), arguments) as call) if name not in COMMANDS:
+                if name not in _DESPAWN_WORDS:
+                    return did_you_mean(name, COMMANDS)
                 call.func = ast.Name("destroy" if arguments else "die")
                 return f"write `{ast.unparse(call)}`"
     if len(tree.body) > 1:
@@ -116,12 +116,12 @@ def of_call(node: ast.Call, near: Collection[str] = frozenset()) -> str:
         return f"write `{_filled(known, node.args)}`"
     if name in _VECTORS:
         return ELEMENTS
-    if known in (*FUNCTIONS, *DRAWS, *QUESTIONS, *SCALARS):
+    if known in (*FUNCTIONS, *DRAWS, *AGGREGATES, *SCALARS):
         given = (*node.args, *(keyword.value for keyword in node.keywords))
         return f"write `{known}({', '.join(map(ast.unparse, given))})`"
     if name in ("logical_and", "logical_or", "logical_not"):
         return f"write '{name.removeprefix('logical_')}' for conditions"
-    return did_you_mean(name, (*FUNCTIONS, *DRAWS, *QUESTIONS, *SCALARS, EXISTS))
+    return did_you_mean(name, (*FUNCTIONS, *DRAWS, *AGGREGATES, *SCALARS, EXISTS))
 
 
 def of_holder(node: ast.Attribute, known: Iterable[str], home: str, others: Collection[str]) -> str:
@@ -199,7 +199,7 @@ def of_vector(target: ast.expr, how: str, value: ast.Tuple | ast.List, is_field:
 def of_count(node: ast.Call, high: int | None) -> str:
     """What to write instead of a condition that stands among the arguments of a call."""
     name = ast.unparse(node.func)
-    takes_where = name in (*QUESTIONS, *FATES) and not node.keywords
+    takes_where = name in (*AGGREGATES, *COMMANDS) and not node.keywords
     if not takes_where or high is None or len(node.args) != high + 1:
         return ""
     parts = [*map(ast.unparse, node.args[:-1]), f"where={ast.unparse(node.args[-1])}"]

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from ecsgen.kernels.operations import FUNCTIONS, Rule
-from ecsgen.kernels.syntax import KernelError
-from ecsgen.model.programs import Constant, Expression, Operation
+from ecsgen.kernels.parsing import KernelError
+from ecsgen.model.typed_tree import Constant, Expression, Operation
 from ecsgen.model.types import Number, Type, fits, misfit
 
 _LONGEST: Final = 400  # bits of a literal that is computed
@@ -32,18 +32,20 @@ class Literal:
         return "i64" if self.value < 2**63 else "u64"
 
 
-def chosen(test: Expression, then: Literal, otherwise: Literal, node: ast.AST) -> Literal:
+def choose_literal(test: Expression, then: Literal, otherwise: Literal, node: ast.AST) -> Literal:
     """A choice between literals, which takes the type of what it meets as well."""
     wider = max(then, otherwise, key=lambda one: (isinstance(one.value, float), abs(one.value)))
     return Literal(wider.value, node, (test, then, otherwise))
 
 
-def settled(literal: Literal, type_: Type) -> Expression:
+def resolve_literal(literal: Literal, type_: Type) -> Expression:
     """The literal as a value of a type; E809 if it is none."""
     if literal.choice is not None:
         test, *numbers = literal.choice
         shape = type_.of_shape(test.type.shape)
-        return Operation(shape, "if", (test, *(settled(number, type_) for number in numbers)))
+        return Operation(
+            shape, "if", (test, *(resolve_literal(number, type_) for number in numbers))
+        )
     value, scalar = literal.value, type_.scalar
     if not fits(value, scalar):
         shown = repr(value) if abs(value) < 10**20 or isinstance(value, float) else "the number"
@@ -51,7 +53,7 @@ def settled(literal: Literal, type_: Type) -> Expression:
     return Constant(Type(scalar), float(value) if type_.is_float else value)
 
 
-def folded(name: str, operands: list[Literal], node: ast.AST) -> Literal | None:
+def fold_constants(name: str, operands: list[Literal], node: ast.AST) -> Literal | None:
     """An operation on literals alone, done by Python; None for those that give no number.
 
     E809 where there is no result.

@@ -41,7 +41,7 @@ class Operator:
     name: str  # as in the tree
     arity: int
     rule: Rule
-    says: str  # what it computes
+    description: str  # what it computes
     exact: bool = True  # every backend gives the same bits; else each is within 4 ulp
 
 
@@ -128,18 +128,18 @@ CONSTANTS: Final = {"pi": math.pi, "tau": math.tau}
 
 TRUTHS: Final = {"true": True, "false": False}
 """Bools as YAML writes them; Python's own are part of its syntax."""
-ON_GRIDS: Final = _table(
+GRID_FUNCTIONS: Final = _table(
     Operator("random_empty", 1, Rule.GRID, "a cell on which no row of a component stands"),
     Operator("coords", 1, Rule.GRID, "where a cell is; -1 along each axis for what is none"),
     Operator("cell_at", 2, Rule.GRID, "the cell of a grid at a place, 0 outside of open axes"),
 )
 """What is about cells, anywhere; `choice` of a component is beside them."""
-FATES: Final = ("die", "destroy", "spawn")
+COMMANDS: Final = ("die", "destroy", "spawn")
 """The calls that are steps of their own: deaths and births."""
 EXISTS: Final = "exists"
 """The function that tells whether a handle leads to something."""
 
-QUESTIONS: Final = _table(
+AGGREGATES: Final = _table(
     Operator("count", 0, Rule.QUESTION, "how many neighbours; of a condition, for how many"),
     Operator("sum", 1, Rule.QUESTION, "the sum, of floats in f64; 0 without neighbours"),
     Operator("mean", 1, Rule.QUESTION, "the mean, of integers in f64; NaN without neighbours"),

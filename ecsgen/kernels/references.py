@@ -9,14 +9,20 @@ from typing import Final
 
 from ecsgen.diagnostics import did_you_mean, quote
 from ecsgen.kernels.operations import EXISTS
-from ecsgen.kernels.scope import Scope, follows
-from ecsgen.kernels.syntax import KernelError, check_count
+from ecsgen.kernels.parsing import KernelError, check_count
+from ecsgen.kernels.scope import Scope, make_silent_error
 from ecsgen.model import Field
-from ecsgen.model import programs as tree
+from ecsgen.model import typed_tree as tree
 from ecsgen.model.columns import flat
 from ecsgen.model.types import BOOL, Number, Type
 
-_BEGINNINGS: Final = (tree.FieldValue, tree.Local, tree.Argument, tree.Referred, tree.Question)
+_BEGINNINGS: Final = (
+    tree.FieldValue,
+    tree.Local,
+    tree.Argument,
+    tree.ReferencedField,
+    tree.NeighbourAggregate,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +35,15 @@ class References:
     def field(self, node: ast.Attribute) -> tree.Expression | None:
         """What `handle.Component.field` stands for; None where no component stands there."""
         holder = node.value
-        if not isinstance(holder, ast.Attribute) or holder.attr not in self.scope.reach.names:
+        if (
+            not isinstance(holder, ast.Attribute)
+            or holder.attr not in self.scope.reference_scope.names
+        ):
             return None
         handle = self.handle(holder.value)
-        if self.scope.reach.stands(holder.attr, handle):
+        if self.scope.reference_scope.is_occupant_of(holder.attr, handle):
             return self._field(holder.attr, handle, node)
-        cells = self.scope.reach.components.get(target_of_id(handle))
+        cells = self.scope.reference_scope.components.get(target_of_id(handle))
         if cells is not None and cells.grid is not None:
             self._check_leads(holder.attr, handle, holder)
             message = f"no rows of {quote(holder.attr)} stand on cells of {quote(cells.name)}"
@@ -52,10 +61,10 @@ class References:
         if value.type.kind != "entity":
             return self._field(target_of_id(value), value, node)
         spelled = ast.unparse(node.value)
-        if node.attr in self.scope.reach.names:
+        if node.attr in self.scope.reference_scope.names:
             hint = f"name one of its fields, as in {spelled}.{node.attr}.value"
             raise KernelError("E802", f"{quote(node.attr)} is a component", node, hint)
-        hint = did_you_mean(node.attr, self.scope.reach.names)
+        hint = did_you_mean(node.attr, self.scope.reference_scope.names)
         hint = hint or f"name a component and its field, as in {spelled}.Component.{node.attr}"
         message = f"{quote(spelled)} is an entity, and {quote(node.attr)} is no component"
         raise KernelError("E810", message, node, hint)
@@ -64,19 +73,21 @@ class References:
         """What `exists(handle)` or `exists(entity.Component)` stands for."""
         check_count(EXISTS, node, 1, 1)
         (given,) = node.args
-        if isinstance(given, ast.Attribute) and given.attr in self.scope.reach.names:
+        if isinstance(given, ast.Attribute) and given.attr in self.scope.reference_scope.names:
             handle = self.handle(given.value)
-            if handle.type.kind == "entity" or self.scope.reach.stands(given.attr, handle):
+            if handle.type.kind == "entity" or self.scope.reference_scope.is_occupant_of(
+                given.attr, handle
+            ):
                 self._check_leads(given.attr, handle, given)
                 return tree.Exists(BOOL, given.attr, handle)
         handle = self.handle(given)
         if handle.type.kind != "entity":
             self._check_leads(target_of_id(handle), handle, given)
             return tree.Exists(BOOL, target_of_id(handle), handle)
-        home = self.scope.reach.components.get(self.scope.reach.home)
+        home = self.scope.reference_scope.components.get(self.scope.reference_scope.home)
         if home is not None and home.owner == "none":
             message = f"a kernel of {quote(home.name)}, whose rows are nobody's, knows no entities"
-            raise KernelError("E810", message, given, self.scope.reach.of_the_world)
+            raise KernelError("E810", message, given, self.scope.reference_scope.of_the_world)
         return tree.Exists(BOOL, "", handle)
 
     def handle(self, node: ast.expr) -> tree.Expression:
@@ -90,8 +101,10 @@ class References:
         return handle
 
     def _check_beginning(self, handle: tree.Expression, node: ast.expr) -> None:
-        if self.scope.reach.refused:
-            raise KernelError("E810", self.scope.reach.refused, node, self.scope.reach.hint)
+        if self.scope.reference_scope.refusal:
+            raise KernelError(
+                "E810", self.scope.reference_scope.refusal, node, self.scope.reference_scope.hint
+            )
         base = handle.base if isinstance(handle, tree.Element) else handle
         if not isinstance(base, _BEGINNINGS):
             message = "a reference begins with a field, a local name, an argument or 'entity'"
@@ -99,21 +112,21 @@ class References:
 
     def _check_leads(self, name: str, handle: tree.Expression, node: ast.expr) -> None:
         """Raise E810 where a component's rows cannot be referred to."""
-        reach = self.scope.reach
+        reach = self.scope.reference_scope
         if name in reach.chunked:
             message = f"nothing refers to rows of {quote(name)}: it lives in archetypes"
             raise KernelError("E810", message, node)
         self.check_known(name, node)
         component = reach.components.get(name)
         if component is None:
-            raise follows(node)
+            raise make_silent_error(node)
         if handle.type.kind == "entity" and component.owner == "none":
             message = f"no entity has {quote(name)}, whose rows are nobody's"
             raise KernelError("E810", message, node, f"refer to one by id<{name}>")
 
     def check_known(self, name: str, node: ast.expr) -> None:
         """Raise E810 where a component's own kernel leads to another one."""
-        reach = self.scope.reach
+        reach = self.scope.reference_scope
         if name not in reach.components and reach.home:
             followed = ast.unparse(node.value if isinstance(node, ast.Attribute) else node)
             followed = followed.removesuffix(f".{name}")
@@ -121,14 +134,16 @@ class References:
             message += ", which is another component"
             raise KernelError("E810", message, node, reach.of_the_world)
 
-    def _field(self, name: str, handle: tree.Expression, node: ast.Attribute) -> tree.Referred:
+    def _field(
+        self, name: str, handle: tree.Expression, node: ast.Attribute
+    ) -> tree.ReferencedField:
         self._check_leads(name, handle, node)
-        reach = self.scope.reach
+        reach = self.scope.reference_scope
         fields, owner = reach.components[name].fields, tree.OWN if reach.home == name else name
         found = self.scope.field(fields, owner, name, node)
         field = next(one for one in fields if one.name == found.name)
         default = absent_elements(field, found.type)
-        return tree.Referred(found.type, name, found.name, handle, default)
+        return tree.ReferencedField(found.type, name, found.name, handle, default)
 
 
 def absent_elements(field: Field, type_: Type) -> tuple[bool | Number, ...]:

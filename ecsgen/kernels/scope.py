@@ -9,16 +9,23 @@ from typing import Final
 
 from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
 from ecsgen.kernels import hints
-from ecsgen.kernels.draws import NoDraws
 from ecsgen.kernels.literals import Literal
+from ecsgen.kernels.neighbour_aggregates import NAMES, NeighbourScopes
 from ecsgen.kernels.operations import CONSTANTS, TRUTHS
-from ecsgen.kernels.questions import NAMES, Neighbourhoods
-from ecsgen.kernels.syntax import KernelError
-from ecsgen.model import Base, Component, Enum, Field, FieldType
-from ecsgen.model import programs as tree
+from ecsgen.kernels.parsing import KernelError
+from ecsgen.kernels.random_numbers import NoDraws
+from ecsgen.model import BaseType, Component, Enum, Field, FieldType
+from ecsgen.model import typed_tree as tree
 from ecsgen.model.types import BOOL, Type
 
-NUMERIC: Final = (Base.BOOL, Base.INT, Base.FLOAT, Base.ENUM, Base.ENTITY, Base.ID)
+NUMERIC: Final = (
+    BaseType.BOOL,
+    BaseType.INT,
+    BaseType.FLOAT,
+    BaseType.ENUM,
+    BaseType.ENTITY,
+    BaseType.ID,
+)
 TICK: Final = "tick"
 LINKS: Final = frozenset(
     {"entity", "next", "previous"} | {"parent", "first_child", "next_sibling", "previous_sibling"}
@@ -27,7 +34,7 @@ LINKS: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class ReferenceScope:
     """The rows that a kernel may refer to."""
 
     components: Mapping[str, Component] = field(default_factory=dict)
@@ -38,7 +45,7 @@ class Reach:
     """The component whose kernel it is; none of the world's."""
     chunked: Collection[str] = ()
     """Components without managers."""
-    refused: str = ""
+    refusal: str = ""
     """Why nothing can be referred to, if so."""
     hint: str = ""
 
@@ -47,7 +54,7 @@ class Reach:
         """What to do instead in a component's kernel."""
         return f"make it a kernel of the world: over: {self.home}"
 
-    def stands(self, name: str, handle: tree.Expression) -> bool:
+    def is_occupant_of(self, name: str, handle: tree.Expression) -> bool:
         """Whether rows of a component stand on what a handle leads to, a cell."""
         component = self.components.get(name)
         on = None if component is None else component.on
@@ -55,14 +62,14 @@ class Reach:
 
 
 @dataclass(frozen=True, slots=True)
-class Fates:
+class CommandScope:
     """Who may die or be born in a kernel."""
 
     over: str = ""
     """The component whose rows these are, if they are nobody's."""
     bundles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The components of each."""
-    refused: str = ""
+    refusal: str = ""
     """Why nobody may, if so."""
     hint: str = ""
 
@@ -71,8 +78,8 @@ class Fates:
 class Scope:
     """The names of one kernel. Locals join as steps set them."""
 
-    reach: Reach
-    fates: Fates
+    reference_scope: ReferenceScope
+    command_scope: CommandScope
     diagnostics: Diagnostics
     fields: Mapping[str, Field] = field(default_factory=dict)  # of the component itself
     components: Mapping[str, Component] = field(default_factory=dict)  # that a world kernel names
@@ -83,35 +90,45 @@ class Scope:
     has_parent: bool = False
     is_reduction: bool = False
     no_draws: NoDraws | None = None
-    bearer: str | None = None  # the component whose owner is the row's `entity`; None without one
-    sender: tree.FieldValue | None = None  # a column that every row has
+    owner_component: str | None = (
+        None  # the component whose owner is the row's `entity`; None without one
+    )
+    identity: tree.FieldValue | None = None  # a column that every row has
     takes_turns: bool = False  # whether each row sees what those before it have left
     may_be_dead: bool = False  # whether a row's entity may be dead
-    near: Neighbourhoods | None = None
+    neighbours: NeighbourScopes | None = None
     has_tick: bool = False  # whether `tick` is the world's time, where nothing else is called so
-    standing: Mapping[str, Component] = field(default_factory=dict)  # that stand on cells, by owner
-    wrong_near: bool = False  # whether there would be neighbours, but for an error before
+    occupants: Mapping[str, Component] = field(
+        default_factory=dict
+    )  # that stand on cells, by owner
+    has_invalid_neighbours: bool = (
+        False  # whether there would be neighbours, but for an error before
+    )
     locals_: dict[str, tree.Local] = field(default_factory=dict)
     later: frozenset[str] = frozenset()  # locals that some step sets
-    wrong: frozenset[str] = frozenset()  # what was reported before, so is not missed here as well
-    may_lack: frozenset[str] = frozenset()  # owners of fields whose names could not be read
+    invalid_names: frozenset[str] = (
+        frozenset()
+    )  # what was reported before, so is not missed here as well
+    incomplete_owners: frozenset[str] = (
+        frozenset()
+    )  # owners of fields whose names could not be read
 
     def name(self, node: ast.Name) -> tree.Expression | Literal:
         """What a bare name stands for."""
         name = node.id
-        if name in self.wrong:
-            raise follows(node)
-        if self.near is not None and name in self.near.names:
-            return self.near.name(node)
+        if name in self.invalid_names:
+            raise make_silent_error(node)
+        if self.neighbours is not None and name in self.neighbours.names:
+            return self.neighbours.name(node)
         if name in self.locals_:
             return self.locals_[name]
         if name in self.arguments:
             return self.arguments[name]
         if name in self.fields:
             return self.value_of(self.fields[name], tree.OWN, node)
-        if name == tree.ENTITY and self.bearer is not None:
-            return tree.FieldValue(tree.HANDLE, tree.ENTITY, self.bearer)
-        if name not in self.later and tree.OWN not in self.may_lack:
+        if name == tree.ENTITY and self.owner_component is not None:
+            return tree.FieldValue(tree.HANDLE, tree.ENTITY, self.owner_component)
+        if name not in self.later and tree.OWN not in self.incomplete_owners:
             if name == TICK and self.has_tick:
                 return tree.Tick(Type("i64"))
             if name in CONSTANTS:
@@ -131,8 +148,8 @@ class Scope:
             hint = "name a field of it, as in parent.position" if is_readable else ""
             message = f"{quote(name)} is kept by the manager: a kernel cannot use it"
             return KernelError("E805", message, node, hint)
-        if name == TICK and tree.OWN not in self.may_lack:
-            home = self.reach.home
+        if name == TICK and tree.OWN not in self.incomplete_owners:
+            home = self.reference_scope.home
             hint = f"a kernel of the world over {home} knows the time" if home else ""
             return KernelError("E802", "'tick' is the time of the world", node, hint)
         if name in self.components or name in self.absent:
@@ -141,11 +158,11 @@ class Scope:
         if name in self.enums:
             hint = f"name a member, as in {name}.{next(iter(dict(self.enums[name].values)), '')}"
             return KernelError("E802", f"{quote(name)} is an enum", node, hint)
-        if tree.OWN in self.may_lack:
-            return follows(node)
+        if tree.OWN in self.incomplete_owners:
+            return make_silent_error(node)
         if name in NAMES:
-            if self.wrong_near:
-                return follows(node)
+            if self.has_invalid_neighbours:
+                return make_silent_error(node)
             message = f"{quote(name)} is about neighbours, and there are none here"
             return KernelError("E813", message, node, "give the kernel near: a radius")
         hint = self._owner_of(name) or self._instead_of(node)
@@ -167,7 +184,7 @@ class Scope:
     def member(self, node: ast.Attribute) -> tree.Expression | None:
         """What `parent.field`, `Component.field`, `other.field` or `Enum.member` stands for; None
         for others."""
-        if self.near is not None and (found := self.near.member(node)) is not None:
+        if self.neighbours is not None and (found := self.neighbours.member(node)) is not None:
             return found
         if not isinstance(node.value, ast.Name):
             return None
@@ -180,8 +197,12 @@ class Scope:
                 raise KernelError("E802", "kernels of the world do not read parents", node, hint)
             if self.is_reduction:
                 raise KernelError("E802", "reductions do not read parents", node)
-            if tree.PARENT in self.wrong or tree.OWN in self.may_lack or node.attr in self.wrong:
-                raise follows(node)
+            if (
+                tree.PARENT in self.invalid_names
+                or tree.OWN in self.incomplete_owners
+                or node.attr in self.invalid_names
+            ):
+                raise make_silent_error(node)
             if not self.has_parent:
                 hint = "give the component the key 'hierarchy'"
                 raise KernelError("E802", "without a hierarchy there is no parent", node, hint)
@@ -201,8 +222,8 @@ class Scope:
         known = {field.name: field for field in fields}
         if node.attr not in known:
             spelled = f"{owner}.{node.attr}" if owner else node.attr
-            if owner in self.may_lack or spelled in self.wrong:
-                raise follows(node)
+            if owner in self.incomplete_owners or spelled in self.invalid_names:
+                raise make_silent_error(node)
             hint = did_you_mean(node.attr, known)
             raise KernelError("E802", f"{whose} has no field {quote(node.attr)}", node, hint)
         return self.value_of(known[node.attr], owner, node)
@@ -230,7 +251,7 @@ class Scope:
 
     def names(self) -> Iterable[str]:
         """All that a name can stand for now."""
-        near = self.near.names if self.near is not None else ()
+        near = self.neighbours.names if self.neighbours is not None else ()
         return (*self._values(), *self.components, *CONSTANTS, *sorted(near))
 
     def _values(self) -> Iterable[str]:
@@ -240,7 +261,7 @@ class Scope:
         return (*self.locals_, *self.arguments, *self.fields, *components)
 
 
-def follows(node: ast.AST) -> KernelError:
+def make_silent_error(node: ast.AST) -> KernelError:
     """The error of what is in error already: it is not reported."""
     return KernelError("", "follows from an error before", node)
 
@@ -249,7 +270,7 @@ def value_type(type_: FieldType) -> Type | None:
     """The type of a field or argument in expressions; None for text, bytes and objects."""
     if type_.base not in NUMERIC:
         return None
-    named = type_.base in (Base.ENUM, Base.ENTITY, Base.ID)
+    named = type_.base in (BaseType.ENUM, BaseType.ENTITY, BaseType.ID)
     kind = type_.text.partition("[")[0] if named else ""
     return Type(type_.scalar, type_.shape, kind)
 

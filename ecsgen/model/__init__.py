@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum as PyEnum
 from typing import Any, Final, Literal, NamedTuple, get_args
 
-from ecsgen.model.programs import NO_FOLDING, NO_PROGRAM, Folding, Program
+from ecsgen.model.typed_tree import EMPTY_REDUCTION, NO_PROGRAM, Program, ReductionProgram
 
 Default = bool | int | float | str | bytes | None | tuple["Default", ...]
 
@@ -43,7 +43,7 @@ class Mark:
 Marks = Mapping[str, Mark]
 
 
-class Base(PyEnum):
+class BaseType(PyEnum):
     """What one cell of a field holds."""
 
     BOOL = "bool"
@@ -62,7 +62,7 @@ class FieldType:
     """A field type, taken apart: `f32[3]` is FLOAT, scalar "f32", shape (3,)."""
 
     text: str  # the canonical spelling
-    base: Base
+    base: BaseType
     scalar: str  # "bool", "i8" … "f64"; u64 for entity and id; the enum's storage; "" for the rest
     shape: tuple[int, ...] = ()
     size: int = 0  # N of str[N] and bytes[N]
@@ -81,8 +81,10 @@ class Field:
     unit: str = ""
     tags: tuple[str, ...] = ()  # as written; without "cold" a field is hot
     split: bool = False
-    stands: bool = False  # it says on which cell of a grid a row stands
-    asked: tuple[tuple[str, Any], ...] = ()  # its policies by key: accessors write it, not kernels
+    is_cell_reference: bool = False  # it says on which cell of a grid a row stands
+    options: tuple[
+        tuple[str, Any], ...
+    ] = ()  # its policies by key: accessors write it, not kernels
     marks: Marks = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -92,7 +94,7 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class NearKey:
+class NearClause:
     """A neighbourhood of a kernel as written."""
 
     name: str  # `other` without one
@@ -118,12 +120,12 @@ class Kernel:
     key: str = ""
     turns: str = ""  # "rows" or "random": the order in which rows act, one after the other
     parallel: bool = False
-    near: tuple[NearKey, ...] = ()  # whom its rows ask
+    near: tuple[NearClause, ...] = ()  # whom its rows ask
     program: Program = NO_PROGRAM
     marks: Marks = field(default_factory=dict, repr=False, compare=False)
 
 
-class Entry(NamedTuple):
+class ScheduleEntry(NamedTuple):
     """An entry of a schedule: what runs, and when."""
 
     run: str
@@ -132,17 +134,17 @@ class Entry(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Fused:
+class FusedKernels:
     """Kernels of a schedule that go through the same rows in one pass, and the method for them."""
 
     name: str
     kernels: tuple[Kernel, ...]
 
 
-How = Literal["sum", "min", "max", "mean", "count", "std", "median", "gini"]
-HOWS: Final[tuple[How, ...]] = get_args(How)
+ReductionFunction = Literal["sum", "min", "max", "mean", "count", "std", "median", "gini"]
+REDUCTION_FUNCTIONS: Final[tuple[ReductionFunction, ...]] = get_args(ReductionFunction)
 """What is made of the values of all rows."""
-FLOATING: Final[tuple[How, ...]] = ("mean", "std", "median", "gini")
+FLOAT_REDUCTIONS: Final[tuple[ReductionFunction, ...]] = ("mean", "std", "median", "gini")
 """What is a float whatever it is made of."""
 
 
@@ -151,26 +153,26 @@ class Reduction:
     """A reduction as written, and the value that it takes of each row."""
 
     name: str
-    how: How
+    function: ReductionFunction
     expression: str
     where: str = ""
     rows: str = ""
     over: str = ""  # of a table's column: whose rows
     doc: str = ""
-    program: Folding = NO_FOLDING
+    program: ReductionProgram = EMPTY_REDUCTION
     marks: Marks = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def is_of_all(self) -> bool:
         """Whether it needs all values at once."""
-        return self.how in ("std", "median", "gini")
+        return self.function in ("std", "median", "gini")
 
     @property
     def scalar(self) -> str:
         """The type of a table's column of it."""
-        if self.how == "count":
+        if self.function == "count":
             return "i64"
-        return self.program.value.type.total if self.how == "sum" else "f64"
+        return self.program.value.type.total if self.function == "sum" else "f64"
 
 
 class RecordedField(NamedTuple):
@@ -189,7 +191,7 @@ class Table:
     columns: tuple[Reduction, ...] = ()
     rows: str = ""  # whose rows have a line each
     fields: tuple[RecordedField, ...] = ()
-    program: Folding = NO_FOLDING  # of these: which rows
+    program: ReductionProgram = EMPTY_REDUCTION  # of these: which rows
     marks: Marks = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -227,7 +229,7 @@ class Grid:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Occupancy:
     """On which cells the rows of a component stand."""
 
     field: str
@@ -253,21 +255,23 @@ class Component:
     hierarchy: Literal["", "root", "destroy", "die"] = ""
     cold: Literal["inline", "indirect"] = "inline"
     reserve: int = 0  # rows of `growth: {reserve: N}`, rounded up to 64s; 0 means doubling
-    asked: tuple[tuple[str, Any], ...] = ()  # what else policies have from the schema, by key
+    options: tuple[tuple[str, Any], ...] = ()  # what else policies have from the schema, by key
     capacity: int = 0
     space: Space | None = None
     grid: Grid | None = None  # its rows are cells, which nobody owns, makes or destroys
-    on: Standing | None = None
-    ground: Component | None = None  # the grid on which they stand, as its own kernels see it
+    on: Occupancy | None = None
+    grid_component: Component | None = (
+        None  # the grid on which they stand, as its own kernels see it
+    )
     kernels: tuple[Kernel, ...] = ()
     reductions: tuple[Reduction, ...] = ()
     queried: bool = False  # a query of the world tells where its instances are
-    joined: tuple[str, ...] = ()  # the columns that kernels of the world use
-    fused: tuple[Fused, ...] = ()  # passes of the world's schedules
+    world_columns: tuple[str, ...] = ()  # the columns that kernels of the world use
+    fused: tuple[FusedKernels, ...] = ()  # passes of the world's schedules
     backend: Literal["numpy", "numba"] = "numpy"  # an option of the build, not of the schema
     group: str = ""  # the world's group that it is a member of
     ghosts: tuple[str, ...] | None = None  # the fields that other shards may have copies of
-    sharded: bool = False  # the world may be one of several that entities go between
+    is_sharded: bool = False  # the world may be one of several that entities go between
     chunk: int = 0  # bytes of the archetype chunks that its rows live in; 0 with a manager
     source: str = ""  # the schema file, relative to the schema folder, with forward slashes
     by_default: tuple[str, ...] = ()  # policies that the project's options chose
@@ -279,7 +283,7 @@ class Component:
         return self.space is not None and self.space.field in (self.ghosts or ())
 
     @property
-    def apart(self) -> tuple[Field, ...]:
+    def indirect_fields(self) -> tuple[Field, ...]:
         """The fields of the second buffer, in which not every row has a place."""
         return tuple(one for one in self.fields if self.cold == "indirect" and one.is_cold)
 
@@ -337,9 +341,9 @@ class World:
     queries: tuple[Query, ...] = ()
     groups: tuple[tuple[str, tuple[str, ...]], ...] = ()
     kernels: tuple[Kernel, ...] = ()
-    schedules: tuple[tuple[str, tuple[Entry, ...]], ...] = ()
+    schedules: tuple[tuple[str, tuple[ScheduleEntry, ...]], ...] = ()
     records: tuple[Table, ...] = ()
-    fused: tuple[Fused, ...] = ()  # their passes over groups and queries
+    fused: tuple[FusedKernels, ...] = ()  # their passes over groups and queries
     chunk: int = 262144
     archetypes: tuple[str, ...] = ()
     shards: Shards | None = None
@@ -371,7 +375,7 @@ class World:
             kernel
             for kernel in self.kernels
             if self.runs_over_chunks(kernel) == chunked
-            and not kernel.program.is_beyond_tests
+            and not kernel.program.is_untestable
             and not any(argument.type.enum for argument in kernel.program.arguments)
         ]
 
@@ -429,7 +433,9 @@ class Project:
             one
             for one in self.world.testable_kernels()
             for effects in [one.program.effects]
-            if grids.isdisjoint((*effects.leads, *(f.partition(".")[0] for f in effects.fields)))
+            if grids.isdisjoint(
+                (*effects.referenced_components, *(f.partition(".")[0] for f in effects.fields))
+            )
         ]
 
     @property
@@ -438,7 +444,7 @@ class Project:
         return {component.name: component for component in self.components}
 
     @property
-    def having_owners(self) -> list[Component]:
+    def owned_components(self) -> list[Component]:
         """The components that entities can have, in the order of their bits: as in the world's
         `_members`, those with managers come first."""
         owned = [component for component in self.components if component.owner == "entity"]

@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import Final
 
-from ecsgen.model import Base, Component, Default, Field, FieldType
-from ecsgen.model.programs import CELL_ID, ENTITY, ID_SLOT
+from ecsgen.model import BaseType, Component, Default, Field, FieldType
+from ecsgen.model.typed_tree import CELL_ID, ENTITY, ID_SLOT
 from ecsgen.model.types import SCALARS
 
 HOT = "hot"
 COLD = "cold"
 
-KEPT_FIELDS: Final = {
-    name: Field(name, FieldType(scalar, Base.INT, scalar), 0)
+MANAGER_FIELDS: Final = {
+    name: Field(name, FieldType(scalar, BaseType.INT, scalar), 0)
     for name, scalar in ((ENTITY, "u64"), (ID_SLOT, "u32"), (CELL_ID, "u64"))
 }
 """Columns that managers keep, as kernels that draw random numbers read them."""
@@ -105,11 +105,11 @@ def flat(value: Default) -> list[Default]:
 
 def _column(field: Field) -> Column:
     scalar, base = field.type.scalar, field.type.base
-    if base in (Base.STR, Base.BYTES):
+    if base in (BaseType.STR, BaseType.BYTES):
         scalar = f"S{field.type.size}"
     return Column(
         name=field.name,
-        scalar="object" if base is Base.OBJECT else scalar,
+        scalar="object" if base is BaseType.OBJECT else scalar,
         shape=field.type.shape,
         tags=field.tags if COLD in field.tags else (HOT, *(t for t in field.tags if t != HOT)),
         doc=field.doc,
@@ -142,9 +142,9 @@ def _chunk_sizes(components: Iterable[Component]) -> list[int]:
 
 
 def _chunk_bytes(sizes: list[int], rows: int) -> int:
-    return sum(whole_lines(rows * size) for size in sizes)
+    return sum(round_to_cache_lines(rows * size) for size in sizes)
 
 
-def whole_lines(count: int) -> int:
+def round_to_cache_lines(count: int) -> int:
     """Return the bytes of the cache lines that so many bytes take; also of rows, by 64s."""
     return -(-count // CACHE_LINE) * CACHE_LINE

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from ecsgen.model import Component, Entry, Fused, Kernel, Table, World
-from ecsgen.model.programs import Argument, Effects, Program
+from ecsgen.model import Component, FusedKernels, Kernel, ScheduleEntry, Table, World
+from ecsgen.model.typed_tree import Argument, Effects, Program
 
 TICK: Final = "tick"
 """The entry that moves the time."""
@@ -17,11 +17,11 @@ def asks_for_time(world: World) -> bool:
     """Return whether a schedule or kernel does; tables do as well."""
     entries = [entry for _, entries in world.schedules for entry in entries]
     is_timed = any(entry.every or entry.run == TICK for entry in entries)
-    return is_timed or any(one.program.ticks for one in world.kernels)
+    return is_timed or any(one.program.uses_tick for one in world.kernels)
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ScheduledCall:
     """One entry of a schedule."""
 
     text: str  # as written: Body.age, or drift
@@ -56,7 +56,9 @@ class Call:
         """The fields of other rows that it reads, with their components: of those that it refers
         to, then of neighbours."""
         effects = self.kernel.program.effects
-        return tuple(dict.fromkeys((*effects.refers, *map(self._named, effects.asks))))
+        return tuple(
+            dict.fromkeys((*effects.reads_referenced, *map(self._named, effects.reads_neighbours)))
+        )
 
     @property
     def sends(self) -> tuple[str, ...]:
@@ -66,17 +68,17 @@ class Call:
     @property
     def draws(self) -> bool:
         """Whether it draws random numbers."""
-        return self.kernel.program.who is not None
+        return self.kernel.program.stream_field is not None
 
     def _named(self, field: str) -> str:
         return f"{self.component}.{field}" if self.component else field
 
 
 @dataclass(frozen=True, slots=True)
-class Pass:
+class FusedPass:
     """Kernels that go through the same rows together, block by block."""
 
-    calls: tuple[Call, ...]
+    calls: tuple[ScheduledCall, ...]
     why: str = ""
     """Why its first kernel is not in the pass before."""
 
@@ -89,15 +91,17 @@ def kernel_named(entry: str, components: Mapping[str, Component], world: World) 
     return next((kernel for kernel in kernels if kernel.name == name), None)
 
 
-def called(
-    schedule: Iterable[Entry], components: Mapping[str, Component], world: World
-) -> tuple[Call, ...]:
+def resolve_calls(
+    schedule: Iterable[ScheduleEntry], components: Mapping[str, Component], world: World
+) -> tuple[ScheduledCall, ...]:
     """Return the entries of a schedule that has no mistake."""
     tables = {table.name: _as_kernel(table) for table in world.records}
     found = []
     for text, every, start in schedule:
         kernel = tables.get(text) or kernel_named(text, components, world) or Kernel(TICK, ())
-        found.append(Call(text, kernel, text.rpartition(".")[0], every, start, text in tables))
+        found.append(
+            ScheduledCall(text, kernel, text.rpartition(".")[0], every, start, text in tables)
+        )
     return tuple(found)
 
 
@@ -106,7 +110,7 @@ def _as_kernel(table: Table) -> Kernel:
     return Kernel(table.name, (), over=", ".join(table.over), program=program)
 
 
-def arguments_of(calls: Iterable[Call]) -> Iterator[tuple[Call, Argument]]:
+def arguments_of(calls: Iterable[ScheduledCall]) -> Iterator[tuple[ScheduledCall, Argument]]:
     """Yield the arguments by name as they first come up, with the entry where that is."""
     seen: set[str] = set()
     for call in calls:
@@ -116,29 +120,29 @@ def arguments_of(calls: Iterable[Call]) -> Iterator[tuple[Call, Argument]]:
                 yield call, argument
 
 
-def passes(calls: Iterable[Call], world: World) -> tuple[Pass, ...]:
+def passes(calls: Iterable[ScheduledCall], world: World) -> tuple[FusedPass, ...]:
     """Return the passes in which a schedule runs."""
     chunked = {query.name for query in world.queries if query.chunked}
-    found: list[Pass] = []
+    found: list[FusedPass] = []
     for call in calls:
         why = _why_not(call, found[-1], chunked) if found else ""
         if found and not why:
-            found[-1] = Pass((*found[-1].calls, call), found[-1].why)
+            found[-1] = FusedPass((*found[-1].calls, call), found[-1].why)
         else:
-            found.append(Pass((call,), why))
+            found.append(FusedPass((call,), why))
     return tuple(found)
 
 
 def fused_passes(
     components: Mapping[str, Component], world: World
-) -> dict[tuple[str, int], tuple[str, Fused]]:
+) -> dict[tuple[str, int], tuple[str, FusedKernels]]:
     """Return the passes of several kernels by schedule and number, with whose rows they go through.
 
     Whose: a component, or nothing for the world's.
     """
-    found: dict[tuple[str, int], tuple[str, Fused]] = {}
+    found: dict[tuple[str, int], tuple[str, FusedKernels]] = {}
     for schedule, entries in world.schedules:
-        calls = called(entries, components, world)
+        calls = resolve_calls(entries, components, world)
         for number, each in enumerate(passes(calls, world), 1):
             if len(each.calls) > 1:
                 holder = each.calls[0].component
@@ -149,11 +153,11 @@ def fused_passes(
                 while name in taken:
                     name += "_"
                 kernels = tuple(call.kernel for call in each.calls)
-                found[schedule, number] = holder, Fused(name, kernels)
+                found[schedule, number] = holder, FusedKernels(name, kernels)
     return found
 
 
-def _why_not(call: Call, before: Pass, chunked: set[str]) -> str:
+def _why_not(call: ScheduledCall, before: FusedPass, chunked: set[str]) -> str:
     last = before.calls[-1]
     for one in (last, call):
         if one.every:
@@ -179,8 +183,10 @@ def _on_its_own(kernel: Kernel) -> str:
     """Why a kernel shares no pass: it does more than to look at its own rows."""
     program = kernel.program
     reasons = {
-        "reads parents": program.climbs,
-        "is concerned with other rows": bool(program.effects.leads or program.sees_in_order),
+        "reads parents": program.runs_by_level,
+        "is concerned with other rows": bool(
+            program.effects.referenced_components or program.is_order_dependent
+        ),
         "takes a value for each row": bool(kernel.each),
         "uses all cores": kernel.parallel,
     }

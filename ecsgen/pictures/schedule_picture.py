@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ecsgen.layout_text import effects, schedule_title
+from ecsgen.layout.layout_tables import effects, schedule_title
 from ecsgen.model import World
-from ecsgen.model.schedules import Call, passes
-from ecsgen.pictures.drawing import Drawing, text_width
+from ecsgen.model.schedules import ScheduledCall, passes
+from ecsgen.pictures.svg_drawing import Drawing, text_width
 
 _LEFT, _TOP, _GAP = 24, 84, 12
 _HEAD, _LINE = 28, 15
@@ -34,7 +34,7 @@ class Flow(NamedTuple):
     fields: tuple[str, ...]
 
 
-def schedule_picture(name: str, calls: Sequence[Call], world: World) -> str:
+def schedule_picture(name: str, calls: Sequence[ScheduledCall], world: World) -> str:
     """Return a schedule as SVG."""
     drawing = Drawing()
     drawing.text(_LEFT, 40, name, "strong", 20)
@@ -56,17 +56,17 @@ def schedule_picture(name: str, calls: Sequence[Call], world: World) -> str:
     return drawing.svg()
 
 
-def _lines(call: Call) -> list[str]:
+def _lines(call: ScheduledCall) -> list[str]:
     """What is said of a kernel below its name."""
     times = [f"at ticks {call.times}"] if call.times else []
     return [*times, *(f"{how} {fields}" for how, fields in effects(call).items() if fields)]
 
 
-def _height(call: Call) -> float:
+def _height(call: ScheduledCall) -> float:
     return _HEAD + _LINE * len(_lines(call))
 
 
-def _kernel(drawing: Drawing, call: Call, box: Box, width: float, colour: str) -> None:
+def _kernel(drawing: Drawing, call: ScheduledCall, box: Box, width: float, colour: str) -> None:
     left = _LEFT + _GAP
     drawing.box(left, box.top, width, box.bottom - box.top, colour)
     drawing.text(left + _GAP, box.top + 19, call.text, "strong")
@@ -74,7 +74,7 @@ def _kernel(drawing: Drawing, call: Call, box: Box, width: float, colour: str) -
         drawing.text(left + _GAP, box.top + 36 + number * _LINE, line, "muted", 12)
 
 
-def _flows(calls: Sequence[Call]) -> Iterator[Flow]:
+def _flows(calls: Sequence[ScheduledCall]) -> Iterator[Flow]:
     """Yield from where to where fields go: from who wrote them last."""
     last: dict[str, int] = {}
     for place, call in enumerate(calls):

@@ -18,11 +18,11 @@ from typing import Any, Literal
 from ecsgen.model import Component
 from ecsgen.policies.policy import Key, Policy
 
-__all__ = ["Policy", "active", "every", "keys", "most_rows"]
+__all__ = ["Policy", "list_keys", "list_policies", "max_rows", "select_policies"]
 
 
 @cache
-def every() -> tuple[Policy, ...]:
+def list_policies() -> tuple[Policy, ...]:
     """Return all policies in their order."""
     modules = [import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)]
     found: list[Policy] = [p for module in modules for p in getattr(module, "POLICIES", ())]
@@ -30,21 +30,23 @@ def every() -> tuple[Policy, ...]:
 
 
 @cache
-def keys(of: Literal["component", "field"]) -> tuple[Key[Any], ...]:
+def list_keys(of: Literal["component", "field"]) -> tuple[Key[Any], ...]:
     """Return the keys that policies add to the documents of components, or of fields."""
-    return tuple(key for policy in every() for key in policy.keys if key.of == of)
+    return tuple(key for policy in list_policies() for key in policy.keys if key.of == of)
 
 
-def most_rows(component: Component) -> int:
+def max_rows(component: Component) -> int:
     """Return how many rows a component may have; 0: any number."""
-    bounds = (policy.most_rows(component) for policy in every())
+    bounds = (policy.max_rows(component) for policy in list_policies())
     return min(filter(None, bounds), default=0)
 
 
-def active(component: Component) -> tuple[Policy, ...]:
+def select_policies(component: Component) -> tuple[Policy, ...]:
     """Return the policies that a component's schema asks for, in their order."""
-    asked = [p for p in every() if p.applies(component) and not p.is_default]
+    asked = [p for p in list_policies() if p.applies(component) and not p.is_default]
     taken = {policy.role for policy in asked}
-    defaults = [p for p in every() if p.is_default and p.role not in taken and p.applies(component)]
+    defaults = [
+        p for p in list_policies() if p.is_default and p.role not in taken and p.applies(component)
+    ]
     chosen = sorted([*asked, *defaults], key=lambda policy: (policy.order, policy.name))
-    return tuple(replace(p, **p.sharded) if component.sharded else p for p in chosen)
+    return tuple(replace(p, **p.sharded_overrides) if component.is_sharded else p for p in chosen)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from ecsgen.model import Base, Component
+from ecsgen.model import BaseType, Component
 from ecsgen.model.columns import Column
 from ecsgen.policies.policy import Fault, Methods, Policy
 
@@ -15,7 +15,7 @@ def _faults(spec: Any) -> Iterable[Fault]:
 
 
 def _removing_one(component: Component) -> str:
-    has_objects = any(field.type.base is Base.OBJECT for field in component.apart)
+    has_objects = any(field.type.base is BaseType.OBJECT for field in component.indirect_fields)
     left = "_left_cold = " if has_objects else ""  # lives until the row is gone
     return f"""
         if data._cold_row_cells[row] != NIL:
@@ -25,19 +25,19 @@ def _removing_one(component: Component) -> str:
 
 INDIRECT = Policy(
     name="indirect",
-    faults=_faults,
+    find_faults=_faults,
     applies=lambda c: c.cold == "indirect",
-    base="Indirect",
-    rows="IndirectRows",
-    row_state=("_cold",),
+    manager_base="Indirect",
+    rows_base="IndirectRows",
+    rows_slots=("_cold",),
     columns=(Column("cold_row", "u32", doc="The cold row of each row, or NIL for all defaults."),),
     template=True,
-    calls={
+    step_code={
         "settings": "LAYOUT_COLD: ClassVar = _COLD_COLUMNS",
         "plan_append": "cold = data._plan_cold_rows(columns, count)",
-        "appended_many": "data._append_cold_rows(rows, cold)",
-        "removing_one": _removing_one,
-        "moved_one": """
+        "append_many": "data._append_cold_rows(rows, cold)",
+        "unlink_one": _removing_one,
+        "update_moved_one": """
             if data._cold_row_cells[dst] != NIL:
                 data._cold._row_cells[data._cold_row_cells[dst]] = dst
         """,

@@ -15,9 +15,9 @@ GHOST_HOLDER = Policy(
     name="ghost_holder",
     applies=lambda c: c.ghosts is not None,
     order=-20,
-    base="GhostHolder",
-    state=("_ghost_state",),
-    calls={"settings": _settings},
+    manager_base="GhostHolder",
+    manager_slots=("_ghost_state",),
+    step_code={"settings": _settings},
 )
 """Ghosts: copies of other shards' rows behind the own ones."""
 
@@ -26,7 +26,7 @@ GHOST_SPACE = Policy(
     name="ghost_space",
     applies=lambda c: c.sees_ghosts,
     order=-21,  # before the two that it is made of
-    base="GhostSpace",
+    manager_base="GhostSpace",
 )
 """Spaces in which kernels find ghosts as well as own rows."""
 

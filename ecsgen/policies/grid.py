@@ -31,10 +31,10 @@ CELLS = Policy(
     role="placement",
     applies=lambda c: c.grid is not None,
     order=0,
-    base="GridManager",
-    rows="GridRows",
-    state=("_layout",),
-    calls={"check_row": CHECK_ROW, "settings": _settings},
+    manager_base="GridManager",
+    rows_base="GridRows",
+    manager_slots=("_layout",),
+    step_code={"check_row": CHECK_ROW, "settings": _settings},
     losses=(
         Loss("grid", "E903", "saved rows are not its cells", _has_other_axes, is_all=True),
         Loss("grid", "E952", "coordinates are others", _changes_axes, is_all=True),
@@ -60,40 +60,40 @@ def _is_tighter(old: Document, new: Document) -> bool:
 
 
 _STANDING: Final = {
-    "appended_one": "self._stand(row)",
-    "appended_many": "self._count_many(rows, 1)",
-    "removing_one": "self._leave(row)",
+    "append_one": "self._count_entry(row)",
+    "append_many": "self._count_many(rows, 1)",
+    "unlink_one": "self._count_exit(row)",
 }
 _RAISES: Final = (
     "StaleIdError: what is neither 0 nor a cell.",
     "FullCellError: as many rows as may stand on the cell already.",
 )
 
-STANDING = Policy(
-    name="standing",
+OCCUPANT = Policy(
+    name="occupant",
     applies=lambda c: c.on is not None and c.owner == "entity",
     order=-10,  # refuses values before anything is allocated
-    base="OwnedStanding",
-    rows="OwnedStandingRows",
-    state=("_grid",),
-    row_state=("_crowd", "_stand_ids"),
+    manager_base="OwnedOccupant",
+    rows_base="OwnedOccupantRows",
+    manager_slots=("_grid",),
+    rows_slots=("_cell_occupants", "_cell_ids"),
     raises=_RAISES,
     template=True,
-    calls=_STANDING,
+    step_code=_STANDING,
     losses=(
         Loss("on", "E902", "saved rows may not stand where they do", _is_tighter),
         Loss("on", "E953", "code may find cells full, and no column to write to", _is_tighter),
     ),
     methods=(Methods("on", lambda c: "on" in c, "near"),),
 )
-UNOWNED_STANDING = replace(
-    STANDING,
+UNOWNED_OCCUPANT = replace(
+    OCCUPANT,
     applies=lambda c: c.on is not None and c.owner == "none",
-    base="UnownedStanding",
-    rows="StandingRows",
+    manager_base="UnownedOccupant",
+    rows_base="OccupantRows",
     losses=(),
     methods=(),
 )
 """on: rows stand on cells of a grid, as a field of theirs says."""
 
-POLICIES = (CELLS, STANDING, UNOWNED_STANDING)
+POLICIES = (CELLS, OCCUPANT, UNOWNED_OCCUPANT)

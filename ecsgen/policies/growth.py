@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 from typing import Any
 
-from ecsgen.model.columns import whole_lines
+from ecsgen.model.columns import round_to_cache_lines
 from ecsgen.policies.policy import Policy
 
 
 def _clashes(spec: Any) -> Iterable[tuple[str, str]]:
-    if spec.reserve and spec.capacity > whole_lines(spec.reserve):
+    if spec.reserve and spec.capacity > round_to_cache_lines(spec.reserve):
         yield "capacity", "growth"
 
 
@@ -18,11 +18,11 @@ DOUBLING = Policy(name="doubling", role="growth", is_default=True, applies=lambd
 
 RESERVED = Policy(
     name="reserved",
-    clashes=_clashes,
+    find_conflicts=_clashes,
     role="growth",
     applies=lambda c: bool(c.reserve),
     order=60,
-    rows="ReservedRows",
+    rows_base="ReservedRows",
     raises=("CapacityError: all rows that are reserved are in use.",),
 )
 """growth: {reserve: N}: address space for N rows is taken once; the system commits it page by page.

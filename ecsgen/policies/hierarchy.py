@@ -18,28 +18,28 @@ HIERARCHY = Policy(
     name="hierarchy",
     applies=lambda c: bool(c.hierarchy),
     order=25,
-    base="Hierarchy",
-    rows="FamilyRows",
-    state=("_levels",),
+    manager_base="Hierarchy",
+    rows_base="HierarchyRows",
+    manager_slots=("_levels",),
     columns=tuple(Column(name, "u32", doc=doc, holds_rows=True) for name, doc in _LINKS.items()),
-    calls={
-        "appended_one": """
+    step_code={
+        "append_one": """
             data._parent_cells[row] = NIL
             data._first_child_cells[row] = NIL
             data._next_sibling_cells[row] = NIL
             data._previous_sibling_cells[row] = row
         """,
-        "appended_many": """
+        "append_many": """
             data._parent_column[span] = NIL
             data._first_child_column[span] = NIL
             data._next_sibling_column[span] = NIL
             data._previous_sibling_column[span] = rows
         """,
-        "removing_one": """
+        "unlink_one": """
             if data._parent_cells[row] != NIL:
-                self._leave_parent(row)
+                self._detach_from_parent(row)
         """,
-        "moved_one": "self._relink_family(src, dst)",
+        "update_moved_one": "self._relink_hierarchy(src, dst)",
     },
     losses=(Loss("hierarchy", "E904", "saved parents are forgotten", is_off("hierarchy")),),
     methods=(
@@ -57,8 +57,8 @@ ORPHANS_ROOT = Policy(
     name="orphans_root",
     applies=lambda c: c.hierarchy == "root",
     order=26,
-    base="OrphansRoot",
-    calls={"removing_one": """
+    manager_base="OrphansRoot",
+    step_code={"unlink_one": """
             if data._first_child_cells[row] != NIL:
                 self._release_children(row)
         """},
@@ -75,8 +75,8 @@ ORPHANS_DESTROY = Policy(
     name="orphans_destroy",
     applies=lambda c: c.hierarchy == "destroy",
     order=26,
-    base="OrphansDestroy",
-    calls={"expand_one": _WITH_ITS_DESCENDANTS},
+    manager_base="OrphansDestroy",
+    step_code={"expand_one": _WITH_ITS_DESCENDANTS},
 )
 """hierarchy: {orphans: destroy}: the descendants of rows that go, go with them."""
 
@@ -91,11 +91,11 @@ def _faults(spec: Any) -> Iterable[Fault]:
 
 ORPHANS_DIE = Policy(
     name="orphans_die",
-    faults=_faults,
+    find_faults=_faults,
     applies=lambda c: c.hierarchy == "die",
     order=26,
-    base="OrphansDie",
-    calls={"expand_one": _WITH_ITS_DESCENDANTS},
+    manager_base="OrphansDie",
+    step_code={"expand_one": _WITH_ITS_DESCENDANTS},
 )
 """hierarchy: {orphans: die}: the descendants of rows that go, go with them, and their entities die.
 
@@ -104,11 +104,11 @@ Callbacks may run, but only when a change is done: those of the entities that di
 
 
 _BELOW: Final = {
-    "asked_one": """
+    "delegate_one": """
         if parent is not NIL:
             <below>
     """,
-    "asked_many": """
+    "delegate_many": """
         if parents is not NIL:
             <created_below>
     """,
@@ -120,17 +120,17 @@ def _children(owner: str, name: str, base: str, rows: str = "") -> Policy:
         name=name,
         applies=lambda c: bool(c.hierarchy) and c.owner == owner,
         order=25,
-        base=base,
-        rows=rows,
-        state=("_followed",),
+        manager_base=base,
+        rows_base=rows,
+        manager_slots=("_tracked_parents",),
         keyword="parent: Instance = NIL",
         keyword_many="parents: Instance | ArrayLike = NIL",
         raises=("StaleInstanceError: the parent is not in use.",),
-        calls=_BELOW,
+        step_code=_BELOW,
     )
 
 
-OWNED_CHILDREN = _children("entity", "owned_children", "OwnedChildren", "OwnedFamilyRows")
-UNOWNED_CHILDREN = _children("none", "unowned_children", "UnownedChildren")
+OWNED_CHILDREN = _children("entity", "owned_children", "OwnedHierarchy", "OwnedHierarchyRows")
+UNOWNED_CHILDREN = _children("none", "unowned_children", "UnownedHierarchy")
 
 POLICIES = (HIERARCHY, ORPHANS_ROOT, ORPHANS_DESTROY, ORPHANS_DIE, OWNED_CHILDREN, UNOWNED_CHILDREN)

@@ -25,39 +25,43 @@ IDS = Policy(
     name="ids",
     applies=lambda c: c.ids and c.lookup != "direct",
     order=30,
-    base="Ids",
-    rows="IdRows",
-    row_state=_SLOTS,
-    sharded={"base": "ShardedIds", "rows": "ShardedIdRows", "row_state": (*_SLOTS, "_aliases")},
+    manager_base="Ids",
+    rows_base="IdRows",
+    rows_slots=_SLOTS,
+    sharded_overrides={
+        "manager_base": "ShardedIds",
+        "rows_base": "ShardedIdRows",
+        "rows_slots": (*_SLOTS, "_foreign_ids"),
+    },
     columns=(
         Column("id_slot", "u32", doc="The slot of each row; behind the rows, the free slots."),
         Column("id_row", "u32", doc="The row of each slot, or NIL.", by_row=False),
         Column("id_generation", "u32", doc="The generation of each slot.", by_row=False),
     ),
-    calls={
+    step_code={
         "reserve_one": """
             if data._n == data._slots and data._peak == data._allocated:
                 data._grow(data._peak + 1{views})
         """,
-        "taken_one": "_taken = data._take_slot()",
+        "acquire_one": "_taken = data._take_slot()",
         "plan_append": _next_slots,
-        "taken_many": "data._take_slots(count)",
-        "appended_one": """
+        "acquire_many": "data._take_slots(count)",
+        "append_one": """
             data._id_slot_cells[row] = _taken
             data._id_row_cells[_taken] = row
         """,
-        "appended_many": """
+        "append_many": """
             data._id_slot_column[rows] = taken
             data._id_row_column[taken] = rows
         """,
-        "removing_one": """
+        "unlink_one": """
             slot = data._id_slot_cells[row]
             data._id_row_cells[slot] = NIL
         """,
-        "moved_one": "data._id_row_cells[data._id_slot_cells[dst]] = dst",
-        "vacated_one": "data._give_slot(slot)",
-        "swapping": "free = data._id_slot_cells[spare]",
-        "swapped": "data._id_slot_cells[spare] = free",
+        "update_moved_one": "data._id_row_cells[data._id_slot_cells[dst]] = dst",
+        "clear_vacated_one": "data._free_slot(slot)",
+        "save_spare_row": "free = data._id_slot_cells[spare]",
+        "restore_spare_row": "data._id_slot_cells[spare] = free",
     },
     losses=(
         Loss("ids", "E904", "saved ids are forgotten", is_off("ids")),
@@ -77,26 +81,26 @@ DIRECT_IDS = Policy(
     name="direct_ids",
     applies=lambda c: c.ids and c.lookup == "direct",
     order=0,
-    base="DirectIds",
-    rows="DirectIdRows",
-    row_state=("_peak",),
-    sharded={
-        "base": "ShardedDirectIds",
-        "rows": "ShardedDirectIdRows",
-        "row_state": ("_peak", "_aliases", "_shard"),
+    manager_base="DirectIds",
+    rows_base="DirectIdRows",
+    rows_slots=("_peak",),
+    sharded_overrides={
+        "manager_base": "ShardedDirectIds",
+        "rows_base": "ShardedDirectIdRows",
+        "rows_slots": ("_peak", "_foreign_ids", "_shard"),
     },
     columns=(Column("id_generation", "u32", doc="The generation of each row.", by_row=False),),
-    calls={
+    step_code={
         "admit_one": """
             if row < data._allocated and {is_worn_out}:
-                raise worn_out(data.MANAGER, row)
+                raise slot_exhausted_error(data.MANAGER, row)
         """,
-        "appended_one": """
+        "append_one": """
             {next_generation}
             if row >= data._peak:
                 data._peak = row + 1
         """,
-        "appended_many": """
+        "append_many": """
             {next_generations}
             data._peak = max(data._peak, end)
         """,

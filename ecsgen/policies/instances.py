@@ -10,9 +10,9 @@ ONE = Policy(
     is_default=True,
     applies=lambda c: c.owner == "entity" and c.lookup != "direct",
     order=20,
-    base="MappedOne",
+    manager_base="MappedOne",
     raises=("DuplicateInstanceError: the entity has an instance already.",),
-    calls={"admit_one": """
+    step_code={"admit_one": """
             if _found != NIL and data._entity_cells[_found] == entity:
                 raise self._duplicate(entity)
         """},
@@ -26,7 +26,7 @@ _PREVIOUS = "The entity's previous row; the first row's is the last."
 
 def _lists(component: Component) -> str:
     moves = ", src, dst" if component.partition == "active" else ""
-    return f"lists = self._plan_lists(entities, rows{moves})"
+    return f"lists = self._plan_chain_appends(entities, rows{moves})"
 
 
 MANY = Policy(
@@ -34,19 +34,19 @@ MANY = Policy(
     role="instances",
     applies=lambda c: c.instances == "many",
     order=9,  # before the map, whose `remove` is for one instance
-    base="Many",
-    rows="LinkedRows",
+    manager_base="Many",
+    rows_base="LinkedRows",
     columns=(
         Column("next", "u32", doc=_NEXT, holds_rows=True),
         Column("previous", "u32", doc=_PREVIOUS, holds_rows=True),
     ),
     note="the last of the entity's list",
-    calls={
-        "appended_one": "self._link_row(entity, row)",
+    step_code={
+        "append_one": "self._link_row(entity, row)",
         "plan_append": _lists,
-        "appended_many": "self._relink(lists)",
-        "removing_one": "self._unlink_row(row)",
-        "moved_one": "self._relink_row(src, dst)",
+        "append_many": "self._commit_chains(lists)",
+        "unlink_one": "self._unlink_row(row)",
+        "update_moved_one": "self._relink_row(src, dst)",
     },
     losses=(
         Loss(

@@ -12,9 +12,9 @@ OWNED = Policy(
     is_default=True,
     applies=lambda c: c.grid is None,
     order=5,
-    base="Owned",
-    rows="OwnedRows",
-    state=("_entities",),
+    manager_base="Owned",
+    rows_base="OwnedRows",
+    manager_slots=("_entities",),
     columns=(Column("entity", "u64", doc="The owner of each row."),),
     raises=("StaleEntityError: the entity is dead.",),
     losses=(
@@ -66,19 +66,19 @@ def _faults(spec: Any) -> Iterable[Fault]:
 
 UNOWNED = Policy(
     name="unowned",
-    clashes=_clashes,
-    faults=_faults,
+    find_conflicts=_clashes,
+    find_faults=_faults,
     role="owner",
     applies=lambda c: c.owner == "none" and c.grid is None,
     order=5,
-    base="Unowned",
-    state=("_failures",),
+    manager_base="Unowned",
+    manager_slots=("_failures",),
 )
 """owner: none: a packed array on its own; its rows are reached by id (Molecule's packed array)."""
 
 
 TAG = Policy(
-    name="tag", applies=lambda c: c.owner == "entity" and not c.fields, order=6, base="Tag"
+    name="tag", applies=lambda c: c.owner == "entity" and not c.fields, order=6, manager_base="Tag"
 )
 """Components without fields: tags, which only say which entities have them."""
 

@@ -10,14 +10,14 @@ from ecsgen.policies.policy import (
     Loss,
     Methods,
     Policy,
-    Text,
+    StepText,
     eviction,
     is_off,
 )
 
 CHECK_ROW = """
     if type(row) is not int or not 0 <= row < data._n:
-        row = self._row(row)
+        row = self._require_row(row)
 """
 _AT_THE_END = {
     "check_row": CHECK_ROW,
@@ -28,14 +28,14 @@ _AT_THE_END = {
     "place_one": """
         row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
     """,
-    "appended_one": "data._n = row + 1",
+    "append_one": "data._n = row + 1",
     "plan_append": """
         n = data._n
         end = n + count
         span = slice(n, end)
         rows = np.arange(n, end)
     """,
-    "appended_many": "data._n = end",
+    "append_many": "data._n = end",
 }
 """New rows come behind the last one."""
 
@@ -52,7 +52,7 @@ def _close_behind(bound: str, part: str, leave: str = "") -> str:
         if row != last:
             self._move(last, row)
         data._n = last
-        <vacated_one>
+        <clear_vacated_one>
     """
 
 
@@ -62,16 +62,16 @@ PACKED = Policy(
     is_default=True,
     applies=lambda c: True,
     order=0,
-    base="Packed",
-    calls={
+    manager_base="Packed",
+    step_code={
         **_AT_THE_END,
-        "close_one": """
+        "close_hole_one": """
             src, dst = data._n - 1, row
             if src != dst:
                 <move_row>
-                <moved_one>
+                <update_moved_one>
             data._n = src
-            <vacated_one>
+            <clear_vacated_one>
         """,
     },
 )
@@ -82,11 +82,11 @@ _AT_THE_BOUND = _AT_THE_END | {
     "place_one": """
         row: Instance = data._n_active  # type: ignore[assignment]  # calling Instance takes time
     """,
-    "room_one": """
+    "make_room_one": """
         if row != data._n:  # the first inactive row makes room
             self._move(row, Instance(data._n))
     """,
-    "appended_one": """
+    "append_one": """
         data._n += 1
         data._n_active = row + 1
     """,
@@ -94,13 +94,13 @@ _AT_THE_BOUND = _AT_THE_END | {
         n = data._n
         start = data._n_active
         end = start + count
-        src, dst = room_at(start, n, count)
+        src, dst = make_room_moves(start, n, count)
         moves = self._plan_moves(src, dst)
         span = slice(start, end)
         rows = np.arange(start, end)
     """,
-    "place_many": "self._move_many(src, dst, moves)",
-    "appended_many": """
+    "make_room_many": "self._move_many(src, dst, moves)",
+    "append_many": """
         data._n = n + count
         data._n_active = end
     """,
@@ -108,7 +108,7 @@ _AT_THE_BOUND = _AT_THE_END | {
 """New rows are active: the first inactive ones make room."""
 
 
-def _new_row(step: str) -> Text:
+def _new_row(step: str) -> StepText:
     return lambda c: (_AT_THE_BOUND if c.partition == "active" else _AT_THE_END).get(step, "")
 
 
@@ -122,13 +122,13 @@ def _faults(spec: Any) -> Iterable[Fault]:
 
 PARTITION = Policy(
     name="partition",
-    faults=_faults,
+    find_faults=_faults,
     role="placement",
     applies=lambda c: bool(c.partition),
     order=0,
-    base="Partition",
-    rows="PartitionedRows",
-    row_state=("_n_active",),
+    manager_base="Partition",
+    rows_base="PartitionedRows",
+    rows_slots=("_n_active",),
     template=True,
     note=lambda c: "active" if c.partition == "active" else "inactive",
     losses=(
@@ -141,10 +141,10 @@ PARTITION = Policy(
             "n_active is_active activate activate_many deactivate deactivate_many data.active",
         ),
     ),
-    calls={
+    step_code={
         **{step: _new_row(step) for step in _AT_THE_BOUND},
         "settings": lambda c: "_STARTS_ACTIVE: ClassVar = True" if c.partition == "active" else "",
-        "close_one": _close_behind("_n_active", "inactive part has the hole"),
+        "close_hole_one": _close_behind("_n_active", "inactive part has the hole"),
     },
 )
 """partition: active rows in front, kept there by swaps; never a flag to test (data locality)."""
@@ -155,29 +155,29 @@ GROUPED = Policy(
     role="placement",
     applies=lambda c: bool(c.group),
     order=0,
-    base="Grouped",
-    rows="GroupedRows",
-    state=("_others",),
-    row_state=("_n_grouped",),
+    manager_base="GroupMember",
+    rows_base="GroupMemberRows",
+    manager_slots=("_other_members",),
+    rows_slots=("_n_grouped",),
     template=True,
-    calls={
+    step_code={
         **_AT_THE_END,
         "settings": lambda c: f'GROUP: ClassVar = "{c.group}"',
-        "settled_one": """
-            if self._others:
+        "reposition_one": """
+            if self._other_members:
                 row = self._join_group(row, entity)
         """,
         "plan_append": dedent(_AT_THE_END["plan_append"])
         + "joining = self._plan_join(entities, rows)",
-        "settled_many": """
+        "reposition_many": """
             if joining is not None:
                 rows = self._join_group_many(joining)
         """,
-        "close_one": _close_behind(
+        "close_hole_one": _close_behind(
             "_n_grouped",
             "hole is behind the group",
             """
-            for member in self._others:
+            for member in self._other_members:
                 member._leave_group(row)""",
         ),
     },
@@ -205,23 +205,23 @@ def _clashes(spec: Any) -> Iterable[tuple[str, str]]:
 
 DIRECT = Policy(
     name="direct",
-    clashes=_clashes,
+    find_conflicts=_clashes,
     role="placement",
     applies=lambda c: c.lookup == "direct",
     order=0,
-    base="Direct",
-    sharded={"base": "ShardedDirect"},
-    rows="DirectRows",
-    row_state=("_count",),
+    manager_base="Direct",
+    sharded_overrides={"manager_base": "ShardedDirect"},
+    rows_base="DirectRows",
+    rows_slots=("_count",),
     raises=("DuplicateInstanceError: the entity has an instance already.",),
     methods=(
         Methods("lookup", lambda c: c["lookup"] != "direct" and "grid" not in c, "sort reorder"),
         Methods("lookup", lambda c: bool(c["lookup"] == "direct"), "data.present"),
     ),
-    calls={
+    step_code={
         "check_row": """
             if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
-                row = self._row(row)
+                row = self._require_row(row)
         """,
         "admit_one": """
             row: Instance = _slot  # type: ignore[assignment]  # calling Instance takes time
@@ -234,7 +234,7 @@ DIRECT = Policy(
                 data._grow(row + 1{views})
         """,
         "evict_one": eviction("_owner != NULL_ENTITY", "self._destroy_row, row", A_DEAD_ENTITY),
-        "appended_one": """
+        "append_one": """
             if row >= data._n:
                 data._n = row + 1
             data._count += 1
@@ -243,7 +243,7 @@ DIRECT = Policy(
             rows = span = self._entities._slots(entities)
             end = self._entities._span(entities)
         """,
-        "appended_many": """
+        "append_many": """
             data._n = max(data._n, end)
             data._count += count
         """,
@@ -252,9 +252,9 @@ DIRECT = Policy(
             if row == end - 1:
                 end = self._end_below(row)
         """,
-        "close_one": """
+        "close_hole_one": """
             data._entity_cells[row] = NULL_ENTITY
-            <vacated_one>
+            <clear_vacated_one>
             data._n = end
             data._count -= 1
         """,

@@ -9,16 +9,16 @@ from dataclasses import dataclass, field
 from textwrap import dedent
 from typing import Any, Final, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
-from pydantic import Field as Described
+from pydantic import Field as ComponentFields
 from pydantic.fields import FieldInfo
 
-from ecsgen.model import Base, Component, Field, FieldType
+from ecsgen.model import BaseType, Component, Field, FieldType
 from ecsgen.model.columns import Column
 
 Role: TypeAlias = Literal["", "owner", "placement", "growth", "map", "instances"]
 """Of the policies with a role, exactly one applies; some components need none of a role."""
 
-Text: TypeAlias = str | Callable[[Component], str]
+StepText: TypeAlias = str | Callable[[Component], str]
 """Statements, or what makes them for a component."""
 
 
@@ -72,29 +72,30 @@ class Methods(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class ComponentFeature:
     """A part of a component's classes: when they have it, and what it brings along."""
 
     name: str
     applies: Callable[[Component], bool]
     order: int = 50
     """Where its base class stands among the others, and its calls within a step; smaller first."""
-    base: str = ""
+    manager_base: str = ""
     """The class of the runtime that managers with it inherit from."""
-    rows: str = ""
+    rows_base: str = ""
     """The class of the runtime that their columns inherit from."""
-    state: tuple[str, ...] = ()
+    manager_slots: tuple[str, ...] = ()
     """The attributes of a manager that the base class needs."""
-    row_state: tuple[str, ...] = ()
+    rows_slots: tuple[str, ...] = ()
     """The same of the columns."""
-    sharded: Mapping[str, Any] = field(default_factory=dict)
+    sharded_overrides: Mapping[str, Any] = field(default_factory=dict)
     """Those of its attributes that are others in a world with `shards`."""
     template: bool = False
-    """Whether `templates/policies/<name>.py.j2` has blocks for what is unrolled by column."""
+    """Whether `templates/component_features/<name>.py.j2` has blocks for what is unrolled by
+    column."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Policy(Part):
+class Policy(ComponentFeature):
     """One storage policy: a part that has columns, or something to do at the steps of changes.
 
     Of a default, `applies` tells whether the component needs any policy of its role.
@@ -102,15 +103,15 @@ class Policy(Part):
 
     keys: tuple[Key[Any], ...] = ()
     """What it adds to the language of schemas."""
-    clashes: Callable[[Any], Iterable[tuple[str, str]]] = lambda spec: ()
+    find_conflicts: Callable[[Any], Iterable[tuple[str, str]]] = lambda spec: ()
     """Finds pairs of keys in a component's document that do not go together."""
-    faults: Callable[[Any], Iterable[Fault]] = lambda spec: ()
+    find_faults: Callable[[Any], Iterable[Fault]] = lambda spec: ()
     """Finds what else is wrong with it: E401, or E402 where a key has nothing to work on."""
     role: Role = ""
     is_default: bool = False
     """Whether it applies where no other policy of its role does."""
     columns: tuple[Column, ...] = ()
-    calls: Mapping[str, Text] = field(default_factory=dict)
+    step_code: Mapping[str, StepText] = field(default_factory=dict)
     """What it does at each step that concerns it; see `steps`."""
     keyword: str = ""
     """A parameter of `create` beside the fields."""
@@ -118,21 +119,21 @@ class Policy(Part):
     """A parameter of `create_many` beside the fields."""
     raises: tuple[str, ...] = ()
     """What `create` may raise because of it, as lines of a docstring."""
-    note: Text = ""
+    note: StepText = ""
     """What the docstring of `create` says of a new row's place."""
-    most_rows: Callable[[Component], int] = lambda component: 0
+    max_rows: Callable[[Component], int] = lambda component: 0
     """How many rows there may be because of it; 0: any number."""
     losses: tuple[Loss, ...] = ()
     field_losses: tuple[FieldLoss, ...] = ()
     methods: tuple[Methods, ...] = ()
 
-    def call(self, step: str, component: Component) -> str:
+    def code_for(self, step: str, component: Component) -> str:
         """Return what it does at a step, or nothing."""
-        text = self.calls.get(step)
+        text = self.step_code.get(step)
         return "" if text is None else dedent(text_of(text, component)).strip()
 
 
-def text_of(text: Text, component: Component) -> str:
+def text_of(text: StepText, component: Component) -> str:
     """Return a text, made for a component if that is how it comes."""
     return text if isinstance(text, str) else text(component)
 
@@ -155,7 +156,7 @@ def for_one(text: str) -> Callable[[Component], str]:
 
 def has_objects(component: Component) -> bool:
     """Return whether fields of rows are Python objects, whose end may run code."""
-    return any(field.type.base is Base.OBJECT for field in component.fields)
+    return any(field.type.base is BaseType.OBJECT for field in component.fields)
 
 
 A_DEAD_ENTITY = "a dead one had this index"
@@ -189,7 +190,7 @@ class Key(Generic[T]):
     """A key of components or of fields: its type in the language, and what it means."""
 
     name: str
-    form: Any
+    annotation: Any
     """What pydantic checks it by."""
     default: Any
     off: T
@@ -198,7 +199,7 @@ class Key(Generic[T]):
     of: Literal["component", "field"] = "component"
     off_text: str = ""
     """How a diagnostic says that it is off."""
-    refuses: Callable[[Any, Any, FieldType], Refusal | None] = lambda component, field, type_: None
+    reject: Callable[[Any, Any, FieldType], Refusal | None] = lambda component, field, type_: None
     """Of a field: says by its component's document, its own and its type why it cannot have it."""
     refusal: str = ""
     """The code of the diagnostic that says so."""
@@ -208,15 +209,15 @@ class Key(Generic[T]):
 
     def value(self, one: Component | Field) -> T:
         """Return what a component or field has."""
-        found: T = dict(one.asked).get(self.name, self.off)
+        found: T = dict(one.options).get(self.name, self.off)
         return found
 
     def info(self) -> tuple[Any, FieldInfo]:
         """Return it as pydantic's `create_model` takes it."""
-        return self.form, Described(default=self.default, description=self.help)
+        return self.annotation, ComponentFields(default=self.default, description=self.help)
 
 
-def asked(keys: Iterable[Key[Any]], spec: object) -> tuple[tuple[str, Any], ...]:
+def collect_options(keys: Iterable[Key[Any]], spec: object) -> tuple[tuple[str, Any], ...]:
     """Return which keys a part of a document has, with their values: what the model has of them."""
     values = ((key.name, getattr(spec, key.name)) for key in keys)
     return tuple((name, value) for name, value in values if value)

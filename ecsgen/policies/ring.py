@@ -5,12 +5,12 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field
 
-from ecsgen.model.columns import Column, whole_lines
+from ecsgen.model.columns import Column, round_to_cache_lines
 from ecsgen.policies.policy import MAX_ROWS, Document, Key, Loss, Methods, Policy, eviction, is_off
 
 KEY: Final[Key[int]] = Key(
     name="ring",
-    form=Annotated[int, Field(ge=1, le=MAX_ROWS)] | None,
+    annotation=Annotated[int, Field(ge=1, le=MAX_ROWS)] | None,
     default=None,
     off=0,
     help="At most so many instances: creating more removes the oldest first, as any removal does. "
@@ -31,7 +31,7 @@ def _clashes(spec: Any) -> Iterable[tuple[str, str]]:
         yield "lookup", "ring"
     if 0 < spec.reserve < spec.ring:
         yield "ring", "growth"
-    if spec.capacity > whole_lines(spec.ring):
+    if spec.capacity > round_to_cache_lines(spec.ring):
         yield "capacity", "ring"
 
 
@@ -43,26 +43,26 @@ def _is_tighter(old: Document, new: Document) -> bool:
 RING = Policy(
     name="ring",
     keys=(KEY,),
-    clashes=_clashes,
+    find_conflicts=_clashes,
     applies=lambda c: bool(KEY.value(c)),
-    most_rows=KEY.value,
+    max_rows=KEY.value,
     order=15,  # who makes room for the entity itself may have made it already
-    base="Ring",
-    rows="RingRows",
-    row_state=("_oldest",),
+    manager_base="Ring",
+    rows_base="RingRows",
+    rows_slots=("_oldest",),
     columns=(
         Column("newer", "u32", doc=_NEWER, holds_rows=True),
         Column("older", "u32", doc=_OLDER, holds_rows=True),
     ),
-    calls={
-        "data_settings": lambda c: f"_MOST_ROWS: ClassVar = {KEY.value(c)}",
+    step_code={
+        "data_settings": lambda c: f"_MAX_ROWS: ClassVar = {KEY.value(c)}",
         "evict_one": eviction(
-            "data._n == data._MOST_ROWS", "self._drop_oldest, data._oldest", "the oldest goes"
+            "data._n == data._MAX_ROWS", "self._drop_oldest, data._oldest", "the oldest goes"
         ),
-        "appended_one": "data._add_newest(row)",
-        "appended_many": "data._add_newest_rows(rows)",
-        "removing_one": "data._drop_row(row)",
-        "moved_one": "data._follow_row(src, dst)",
+        "append_one": "data._add_newest(row)",
+        "append_many": "data._add_newest_rows(rows)",
+        "unlink_one": "data._unlink_from_ring(row)",
+        "update_moved_one": "data._relink_in_ring(src, dst)",
     },
     losses=(
         Loss("ring", "E902", "there may be more saved ones", _is_tighter),

@@ -2,12 +2,12 @@
 
 from typing import Any, Final
 
-from ecsgen.model import Base, FieldType
+from ecsgen.model import BaseType, FieldType
 from ecsgen.policies.policy import FieldLoss, Key, Policy, Refusal
 
 
 def _refuses(component: Any, field: Any, type_: FieldType) -> Refusal | None:
-    if type_.shape or type_.base is Base.OBJECT:
+    if type_.shape or type_.base is BaseType.OBJECT:
         return Refusal(f"it is of type {type_.text}", "type", is_of_field=True)
     if component.cold == "indirect" and field.is_cold:
         return Refusal("it is in the second buffer by 'cold: indirect'", "cold", is_of_field=False)
@@ -17,12 +17,12 @@ def _refuses(component: Any, field: Any, type_: FieldType) -> Refusal | None:
 KEY: Final[Key[bool]] = Key(
     name="unique",
     of="field",
-    form=bool,
+    annotation=bool,
     default=False,
     off=False,
     help="Let no two instances have the same value, and find them by it: `find_<field>`, "
     "`find_<field>_many`. `data.<field>` is read-only, kernels only read it.",
-    refuses=_refuses,
+    reject=_refuses,
     refusal="E113",
     methods=("find_{x}", "find_{x}_many"),
     method_is="the search for values",
@@ -34,16 +34,16 @@ UNIQUE = Policy(
     keys=(KEY,),
     applies=lambda c: any(KEY.value(field) for field in c.fields),
     order=-10,  # refuses values before anything is allocated
-    base="Unique",
-    rows="UniqueRows",
-    row_state=("_indexes",),
+    manager_base="Unique",
+    rows_base="UniqueRows",
+    rows_slots=("_indexes",),
     raises=("DuplicateValueError: another row has the value of a unique field.",),
     template=True,
-    calls={
-        "appended_one": "data._enter_value(row)",
-        "appended_many": "data._enter_values(rows)",
-        "removing_one": "data._forget_value(row)",
-        "moved_one": "data._enter_value(dst)",
+    step_code={
+        "append_one": "data._index_row(row)",
+        "append_many": "data._index_rows(rows)",
+        "unlink_one": "data._unindex_row(row)",
+        "update_moved_one": "data._index_row(dst)",
     },
     field_losses=(
         FieldLoss(

@@ -11,23 +11,37 @@ from functools import partial
 from ecsgen_runtime import INTERFACES
 from ecsgen_runtime.package import EXPORTED
 
-from ecsgen import __version__
+from ecsgen import __version__, fingerprint
 from ecsgen.config import Backend, Options
-from ecsgen.files import fingerprint
-from ecsgen.files.disk import TESTS
+from ecsgen.files.output_paths import TESTS
 from ecsgen.model import History, Kernel, Project, World
-from ecsgen.model.saved import saved_schema, schema_fingerprint, schema_text
-from ecsgen.render import tests
-from ecsgen.render.calls import MARK
-from ecsgen.render.chunk_spelling import archetype_subjects, archetypes_module, chunked_module
-from ecsgen.render.component import component_module
-from ecsgen.render.environment import rendered
-from ecsgen.render.giving_way import marked, marked_class, told_apart
-from ecsgen.render.output import Output
-from ecsgen.render.printers import loop_reasons
-from ecsgen.render.quoting import WIDTH, literal
-from ecsgen.render.runtime import LIBRARY, RUNTIME, SHARDS, copies, origins, vendored
-from ecsgen.render.world.module import Parts, world_module
+from ecsgen.model.snapshot_schema import make_snapshot_schema, schema_fingerprint, schema_text
+from ecsgen.render import generated_tests
+from ecsgen.render.components.chunk_code import (
+    archetype_subjects,
+    render_archetypes_module,
+    render_chunked_module,
+)
+from ecsgen.render.components.component_module import render_component_module
+from ecsgen.render.kernel_printers import loop_reasons
+from ecsgen.render.output_file import Output
+from ecsgen.render.text.formatting import PLACEHOLDER, import_line
+from ecsgen.render.text.jinja_environment import rendered
+from ecsgen.render.text.library_imports import (
+    LIBRARY,
+    RUNTIME,
+    SHARDS,
+    collect_copies,
+    locate_public_names,
+    vendor_imports,
+)
+from ecsgen.render.text.name_shadowing import (
+    add_class_placeholder,
+    add_placeholder,
+    resolve_shadowing,
+)
+from ecsgen.render.text.quoting import WIDTH, literal
+from ecsgen.render.world.world_module import WorldContext, render_world_module
 from ecsgen.schema.names import group_class, query_classes
 
 # An entry each, so that a change of one is a change of few lines; of these what stands by itself.
@@ -73,12 +87,12 @@ def outputs(project: Project, options: Options) -> list[Output]:
     What a vendored package imports of the library comes beside them, as it is: `runtime.copies`.
     """
     project = project.made_for(options.backend)
-    tests_of = tests.outputs(project, options) if options.tests is not None else ()
+    tests_of = generated_tests.outputs(project, options) if options.tests is not None else ()
     modules = [*_package(project), *_managers(project), *tests_of]
-    made = [replace(output, make=partial(told_apart, output.make)) for output in modules]
+    made = [replace(output, render=partial(resolve_shadowing, output.render)) for output in modules]
     if options.runtime == "installed":
         return made
-    return list(_vendored(made, tests.imported_from(options)))
+    return list(_vendored(made, generated_tests.imported_from(options)))
 
 
 def _vendored(outputs: Iterable[Output], tests_from: str) -> Iterator[Output]:
@@ -86,20 +100,22 @@ def _vendored(outputs: Iterable[Output], tests_from: str) -> Iterator[Output]:
     beside = tests_from if tests_from.endswith(".") else f"{tests_from}."
     for output in outputs:
         package = beside if output.path.startswith(TESTS) else "."
-        key = fingerprint.digest(f"vendored {output.key}".encode())
-        yield replace(output, key=key, make=partial(vendored, output.make, package))
+        key = fingerprint.digest(f"vendored {output.input_digest}".encode())
+        yield replace(
+            output, input_digest=key, render=partial(vendor_imports, output.render, package)
+        )
 
 
 def texts(project: Project, options: Options) -> dict[str, str]:
     """Return the whole package, unformatted: the text of each file by path."""
-    made = {output.path: output.make() for output in outputs(project, options)}
+    made = {output.path: output.render() for output in outputs(project, options)}
     if options.runtime == "installed":
         return made
-    return made | copies(made.values())
+    return made | collect_copies(made.values())
 
 
 def _package(project: Project) -> Iterator[Output]:
-    parts = Parts.of(project)
+    parts = WorldContext.of(project)
     seeded = any(name == "seeded" for name, _ in parts.features)
     sharded = project.world.shards is not None
     also = {
@@ -116,38 +132,40 @@ def _package(project: Project) -> Iterator[Output]:
     yield Output.of("py.typed", str)
     yield Output.of("entities.py", entities_module, project.world, for_numba)
     note = _note(project) if _loops("", project.backend, project.world.kernels) else ""
-    yield Output.of("world.py", world_module, parts, note=note)
+    yield Output.of("world.py", render_world_module, parts, note=note)
     yield Output.of(
-        "_schema.py", schema_module, schema_text(saved_schema(project)), project.history
+        "_schema.py", schema_module, schema_text(make_snapshot_schema(project)), project.history
     )
     if project.world.archetypes:
-        yield Output.of("archetypes.py", archetypes_module, *archetype_subjects(project))
+        yield Output.of("archetypes.py", render_archetypes_module, *archetype_subjects(project))
     if project.enums:
         yield Output.of("enums.py", rendered, "enums.py.j2", {"enums": project.enums})
 
 
-def _exported(project: Project, parts: Parts) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _exported(project: Project, parts: WorldContext) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield the modules that schemas give rise to, and what users import of each."""
     world = project.world
     of_queries = (name for query in world.queries for name in query_classes(query.name))
     of_groups = (group_class(name) for name, _ in world.groups)
     of_world = ("World", world.name, *parts.exports, *of_queries, *of_groups)
-    yield ".world", tuple(map(marked, dict.fromkeys(of_world)))
+    yield ".world", tuple(map(add_placeholder, dict.fromkeys(of_world)))
     for component in project.components:
         ends: tuple[str, ...] = _OF_CHUNKS if component.chunk else _OF_MANAGERS
         if component.grid is not None:  # of which nobody makes new rows
             ends = tuple(end for end in ends if end != "Fields")
         ends += ("Columns",) * component.queried + ("GroupedData",) * bool(component.group)
-        yield f".{component.module}", tuple(marked_class(component.name) + end for end in ends)
+        yield f".{component.module}", tuple(
+            add_class_placeholder(component.name) + end for end in ends
+        )
     if world.archetypes:
         yield ".archetypes", ("ArchetypeChunk", "Archetypes")
     if project.enums:
-        yield ".enums", tuple(marked(enum.name) for enum in project.enums)
+        yield ".enums", tuple(add_placeholder(enum.name) for enum in project.enums)
 
 
 def _managers(project: Project) -> Iterator[Output]:
     for component in project.components:
-        make = chunked_module if component.chunk else component_module
+        make = render_chunked_module if component.chunk else render_component_module
         has_loops = _loops(component.name, component.backend, component.kernels)
         note = _note(project) if has_loops else ""
         yield Output.of(f"{component.module}.py", make, component, note=note)
@@ -193,7 +211,7 @@ def package_module(
     see of the library that other packages have not. `for_numba`: nothing of it works without numba.
     """
     places = {".entities": ("EntityManager",), **dict(own)}
-    known = {**origins(RUNTIME), **origins(SHARDS)}
+    known = {**locate_public_names(RUNTIME), **locate_public_names(SHARDS)}
     of_all = [
         (f"{LIBRARY}{module}", name) for module, names in EXPORTED.items() for name in names.split()
     ]
@@ -214,13 +232,13 @@ def package_module(
 
 def _imports(named: Iterable[tuple[str, str]]) -> list[str]:
     ordered = sorted((module, not name.isupper(), name) for module, name in named)
-    return [f"from {module} import {name} as {name}" for module, _, name in ordered]
+    return [import_line(module, [f"{name} as {name}"], 4).lstrip() for module, _, name in ordered]
 
 
 def _place(module: str, names: Iterable[str]) -> str:
     """Return the names of a module as an item of what `lazy_names` takes."""
     pad, key = " " * 12, f'"{module}": '
-    text = " ".join(sorted(names)).replace(MARK, "")
+    text = " ".join(sorted(names)).replace(PLACEHOLDER, "")
     width = max(1, WIDTH - len(pad) - len(key) - len('" ",'))
     first, *others = textwrap.wrap(text, width, break_long_words=False)
     lines = [key + literal(first), *(literal(f" {line}") for line in others)]

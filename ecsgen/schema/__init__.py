@@ -10,13 +10,13 @@ from types import MappingProxyType
 
 from ecsgen.config import shown
 from ecsgen.diagnostics import Diagnostics
-from ecsgen.files.roots import SchemaRoot
 from ecsgen.model import Mark, Project
-from ecsgen.schema.drafts import Drafts
-from ecsgen.schema.language import json_schema
-from ecsgen.schema.policy_keys import preset
-from ecsgen.schema.project import assemble
-from ecsgen.source import read
+from ecsgen.schema.declarations import Declarations
+from ecsgen.schema.document_specs import json_schema
+from ecsgen.schema.passes import assemble
+from ecsgen.schema.policy_keys import apply_defaults
+from ecsgen.source.schema_roots import SchemaRoot
+from ecsgen.source.yaml_nodes import read
 
 __all__ = ["SchemaFile", "find", "json_schema", "load", "load_files"]
 
@@ -50,7 +50,7 @@ def load_files(
     files: Iterable[SchemaFile], diagnostics: Diagnostics, defaults: Mapping[str, str | bool]
 ) -> Project | None:
     """The same of files that somebody has found."""
-    drafts = Drafts()
+    drafts = Declarations()
     for file in files:
         before = len(diagnostics)
         documents = read(file.path, file.shown, diagnostics)
@@ -58,7 +58,7 @@ def load_files(
             diagnostics.add("H201", "the file holds no schema", Mark(file.shown, 0, 0, 0))
         for document in documents:
             drafts.add(document, file.source, diagnostics)
-    preset(drafts, defaults)
+    apply_defaults(drafts, defaults)
     return assemble(drafts, diagnostics)
 
 

@@ -9,29 +9,41 @@ from math import isfinite
 from typing import Final
 
 from ecsgen.diagnostics import closest, quote
-from ecsgen.model import Base, Component, Default, Field, FieldType, Kernel, Mark, Reduction, Space
-from ecsgen.model.columns import chunk_row_bytes, chunk_rows, split_names, whole_lines
-from ecsgen.model.programs import PARENT
-from ecsgen.policies import keys
-from ecsgen.policies.policy import asked
+from ecsgen.model import (
+    BaseType,
+    Component,
+    Default,
+    Field,
+    FieldType,
+    Kernel,
+    Mark,
+    Reduction,
+    Space,
+)
+from ecsgen.model.columns import chunk_row_bytes, chunk_rows, round_to_cache_lines, split_names
+from ecsgen.model.typed_tree import PARENT
+from ecsgen.policies import list_keys
+from ecsgen.policies.policy import collect_options
+from ecsgen.schema.declarations import Components, Declaration, NameRegistry
 from ecsgen.schema.defaults import check_default, empty_default
-from ecsgen.schema.drafts import Claims, Components, Draft
-from ecsgen.schema.grid_checks import build_grid, build_standing
-from ecsgen.schema.kernel_documents import build_kernel, build_reduction
-from ecsgen.schema.kernel_programs import Refused
-from ecsgen.schema.language import ComponentSpec, FieldSpec, SpaceSpec, WorldSpec
+from ecsgen.schema.document_specs import ComponentSpec, FieldSpec, SpaceSpec, WorldSpec
+from ecsgen.schema.grids import build_grid, build_occupancy
+from ecsgen.schema.kernel_declarations import build_kernel, build_reduction
+from ecsgen.schema.kernel_typing import InvalidNames
 from ecsgen.schema.names import DERIVED_CLASSES, FIELD_NAMES, check_member, module_name
 from ecsgen.schema.policy_keys import check_policies
-from ecsgen.schema.structure import BadValueError
-from ecsgen.schema.type_text import Known, parse_type
+from ecsgen.schema.type_parser import TypeScope, parse_type
+from ecsgen.schema.validation import BadValueError
 
 _TAG: Final = re.compile(r"(?=.{1,64}\Z)[a-z][a-z0-9]*(?:_[a-z][a-z0-9]*)*")
 _BUILT_IN_TAGS: Final = ("hot", "cold")
-_KEYS: Final = {key.name: key for key in keys("field")}
-_UNSPLIT: Final = (Base.STR, Base.BYTES, Base.OBJECT)
+_KEYS: Final = {key.name: key for key in list_keys("field")}
+_UNSPLIT: Final = (BaseType.STR, BaseType.BYTES, BaseType.OBJECT)
 
 
-def build_component(draft: Draft[ComponentSpec], drafts: Components, known: Known) -> Component:
+def build_component(
+    draft: Declaration[ComponentSpec], drafts: Components, known: TypeScope
+) -> Component:
     """The component, with the fields that are right; reports E10x, E112, E40x and E51x."""
     spec = draft.spec
     builder = _Builder(draft, known)
@@ -40,9 +52,9 @@ def build_component(draft: Draft[ComponentSpec], drafts: Components, known: Know
     builder.claim_made(fields)
     if spec.grid is None:
         check_policies(draft)
-    standing = build_standing(draft, fields, drafts)
+    standing = build_occupancy(draft, fields, drafts)
     if standing is not None:
-        fields = tuple(replace(one, stands=one.name == standing.field) for one in fields)
+        fields = tuple(replace(one, is_cell_reference=one.name == standing.field) for one in fields)
     return Component(
         name=draft.name,
         module=module_name(draft.name),
@@ -57,8 +69,8 @@ def build_component(draft: Draft[ComponentSpec], drafts: Components, known: Know
         partition=spec.start,
         hierarchy=spec.orphans,
         cold=spec.cold,
-        reserve=whole_lines(spec.reserve),
-        asked=asked(keys("component"), spec),
+        reserve=round_to_cache_lines(spec.reserve),
+        options=collect_options(list_keys("component"), spec),
         capacity=spec.capacity,
         space=_space(draft, fields),
         grid=build_grid(draft),
@@ -71,27 +83,27 @@ def build_component(draft: Draft[ComponentSpec], drafts: Components, known: Know
     )
 
 
-def refused(draft: Draft[ComponentSpec], component: Component) -> Refused:
+def collect_invalid_names(draft: Declaration[ComponentSpec], component: Component) -> InvalidNames:
     """What of a component was reported as it was built."""
-    names = draft.keys("fields").keys() - {field.name for field in component.fields}
-    if not component.hierarchy and draft.lacks():
+    names = draft.key_marks("fields").keys() - {field.name for field in component.fields}
+    if not component.hierarchy and draft.is_incomplete():
         names.add(PARENT)
-    more = draft.lacks("fields") if draft.node.at("fields") else draft.lacks()
-    return Refused(frozenset(names), more)
+    more = draft.is_incomplete("fields") if draft.node.at("fields") else draft.is_incomplete()
+    return InvalidNames(frozenset(names), more)
 
 
 class _Builder:
     """One component's fields, kernels and reductions, which share one space of names."""
 
-    def __init__(self, draft: Draft[ComponentSpec], known: Known) -> None:
+    def __init__(self, draft: Declaration[ComponentSpec], known: TypeScope) -> None:
         self._draft = draft
         self._known = known
-        self._claims = Claims(draft.diagnostics)
+        self._claims = NameRegistry(draft.diagnostics)
 
     def fields(self) -> tuple[Field, ...]:
         fields = []
         for name, spec in self._draft.spec.long_fields.items():
-            self._claim(name, "a field", self._draft.key("fields", name))
+            self._claim(name, "a field", self._draft.key_mark("fields", name))
             field = self._field(name, spec, isinstance(self._draft.spec.fields_[name], str))
             if field is not None:
                 fields.append(field)
@@ -99,17 +111,17 @@ class _Builder:
 
     def _field(self, name: str, spec: FieldSpec, short: bool) -> Field | None:
         path = ("fields", name)
-        place = self._draft.value(*path) if short else self._draft.value(*path, "type")
+        place = self._draft.value_mark(*path) if short else self._draft.value_mark(*path, "type")
         if not short:
             self._check_tags(name, spec)
         try:
             type_ = parse_type(spec.type, self._known, f"field {quote(name)}")
         except BadValueError as problem:
-            self._draft.refuse(problem, place)
+            self._draft.report_error(problem, place)
             return None
         if spec.split and (not type_.shape or type_.base in _UNSPLIT):
             message = f"the field {quote(name)} has no shape to split"
-            self._draft.report("E109", message, self._draft.key(*path, "split"))
+            self._draft.report("E109", message, self._draft.key_mark(*path, "split"))
         self._check_keys(name, spec, type_)
         return Field(
             name=name,
@@ -119,34 +131,34 @@ class _Builder:
             unit=spec.unit,
             tags=tuple(spec.tags),
             split=spec.split,
-            asked=asked(keys("field"), spec),
-            marks={"type": place, **self._draft.keys(*path), "": self._draft.key(*path)},
+            options=collect_options(list_keys("field"), spec),
+            marks={"type": place, **self._draft.key_marks(*path), "": self._draft.key_mark(*path)},
         )
 
     def _check_keys(self, name: str, spec: FieldSpec, type_: FieldType) -> None:
         draft, path = self._draft, ("fields", name)
-        for key, _ in asked(keys("field"), spec):
-            refused = _KEYS[key].refuses(draft.spec, spec, type_)
+        for key, _ in collect_options(list_keys("field"), spec):
+            refused = _KEYS[key].reject(draft.spec, spec, type_)
             if refused is not None:
-                place = draft.key(*(path if refused.is_of_field else ()), refused.key)
+                place = draft.key_mark(*(path if refused.is_of_field else ()), refused.key)
                 why = f"{refused.why} on line {place.line}"
                 message = f"the field {quote(name)} cannot be {key}: {why}"
-                self._draft.report(_KEYS[key].refusal, message, draft.key(*path, key))
+                self._draft.report(_KEYS[key].refusal, message, draft.key_mark(*path, key))
 
     def _default(self, name: str, type_: FieldType) -> Default:
-        enum = self._known.enums.get(type_.target) if type_.base is Base.ENUM else None
+        enum = self._known.enums.get(type_.target) if type_.base is BaseType.ENUM else None
         node = self._draft.node.at("fields", name, "default")
         if node is not None:
             try:
                 return check_default(node, type_, enum)
             except BadValueError as bad:
-                self._draft.refuse(bad, node.mark, f"field {quote(name)}: ")
+                self._draft.report_error(bad, node.mark, f"field {quote(name)}: ")
         return empty_default(type_, enum)
 
     def _check_tags(self, name: str, spec: FieldSpec) -> None:
         seen: set[str] = set()
         for index, tag in enumerate(spec.tags):
-            mark = self._draft.value("fields", name, "tags", index)
+            mark = self._draft.value_mark("fields", name, "tags", index)
             near = closest(tag, _BUILT_IN_TAGS, 0.75)
             hint = f"did you mean {quote(near)}?" if near else ""
             if not _TAG.fullmatch(tag):
@@ -168,11 +180,11 @@ class _Builder:
         names = frozenset(draft.spec.fields_)
         kernels = []
         for name, kernel in draft.spec.kernels.items():
-            self._claim(name, "a kernel", draft.key("kernels", name))
+            self._claim(name, "a kernel", draft.key_mark("kernels", name))
             kernels.append(build_kernel(draft, name, kernel, names, self._known))
         reductions = []
         for name, reduction in draft.spec.reductions.items():
-            self._claim(name, "a reduction", draft.key("reductions", name))
+            self._claim(name, "a reduction", draft.key_mark("reductions", name))
             one = build_reduction(draft, name, reduction)
             if one is not None:
                 reductions.append(one)
@@ -189,7 +201,7 @@ class _Builder:
             message = f"{quote(name)} cannot be the name of {what}: {made} called so"
             self._draft.report("E103", message, mark, hint=f"did you mean {quote(name + '_')}?")
         else:
-            self._claims.claim(name, what, mark)
+            self._claims.register(name, what, mark)
 
     def _taken(self, name: str) -> Mapping[str, frozenset[str]]:
         """The names that are reserved, and among them this one if it sets a field."""
@@ -204,15 +216,15 @@ class _Builder:
             if field.split and field.type.shape:
                 for column in split_names(field.name, field.type.shape):
                     what = f"a column of the split field {quote(field.name)}"
-                    self._claims.claim(column, what, field.marks[""])
+                    self._claims.register(column, what, field.marks[""])
         for field in fields:
-            for key, _ in field.asked:
+            for key, _ in field.options:
                 for method in _KEYS[key].methods:
                     what = f"{_KEYS[key].method_is} of {quote(field.name)}"
-                    self._claims.claim(method.format(x=field.name), what, field.marks[key])
+                    self._claims.register(method.format(x=field.name), what, field.marks[key])
 
 
-def check_chunk(draft: Draft[WorldSpec], components: Sequence[Component]) -> None:
+def check_chunk(draft: Declaration[WorldSpec], components: Sequence[Component]) -> None:
     """Report E511: an entity may have all components, so a row with all of them must fit."""
     archetypes = draft.spec.archetypes
     if archetypes is None:
@@ -231,21 +243,21 @@ def check_chunk(draft: Draft[WorldSpec], components: Sequence[Component]) -> Non
         f"({place.place}); each column starts on 64 bytes"
     )
     written = "chunk" in archetypes.model_fields_set
-    mark = draft.value("archetypes", "chunk") if written else draft.key("archetypes")
+    mark = draft.value_mark("archetypes", "chunk") if written else draft.key_mark("archetypes")
     draft.report("E511", message, mark, hint=hint)
 
 
-def _space(draft: Draft[ComponentSpec], fields: tuple[Field, ...]) -> Space | None:
+def _space(draft: Declaration[ComponentSpec], fields: tuple[Field, ...]) -> Space | None:
     """The space of a component, if it has one that is right; reports E513."""
     spec = draft.spec.space
     if spec is None:
         return None
-    mark = draft.value("space", "field")
+    mark = draft.value_mark("space", "field")
     field = draft.field(fields, spec.field, "E513", f"the space {quote(spec.field)}", mark)
     if field is None:
         return None
     why = hint = ""
-    if field.type.base is not Base.FLOAT or field.type.shape not in ((2,), (3,)):
+    if field.type.base is not BaseType.FLOAT or field.type.shape not in ((2,), (3,)):
         why = f"a space is f32 or f64 of shape [2] or [3], and {quote(field.name)} is "
         why += f"{field.type.text} on line {field.marks['type'].line}"
     elif draft.spec.cold == "indirect" and field.is_cold:
@@ -258,18 +270,22 @@ def _space(draft: Draft[ComponentSpec], fields: tuple[Field, ...]) -> Space | No
     return None if wrap is None else Space(field.name, wrap)
 
 
-def _wrap(draft: Draft[ComponentSpec], spec: SpaceSpec, field: Field) -> tuple[float, ...] | None:
+def _wrap(
+    draft: Declaration[ComponentSpec], spec: SpaceSpec, field: Field
+) -> tuple[float, ...] | None:
     axes = field.type.shape[0]
     if spec.wrap is None:
         return (0.0,) * axes
-    if draft.lacks("space", "wrap"):
+    if draft.is_incomplete("space", "wrap"):
         return None
     if len(spec.wrap) != axes:
         message = f"'wrap' has {len(spec.wrap)} sizes, and {quote(field.name)} {axes} axes"
-        draft.report("E513", message, draft.value("space", "wrap"), hint="0 leaves an axis open")
+        draft.report(
+            "E513", message, draft.value_mark("space", "wrap"), hint="0 leaves an axis open"
+        )
         return None
     wrong = [k for k, size in enumerate(spec.wrap) if not (isfinite(size) and size >= 0)]
     for place in wrong:
         message = f"a size is a finite number from 0, not {spec.wrap[place]}"
-        draft.report("E513", message, draft.value("space", "wrap", place))
+        draft.report("E513", message, draft.value_mark("space", "wrap", place))
     return None if wrong else tuple(float(size) for size in spec.wrap)

@@ -10,15 +10,15 @@ from operator import or_
 from typing import Final
 
 from ecsgen.diagnostics import did_you_mean, quote
-from ecsgen.model import Base, Default, Enum, FieldType, Mark
+from ecsgen.model import BaseType, Default, Enum, FieldType, Mark
 from ecsgen.model.types import fits, misfit
-from ecsgen.schema.structure import BadValueError, describe
-from ecsgen.source import Node
+from ecsgen.schema.validation import BadValueError, describe
+from ecsgen.source.yaml_nodes import Node
 
 
 def empty_default(type_: FieldType, enum: Enum | None) -> Default:
     """The default of a field that gives none: zero, null, empty, `None`, the enum's own."""
-    zero = bytes(type_.size) if type_.base is Base.BYTES else _KINDS[type_.base][0]
+    zero = bytes(type_.size) if type_.base is BaseType.BYTES else _KINDS[type_.base][0]
     return _fill(zero if enum is None else enum.default, type_.shape)
 
 
@@ -35,16 +35,16 @@ def _fill(value: Default, shape: tuple[int, ...]) -> Default:
     return value
 
 
-_KINDS: Final[dict[Base, tuple[Default, str]]] = {
-    Base.BOOL: (False, "wants true or false"),
-    Base.INT: (0, "wants a whole number"),
-    Base.FLOAT: (0.0, "wants a number"),
-    Base.ENUM: (0, "wants a member or its number"),
-    Base.STR: ("", "wants text"),
-    Base.BYTES: (b"", "wants ASCII text or a list of numbers from 0 to 255"),
-    Base.OBJECT: (None, "is always empty"),
-    Base.ENTITY: (0, "is always the null entity"),
-    Base.ID: (0, "is always the null id"),
+_KINDS: Final[dict[BaseType, tuple[Default, str]]] = {
+    BaseType.BOOL: (False, "wants true or false"),
+    BaseType.INT: (0, "wants a whole number"),
+    BaseType.FLOAT: (0.0, "wants a number"),
+    BaseType.ENUM: (0, "wants a member or its number"),
+    BaseType.STR: ("", "wants text"),
+    BaseType.BYTES: (b"", "wants ASCII text or a list of numbers from 0 to 255"),
+    BaseType.OBJECT: (None, "is always empty"),
+    BaseType.ENTITY: (0, "is always the null entity"),
+    BaseType.ID: (0, "is always the null id"),
 }
 """The default of fields that give none, and what a default can be."""
 
@@ -64,21 +64,21 @@ def _nested(node: Node, type_: FieldType, shape: tuple[int, ...], enum: Enum | N
 def _scalar(node: Node, type_: FieldType, enum: Enum | None) -> Default:
     value = node.value
     match type_.base:
-        case Base.BOOL if isinstance(value, bool):
+        case BaseType.BOOL if isinstance(value, bool):
             return value
-        case Base.INT if isinstance(value, int) and not isinstance(value, bool):
+        case BaseType.INT if isinstance(value, int) and not isinstance(value, bool):
             return _number(value, type_, node.mark)
-        case Base.FLOAT if isinstance(value, (int, float)) and not isinstance(value, bool):
+        case BaseType.FLOAT if isinstance(value, (int, float)) and not isinstance(value, bool):
             return _number(value, type_, node.mark)
-        case Base.ENUM if isinstance(value, (int, str)) and not isinstance(value, bool):
+        case BaseType.ENUM if isinstance(value, (int, str)) and not isinstance(value, bool):
             return 0 if enum is None else _member(value, enum, node.mark)
-        case Base.STR if isinstance(value, str):
+        case BaseType.STR if isinstance(value, str):
             return _text(value, type_, node.mark)
-        case Base.BYTES if isinstance(value, (str, list)):
+        case BaseType.BYTES if isinstance(value, (str, list)):
             return _bytes(node, type_)
-        case Base.OBJECT if value is None:
+        case BaseType.OBJECT if value is None:
             return None
-        case Base.ENTITY | Base.ID if value is None or (value == 0 and type(value) is int):
+        case BaseType.ENTITY | BaseType.ID if value is None or (value == 0 and type(value) is int):
             return 0
     wanted = f"the default of {quote(type_.text)} {_KINDS[type_.base][1]}"
     raise BadValueError("E106", f"{wanted}, not {describe(node)}", mark=node.mark)
@@ -88,7 +88,7 @@ def _number(value: int | float, type_: FieldType, mark: Mark) -> int | float:
     if not fits(value, type_.scalar):
         shown = quote(str(value))[1:-1]
         raise BadValueError("E107", misfit(shown, type_.scalar), mark=mark)
-    return float(value) if type_.base is Base.FLOAT else value
+    return float(value) if type_.base is BaseType.FLOAT else value
 
 
 def _text(value: str, type_: FieldType, mark: Mark) -> str:

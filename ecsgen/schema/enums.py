@@ -7,10 +7,10 @@ from typing import NamedTuple
 from ecsgen.diagnostics import quote
 from ecsgen.model import Enum
 from ecsgen.model.types import UNSIGNED, fits
-from ecsgen.schema.drafts import Claims, Draft
-from ecsgen.schema.language import EnumSpec, MemberSpec
+from ecsgen.schema.declarations import Declaration, NameRegistry
+from ecsgen.schema.document_specs import EnumSpec, MemberSpec
 from ecsgen.schema.names import MEMBER_NAMES, check_member
-from ecsgen.schema.structure import describe
+from ecsgen.schema.validation import describe
 
 
 class Member(NamedTuple):
@@ -42,7 +42,7 @@ def members_of(spec: EnumSpec) -> list[Member]:
     return found
 
 
-def build_enum(draft: Draft[EnumSpec]) -> Enum:
+def build_enum(draft: Declaration[EnumSpec]) -> Enum:
     """The enum, with the members that are right; reports E101 to E103 and E111."""
     given = members_of(draft.spec)
     members = _checked(draft, given)
@@ -61,28 +61,30 @@ def build_enum(draft: Draft[EnumSpec]) -> Enum:
         source=draft.source,
         marks={
             **draft.marks("enum"),
-            **{f"values.{member.name}": draft.key(*member.path) for member in given},
+            **{f"values.{member.name}": draft.key_mark(*member.path) for member in given},
         },
     )
 
 
-def _checked(draft: Draft[EnumSpec], given: list[Member]) -> list[Member]:
-    if not given and not draft.lacks("values"):
-        draft.report("E111", "an enum needs at least one member", draft.key("values"))
+def _checked(draft: Declaration[EnumSpec], given: list[Member]) -> list[Member]:
+    if not given and not draft.is_incomplete("values"):
+        draft.report("E111", "an enum needs at least one member", draft.key_mark("values"))
     if draft.spec.flags and isinstance(draft.spec.values, list) and len(given) > 64:
-        draft.report("E111", f"{len(given)} flags do not fit 64 bits", draft.value("values", 64))
+        draft.report(
+            "E111", f"{len(given)} flags do not fit 64 bits", draft.value_mark("values", 64)
+        )
         given = given[:64]
-    claims = Claims(draft.diagnostics)
+    claims = NameRegistry(draft.diagnostics)
     seen: dict[int, str] = {}
     members = []
     for member in given:
         name, number = member.name, member.number
-        mark = draft.key(*member.path)
+        mark = draft.key_mark(*member.path)
         what = f"a member of {draft.name}"
         check_member(name, what, mark, draft.diagnostics, taken=MEMBER_NAMES)
-        if not claims.claim(name, what, mark):
+        if not claims.register(name, what, mark):
             continue
-        place, node = draft.value(*member.number_path), draft.node.at(*member.number_path)
+        place, node = draft.value_mark(*member.number_path), draft.node.at(*member.number_path)
         if not 0 <= number < 2**64 and node is not None:
             message = f"a value is a whole number from 0 to 2^64 - 1, not {describe(node)}"
             draft.report("E111", message, place)
@@ -95,10 +97,10 @@ def _checked(draft: Draft[EnumSpec], given: list[Member]) -> list[Member]:
     return members
 
 
-def _check_bits(draft: Draft[EnumSpec], members: list[Member]) -> None:
+def _check_bits(draft: Declaration[EnumSpec], members: list[Member]) -> None:
     single = sum(member.number for member in members if member.number.bit_count() == 1)
     for member in members:
         if stray := member.number & ~single:
             bit = stray & -stray
             message = f"{quote(member.name)} has the bit {bit}, which no flag of its own has"
-            draft.report("E111", message, draft.value(*member.number_path))
+            draft.report("E111", message, draft.value_mark(*member.number_path))

@@ -147,7 +147,7 @@ def check_class(name: str, what: str, mark: Mark, diagnostics: Diagnostics) -> b
     """Whether `name` can be a component, enum or world; reports E101 and E102."""
     if not check_camel(name, what, mark, diagnostics):
         return False
-    return not reserved(name, name, what, CLASS_NAMES, mark, diagnostics)
+    return not check_derived_name(name, name, what, CLASS_NAMES, mark, diagnostics)
 
 
 def check_camel(name: str, what: str, mark: Mark, diagnostics: Diagnostics) -> bool:
@@ -161,7 +161,7 @@ def check_camel(name: str, what: str, mark: Mark, diagnostics: Diagnostics) -> b
 
 def check_module(name: str, mark: Mark, diagnostics: Diagnostics, taken: Names) -> bool:
     """Whether a component's module may be called as it would be; reports E102."""
-    return not reserved(module_name(name), name, "a component", taken, mark, diagnostics)
+    return not check_derived_name(module_name(name), name, "a component", taken, mark, diagnostics)
 
 
 def check_member(
@@ -179,10 +179,10 @@ def check_member(
     """
     if not check_identifier(name, what, mark, diagnostics, lower=lower):
         return False
-    return not reserved(name, name, what, taken, mark, diagnostics)
+    return not check_derived_name(name, name, what, taken, mark, diagnostics)
 
 
-def reserved(
+def check_derived_name(
     made: str,
     name: str,
     what: str,

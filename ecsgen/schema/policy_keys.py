@@ -7,43 +7,43 @@ from typing import Any
 
 from ecsgen.diagnostics import did_you_mean, quote
 from ecsgen.model import Mark
-from ecsgen.policies import every
+from ecsgen.policies import list_policies
 from ecsgen.policies.policy import Fault
-from ecsgen.schema.drafts import Components, Draft, Drafts
-from ecsgen.schema.language import ComponentSpec, WorldSpec
+from ecsgen.schema.declarations import Components, Declaration, Declarations
+from ecsgen.schema.document_specs import ComponentSpec, WorldSpec
 
 
-def check_policies(draft: Draft[ComponentSpec]) -> None:
+def check_policies(draft: Declaration[ComponentSpec]) -> None:
     """Report E401 and E402; a diagnostic about two keys names both lines."""
     for pair in _clashes(draft.spec):
-        first, second = sorted(pair, key=lambda key: draft.key(key).start)
+        first, second = sorted(pair, key=lambda key: draft.key_mark(key).start)
         message = (
-            f"{shown(draft, second)} does not go with {shown(draft, first)} "
-            f"on line {draft.key(first).line}"
+            f"{format_key(draft, second)} does not go with {format_key(draft, first)} "
+            f"on line {draft.key_mark(first).line}"
         )
-        draft.report("E401", message, draft.key(second))
+        draft.report("E401", message, draft.key_mark(second))
     for code, key, message, hint, beside, lacks in _faults(draft.spec):
-        if lacks and (draft.lacks() or draft.lacks(lacks)):
+        if lacks and (draft.is_incomplete() or draft.is_incomplete(lacks)):
             continue
         if beside:
-            message += f" on line {draft.key(beside).line}"
-        draft.report(code, message, draft.key(*key), hint=hint)
+            message += f" on line {draft.key_mark(beside).line}"
+        draft.report(code, message, draft.key_mark(*key), hint=hint)
 
 
 def _clashes(spec: ComponentSpec) -> set[tuple[str, str]]:
-    return {pair for policy in every() for pair in policy.clashes(spec)}
+    return {pair for policy in list_policies() for pair in policy.find_conflicts(spec)}
 
 
 def _faults(spec: ComponentSpec) -> set[Fault]:
-    return {fault for policy in every() for fault in policy.faults(spec)}
+    return {fault for policy in list_policies() for fault in policy.find_faults(spec)}
 
 
-def other(spec: ComponentSpec, key: str) -> bool:
+def is_set(spec: ComponentSpec, key: str) -> bool:
     """Whether a key has any value but its default."""
     return bool(getattr(spec, key) != type(spec).model_fields[key].default)
 
 
-def shown(draft: Draft[ComponentSpec], key: str) -> str:
+def format_key(draft: Declaration[ComponentSpec], key: str) -> str:
     """A key as in the text: 'lookup: direct'."""
     value: Any = getattr(draft.spec, key)
     if isinstance(value, bool):
@@ -51,25 +51,25 @@ def shown(draft: Draft[ComponentSpec], key: str) -> str:
     return f"'{key}: {value}'" if isinstance(value, (str, int)) else f"'{key}'"
 
 
-def check_owned(draft: Draft[ComponentSpec], where: str, mark: Mark) -> None:
+def check_owned(draft: Declaration[ComponentSpec], where: str, mark: Mark) -> None:
     """Report E507 at `mark` for a component whose rows belong to no entity."""
     if draft.spec.owner == "none":
         key = "owner" if draft.spec.grid is None else "grid"
-        message = f"{quote(draft.name)} cannot be in {where}: it has {shown(draft, key)}"
-        draft.report("E507", f"{message} ({draft.key(key).place})", mark)
+        message = f"{quote(draft.name)} cannot be in {where}: it has {format_key(draft, key)}"
+        draft.report("E507", f"{message} ({draft.key_mark(key).place})", mark)
 
 
-def listed(
-    draft: Draft[WorldSpec],
+def resolve_components(
+    draft: Declaration[WorldSpec],
     names: Sequence[str],
     components: Components,
     where: str,
     path: tuple[str, ...],
-) -> list[tuple[Draft[ComponentSpec], Mark]]:
+) -> list[tuple[Declaration[ComponentSpec], Mark]]:
     """The components in a list of names, each once, with their marks; reports E501, E507, E509."""
-    found: dict[str, tuple[Draft[ComponentSpec], Mark]] = {}
+    found: dict[str, tuple[Declaration[ComponentSpec], Mark]] = {}
     for index, name in enumerate(names):
-        mark = draft.value(*path, index)
+        mark = draft.value_mark(*path, index)
         component = components.get(name)
         if component is None:
             hint = did_you_mean(name, components)
@@ -83,7 +83,7 @@ def listed(
     return list(found.values())
 
 
-def preset(drafts: Drafts, defaults: Mapping[str, str | bool]) -> None:
+def apply_defaults(drafts: Declarations, defaults: Mapping[str, str | bool]) -> None:
     """Give components the project's defaults, as far as these agree with what is written.
 
     Components of archetypes have no policies, nor have grids, whose rows are nobody's: they get

@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from ecsgen.diagnostics import did_you_mean, quote
+from ecsgen.kernels.parsing import KernelError, SourceText
 from ecsgen.kernels.scope import NUMERIC
-from ecsgen.kernels.syntax import KernelError, Text
-from ecsgen.model import HOWS, Mark, RecordedField, Reduction, Table
-from ecsgen.model.programs import Folding
+from ecsgen.model import REDUCTION_FUNCTIONS, Mark, RecordedField, Reduction, Table
 from ecsgen.model.schedules import TICK
-from ecsgen.schema.drafts import Claims, Draft
-from ecsgen.schema.kernel_documents import as_written
-from ecsgen.schema.kernel_programs import WorldNames
-from ecsgen.schema.language import RecordColumnSpec, RecordRowsSpec, WorldSpec
+from ecsgen.model.typed_tree import ReductionProgram
+from ecsgen.schema.declarations import Declaration, NameRegistry
+from ecsgen.schema.document_specs import RecordColumnSpec, RecordRowsSpec, WorldSpec
+from ecsgen.schema.kernel_declarations import declare_reduction
+from ecsgen.schema.kernel_typing import WorldScopes
 from ecsgen.schema.names import COLUMN_NAMES, DEVICES, check_member
 
 _TAKEN: Final = {
@@ -24,20 +24,20 @@ _TAKEN: Final = {
 }
 
 
-def check_table_names(draft: Draft[WorldSpec]) -> None:
+def check_table_names(draft: Declaration[WorldSpec]) -> None:
     """Report E101, E102 and E103 at names of tables and of their columns."""
-    claims = Claims(draft.diagnostics)
+    claims = NameRegistry(draft.diagnostics)
     for name in draft.spec.kernels:
-        claims.claim(name, "the kernel of the world", draft.key("kernels", name))
+        claims.register(name, "the kernel of the world", draft.key_mark("kernels", name))
     for name, table in draft.spec.records.items():
-        mark = draft.key("records", name)
+        mark = draft.key_mark("records", name)
         if name in _TAKEN:
             message = f"the name {quote(name)} of a table is taken: it is {_TAKEN[name]}"
             draft.report("E103", message, mark, hint=f"did you mean {quote(f'{name}_')}?")
         elif check_member(name, "a table", mark, draft.diagnostics, taken=DEVICES, lower=True):
-            claims.claim(name, "a table", mark)
+            claims.register(name, "a table", mark)
         for column in table if isinstance(table, dict) else ():
-            mark = draft.key("records", name, column)
+            mark = draft.key_mark("records", name, column)
             check_member(column, "a column", mark, draft.diagnostics, taken=COLUMN_NAMES)
 
 
@@ -45,8 +45,8 @@ def check_table_names(draft: Draft[WorldSpec]) -> None:
 class TableBuilder:
     """Makes tables of what is written; reports E520, and E102 for names of columns."""
 
-    draft: Draft[WorldSpec]
-    names: WorldNames
+    draft: Declaration[WorldSpec]
+    names: WorldScopes
 
     @property
     def tables(self) -> tuple[Table, ...]:
@@ -66,27 +66,27 @@ class TableBuilder:
         over = (self._with_over(column) for column in written if column is not None)
         typed = (self._typed(column) for column in over if column is not None)
         columns = tuple(column for column in typed if column is not None)
-        return Table(table, columns, marks={"": self.draft.key("records", table)})
+        return Table(table, columns, marks={"": self.draft.key_mark("records", table)})
 
     def _written(self, table: str, name: str, spec: RecordColumnSpec) -> Reduction | None:
         """The column as written; None without exactly one way to make a value of all."""
         path = ("records", table, name)
-        given = [how for how in HOWS if how in self.draft.keys(*path)]
+        given = [how for how in REDUCTION_FUNCTIONS if how in self.draft.key_marks(*path)]
         if len(given) != 1:
-            message = f"the column {quote(name)} needs one of {', '.join(HOWS)}"
+            message = f"the column {quote(name)} needs one of {', '.join(REDUCTION_FUNCTIONS)}"
             if given:
                 both = " and ".join(map(quote, given[:2]))
                 message = f"the column {quote(name)} has {both}: make two columns of it"
-            if given or not self.draft.lacks(*path):
-                self._report(message, self.draft.key(*path))
+            if given or not self.draft.is_incomplete(*path):
+                self._report(message, self.draft.key_mark(*path))
             return None
-        return as_written(self.draft, name, given[0], spec, path, {})
+        return declare_reduction(self.draft, name, given[0], spec, path, {})
 
     def _with_over(self, column: Reduction) -> Reduction | None:
         """The column with whose rows it is of; None where that can't be told."""
         mark = column.marks["expression"]
-        texts = [Text(column.expression, mark)]
-        texts += [Text(column.where, column.marks["where"])] if column.where else []
+        texts = [SourceText(column.expression, mark)]
+        texts += [SourceText(column.where, column.marks["where"])] if column.where else []
         nodes = []
         for text in texts:
             try:
@@ -94,7 +94,7 @@ class TableBuilder:
             except KernelError as error:
                 text.report(error, self.names.diagnostics.all_as("E520"))
                 return None
-        if isinstance(nodes[0], ast.Name) and column.how == "count":
+        if isinstance(nodes[0], ast.Name) and column.function == "count":
             name = nodes[0].id
             if name in self._sources and column.over in ("", name):
                 column = replace(column, expression="true", over=name)
@@ -130,14 +130,14 @@ class TableBuilder:
             message = f"{quote(name)} lives in archetypes: there are no rows of it alone"
             self._report(message, mark, f"take a query, as in `all: [{name}]`")
             return False
-        may_be_there = self.draft.lacks("groups") or self.draft.lacks("queries")
+        may_be_there = self.draft.is_incomplete("groups") or self.draft.is_incomplete("queries")
         if name not in self._sources and not may_be_there:
             message = f"unknown component, group or query {quote(name)}"
             self._report(message, mark, did_you_mean(name, self._sources))
         return name in self.names.sources
 
     def _typed(self, column: Reduction) -> Reduction | None:
-        program = self.names.folded(column)
+        program = self.names.type_column(column)
         if program is None:
             return None
         type_ = program.value.type
@@ -151,27 +151,27 @@ class TableBuilder:
 
     def _of_rows(self, name: str, spec: RecordRowsSpec) -> Table:
         path = ("records", name)
-        marks = {"": self.draft.key(*path)}
+        marks = {"": self.draft.key_mark(*path)}
         table = Table(name, rows=spec.rows, marks=marks)
-        mark = self.draft.value(*path, "rows")
+        mark = self.draft.value_mark(*path, "rows")
         if not self._has_rows(spec.rows, mark):
             return table
         fields: list[RecordedField] = []
         for place, text in enumerate(spec.fields):
-            mark_of_one = self.draft.value(*path, "fields", place)
+            mark_of_one = self.draft.value_mark(*path, "fields", place)
             field = self._field(spec.rows, text, mark_of_one)
             if field is None:
                 continue
             if field.name in [one.name for one in fields]:
                 self._report(f"two columns would be called {quote(field.name)}", mark_of_one)
             fields.append(field)
-        program: Folding | None = None
+        program: ReductionProgram | None = None
         if spec.where:
-            marks = {**marks, "expression": mark, "where": self.draft.value(*path, "where")}
+            marks = {**marks, "expression": mark, "where": self.draft.value_mark(*path, "where")}
             written = Reduction(name, "count", "true", spec.where, over=spec.rows, marks=marks)
             typed = self._typed(written)
             program = None if typed is None else typed.program
-        return replace(table, fields=tuple(fields), program=program or Folding())
+        return replace(table, fields=tuple(fields), program=program or ReductionProgram())
 
     def _field(self, over: str, text: str, mark: Mark) -> RecordedField | None:
         names = self.names.world.members_of(over)
@@ -185,10 +185,10 @@ class TableBuilder:
             hint = f"name its component, as in {holders[0]}.{name}" if holders and not dot else ""
             self._report(message, mark, hint or did_you_mean(owner, members))
             return None
-        component, refused = members[owner], self.names.refused.get(owner)
+        component, refused = members[owner], self.names.invalid_names.get(owner)
         field = next((one for one in component.fields if one.name == name), None)
         if field is None:
-            if refused is None or not (refused.more or name in refused.names):
+            if refused is None or not (refused.may_have_more or name in refused.names):
                 hint = did_you_mean(name, [one.name for one in component.fields])
                 self._report(f"{owner} has no field {quote(name)}", mark, hint)
             return None
@@ -198,7 +198,7 @@ class TableBuilder:
             what = "columns are numbers, bools, enums or handles without shape"
             self._report(f"{quote(text)} is of type {field.type.text}: {what}", mark)
             return None
-        if field in component.apart:
+        if field in component.indirect_fields:
             self._report(f"{quote(text)} is in the second, cold buffer: not every row has it", mark)
             return None
         return RecordedField(owner, name, field.type)

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from ecsgen.diagnostics import did_you_mean, quote
-from ecsgen.model import Entry, Kernel, Mark, Query, World
-from ecsgen.policies import keys
-from ecsgen.policies.policy import asked
-from ecsgen.schema.drafts import Claims, Components, Draft
-from ecsgen.schema.grid_checks import check_grids
-from ecsgen.schema.kernel_documents import build_kernel
-from ecsgen.schema.language import ComponentSpec, EntrySpec, WorldSpec
+from ecsgen.model import Kernel, Mark, Query, ScheduleEntry, World
+from ecsgen.policies import list_keys
+from ecsgen.policies.policy import collect_options
+from ecsgen.schema.declarations import Components, Declaration, NameRegistry
+from ecsgen.schema.document_specs import ComponentSpec, EntrySpec, WorldSpec
+from ecsgen.schema.grids import check_grids
+from ecsgen.schema.kernel_declarations import build_kernel
 from ecsgen.schema.names import (
     CHUNK_NAMES,
     GROUP_NAMES,
@@ -23,12 +23,12 @@ from ecsgen.schema.names import (
     check_module,
     module_name,
 )
-from ecsgen.schema.policy_keys import check_owned, listed, other, shown
-from ecsgen.schema.sharding import GENERATION_BITS, build_shards
-from ecsgen.schema.type_text import Known
+from ecsgen.schema.policy_keys import check_owned, format_key, is_set, resolve_components
+from ecsgen.schema.shards import GENERATION_BITS, build_shards
+from ecsgen.schema.type_parser import TypeScope
 
 
-def check_bundles(draft: Draft[WorldSpec], components: Components) -> None:
+def check_bundles(draft: Declaration[WorldSpec], components: Components) -> None:
     """Report E501, E504, E507 and E509."""
     bundles = draft.spec.bundles
     known = (*bundles, *components)
@@ -36,7 +36,7 @@ def check_bundles(draft: Draft[WorldSpec], components: Components) -> None:
         where = f"bundle {quote(bundle)}"
         seen: set[str] = set()
         for index, name in enumerate(names):
-            mark = draft.value("bundles", bundle, index)
+            mark = draft.value_mark("bundles", bundle, index)
             component = components.get(name)
             if name in seen:
                 draft.report("E509", f"{quote(name)} stands twice in {where}", mark)
@@ -53,7 +53,7 @@ def check_bundles(draft: Draft[WorldSpec], components: Components) -> None:
         path = " → ".join((*circle, circle[0]))
         index = bundles[circle[0]].index(circle[1 % len(circle)])
         message = f"the bundle {quote(circle[0])} is within itself: {quote(path, 200)[1:-1]}"
-        draft.report("E504", message, draft.value("bundles", circle[0], index))
+        draft.report("E504", message, draft.value_mark("bundles", circle[0], index))
 
 
 def _circles(bundles: Mapping[str, Sequence[str]]) -> list[list[str]]:
@@ -95,7 +95,7 @@ _OF_ALL: Final = {"component", "doc", "renamed_from", "removed", "fields_", "own
 _ARCHETYPE_FORBIDS: Final = dict.fromkeys(ComponentSpec.model_fields.keys() - _OF_ALL, "")
 
 
-def build_world(draft: Draft[WorldSpec], components: Components, known: Known) -> World:
+def build_world(draft: Declaration[WorldSpec], components: Components, known: TypeScope) -> World:
     """The world; reports E403 and E50x."""
     builder = _Builder(draft, components)
     builder.check_handles()
@@ -124,11 +124,15 @@ def build_world(draft: Draft[WorldSpec], components: Components, known: Known) -
     )
 
 
-def _entry(form: str | EntrySpec) -> Entry:
-    return Entry(form) if isinstance(form, str) else Entry(form.run, form.every, form.from_)
+def _entry(form: str | EntrySpec) -> ScheduleEntry:
+    return (
+        ScheduleEntry(form)
+        if isinstance(form, str)
+        else ScheduleEntry(form.run, form.every, form.from_)
+    )
 
 
-def sources_read(draft: Draft[WorldSpec], components: Components) -> frozenset[str]:
+def find_valid_sources(draft: Declaration[WorldSpec], components: Components) -> frozenset[str]:
     """Groups, queries and components without a mistake in them, so that kernels over them can be
     judged."""
     spec = draft.spec
@@ -138,17 +142,17 @@ def sources_read(draft: Draft[WorldSpec], components: Components) -> frozenset[s
     read = [
         path[1]
         for path, names in members.items()
-        if not draft.lacks(*path) and all(name in components for name in names)
+        if not draft.is_incomplete(*path) and all(name in components for name in names)
     ]
     return frozenset((*read, *(components.keys() - {*spec.chunked})))
 
 
 class _Builder:
-    def __init__(self, draft: Draft[WorldSpec], components: Components) -> None:
+    def __init__(self, draft: Declaration[WorldSpec], components: Components) -> None:
         self._draft = draft
         self._components = components
         self._chunked = {
-            name: draft.value("archetypes", "components", k)
+            name: draft.value_mark("archetypes", "components", k)
             for k, name in enumerate(draft.spec.chunked)
         }
 
@@ -157,15 +161,15 @@ class _Builder:
         marks = dict(self._draft.marks("world"))
         for key in ("bundles", "queries", "groups", "kernels", "schedule", "records"):
             for name in getattr(self._draft.spec, key):
-                marks[f"{key}.{name}"] = self._draft.key(key, name)
+                marks[f"{key}.{name}"] = self._draft.key_mark(key, name)
         for name, entries in self._draft.spec.schedule.items():
             for place in range(len(entries)):
                 path = ("schedule", name, place)
-                marks[f"schedule.{name}.{place}"] = self._draft.value(*path)
-                for key in self._draft.keys(*path):
-                    marks[f"schedule.{name}.{place}.{key}"] = self._draft.value(*path, key)
+                marks[f"schedule.{name}.{place}"] = self._draft.value_mark(*path)
+                for key in self._draft.key_marks(*path):
+                    marks[f"schedule.{name}.{place}.{key}"] = self._draft.value_mark(*path, key)
         bits = [key for key in _BITS if self._written(key)]
-        return marks | {f"entity.{key}": self._draft.key("entity", key) for key in bits}
+        return marks | {f"entity.{key}": self._draft.key_mark("entity", key) for key in bits}
 
     def generation_bits(self) -> int:
         """As written, or the default, which depends on whether there are shards."""
@@ -180,13 +184,13 @@ class _Builder:
         bits = entity.index_bits + self.generation_bits() + entity.shard_bits * sharded
         if self._written("shard_bits") and not sharded:
             message = "'shard_bits' without 'shards': entities are made in one place"
-            self._draft.report("E403", message, self._draft.key("entity", "shard_bits"))
+            self._draft.report("E403", message, self._draft.key_mark("entity", "shard_bits"))
         if bits > 64:
-            mark = self._draft.key("entity", written[-1])
+            mark = self._draft.key_mark("entity", written[-1])
             parts = "index, generation and shard" if sharded else "index and generation"
             message = f"{parts} have {bits} bits together; a handle has 64"
             if sharded:
-                message += f" ('shards' at {self._draft.key('shards').place})"
+                message += f" ('shards' at {self._draft.key_mark('shards').place})"
             self._draft.report("E403", message, mark)
         if self._written("index_bits") and entity.min_free >= 2**entity.index_bits:
             key = "min_free" if self._written("min_free") else "index_bits"
@@ -194,7 +198,7 @@ class _Builder:
                 f"{entity.min_free} free indices out of {2**entity.index_bits} are never "
                 "exceeded, so no index is used again"
             )
-            self._draft.report("H103", message, self._draft.key("entity", key))
+            self._draft.report("H103", message, self._draft.key_mark("entity", key))
 
     def _written(self, key: str) -> bool:
         return key in self._draft.spec.entity.model_fields_set
@@ -202,45 +206,52 @@ class _Builder:
     def claim_names(self) -> None:
         """Attributes of the world, and members of its signature."""
         spawning = frozenset(f"spawn_{name}" for name in self._draft.spec.bundles)
-        attributes, signature = Claims(self._draft.diagnostics), Claims(self._draft.diagnostics)
+        attributes, signature = NameRegistry(self._draft.diagnostics), NameRegistry(
+            self._draft.diagnostics
+        )
         for name, component in self._components.items():
-            what, mark = f"the component {quote(name)}", component.value("component")
+            what, mark = f"the component {quote(name)}", component.value_mark("component")
             taken = dict.fromkeys(WORLD_NAMES, spawning)
             check_module(name, mark, self._draft.diagnostics, taken)
-            attributes.claim(module_name(name), what, mark)
-            signature.claim(module_name(name), what, mark)
+            attributes.register(module_name(name), what, mark)
+            signature.register(module_name(name), what, mark)
         taken = {holder: names | spawning for holder, names in WORLD_NAMES.items()}
         for key, what in _NAMED.items():
             for name in getattr(self._draft.spec, key):
-                mark = self._draft.key(key, name)
+                mark = self._draft.key_mark(key, name)
                 if check_member(name, what, mark, self._draft.diagnostics, taken=taken, lower=True):
-                    attributes.claim(name, what, mark)
+                    attributes.register(name, what, mark)
         for name in self._draft.spec.bundles:
-            mark = self._draft.key("bundles", name)
+            mark = self._draft.key_mark("bundles", name)
             if check_identifier(name, "a bundle", mark, self._draft.diagnostics, lower=True):
-                signature.claim(name, "a bundle", mark)
+                signature.register(name, "a bundle", mark)
 
     def queries(self) -> tuple[Query, ...]:
         queries = []
         for name, spec in self._draft.spec.queries.items():
-            if not spec.all and not spec.any and not self._draft.lacks("queries", name):
+            if not spec.all and not spec.any and not self._draft.is_incomplete("queries", name):
                 message = f"the query {quote(name)} has no component in 'all' or 'any'"
-                self._draft.report("E510", message, self._draft.key("queries", name))
+                self._draft.report("E510", message, self._draft.key_mark("queries", name))
             members = self._query_members(name)
             self._check_mixed(name, members)
-            marks = {**self._draft.keys("queries", name), "": self._draft.key("queries", name)}
+            marks = {
+                **self._draft.key_marks("queries", name),
+                "": self._draft.key_mark("queries", name),
+            }
             clauses = {clause: tuple(getattr(spec, clause)) for clause in _CLAUSES}
             chunked = any(member.name in self._chunked for member, _ in members)
             queries.append(Query(name=name, **clauses, chunked=chunked, marks=marks))
         return tuple(queries)
 
-    def _query_members(self, name: str) -> list[tuple[Draft[ComponentSpec], Mark]]:
+    def _query_members(self, name: str) -> list[tuple[Declaration[ComponentSpec], Mark]]:
         spec = self._draft.spec.queries[name]
-        found: dict[str, tuple[str, Draft[ComponentSpec], Mark]] = {}
+        found: dict[str, tuple[str, Declaration[ComponentSpec], Mark]] = {}
         for clause in _CLAUSES:
             path = ("queries", name, clause)
             names, where = getattr(spec, clause), f"query {quote(name)}"
-            for member, mark in listed(self._draft, names, self._components, where, path):
+            for member, mark in resolve_components(
+                self._draft, names, self._components, where, path
+            ):
                 first, *_ = found.setdefault(member.name, (clause, member, mark))
                 if first != clause:
                     message = f"{quote(member.name)} is in {clause!r} and in {first!r}"
@@ -250,7 +261,7 @@ class _Builder:
         return [(one, mark) for _, one, mark in found.values() if one.spec.owner == "entity"]
 
     def _check_mixed(
-        self, query: str, members: Sequence[tuple[Draft[ComponentSpec], Mark]]
+        self, query: str, members: Sequence[tuple[Declaration[ComponentSpec], Mark]]
     ) -> None:
         """Report E512 where the first component stands that is not stored as the first of all."""
         chunked = [each for each in members if each[0].name in self._chunked]
@@ -258,7 +269,7 @@ class _Builder:
         if not chunked or not managed:
             return
         (one, mark), (other, second) = chunked[0], managed[0]
-        place, defined = self._chunked[one.name], other.value("component")
+        place, defined = self._chunked[one.name], other.value_mark("component")
         message = (
             f"the query {quote(query)} mixes {quote(one.name)}, which lives in archetypes "
             f"({place.place}), with {quote(other.name)}, which has a manager ({defined.place})"
@@ -271,7 +282,9 @@ class _Builder:
         taken: dict[str, tuple[str, Mark]] = {}
         for group, names in self._draft.spec.groups.items():
             path, where = ("groups", group), f"group {quote(group)}"
-            for member, mark in listed(self._draft, names, self._components, where, path):
+            for member, mark in resolve_components(
+                self._draft, names, self._components, where, path
+            ):
                 check_module(member.name, mark, self._draft.diagnostics, GROUP_NAMES)
                 self._refuse(member, _GROUP_FORBIDS, "E505", f"the {where}", mark)
                 if member.name in taken:
@@ -284,36 +297,40 @@ class _Builder:
         spec, where = self._draft.spec, "the archetypes"
         grouped = {name for names in spec.groups.values() for name in names}
         path = ("archetypes", "components")
-        for member, mark in listed(self._draft, spec.chunked, self._components, where, path):
+        for member, mark in resolve_components(
+            self._draft, spec.chunked, self._components, where, path
+        ):
             self._refuse(member, _ARCHETYPE_FORBIDS, "E506", where, mark)
             check_module(member.name, mark, self._draft.diagnostics, CHUNK_NAMES)
             if member.name in grouped:
                 message = f"{quote(member.name)} cannot be in the archetypes: it is in a group"
                 self._draft.report("E506", message, mark)
             for name, field in member.spec.long_fields.items():
-                for key, _ in asked(keys("field"), field):
+                for key, _ in collect_options(list_keys("field"), field):
                     message = f"{quote(member.name)} cannot be in {where}: {quote(name)} is {key}"
-                    place = member.key("fields", name, key).place
+                    place = member.key_mark("fields", name, key).place
                     self._draft.report("E506", f"{message} ({place})", mark)
 
     def _refuse(
         self,
-        member: Draft[ComponentSpec],
+        member: Declaration[ComponentSpec],
         forbidden: Mapping[str, str],
         code: str,
         where: str,
         mark: Mark,
     ) -> None:
         for key, value in forbidden.items():
-            if getattr(member.spec, key) == value if value else other(member.spec, key):
-                message = f"{quote(member.name)} cannot be in {where}: it has {shown(member, key)}"
-                self._draft.report(code, f"{message} ({member.key(key).place})", mark)
+            if getattr(member.spec, key) == value if value else is_set(member.spec, key):
+                message = (
+                    f"{quote(member.name)} cannot be in {where}: it has {format_key(member, key)}"
+                )
+                self._draft.report(code, f"{message} ({member.key_mark(key).place})", mark)
 
-    def kernels(self, known: Known) -> tuple[Kernel, ...]:
+    def kernels(self, known: TypeScope) -> tuple[Kernel, ...]:
         spec = self._draft.spec
         kernels = []
         for name, kernel in spec.kernels.items():
-            self._check_over(kernel.over, self._draft.value("kernels", name, "over"))
+            self._check_over(kernel.over, self._draft.value_mark("kernels", name, "over"))
             kernels.append(build_kernel(self._draft, name, kernel, frozenset(), known))
         return tuple(kernels)
 
@@ -333,10 +350,10 @@ class _Builder:
     def _was_refused(self, source: str) -> bool:
         """Whether a group or query may be meant whose name or content is a mistake already."""
         for key in ("groups", "queries"):
-            names = self._draft.keys(key)
+            names = self._draft.key_marks(key)
             meant = [name for name in names if module_name(name) == module_name(source)]
             if any(name != module_name(name) for name in meant):
                 return True
-            if self._draft.lacks(key) and not did_you_mean(source, names):
+            if self._draft.is_incomplete(key) and not did_you_mean(source, names):
                 return True
         return False

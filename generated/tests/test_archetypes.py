@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ecsgen_runtime.testing import chunks, machine, subject
+from ecsgen_runtime.testing import chunks, state_machine, subject
 
 from .. import Armor, Burning, EntityManager, Game, Health, Weapon, archetypes, enums
 
@@ -101,4 +101,4 @@ class _Machine(chunks.ChunkRules):
 
 
 TestMachine = _Machine.TestCase
-TestMachine.settings = machine.SETTINGS
+TestMachine.settings = state_machine.SETTINGS

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 from ecsgen_runtime.testing import (
-    cases,
+    buffers,
+    common_cases,
     destroy,
-    kernels,
-    machine,
-    memory,
+    kernel_oracle,
     owned,
     packed,
-    proxies,
+    row_proxies,
     spaces,
+    state_machine,
     subject,
 )
 from hypothesis import given
@@ -41,21 +41,21 @@ under_test = subject.Subject(
 
 class TestBoid(
     owned.SparseCases,
-    memory.DoublingCases,
+    buffers.DoublingCases,
     destroy.GcCases,
     owned.OneCases,
     owned.OwnedCases,
     packed.PackedCases,
-    spaces.SpacedCases,
-    proxies.ProxyCases,
-    cases.CommonCases,
+    spaces.SpatialCases,
+    row_proxies.ProxyCases,
+    common_cases.CommonCases,
 ):
     subject = under_test
 
 
 class _Machine(
     owned.SparseRules,
-    memory.DoublingRules,
+    buffers.DoublingRules,
     destroy.GcRules,
     owned.OneRules,
     owned.OwnedRules,
@@ -65,7 +65,7 @@ class _Machine(
 
 
 TestMachine = _Machine.TestCase
-TestMachine.settings = machine.SETTINGS
+TestMachine.settings = state_machine.SETTINGS
 
 
 def test_one_instance() -> None:
@@ -89,55 +89,55 @@ def test_one_instance() -> None:
 
 
 def steer_of_one(
-    row: kernels.Row, _vision: kernels.Value, _apart: kernels.Value
+    row: kernel_oracle.Row, _vision: kernel_oracle.Value, _apart: kernel_oracle.Value
 ) -> None:
     """The steps of `steer` for one row."""
     # push = sum(offset if distance < apart else offset * 0)
-    _1: list[kernels.Value] = []
+    _1: list[kernel_oracle.Value] = []
     for other in row.neighbours:
-        _2 = kernels.apply("<", other.distance, _apart)
-        _3 = kernels.number("f4", 0.0)
-        _4 = kernels.apply("*", other.offset, _3)
-        _5 = kernels.apply("if", _2, other.offset, _4)
+        _2 = kernel_oracle.apply("<", other.distance, _apart)
+        _3 = kernel_oracle.number("f4", 0.0)
+        _4 = kernel_oracle.apply("*", other.offset, _3)
+        _5 = kernel_oracle.apply("if", _2, other.offset, _4)
         _1.append(_5)
     _6 = row.answer("sum", "f4", (2,), _1)
     # turn = sum(offset) * 0.03 - push * 0.015 + sum(other.heading) * 0.05
-    _7: list[kernels.Value] = []
+    _7: list[kernel_oracle.Value] = []
     for other in row.neighbours:
         _7.append(other.offset)
     _8 = row.answer("sum", "f4", (2,), _7)
-    _9 = kernels.number("f4", 0.03)
-    _10 = kernels.apply("*", _8, _9)
-    _11 = kernels.number("f4", 0.015)
-    _12 = kernels.apply("*", _6, _11)
-    _13 = kernels.apply("-", _10, _12)
-    _14: list[kernels.Value] = []
+    _9 = kernel_oracle.number("f4", 0.03)
+    _10 = kernel_oracle.apply("*", _8, _9)
+    _11 = kernel_oracle.number("f4", 0.015)
+    _12 = kernel_oracle.apply("*", _6, _11)
+    _13 = kernel_oracle.apply("-", _10, _12)
+    _14: list[kernel_oracle.Value] = []
     for other in row.neighbours:
         _14.append(other["heading"])
     _15 = row.answer("sum", "f4", (2,), _14)
-    _16 = kernels.number("f4", 0.05)
-    _17 = kernels.apply("*", _15, _16)
-    _18 = kernels.apply("+", _13, _17)
+    _16 = kernel_oracle.number("f4", 0.05)
+    _17 = kernel_oracle.apply("*", _15, _16)
+    _18 = kernel_oracle.apply("+", _13, _17)
     # heading = normalize(heading + turn / f32(max(count(), 1)))
     _19 = row["heading"]
-    _20: list[kernels.Value] = []
+    _20: list[kernel_oracle.Value] = []
     for _ in row.neighbours:
         _20.append([True])
     _21 = row.answer("count", "i8", (), _20)
-    _22 = kernels.number("i8", 1)
-    _23 = kernels.apply("max", _21, _22)
-    _24 = kernels.cast(_23, "f4")
-    _25 = kernels.apply("/", _18, _24)
-    _26 = kernels.apply("+", _19, _25)
-    _27 = kernels.normalize(_26)
+    _22 = kernel_oracle.number("i8", 1)
+    _23 = kernel_oracle.apply("max", _21, _22)
+    _24 = kernel_oracle.cast(_23, "f4")
+    _25 = kernel_oracle.apply("/", _18, _24)
+    _26 = kernel_oracle.apply("+", _19, _25)
+    _27 = kernel_oracle.normalize(_26)
     row.put("heading", _27)
 
 
-@kernels.SEARCH
-@given(rows=kernels.SIZES, seed=kernels.SEEDS)
+@kernel_oracle.SEARCH
+@given(rows=kernel_oracle.SIZES, seed=kernel_oracle.SEEDS)
 def test_kernel_steer(rows: int, seed: int) -> None:
     """What it does to all rows is what the schema says of each."""
-    kernels.check(
+    kernel_oracle.check(
         under_test,
         "steer",
         steer_of_one,
@@ -151,31 +151,34 @@ def test_kernel_steer(rows: int, seed: int) -> None:
 
 
 def fly_of_one(
-    row: kernels.Row, _way: kernels.Value, _width: kernels.Value, _height: kernels.Value
+    row: kernel_oracle.Row,
+    _way: kernel_oracle.Value,
+    _width: kernel_oracle.Value,
+    _height: kernel_oracle.Value,
 ) -> None:
     """The steps of `fly` for one row."""
     # position += heading * way
     _1 = row["position"]
-    _2 = kernels.apply("*", row["heading"], _way)
-    _3 = kernels.apply("+", _1, _2)
+    _2 = kernel_oracle.apply("*", row["heading"], _way)
+    _3 = kernel_oracle.apply("+", _1, _2)
     row.put("position", _3)
     # position.x = position.x % width
     _4 = row["position"]
-    _5 = kernels.element(_4, (2,), 0)
-    _6 = kernels.apply("%", _5, _width)
+    _5 = kernel_oracle.element(_4, (2,), 0)
+    _6 = kernel_oracle.apply("%", _5, _width)
     row.put("position", _6, 0)
     # position.y = position.y % height
     _7 = row["position"]
-    _8 = kernels.element(_7, (2,), 1)
-    _9 = kernels.apply("%", _8, _height)
+    _8 = kernel_oracle.element(_7, (2,), 1)
+    _9 = kernel_oracle.apply("%", _8, _height)
     row.put("position", _9, 1)
 
 
-@kernels.SEARCH
-@given(rows=kernels.SIZES, seed=kernels.SEEDS)
+@kernel_oracle.SEARCH
+@given(rows=kernel_oracle.SIZES, seed=kernel_oracle.SEEDS)
 def test_kernel_fly(rows: int, seed: int) -> None:
     """What it does to all rows is what the schema says of each."""
-    kernels.check(
+    kernel_oracle.check(
         under_test,
         "fly",
         fly_of_one,

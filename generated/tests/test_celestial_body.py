@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 from ecsgen_runtime.testing import (
-    cases,
+    buffers,
+    common_cases,
     destroy,
-    kernels,
-    machine,
-    memory,
+    kernel_oracle,
     owned,
     packed,
-    proxies,
+    row_proxies,
+    state_machine,
     subject,
 )
 from hypothesis import example, given
@@ -51,20 +51,20 @@ under_test = subject.Subject(
 
 class TestCelestialBody(
     owned.SparseCases,
-    memory.DoublingCases,
+    buffers.DoublingCases,
     destroy.GcCases,
     owned.OneCases,
     owned.OwnedCases,
     packed.PackedCases,
-    proxies.ProxyCases,
-    cases.CommonCases,
+    row_proxies.ProxyCases,
+    common_cases.CommonCases,
 ):
     subject = under_test
 
 
 class _Machine(
     owned.SparseRules,
-    memory.DoublingRules,
+    buffers.DoublingRules,
     destroy.GcRules,
     owned.OneRules,
     owned.OwnedRules,
@@ -74,7 +74,7 @@ class _Machine(
 
 
 TestMachine = _Machine.TestCase
-TestMachine.settings = machine.SETTINGS
+TestMachine.settings = state_machine.SETTINGS
 
 
 def test_one_instance() -> None:
@@ -113,20 +113,20 @@ def test_one_instance() -> None:
         manager.row(row)
 
 
-def kick_of_one(row: kernels.Row, _dt: kernels.Value) -> None:
+def kick_of_one(row: kernel_oracle.Row, _dt: kernel_oracle.Value) -> None:
     """The steps of `kick` for one row."""
     # velocity += acceleration * dt
     _1 = row["velocity"]
-    _2 = kernels.apply("*", row["acceleration"], _dt)
-    _3 = kernels.apply("+", _1, _2)
+    _2 = kernel_oracle.apply("*", row["acceleration"], _dt)
+    _3 = kernel_oracle.apply("+", _1, _2)
     row.put("velocity", _3)
 
 
-@kernels.SEARCH
-@given(rows=kernels.SIZES, seed=kernels.SEEDS)
+@kernel_oracle.SEARCH
+@given(rows=kernel_oracle.SIZES, seed=kernel_oracle.SEEDS)
 def test_kernel_kick(rows: int, seed: int) -> None:
     """What it does to all rows is what the schema says of each."""
-    kernels.check(
+    kernel_oracle.check(
         under_test,
         "kick",
         kick_of_one,
@@ -138,20 +138,20 @@ def test_kernel_kick(rows: int, seed: int) -> None:
     )
 
 
-def drift_of_one(row: kernels.Row, _dt: kernels.Value) -> None:
+def drift_of_one(row: kernel_oracle.Row, _dt: kernel_oracle.Value) -> None:
     """The steps of `drift` for one row."""
     # position += velocity * dt
     _1 = row["position"]
-    _2 = kernels.apply("*", row["velocity"], _dt)
-    _3 = kernels.apply("+", _1, _2)
+    _2 = kernel_oracle.apply("*", row["velocity"], _dt)
+    _3 = kernel_oracle.apply("+", _1, _2)
     row.put("position", _3)
 
 
-@kernels.SEARCH
-@given(rows=kernels.SIZES, seed=kernels.SEEDS)
+@kernel_oracle.SEARCH
+@given(rows=kernel_oracle.SIZES, seed=kernel_oracle.SEEDS)
 def test_kernel_drift(rows: int, seed: int) -> None:
     """What it does to all rows is what the schema says of each."""
-    kernels.check(
+    kernel_oracle.check(
         under_test,
         "drift",
         drift_of_one,
@@ -163,20 +163,20 @@ def test_kernel_drift(rows: int, seed: int) -> None:
     )
 
 
-def kinetic_energy_of_one(row: kernels.Row) -> kernels.Value:
+def kinetic_energy_of_one(row: kernel_oracle.Row) -> kernel_oracle.Value:
     """What `kinetic_energy` takes of one row."""
-    _1 = kernels.number("f8", 0.5)
-    _2 = kernels.apply("*", _1, row["gm"])
-    _3 = kernels.dot(row["velocity"], row["velocity"])
-    return kernels.apply("*", _2, _3)
+    _1 = kernel_oracle.number("f8", 0.5)
+    _2 = kernel_oracle.apply("*", _1, row["gm"])
+    _3 = kernel_oracle.dot(row["velocity"], row["velocity"])
+    return kernel_oracle.apply("*", _2, _3)
 
 
-@kernels.SEARCH
-@example(rows=kernels.SEVERAL_BLOCKS, seed=0)
-@given(rows=kernels.SIZES, seed=kernels.SEEDS)
+@kernel_oracle.SEARCH
+@example(rows=kernel_oracle.SEVERAL_BLOCKS, seed=0)
+@given(rows=kernel_oracle.SIZES, seed=kernel_oracle.SEEDS)
 def test_kernel_kinetic_energy(rows: int, seed: int) -> None:
     """What it does to all rows is what the schema says of each."""
-    kernels.check_reduction(
+    kernel_oracle.check_reduction(
         under_test,
         "kinetic_energy",
         kinetic_energy_of_one,

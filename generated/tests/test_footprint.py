@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 from ecsgen_runtime.testing import (
-    cases,
-    kernels,
-    machine,
-    memory,
+    buffers,
+    common_cases,
+    kernel_oracle,
     owned,
     packed,
-    proxies,
+    row_proxies,
+    state_machine,
     subject,
 )
 from hypothesis import given
@@ -40,26 +40,26 @@ under_test = subject.Subject(
     ),
     tagged={"hot": ("place", "heading", "depth")},
     capacity=0,
-    most_rows=4096,
+    max_rows=4096,
 )
 
 
 class TestFootprint(
     owned.SparseCases,
-    memory.DoublingCases,
+    buffers.DoublingCases,
     owned.ManyCases,
     packed.RingCases,
     owned.OwnedCases,
     packed.PackedCases,
-    proxies.ProxyCases,
-    cases.CommonCases,
+    row_proxies.ProxyCases,
+    common_cases.CommonCases,
 ):
     subject = under_test
 
 
 class _Machine(
     owned.SparseRules,
-    memory.DoublingRules,
+    buffers.DoublingRules,
     owned.ManyRules,
     packed.RingRules,
     owned.OwnedRules,
@@ -69,7 +69,7 @@ class _Machine(
 
 
 TestMachine = _Machine.TestCase
-TestMachine.settings = machine.SETTINGS
+TestMachine.settings = state_machine.SETTINGS
 
 
 def test_one_instance() -> None:
@@ -94,22 +94,24 @@ def test_one_instance() -> None:
         manager.row(row)
 
 
-def fade_of_one(row: kernels.Row, _dt: kernels.Value, _wear: kernels.Value) -> None:
+def fade_of_one(
+    row: kernel_oracle.Row, _dt: kernel_oracle.Value, _wear: kernel_oracle.Value
+) -> None:
     """The steps of `fade` for one row."""
     # depth = max(depth - wear * dt, 0)
     _1 = row["depth"]
-    _2 = kernels.apply("*", _wear, _dt)
-    _3 = kernels.apply("-", _1, _2)
-    _4 = kernels.number("f4", 0.0)
-    _5 = kernels.apply("max", _3, _4)
+    _2 = kernel_oracle.apply("*", _wear, _dt)
+    _3 = kernel_oracle.apply("-", _1, _2)
+    _4 = kernel_oracle.number("f4", 0.0)
+    _5 = kernel_oracle.apply("max", _3, _4)
     row.put("depth", _5)
 
 
-@kernels.SEARCH
-@given(rows=kernels.SIZES, seed=kernels.SEEDS)
+@kernel_oracle.SEARCH
+@given(rows=kernel_oracle.SIZES, seed=kernel_oracle.SEEDS)
 def test_kernel_fade(rows: int, seed: int) -> None:
     """What it does to all rows is what the schema says of each."""
-    kernels.check(
+    kernel_oracle.check(
         under_test,
         "fade",
         fade_of_one,

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 from ecsgen_runtime.testing import (
-    cases,
+    buffers,
+    common_cases,
     destroy,
     hierarchy,
-    machine,
-    memory,
     orphans,
     owned,
     packed,
-    proxies,
+    row_proxies,
+    state_machine,
     subject,
 )
 
@@ -42,14 +42,14 @@ class TestKin(
     hierarchy.OwnedChildrenCases,
     orphans.OrphansRootCases,
     owned.SparseCases,
-    memory.DoublingCases,
+    buffers.DoublingCases,
     destroy.GcCases,
     owned.OneCases,
     hierarchy.HierarchyCases,
     owned.OwnedCases,
     packed.PackedCases,
-    proxies.ProxyCases,
-    cases.CommonCases,
+    row_proxies.ProxyCases,
+    common_cases.CommonCases,
 ):
     subject = under_test
 
@@ -57,7 +57,7 @@ class TestKin(
 class _Machine(
     hierarchy.OwnedChildrenRules,
     owned.SparseRules,
-    memory.DoublingRules,
+    buffers.DoublingRules,
     destroy.GcRules,
     owned.OneRules,
     hierarchy.HierarchyRules,
@@ -68,7 +68,7 @@ class _Machine(
 
 
 TestMachine = _Machine.TestCase
-TestMachine.settings = machine.SETTINGS
+TestMachine.settings = state_machine.SETTINGS
 
 
 def test_one_instance() -> None:

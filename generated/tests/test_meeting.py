@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from ecsgen_runtime.testing import cases, ids, machine, memory, packed, proxies, subject
+from ecsgen_runtime.testing import (
+    buffers,
+    common_cases,
+    ids,
+    packed,
+    row_proxies,
+    state_machine,
+    subject,
+)
 
 from .. import EntityManager, StaleInstanceError, World
 from ..meeting import Meeting, MeetingManager
@@ -27,24 +35,24 @@ under_test = subject.Subject(
 
 
 class TestMeeting(
-    memory.DoublingCases,
+    buffers.DoublingCases,
     ids.IdsCases,
     packed.PackedCases,
     ids.UnownedCases,
-    proxies.ProxyCases,
-    cases.CommonCases,
+    row_proxies.ProxyCases,
+    common_cases.CommonCases,
 ):
     subject = under_test
 
 
 class _Machine(
-    memory.DoublingRules, ids.IdsRules, packed.PackedRules, ids.UnownedRules
+    buffers.DoublingRules, ids.IdsRules, packed.PackedRules, ids.UnownedRules
 ):
     subject = under_test
 
 
 TestMachine = _Machine.TestCase
-TestMachine.settings = machine.SETTINGS
+TestMachine.settings = state_machine.SETTINGS
 
 
 def test_one_instance() -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 from ecsgen_runtime.testing import (
-    cases,
+    buffers,
+    common_cases,
     destroy,
-    kernels,
-    machine,
-    memory,
+    kernel_oracle,
     owned,
     packed,
-    proxies,
+    row_proxies,
+    state_machine,
     subject,
 )
 from hypothesis import example, given
@@ -44,20 +44,20 @@ under_test = subject.Subject(
 
 class TestParticle(
     owned.SparseCases,
-    memory.DoublingCases,
+    buffers.DoublingCases,
     destroy.GcCases,
     owned.OneCases,
     owned.OwnedCases,
     packed.PackedCases,
-    proxies.ProxyCases,
-    cases.CommonCases,
+    row_proxies.ProxyCases,
+    common_cases.CommonCases,
 ):
     subject = under_test
 
 
 class _Machine(
     owned.SparseRules,
-    memory.DoublingRules,
+    buffers.DoublingRules,
     destroy.GcRules,
     owned.OneRules,
     owned.OwnedRules,
@@ -67,7 +67,7 @@ class _Machine(
 
 
 TestMachine = _Machine.TestCase
-TestMachine.settings = machine.SETTINGS
+TestMachine.settings = state_machine.SETTINGS
 
 
 def test_one_instance() -> None:
@@ -101,32 +101,32 @@ def test_one_instance() -> None:
 
 
 def simulate_of_one(
-    row: kernels.Row, _dt: kernels.Value, _gravity: kernels.Value
+    row: kernel_oracle.Row, _dt: kernel_oracle.Value, _gravity: kernel_oracle.Value
 ) -> None:
     """The steps of `simulate` for one row."""
     # velocity.y += gravity * dt
     _1 = row["velocity"]
-    _2 = kernels.element(_1, (2,), 1)
-    _3 = kernels.apply("*", _gravity, _dt)
-    _4 = kernels.apply("+", _2, _3)
+    _2 = kernel_oracle.element(_1, (2,), 1)
+    _3 = kernel_oracle.apply("*", _gravity, _dt)
+    _4 = kernel_oracle.apply("+", _2, _3)
     row.put("velocity", _4, 1)
     # position += velocity * dt
     _5 = row["position"]
     _6 = row["velocity"]
-    _7 = kernels.apply("*", _6, _dt)
-    _8 = kernels.apply("+", _5, _7)
+    _7 = kernel_oracle.apply("*", _6, _dt)
+    _8 = kernel_oracle.apply("+", _5, _7)
     row.put("position", _8)
     # life -= dt
     _9 = row["life"]
-    _10 = kernels.apply("-", _9, _dt)
+    _10 = kernel_oracle.apply("-", _9, _dt)
     row.put("life", _10)
 
 
-@kernels.SEARCH
-@given(rows=kernels.SIZES, seed=kernels.SEEDS)
+@kernel_oracle.SEARCH
+@given(rows=kernel_oracle.SIZES, seed=kernel_oracle.SEEDS)
 def test_kernel_simulate(rows: int, seed: int) -> None:
     """What it does to all rows is what the schema says of each."""
-    kernels.check(
+    kernel_oracle.check(
         under_test,
         "simulate",
         simulate_of_one,
@@ -138,17 +138,17 @@ def test_kernel_simulate(rows: int, seed: int) -> None:
     )
 
 
-def expired_of_one(row: kernels.Row) -> kernels.Value:
+def expired_of_one(row: kernel_oracle.Row) -> kernel_oracle.Value:
     """What `expired` takes of one row."""
-    _1 = kernels.number("f4", 0.0)
-    return kernels.apply("<=", row["life"], _1)
+    _1 = kernel_oracle.number("f4", 0.0)
+    return kernel_oracle.apply("<=", row["life"], _1)
 
 
-@kernels.SEARCH
-@example(rows=kernels.SEVERAL_BLOCKS, seed=0)
-@given(rows=kernels.SIZES, seed=kernels.SEEDS)
+@kernel_oracle.SEARCH
+@example(rows=kernel_oracle.SEVERAL_BLOCKS, seed=0)
+@given(rows=kernel_oracle.SIZES, seed=kernel_oracle.SEEDS)
 def test_kernel_expired(rows: int, seed: int) -> None:
     """What it does to all rows is what the schema says of each."""
-    kernels.check_reduction(
+    kernel_oracle.check_reduction(
         under_test, "expired", expired_of_one, "count", rows, seed, all_rows=True
     )

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 from ecsgen_runtime.testing import (
-    cases,
+    buffers,
+    common_cases,
     destroy,
     kernel_inputs,
-    kernels,
-    machine,
-    memory,
+    kernel_oracle,
     owned,
     packed,
-    proxies,
+    row_proxies,
+    state_machine,
     subject,
 )
 from hypothesis import example, given
@@ -43,21 +43,21 @@ under_test = subject.Subject(
 
 class TestPerson(
     owned.SparseCases,
-    memory.DoublingCases,
+    buffers.DoublingCases,
     destroy.GcCases,
     owned.OneCases,
     owned.OwnedCases,
     packed.PackedCases,
     kernel_inputs.SeededCases,
-    proxies.ProxyCases,
-    cases.CommonCases,
+    row_proxies.ProxyCases,
+    common_cases.CommonCases,
 ):
     subject = under_test
 
 
 class _Machine(
     owned.SparseRules,
-    memory.DoublingRules,
+    buffers.DoublingRules,
     destroy.GcRules,
     owned.OneRules,
     owned.OwnedRules,
@@ -67,7 +67,7 @@ class _Machine(
 
 
 TestMachine = _Machine.TestCase
-TestMachine.settings = machine.SETTINGS
+TestMachine.settings = state_machine.SETTINGS
 
 
 def test_one_instance() -> None:
@@ -93,62 +93,62 @@ def test_one_instance() -> None:
 
 
 def decide_of_one(
-    row: kernels.Row, _recovery: kernels.Value, _loss: kernels.Value
+    row: kernel_oracle.Row, _recovery: kernel_oracle.Value, _loss: kernel_oracle.Value
 ) -> None:
     """The steps of `decide` for one row."""
     # ill = condition == Condition.infectious
     _1 = row["condition"]
-    _2 = kernels.number("u1", 1)
-    _3 = kernels.apply("==", _1, _2)
+    _2 = kernel_oracle.number("u1", 1)
+    _3 = kernel_oracle.apply("==", _1, _2)
     # caught = exposed and condition == Condition.susceptible
     _4 = row["exposed"]
     _5 = row["condition"]
-    _6 = kernels.number("u1", 0)
-    _7 = kernels.apply("==", _5, _6)
-    _8 = kernels.apply("and", _4, _7)
+    _6 = kernel_oracle.number("u1", 0)
+    _7 = kernel_oracle.apply("==", _5, _6)
+    _8 = kernel_oracle.apply("and", _4, _7)
     # recovers = ill and random() < recovery
     _9 = row.draw("random", 0, 1)
-    _10 = kernels.apply("<", _9, _recovery)
-    _11 = kernels.apply("and", _3, _10)
+    _10 = kernel_oracle.apply("<", _9, _recovery)
+    _11 = kernel_oracle.apply("and", _3, _10)
     # lapses = condition == Condition.recovered and random() < loss
     _12 = row["condition"]
-    _13 = kernels.number("u1", 2)
-    _14 = kernels.apply("==", _12, _13)
+    _13 = kernel_oracle.number("u1", 2)
+    _14 = kernel_oracle.apply("==", _12, _13)
     _15 = row.draw("random", 1, 1)
-    _16 = kernels.apply("<", _15, _loss)
-    _17 = kernels.apply("and", _14, _16)
+    _16 = kernel_oracle.apply("<", _15, _loss)
+    _17 = kernel_oracle.apply("and", _14, _16)
     # days = days + 1 if ill else 0
     _18 = row["days"]
-    _19 = kernels.number("u2", 1)
-    _20 = kernels.apply("+", _18, _19)
-    _21 = kernels.number("u2", 0)
-    _22 = kernels.apply("if", _3, _20, _21)
+    _19 = kernel_oracle.number("u2", 1)
+    _20 = kernel_oracle.apply("+", _18, _19)
+    _21 = kernel_oracle.number("u2", 0)
+    _22 = kernel_oracle.apply("if", _3, _20, _21)
     row.put("days", _22)
     # condition = Condition.infectious if caught else condition
-    _23 = kernels.number("u1", 1)
+    _23 = kernel_oracle.number("u1", 1)
     _24 = row["condition"]
-    _25 = kernels.apply("if", _8, _23, _24)
+    _25 = kernel_oracle.apply("if", _8, _23, _24)
     row.put("condition", _25)
     # condition = Condition.recovered if recovers else condition
-    _26 = kernels.number("u1", 2)
+    _26 = kernel_oracle.number("u1", 2)
     _27 = row["condition"]
-    _28 = kernels.apply("if", _11, _26, _27)
+    _28 = kernel_oracle.apply("if", _11, _26, _27)
     row.put("condition", _28)
     # condition = Condition.susceptible if lapses else condition
-    _29 = kernels.number("u1", 0)
+    _29 = kernel_oracle.number("u1", 0)
     _30 = row["condition"]
-    _31 = kernels.apply("if", _17, _29, _30)
+    _31 = kernel_oracle.apply("if", _17, _29, _30)
     row.put("condition", _31)
     # exposed = false
-    _32 = kernels.number("?", False)
+    _32 = kernel_oracle.number("?", False)
     row.put("exposed", _32)
 
 
-@kernels.SEARCH
-@given(rows=kernels.SIZES, seed=kernels.SEEDS)
+@kernel_oracle.SEARCH
+@given(rows=kernel_oracle.SIZES, seed=kernel_oracle.SEEDS)
 def test_kernel_decide(rows: int, seed: int) -> None:
     """What it does to all rows is what the schema says of each."""
-    kernels.check(
+    kernel_oracle.check(
         under_test,
         "decide",
         decide_of_one,
@@ -156,38 +156,38 @@ def test_kernel_decide(rows: int, seed: int) -> None:
         rows,
         seed,
         is_exact=True,
-        drawing=kernels.Drawing("Person.decide"),
+        drawing=kernel_oracle.Drawing("Person.decide"),
         takes_rows=True,
     )
 
 
-def ill_of_one(row: kernels.Row) -> kernels.Value:
+def ill_of_one(row: kernel_oracle.Row) -> kernel_oracle.Value:
     """What `ill` takes of one row."""
-    _1 = kernels.number("u1", 1)
-    return kernels.apply("==", row["condition"], _1)
+    _1 = kernel_oracle.number("u1", 1)
+    return kernel_oracle.apply("==", row["condition"], _1)
 
 
-@kernels.SEARCH
-@example(rows=kernels.SEVERAL_BLOCKS, seed=0)
-@given(rows=kernels.SIZES, seed=kernels.SEEDS)
+@kernel_oracle.SEARCH
+@example(rows=kernel_oracle.SEVERAL_BLOCKS, seed=0)
+@given(rows=kernel_oracle.SIZES, seed=kernel_oracle.SEEDS)
 def test_kernel_ill(rows: int, seed: int) -> None:
     """What it does to all rows is what the schema says of each."""
-    kernels.check_reduction(
+    kernel_oracle.check_reduction(
         under_test, "ill", ill_of_one, "count", rows, seed, all_rows=True
     )
 
 
-def immune_of_one(row: kernels.Row) -> kernels.Value:
+def immune_of_one(row: kernel_oracle.Row) -> kernel_oracle.Value:
     """What `immune` takes of one row."""
-    _1 = kernels.number("u1", 2)
-    return kernels.apply("==", row["condition"], _1)
+    _1 = kernel_oracle.number("u1", 2)
+    return kernel_oracle.apply("==", row["condition"], _1)
 
 
-@kernels.SEARCH
-@example(rows=kernels.SEVERAL_BLOCKS, seed=0)
-@given(rows=kernels.SIZES, seed=kernels.SEEDS)
+@kernel_oracle.SEARCH
+@example(rows=kernel_oracle.SEVERAL_BLOCKS, seed=0)
+@given(rows=kernel_oracle.SIZES, seed=kernel_oracle.SEEDS)
 def test_kernel_immune(rows: int, seed: int) -> None:
     """What it does to all rows is what the schema says of each."""
-    kernels.check_reduction(
+    kernel_oracle.check_reduction(
         under_test, "immune", immune_of_one, "count", rows, seed, all_rows=True
     )

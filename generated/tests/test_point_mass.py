@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 from ecsgen_runtime.testing import (
-    cases,
+    buffers,
+    common_cases,
     destroy,
-    kernels,
-    machine,
-    memory,
+    kernel_oracle,
     owned,
     packed,
-    proxies,
+    row_proxies,
+    state_machine,
     subject,
 )
 from hypothesis import given
@@ -48,20 +48,20 @@ under_test = subject.Subject(
 
 
 class TestPointMass(
-    memory.DoublingCases,
+    buffers.DoublingCases,
     destroy.GcCases,
     owned.HashCases,
     owned.OneCases,
     owned.OwnedCases,
     packed.PackedCases,
-    proxies.ProxyCases,
-    cases.CommonCases,
+    row_proxies.ProxyCases,
+    common_cases.CommonCases,
 ):
     subject = under_test
 
 
 class _Machine(
-    memory.DoublingRules,
+    buffers.DoublingRules,
     destroy.GcRules,
     owned.OneRules,
     owned.OwnedRules,
@@ -71,7 +71,7 @@ class _Machine(
 
 
 TestMachine = _Machine.TestCase
-TestMachine.settings = machine.SETTINGS
+TestMachine.settings = state_machine.SETTINGS
 
 
 def test_one_instance() -> None:
@@ -107,26 +107,26 @@ def test_one_instance() -> None:
         manager.row(row)
 
 
-def simulate_of_one(row: kernels.Row, _dt: kernels.Value) -> None:
+def simulate_of_one(row: kernel_oracle.Row, _dt: kernel_oracle.Value) -> None:
     """The steps of `simulate` for one row."""
     # velocity += acceleration * dt
     _1 = row["velocity"]
-    _2 = kernels.apply("*", row["acceleration"], _dt)
-    _3 = kernels.apply("+", _1, _2)
+    _2 = kernel_oracle.apply("*", row["acceleration"], _dt)
+    _3 = kernel_oracle.apply("+", _1, _2)
     row.put("velocity", _3)
     # position += velocity * dt
     _4 = row["position"]
     _5 = row["velocity"]
-    _6 = kernels.apply("*", _5, _dt)
-    _7 = kernels.apply("+", _4, _6)
+    _6 = kernel_oracle.apply("*", _5, _dt)
+    _7 = kernel_oracle.apply("+", _4, _6)
     row.put("position", _7)
 
 
-@kernels.SEARCH
-@given(rows=kernels.SIZES, seed=kernels.SEEDS)
+@kernel_oracle.SEARCH
+@given(rows=kernel_oracle.SIZES, seed=kernel_oracle.SEEDS)
 def test_kernel_simulate(rows: int, seed: int) -> None:
     """What it does to all rows is what the schema says of each."""
-    kernels.check(
+    kernel_oracle.check(
         under_test,
         "simulate",
         simulate_of_one,

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 from ecsgen_runtime.testing import (
-    cases,
+    buffers,
+    common_cases,
     destroy,
     hierarchy,
-    kernels,
-    machine,
-    memory,
+    kernel_oracle,
     orphans,
     owned,
     packed,
-    proxies,
+    row_proxies,
+    state_machine,
     subject,
 )
 from hypothesis import given
@@ -70,14 +70,14 @@ class TestSceneNode(
     destroy.OwnedReleaseCases,
     owned.SparseCases,
     destroy.CallbackCases,
-    memory.DoublingCases,
+    buffers.DoublingCases,
     owned.OneCases,
     hierarchy.HierarchyCases,
     owned.OwnedCases,
     packed.PackedCases,
     destroy.ReleaseCases,
-    proxies.ProxyCases,
-    cases.CommonCases,
+    row_proxies.ProxyCases,
+    common_cases.CommonCases,
 ):
     subject = under_test
 
@@ -87,7 +87,7 @@ class _Machine(
     orphans.OrphansDestroyRules,
     owned.SparseRules,
     destroy.CallbackRules,
-    memory.DoublingRules,
+    buffers.DoublingRules,
     owned.OneRules,
     hierarchy.HierarchyRules,
     owned.OwnedRules,
@@ -98,7 +98,7 @@ class _Machine(
 
 
 TestMachine = _Machine.TestCase
-TestMachine.settings = machine.SETTINGS
+TestMachine.settings = state_machine.SETTINGS
 
 
 def test_one_instance() -> None:
@@ -167,7 +167,7 @@ def test_one_instance() -> None:
         manager.row(row)
 
 
-def place_of_one(row: kernels.Row) -> None:
+def place_of_one(row: kernel_oracle.Row) -> None:
     """The steps of `place` for one row."""
     # world = parent.world @ local
     _1 = row.parent(
@@ -191,12 +191,14 @@ def place_of_one(row: kernels.Row) -> None:
             1.0,
         ),
     )
-    _2 = kernels.matrix(_1, row["local"], 4)
+    _2 = kernel_oracle.matrix(_1, row["local"], 4)
     row.put("world", _2)
 
 
-@kernels.SEARCH
-@given(rows=kernels.SIZES, seed=kernels.SEEDS)
+@kernel_oracle.SEARCH
+@given(rows=kernel_oracle.SIZES, seed=kernel_oracle.SEEDS)
 def test_kernel_place(rows: int, seed: int) -> None:
     """What it does to all rows is what the schema says of each."""
-    kernels.check(under_test, "place", place_of_one, {}, rows, seed, is_exact=True)
+    kernel_oracle.check(
+        under_test, "place", place_of_one, {}, rows, seed, is_exact=True
+    )

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 from ecsgen_runtime.testing import (
-    cases,
+    buffers,
+    common_cases,
     destroy,
-    machine,
-    memory,
     owned,
     packed,
-    proxies,
+    row_proxies,
+    state_machine,
     subject,
 )
 
@@ -59,14 +59,14 @@ class TestSkinnedMesh(
     destroy.OwnedReleaseCases,
     owned.SparseCases,
     destroy.CallbackCases,
-    memory.DoublingCases,
+    buffers.DoublingCases,
     packed.GroupedCases,
     owned.OneCases,
-    memory.ObjectsCases,
+    buffers.ObjectsCases,
     owned.OwnedCases,
     destroy.ReleaseCases,
-    proxies.ProxyCases,
-    cases.CommonCases,
+    row_proxies.ProxyCases,
+    common_cases.CommonCases,
 ):
     subject = under_test
 
@@ -74,7 +74,7 @@ class TestSkinnedMesh(
 class _Machine(
     owned.SparseRules,
     destroy.CallbackRules,
-    memory.DoublingRules,
+    buffers.DoublingRules,
     packed.GroupedRules,
     owned.OneRules,
     owned.OwnedRules,
@@ -84,7 +84,7 @@ class _Machine(
 
 
 TestMachine = _Machine.TestCase
-TestMachine.settings = machine.SETTINGS
+TestMachine.settings = state_machine.SETTINGS
 
 
 def test_one_instance() -> None:

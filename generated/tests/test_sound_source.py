@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 from ecsgen_runtime.testing import (
-    cases,
-    machine,
-    memory,
+    buffers,
+    common_cases,
     owned,
     packed,
-    proxies,
+    row_proxies,
+    state_machine,
     subject,
 )
 
@@ -49,25 +49,25 @@ under_test = subject.Subject(
 
 
 class TestSoundSource(
-    memory.DoublingCases,
+    buffers.DoublingCases,
     owned.HashCases,
     owned.ManyCases,
     owned.OwnedCases,
     packed.PackedCases,
-    proxies.ProxyCases,
-    cases.CommonCases,
+    row_proxies.ProxyCases,
+    common_cases.CommonCases,
 ):
     subject = under_test
 
 
 class _Machine(
-    memory.DoublingRules, owned.ManyRules, owned.OwnedRules, packed.PackedRules
+    buffers.DoublingRules, owned.ManyRules, owned.OwnedRules, packed.PackedRules
 ):
     subject = under_test
 
 
 TestMachine = _Machine.TestCase
-TestMachine.settings = machine.SETTINGS
+TestMachine.settings = state_machine.SETTINGS
 
 
 def test_one_instance() -> None:

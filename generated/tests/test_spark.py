@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 from ecsgen_runtime.testing import (
-    cases,
+    buffers,
+    common_cases,
     ids,
     kernel_inputs,
-    kernels,
-    machine,
-    memory,
+    kernel_oracle,
     packed,
-    proxies,
+    row_proxies,
+    state_machine,
     subject,
 )
 from hypothesis import given
@@ -49,25 +49,25 @@ under_test = subject.Subject(
 
 
 class TestSpark(
-    memory.DoublingCases,
+    buffers.DoublingCases,
     ids.IdsCases,
     packed.PartitionCases,
     kernel_inputs.SeededCases,
     ids.UnownedCases,
-    proxies.ProxyCases,
-    cases.CommonCases,
+    row_proxies.ProxyCases,
+    common_cases.CommonCases,
 ):
     subject = under_test
 
 
 class _Machine(
-    memory.DoublingRules, ids.IdsRules, packed.PartitionRules, ids.UnownedRules
+    buffers.DoublingRules, ids.IdsRules, packed.PartitionRules, ids.UnownedRules
 ):
     subject = under_test
 
 
 TestMachine = _Machine.TestCase
-TestMachine.settings = machine.SETTINGS
+TestMachine.settings = state_machine.SETTINGS
 
 
 def test_one_instance() -> None:
@@ -90,35 +90,35 @@ def test_one_instance() -> None:
         manager.row(row)
 
 
-def flicker_of_one(row: kernels.Row, _strength: kernels.Value) -> None:
+def flicker_of_one(row: kernel_oracle.Row, _strength: kernel_oracle.Value) -> None:
     """The steps of `flicker` for one row."""
     # velocity += normal(2) * strength
     _1 = row["velocity"]
-    _2 = kernels.cast(_1, "f8")
+    _2 = kernel_oracle.cast(_1, "f8")
     _3 = row.draw("normal", 0, 2)
-    _4 = kernels.cast(_strength, "f8")
-    _5 = kernels.apply("*", _3, _4)
-    _6 = kernels.apply("+", _2, _5)
-    _7 = kernels.cast(_6, "f4")
+    _4 = kernel_oracle.cast(_strength, "f8")
+    _5 = kernel_oracle.apply("*", _3, _4)
+    _6 = kernel_oracle.apply("+", _2, _5)
+    _7 = kernel_oracle.cast(_6, "f4")
     row.put("velocity", _7)
     # heat *= uniform(0.9, 1.0)
     _8 = row["heat"]
-    _9 = kernels.cast(_8, "f8")
-    _10 = kernels.number("f8", 0.9)
-    _11 = kernels.number("f8", 0.09999999999999998)
+    _9 = kernel_oracle.cast(_8, "f8")
+    _10 = kernel_oracle.number("f8", 0.9)
+    _11 = kernel_oracle.number("f8", 0.09999999999999998)
     _12 = row.draw("random", 2, 1)
-    _13 = kernels.apply("*", _11, _12)
-    _14 = kernels.apply("+", _10, _13)
-    _15 = kernels.apply("*", _9, _14)
-    _16 = kernels.cast(_15, "f4")
+    _13 = kernel_oracle.apply("*", _11, _12)
+    _14 = kernel_oracle.apply("+", _10, _13)
+    _15 = kernel_oracle.apply("*", _9, _14)
+    _16 = kernel_oracle.cast(_15, "f4")
     row.put("heat", _16)
 
 
-@kernels.SEARCH
-@given(rows=kernels.SIZES, seed=kernels.SEEDS)
+@kernel_oracle.SEARCH
+@given(rows=kernel_oracle.SIZES, seed=kernel_oracle.SEEDS)
 def test_kernel_flicker(rows: int, seed: int) -> None:
     """What it does to all rows is what the schema says of each."""
-    kernels.check(
+    kernel_oracle.check(
         under_test,
         "flicker",
         flicker_of_one,
@@ -126,6 +126,6 @@ def test_kernel_flicker(rows: int, seed: int) -> None:
         rows,
         seed,
         is_exact=False,
-        drawing=kernels.Drawing("Spark.flicker"),
+        drawing=kernel_oracle.Drawing("Spark.flicker"),
         takes_rows=True,
     )

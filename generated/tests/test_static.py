@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 from ecsgen_runtime.testing import (
-    cases,
+    buffers,
+    common_cases,
     destroy,
-    machine,
-    memory,
     owned,
     packed,
-    proxies,
+    row_proxies,
+    state_machine,
     subject,
 )
 
@@ -31,20 +31,20 @@ under_test = subject.Subject(
 
 class TestStatic(
     owned.SparseCases,
-    memory.DoublingCases,
+    buffers.DoublingCases,
     destroy.GcCases,
     owned.OneCases,
     owned.OwnedCases,
     packed.PackedCases,
-    proxies.ProxyCases,
-    cases.CommonCases,
+    row_proxies.ProxyCases,
+    common_cases.CommonCases,
 ):
     subject = under_test
 
 
 class _Machine(
     owned.SparseRules,
-    memory.DoublingRules,
+    buffers.DoublingRules,
     destroy.GcRules,
     owned.OneRules,
     owned.OwnedRules,
@@ -54,7 +54,7 @@ class _Machine(
 
 
 TestMachine = _Machine.TestCase
-TestMachine.settings = machine.SETTINGS
+TestMachine.settings = state_machine.SETTINGS
 
 
 def test_one_instance() -> None:

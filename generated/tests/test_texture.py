@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 from ecsgen_runtime.testing import (
-    cases,
+    buffers,
+    common_cases,
     destroy,
     ids,
-    machine,
-    memory,
     packed,
-    proxies,
+    row_proxies,
+    state_machine,
     subject,
     unique,
 )
@@ -45,21 +45,21 @@ under_test = unique.UniqueSubject(
 
 
 class TestTexture(
-    memory.DoublingCases,
+    buffers.DoublingCases,
     ids.IdsCases,
-    memory.ObjectsCases,
+    buffers.ObjectsCases,
     packed.PackedCases,
     destroy.ReleaseCases,
     unique.UniqueCases,
     ids.UnownedCases,
-    proxies.ProxyCases,
-    cases.CommonCases,
+    row_proxies.ProxyCases,
+    common_cases.CommonCases,
 ):
     subject = under_test
 
 
 class _Machine(
-    memory.DoublingRules,
+    buffers.DoublingRules,
     ids.IdsRules,
     packed.PackedRules,
     destroy.ReleaseRules,
@@ -70,7 +70,7 @@ class _Machine(
 
 
 TestMachine = _Machine.TestCase
-TestMachine.settings = machine.SETTINGS
+TestMachine.settings = state_machine.SETTINGS
 
 
 def test_one_instance() -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 from ecsgen_runtime.testing import (
-    cases,
+    buffers,
+    common_cases,
     destroy,
     ids,
-    machine,
-    memory,
     owned,
-    proxies,
+    row_proxies,
+    state_machine,
     subject,
 )
 
@@ -46,10 +46,10 @@ class TestTile(
     owned.DirectCases,
     ids.DirectIdsCases,
     destroy.GcCases,
-    memory.ReservedCases,
+    buffers.ReservedCases,
     owned.OwnedCases,
-    proxies.ProxyCases,
-    cases.CommonCases,
+    row_proxies.ProxyCases,
+    common_cases.CommonCases,
 ):
     subject = under_test
 
@@ -58,14 +58,14 @@ class _Machine(
     owned.DirectRules,
     ids.DirectIdsRules,
     destroy.GcRules,
-    memory.ReservedRules,
+    buffers.ReservedRules,
     owned.OwnedRules,
 ):
     subject = under_test
 
 
 TestMachine = _Machine.TestCase
-TestMachine.settings = machine.SETTINGS
+TestMachine.settings = state_machine.SETTINGS
 
 
 def test_one_instance() -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 from ecsgen_runtime.testing import (
-    cases,
+    buffers,
+    common_cases,
     destroy,
-    kernels,
-    machine,
-    memory,
+    kernel_oracle,
     owned,
-    proxies,
+    row_proxies,
+    state_machine,
     subject,
 )
 from hypothesis import example, given
@@ -41,23 +41,23 @@ under_test = subject.Subject(
 
 class TestTransform(
     owned.DirectCases,
-    memory.DoublingCases,
+    buffers.DoublingCases,
     destroy.GcCases,
     owned.OwnedCases,
-    proxies.ProxyCases,
-    cases.CommonCases,
+    row_proxies.ProxyCases,
+    common_cases.CommonCases,
 ):
     subject = under_test
 
 
 class _Machine(
-    owned.DirectRules, memory.DoublingRules, destroy.GcRules, owned.OwnedRules
+    owned.DirectRules, buffers.DoublingRules, destroy.GcRules, owned.OwnedRules
 ):
     subject = under_test
 
 
 TestMachine = _Machine.TestCase
-TestMachine.settings = machine.SETTINGS
+TestMachine.settings = state_machine.SETTINGS
 
 
 def test_one_instance() -> None:
@@ -87,30 +87,30 @@ def test_one_instance() -> None:
         manager.row(row)
 
 
-def straighten_of_one(row: kernels.Row) -> bool:
+def straighten_of_one(row: kernel_oracle.Row) -> bool:
     """The steps of `straighten` for one row; whether it matches."""
-    _1 = kernels.number("f4", 1.0)
+    _1 = kernel_oracle.number("f4", 1.0)
     _2 = row["rotation"]
     _3 = row["rotation"]
-    _4 = kernels.dot(_2, _3)
-    _5 = kernels.apply("-", _1, _4)
-    _6 = kernels.apply("abs", _5)
-    _7 = kernels.number("f4", 1e-06)
-    _8 = kernels.apply(">", _6, _7)
+    _4 = kernel_oracle.dot(_2, _3)
+    _5 = kernel_oracle.apply("-", _1, _4)
+    _6 = kernel_oracle.apply("abs", _5)
+    _7 = kernel_oracle.number("f4", 1e-06)
+    _8 = kernel_oracle.apply(">", _6, _7)
     if not _8[0]:
         return False
     # rotation = normalize(rotation)
     _9 = row["rotation"]
-    _10 = kernels.normalize(_9)
+    _10 = kernel_oracle.normalize(_9)
     row.put("rotation", _10)
     return True
 
 
-@kernels.SEARCH
-@given(rows=kernels.SIZES, seed=kernels.SEEDS)
+@kernel_oracle.SEARCH
+@given(rows=kernel_oracle.SIZES, seed=kernel_oracle.SEEDS)
 def test_kernel_straighten(rows: int, seed: int) -> None:
     """What it does to all rows is what the schema says of each."""
-    kernels.check(
+    kernel_oracle.check(
         under_test,
         "straighten",
         straighten_of_one,
@@ -123,16 +123,16 @@ def test_kernel_straighten(rows: int, seed: int) -> None:
     )
 
 
-def center_of_one(row: kernels.Row) -> kernels.Value:
+def center_of_one(row: kernel_oracle.Row) -> kernel_oracle.Value:
     """What `center` takes of one row."""
     return row["translation"]
 
 
-@kernels.SEARCH
-@example(rows=kernels.SEVERAL_BLOCKS, seed=0)
-@given(rows=kernels.SIZES, seed=kernels.SEEDS)
+@kernel_oracle.SEARCH
+@example(rows=kernel_oracle.SEVERAL_BLOCKS, seed=0)
+@given(rows=kernel_oracle.SIZES, seed=kernel_oracle.SEEDS)
 def test_kernel_center(rows: int, seed: int) -> None:
     """What it does to all rows is what the schema says of each."""
-    kernels.check_reduction(
+    kernel_oracle.check_reduction(
         under_test, "center", center_of_one, "mean", rows, seed, all_rows=True
     )

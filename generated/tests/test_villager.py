@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 from ecsgen_runtime.testing import (
-    cases,
+    buffers,
+    common_cases,
     destroy,
-    machine,
-    memory,
     owned,
     packed,
-    proxies,
+    row_proxies,
+    state_machine,
     subject,
 )
 
@@ -54,32 +54,32 @@ under_test = subject.Subject(
 
 class TestVillager(
     owned.SparseCases,
-    memory.DoublingCases,
+    buffers.DoublingCases,
     destroy.GcCases,
     packed.GroupedCases,
     owned.OneCases,
-    memory.IndirectCases,
+    buffers.IndirectCases,
     owned.OwnedCases,
-    proxies.ProxyCases,
-    cases.CommonCases,
+    row_proxies.ProxyCases,
+    common_cases.CommonCases,
 ):
     subject = under_test
 
 
 class _Machine(
     owned.SparseRules,
-    memory.DoublingRules,
+    buffers.DoublingRules,
     destroy.GcRules,
     packed.GroupedRules,
     owned.OneRules,
-    memory.IndirectRules,
+    buffers.IndirectRules,
     owned.OwnedRules,
 ):
     subject = under_test
 
 
 TestMachine = _Machine.TestCase
-TestMachine.settings = machine.SETTINGS
+TestMachine.settings = state_machine.SETTINGS
 
 
 def test_one_instance() -> None:

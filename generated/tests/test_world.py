@@ -6,11 +6,11 @@ from typing import ClassVar
 
 from ecsgen_runtime.testing import (
     groups,
-    kernels,
+    kernel_oracle,
     queries,
     spawning,
     unique,
-    views,
+    world_features,
     world_kernels,
 )
 
@@ -85,67 +85,67 @@ class TestGame(spawning.SpawningCases):
     unowned: ClassVar = UNOWNED
 
 
-def outbreak__persons_of_one(row: kernels.Row) -> kernels.Value:
+def outbreak__persons_of_one(row: kernel_oracle.Row) -> kernel_oracle.Value:
     """What `outbreak__persons` takes of one row."""
-    return kernels.number("?", True)
+    return kernel_oracle.number("?", True)
 
 
-def outbreak__infectious_of_one(row: kernels.Row) -> kernels.Value:
+def outbreak__infectious_of_one(row: kernel_oracle.Row) -> kernel_oracle.Value:
     """What `outbreak__infectious` takes of one row."""
-    _1 = kernels.number("u1", 1)
-    return kernels.apply("==", row["Person.condition"], _1)
+    _1 = kernel_oracle.number("u1", 1)
+    return kernel_oracle.apply("==", row["Person.condition"], _1)
 
 
-def outbreak__exposed_of_one(row: kernels.Row) -> kernels.Value:
+def outbreak__exposed_of_one(row: kernel_oracle.Row) -> kernel_oracle.Value:
     """What `outbreak__exposed` takes of one row."""
-    _1 = kernels.number("u2", 9)
-    _2 = kernels.apply("<", row["Person.days"], _1)
+    _1 = kernel_oracle.number("u2", 9)
+    _2 = kernel_oracle.apply("<", row["Person.days"], _1)
     if not _2[0]:
         return []
     return row["Person.exposed"]
 
 
-def outbreak__days_of_one(row: kernels.Row) -> kernels.Value:
+def outbreak__days_of_one(row: kernel_oracle.Row) -> kernel_oracle.Value:
     """What `outbreak__days` takes of one row."""
     if not row["Person.exposed"][0]:
         return []
     return row["Person.days"]
 
 
-def outbreak__longest_of_one(row: kernels.Row) -> kernels.Value:
+def outbreak__longest_of_one(row: kernel_oracle.Row) -> kernel_oracle.Value:
     """What `outbreak__longest` takes of one row."""
     return row["Person.days"]
 
 
-def outbreak__fed_of_one(row: kernels.Row) -> kernels.Value:
+def outbreak__fed_of_one(row: kernel_oracle.Row) -> kernel_oracle.Value:
     """What `outbreak__fed` takes of one row."""
-    _1 = kernels.element(row["Velocity.value"], (3,), 0)
-    _2 = kernels.number("f4", 0.0)
-    _3 = kernels.apply(">", _1, _2)
+    _1 = kernel_oracle.element(row["Velocity.value"], (3,), 0)
+    _2 = kernel_oracle.number("f4", 0.0)
+    _3 = kernel_oracle.apply(">", _1, _2)
     if not _3[0]:
         return []
     return row["Energy.stored"]
 
 
-def outbreak__strength_of_one(row: kernels.Row) -> kernels.Value:
+def outbreak__strength_of_one(row: kernel_oracle.Row) -> kernel_oracle.Value:
     """What `outbreak__strength` takes of one row."""
     return row["Energy.stored"]
 
 
-def outbreak__uneven_of_one(row: kernels.Row) -> kernels.Value:
+def outbreak__uneven_of_one(row: kernel_oracle.Row) -> kernel_oracle.Value:
     """What `outbreak__uneven` takes of one row."""
     return row["Energy.stored"]
 
 
-def outbreak__spread_of_one(row: kernels.Row) -> kernels.Value:
+def outbreak__spread_of_one(row: kernel_oracle.Row) -> kernel_oracle.Value:
     """What `outbreak__spread` takes of one row."""
-    return kernels.element(row["Position.value"], (3,), 0)
+    return kernel_oracle.element(row["Position.value"], (3,), 0)
 
 
-def ill___of_one(row: kernels.Row) -> kernels.Value:
+def ill___of_one(row: kernel_oracle.Row) -> kernel_oracle.Value:
     """What `ill__` takes of one row."""
-    _1 = kernels.number("u1", 1)
-    return kernels.apply("==", row["Person.condition"], _1)
+    _1 = kernel_oracle.number("u1", 1)
+    return kernel_oracle.apply("==", row["Person.condition"], _1)
 
 
 class TestRecords(world_kernels.RecordCases):
@@ -267,74 +267,76 @@ class TestSchedules(world_kernels.ScheduleCases):
     }
 
 
-def carry_of_one(row: kernels.Row, _dt: kernels.Value) -> None:
+def carry_of_one(row: kernel_oracle.Row, _dt: kernel_oracle.Value) -> None:
     """The steps of `carry` for one row."""
     # Transform.translation += PointMass.velocity * dt
     _1 = row["Transform.translation"]
-    _2 = kernels.apply("*", row["PointMass.velocity"], _dt)
-    _3 = kernels.apply("+", _1, _2)
+    _2 = kernel_oracle.apply("*", row["PointMass.velocity"], _dt)
+    _3 = kernel_oracle.apply("+", _1, _2)
     row.put("Transform.translation", _3)
 
 
-def drift_of_one(row: kernels.Row, _dt: kernels.Value) -> None:
+def drift_of_one(row: kernel_oracle.Row, _dt: kernel_oracle.Value) -> None:
     """The steps of `drift` for one row."""
     # Position.value += Velocity.value * dt
     _1 = row["Position.value"]
-    _2 = kernels.apply("*", row["Velocity.value"], _dt)
-    _3 = kernels.apply("+", _1, _2)
+    _2 = kernel_oracle.apply("*", row["Velocity.value"], _dt)
+    _3 = kernel_oracle.apply("+", _1, _2)
     row.put("Position.value", _3)
 
 
-def stray_of_one(row: kernels.Row, _strength: kernels.Value) -> None:
+def stray_of_one(row: kernel_oracle.Row, _strength: kernel_oracle.Value) -> None:
     """The steps of `stray` for one row."""
     # Velocity.value += normal(3) * strength
     _1 = row["Velocity.value"]
-    _2 = kernels.cast(_1, "f8")
+    _2 = kernel_oracle.cast(_1, "f8")
     _3 = row.draw("normal", 0, 3)
-    _4 = kernels.cast(_strength, "f8")
-    _5 = kernels.apply("*", _3, _4)
-    _6 = kernels.apply("+", _2, _5)
-    _7 = kernels.cast(_6, "f4")
+    _4 = kernel_oracle.cast(_strength, "f8")
+    _5 = kernel_oracle.apply("*", _3, _4)
+    _6 = kernel_oracle.apply("+", _2, _5)
+    _7 = kernel_oracle.cast(_6, "f4")
     row.put("Velocity.value", _7)
 
 
-def shove_of_one(row: kernels.Row, _push: kernels.Value) -> None:
+def shove_of_one(row: kernel_oracle.Row, _push: kernel_oracle.Value) -> None:
     """The steps of `shove` for one row."""
     # Velocity.value += push
     _1 = row["Velocity.value"]
-    _2 = kernels.apply("+", _1, _push)
+    _2 = kernel_oracle.apply("+", _1, _push)
     row.put("Velocity.value", _2)
 
 
-def haul_of_one(row: kernels.Row, _share: kernels.Value, _dt: kernels.Value) -> bool:
+def haul_of_one(
+    row: kernel_oracle.Row, _share: kernel_oracle.Value, _dt: kernel_oracle.Value
+) -> bool:
     """The steps of `haul` for one row; whether it matches."""
-    _1 = kernels.number("f4", 0.0)
-    _2 = kernels.apply(">", _share, _1)
+    _1 = kernel_oracle.number("f4", 0.0)
+    _2 = kernel_oracle.apply(">", _share, _1)
     if not _2[0]:
         return False
     # Transform.translation += PointMass.velocity * (dt * share)
     _3 = row["Transform.translation"]
-    _4 = kernels.apply("*", _dt, _share)
-    _5 = kernels.apply("*", row["PointMass.velocity"], _4)
-    _6 = kernels.apply("+", _3, _5)
+    _4 = kernel_oracle.apply("*", _dt, _share)
+    _5 = kernel_oracle.apply("*", row["PointMass.velocity"], _4)
+    _6 = kernel_oracle.apply("+", _3, _5)
     row.put("Transform.translation", _6)
     return True
 
 
-def infect_of_one(row: kernels.Row, _chance: kernels.Value) -> bool:
+def infect_of_one(row: kernel_oracle.Row, _chance: kernel_oracle.Value) -> bool:
     """The steps of `infect` for one row; whether it matches."""
     _1 = row.draw("random", 0, 1)
-    _2 = kernels.apply("<", _1, _chance)
+    _2 = kernel_oracle.apply("<", _1, _chance)
     if not _2[0]:
         return False
     # there = Meeting.other.Person.condition == Condition.infectious
     _3 = row.others.refer("Person.condition", "lookup", row["Meeting.other"], (0,))
-    _4 = kernels.number("u1", 1)
-    _5 = kernels.apply("==", _3, _4)
+    _4 = kernel_oracle.number("u1", 1)
+    _5 = kernel_oracle.apply("==", _3, _4)
     # here = Meeting.one.Person.condition == Condition.infectious
     _6 = row.others.refer("Person.condition", "lookup", row["Meeting.one"], (0,))
-    _7 = kernels.number("u1", 1)
-    _8 = kernels.apply("==", _6, _7)
+    _7 = kernel_oracle.number("u1", 1)
+    _8 = kernel_oracle.apply("==", _6, _7)
     # Meeting.one.Person.exposed = Meeting.one.Person.exposed or there
     row.send("Person.exposed", "lookup", row["Meeting.one"], "or", _5)
     # Meeting.other.Person.exposed = Meeting.other.Person.exposed or here
@@ -342,178 +344,178 @@ def infect_of_one(row: kernels.Row, _chance: kernels.Value) -> bool:
     return True
 
 
-def scatter_of_one(row: kernels.Row, _sight: kernels.Value) -> bool:
+def scatter_of_one(row: kernel_oracle.Row, _sight: kernel_oracle.Value) -> bool:
     """The steps of `scatter` for one row; whether it matches."""
-    _1: list[kernels.Value] = []
+    _1: list[kernel_oracle.Value] = []
     for _ in row.neighbours:
         _1.append([True])
     _2 = row.answer("count", "i8", (), _1)
-    _3 = kernels.number("i8", 0)
-    _4 = kernels.apply(">", _2, _3)
+    _3 = kernel_oracle.number("i8", 0)
+    _4 = kernel_oracle.apply(">", _2, _3)
     if not _4[0]:
         return False
     # fear = sum(normalize(offset) * other.Hawk.hunger)
-    _5: list[kernels.Value] = []
+    _5: list[kernel_oracle.Value] = []
     for other in row.neighbours:
-        _6 = kernels.normalize(other.offset)
-        _7 = kernels.apply("*", _6, other["Hawk.hunger"])
+        _6 = kernel_oracle.normalize(other.offset)
+        _7 = kernel_oracle.apply("*", _6, other["Hawk.hunger"])
         _5.append(_7)
     _8 = row.answer("sum", "f4", (2,), _5)
     # Boid.heading = normalize(Boid.heading - fear)
     _9 = row["Boid.heading"]
-    _10 = kernels.apply("-", _9, _8)
-    _11 = kernels.normalize(_10)
+    _10 = kernel_oracle.apply("-", _9, _8)
+    _11 = kernel_oracle.normalize(_10)
     row.put("Boid.heading", _11)
     return True
 
 
-def huddle_of_one(row: kernels.Row, _reach: kernels.Value) -> None:
+def huddle_of_one(row: kernel_oracle.Row, _reach: kernel_oracle.Value) -> None:
     """The steps of `huddle` for one row."""
     # Boid.position += mean(offset) * 0.125
     _1 = row["Boid.position"]
-    _2: list[kernels.Value] = []
+    _2: list[kernel_oracle.Value] = []
     for other in row.neighbours:
         _2.append(other.offset)
     _3 = row.answer("mean", "f4", (2,), _2)
-    _4 = kernels.number("f4", 0.125)
-    _5 = kernels.apply("*", _3, _4)
-    _6 = kernels.apply("+", _1, _5)
+    _4 = kernel_oracle.number("f4", 0.125)
+    _5 = kernel_oracle.apply("*", _3, _4)
+    _6 = kernel_oracle.apply("+", _1, _5)
     row.put("Boid.position", _6)
 
 
-def chase_of_one(row: kernels.Row, _sight: kernels.Value) -> None:
+def chase_of_one(row: kernel_oracle.Row, _sight: kernel_oracle.Value) -> None:
     """The steps of `chase` for one row."""
     # Boid.heading = normalize(Boid.heading + sum(offset + other.Boid.heading) * 0.25)
     _1 = row["Boid.heading"]
-    _2: list[kernels.Value] = []
+    _2: list[kernel_oracle.Value] = []
     for other in row.neighbours:
-        _3 = kernels.apply("+", other.offset, other["Boid.heading"])
+        _3 = kernel_oracle.apply("+", other.offset, other["Boid.heading"])
         _2.append(_3)
     _4 = row.answer("sum", "f4", (2,), _2)
-    _5 = kernels.number("f4", 0.25)
-    _6 = kernels.apply("*", _4, _5)
-    _7 = kernels.apply("+", _1, _6)
-    _8 = kernels.normalize(_7)
+    _5 = kernel_oracle.number("f4", 0.25)
+    _6 = kernel_oracle.apply("*", _4, _5)
+    _7 = kernel_oracle.apply("+", _1, _6)
+    _8 = kernel_oracle.normalize(_7)
     row.put("Boid.heading", _8)
 
 
-def part_of_one(row: kernels.Row) -> None:
+def part_of_one(row: kernel_oracle.Row) -> None:
     """The steps of `part` for one row."""
     # Hawk.rivals = i32(count())
-    _1: list[kernels.Value] = []
+    _1: list[kernel_oracle.Value] = []
     for _ in row.neighbours:
         _1.append([True])
     _2 = row.answer("count", "i8", (), _1)
-    _3 = kernels.cast(_2, "i4")
+    _3 = kernel_oracle.cast(_2, "i4")
     row.put("Hawk.rivals", _3)
     # Hawk.hunger = (Hawk.hunger + sum(other.Hawk.hunger)) / f32(Hawk.rivals + 1)
     _4 = row["Hawk.hunger"]
-    _5: list[kernels.Value] = []
+    _5: list[kernel_oracle.Value] = []
     for other in row.neighbours:
         _5.append(other["Hawk.hunger"])
     _6 = row.answer("sum", "f4", (), _5)
-    _7 = kernels.apply("+", _4, _6)
+    _7 = kernel_oracle.apply("+", _4, _6)
     _8 = row["Hawk.rivals"]
-    _9 = kernels.number("i4", 1)
-    _10 = kernels.apply("+", _8, _9)
-    _11 = kernels.cast(_10, "f4")
-    _12 = kernels.apply("/", _7, _11)
+    _9 = kernel_oracle.number("i4", 1)
+    _10 = kernel_oracle.apply("+", _8, _9)
+    _11 = kernel_oracle.cast(_10, "f4")
+    _12 = kernel_oracle.apply("/", _7, _11)
     row.put("Hawk.hunger", _12)
     # Boid.heading -= sum(offset) * 0.05
     _13 = row["Boid.heading"]
-    _14: list[kernels.Value] = []
+    _14: list[kernel_oracle.Value] = []
     for other in row.neighbours:
         _14.append(other.offset)
     _15 = row.answer("sum", "f4", (2,), _14)
-    _16 = kernels.number("f4", 0.05)
-    _17 = kernels.apply("*", _15, _16)
-    _18 = kernels.apply("-", _13, _17)
+    _16 = kernel_oracle.number("f4", 0.05)
+    _17 = kernel_oracle.apply("*", _15, _16)
+    _18 = kernel_oracle.apply("-", _13, _17)
     row.put("Boid.heading", _18)
 
 
-def strike_of_one(row: kernels.Row, _reach: kernels.Value) -> None:
+def strike_of_one(row: kernel_oracle.Row, _reach: kernel_oracle.Value) -> None:
     """The steps of `strike` for one row."""
     # Hawk.prey = nearest(other.entity)
-    _1: list[kernels.Value] = []
+    _1: list[kernel_oracle.Value] = []
     for other in row.neighbours:
         _1.append(other["Boid.entity"])
     _2 = row.answer("nearest", "u8", (), _1)
     row.put("Hawk.prey", _2)
     # Hawk.hunger += -0.5 if count() > 0 else 0.1
     _3 = row["Hawk.hunger"]
-    _4: list[kernels.Value] = []
+    _4: list[kernel_oracle.Value] = []
     for _ in row.neighbours:
         _4.append([True])
     _5 = row.answer("count", "i8", (), _4)
-    _6 = kernels.number("i8", 0)
-    _7 = kernels.apply(">", _5, _6)
-    _8 = kernels.number("f4", -0.5)
-    _9 = kernels.number("f4", 0.1)
-    _10 = kernels.apply("if", _7, _8, _9)
-    _11 = kernels.apply("+", _3, _10)
+    _6 = kernel_oracle.number("i8", 0)
+    _7 = kernel_oracle.apply(">", _5, _6)
+    _8 = kernel_oracle.number("f4", -0.5)
+    _9 = kernel_oracle.number("f4", 0.1)
+    _10 = kernel_oracle.apply("if", _7, _8, _9)
+    _11 = kernel_oracle.apply("+", _3, _10)
     row.put("Hawk.hunger", _11)
     # Boid.position += nearest(offset) * 0.9
     _12 = row["Boid.position"]
-    _13: list[kernels.Value] = []
+    _13: list[kernel_oracle.Value] = []
     for other in row.neighbours:
         _13.append(other.offset)
     _14 = row.answer("nearest", "f4", (2,), _13)
-    _15 = kernels.number("f4", 0.9)
-    _16 = kernels.apply("*", _14, _15)
-    _17 = kernels.apply("+", _12, _16)
+    _15 = kernel_oracle.number("f4", 0.9)
+    _16 = kernel_oracle.apply("*", _14, _15)
+    _17 = kernel_oracle.apply("+", _12, _16)
     row.put("Boid.position", _17)
     # Hawk.prey.Boid.position -= Boid.heading
     _18 = row["Hawk.prey"]
     row.send("Boid.position", "lookup", _18, "-", row["Boid.heading"])
 
 
-def spread_of_one(row: kernels.Row, _apart: kernels.Value) -> None:
+def spread_of_one(row: kernel_oracle.Row, _apart: kernel_oracle.Value) -> None:
     """The steps of `spread` for one row."""
     # Boid.position -= sum(offset) * 0.5 / f32(max(count(), 1))
     _1 = row["Boid.position"]
-    _2: list[kernels.Value] = []
+    _2: list[kernel_oracle.Value] = []
     for other in row.neighbours:
         _2.append(other.offset)
     _3 = row.answer("sum", "f4", (2,), _2)
-    _4 = kernels.number("f4", 0.5)
-    _5 = kernels.apply("*", _3, _4)
-    _6: list[kernels.Value] = []
+    _4 = kernel_oracle.number("f4", 0.5)
+    _5 = kernel_oracle.apply("*", _3, _4)
+    _6: list[kernel_oracle.Value] = []
     for _ in row.neighbours:
         _6.append([True])
     _7 = row.answer("count", "i8", (), _6)
-    _8 = kernels.number("i8", 1)
-    _9 = kernels.apply("max", _7, _8)
-    _10 = kernels.cast(_9, "f4")
-    _11 = kernels.apply("/", _5, _10)
-    _12 = kernels.apply("-", _1, _11)
+    _8 = kernel_oracle.number("i8", 1)
+    _9 = kernel_oracle.apply("max", _7, _8)
+    _10 = kernel_oracle.cast(_9, "f4")
+    _11 = kernel_oracle.apply("/", _5, _10)
+    _12 = kernel_oracle.apply("-", _1, _11)
     row.put("Boid.position", _12)
 
 
-def dodge_of_one(row: kernels.Row) -> bool:
+def dodge_of_one(row: kernel_oracle.Row) -> bool:
     """The steps of `dodge` for one row; whether it matches."""
-    _1: list[kernels.Value] = []
+    _1: list[kernel_oracle.Value] = []
     for _ in row.neighbours:
         _1.append([True])
     _2 = row.answer("count", "i8", (), _1)
-    _3 = kernels.number("i8", 0)
-    _4 = kernels.apply(">", _2, _3)
+    _3 = kernel_oracle.number("i8", 0)
+    _4 = kernel_oracle.apply(">", _2, _3)
     if not _4[0]:
         return False
     # Boid.position -= nearest(offset)
     _5 = row["Boid.position"]
-    _6: list[kernels.Value] = []
+    _6: list[kernel_oracle.Value] = []
     for other in row.neighbours:
         _6.append(other.offset)
     _7 = row.answer("nearest", "f4", (2,), _6)
-    _8 = kernels.apply("-", _5, _7)
+    _8 = kernel_oracle.apply("-", _5, _7)
     row.put("Boid.position", _8)
     # Boid.heading = sum(other.Boid.heading) * 0.5
-    _9: list[kernels.Value] = []
+    _9: list[kernel_oracle.Value] = []
     for other in row.neighbours:
         _9.append(other["Boid.heading"])
     _10 = row.answer("sum", "f4", (2,), _9)
-    _11 = kernels.number("f4", 0.5)
-    _12 = kernels.apply("*", _10, _11)
+    _11 = kernel_oracle.number("f4", 0.5)
+    _12 = kernel_oracle.apply("*", _10, _11)
     row.put("Boid.heading", _12)
     return True
 
@@ -569,7 +571,7 @@ class TestStepsOfWorldKernels(world_kernels.WorldKernelStepsCases):
                 ("position", "velocity"),
             ],
             has_border=False,
-            drawing=kernels.Drawing("stray"),
+            drawing=kernel_oracle.Drawing("stray"),
         ),
         "shove": world_kernels.Case(
             over="bodies",
@@ -579,7 +581,7 @@ class TestStepsOfWorldKernels(world_kernels.WorldKernelStepsCases):
                 "Velocity": "velocity",
             },
             arguments={
-                "push": kernels.Each("f4", (3,)),
+                "push": kernel_oracle.Each("f4", (3,)),
             },
             is_exact=True,
             kinds=[
@@ -595,7 +597,7 @@ class TestStepsOfWorldKernels(world_kernels.WorldKernelStepsCases):
                 "PointMass": "point_mass",
             },
             arguments={
-                "share": kernels.Each("f4", ()),
+                "share": kernel_oracle.Each("f4", ()),
                 "dt": ("f4", ()),
             },
             is_exact=True,
@@ -623,7 +625,7 @@ class TestStepsOfWorldKernels(world_kernels.WorldKernelStepsCases):
             leads={
                 "Person": "person",
             },
-            drawing=kernels.Drawing("infect"),
+            drawing=kernel_oracle.Drawing("infect"),
         ),
         "scatter": world_kernels.Case(
             over="boid",
@@ -723,7 +725,7 @@ class TestStepsOfWorldKernels(world_kernels.WorldKernelStepsCases):
             leads={
                 "Boid": "boid",
             },
-            drawing=kernels.Drawing("strike"),
+            drawing=kernel_oracle.Drawing("strike"),
             turns="random",
             near="reach",
             place="Boid.position",
@@ -776,20 +778,20 @@ class TestStepsOfWorldKernels(world_kernels.WorldKernelStepsCases):
     }
 
 
-class TestSignature(views.SignatureCases):
+class TestSignature(world_features.SignatureCases):
     world = Game
     signature = Signature
     subjects: ClassVar = SUBJECTS
 
 
-class TestEntityView(views.EntityViewCases):
+class TestEntityView(world_features.EntityViewCases):
     world = Game
     view = EntityView
     subjects: ClassVar = SUBJECTS
     unowned: ClassVar = UNOWNED
 
 
-class TestBundles(views.BundleCases):
+class TestBundles(world_features.BundleCases):
     world = Game
     signature = Signature
     subjects: ClassVar = SUBJECTS
@@ -950,7 +952,7 @@ TestActorsGroupMachine = _ActorsGroupMachine.TestCase
 TestActorsGroupMachine.settings = groups.SETTINGS
 
 
-class TestSaving(views.SavingCases):
+class TestSaving(world_features.SavingCases):
     world = Game
     subjects: ClassVar = SUBJECTS
     unowned: ClassVar = UNOWNED

@@ -11,17 +11,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 __version__: Final = "0.1.0"
-INTERFACES: Final = (2,)
+INTERFACES: Final = (3,)
 """Which generated packages this library serves, by the number that they ask for. Another one when
 what they use of it changes, which a test notices."""
 
 if TYPE_CHECKING:
-    from .sweeps.sweeping import Sweep as Sweep
-    from .sweeps.sweeping import sweep as sweep
+    from .sweeps.sweep import Sweep as Sweep
+    from .sweeps.sweep import sweep as sweep
 
 
 def __getattr__(name: str) -> Any:
     """Return what users of the library itself have, which is loaded by its first use."""
     if name in ("Sweep", "sweep"):
-        return vars(import_module(".sweeps.sweeping", __name__))[name]
+        return vars(import_module(".sweeps.sweep", __name__))[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)

@@ -16,20 +16,20 @@ from . import INTERFACES, __version__
 PACKAGES: Final[set[str]] = set()
 """Who has asked: the names of generated packages that are loaded."""
 EXPORTED: Final = {
-    ".fields": "FieldInfo",
-    ".errors": "BrokenManagerError CapacityError DuplicateInstanceError DuplicateValueError"
+    ".values.field_tables": "FieldInfo",
+    ".base.errors": "BrokenManagerError CapacityError DuplicateInstanceError DuplicateValueError"
     " EcsError HierarchyError MissingInstanceError SnapshotError StaleEntityError"
     " StaleIdError StaleInstanceError StaleViewWarning StructureLockedError",
-    ".handles": "NIL NULL_ENTITY Entity EntityArray Id Instance RowArray",
-    ".snapshots.tables": "Snapshot SnapshotTable",
-    ".sweeps.sweeping": "Sweep sweep",
+    ".base.handles": "NIL NULL_ENTITY Entity EntityArray Id Instance RowArray",
+    ".snapshots.migration_view": "Snapshot SnapshotTable",
+    ".sweeps.sweep": "Sweep sweep",
 }
 """What every package has of the library for its users, by module."""
 SOME_EXPORT: Final = {
-    ".errors": "FullCellError",
-    ".kernels.chance": "Draws",
+    ".base.errors": "FullCellError",
+    ".kernels.random_streams": "Draws",
     ".shards.parcels": "ParcelError ShardError",
-    ".spaces.spaced": "Neighbours",
+    ".kernels.spaces.spatial": "Neighbours",
 }
 """The same of what only some packages have: those whose schemas give rise to it."""
 
@@ -74,18 +74,10 @@ def lazy_names(
     stays in the package, so that only the first use of a name costs more than any attribute.
     """
     wanted = set(also.split())
-    some = {
-        module: names
-        for module, names in SOME_EXPORT.items()
-        if wanted & {*names.split()}
-    }
+    some = {module: names for module, names in SOME_EXPORT.items() if wanted & {*names.split()}}
     found_in = {
         name: (module, anchor)
-        for tables, anchor in (
-            (EXPORTED, _LIBRARY),
-            (some, _LIBRARY),
-            (places, package),
-        )
+        for tables, anchor in ((EXPORTED, _LIBRARY), (some, _LIBRARY), (places, package))
         for module, names in tables.items()
         for name in names.split()
     }

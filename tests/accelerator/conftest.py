@@ -6,7 +6,7 @@ from types import ModuleType
 
 import pytest
 
-from tests.support.fast_packages import ROOT, Packages, both
+from tests.support.accelerated_packages import ROOT, Packages, both
 
 
 @pytest.fixture(scope="session")

@@ -22,7 +22,13 @@ import ecsgen_runtime
 import pytest
 
 import ecsgen
-from tests.support.fast_packages import METHODS, Packages, filled, methods_in_c, need_layer
+from tests.support.accelerated_packages import (
+    METHODS,
+    Packages,
+    filled,
+    find_accelerator,
+    need_layer,
+)
 from tests.support.generated_package import SCHEMAS, build
 
 LIBRARY = Path(ecsgen_runtime.__file__).parent
@@ -37,8 +43,8 @@ def managers(package: ModuleType) -> Iterator[type[Any]]:
 def test_what_should_be_in_c_is(packages: Packages) -> None:
     quick, plain = packages
     for name, wanted in METHODS.items():
-        assert set(wanted.split()) <= methods_in_c(getattr(quick, name)).keys(), name
-        assert not methods_in_c(getattr(plain, name))
+        assert set(wanted.split()) <= find_accelerator(getattr(quick, name)).keys(), name
+        assert not find_accelerator(getattr(plain, name))
 
 
 def test_compiled_packages_have_the_same_methods(
@@ -51,16 +57,16 @@ def test_compiled_packages_have_the_same_methods(
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("ECSGEN_PURE", "0")
     compiled = importlib.import_module("compiled_yard")
-    importlib.import_module("compiled_yard._runtime.per_class")
+    importlib.import_module("compiled_yard._runtime.base.specialisation")
     for kind in managers(quick):
         same = getattr(compiled, kind.__name__)
-        assert methods_in_c(same).keys() == methods_in_c(kind).keys(), kind
+        assert find_accelerator(same).keys() == find_accelerator(kind).keys(), kind
 
 
 def test_methods_look_like_the_generated_ones(packages: Packages) -> None:
     quick, plain = packages
     for kind in managers(quick):
-        for name, method in methods_in_c(kind).items():
+        for name, method in find_accelerator(kind).items():
             generated = getattr(getattr(plain, kind.__name__), name)
             assert inspect.signature(method) == inspect.signature(generated)
             for attribute in ("__name__", "__qualname__", "__doc__", "__annotations__"):
@@ -130,7 +136,7 @@ def test_subclasses(quick: ModuleType) -> None:
 def test_a_broken_manager_says_so(quick: ModuleType) -> None:
     manager, _, owners = filled(quick, "EnergyManager")
     lookup, create = manager.lookup, quick.EnergyManager.create
-    manager._break()
+    manager._mark_broken()
     for call in (partial(lookup, owners[0]), partial(create, manager, 1)):
         with pytest.raises(quick.BrokenManagerError):
             call()
@@ -197,17 +203,20 @@ def test_without_methods_in_c(packages: Packages, monkeypatch: pytest.MonkeyPatc
     """Whatever the reason, there is one, and Python does it all."""
     from ecsgen_runtime.accelerator import install
 
-    fast = importlib.import_module("quick._runtime.per_class")
+    fast = importlib.import_module("quick._runtime.base.specialisation")
     for is_pure in ("", "0"):
         monkeypatch.setenv("ECSGEN_PURE", is_pure)
-        assert fast.methods_in_c() == (install, "")
+        assert fast.find_accelerator() == (install, "")
     monkeypatch.setattr(ecsgen_runtime, "__version__", "1000.0")
-    assert fast.methods_in_c() == (None, f"this is {ecsgen.__version__}, and ecsgen-runtime 1000.0")
+    assert fast.find_accelerator() == (
+        None,
+        f"this is {ecsgen.__version__}, and ecsgen-runtime 1000.0",
+    )
     monkeypatch.undo()
     monkeypatch.setitem(sys.modules, "ecsgen_runtime", None)  # as where there is none
-    assert fast.methods_in_c()[0] is None
+    assert fast.find_accelerator()[0] is None
     monkeypatch.setenv("ECSGEN_PURE", "1")
-    assert fast.methods_in_c() == (None, "left out by ECSGEN_PURE")
+    assert fast.find_accelerator() == (None, "left out by ECSGEN_PURE")
 
 
 SAID = {
@@ -242,10 +251,10 @@ def test_classes_of_the_library_itself_have_them() -> None:
     need_layer()
     code = """
 from generated.entities import EntityManager
-from ecsgen_runtime.queries.query import QueriedRows
+from ecsgen_runtime.world.queries.query import RowQuery
 entities = EntityManager()
 entity = entities.create()
-print(entities.alive(entity), type(EntityManager.create), type(QueriedRows._while_unchanged))
+print(entities.alive(entity), type(EntityManager.create), type(RowQuery._while_unchanged))
 """
     ran = subprocess.run(
         [sys.executable, "-W", "error", "-c", code],
@@ -270,7 +279,7 @@ def test_a_class_of_no_known_kind_is_an_error(packages: Packages) -> None:
 def test_code_that_is_not_known_stays() -> None:
     """A method in which a policy has a part that is not known, or of which nothing is said."""
     need_layer()
-    from ecsgen_runtime.accelerator.known import consists
+    from ecsgen_runtime.accelerator.supported import supports_all_steps
 
     class Newer:
         _STEPS: ClassVar = {"row": "packed", "create": "packed newer", "_destroy_row": "packed"}
@@ -279,8 +288,8 @@ def test_code_that_is_not_known_stays() -> None:
         _STEPS: ClassVar[dict[str, str]] = {}
 
     methods = ("row", "create", "create_many", "_destroy_row")
-    assert [consists(Newer, method) for method in methods] == [True, False, True, True]
-    assert not any(consists(Silent, method) for method in methods)
+    assert [supports_all_steps(Newer, method) for method in methods] == [True, False, True, True]
+    assert not any(supports_all_steps(Silent, method) for method in methods)
 
 
 def test_a_hole_belongs_to_nobody(packages: Packages) -> None:

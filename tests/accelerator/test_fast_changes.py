@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.fast_packages import ROOT, SCHEMAS, Packages, blocks_taken, both, outcome
+from tests.support.accelerated_packages import ROOT, SCHEMAS, Packages, blocks_taken, both, outcome
 
 STEPS = 400
 LIVING = 12
@@ -174,7 +174,7 @@ class Yard:
             rows = [str(rows) for rows in match.rows]  # slices, or arrays
             lacking = [member.has_nil for member in match.members]
             arrays = [(array.tolist(), array.dtype) for array in query.rows()]
-            found[name] = match.count, match.walked, rows, lacking, arrays
+            found[name] = match.count, match.driving_member, rows, lacking, arrays
         return found
 
 
@@ -500,7 +500,7 @@ class Steps:
         """Return everything that there is, but for the memory that nobody uses."""
         entities = self.world.entities
         noted = self.world._noted_entities().tolist()
-        found: list[Any] = [world_entities(self.world), entities._clean, noted]
+        found: list[Any] = [world_entities(self.world), entities._despawns_at_collect, noted]
         for name in self.kinds:
             manager = getattr(self.world, name)
             numbers = (manager.version, manager.data._n, len(manager))
@@ -596,7 +596,7 @@ def test_who_removes_in_another_way_is_asked(collecting_packages: Packages, name
     """A method that is patched in one subclass: with rows, and without, where it is not in C."""
     for package in collecting_packages:
         called: list[Any] = []
-        base = package.Quarry._KINDS[name]
+        base = package.Quarry._MANAGER_CLASSES[name]
         mine = type("Mine", (base,), {"__slots__": ()})
 
         def remove_many(self: Any, entities: Any, /) -> int:

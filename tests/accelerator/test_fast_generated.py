@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.policies.test_combinations import check_package
-from tests.support.fast_packages import ROOT, built, need_layer
-from tests.support.pytest_within import failures
+from tests.support.accelerated_packages import ROOT, built, need_layer
+from tests.support.in_process_pytest import failures
 
 FEWER = ("-p", "tests.support.fewer_examples")
 PART = "not Archetypes and not kernel and not Chunk"

@@ -20,31 +20,31 @@ from typing import Any
 
 import pytest
 
-from ecsgen.policies import every
+from ecsgen.policies import list_policies
 from ecsgen.policies.steps import STEPS
-from ecsgen.render.step_texts import ONE_ROW
-from tests.support.fast_packages import ROOT, both, methods_in_c, need_layer
+from ecsgen.render.components.step_code import ONE_ROW
+from tests.support.accelerated_packages import ROOT, both, find_accelerator, need_layer
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "accelerated.txt"
 SCHEMAS = {
     "shipped": ROOT / "schemas",
     "yard": ROOT / "tests" / "fast.yaml",
-    "others": ROOT / "tests" / "unshipped.yaml",
+    "others": ROOT / "tests" / "more_policies.yaml",
 }
-LEFT_TO_PYTHON = {"ring", "unique", "indirect", "objects", "cells", "standing"}
+LEFT_TO_PYTHON = {"ring", "unique", "indirect", "objects", "cells", "occupant"}
 """Policies with a part in methods that C does not stand for."""
 
 CALLED = """
-    entity_manager:Entities _destroy_one _die
-    living:LivingEntities _free_index
-    living:Deaths check run_one
-    callbacks:Dispatch tell run is_open
-    policies.owners:Owned _create_many _proxy _proxies
-    world.base:WorldBase _spawn _spawn_one _few _spawn_small_batch _removed _collected
-    world.entity_world:EntityWorld _create_plain
-    world.base:DeferredDeaths _flush _small_batch_doomed
-    queries.query:QueryJoin _way _blocks _narrow
-    queries.query:QueriedRows _steps
+    entities.entity_manager:EntityManagerBase _destroy_one _despawn_one
+    entities.entity_pool:EntityPool _free_index
+    entities.entity_pool:DespawnListeners check run_one
+    base.callbacks:Dispatch notify run is_open
+    managers.policies.owners:Owned _create_many _proxy _proxies
+    world.world_base:WorldBase _spawn _spawn_one _few _spawn_small_batch _removed _collected
+    world.entity_views:EntityViewWorld _create_plain
+    world.world_base:DeferredDespawns _flush _small_batch_doomed
+    world.queries.query:QueryJoin _way _blocks _narrow
+    world.queries.query:RowQuery _steps
 """
 """Methods that those in C would call: they do the same themselves."""
 
@@ -79,29 +79,29 @@ def managers(packages: Packages) -> Iterator[type[Any]]:
 def test_each_policy_is_known_or_left_to_python() -> None:
     """One that has a part in a method for one row."""
     need_layer()
-    from ecsgen_runtime.accelerator import known
+    from ecsgen_runtime.accelerator import supported
 
-    found: dict[str, set[str]] = {method: set() for method in known.STEPS}
-    for policy in every():
-        template = ROOT / "templates" / "policies" / f"{policy.name}.py.j2"
+    found: dict[str, set[str]] = {method: set() for method in supported.STEPS}
+    for policy in list_policies():
+        template = ROOT / "templates" / "component_features" / f"{policy.name}.py.j2"
         text = template.read_text(encoding="utf-8") if policy.template else ""
         for step in STEPS:
-            acts = step.name in policy.calls or f"macro {step.name}()" in text
+            acts = step.name in policy.step_code or f"macro {step.name}()" in text
             if acts and step.method in ONE_ROW:
                 found[ONE_ROW[step.method]].add(policy.name)
     for method, policies in found.items():
-        assert known.STEPS[method] <= policies, method
-        assert policies - known.STEPS[method] <= LEFT_TO_PYTHON, method
+        assert supported.STEPS[method] <= policies, method
+        assert policies - supported.STEPS[method] <= LEFT_TO_PYTHON, method
 
 
 def test_what_is_not_known_is_left_to_python(packages: Packages) -> None:
-    from ecsgen_runtime.accelerator.known import STEPS, consists
+    from ecsgen_runtime.accelerator.supported import STEPS, supports_all_steps
 
     seen = set()
     for kind in managers(packages):
-        in_c = methods_in_c(kind)
+        in_c = find_accelerator(kind)
         for method in STEPS:
-            if not consists(kind, method):
+            if not supports_all_steps(kind, method):
                 assert method not in in_c, kind
                 seen.add(method)
         for field in kind._CONVERTERS:
@@ -114,23 +114,22 @@ def test_what_is_not_known_is_left_to_python(packages: Packages) -> None:
 
 def test_what_is_known_is_in_c(packages: Packages) -> None:
     """Rows of cells that are short enough."""
-    from ecsgen_runtime.accelerator.known import consists
+    from ecsgen_runtime.accelerator.supported import supports_all_steps
 
     for kind in managers(packages):
-        in_c, fields = methods_in_c(kind), list(kind._CONVERTERS)
-        if consists(kind, "_destroy_row"):
+        in_c, fields = find_accelerator(kind), list(kind._CONVERTERS)
+        if supports_all_steps(kind, "_destroy_row"):
             assert "_destroy_row" in in_c, kind
-        if consists(kind, "create") and kind._STEPS.keys().isdisjoint(fields):
+        if supports_all_steps(kind, "create") and kind._STEPS.keys().isdisjoint(fields):
             assert "create" in in_c, kind
 
 
 def test_components_may_be_called_as_classes_of_the_library(tmp_path: Path) -> None:
     """C knows these by their names."""
     need_layer()
-    known = importlib.import_module("ecsgen_runtime.accelerator.known")
+    known = importlib.import_module("ecsgen_runtime.accelerator.supported")
     classes = {name for *_, names in known.INHERITED for name in names.split()}
     classes |= {*known.WORLDS.values(), *(name for _, name in known.ENTITIES.values())}
-    classes.remove("Entities")  # a module's name
     found = []
     for prefix in ("", "Plain"):
         names = [f"{prefix}{name}" for name in sorted(classes)]
@@ -138,7 +137,7 @@ def test_components_may_be_called_as_classes_of_the_library(tmp_path: Path) -> N
         schemas.write_text(named_components(names), encoding="utf-8")
         package = both(schemas, (f"{prefix}named_in_c", f"{prefix}named_in_python"))[0]
         kinds = [getattr(package, f"{name}Manager") for name in names]
-        found.append([sorted(methods_in_c(kind)) for kind in (*kinds, package.World)])
+        found.append([sorted(find_accelerator(kind)) for kind in (*kinds, package.World)])
     assert found[0] == found[1]
     assert all({"lookup", "create"} <= {*methods} for methods in found[0][:-1])
 
@@ -158,7 +157,7 @@ def test_what_methods_in_c_stand_for_is_as_it_was(packages: Packages, update: bo
     found = {name: names_in(method) for name, method in called_methods()}
     for package in packages:
         for kind in classes(package):
-            for name, method in methods_in_c(kind).items():
+            for name, method in find_accelerator(kind).items():
                 at, names = named(kind, name, method)
                 found.setdefault(at, set()).update(names)
     lines = [f"{at}: {' '.join(sorted(names))}" for at, names in sorted(found.items())]

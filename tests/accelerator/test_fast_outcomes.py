@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.fast_packages import (
+from tests.support.accelerated_packages import (
     METHODS,
     NOT_OWNED,
     Packages,
     blocks_taken,
     filled,
-    methods_in_c,
+    find_accelerator,
     outcome,
 )
 
@@ -54,7 +54,7 @@ def test_odd_arguments_have_the_same_outcome(packages: Packages, name: str) -> N
         manager.remove(gone)
         handles = (*ODD, *owners, dead, Number(owners[0]), np.uint64(owners[0]), owners[0] + 2**32)
         found: list[Any] = []
-        for method in methods_in_c(getattr(packages[0], name)):
+        for method in find_accelerator(getattr(packages[0], name)):
             if method.startswith(("_", "set_", "create")):
                 continue
             for argument in handles:
@@ -366,7 +366,7 @@ def test_what_is_patched_is_found(quick: ModuleType, monkeypatch: pytest.MonkeyP
 def test_a_broken_manager_says_so(quick: ModuleType) -> None:
     manager, _, owners = filled(quick, "EnergyManager")
     proxy, loop = manager[owners[0]], manager.rows()
-    manager._break()
+    manager._mark_broken()
     for call in (partial(getattr, proxy, "stored"), partial(setattr, proxy, "stored", 2.0)):
         with pytest.raises(quick.BrokenManagerError):
             call()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ecsgen.breaking.old_sources import READS_ALONE
+from ecsgen.breaking.older_schemas import READS_ALONE
 from generated import World
 from tests.support.command_project import run
 

@@ -20,9 +20,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecsgen.cli import main
-from ecsgen.files.disk import Found, Kind
-from ecsgen.files.fingerprint import digest
-from ecsgen.files.plan import Action, State, plan
+from ecsgen.files.output_paths import DiskEntry, Kind
+from ecsgen.files.write_plan import Action, State, plan
+from ecsgen.fingerprint import digest
 from tests.support import fake_generator
 from tests.support.command_project import MANIFEST, Project
 
@@ -34,9 +34,9 @@ CACHE = "generated/__pycache__/ecsgen.json"
 @pytest.fixture
 def project(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
     monkeypatch.setattr("ecsgen.build._outputs", fake_generator.outputs)
-    monkeypatch.setattr("ecsgen.files.fingerprint.generator", lambda: "0" * 32)
+    monkeypatch.setattr("ecsgen.fingerprint.generator", lambda: "0" * 32)
     # Not the black that templates are written for: it is asked about every file.
-    monkeypatch.setattr("ecsgen.files.fingerprint.black_version", lambda: "1.3")
+    monkeypatch.setattr("ecsgen.fingerprint.black_version", lambda: "1.3")
     project.put("schemas/mass.yaml", "x=1")
     project.put("schemas/sound.yaml", "x  =  2")
     return project
@@ -482,7 +482,7 @@ def another_generator(monkeypatch: pytest.MonkeyPatch, makes: str = "x = 1\n") -
     def other(path: str, source: str) -> str:
         return make(path, makes if path == "mass.py" else source)
 
-    monkeypatch.setattr("ecsgen.files.fingerprint.generator", lambda: "1" * 32)
+    monkeypatch.setattr("ecsgen.fingerprint.generator", lambda: "1" * 32)
     monkeypatch.setattr(fake_generator, "make", other)
 
 
@@ -852,8 +852,8 @@ def test_watching(watched: Watched, tmp_path: Path) -> None:
 
 DIGESTS = st.sampled_from(["one", "two", "three"])
 STANDINGS = st.one_of(
-    DIGESTS.map(lambda digest: Found(Kind.FILE, digest)),
-    st.sampled_from([kind for kind in Kind if kind is not Kind.FILE]).map(Found),
+    DIGESTS.map(lambda digest: DiskEntry(Kind.FILE, digest)),
+    st.sampled_from([kind for kind in Kind if kind is not Kind.FILE]).map(DiskEntry),
 )
 PATHS = st.sampled_from(["a.py", "b.py", "tests/test_a.py"])
 FILES = st.dictionaries(PATHS, DIGESTS)
@@ -886,13 +886,13 @@ def test_promises(
             assert there.kind in (Kind.NOTHING, Kind.FILE, Kind.LINK)
         # Whoever is not refused ends in step.
         if verdict.action is Action.KEEP and path in wanted:
-            assert there == Found(Kind.FILE, wanted[path])
+            assert there == DiskEntry(Kind.FILE, wanted[path])
             assert verdict.state is State.IN_STEP
         if verdict.action is Action.KEEP and path not in wanted:
             assert there.kind is not Kind.FILE
         assert (verdict.state is State.IN_STEP) == (verdict.action is Action.KEEP)
-        assert verdict.under(False) is verdict.action
-        assert verdict.under(True) is verdict.forced
+        assert verdict.action_with(False) is verdict.action
+        assert verdict.action_with(True) is verdict.forced
 
 
 def test_each_state() -> None:
@@ -903,16 +903,16 @@ def test_each_state() -> None:
         ["kept", "changed", "edited", "extra", "extra_edited", "gone", "half"], "old"
     )
     found = {
-        "kept": Found(Kind.FILE, "new"),
-        "changed": Found(Kind.FILE, "old"),
-        "missing": Found(Kind.NOTHING),
-        "edited": Found(Kind.FILE, "mine"),
-        "foreign": Found(Kind.FILE, "mine"),
-        "linked": Found(Kind.LINK),
-        "half": Found(Kind.FILE, "between"),
-        "extra": Found(Kind.FILE, "old"),
-        "extra_edited": Found(Kind.FILE, "mine"),
-        "gone": Found(Kind.NOTHING),
+        "kept": DiskEntry(Kind.FILE, "new"),
+        "changed": DiskEntry(Kind.FILE, "old"),
+        "missing": DiskEntry(Kind.NOTHING),
+        "edited": DiskEntry(Kind.FILE, "mine"),
+        "foreign": DiskEntry(Kind.FILE, "mine"),
+        "linked": DiskEntry(Kind.LINK),
+        "half": DiskEntry(Kind.FILE, "between"),
+        "extra": DiskEntry(Kind.FILE, "old"),
+        "extra_edited": DiskEntry(Kind.FILE, "mine"),
+        "gone": DiskEntry(Kind.NOTHING),
     }
     verdicts = plan(wanted, [last, {"half": "between"}], found)
     seen = {path: (v.state.value, v.action.value, v.forced.value) for path, v in verdicts.items()}

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from ecsgen.config import POLICIES, Options, UsageError, load_options
-from ecsgen.files.roots import SchemaRoot, package
-from ecsgen.schema.language import ComponentSpec
+from ecsgen.schema.document_specs import ComponentSpec
+from ecsgen.source.schema_roots import SchemaRoot, package
 from tests.support.command_project import Project
 
 

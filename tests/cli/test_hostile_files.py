@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from ecsgen.diagnostics import Diagnostics
-from ecsgen.files.disk import schema_digests
-from ecsgen.files.roots import SchemaRoot
-from ecsgen.source import MAX_BYTES, read
+from ecsgen.files.output_paths import schema_digests
+from ecsgen.source.schema_roots import SchemaRoot
+from ecsgen.source.yaml_nodes import MAX_BYTES, read
 from tests.support.command_project import run
 
 SCHEMA = "component: Mass\nfields: {value: f32}\n"
@@ -93,7 +93,7 @@ def test_a_file_that_is_larger_than_it_says_is_read_in_part(
     def empty(path: str | Path, **options: Any) -> os.stat_result:
         return os.stat_result([*stat(path, **options)[:6], 0, 0, 0, 0])
 
-    monkeypatch.setattr("ecsgen.files.disk.os.stat", empty)
+    monkeypatch.setattr("ecsgen.files.output_paths.os.stat", empty)
     diagnostics = Diagnostics()
     assert read(growing, "growing.yaml", diagnostics) == []
     assert [found.code for found in diagnostics.errors] == ["E202"]

@@ -12,8 +12,8 @@ from unittest.mock import patch
 import pytest
 
 from ecsgen import __version__
-from ecsgen.files.fingerprint import black_version
-from ecsgen.starter import begin
+from ecsgen.cli.starter import begin
+from ecsgen.fingerprint import black_version
 from tests.support import fake_generator
 from tests.support.command_project import Project
 
@@ -26,7 +26,7 @@ def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     """What a project begins with: numba is installed, or is not."""
     name: str = request.param
     if name == "numpy":
-        monkeypatch.setattr("ecsgen.starter.find_spec", lambda name: None)
+        monkeypatch.setattr("ecsgen.cli.starter.find_spec", lambda name: None)
     return name
 
 

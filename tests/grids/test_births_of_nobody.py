@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ecsgen_runtime.errors import DuplicateValueError
+from ecsgen_runtime.base.errors import DuplicateValueError
 
 from ecsgen.config import BACKENDS, Backend
 from tests.support.world_package import world_package

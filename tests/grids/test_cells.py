@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.errors import FullCellError, StaleIdError
+from ecsgen_runtime.base.errors import FullCellError, StaleIdError
 
 from ecsgen.config import BACKENDS, Backend
 from tests.support.kernel_package import built

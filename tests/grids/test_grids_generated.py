@@ -10,7 +10,7 @@ import pytest
 
 from ecsgen.config import BACKENDS, Backend
 from tests.support.generated_package import build
-from tests.support.pytest_within import failures
+from tests.support.in_process_pytest import failures
 from tests.support.world_package import checked
 
 SCHEMA = Path(__file__).parents[1] / "farm.yaml"

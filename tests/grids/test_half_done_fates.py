@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ecsgen.config import Backend
-from tests.support.faults import CLOCK, Events, is_broken, patched, traced
+from tests.support.fault_injection import CLOCK, Events, is_broken, patched, traced
 from tests.support.world_package import world_package
 
 STEP = 1 if "ECSGEN_INTERRUPTS" in os.environ else 23

@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.errors import FullCellError, SnapshotError
-from ecsgen_runtime.snapshots.check import checked_documents
+from ecsgen_runtime.base.errors import FullCellError, SnapshotError
+from ecsgen_runtime.snapshots.content_checks import checked_documents
 from ecsgen_runtime.snapshots.documents import json_text
 from ecsgen_runtime.snapshots.reading import SnapshotFile, read_snapshot
-from ecsgen_runtime.snapshots.saving import Saving
+from ecsgen_runtime.snapshots.saving import SnapshotFormat
 
 from ecsgen.config import BACKENDS
 from tests.schema.test_breaking import breaks
-from tests.support.evolving import loaded, package
+from tests.support.schema_evolution import loaded, package
 from tests.support.world_package import world_package
 
 PATCH = """\
@@ -315,7 +315,7 @@ STATES = [
 def test_states_that_no_grid_has(path: str, value: Any, why: str) -> None:
     file = changed(lived(), "state", said(path, value))
     with pytest.raises(SnapshotError, match=why):
-        checked_documents(file, Saving(), None)
+        checked_documents(file, SnapshotFormat(), None)
 
 
 SCHEMAS = [
@@ -340,7 +340,7 @@ SCHEMAS = [
 def test_schemas_that_no_grid_has(path: str, value: Any, why: str) -> None:
     file = changed(lived(), "schema", said(f"components.{path}", value))
     with pytest.raises(SnapshotError, match=why):
-        checked_documents(file, Saving(), None)
+        checked_documents(file, SnapshotFormat(), None)
 
 
 # --- breaking ---------------------------------------------------------------------------------

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from ecsgen_runtime.errors import SnapshotError
+from ecsgen_runtime.base.errors import SnapshotError
 
 from ecsgen.config import BACKENDS, Backend
-from ecsgen.model.schedules import called, passes
+from ecsgen.model.schedules import passes, resolve_calls
 from tests.support.world_package import checked, load, world_package
 
 SCHEMA = """\
@@ -139,7 +139,7 @@ def test_who_has_a_time(schedule: str, has_time: bool) -> None:
 def test_what_happens_at_times_is_a_pass_of_its_own() -> None:
     entries = "[Bear.eat, Bear.nap, tick, Bear.nap, {run: Bear.nap}, Bear.nap, tick, {run: tick}]"
     project = load(f"{SCHEMA}  step: {entries}\n")
-    calls = called(project.world.schedules[0][1], project.by_name, project.world)
+    calls = resolve_calls(project.world.schedules[0][1], project.by_name, project.world)
     found = passes(calls, project.world)
     assert [len(one.calls) for one in found] == [2, 1, 1, 1, 1, 1, 1]
     assert [one.why for one in found[1:4]] == [

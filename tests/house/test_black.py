@@ -14,15 +14,14 @@ import pytest
 from black import format_str
 from black.mode import Mode, TargetVersion
 
-from ecsgen import render, schema
+from ecsgen import fingerprint, render, schema
 from ecsgen.config import Backend, Options, load_options
 from ecsgen.diagnostics import Diagnostics
-from ecsgen.files import fingerprint
-from ecsgen.files.fingerprint import digest
-from ecsgen.files.roots import SchemaRoot
-from ecsgen.make import make_all
+from ecsgen.fingerprint import digest
 from ecsgen.render import Output
-from ecsgen.style import PINNED_BLACK, Style
+from ecsgen.render.render_files import render_files
+from ecsgen.render.text.black_style import PINNED_BLACK, Style
+from ecsgen.source.schema_roots import SchemaRoot
 from tests.models.random_schemas import ENUMS, Schemas, over_chunks, together
 from tests.support.generated_package import SCHEMAS, shipped
 
@@ -49,7 +48,7 @@ def shipped_modules() -> dict[str, Output]:
 @pytest.mark.parametrize("path", sorted(shipped_modules().keys() - BROKEN))
 def test_black_leaves_the_text_alone(path: str) -> None:
     """black takes three times as long for lines that it has to change."""
-    assert is_blacks(shipped_modules()[path].make().encode())
+    assert is_blacks(shipped_modules()[path].render().encode())
 
 
 def rendered(schemas: Path, backend: Backend = "numpy") -> dict[str, bytes]:
@@ -61,7 +60,7 @@ def rendered(schemas: Path, backend: Backend = "numpy") -> dict[str, bytes]:
         (SchemaRoot(schemas),), schemas / "out", backend, schemas / "out/tests", 1, line_length=88
     )
     outputs = render.outputs(project, options)
-    return {each.path: each.make().encode() for each in outputs if each.path.endswith(".py")}
+    return {each.path: each.render().encode() for each in outputs if each.path.endswith(".py")}
 
 
 @pytest.mark.parametrize("length", range(1, 9))
@@ -84,7 +83,7 @@ needs_pinned = pytest.mark.skipif(
 @pytest.mark.parametrize("backend", ["numpy", "numba"])
 def test_shipped_modules_in_style_are_blacks(backend: Backend) -> None:
     modules = rendered(SCHEMAS, backend)
-    known = {path: text for path, text in modules.items() if PINNED.has(text)}
+    known = {path: text for path, text in modules.items() if PINNED.is_formatted(text)}
     assert len(known) > 0.85 * len(modules)
     assert [path for path, text in known.items() if not is_blacks(text)] == []
 
@@ -93,8 +92,8 @@ def test_shipped_modules_in_style_are_blacks(backend: Backend) -> None:
 def test_modules_with_shards_in_style_are_blacks(tmp_path: Path) -> None:
     copy(Path(__file__).parents[1] / "sharded.yaml", tmp_path)
     modules = rendered(tmp_path)
-    assert PINNED.has(modules["world.py"])
-    known = {path: text for path, text in modules.items() if PINNED.has(text)}
+    assert PINNED.is_formatted(modules["world.py"])
+    known = {path: text for path, text in modules.items() if PINNED.is_formatted(text)}
     assert [path for path, text in known.items() if not is_blacks(text)] == []
 
 
@@ -106,7 +105,7 @@ def test_random_modules_in_style_are_blacks(number: int, backend: Backend, tmp_p
     text = long_winded(number, LONGER[number % len(LONGER)])
     (tmp_path / "all.yaml").write_text(text, encoding="utf-8")
     modules = rendered(tmp_path, backend)
-    known = {path: text for path, text in modules.items() if PINNED.has(text)}
+    known = {path: text for path, text in modules.items() if PINNED.is_formatted(text)}
     assert len(known) > len(modules) / 4
     assert [path for path, text in known.items() if not is_blacks(text)] == []
 
@@ -146,7 +145,7 @@ def blackened(source: bytes, line_length: int = 88) -> bytes:
 )
 def test_words_do_not_overflow(line: str) -> None:
     text = (line.format("w" * 100) + "\n").encode()
-    assert PINNED.has(text)
+    assert PINNED.is_formatted(text)
     assert blackened(text) == text
 
 
@@ -163,13 +162,13 @@ def test_words_do_not_overflow(line: str) -> None:
 )
 def test_code_overflows(line: str) -> None:
     text = (line.format("w" * 100, "ü" * 42) + "\n").encode()
-    assert not PINNED.has(text)
+    assert not PINNED.is_formatted(text)
 
 
 def test_other_styles_are_left_to_black() -> None:
-    assert PINNED.has(b"x = 1\n")
-    assert not Style(PINNED_BLACK, 100).has(b"x = 1\n")
-    assert not Style("1.2", 88).has(b"x = 1\n")
+    assert PINNED.is_formatted(b"x = 1\n")
+    assert not Style(PINNED_BLACK, 100).is_formatted(b"x = 1\n")
+    assert not Style("1.2", 88).is_formatted(b"x = 1\n")
 
 
 def test_the_pinned_black_is_the_one_of_development() -> None:
@@ -187,23 +186,23 @@ def text(source: str) -> str:
 def test_only_python_is_formatted() -> None:
     outputs = [Output(path, digest(b""), partial(text, LONG)) for path in ("a.py", "a.txt")]
     seen = []
-    made = make_all(outputs, PINNED, 1, lambda *progress: seen.append(progress))
+    made = render_files(outputs, PINNED, 1, lambda *progress: seen.append(progress))
     assert made == {"a.py": blackened(LONG.encode()), "a.txt": LONG.encode()}
     assert seen == [(1, 2), (2, 2)]
 
 
 def test_nothing_to_make_calls_nobody() -> None:
-    assert make_all([], PINNED, 4, lambda *_: pytest.fail("progress of nothing")) == {}
+    assert render_files([], PINNED, 4, lambda *_: pytest.fail("progress of nothing")) == {}
 
 
 def test_the_line_length_is_kept_to() -> None:
     source = f"x = [{', '.join(['1000'] * 12)}]\n"
     outputs = [Output("a.py", digest(b""), partial(text, source))]
-    made = make_all(outputs, Style(PINNED_BLACK, 60), 1, lambda *_: None)
+    made = render_files(outputs, Style(PINNED_BLACK, 60), 1, lambda *_: None)
     assert made == {"a.py": blackened(source.encode(), 60)}
 
 
 def test_what_is_no_python_is_a_fault_that_names_the_file() -> None:
     outputs = [Output("a.py", digest(b""), partial(text, LONG + "x = (\n"))]
     with pytest.raises(RuntimeError, match=r"a\.py"):
-        make_all(outputs, PINNED, 1, lambda *_: None)
+        render_files(outputs, PINNED, 1, lambda *_: None)

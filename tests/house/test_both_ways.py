@@ -22,10 +22,10 @@ from typing import Any, Final, get_args
 import pytest
 
 from ecsgen.config import BACKENDS, Backend, Options, Runtime
-from ecsgen.files.roots import SchemaRoot
 from ecsgen.model import Project
 from ecsgen.render import texts
-from ecsgen.render.runtime import FOLDER, copies
+from ecsgen.render.text.library_imports import FOLDER, collect_copies
+from ecsgen.source.schema_roots import SchemaRoot
 from tests.support.world_package import load, sources
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -118,7 +118,9 @@ def test_what_modules_of_the_library_import_is_copied_with_them() -> None:
             elif isinstance(node, ast.Import):
                 assert not any(name.name.startswith("ecsgen_runtime") for name in node.names), path
         module = path.removesuffix(".py").replace("/", ".")
-        assert imported & library.keys() <= copies([f"from .{module} import name"]).keys(), path
+        assert (
+            imported & library.keys() <= collect_copies([f"from .{module} import name"]).keys()
+        ), path
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -181,7 +183,7 @@ def both(request: pytest.FixtureRequest) -> BothWays:
 def inhabited(kind: type[Any]) -> Any:
     """Return a world in which something lived, of every component that it has."""
     w = kind()
-    for name, manager in w._KINDS.items():
+    for name, manager in w._MANAGER_CLASSES.items():
         is_unique = any(method.startswith("find_") for method in dir(manager))
         if hasattr(manager, "lookup"):
             w.spawn(1 if is_unique else 5, **{name: {}})

@@ -12,15 +12,15 @@ from typing import get_args
 import pytest
 
 from ecsgen.config import Options, Runtime, UsageError
-from ecsgen.files.roots import SchemaRoot
 from ecsgen.model import Component
-from ecsgen.render import tests as generated
-from ecsgen.render.component_tests import PARENT
-from ecsgen.render.output import Output
-from ecsgen.render.runtime import FOLDER, copies, vendored
+from ecsgen.render import generated_tests as generated
+from ecsgen.render.components.component_tests import PARENT
+from ecsgen.render.output_file import Output
+from ecsgen.render.text.library_imports import FOLDER, collect_copies, vendor_imports
+from ecsgen.source.schema_roots import SchemaRoot
 from tests.mutate import mutate
 from tests.support.generated_package import SCHEMAS, build, shipped
-from tests.support.pytest_within import failures
+from tests.support.in_process_pytest import failures
 
 ROOT = Path(__file__).parents[2]
 WAYS: tuple[Runtime, ...] = get_args(Runtime)
@@ -111,8 +111,8 @@ def test_without_hypothesis_tests_are_left_out(tmp_path: Path) -> None:
 
 
 def test_the_same_text_each_time(tmp_path: Path) -> None:
-    first = [(output.path, output.key, output.make()) for output in outputs(tmp_path)]
-    again = [(output.path, output.key, output.make()) for output in outputs(tmp_path)]
+    first = [(output.path, output.input_digest, output.render()) for output in outputs(tmp_path)]
+    again = [(output.path, output.input_digest, output.render()) for output in outputs(tmp_path)]
     assert first == again
     assert len({key for _, key, _ in first}) == len(first)
 
@@ -123,15 +123,17 @@ def test_pieces_of_policies_that_nobody_asks_for_are_left_out() -> None:
     place = "_runtime/testing/"
     found = {
         path.removeprefix(place).removesuffix(".py")
-        for path in copies([vendored(lambda: tests, PARENT)])
+        for path in collect_copies([vendor_imports(lambda: tests, PARENT)])
     }
-    assert {"cases", "machine", "owned", "packed"} <= found
-    assert not {"chunks", "destroy", "hierarchy", "ids", "kernels", "orphans", "unique"} & found
+    assert {"common_cases", "state_machine", "owned", "packed"} <= found
+    assert (
+        not {"chunks", "destroy", "hierarchy", "ids", "kernel_oracle", "orphans", "unique"} & found
+    )
 
 
 def test_copies_are_about_their_own_package(tmp_path: Path) -> None:
     """Where they are written they import the shipped one, which would be found again."""
-    found = {output.path: output.make() for output in outputs(tmp_path)}
+    found = {output.path: output.render() for output in outputs(tmp_path)}
     assert [path for path in found if "import generated" in found[path]] == []
     assert [path for path in found if "from generated" in found[path]] == []
     assert "from .. import EntityManager\n" in found["tests/test_entities.py"]
@@ -185,7 +187,7 @@ def test_small_handles_pass_their_tests(tmp_path: Path, runtime: Runtime) -> Non
     run_pytest(tmp_path, tmp_path / "package" / "tests")
 
 
-@pytest.mark.parametrize("which", ["schemas", "tests/unshipped.yaml", "tests/sharded.yaml"])
+@pytest.mark.parametrize("which", ["schemas", "tests/more_policies.yaml", "tests/sharded.yaml"])
 def test_vendored_packages_pass_their_tests(tmp_path: Path, which: str) -> None:
     """As those that import the library do, all over this file."""
     schemas = ROOT / which

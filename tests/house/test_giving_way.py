@@ -7,8 +7,13 @@ import enum
 import pytest
 
 from ecsgen.config import BACKENDS, Backend
-from ecsgen.render.calls import MARK
-from ecsgen.render.giving_way import given_way, marked, marked_class, told_apart
+from ecsgen.render.text.formatting import PLACEHOLDER
+from ecsgen.render.text.name_shadowing import (
+    add_class_placeholder,
+    add_placeholder,
+    rename_shadowed,
+    resolve_shadowing,
+)
 from tests.support.kernel_package import manager_of
 from tests.support.world_package import world_package
 
@@ -24,9 +29,11 @@ reductions: {sum: {sum: result}, min: {min: int}}
 
 
 def test_only_what_somebody_else_has_is_marked() -> None:
-    assert [marked(name) for name in ("mass", "range")] == ["mass", f"{MARK}range"]
-    assert marked_class("Body") == "Body"
-    assert marked_class("Grouped") == f"{MARK}Grouped"  # it makes GroupedData
+    assert [add_placeholder(name) for name in ("mass", "range")] == ["mass", f"{PLACEHOLDER}range"]
+    assert add_class_placeholder("Body") == "Body"
+    assert (
+        add_class_placeholder("GroupMember") == f"{PLACEHOLDER}GroupMember"
+    )  # it makes GroupedData
 
 
 def test_builtins_and_imports_give_way() -> None:
@@ -35,14 +42,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-def rows({MARK}range: int, _range: int) -> Sequence[int]:
+def rows({PLACEHOLDER}range: int, _range: int) -> Sequence[int]:
     """A range."""
-    return first(range({MARK}range), f"{{range(2)}} range", range=1).range
+    return first(range({PLACEHOLDER}range), f"{{range(2)}} range", range=1).range
 
 
-class {MARK}Sequence: ...
+class {PLACEHOLDER}Sequence: ...
 '''
-    assert told_apart(lambda: text) == '''\
+    assert resolve_shadowing(lambda: text) == '''\
 from __future__ import annotations
 
 from builtins import range as _range_
@@ -59,8 +66,8 @@ class Sequence: ...
 
 
 def test_modules_without_a_meeting_stay() -> None:
-    text = f"def first({MARK}range: int) -> int:\n    return {MARK}range\n"
-    assert given_way(text) == text
+    text = f"def first({PLACEHOLDER}range: int) -> int:\n    return {PLACEHOLDER}range\n"
+    assert rename_shadowed(text) == text
 
 
 def test_enums_called_as_their_bases() -> None:

@@ -27,9 +27,9 @@ import pytest
 from ecsgen import render, schema
 from ecsgen.config import Backend, load_options
 from ecsgen.diagnostics import Diagnostics
-from ecsgen.files.fingerprint import templates_folder
+from ecsgen.fingerprint import templates_folder
 from ecsgen.model import Mark
-from ecsgen.render.giving_way import may_be_own
+from ecsgen.render.text.name_shadowing import may_be_shadowed
 from ecsgen.schema.names import (
     CHUNK_NAMES,
     CLASS_NAMES,
@@ -49,7 +49,7 @@ from tests.support.world_package import world_package
 LISTS = Path(__file__).parents[1] / "names"
 DEPTH = os.environ.get("ECSGEN_NAMES", "")
 ALL = DEPTH == "all"
-MARK = Mark("a.yaml", 1, 1)
+BROKEN_MARKER = Mark("a.yaml", 1, 1)
 
 POLICIES = (
     "destroy: gc",
@@ -91,7 +91,7 @@ def words() -> frozenset[str]:
 def may_meet(name: str) -> bool:
     """Whether generated code may have a name, or one that is made of it."""
     made = [name, *(name + end for end in DERIVED_CLASSES)]
-    return any(may_be_own(one) or one.lower().strip("_") in words() for one in made)
+    return any(may_be_shadowed(one) or one.lower().strip("_") in words() for one in made)
 
 
 def public(*lists: Mapping[str, frozenset[str]]) -> frozenset[str]:
@@ -124,9 +124,9 @@ def test_all_but_the_published_names_are_free(kind: str) -> None:
 
     def is_free(name: str) -> bool:
         if kind == "fields":
-            return check_member(name, "a field", MARK, told)
-        is_class = check_class(name, "a component", MARK, told)
-        return is_class and check_module(name, MARK, told, MODULE_NAMES)
+            return check_member(name, "a field", BROKEN_MARKER, told)
+        is_class = check_class(name, "a component", BROKEN_MARKER, told)
+        return is_class and check_module(name, BROKEN_MARKER, told, MODULE_NAMES)
 
     refused = [name for name in listed(kind) if not is_free(name)]
     assert refused == [n for n in listed(kind) if {n, module_name(n)} & public(*lists)]

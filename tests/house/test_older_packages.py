@@ -1,8 +1,9 @@
 """What generated packages use of the library has a number, and a package asks for its own: packages
 that an earlier ecsgen made run with this library, or say clearly that they do not.
 
-`tests/packages/interface_N.zip` is what the first build for an interface wrote, imported as it is,
-with its schema beside it; of one that is no longer served, what refuses. It is never built anew.
+`tests/released_packages/interface_N.zip` is what the first build for an interface wrote, imported
+as it is, with its schema beside it; of one that is no longer served, what refuses. It is never
+built anew.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ def test_another_surface_has_another_number() -> None:
 
 def test_type_checkers_see_what_there_is() -> None:
     text = (ROOT / "generated" / "__init__.py").read_text(encoding="utf-8")
-    seen = re.findall(r"^    from ecsgen_runtime(\.\S+) import (\w+) as \2$", text, re.MULTILINE)
+    line = r"^    from ecsgen_runtime(\.\S+) import (?:\(\s+)?(\w+) as \2,?$"
+    seen = re.findall(line, text, re.MULTILINE)
     exported = package.EXPORTED.items()
     assert {(module, name) for module, names in exported for name in names.split()} <= {*seen}
 
@@ -67,7 +69,7 @@ def test_a_package_of_another_interface_says_what_to_do(
 
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = sorted((Path(__file__).parents[1] / "packages").glob("interface_*.zip"))
+PACKAGES = sorted((Path(__file__).parents[1] / "released_packages").glob("interface_*.zip"))
 NAME = "dust"
 
 

@@ -13,14 +13,16 @@ from typing import Any
 import black
 import pytest
 
-from ecsgen import policies, render, world_features
+from ecsgen import policies, render
 from ecsgen.config import load_options
-from ecsgen.files.fingerprint import templates_folder
+from ecsgen.fingerprint import templates_folder
 from ecsgen.model import Component, Enum
-from ecsgen.render import Output, runtime
-from ecsgen.render.class_parts import PARTS
-from ecsgen.render.environment import environment
-from ecsgen.world_features import BLOCKS
+from ecsgen.render import Output
+from ecsgen.render.components.component_features import CODE_FEATURES
+from ecsgen.render.text import library_imports
+from ecsgen.render.text.jinja_environment import environment
+from ecsgen.render.world import world_features
+from ecsgen.render.world.world_features import BLOCKS
 from tests.support.generated_package import SCHEMAS, shipped
 
 NO_POLICIES = {"name", "module", "fields", "doc", "capacity", "source", "by_default", "marks"}
@@ -36,7 +38,10 @@ def outputs() -> dict[str, Output]:
     return {output.path: output for output in made if output.path.endswith(".py")}
 
 
-SHARED = [templates_folder() / "component.py.j2", *sorted((templates_folder() / "parts").iterdir())]
+SHARED = [
+    templates_folder() / "component.py.j2",
+    *sorted((templates_folder() / "macros").iterdir()),
+]
 
 
 @pytest.mark.parametrize("path", SHARED, ids=lambda path: path.name)
@@ -44,7 +49,7 @@ def test_shared_templates_know_no_policy(path: Path) -> None:
     """They put blocks together; which blocks there are is the policies' business."""
     text = path.read_text(encoding="utf-8")
     assert not re.findall(rf"\b(?:c|component)\.({'|'.join(POLICIES)})\b", text)
-    names = {part.name for part in (*policies.every(), *PARTS)}
+    names = {part.name for part in (*policies.list_policies(), *CODE_FEATURES)}
     assert not names & set(re.findall(r"{[{%][^}]*?[\"'](\w+)[\"'][^}]*?[}%]}", text))
 
 
@@ -76,7 +81,7 @@ def test_blocks_of_the_world_are_listed() -> None:
 
 
 def test_public_names_are_as_a_parser_finds_them() -> None:
-    for path, text in runtime.sources().items():
+    for path, text in library_imports.read_library().items():
         names: list[str] = []
         for node in ast.parse(text).body:
             if isinstance(node, ast.ClassDef | ast.FunctionDef):
@@ -84,42 +89,46 @@ def test_public_names_are_as_a_parser_finds_them() -> None:
             targets = node.targets if isinstance(node, ast.Assign) else []
             targets += [node.target] if isinstance(node, ast.AnnAssign) else []
             names += [target.id for target in targets if isinstance(target, ast.Name)]
-        assert runtime.public_names(text) == [n for n in names if not n.startswith("_")], path
+        assert library_imports.public_names(text) == [
+            n for n in names if not n.startswith("_")
+        ], path
 
 
-@pytest.mark.parametrize("package", [runtime.RUNTIME, runtime.COMPILED])
+@pytest.mark.parametrize("package", [library_imports.RUNTIME, library_imports.COMPILED])
 def test_public_names_are_defined_once(package: str) -> None:
-    others = [*runtime.LATER, runtime.SHARDS]
-    others += [f"{runtime.COMPILED}/"] if package == runtime.RUNTIME else []
-    known = {p: t for p, t in runtime.sources().items() if not p.startswith(tuple(others))}
-    texts = [text for path, text in known.items() if path.startswith(package)]
-    names = [name for text in texts for name in runtime.public_names(text)]
+    modules = library_imports.read_library().items()
+    texts = [text for path, text in modules if library_imports.library_part(path) == package]
+    names = [name for text in texts for name in library_imports.public_names(text)]
     assert names
-    assert sorted(names) == sorted(runtime.origins(package))
+    assert sorted(names) == sorted(library_imports.locate_public_names(package))
 
 
 def test_the_runtime_is_copied_as_it_is() -> None:
-    modules = [runtime.vendored(output.make) for output in outputs().values()]
-    copies = runtime.copies(modules)
-    assert "_runtime/policies/maps.py" in copies
+    modules = [library_imports.vendor_imports(output.render) for output in outputs().values()]
+    copies = library_imports.collect_copies(modules)
+    assert "_runtime/managers/policies/lookup_maps.py" in copies
     for path, text in copies.items():
-        assert text == (runtime.FOLDER / path.removeprefix("_runtime/")).read_text(encoding="utf-8")
+        assert text == (library_imports.FOLDER / path.removeprefix("_runtime/")).read_text(
+            encoding="utf-8"
+        )
 
 
 def test_only_what_is_imported_is_copied() -> None:
-    assert runtime.copies(["import numpy as np\n"]) == {}
-    found = runtime.copies(["from ._runtime.shards.rank_blocks import Blocks\n"])
-    always = runtime.copies(["from ._runtime import sweep\n"])
-    assert "_runtime/errors.py" in always
-    names = ("shards/__init__", "shards/rank_blocks")
+    assert library_imports.collect_copies(["import numpy as np\n"]) == {}
+    found = library_imports.collect_copies(["from ._runtime.shards.box_blocks import Blocks\n"])
+    always = library_imports.collect_copies(["from ._runtime import sweep\n"])
+    assert "_runtime/base/errors.py" in always
+    names = ("shards/__init__", "shards/box_blocks")
     assert [path for path in found if path not in always] == [f"_runtime/{n}.py" for n in names]
-    found = runtime.copies(["from ._runtime.compiled.compiled_bulk import CompiledBulk\n"])
+    found = library_imports.collect_copies(
+        ["from ._runtime.tables.compiled_bulk import CompiledBulk\n"]
+    )
     assert {
-        "_runtime/compiled/compiled_bulk.py",
-        "_runtime/placement.py",
-        "_runtime/errors.py",
+        "_runtime/tables/compiled_bulk.py",
+        "_runtime/tables/placement.py",
+        "_runtime/base/errors.py",
     } <= found.keys()
-    assert "_runtime/compiled/sharded_bulk.py" not in found
+    assert "_runtime/shards/compiled_handle_map.py" not in found
 
 
 MODE = Enum("Mode", (("idle", 0), ("walk", 5)), False, "u8", 0, doc="What a body does.")

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.fast_packages import need_layer
+from tests.support.accelerated_packages import need_layer
 
 ROOT = Path(__file__).parents[2]
 

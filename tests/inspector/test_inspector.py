@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 import generated
-from ecsgen.inspector import asking, copies, serve
-from ecsgen.inspector.asking import Questions, RefusedError
+from ecsgen.inspector import column_cache, serve, tick_queue
+from ecsgen.inspector.tick_queue import RequestError, TickQueue
 from generated import Armor, BrokenManagerError, Burning, Health, StaleViewWarning, Weapon, World
-from tests.support.inspected import Inspected
+from tests.support.inspector_client import Inspected
 
 ONE = 1 << 32
 
@@ -201,7 +201,7 @@ def test_sorting_sees_what_changed() -> None:
 def copies_are_old(seen: Inspected) -> None:
     """As if the columns had been copied long ago."""
     for copy in seen.inspector._answers._tables._copies._kept.values():
-        copy.since -= 1 + copies.FRESH
+        copy.since -= 1 + column_cache.FRESH
 
 
 @pytest.mark.parametrize("name", World.QUERIES)
@@ -406,7 +406,7 @@ def test_names_are_looked_up_in_tables(seen: Inspected, path: str) -> None:
 
 
 def test_columns_of_many_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(copies, "PIECE", 64)
+    monkeypatch.setattr(column_cache, "PIECE", 64)
     with Inspected(town()) as seen:
         assert seen.json("rows/point_mass?sort=mass&count=3")["columns"]["mass"] == [10, 11, 12]
         assert seen.json("entities?all=point_mass")["n"] == 50
@@ -429,17 +429,17 @@ def test_an_empty_world() -> None:
 Work = Callable[[], Any]
 
 
-def asked(questions: Questions, *works: Work) -> list[asyncio.Future[Any]]:
+def asked(questions: TickQueue, *works: Work) -> list[asyncio.Future[Any]]:
     """Put questions as a server does."""
-    return [asyncio.ensure_future(questions.ask(work)) for work in works]
+    return [asyncio.ensure_future(questions.run_in_tick(work)) for work in works]
 
 
 async def answered(budget: float, *works: Work) -> tuple[int, list[Any]]:
-    questions = Questions()
+    questions = TickQueue()
     waiting = asked(questions, *works)
     await asyncio.sleep(0)
-    count = questions.answer(budget)
-    while questions.answer(1.0):
+    count = questions.run_pending(budget)
+    while questions.run_pending(1.0):
         pass
     return count, list(await asyncio.gather(*waiting, return_exceptions=True))
 
@@ -513,10 +513,10 @@ def test_errors_keep_no_view() -> None:
         raise ValueError(len(view))
 
     async def run() -> Any:
-        questions = Questions()
+        questions = TickQueue()
         (waiting,) = asked(questions, fails)
         await asyncio.sleep(0)
-        questions.answer(1.0)
+        questions.run_pending(1.0)
         return await asyncio.gather(waiting, return_exceptions=True)
 
     gc.disable()
@@ -527,12 +527,12 @@ def test_errors_keep_no_view() -> None:
             world.spawn(100, point_mass={})
     finally:
         gc.enable()
-    assert isinstance(error, RefusedError)
+    assert isinstance(error, RequestError)
     assert (error.status, error.message) == (500, "64")
 
 
 def test_no_tick_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asking, "PATIENCE", 0.05)
+    monkeypatch.setattr(tick_queue, "PATIENCE", 0.05)
     with Inspected(World()) as seen:
         sent = seen._threads.submit(
             seen._send, "GET", "/api/world", {"X-Ecsgen-Token": seen.token}, None
@@ -541,7 +541,7 @@ def test_no_tick_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
         assert answer.status == 503
         assert "no tick() answered" in answer.error
         assert seen.inspector.tick() == 0  # nobody waits any more
-        monkeypatch.setattr(asking, "PATIENCE", 2.0)
+        monkeypatch.setattr(tick_queue, "PATIENCE", 2.0)
         assert seen.get("world").status == 200
 
 
@@ -549,7 +549,7 @@ def test_a_broken_manager_is_told_to_the_browser() -> None:
     world = World()
     world.spawn(2, point_mass={})
     with Inspected(world) as seen:
-        world.point_mass._break()
+        world.point_mass._mark_broken()
         with pytest.raises(BrokenManagerError):
             len(world.point_mass)
         answer = seen.get("rows/point_mass")
@@ -563,12 +563,12 @@ def test_ctrl_c_in_a_tick_is_the_programs() -> None:
         raise KeyboardInterrupt
 
     async def run() -> None:
-        questions = Questions()
+        questions = TickQueue()
         (waiting,) = asked(questions, interrupted)
         await asyncio.sleep(0)
         with pytest.raises(KeyboardInterrupt):
-            questions.answer(1.0)
-        with pytest.raises(RefusedError):
+            questions.run_pending(1.0)
+        with pytest.raises(RequestError):
             await waiting
 
     asyncio.run(run())
@@ -579,17 +579,17 @@ def test_closing() -> None:
     inspector.close()
     inspector.close()
     assert inspector.tick() == 0
-    with pytest.raises(RefusedError, match="closed"):
-        asyncio.run(inspector._questions.ask(lambda: 1))
+    with pytest.raises(RequestError, match="closed"):
+        asyncio.run(inspector._questions.run_in_tick(lambda: 1))
 
 
 def test_closing_refuses_what_waits() -> None:
     async def run() -> None:
-        questions = Questions()
+        questions = TickQueue()
         (waiting,) = asked(questions, lambda: 1)
         await asyncio.sleep(0)
         questions.close()
-        with pytest.raises(RefusedError, match="closed"):
+        with pytest.raises(RequestError, match="closed"):
             await waiting
 
     asyncio.run(run())
@@ -604,7 +604,7 @@ def test_two_at_once() -> None:
 
 
 def test_copies_are_dropped_when_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ecsgen.inspector.copies._LONGEST", 0.02)
+    monkeypatch.setattr("ecsgen.inspector.column_cache._LONGEST", 0.02)
     world = World()
     world.spawn(10, point_mass={})
     with Inspected(world) as seen:

@@ -14,7 +14,7 @@ import pytest
 import ecsgen.inspector
 from ecsgen.inspector import serve
 from generated import Access, Health, Loot, Mode, World
-from tests.support.inspected import Answer, Inspected
+from tests.support.inspector_client import Answer, Inspected
 
 ONE = 1 << 32
 

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from ecsgen.config import UsageError
-from ecsgen.inspector.json_cells import json_column
+from ecsgen.inspector.component_readers import OWNER, ManagerReader, subjects_of
+from ecsgen.inspector.json_values import json_column
 from ecsgen.inspector.saved_worlds import load_saved
-from ecsgen.inspector.subjects import OWNER, Managed, subjects_of
 from tests.inspector.test_inspector import entities, same
-from tests.support.inspected import Inspected
+from tests.support.inspector_client import Inspected
 from tests.support.world_package import world_package
 
 SCHEMA = """
@@ -112,7 +112,7 @@ def seen(world: Any) -> Iterator[Inspected]:
 
 def test_cells_are_those_of_rows(world: Any) -> None:
     for subject in subjects_of(world).values():
-        if not isinstance(subject, Managed):
+        if not isinstance(subject, ManagerReader):
             continue
         used = [row for row in range(subject.n) if subject.owners(slice(row, row + 1))[0]]
         assert len(used) == subject.used

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.bulk import Sizes
+from ecsgen_runtime.tables.bulk import Tuning
 
-from tests.support.faults import Events, is_broken, traced
+from tests.support.fault_injection import Events, is_broken, traced
 from tests.support.world_package import load, sources, world_package
 
 SCHEMA = """\
@@ -107,7 +107,7 @@ def played(backend: Any, count: int) -> list[Any]:
 
 @pytest.mark.parametrize("rows", [(16, 16), (1 << 10, 1 << 20)])
 def test_they_leave_the_bits_of_loops(rows: tuple[int, int]) -> None:
-    with Sizes.of(block_rows=rows):
+    with Tuning.override(block_rows=rows):
         assert played("numpy", 200) == played("numba", 200)
 
 

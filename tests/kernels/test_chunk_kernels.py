@@ -12,17 +12,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.bulk import Sizes
+from ecsgen_runtime.tables.bulk import Tuning
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ecsgen.config import Backend
 from ecsgen.model import Kernel
-from tests.judge.kernels import call
-from tests.judge.mirror import stacked
-from tests.judge.model import World
-from tests.models.kernel_texts import ENUM, FIELDS, kernel
+from tests.models.random_kernels import ENUM, FIELDS, kernel
+from tests.reference.interpreter import call
+from tests.reference.world import World
+from tests.reference.world_copy import stacked
 from tests.support.kernel_package import arguments, differing, random_values, write
 from tests.support.soak import examples
 from tests.support.world_package import checked, load, world_package
@@ -255,7 +255,7 @@ def test_chunks_are_cut_into_blocks(
     small: Subject, number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(small.package.archetypes, "CHUNK_BYTES", 1 << 20)
-    monkeypatch.setattr(Sizes, "block_rows", (32, 32))
+    monkeypatch.setattr(Tuning, "block_rows", (32, 32))
     random = np.random.default_rng(number)
     w = filled(small, (40, 33, 5, 0, 64), random)
     kernel = small.project.world.kernels[number]

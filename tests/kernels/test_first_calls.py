@@ -81,9 +81,13 @@ w.spawn(100, counter={"at": 1})
 w.counter.fold()
 print(w.counter.at(0), abs(w.counter.data.seen).max())
 """
-CONSTANT = ("kernels/chance.py", "LN2: Final = 6.93147180559945309417e-01", "LN2: Final = 0.0")
+CONSTANT = (
+    "kernels/random_streams.py",
+    "LN2: Final = 6.93147180559945309417e-01",
+    "LN2: Final = 0.0",
+)
 REMAINDER = (
-    "compiled/arithmetic.py",
+    "kernels/compiled_arithmetic.py",
     "def remainder_int64(a: Any, b: Any) -> Any:\n",
     "def remainder_int64(a: Any, b: Any) -> Any:\n    return 100\n",
 )
@@ -107,22 +111,18 @@ def test_a_kernel_is_compiled_anew_when_what_it_calls_or_sees_changes(
 
 
 def test_every_constant_that_compiled_functions_see_is_in_their_key() -> None:
-    kernel = pytest.importorskip("ecsgen_runtime.compiled.kernel")
-    folder = Path(kernel.__file__).parent
-    imported = [
-        node
-        for path in folder.glob("*.py")
-        for node in ast.parse(path.read_text(encoding="utf-8")).body
-        if isinstance(node, ast.ImportFrom) and node.level == 2
-    ]
-    modules = {
-        str(node.module).replace(".", "/") + ".py"
-        for node in imported
-        if any(name.name.isupper() for name in node.names)
-    }
-    assert modules
-    assert modules <= set(kernel.CONSTANTS_OF)
-    assert all((folder.parent / name).is_file() for name in kernel.CONSTANTS_OF)
+    kernel = pytest.importorskip("ecsgen_runtime.base.jit")
+    library = Path(kernel.__file__).parents[1]
+    modules = set()
+    for path in library.rglob("compiled_*.py"):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ImportFrom) and any(name.name.isupper() for name in node.names):
+                folder = path.parents[node.level - 1]
+                modules.add(folder.joinpath(*str(node.module).split(".")).with_suffix(".py"))
+    seen = {name for name in modules if not name.name.startswith("compiled_")}
+    assert seen
+    assert seen <= {library / name for name in kernel.CONSTANTS_OF}
+    assert all((library / name).is_file() for name in kernel.CONSTANTS_OF)
 
 
 def _folded(folder: Path) -> str:

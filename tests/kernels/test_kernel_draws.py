@@ -10,20 +10,20 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.bulk import Sizes
-from ecsgen_runtime.kernels.chance import draw_key, normal_into
+from ecsgen_runtime.kernels.random_streams import call_key, normal_into
+from ecsgen_runtime.tables.bulk import Tuning
 from ecsgen_runtime.testing import kernel_inputs
 from numpy.typing import NDArray
 
 from ecsgen.config import BACKENDS
-from ecsgen.kernels.draws import numbering
+from ecsgen.kernels.random_numbers import numbering
 from ecsgen.model import Project
-from ecsgen.model.programs import Draw, walk
-from ecsgen.render.printers import name_hash
-from tests.judge.kernels import call
-from tests.judge.mirror import assert_same, mirrored
-from tests.support.evolving import loaded, world
+from ecsgen.model.typed_tree import Draw, walk
+from ecsgen.render.kernel_printers import name_hash
+from tests.reference.interpreter import call
+from tests.reference.world_copy import assert_same, mirrored
 from tests.support.kernel_package import columns_of
+from tests.support.schema_evolution import loaded, world
 from tests.support.world_package import load, world_package
 
 SCHEMA = """
@@ -137,7 +137,7 @@ def test_both_backends_give_the_same_bits(
     packages: Any, rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     worlds = [filled(package, rows) for _, package in packages]
-    monkeypatch.setattr(Sizes, "block_rows", (8, 8))
+    monkeypatch.setattr(Tuning, "block_rows", (8, 8))
     for w in worlds:
         w.seed = 12345
     for module, kernel, given in CALLS * 2:
@@ -205,10 +205,10 @@ def test_calls_that_raise_are_not_counted(packages: Any, backend: int) -> None:
     for bad in ({"many": 2**40, "key": 1.0}, {"many": 1, "key": "x"}):
         with pytest.raises((OverflowError, ValueError, TypeError)):
             w.body.shake(**bad)
-    assert w.body._chance.calls == {}
+    assert w.body._stream_state.calls == {}
     w.body.shake(1, 1.0)
     w.body.still()
-    assert w.body._chance.calls == {"shake": 1}
+    assert w.body._stream_state.calls == {"shake": 1}
 
 
 def test_the_order_of_rows_does_not_matter(packages: Any) -> None:
@@ -241,10 +241,10 @@ def test_saved_and_loaded(packages: Any) -> None:
         w.stir()
         for other in (package.World.load(w.to_bytes()), pickle.loads(pickle.dumps(w)), deepcopy(w)):
             assert (other.seed, other.body.seed, other.node.seed) == (2**64 - 1, 4, 2**64 - 1)
-            assert other._chance.calls == {"stir": 1}
-            assert other.body._chance.calls == {"parts": 1}
+            assert other._stream_state.calls == {"stir": 1}
+            assert other.body._stream_state.calls == {"parts": 1}
             for one in (w, other):
-                one.body._chance.calls = {"parts": 1}
+                one.body._stream_state.calls = {"parts": 1}
                 one.body.parts()
             assert np.array_equal(w.body.data.parted_x, other.body.data.parted_x)
 
@@ -260,7 +260,7 @@ def test_loaded_by_other_schemas() -> None:
         kernel()
     calm = "  toss: {steps: ['x = 1']}\n"
     new = loaded(old, head + roll + calm + "---\nworld: Other\n")
-    assert (new.seed, new.body.seed, new.body._chance.calls) == (8, 8, {"roll": 1})
+    assert (new.seed, new.body.seed, new.body._stream_state.calls) == (8, 8, {"roll": 1})
     old.body.roll()
     new.body.roll()
     assert np.array_equal(old.body.data.x, new.body.data.x)
@@ -272,7 +272,7 @@ def test_loaded_by_other_schemas() -> None:
         .replace("fields", "renamed_from: [Body]\nfields")
         + roll,
     )
-    assert (more.ball.seed, more.ball._chance.calls) == (8, {"roll": 2})
+    assert (more.ball.seed, more.ball._stream_state.calls) == (8, {"roll": 2})
 
 
 def test_numbers_go_by_where_they_are_written() -> None:
@@ -285,7 +285,7 @@ def test_numbers_go_by_where_they_are_written() -> None:
     program = load(text).components[0].kernels[0].program
     assert program.where is not None
     drawn = [
-        sorted({(n.number, n.how) for n in walk(one) if isinstance(n, Draw)})
+        sorted({(n.number, n.distribution) for n in walk(one) if isinstance(n, Draw)})
         for one in (program.where, *(step.value for step in program.steps))
     ]
     assert drawn == [
@@ -306,7 +306,7 @@ def test_words_are_as_promised() -> None:
     words = [kernel_inputs.mix((1234567 + (k + 1) * step) % 2**64) for k in range(3)]
     assert words == [6457827717110365317, 3203168211198807973, 9817491932198370423]
     key = kernel_inputs.mix((kernel_inputs.mix(5 ^ name_hash("Body.shake")) + 2 * step) % 2**64)
-    assert int(draw_key(5, name_hash("Body.shake"), 2)) == key
+    assert int(call_key(5, name_hash("Body.shake"), 2)) == key
 
 
 def test_quantiles() -> None:
@@ -326,7 +326,7 @@ def test_quantiles() -> None:
 
 
 def test_compiled_quantiles_have_the_same_bits() -> None:
-    from ecsgen_runtime.compiled.compiled_chance import normal_at
+    from ecsgen_runtime.kernels.compiled_random_streams import normal_at
     from numba import njit
 
     @njit(error_model="numpy")
@@ -338,7 +338,7 @@ def test_compiled_quantiles_have_the_same_bits() -> None:
     stems = np.random.default_rng(2).integers(0, 2**64, n, np.uint64)
     found, wanted = np.empty(n), np.empty(n)
     loop(stems, found)
-    from ecsgen_runtime.kernels.chance import draw_normal
+    from ecsgen_runtime.kernels.random_streams import draw_normal
 
     draw_normal(stems, 3, wanted, np.empty(n, np.uint64), np.empty(n, np.uint64))
     assert found.tobytes() == wanted.tobytes()

@@ -17,8 +17,8 @@ import pytest
 from numpy.typing import NDArray
 
 from ecsgen.config import BACKENDS
-from tests.judge.language import Scope
-from tests.judge.values import NAMES, NUMBERS, ROOTS, Draws, Value, assigned, dtype_of, value
+from tests.reference.expressions import Scope
+from tests.reference.values import NAMES, NUMBERS, ROOTS, Draws, Value, assigned, dtype_of, value
 from tests.support.kernel_package import differing, manager_of
 
 FLOATS = ("f32", "f64")

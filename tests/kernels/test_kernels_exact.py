@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.bulk import Sizes
+from ecsgen_runtime.tables.bulk import Tuning
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ecsgen.config import Backend
-from tests.judge.kernels import call
-from tests.judge.mirror import assert_same, mirrored
-from tests.judge.values import ROOTS
+from tests.reference.interpreter import call
+from tests.reference.values import ROOTS
+from tests.reference.world_copy import assert_same, mirrored
 from tests.support.kernel_package import (
     Subject,
     arguments,
@@ -109,7 +109,7 @@ def test_parents_come_first(family: Subject, number: int, rows: int, seed: int) 
 
 @pytest.mark.parametrize("number", range(KERNELS))
 def test_blocks_join(subject: Subject, number: int) -> None:
-    with Sizes.of(block_rows=(8, 8)):
+    with Tuning.override(block_rows=(8, 8)):
         check(subject, number, 24 + number % 3, seed=number)
 
 
@@ -289,7 +289,7 @@ def test_at_once_is_as_level_by_level(forest: Any, size: int) -> None:
     parents, idle = forest
     one, other = wood(parents, idle), wood(parents, idle)
     at_once = ran(one)
-    with Sizes.of(block_rows=(size, size)):
+    with Tuning.override(block_rows=(size, size)):
         assert ran(other) == at_once
 
 
@@ -298,9 +298,9 @@ def test_at_once_is_as_level_by_level(forest: Any, size: int) -> None:
 def test_rows_in_order_are_as_gathered(forest: Any, size: int) -> None:
     parents, idle = sorted(forest[0]), forest[1]
     one, other = wood(parents, idle), wood(parents, idle)
-    with Sizes.of(block_rows=(size, size)), pytest.MonkeyPatch.context() as patch:
+    with Tuning.override(block_rows=(size, size)), pytest.MonkeyPatch.context() as patch:
         where_they_are = ran(one)
-        patch.setattr("ecsgen_runtime.kernels.levels.as_slice", lambda rows: rows)
+        patch.setattr("ecsgen_runtime.kernels.levels.rows_to_slice", lambda rows: rows)
         assert ran(other) == where_they_are
 
 
@@ -331,7 +331,7 @@ def test_there_may_be_no_rows() -> None:
 def test_roots_are_compared_as_squares(kind: Any) -> None:
     """Distances are compared without their roots: none is on the other side then."""
     pytest.importorskip("numba")
-    from ecsgen_runtime.compiled.arithmetic import square_of, square_within
+    from ecsgen_runtime.kernels.compiled_arithmetic import square_of, square_within
 
     rng, info = np.random.default_rng(3), np.finfo(kind)
     exponents = rng.uniform(np.log2(info.smallest_subnormal), np.log2(info.max) - 1, 300)

@@ -372,13 +372,13 @@ def w(inputs_package: Any) -> Any:
 )
 def test_bad_rows_change_nothing(inputs_package: Any, w: Any, rows: Any, error: str) -> None:
     before = w.body.data.place.copy()
-    calls = dict(w.body._chance.calls)
+    calls = dict(w.body._stream_state.calls)
     for run in (partial(w.body.drift, 1.0), w.body.stray):
         with pytest.raises((TypeError, ValueError, inputs_package.StaleInstanceError)) as raised:
             run(rows=rows)
         assert type(raised.value).__name__ == error or error == "TypeError"
     assert (w.body.data.place == before).all()
-    assert w.body._chance.calls == calls
+    assert w.body._stream_state.calls == calls
 
 
 @pytest.mark.parametrize(

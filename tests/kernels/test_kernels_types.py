@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ecsgen.layout_text import remarks
-from ecsgen.model.programs import Cast, Constant, Operation, Program, walk
+from ecsgen.layout.layout_tables import remarks
+from ecsgen.model.typed_tree import Cast, Constant, Operation, Program, walk
 from ecsgen.model.types import SCALARS, Type, promote
-from ecsgen.render.blocks.array_values import Constants, Layout, Value
-from tests.judge.values import dtype_of
+from ecsgen.render.blocks.array_values import ArrayValue, Constants, ElementOrder
+from tests.reference.values import dtype_of
 from tests.support.world_package import load
 
 FIELDS = """\
@@ -130,12 +130,12 @@ groups: {both: [A, B]}
     assert "'idle'" in idle
 
 
-def column(scalar: str) -> Value:
-    return Value("x", scalar, (), Layout.ROWS)
+def column(scalar: str) -> ArrayValue:
+    return ArrayValue("x", scalar, (), ElementOrder.ROWS)
 
 
-def number(text: str, scalar: str = "i32") -> Value:
-    return Value(text, scalar, (), Layout.UNIFORM, is_literal=True)
+def number(text: str, scalar: str = "i32") -> ArrayValue:
+    return ArrayValue(text, scalar, (), ElementOrder.UNIFORM, is_literal=True)
 
 
 def spelled(scalar: str, text: str) -> tuple[str, list[str]]:

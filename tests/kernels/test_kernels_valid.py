@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from ecsgen.config import BACKENDS, Backend
-from tests.judge.kernels import call
-from tests.judge.mirror import assert_same, mirrored
-from tests.models.kernel_texts import ENUM, FIELDS, Drawing
-from tests.models.kernel_texts import kernel as random_kernel
+from tests.models.random_kernels import ENUM, FIELDS, Drawing
+from tests.models.random_kernels import kernel as random_kernel
+from tests.reference.interpreter import call
+from tests.reference.world_copy import assert_same, mirrored
 from tests.support.generated_package import build
 from tests.support.kernel_package import built, filled
 from tests.support.world_package import checked

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from ecsgen.config import Backend
-from tests.models.random_near import NearWorlds
+from tests.models.random_neighbour_worlds import NearWorlds
 from tests.policies.test_combinations import parameters, run_case, write
 from tests.support.generated_package import build
 

@@ -184,7 +184,7 @@ def test_what_is_no_radius(packages: list[ModuleType]) -> None:
                 manager.school(radius, 1.0)
         with pytest.raises(ValueError, match=r"Manager\.stray: reach: .* not 0\.0$"):
             manager.stray(0)
-        assert manager._chance.calls == {}
+        assert manager._stream_state.calls == {}
         for name, column in state(manager, es).items():
             assert not differing(column, before[name]).any()
 
@@ -392,5 +392,5 @@ kernels: {peck: {over: Gull, near: 2, steps: ["nearest(other.Gull.mates[0]).Gull
 def test_shaped_fields_that_only_lead_to_receivers() -> None:
     """They are fields that a kernel uses: compiled loops see them element after element."""
     project = load(LED).made_for("numba")
-    assert "mates" in project.components[0].joined
+    assert "mates" in project.components[0].world_columns
     assert "_mates_flat" in sources(project, "numba")["gull.py"]

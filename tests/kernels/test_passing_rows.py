@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.errors import StructureLockedError
+from ecsgen_runtime.base.errors import StructureLockedError
 
 from ecsgen.config import BACKENDS
-from tests.judge.test_judge import OTHERS, Text, check_all
-from tests.judge.test_judge import SCHEMA as JUDGED
+from tests.reference.test_judge import OTHERS, Text, check_all
+from tests.reference.test_judge import SCHEMA as JUDGED
 from tests.support.world_package import world_package
 
 SCHEMA = """\

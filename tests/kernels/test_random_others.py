@@ -8,9 +8,9 @@ from random import Random
 import numpy as np
 import pytest
 
-from ecsgen.kernels.form import Fetch, Find, Send
-from ecsgen.kernels.lower import lowered
-from tests.support.others_package import check, filled
+from ecsgen.kernels.lowering import lower_kernel
+from ecsgen.kernels.statements import FindRow, ReadField, SendMessage
+from tests.support.reference_package import check, filled
 from tests.support.world_package import load, world_package
 
 BALL = """\
@@ -133,8 +133,8 @@ def test_rows_are_found_once_for_each_handle() -> None:
     """They are found again when the handle may have changed: in turns through others any write
     may do that."""
     (ball,) = load(FOLLOWING).components
-    forms = {one.name: lowered(one.program, "Ball", {}) for one in ball.kernels}
-    finds = {k: sum(isinstance(one, Find) for one in form.body) for k, form in forms.items()}
+    forms = {one.name: lower_kernel(one.program, "Ball", {}) for one in ball.kernels}
+    finds = {k: sum(isinstance(one, FindRow) for one in form.body) for k, form in forms.items()}
     assert finds == {
         "twice": 1,
         "led": 2,
@@ -144,9 +144,9 @@ def test_rows_are_found_once_for_each_handle() -> None:
         "far": 3,
         "quiet": 1,
     }
-    sends = [one for form in forms.values() for one in form.body if isinstance(one, Send)]
-    assert [(one.held, one.number, one.of) for one in sends] == [
+    sends = [one for form in forms.values() for one in form.body if isinstance(one, SendMessage)]
+    assert [(one.is_deferred, one.number, one.count) for one in sends] == [
         *[(True, 0, 1), (False, 0, 1), (False, 0, 2), (False, 1, 2)]
     ]
-    fetched = [one for one in forms["led"].body if isinstance(one, Fetch)]
-    assert [one.before for one in fetched] == [True, True, True]
+    fetched = [one for one in forms["led"].body if isinstance(one, ReadField)]
+    assert [one.from_copy for one in fetched] == [True, True, True]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.bulk import Sizes
+from ecsgen_runtime.tables.bulk import Tuning
 
 from ecsgen.config import BACKENDS, Backend
 from tests.support.kernel_package import manager_of
@@ -59,7 +59,7 @@ def manager(package: Any, request: pytest.FixtureRequest, monkeypatch: pytest.Mo
     entities = package.EntityManager()
     kind = getattr(package, request.param)
     if find_spec("ecsgen_runtime.kernels.blocks"):  # with numba there are none
-        monkeypatch.setattr(Sizes, "block_rows", (512, 512))
+        monkeypatch.setattr(Tuning, "block_rows", (512, 512))
     found = kind(entities)
     random = np.random.default_rng(1)
     everyone = entities.create_many(ROWS)

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from ecsgen.config import BACKENDS, Backend
 from ecsgen.model import Project
-from tests.judge.mirror import rows_of
-from tests.judge.schema import Kernel, read
-from tests.support.others_package import KEYS, OTHERS, OWNED, WITH_IDS, built, check, filled
+from tests.reference.schema import Kernel, read
+from tests.reference.world_copy import rows_of
+from tests.support.reference_package import KEYS, OTHERS, OWNED, WITH_IDS, built, check, filled
 from tests.support.soak import examples
 
 

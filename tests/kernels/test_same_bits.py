@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.grids.grid_layout import GridLayout
-from ecsgen_runtime.grids.stencils import Stencil
+from ecsgen_runtime.kernels.grids.grid_layout import GridLayout
+from ecsgen_runtime.kernels.grids.stencils import Stencil
 
 from ecsgen.config import BACKENDS
 from tests.support.world_package import world_package

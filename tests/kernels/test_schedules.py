@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from ecsgen_runtime.bulk import Sizes
+from ecsgen_runtime.tables.bulk import Tuning
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ecsgen.cli import ecsgen
 from ecsgen.config import BACKENDS, UsageError
-from tests.support.pytest_within import failures
+from tests.support.in_process_pytest import failures
 from tests.support.soak import examples
 from tests.support.world_package import world_package
 
@@ -216,7 +216,7 @@ def test_the_same_as_the_calls(package: Any, name: str, count: int, seed: int) -
     by = np.random.default_rng(seed).random(w.body.data.n)
     with np.errstate(all="ignore"), pytest.MonkeyPatch.context() as monkeypatch:
         if "numpy" in package.__name__:
-            monkeypatch.setattr(Sizes, "block_rows", (512, 512))
+            monkeypatch.setattr(Tuning, "block_rows", (512, 512))
         for _ in range(2):  # the second one with blocks that are kept
             run(w, name, by)
             call(other, SCHEDULES[name], by)
@@ -235,7 +235,7 @@ def test_a_pass_is_as_quiet_as_its_kernels(package: Any) -> None:
 
 def test_arguments_are_checked_before_anything_runs(package: Any) -> None:
     w = filled(package, 40, 1)
-    before, calls = columns(w), dict(w.body._chance.calls)
+    before, calls = columns(w), dict(w.body._stream_state.calls)
     by = np.ones(w.body.data.n)
     wrong: list[tuple[str, dict[str, Any], type[Exception]]] = [
         ("step_0", {"force": (1, 2)}, ValueError),
@@ -250,7 +250,7 @@ def test_arguments_are_checked_before_anything_runs(package: Any) -> None:
         with pytest.raises(error, match=rf"Game\.{name}\."):
             getattr(w, name)(**given)
     assert columns(w) == before
-    assert dict(w.body._chance.calls) == calls
+    assert dict(w.body._stream_state.calls) == calls
 
 
 @pytest.mark.parametrize("radius", [0, -1.0, np.nan, np.inf, 1e-60])

@@ -18,8 +18,8 @@ def test_moves(wrap: tuple[float, ...], is_one: bool, is_outside: bool) -> None:
     """All wander and gather in a few cells, which get full; some are nowhere, or leave; some are
     outside of the axes from some time on."""
     pytest.importorskip("numba")
-    from ecsgen_runtime.compiled import compiled_spaces as compiled
-    from ecsgen_runtime.spaces import cell_order as plain
+    from ecsgen_runtime.kernels.spaces import cell_lists as plain
+    from ecsgen_runtime.kernels.spaces import compiled_cell_lists as compiled
 
     kind: Any = (np.float64, np.float32)[len(wrap) == 3]
     rng = np.random.default_rng(len(wrap))
@@ -27,12 +27,12 @@ def test_moves(wrap: tuple[float, ...], is_one: bool, is_outside: bool) -> None:
     places = (rng.random((axes, COUNT)) * 9).astype(kind)
     places[0, 3] = np.nan
     names = np.arange(COUNT, dtype=np.uint64) // 2
-    names = plain.NO_NAMES if is_one else names
+    names = plain.NO_KEYS if is_one else names
     sizes = np.array([size or np.inf for size in wrap])
     rows = np.arange(COUNT)
     given = names, names, 1.3, wrap
-    fast = compiled.turn_cells(places.copy(), rows.copy(), *given)
-    slow = plain.turn_cells(places.copy(), rows.copy(), *given)
+    fast = compiled.live_cell_list(places.copy(), rows.copy(), *given)
+    slow = plain.live_cell_list(places.copy(), rows.copy(), *given)
     lists = np.empty(COUNT + 1, np.uint32), np.empty(COUNT + 1, np.intp)
     ways = np.empty((axes, COUNT + 1), kind)
     middle = rng.random(axes) * 9
@@ -49,13 +49,13 @@ def test_moves(wrap: tuple[float, ...], is_one: bool, is_outside: bool) -> None:
         if step % 50 == 7:
             place = (kind(np.inf), *place[1:])
         if step in (700, 900):
-            compiled.leave_space(fast, row)
+            compiled.remove_from_cells(fast, row)
             slow.leave(row)
         else:
-            compiled.move_to(fast, row, place)
+            compiled.move_to_cell(fast, row, place)
             slow.move(row, place)
         asked = tuple((middle + rng.normal(0, 1, axes)).astype(kind))
-        count = compiled.near_now(fast, row, asked, lists[0], ways)
+        count = compiled.find_neighbours_now(fast, row, asked, lists[0], ways)
         assert count == slow.find(row, asked, lists[1])
         assert lists[0][:count].tolist() == lists[1][:count].tolist()
         met += count

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.errors import StaleInstanceError
+from ecsgen_runtime.base.errors import StaleInstanceError
 
 from ecsgen.config import BACKENDS
 from ecsgen.model import Project
-from tests.judge.schema import Kernel, read
-from tests.support.others_package import OTHERS, built, check, filled
+from tests.reference.schema import Kernel, read
+from tests.support.reference_package import OTHERS, built, check, filled
 
 STEPS = """\
     steps:
@@ -150,7 +150,7 @@ def test_rows_that_are_not_there_change_nothing(game: tuple[Any, Project]) -> No
         with pytest.raises(StaleInstanceError):
             w.node.in_order(np.zeros(len(rows)), rows=rows)
     assert w.node.data.value.tobytes() == before
-    assert w.node._chance.calls == {}
+    assert w.node._stream_state.calls == {}
 
 
 def test_draws_begin_with_the_second_number() -> None:
@@ -179,8 +179,8 @@ def _unmixed(word: int) -> int:
 def test_turns_of_almost_the_same_words() -> None:
     """The last bits decide, in whose place compiled loops have rows; of equal words rows."""
     pytest.importorskip("numba")
-    from ecsgen_runtime.compiled.compiled_chance import turn_order
-    from ecsgen_runtime.kernels.chance import turn_order as plain
+    from ecsgen_runtime.kernels.compiled_random_streams import turn_order
+    from ecsgen_runtime.kernels.random_streams import turn_order as plain
 
     key, step = 0x1234_5678_9ABC, 0x9E37_79B9_7F4A_7C15
     for count in (1, 2, 3, 100, 5000):

@@ -45,8 +45,8 @@ def test_python_runs_kernels_as_numba_does() -> None:
 def test_literals_divide_as_numba_divides(tmp_path: Path) -> None:
     pytest.importorskip("numba")
     program = """
-from ecsgen_runtime.compiled.kernel import kernel
-@kernel()
+from ecsgen_runtime.base.jit import jit
+@jit()
 def share(is_none):
     return 1.0 / (0.0 if is_none else 2.0)
 print(share(True), share(False))

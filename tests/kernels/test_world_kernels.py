@@ -8,20 +8,20 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.bulk import Sizes
+from ecsgen_runtime.tables.bulk import Tuning
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ecsgen.config import BACKENDS, Backend
 from ecsgen.model import Project
-from ecsgen.render.printers import Texts
-from ecsgen.render.world.module import Parts, world_module
-from tests.judge.kernels import call
-from tests.judge.mirror import assert_same, mirrored
+from ecsgen.render.kernel_printers import KernelTexts
+from ecsgen.render.world.world_module import WorldContext, render_world_module
+from tests.reference.interpreter import call
+from tests.reference.world_copy import assert_same, mirrored
 from tests.support.generated_package import shipped
-from tests.support.joined_package import CHANGES, Change, fill_all, schema
 from tests.support.kernel_package import arguments
+from tests.support.random_world_package import CHANGES, Change, fill_all, schema
 from tests.support.soak import examples
 from tests.support.world_package import load, world_package
 
@@ -186,15 +186,15 @@ def test_blocks_are_kept_until_something_moves() -> None:
     world = filled(64, 1)
     world.drift(0.1)
     world.move(0.1, 1.0)
-    blocks = dict(world.place.data._joined), dict(world.position.data._joined)
+    blocks = dict(world.place.data._world_kernels), dict(world.position.data._world_kernels)
     world.drift(0.1)
     world.move(0.1, 1.0)
-    assert (world.place.data._joined, world.position.data._joined) == blocks
+    assert (world.place.data._world_kernels, world.position.data._world_kernels) == blocks
     world.speed.reserve(1000)
     assert list(blocks[0]["move"]) == []
     world.move(0.1, 1.0)
-    assert world.place.data._joined["move"] is not blocks[0]["move"]
-    assert world.position.data._joined == blocks[1]
+    assert world.place.data._world_kernels["move"] is not blocks[0]["move"]
+    assert world.position.data._world_kernels == blocks[1]
 
 
 def test_kept_memory_is_counted() -> None:
@@ -343,14 +343,14 @@ def test_split_fields_that_need_themselves(way: str) -> None:
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_kernels_are_made_once(backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each is laid out once, though several blocks of the template are about it."""
-    parts, made, make = Parts.of(shipped().made_for(backend)), [], Texts.of
+    parts, made, make = WorldContext.of(shipped().made_for(backend)), [], KernelTexts.of
 
     def counted(*given: Any) -> Any:
         made.append(given)
         return make(*given)
 
-    monkeypatch.setattr(Texts, "of", counted)
-    world_module(parts)
+    monkeypatch.setattr(KernelTexts, "of", counted)
+    render_world_module(parts)
     assert len(made) == 1
 
 
@@ -542,5 +542,5 @@ def test_both_backends_are_exact(
 @given(turns=stories(KERNELS), seed=st.integers(0, 2**32))
 def test_blocks_join(packages: Packages, turns: list[tuple[Change, int]], seed: int) -> None:
     """With numpy, in blocks of four rows."""
-    with Sizes.of(block_rows=(4, 4)):
+    with Tuning.override(block_rows=(4, 4)):
         check_story(packages, turns, seed, compiled=False)

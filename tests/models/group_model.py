@@ -77,7 +77,7 @@ class Kind:
         )
         documents = [head, *(p.text(m.title()) for m, p in self.policies.items())]
         self.package = world_package("---\n".join(documents), f"groups_{seed}")
-        self.errors = importlib.import_module(f"{library_of(self.package.__name__)}.errors")
+        self.errors = importlib.import_module(f"{library_of(self.package.__name__)}.base.errors")
 
 
 def values(serial: int) -> dict[str, Any]:

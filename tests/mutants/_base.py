@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from ecsgen import policies, world_features
+from ecsgen import policies
 from ecsgen.model import Component, Project
-from ecsgen.render.class_parts import with_parts
+from ecsgen.render.components.component_features import collect_features
+from ecsgen.render.world import world_features
 
 # Behind a check of a row: not where an accessor of the same row, called next, checks it again.
 CHECKED_AGAIN = r"(?!\n.*\n +return \w+\((?:(?!def )[\s\S])*?self\.\w+\(row\))"
@@ -71,7 +72,7 @@ def world(feature: str, *mutants: Mutant) -> Group:
     """Break what a feature adds to the world, `kernel_methods_numba` say with one backend only."""
 
     def targets(project: Project) -> Targets:
-        active = [f.name for f in world_features.active(project)]
+        active = [f.name for f in world_features.select_features(project)]
         names = {*active, *(f"{name}_{project.backend}" for name in active)}
         return {"world.py": ("test_world.py",)} if feature in names else {}
 
@@ -91,7 +92,9 @@ def _managed(project: Project) -> list[Component]:
 
 
 def _names(component: Component) -> set[str]:
-    active = [part.name for part in with_parts(component, policies.active(component))]
+    active = [
+        part.name for part in collect_features(component, policies.select_policies(component))
+    ]
     return {*active, *(f"{name}_{component.backend}" for name in active)}
 
 

@@ -6,13 +6,13 @@ KERNELS = ("test_bead.py", "test_cell.py", "test_world.py")
 
 GROUPS = (
     module(
-        "_runtime/kernels/scalars.py",
+        "_runtime/kernels/arithmetic.py",
         KERNELS,
         Mutant("NaN is no minimum", r"a < b or a != a", "a < b"),
         Mutant("NaN is no maximum", r"a > b or a != a", "a > b"),
     ),
     module(
-        "_runtime/compiled/arithmetic.py",
+        "_runtime/kernels/compiled_arithmetic.py",
         KERNELS,
         Mutant("a remainder has the dividend's sign", r"rest \+ b if .*", "rest"),
         Mutant("the sign of NaN is 0", r"else a - a", "else type(a)(0)"),
@@ -28,14 +28,14 @@ GROUPS = (
         Mutant("blocks are counted down", r"\(n \+ BLOCK - 1\) // BLOCK", "n // BLOCK"),
     ),
     module(
-        "_runtime/compiled/compiled_bulk.py",
+        "_runtime/tables/compiled_bulk.py",
         ("test_bead.py", "test_cell.py"),
         Mutant("other owners are found", r" and owners\[row\] == entity else", " else"),
         Mutant("rows given twice are accepted", r"if len\(found\) < len\(rows\):", "if False:"),
         Mutant("a row too many", r"found\[:count\]", "found[:count + 1]"),
     ),
     module(
-        "_runtime/compiled/compiled_chance.py",
+        "_runtime/kernels/compiled_random_streams.py",
         ("test_bead.py", "test_world.py"),
         Mutant("words are mixed with a round less", r"    x = \(x \^ .*27\).*\n", ""),
         Mutant("the first number is the second", r"number \+ 1\)", "number + 2)"),
@@ -46,12 +46,12 @@ GROUPS = (
         Mutant("a range is too wide", r"number\) >> np\.uint64\(32\)", "number)"),
     ),
     module(
-        "_runtime/compiled/compiled_chunks.py",
+        "_runtime/kernels/compiled_chunk_blocks.py",
         ("test_world.py",),
         Mutant("all chunks are the first", r"starts\[:, None\]", "starts[0] + 0 * starts[:, None]"),
     ),
     module(
-        "_runtime/kernels/scalars.py",
+        "_runtime/kernels/arithmetic.py",
         ("test_world.py",),
         Mutant(
             "rows that do not follow each other do",

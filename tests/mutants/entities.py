@@ -6,7 +6,7 @@ ENTITIES = ("test_entity_cases.py", "test_entities.py")
 
 GROUPS = (
     module(
-        "_runtime/entity_manager.py",
+        "_runtime/entities/entity_manager.py",
         ENTITIES,
         Mutant(
             "a used-up index is used again",
@@ -38,13 +38,13 @@ GROUPS = (
         ),
         Mutant("the dead stay alive", r"cells \^= 1$"),
         Mutant("repeated entities are accepted", r"if not ascending and", "if False and"),
-        Mutant("nobody is told", r"(self\._kill\(es\)\n +)tell\(.*\)", r"\1pass"),
+        Mutant("nobody is told", r"(self\._free_handles\(es\)\n +)tell\(.*\)", r"\1pass"),
         Mutant("nobody is asked first", r"self\._callbacks\.check\(\)"),
         Mutant("one callback's changes are seen by others", r"es\.flags\.writeable = False"),
         Mutant("the caller's array becomes read-only", r"\(es\.copy\(\)\)", "(es)"),
         Mutant("nothing waits for its turn", r"if self\.dispatch\.is_open\(\):", "if False:"),
         Mutant("the queued die again", r"es = es\[self\.alive_many\(es\)\]"),
-        Mutant("what was taken back is not free", r"free\.put_first\(index\)"),
+        Mutant("what was taken back is not free", r"free\.push_front\(index\)"),
         Mutant("what was taken back counts as used", r"self\._n_used = index$"),
         Mutant("what was taken back stays alive", r"= e \^ 1", "= e"),
         Mutant("others' indices are taken back", r" and index == self\._n_used - 1:", ":"),
@@ -53,7 +53,7 @@ GROUPS = (
         Mutant("handles of other bits are loaded", r'state\["bits"\] != self\._bits:', "False:"),
     ),
     module(
-        "_runtime/living.py",
+        "_runtime/entities/entity_pool.py",
         ENTITIES,
         Mutant("a used-up index is used again", r">= LAST_GENERATION", "> LAST_GENERATION"),
         Mutant("a used-up index stays alive", r"self\._cells\[index\] = index \^ 1"),
@@ -75,7 +75,7 @@ GROUPS = (
         Mutant("growing loses what waits", r"_fill\(cells, self\._head.*\)"),
     ),
     module(
-        "_runtime/given_arrays.py",
+        "_runtime/values/array_coercion.py",
         ENTITIES,
         Mutant(
             "stale handles are held",

@@ -15,14 +15,20 @@ GROUPS = (
             "data._n == -1:",
         ),
         Mutant("it grows a row too early", r"== data\._allocated:$", "== data._allocated - 1:"),
-        Mutant("a default has another word", r"= word\((\w+), (\w+)\)$", r"= word(\1, \2) ^ 1"),
-        Mutant("two columns lie at the same place", r"self\._cut\(2\)", "self._cut(1)"),
+        Mutant(
+            "a default has another word",
+            r"= pack_cell\((\w+), (\w+)\)$",
+            r"= pack_cell(\1, \2) ^ 1",
+        ),
+        Mutant(
+            "two columns lie at the same place", r"self\._column_view\(2\)", "self._column_view(1)"
+        ),
         Mutant("cells are read at a wrong stride", r"\b\d+ \* row", "4 * row"),
         Mutant("the row behind the last is accepted", ROW_CHECK, "not 0 <= row <= data._n:"),
         Mutant("the first row is not checked for being negative", ROW_CHECK, "row >= data._n:"),
     ),
     module(
-        "_runtime/manager.py",
+        "_runtime/managers/manager.py",
         ("test_point_mass.py", "test_particle.py", "test_world.py"),
         Mutant("rows are not forgotten", r"forget\(self, gone\)"),
         Mutant("the removal of many is not counted", r"(self\.)?data\._version \+= 1$"),
@@ -46,25 +52,27 @@ GROUPS = (
         Mutant("arguments count as held views", "needed, borrowed", "needed"),
     ),
     module(
-        "_runtime/locks.py",
+        "_runtime/base/locks.py",
         ("test_point_mass.py", "test_world.py", "test_archetypes.py"),
-        Mutant("a lock is not noticed", r"raise self\._locked\(\)"),
+        Mutant("a lock is not noticed", r"raise self\._lock_error\(\)"),
         Mutant("a lock ends with an inner one", r"holds\.pop\(\)", "holds.clear()"),
         Mutant("a lock never ends", r"hold is not None and not hold\.closed", "True"),
     ),
     module(
-        "_runtime/manager.py",
+        "_runtime/managers/manager.py",
         ("test_texture.py",),
-        Mutant("rows go unannounced", r"self\._release\(gone\)"),
+        Mutant("rows go unannounced", r"self\._notify_release\(gone\)"),
         Mutant("failures stop a removal of many", r"not self\._dispatch\.is_open\(\)", "False"),
         Mutant(
-            "a loaded one attaches to nothing", r"(_take_notes\(.*\n +)self\._attach\(\)", r"\1pass"
+            "a loaded one attaches to nothing",
+            r"(_load_json_state\(.*\n +)self\._init_transient\(\)",
+            r"\1pass",
         ),
     ),
     module(
-        "_runtime/manager.py",
+        "_runtime/managers/manager.py",
         ("test_every_type.py",),
-        Mutant("what broke goes on", r"break_down\(self\)"),
-        Mutant("the columns of what broke go on", r"break_down\(self\.data\)"),
+        Mutant("what broke goes on", r"(?<!\w)mark_broken\(self\)"),
+        Mutant("the columns of what broke go on", r"mark_broken\(self\.data\)"),
     ),
 )

@@ -9,7 +9,7 @@ WORLD = ("test_world_cases.py", "test_world.py", "test_archetypes.py")
 
 GROUPS = (
     module(
-        "_runtime/proxies.py",
+        "_runtime/managers/row_proxies.py",
         ROWS,
         Mutant("a proxy stays where it was", r"self\._row = self\._found\(.*\)"),
         Mutant("rows of lists are followed", r"if self\._owner is None:", "if False:"),
@@ -31,7 +31,7 @@ GROUPS = (
         Mutant("lists go on behind a change", r"if data\._version != version:", "if False:"),
     ),
     module(
-        "_runtime/proxies.py",
+        "_runtime/managers/row_proxies.py",
         COLD,
         Mutant("defaults can be written to", r"cell\.flags\.writeable = False"),
         Mutant("what is written to a default is lost", r"self\._field\.__set__\(.*\)"),
@@ -39,18 +39,20 @@ GROUPS = (
         Mutant("a cold row is not looked for", r"if place != NIL:", "if False:"),
     ),
     module(
-        "_runtime/archetypes/chunk_proxies.py",
+        "_runtime/world/archetypes/chunk_proxies.py",
         CHUNKS,
         Mutant("a row in a chunk is not followed", r"_version != self\._version:", "_version < 0:"),
         Mutant("a field in a chunk is not written", r"self\._manager\._set\(.*\)"),
     ),
     module(
-        "_runtime/world/entity_world.py",
+        "_runtime/world/entity_views.py",
         WORLD,
         Mutant("two rows of one", r"if len\(given\) > 1 and", "if False and"),
-        Mutant("values are not checked first", r"holders\[kind\]\._check_row\(row\)"),
+        Mutant("values are not checked first", r"holders\[kind\]\._check_row_values\(row\)"),
         Mutant(
-            "a second instance is added", r"not holder\._IS_LIST and holder\.has\(entity\)", "False"
+            "a second instance is added",
+            r"not holder\._ALLOWS_MANY and holder\.has\(entity\)",
+            "False",
         ),
         Mutant("dead entities are in the world", r"and self\.entities\.alive\(.*\)", ""),
         Mutant("any class is a component", r"if holder is None:", "if False:"),
@@ -60,12 +62,12 @@ GROUPS = (
         Mutant("the dead are shown", r"if not world\.entities\.alive\(.*\):", "if False:"),
     ),
     module(
-        "_runtime/manager.py",
+        "_runtime/managers/manager.py",
         ("test_world_cases.py",),
         Mutant("methods are overridden", r"raise _overrides\(", "_overrides("),
     ),
     module(
-        "_runtime/world/base.py",
+        "_runtime/world/world_base.py",
         ("test_world_cases.py", "test_world.py"),
         Mutant("any class is a manager", r"or not issubclass\(kind, base\)", ""),
         Mutant("nobody's managers are one's own", r"own\[base\] = kind"),

@@ -7,7 +7,7 @@ FIELDS = ("test_every_type.py",)
 
 GROUPS = (
     module(
-        "_runtime/buffers.py",
+        "_runtime/tables/buffers.py",
         SMALL_BATCH,
         Mutant(
             "buffers start anywhere",
@@ -20,7 +20,7 @@ GROUPS = (
         ),
         Mutant(
             "a column is copied from a wrong place",
-            r"column\.before \* held",
+            r"column\.bytes_before \* held",
             "column.before * capacity",
         ),
         Mutant("it grows by little", r"min\(2 \* allocated, ", "min(allocated, "),
@@ -29,7 +29,7 @@ GROUPS = (
         Mutant("held views are not reported", r"if views > 0:", "if False:"),
     ),
     module(
-        "_runtime/buffers.py",
+        "_runtime/tables/buffers.py",
         ("test_archetypes.py",),
         Mutant(
             "buffers of chunks start anywhere",
@@ -38,17 +38,17 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/columns.py",
+        "_runtime/tables/columns.py",
         SMALL_BATCH,
         Mutant("rows are lost when the buffer moves", r"copy_rows\(.*\)"),
         Mutant("held views are not reported", r"warn_if_viewed\(.*\)"),
         Mutant("arguments count as held views", r"self\.MANAGER, borrowed\)", "self.MANAGER, ())"),
-        Mutant("a refused move leaves the new buffer", r"self\._lie_in\(old, held\)"),
+        Mutant("a refused move leaves the new buffer", r"self\._use_buffer\(old, held\)"),
         Mutant(
-            "it grows by little", r"grown_capacity\(self\._allocated, rows\)", "whole_rows(rows)"
+            "it grows by little", r"grown_capacity\(self\._allocated, rows\)", "round_up_rows(rows)"
         ),
         Mutant("a fitting reserve moves rows", r"> self\._allocated:", ">= self._allocated:"),
-        Mutant("reserve takes more", r"self\._allocate\(whole_rows\(.*\)", "self._grow(rows)"),
+        Mutant("reserve takes more", r"self\._allocate\(round_up_rows\(.*\)", "self._grow(rows)"),
         Mutant("what moves is not counted", r"version \+ is_counted", "version"),
         Mutant("shrinking changes nothing", r"if capacity < self\._allocated:", "if False:"),
         Mutant("shrinking moves what fits", r"< self\._allocated:", "<= self._allocated:"),
@@ -64,7 +64,7 @@ GROUPS = (
         Mutant("the buffer takes no memory", r"self\._buffer\.nbytes \+ ", ""),
     ),
     module(
-        "_runtime/per_class.py",
+        "_runtime/base/specialisation.py",
         ("test_status_effect.py", "test_spark.py"),
         Mutant("only the last class says what is saved", r"reversed\(kind\.__mro__\)", "(kind,)"),
         Mutant(
@@ -74,7 +74,7 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/locks.py",
+        "_runtime/base/locks.py",
         FIELDS,
         Mutant("a broken one is as it was", r'object\.__setattr__\(whole, "__class__", .*\)'),
         Mutant(
@@ -86,7 +86,7 @@ GROUPS = (
         Mutant("a broken one hides what it was", r'"__repr__": text', '"__repr__": refuse'),
     ),
     module(
-        "_runtime/placement.py",
+        "_runtime/tables/placement.py",
         SMALL_BATCH,
         Mutant("rows given twice are accepted", r"if len\(ascending\) < len\(rows\):", "if False:"),
         Mutant("the row behind the last is accepted", r"< manager\.data\._n", "<= manager.data._n"),
@@ -107,14 +107,14 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/bulk.py",
+        "_runtime/tables/bulk.py",
         ("test_particle.py", "test_tile.py", "test_transform.py"),
         Mutant("other owners are found", r"found\[other\] = NIL"),
         Mutant("no entity is found among many", r"found &= entities != 0"),
         Mutant("none has a row where there are none", r"rows\.fill\(NIL\)", "rows.fill(0)"),
     ),
     module(
-        "_runtime/per_class.py",
+        "_runtime/base/specialisation.py",
         ("test_point_mass.py", "test_sound_source.py"),
         Mutant("what is inherited from afar is not copied", r"__mro__\[1:\]", "__bases__"),
         Mutant("copies know no defaults", r"method\.__defaults__", "None"),
@@ -127,11 +127,11 @@ GROUPS = (
         Mutant("copies have no annotations", r"copy\.__annotations__ = .*"),
     ),
     module(
-        "_runtime/callbacks.py",
+        "_runtime/base/callbacks.py",
         ("test_entity_cases.py", "test_texture.py", "test_skinned_mesh.py"),
         Mutant(
             "failing callbacks stop the others",
-            r"(self\.)?errors\.extend\(flattened\(error\)\)",
+            r"(self\.)?errors\.extend\(flatten_exceptions\(error\)\)",
             "raise",
         ),
         Mutant("failures are forgotten", r"raise _leaving\(error, errors\)"),
@@ -141,7 +141,7 @@ GROUPS = (
         Mutant("a cancelled callback runs", r"if entry\.is_active:", "if True:"),
     ),
     module(
-        "_runtime/field_types.py",
+        "_runtime/values/field_types.py",
         FIELDS,
         Mutant("integers that do not fit", r"if self\._low <= number <= self\._high:", "if True:"),
         Mutant("numbers become infinite", r"isinf\(number\) and not _is_finite\(value\):", "True:"),
@@ -151,7 +151,7 @@ GROUPS = (
         Mutant("values broadcast anyhow", r"given in \(size, 1\)", "True"),
     ),
     module(
-        "_runtime/field_types.py",
+        "_runtime/values/field_types.py",
         ("test_particle.py",),
         Mutant(
             "values may be views of what they change",

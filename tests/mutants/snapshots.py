@@ -7,10 +7,10 @@ ALL = ("test_world.py", "test_status_effect.py", "test_villager.py", "test_tile.
 
 GROUPS = (
     module(
-        "_runtime/snapshots/contents.py",
+        "_runtime/snapshots/serialisation.py",
         ALL,
         Mutant("notes are not saved", r"if len\(noted\):", "if False:"),
-        Mutant("generators and maps are not saved", r"manager\._extras\(\)\.items\(\)", "()"),
+        Mutant("generators and maps are not saved", r"manager\._extra_arrays\(\)\.items\(\)", "()"),
         Mutant("columns lie in no buffer", r"rows\.ROW_BYTES \* capacity", "0"),
     ),
     module(
@@ -25,7 +25,7 @@ GROUPS = (
         Mutant("generators begin anew", r'\("_rng",\)', "()"),
     ),
     module(
-        "_runtime/snapshots/policies.py",
+        "_runtime/snapshots/policy_rules.py",
         ("test_world.py",),
         Mutant(
             "files may not say who is where",
@@ -35,17 +35,17 @@ GROUPS = (
         Mutant(
             "files may not say how many there are", r"^    numbers={\"n_.*},", "    numbers={},"
         ),
-        Mutant("no bound is the right one", r"Number\(0, \"n\"\)", "Number(1, 0)"),
+        Mutant("no bound is the right one", r"NumberRule\(0, \"n\"\)", "Number(1, 0)"),
     ),
     module(
         "_runtime/snapshots/saving.py",
         WORLD,
         Mutant("nothing is verified", r"if verified:", "if False:"),
         Mutant("callbacks may save", r"if any\(dispatch\.is_open.*\):", "if False:"),
-        Mutant("attributes are not loaded", r"contents\.load_attributes\(world, .*\)"),
+        Mutant("attributes are not loaded", r"serialisation\.load_attributes\(world, .*\)"),
     ),
     module(
-        "_runtime/snapshots/saved_chunks.py",
+        "_runtime/snapshots/chunk_serialisation.py",
         ("test_archetypes.py", "test_world.py"),
         Mutant(
             "all parts are the first one", r"(np\.cumsum\(counts), dtype=np\.intp\)", r"0 * \1)"

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from tests.support.held import snapshot
+from tests.support.manager_state import snapshot
 from tests.support.policies_package import ENTITIES, HEIR, MANAGERS, filled, package, populate
 
 ROWS = 40

@@ -10,25 +10,25 @@ from weakref import ref
 
 import numpy as np
 import pytest
-from ecsgen_runtime.callbacks import Callbacks, Dispatch, Subscription, flattened
-from ecsgen_runtime.handles import Entity
-from ecsgen_runtime.living import Deaths, only
+from ecsgen_runtime.base.callbacks import Callbacks, Dispatch, Subscription, flatten_exceptions
+from ecsgen_runtime.base.handles import Entity
+from ecsgen_runtime.entities.entity_pool import DespawnListeners, single_entity_array
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.half_package import package
-from tests.support.held import snapshot
+from tests.support.callback_package import package
+from tests.support.manager_state import snapshot
 
 
-class Follower:
+class DespawnListener:
     def __init__(self) -> None:
         self.dead: list[int] = []
         self._locks = 0
 
-    def _before_destroy(self) -> None:
+    def _check_can_despawn(self) -> None:
         raise PermissionError
 
-    def _entities_destroyed(self, entities: Any) -> None:
+    def _on_despawn(self, entities: Any) -> None:
         self.dead += entities.tolist()
 
     def remove(self, entity: int) -> None:
@@ -117,31 +117,31 @@ def test_only_callables() -> None:
 
 
 def test_followers_are_not_kept_alive() -> None:
-    deaths, kept, gone = Deaths(), Follower(), Follower()
-    deaths.follow(gone, Follower.remove)
-    deaths.follow(kept, Follower.remove)
+    deaths, kept, gone = DespawnListeners(), DespawnListener(), DespawnListener()
+    deaths.add_listener(gone, DespawnListener.remove)
+    deaths.add_listener(kept, DespawnListener.remove)
     deaths.check()
-    deaths.run(only(Entity(1)), [])
+    deaths.run(single_entity_array(Entity(1)), [])
     deaths.run_one(Entity(2), [])
     assert gone.dead == kept.dead == [1, 2]
     del gone
     deaths.check()
-    deaths.run(only(Entity(3)), [])
+    deaths.run(single_entity_array(Entity(3)), [])
     deaths.run_one(Entity(4), [])
     assert kept.dead == [1, 2, 3, 4]
 
 
 def test_gone_followers_are_dropped() -> None:
-    deaths = Deaths()
+    deaths = DespawnListeners()
     for _ in range(5):
-        deaths.follow(Follower(), Follower.remove)
+        deaths.add_listener(DespawnListener(), DespawnListener.remove)
     assert not deaths.entries
 
 
 def test_a_locked_follower_refuses() -> None:
-    deaths, follower = Deaths(), Follower()
+    deaths, follower = DespawnListeners(), DespawnListener()
     deaths.add(lambda _: None)
-    deaths.follow(follower, Follower.remove)
+    deaths.add_listener(follower, DespawnListener.remove)
     deaths.check()
     follower._locks = 1
     with pytest.raises(PermissionError):
@@ -149,13 +149,13 @@ def test_a_locked_follower_refuses() -> None:
 
 
 def test_one_death_is_told_as_many_are() -> None:
-    deaths, follower = Deaths(), Follower()
+    deaths, follower = DespawnListeners(), DespawnListener()
     told: list[np.ndarray[Any, Any]] = []
     errors: list[BaseException] = []
     first, second = KeyboardInterrupt(), ValueError()
     deaths.add(raiser(first))
     deaths.add(told.append)
-    deaths.follow(follower, Follower.remove)
+    deaths.add_listener(follower, DespawnListener.remove)
     deaths.add(raiser(ExceptionGroup("", [second])))
     cancelled = deaths.add(told.append)
     deaths.add(told.append)
@@ -168,9 +168,9 @@ def test_one_death_is_told_as_many_are() -> None:
 
 
 def test_a_follower_that_fails_removes_it_all_the_same() -> None:
-    deaths, follower = Deaths(), Follower()
+    deaths, follower = DespawnListeners(), DespawnListener()
     errors: list[BaseException] = []
-    deaths.follow(follower, raiser_of_two(ValueError()))
+    deaths.add_listener(follower, raiser_of_two(ValueError()))
     deaths.run_one(Entity(7), errors)
     assert (follower.dead, errors) == ([7], [])
 
@@ -190,7 +190,7 @@ def test_leaves_are_in_order(error: BaseException) -> None:
             return [leaf for inner in error.exceptions for leaf in expected(inner)]
         return [error]
 
-    found = flattened(error)
+    found = flatten_exceptions(error)
     assert list(map(id, found)) == list(map(id, expected(error)))
 
 
@@ -199,7 +199,7 @@ def test_leaves_of_a_very_deep_group() -> None:
     group: Exception = error
     for _ in range(5000):
         group = ExceptionGroup("", [group])
-    assert flattened(group) == [error]
+    assert flatten_exceptions(group) == [error]
 
 
 # -- dispatch --------------------------------------------------------------------------------------
@@ -266,7 +266,7 @@ def test_an_interrupt_leaves_as_itself_when_all_is_done(kind: type[BaseException
 
     def act(fails: bool) -> None:
         owner.queue(1, 2)
-        owner.dispatch.tell(raiser_in_run(BaseExceptionGroup("", [interrupt])), 0)
+        owner.dispatch.notify(raiser_in_run(BaseExceptionGroup("", [interrupt])), 0)
         if fails:
             raise wrong
 
@@ -289,7 +289,7 @@ def test_an_interrupt_leaves_as_itself_when_all_is_done(kind: type[BaseException
 
 def raiser_in_run(error: BaseException) -> Callable[[Any, list[BaseException], Any], None]:
     def run(_: Any, errors: list[BaseException], __: Any) -> None:
-        errors.extend(flattened(error))
+        errors.extend(flatten_exceptions(error))
 
     return run
 
@@ -397,7 +397,7 @@ def test_what_failed_keeps_nothing_that_was_told() -> None:
     gc.disable()
     try:
         with suppress(ExceptionGroup):
-            dispatch.run(dispatch.tell, callbacks.run, told)
+            dispatch.run(dispatch.notify, callbacks.run, told)
         del told
         assert is_there() is None
     finally:

@@ -17,18 +17,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.fast_packages import need_layer
-from tests.support.fault_operations import (
-    archetype_operations,
-    archetype_scene,
-    entity_operations,
-    entity_scenes,
-    group_operations,
-    group_scene,
-    manager_operations,
-    manager_scenes,
-)
-from tests.support.faults import (
+from tests.support.accelerated_packages import need_layer
+from tests.support.fault_injection import (
     CLOCK,
     Events,
     Operation,
@@ -39,6 +29,16 @@ from tests.support.faults import (
     is_broken,
     patched,
     traced,
+)
+from tests.support.fault_operations import (
+    archetype_operations,
+    archetype_scene,
+    entity_operations,
+    entity_scenes,
+    group_operations,
+    group_scene,
+    manager_operations,
+    manager_scenes,
 )
 from tests.support.policies_package import MANAGERS, ROOT, filled, package
 from tests.support.world_package import world_package
@@ -118,8 +118,8 @@ def test_taking_back_takes_no_memory(kind: str) -> None:
     tracemalloc.start()
     try:
         before, _ = tracemalloc.get_traced_memory()
-        taker._remove_each(entities)
-        w.entities._uncreate(entities)
+        taker._remove_rows_one_by_one(entities)
+        w.entities._undo_create(entities)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -134,7 +134,7 @@ def test_signals_leave_nothing_that_answers_wrongly(is_pure: str) -> None:
         need_layer()
     seconds = os.environ.get("ECSGEN_SIGNALS", "1")
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-m", "tests.signalled", seconds],
+        [sys.executable, "-W", "ignore", "-m", "tests.interrupt_worlds", seconds],
         env={**os.environ, "ECSGEN_PURE": is_pure},
         cwd=ROOT,
         capture_output=True,
@@ -208,7 +208,7 @@ def test_rows_go_with_their_entities_if_memory_is_short_before_the_manager_begin
 
 def broken(name: str) -> Any:
     _, m = filled(name, 20)
-    m._break()
+    m._mark_broken()
     return m
 
 

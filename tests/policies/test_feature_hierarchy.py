@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.errors import HierarchyError, StaleInstanceError
-from ecsgen_runtime.handles import NIL
+from ecsgen_runtime.base.errors import HierarchyError, StaleInstanceError
+from ecsgen_runtime.base.handles import NIL
 
-from tests.support.generated_machines import machine_of, package_with_tests, run_machine
 from tests.support.runtime_names import patch_runtime
+from tests.support.state_machines import machine_of, package_with_tests, run_machine
 from tests.support.world_package import world_package
 
 SURROUNDINGS = (
@@ -54,7 +54,7 @@ def test_a_manager_does_as_the_model(
 ) -> None:
     """It takes the ways for few rows among many, and gives up on long lists after some rounds."""
     small_values = {"_DENSE": 0, "_MANY": 0} if few else {}
-    patch_runtime(monkeypatch, package.__name__, ROUNDS=rounds, **small_values)
+    patch_runtime(monkeypatch, package.__name__, MAX_STEPS=rounds, **small_values)
     run_machine(machine_of(package, name.lower()), rounds)
 
 

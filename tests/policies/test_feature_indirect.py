@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.policies.cold import differing, picked
+from ecsgen_runtime.managers.policies.cold import differing, select_rows
 
-from ecsgen.layout import layout
-from ecsgen.layout_text import table
-from tests.support.generated_machines import machine_of, package_with_tests, run_machine
+from ecsgen.layout.layout_tables import format_layout
+from ecsgen.layout.memory_layout import lay_out_component
+from tests.support.state_machines import machine_of, package_with_tests, run_machine
 from tests.support.world_package import load
 
 FIELDS = """
@@ -88,7 +88,7 @@ def test_cells_of_many_elements(shape: tuple[int, ...], count: int) -> None:
         found = differing({"home": values}, {"home": default}, count)
         assert found.tolist() == expected
         wanted = np.flatnonzero(found)
-        cells = picked(values, (count, *shape), wanted)
+        cells = select_rows(values, (count, *shape), wanted)
         assert np.array_equal(
             np.broadcast_to(cells, (len(wanted), *shape)), whole[wanted], equal_nan=True
         )
@@ -198,11 +198,11 @@ def test_objects_alone() -> None:
 
 def test_layout_shows_both_buffers() -> None:
     component = next(c for c in load(TEXT).components if c.name == "Plain")
-    plan = layout(component)
+    plan = lay_out_component(component)
     assert plan.cold is not None
     assert plan.row_bytes == 28
     assert plan.cold.row_bytes == 4 + 1 + 4 + 12 + 8 + 4 + 16 + 8
-    hot, cold = table(plan).split("\n\n")
+    hot, cold = format_layout(plan).split("\n\n")
     assert "cold_row" in hot
     assert "loot" not in hot
     assert cold.startswith("cold column")

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.buffers import Column
-from ecsgen_runtime.errors import CapacityError
-from ecsgen_runtime.policies.growth import give_back, reserve_pages, untouched_objects
+from ecsgen_runtime.base.errors import CapacityError
+from ecsgen_runtime.managers.policies.growth import give_back, reserve_pages, untouched_objects
+from ecsgen_runtime.tables.buffers import Column
 
-from tests.support.generated_machines import machine_of, package_with_tests, run_machine
+from tests.support.state_machines import machine_of, package_with_tests, run_machine
 from tests.support.world_package import load, sources, world_package
 
 ROWS = 128

@@ -529,7 +529,7 @@ OF_NOBODY = [n for n in MANAGERS if not hasattr(getattr(package, n), "lookup")]
 @pytest.mark.parametrize("name", OF_NOBODY)
 def test_entities_have_no_rows_of_nobody(name: str) -> None:
     w, row = package.World(), getattr(package, name.removesuffix("Manager"))
-    (module,) = [k for k, kind in w._KINDS.items() if kind.__name__ == name]
+    (module,) = [k for k, kind in w._MANAGER_CLASSES.items() if kind.__name__ == name]
     x = w[w.create()]
     message = rf": its rows have no entities, {module}\.create_many makes them$"
     calls = [partial(w.spawn, 2, **{module: {}}), partial(w.create, row()), partial(x.add, row())]
@@ -584,7 +584,7 @@ def test_what_managers_have_is_not_overridden(name: str) -> None:
     names = [n for n in dir(kind) if not n.startswith("_")]
     assert {"create", "create_many", "destroy_many", "version", "data"} <= {*names}
     operators = {"__len__", "__iter__", "__getitem__", "__contains__"} & {*dir(kind)}
-    names += [*operators, "_destroy_row", "_append_many", "_start"]
+    names += [*operators, "_destroy_row", "_append_many", "_init_empty"]
     for taken in names:
         with pytest.raises(TypeError, match=rf"^Mine: {name} has '{taken}' .* another name"):
             own(kind, **{taken: lambda self, *_: None})
@@ -613,7 +613,7 @@ def test_names_of_ones_own(name: str) -> None:
     entities = package.EntityManager()
     m = child(entities) if hasattr(kind, "lookup") else child()
     assert (m.heaviest(), m._helper, repr(m), m._repr_html_()) == (7, 3, "mine", "")
-    m._break()
+    m._mark_broken()
     with pytest.raises(package.BrokenManagerError):
         len(m)
 

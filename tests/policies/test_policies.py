@@ -8,20 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ecsgen_runtime.handles import MOST_ROWS
-from ecsgen_runtime.snapshots.policies import POLICIES, most_rows, policies_of
+from ecsgen_runtime.snapshots.policy_rules import POLICIES, max_rows, policies_of
 from pydantic import TypeAdapter, ValidationError
 
 from ecsgen import policies, schema
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.model import Component, Project
-from ecsgen.model.saved import saved_schema
+from ecsgen.model.snapshot_schema import make_snapshot_schema
 from ecsgen.policies.policy import MAX_ROWS
-from ecsgen.policies.steps import PLACES, STEPS
-from ecsgen.render.class_parts import with_parts
+from ecsgen.policies.steps import STEPS, TEMPLATE_BLOCKS
+from ecsgen.render.components.component_features import collect_features
 
 ROOT = Path(__file__).parents[2]
-SCHEMAS = [*sorted((ROOT / "schemas").glob("*.yaml")), ROOT / "tests" / "unshipped.yaml"]
+SCHEMAS = [*sorted((ROOT / "schemas").glob("*.yaml")), ROOT / "tests" / "more_policies.yaml"]
 
 
 @pytest.fixture(scope="module")
@@ -35,50 +34,50 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 
 def managed(project: Project) -> list[tuple[Component, dict[str, Any]]]:
-    said = saved_schema(project)["components"]
+    said = make_snapshot_schema(project)["components"]
     return [(one, said[one.name]) for one in project.components if not one.chunk]
 
 
 def test_files_have_the_columns_and_numbers_of_managers(project: Project) -> None:
     for component, document in managed(project):
-        active = policies.active(component)
+        active = policies.select_policies(component)
         columns = {column.name for policy in active for column in policy.columns}
-        state = {name for policy in active for name in policy.row_state}
+        state = {name for policy in active for name in policy.rows_slots}
         of_files = list(policies_of(document))
         links = {name for facts in of_files for name in facts.columns if "." not in name}
         numbers = {f"_{name}" for facts in of_files for name in facts.numbers}
         assert columns - {"entity"} == links, component.name
         # objects of managers, caches and counts that follow from others
-        derived = {"_cold", "_count", "_kernels", "_joined", "_n_grouped", "_indexes"}
+        derived = {"_cold", "_count", "_kernels", "_world_kernels", "_n_grouped", "_indexes"}
         assert state - derived == numbers - {"_n_cold"}, component.name
-        assert most_rows(document) == (policies.most_rows(component) or MOST_ROWS)
+        assert max_rows(document) == (policies.max_rows(component) or MAX_ROWS)
 
 
 def test_calls_are_of_steps_that_there_are() -> None:
-    steps = {step.name for step in (*STEPS, *PLACES)}
-    unknown = {policy.name: policy.calls.keys() - steps for policy in policies.every()}
+    steps = {step.name for step in (*STEPS, *TEMPLATE_BLOCKS)}
+    unknown = {policy.name: policy.step_code.keys() - steps for policy in policies.list_policies()}
     assert not any(unknown.values()), unknown
 
 
 def test_a_role_has_one_default_at_most() -> None:
-    defaults = [policy.role for policy in policies.every() if policy.is_default]
+    defaults = [policy.role for policy in policies.list_policies() if policy.is_default]
     assert "" not in defaults
     assert len(set(defaults)) == len(defaults)
 
 
 def test_keys_mean_the_same_in_files() -> None:
-    assert MAX_ROWS == MOST_ROWS
+    assert MAX_ROWS == MAX_ROWS
     rare = {key: span for facts in POLICIES for key, span in facts.rare.items()}
-    keys = policies.keys("component")
+    keys = policies.list_keys("component")
     assert rare.keys() - {"grid", "on"} == {key.name for key in keys}  # those are no numbers
     for key in keys:
-        form: TypeAdapter[Any] = TypeAdapter(key.form)
+        form: TypeAdapter[Any] = TypeAdapter(key.annotation)
         for number in (rare[key.name][0], rare[key.name][-1]):
             assert form.validate_python(number) == number
         for number in (rare[key.name][0] - 1, rare[key.name][-1] + 1):
             with pytest.raises(ValidationError):
                 form.validate_python(number)
-    assert {key.name for key in policies.keys("field")} == {"unique"}
+    assert {key.name for key in policies.list_keys("field")} == {"unique"}
 
 
 def test_each_policy_and_part_is_in_use(project: Project) -> None:
@@ -86,10 +85,10 @@ def test_each_policy_and_part_is_in_use(project: Project) -> None:
     used = {
         part.name
         for component, _ in managed(project)
-        for part in with_parts(component, policies.active(component))
+        for part in collect_features(component, policies.select_policies(component))
     }
-    apart = {"ghost_holder", "ghost_space", "cells", "standing"}
-    assert {policy.name for policy in policies.every()} - apart <= used
+    apart = {"ghost_holder", "ghost_space", "cells", "occupant"}
+    assert {policy.name for policy in policies.list_policies()} - apart <= used
 
 
 def test_a_policy_has_one_place() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.reprs import bytes_text, list_text
+from ecsgen_runtime.tables.html_reprs import format_bytes, format_list
 
 from tests.support import policies_package
 from tests.support.entities_package import entity_manager
@@ -99,8 +99,8 @@ def test_a_world() -> None:
 
 
 def test_many_components_end_with_an_ellipsis() -> None:
-    assert list_text("abcdefgh") == "a, b, c, d, e, f, g, h"
-    assert list_text("abcdefghij") == "a, b, c, d, e, f, g, h, …"
+    assert format_list("abcdefgh") == "a, b, c, d, e, f, g, h"
+    assert format_list("abcdefghij") == "a, b, c, d, e, f, g, h, …"
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_many_components_end_with_an_ellipsis() -> None:
     ],
 )
 def test_bytes(nbytes: int, text: str) -> None:
-    assert bytes_text(nbytes) == text
+    assert format_bytes(nbytes) == text
 
 
 def test_managers_and_their_columns() -> None:

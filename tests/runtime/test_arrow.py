@@ -262,7 +262,7 @@ def test_queries_of_nothing() -> None:
 
 @pytest.fixture
 def without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    library = sys.modules["ecsgen_runtime.interchange"]
+    library = sys.modules["ecsgen_runtime.values.interchange"]
     monkeypatch.setattr(library, "import_module", lambda name: __import__("no_such_module"))
     library.pyarrow_if_there.cache_clear()
     yield

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.bulk import Bulk
-from ecsgen_runtime.errors import StaleInstanceError
-from ecsgen_runtime.handles import NIL
-from ecsgen_runtime.policies.direct import Direct
-from ecsgen_runtime.policies.maps import sparse_map
+from ecsgen_runtime.base.errors import StaleInstanceError
+from ecsgen_runtime.base.handles import NIL
+from ecsgen_runtime.managers.policies.direct import Direct
+from ecsgen_runtime.managers.policies.lookup_maps import sparse_map
 from ecsgen_runtime.shards.handle_map import HandleMap, ShardedBulk
+from ecsgen_runtime.tables.bulk import Bulk
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -28,9 +28,9 @@ from tests.support.world_package import load, world_package
 
 pytest.importorskip("numba")
 
-from ecsgen_runtime.compiled import arithmetic
-from ecsgen_runtime.compiled.compiled_bulk import CompiledBulk
-from ecsgen_runtime.compiled.sharded_bulk import CompiledShardedBulk
+from ecsgen_runtime.kernels import compiled_arithmetic
+from ecsgen_runtime.shards.compiled_handle_map import CompiledShardedBulk
+from ecsgen_runtime.tables.compiled_bulk import CompiledBulk
 
 SPECIAL = [0.0, -0.0, 1, -1, 3, -3, 0.5, -0.5, 0.1, 7, 1e30, -1e30, 1e-30, 255.5]
 FLOATS = [*SPECIAL, np.inf, -np.inf, np.nan, 2.0**63, -(2.0**63), 2.0**64, 2.0**53 + 2]
@@ -46,10 +46,10 @@ def pairs(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
 @pytest.mark.parametrize(
     ("compiled", "ufunc"),
     [
-        (arithmetic.remainder, np.remainder),
-        (arithmetic.floor_divide, np.floor_divide),
-        (arithmetic.minimum, np.minimum),
-        (arithmetic.maximum, np.maximum),
+        (compiled_arithmetic.remainder, np.remainder),
+        (compiled_arithmetic.floor_divide, np.floor_divide),
+        (compiled_arithmetic.minimum, np.minimum),
+        (compiled_arithmetic.maximum, np.maximum),
     ],
     ids=["remainder", "floor_divide", "minimum", "maximum"],
 )
@@ -68,7 +68,7 @@ def test_floats(scalar: Any, compiled: Callable[..., Any], ufunc: Any) -> None:
 @pytest.mark.parametrize("name", ["floor_divide", "remainder"])
 def test_integers_neither_trap_nor_raise(name: str) -> None:
     left, right = pairs(np.array([-(2**63), 2**63 - 1, 0, 1, -1, 5, -5, 7]))
-    compiled = getattr(arithmetic, f"{name}_int64")
+    compiled = getattr(compiled_arithmetic, f"{name}_int64")
     with np.errstate(all="ignore"):
         expected = getattr(np, name)(left, right)
     found = [compiled(a, b) for a, b in zip(left.tolist(), right.tolist(), strict=True)]
@@ -76,21 +76,21 @@ def test_integers_neither_trap_nor_raise(name: str) -> None:
 
 
 def test_floats_cut_to_integers() -> None:
-    cut = arithmetic.as_int64
+    cut = compiled_arithmetic.as_int64
     assert [cut(x) for x in (1.9, -1.9, np.nan, np.inf, -np.inf, 2.0**63)] == [
         *(1, -1, 0, 2**63 - 1, -(2**63), 2**63 - 1)
     ]
-    assert [int(arithmetic.as_uint64(x)) for x in (-1.0, 2.0**63, 2.0**64, np.nan)] == [
-        *(0, 2**63, 2**64 - 1, 0)
-    ]
-    assert arithmetic.between(300.0, 0.0, 255.0) == 255.0
+    assert [
+        int(compiled_arithmetic.as_uint64(x)) for x in (-1.0, 2.0**63, 2.0**64, np.nan)
+    ] == [*(0, 2**63, 2**64 - 1, 0)]
+    assert compiled_arithmetic.between(300.0, 0.0, 255.0) == 255.0
 
 
 def test_powers_wrap() -> None:
     for base in (3, -7, 2**40 + 1):
         wrapped = (pow(base, 5) + 2**63) % 2**64 - 2**63
-        assert arithmetic.whole_power(base, 5) == wrapped
-    assert arithmetic.whole_power(np.uint64(2**63 + 3), 0) == 1
+        assert compiled_arithmetic.whole_power(base, 5) == wrapped
+    assert compiled_arithmetic.whole_power(np.uint64(2**63 + 3), 0) == 1
 
 
 handles = st.builds(lambda generation, index: generation << 32 | index, *[st.integers(0, 40)] * 2)
@@ -123,11 +123,11 @@ def test_lookups(owners: list[int], asked: list[int], size: int) -> None:
 def test_distinct_rows(given: list[int], n: int) -> None:
     array = np.array(given, np.intp)
     if len(set(given)) == len(given):
-        found = CompiledBulk.distinct(array, n, "M")
-        assert found.tolist() == Bulk.distinct(array, n, "M").tolist() == sorted(given)
+        found = CompiledBulk.sort_distinct(array, n, "M")
+        assert found.tolist() == Bulk.sort_distinct(array, n, "M").tolist() == sorted(given)
         return
     messages = []
-    for function in (CompiledBulk.distinct, Bulk.distinct):
+    for function in (CompiledBulk.sort_distinct, Bulk.sort_distinct):
         with pytest.raises(StaleInstanceError) as caught:
             function(array, n, "M")
         messages.append(str(caught.value))
@@ -179,16 +179,16 @@ def test_slots_and_rows(count: int) -> None:
             found, are_too = CompiledShardedBulk.slots_of(*ways)
             assert found.tolist() == expected.tolist()
             assert are_too == are_alive
-            here = ShardedBulk.are_here(*ways)
-            assert CompiledShardedBulk.are_here(*ways).tolist() == here.tolist()
+            here = ShardedBulk.are_local(*ways)
+            assert CompiledShardedBulk.are_local(*ways).tolist() == here.tolist()
             assert here.all() == are_alive
             rows = CompiledShardedBulk.rows_in(it.rows_of, it.owners, asked, found)
             assert (
                 rows.tolist() == ShardedBulk.rows_in(it.rows_of, it.owners, asked, found).tolist()
             )
             ways = [it.rows_of, it.owners, it.table, asked, MASK]
-            rows = CompiledShardedBulk.visited_rows(*ways)
-            assert rows.tolist() == ShardedBulk.visited_rows(*ways).tolist()
+            rows = CompiledShardedBulk.lookup_with_foreign(*ways)
+            assert rows.tolist() == ShardedBulk.lookup_with_foreign(*ways).tolist()
             model = {e: row for row, e in enumerate(it.owners.tolist())}
             assert rows.tolist() == [model.get(e, NIL) for e in asked.tolist()]
 
@@ -201,12 +201,12 @@ def test_rows_in_order() -> None:
             expected = sorted(rows.tolist())
             assert CompiledShardedBulk.ascending(rows, n).tolist() == expected
             assert ShardedBulk.ascending(rows, n).tolist() == expected
-            assert CompiledShardedBulk.are_distinct_below(rows, n)
-            assert ShardedBulk.are_distinct_below(rows, n)
+            assert CompiledShardedBulk.all_distinct_below(rows, n)
+            assert ShardedBulk.all_distinct_below(rows, n)
             if len(rows):
                 twice = random.permutation(np.concatenate((rows, rows[:1])))
-                assert not CompiledShardedBulk.are_distinct_below(twice, n)
-                assert not ShardedBulk.are_distinct_below(twice, n)
+                assert not CompiledShardedBulk.all_distinct_below(twice, n)
+                assert not ShardedBulk.all_distinct_below(twice, n)
 
 
 SCHEMA = """
@@ -239,9 +239,11 @@ def test_the_entities_of_compiled_shards() -> None:
 
 WRAPS = """
 import numpy as np
-from ecsgen_runtime.compiled import arithmetic, compiled_chance as chance, compiled_chunks
+from ecsgen_runtime.kernels import compiled_arithmetic as arithmetic
+from ecsgen_runtime.kernels import compiled_chunk_blocks as compiled_chunks
+from ecsgen_runtime.kernels import compiled_random_streams as chance
 
-stem = chance.stem_of(np.uint64(2**63 + 12345), np.uint64(2**64 - 1))
+stem = chance.stream_key(np.uint64(2**63 + 12345), np.uint64(2**64 - 1))
 chance.random_at(stem, 1), chance.normal_at(stem, 2), chance.range_at(stem, 3, 10)
 chance.turn_order(np.arange(50, dtype=np.uint64), np.uint64(2**63 + 1))
 least, one = np.int64(-(2**63)), np.int64(1)

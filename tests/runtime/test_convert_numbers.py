@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.field_types import (
+from ecsgen_runtime.values.field_types import (
     BoolField,
     EnumField,
     Field,
@@ -161,12 +161,12 @@ def stored(scalar: str, value: Any) -> Any:
 
 def check(field: Field, scalar: str, oracle: Callable[[Any], Any], value: Any) -> None:
     wanted = outcome(oracle, plain(value))
-    got = outcome(field.one, value)
+    got = outcome(field.to_cell, value)
     if not isinstance(wanted, type):
         assert type(got) is type(wanted), (value, got)
         got = stored(scalar, got)
     assert same(got, wanted), (value, got, wanted)
-    in_bulk = outcome(lambda v: field.many([v], 1), value)
+    in_bulk = outcome(lambda v: field.to_column([v], 1), value)
     if isinstance(in_bulk, np.ndarray):
         assert in_bulk.dtype == field.dtype
         assert in_bulk.shape == (1,)
@@ -211,11 +211,11 @@ def test_floats(scalar: str, value: Any) -> None:
 def test_long_doubles(scalar: str) -> None:
     field = FloatField("C.f", scalar)
     third = np.longdouble(1) / 3
-    assert stored(scalar, field.one(third)) == field.many(np.array([third]), 1)[0]
-    assert isinf(field.one(np.longdouble("inf")))
+    assert stored(scalar, field.to_cell(third)) == field.to_column(np.array([third]), 1)[0]
+    assert isinf(field.to_cell(np.longdouble("inf")))
     if np.finfo(np.longdouble).max > np.finfo(np.float64).max:
         huge = np.longdouble("1e400")
-        for given_as in (field.one, lambda v: field.many(np.array([v]), 1)):
+        for given_as in (field.to_cell, lambda v: field.to_column(np.array([v]), 1)):
             with pytest.raises(OverflowError, match=r"C\.f: .*1e\+400.* does not fit"):
                 given_as(huge)
 
@@ -231,9 +231,9 @@ def test_edges_of_integer_arrays(scalar: str, given_as: str) -> None:
             wanted = outcome(lambda v: int_oracle(scalar, v), number)
             if isinstance(wanted, type):
                 with pytest.raises(OverflowError, match=r"\(at position 1\)$"):
-                    field.many(array, 2)
+                    field.to_column(array, 2)
             else:
-                assert field.many(array, 2).tolist() == [0, number]
+                assert field.to_column(array, 2).tolist() == [0, number]
 
 
 FIELDS = [BoolField("C.f"), HandleField("C.f", "entity")]
@@ -255,8 +255,8 @@ array_dtypes = st.one_of(
 @given(st.sampled_from(FIELDS), hnp.arrays(array_dtypes, sizes))
 def test_an_array_is_its_elements(field: Field, array: np.ndarray[Any, Any]) -> None:
     before = array.copy()
-    whole = outcome(lambda v: field.many(v, len(array)), array)
-    each = [outcome(field.one, element) for element in array]
+    whole = outcome(lambda v: field.to_column(v, len(array)), array)
+    each = [outcome(field.to_cell, element) for element in array]
     if any(isinstance(element, type) for element in each):
         assert whole in each
     elif isinstance(whole, type):  # no element to be wrong, but a dtype
@@ -271,8 +271,8 @@ def test_an_array_is_its_elements(field: Field, array: np.ndarray[Any, Any]) -> 
 @settings(deadline=None, max_examples=examples(200))
 @given(st.sampled_from(FIELDS), st.lists(numbers, max_size=4))
 def test_a_list_is_its_elements(field: Field, values: list[Any]) -> None:
-    whole = outcome(lambda v: field.many(v, len(values)), values)
-    each = [outcome(field.one, value) for value in values]
+    whole = outcome(lambda v: field.to_column(v, len(values)), values)
+    each = [outcome(field.to_cell, value) for value in values]
     bad = [result for result in each if isinstance(result, type)]
     if bad:
         assert whole in bad
@@ -363,15 +363,15 @@ def test_members_and_their_numbers(which: int, value: Any) -> None:
     field = ENUMS_FIELDS[which]
     wanted = ValueError if value is Mode else oracle(which, value)
     if isinstance(wanted, type):
-        for convert in (field.one, lambda v: field.many([v], 1)):
+        for convert in (field.to_cell, lambda v: field.to_column([v], 1)):
             with pytest.raises(wanted, match=r"^C\.f: ") as caught:
                 convert(value)
             assert type(caught.value) is wanted
         return
-    cell = field.one(value)
+    cell = field.to_cell(value)
     assert type(cell) is int
     assert cell == wanted
-    array = field.many([value], 1)
+    array = field.to_column([value], 1)
     assert array.dtype == field.dtype
     assert array.tolist() == [wanted]
 
@@ -392,9 +392,9 @@ def test_arrays_of_numbers(which: int, dtype: np.dtype[Any], data: st.DataObject
     each = [oracle(which, int(number)) for number in array]
     if ValueError in each:
         with pytest.raises(ValueError, match=rf"\(at position {each.index(ValueError)}\)$"):
-            ENUMS_FIELDS[which].many(array, len(array))
+            ENUMS_FIELDS[which].to_column(array, len(array))
     else:
-        got = ENUMS_FIELDS[which].many(array, len(array))
+        got = ENUMS_FIELDS[which].to_column(array, len(array))
         assert got.dtype == ENUMS_FIELDS[which].dtype
         assert got.tolist() == each
 
@@ -402,20 +402,20 @@ def test_arrays_of_numbers(which: int, dtype: np.dtype[Any], data: st.DataObject
 def test_a_gap_is_no_member() -> None:
     for array in (np.array([2, 1]), np.array([2, 1], np.uint8), [2, 1]):
         with pytest.raises(ValueError, match=r"^C\.f: 1 is no member of Gap \(at position 1\)$"):
-            ENUMS_FIELDS[3].many(array, 2)
+            ENUMS_FIELDS[3].to_column(array, 2)
 
 
 def test_shaped_and_in_bulk() -> None:
     field = EnumField("C.f", Mode, "u8", (2,))
-    assert field.one((Mode.RUN, 1)) == (2, 1)
-    assert list(map(type, field.one([Mode.RUN, Mode.IDLE]))) == [int, int]
-    assert field.many(Mode.RUN, 4).tolist() == 2
-    assert field.many([[Mode.RUN, 0], [1, Mode.IDLE]], 2).tolist() == [[2, 0], [1, 0]]
+    assert field.to_cell((Mode.RUN, 1)) == (2, 1)
+    assert list(map(type, field.to_cell([Mode.RUN, Mode.IDLE]))) == [int, int]
+    assert field.to_column(Mode.RUN, 4).tolist() == 2
+    assert field.to_column([[Mode.RUN, 0], [1, Mode.IDLE]], 2).tolist() == [[2, 0], [1, 0]]
     with pytest.raises(
         ValueError, match=r"^C\.f: 7 is no member of Mode \(at position \(1, 0\)\)$"
     ):
-        field.many([[0, 0], [7, 0]], 2)
+        field.to_column([[0, 0], [7, 0]], 2)
     with pytest.raises(TypeError, match=r"^C\.f: wanted Mode, not an array of bool"):
-        field.many(np.ones((2, 2), bool), 2)
+        field.to_column(np.ones((2, 2), bool), 2)
     with pytest.raises(TypeError, match=r"^C\.f: wanted Mode, not an array of float64"):
-        field.many([[0.0, 1.0]], 1)
+        field.to_column([[0.0, 1.0]], 1)

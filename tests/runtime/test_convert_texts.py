@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.errors import shown
-from ecsgen_runtime.field_types import (
+from ecsgen_runtime.base.errors import short_repr
+from ecsgen_runtime.values.field_types import (
     BoolField,
     BytesField,
     Field,
@@ -55,17 +55,21 @@ def bytes_oracle(value: Any) -> bytes | type:
 
 def check(field: TextField | BytesField, value: Any, wanted: bytes | type) -> None:
     if isinstance(wanted, type):
-        for convert in (field.one, lambda v: field.many(v, 2), lambda v: field.many([v], 1)):
+        for convert in (
+            field.to_cell,
+            lambda v: field.to_column(v, 2),
+            lambda v: field.to_column([v], 1),
+        ):
             with pytest.raises(wanted, match=r"^C\.f: ") as caught:
                 convert(value)
             assert type(caught.value) is wanted
         return
-    cell = field.one(value)
+    cell = field.to_cell(value)
     assert type(cell) is bytes
     assert cell == wanted
     padded = wanted.ljust(SIZE, b"\0")
     assert struct.Struct(f"={SIZE}s").pack(cell) == padded
-    for array in (field.many(value, 1), field.many([value], 1)):
+    for array in (field.to_column(value, 1), field.to_column([value], 1)):
         assert array.dtype == f"S{SIZE}"
         assert array.tobytes() == padded
 
@@ -105,9 +109,9 @@ def test_arrays_of_text(values: list[str]) -> None:
         if ValueError in each:
             place = each.index(ValueError)
             with pytest.raises(ValueError, match=rf"^C\.f: .*\(at position {place}\)$"):
-                TEXT.many(array, len(values))
+                TEXT.to_column(array, len(values))
         else:
-            got = TEXT.many(array, len(values))
+            got = TEXT.to_column(array, len(values))
             assert got.dtype == f"S{SIZE}"
             assert got.tolist() == each
 
@@ -130,9 +134,9 @@ def test_arrays_of_encoded_text(values: list[bytes]) -> None:
                 each.append(ValueError)
         if ValueError in each:
             with pytest.raises(ValueError, match=rf"\(at position {each.index(ValueError)}\)$"):
-                TEXT.many(spelled, len(values))
+                TEXT.to_column(spelled, len(values))
         else:
-            got = TEXT.many(spelled, len(values))
+            got = TEXT.to_column(spelled, len(values))
             assert got.dtype == f"S{SIZE}"
             assert got.tolist() == each
         assert spelled.tobytes() == before
@@ -145,9 +149,9 @@ def test_arrays_of_bytes(values: list[bytes], width: int) -> None:
     too_long = [len(element) > SIZE for element in array.tolist()]
     if any(too_long):
         with pytest.raises(ValueError, match=rf"\(at position {too_long.index(True)}\)$"):
-            BYTES.many(array, len(values))
+            BYTES.to_column(array, len(values))
     else:
-        got = BYTES.many(array, len(values))
+        got = BYTES.to_column(array, len(values))
         assert got.dtype == f"S{SIZE}"
         assert got.tolist() == array.tolist()
 
@@ -155,20 +159,20 @@ def test_arrays_of_bytes(values: list[bytes], width: int) -> None:
 def test_a_field_inside_a_record_may_have_no_width() -> None:
     empty = np.zeros(3, np.dtype([("a", "S0"), ("b", "u1")]))["a"]
     for field in (TEXT, BYTES):
-        assert field.many(empty, 3).tolist() == [b"", b"", b""]
+        assert field.to_column(empty, 3).tolist() == [b"", b"", b""]
     records = np.zeros(3, np.dtype([("a", "S2"), ("b", "u1")]))
     records["a"] = b"xy"
-    assert TEXT.many(records["a"], 3).tolist() == [b"xy"] * 3
+    assert TEXT.to_column(records["a"], 3).tolist() == [b"xy"] * 3
     with pytest.raises(TypeError, match=r"^C\.f: wanted str\[6\], not an array of \["):
-        TEXT.many(records, 3)
+        TEXT.to_column(records, 3)
 
 
 def test_text_for_all_rows_and_wrong_shapes() -> None:
-    assert TEXT.many("é", 5).tolist() == "é".encode()
-    assert TEXT.many(["é"], 5).shape == (1,)
+    assert TEXT.to_column("é", 5).tolist() == "é".encode()
+    assert TEXT.to_column(["é"], 5).shape == (1,)
     for wrong in (["a", "b"], [["a"]], np.array([["a"]])):
         with pytest.raises(ValueError, match=r"^C\.f: wanted shape"):
-            TEXT.many(wrong, 3)
+            TEXT.to_column(wrong, 3)
 
 
 class Broken:
@@ -194,17 +198,17 @@ OBJECT = ObjectField("C.f")
 
 @pytest.mark.parametrize("value", [np.ones(3), [], [1], [[1, 2, 3]]])
 def test_lists_of_another_length_are_refused(value: Any) -> None:
-    assert OBJECT.one(value) is value
+    assert OBJECT.to_cell(value) is value
     for rows in {0, 2, 5} - {len(value)}:
         with pytest.raises(ValueError, match=rf"one per row, not {len(value)}; .* \[x\] \* {rows}"):
-            OBJECT.many(value, rows)
+            OBJECT.to_column(value, rows)
 
 
 @pytest.mark.parametrize("value", [None, 1, "ab", (1, 2), {1: 2}, Broken(), np.array(5)])
 def test_one_object_for_all(value: Any) -> None:
-    assert OBJECT.one(value) is value
+    assert OBJECT.to_cell(value) is value
     for rows in (0, 2, 5):
-        got = OBJECT.many(value, rows)
+        got = OBJECT.to_column(value, rows)
         assert got.dtype == object
         column = np.empty(rows, object)
         column[:] = got
@@ -223,19 +227,19 @@ def test_a_list_is_one_object_per_row(values: list[Any]) -> None:
     for row, value in enumerate(values):
         array[row] = value
     for spelled in (values, array):
-        got = OBJECT.many(spelled, len(values))
+        got = OBJECT.to_column(spelled, len(values))
         assert got.shape == (len(values),)
         assert got is not spelled
         assert all(cell is value for cell, value in zip(got, values, strict=True))
 
 
 def test_an_array_of_numbers_is_one_object_per_row() -> None:
-    assert OBJECT.many(np.arange(3), 3).tolist() == [0, 1, 2]
-    rows = OBJECT.many(np.arange(6).reshape(3, 2), 3)
+    assert OBJECT.to_column(np.arange(3), 3).tolist() == [0, 1, 2]
+    rows = OBJECT.to_column(np.arange(6).reshape(3, 2), 3)
     assert [row.tolist() for row in rows] == [[0, 1], [2, 3], [4, 5]]
     buffer = np.zeros(64, np.uint8)
     own = buffer.view(np.float32).reshape(4, 4)
-    assert not any(np.may_share_memory(row, buffer) for row in OBJECT.many(own, 4, buffer))
+    assert not any(np.may_share_memory(row, buffer) for row in OBJECT.to_column(own, 4, buffer))
 
 
 SHAPES = [(1,), (2,), (3,), (4,), (7,), (2, 2), (4, 4), (2, 1, 3)]
@@ -250,7 +254,7 @@ def test_a_cell_is_flat_in_c_order(
     values = data.draw(hnp.arrays(field.dtype, shape))
     packer = struct.Struct(f"={values.size}{'f' if scalar == 'f32' else 'd'}")
     for spelling in (values, values.tolist(), _tuples(values.tolist()), values.astype(object)):
-        cell = field.one(spelling)
+        cell = field.to_cell(spelling)
         assert type(cell) is tuple
         assert set(map(type, cell)) == {float}
         assert np.array_equal(np.array(cell), values.ravel(), equal_nan=True)
@@ -271,9 +275,9 @@ def test_every_element_of_a_cell_is_checked(size: int) -> None:
             values[place] = bad
             for spelled in (values, tuple(values)):
                 with pytest.raises(error, match=r"^C\.f: "):
-                    FloatField("C.f", "f32", (size,)).one(spelled)
+                    FloatField("C.f", "f32", (size,)).to_cell(spelled)
         values[place] = -float("inf")
-        assert FloatField("C.f", "f32", (size,)).one(tuple(values)) == tuple(values)
+        assert FloatField("C.f", "f32", (size,)).to_cell(tuple(values)) == tuple(values)
 
 
 @pytest.mark.parametrize(
@@ -287,7 +291,7 @@ def test_every_element_of_a_cell_is_checked(size: int) -> None:
     ],
 )
 def test_shaped_cells_are_builtins(field: Field, value: Any, cell: tuple[Any, ...]) -> None:
-    got = field.one(value)
+    got = field.to_cell(value)
     assert got == cell
     assert list(map(type, got)) == list(map(type, cell))
 
@@ -302,7 +306,7 @@ def test_shaped_cells_are_builtins(field: Field, value: Any, cell: tuple[Any, ..
 @pytest.mark.parametrize("scalar", ["f32", "f64"])
 def test_a_cell_takes_exactly_its_shape(scalar: str, value: Any) -> None:
     with pytest.raises(ValueError, match=r"^C\.f: wanted "):
-        FloatField("C.f", scalar, (3,)).one(value)
+        FloatField("C.f", scalar, (3,)).to_cell(value)
 
 
 @pytest.mark.parametrize("value", [[1.0], (1.0,), np.ones(1), [], range(1), deque([1.0]), [[1.0]]])
@@ -311,7 +315,7 @@ def test_a_cell_takes_exactly_its_shape(scalar: str, value: Any) -> None:
 )
 def test_a_scalar_cell_takes_no_sequence(field: Field, value: Any) -> None:
     with pytest.raises(ValueError, match=r"^C\.f: .*wanted one"):
-        field.one(value)
+        field.to_cell(value)
 
 
 @settings(deadline=None, max_examples=examples(200))
@@ -335,9 +339,9 @@ def test_broadcasting_is_numpys(
             wanted = np.empty((0, *shape))
         else:
             with pytest.raises(ValueError, match=r"^C\.f: "):
-                field.many(given_as, rows)
+                field.to_column(given_as, rows)
             return
-    assert np.array_equal(np.broadcast_to(field.many(given_as, rows), (rows, *shape)), wanted)
+    assert np.array_equal(np.broadcast_to(field.to_column(given_as, rows), (rows, *shape)), wanted)
 
 
 @pytest.mark.parametrize(
@@ -351,11 +355,11 @@ def test_no_rows_take_an_empty_list(field: Field) -> None:
     none = np.empty((0, *field.shape), field.dtype)
     empties: list[Any] = [[], (), deque(), range(0), none]
     for empty in empties:
-        got = field.many(empty, 0)
+        got = field.to_column(empty, 0)
         assert got.shape == (0, *field.shape)
         assert got.dtype == field.dtype
     with pytest.raises(ValueError, match="wanted shape"):
-        field.many([], 2)
+        field.to_column([], 2)
 
 
 def test_what_has_elements_is_an_array() -> None:
@@ -377,7 +381,7 @@ def test_what_has_elements_is_an_array() -> None:
         _Foreign(),
     ]
     for source in sources:
-        got = field.many(source, 3)
+        got = field.to_column(source, 3)
         assert got.dtype == np.uint8
         assert got.tolist() == [1, 2, 3]
 
@@ -392,13 +396,13 @@ class _Foreign:
 def test_rows_of_arrays() -> None:
     field = HandleField("C.f", "entity", (2,))
     unlike = [np.array([1, 2], np.int64), np.array([2**64 - 1, 3], np.uint64), [4, 5]]
-    assert field.many(unlike, 3).tolist() == [[1, 2], [2**64 - 1, 3], [4, 5]]
+    assert field.to_column(unlike, 3).tolist() == [[1, 2], [2**64 - 1, 3], [4, 5]]
     rows = np.empty(2, object)
     rows[0], rows[1] = np.array([1, 2]), (3, 4)
-    assert field.many(rows, 2).tolist() == [[1, 2], [3, 4]]
+    assert field.to_column(rows, 2).tolist() == [[1, 2], [3, 4]]
     for ragged in ([[1, 2], [3]], [np.ones(2, int), np.ones(3, int)], [[1, 2], 3]):
         with pytest.raises(ValueError, match=r"^C\.f: wanted .* differ in"):
-            field.many(ragged, 2)
+            field.to_column(ragged, 2)
 
 
 def test_endless_lists_end() -> None:
@@ -409,7 +413,7 @@ def test_endless_lists_end() -> None:
         deep = [deep]
     for value in (endless, deep):
         for field in (FloatField("C.f", "f32"), FloatField("C.f", "f32", (1, 1))):
-            for convert in (field.one, lambda v, f=field: f.many(v, 1)):
+            for convert in (field.to_cell, lambda v, f=field: f.to_column(v, 1)):
                 with pytest.raises(ValueError, match=r"^C\.f: "):
                     convert(value)
 
@@ -420,16 +424,16 @@ def test_the_managers_own_memory_is_copied(scalar: str) -> None:
     buffer = np.zeros(64, np.uint8)
     column: Any = buffer.view(field.dtype)[:4]
     for view in (column, column[::2], column[::-1], memoryview(column), column[:1], column[0:0]):
-        got = field.many(view, len(view), buffer)
+        got = field.to_column(view, len(view), buffer)
         assert not np.may_share_memory(got, buffer)
         assert got.tolist() == [0] * len(view)
     other = np.zeros(4, field.dtype)
-    assert field.many(other, 4, buffer) is other
+    assert field.to_column(other, 4, buffer) is other
     other.flags.writeable = False
-    assert field.many(other, 4, buffer) is other
+    assert field.to_column(other, 4, buffer) is other
     text = TextField("C.f", 4)
     own = buffer.view("S4")
-    assert not np.may_share_memory(text.many(own, len(own), buffer), buffer)
+    assert not np.may_share_memory(text.to_column(own, len(own), buffer), buffer)
 
 
 class Colour(Enum):
@@ -478,7 +482,7 @@ RAW = BytesField("Blob.raw", 4)
 )
 def test_one(field: Field, value: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error) as caught:
-        field.one(value)
+        field.to_cell(value)
     assert str(caught.value) == message
     assert caught.value.__cause__ is None
 
@@ -533,7 +537,7 @@ def test_one(field: Field, value: Any, error: type[Exception], message: str) -> 
 )
 def test_many(field: Field, value: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error) as caught:
-        field.many(value, 2)
+        field.to_column(value, 2)
     assert str(caught.value).startswith(f"{field.name}: ")
     assert message in str(caught.value)
     assert type(caught.value) is error
@@ -541,7 +545,7 @@ def test_many(field: Field, value: Any, error: type[Exception], message: str) ->
 
 def test_integers_too_long_to_print() -> None:
     for field in (HP, MASS):
-        for convert in (field.one, lambda v, f=field: f.many([v], 1)):
+        for convert in (field.to_cell, lambda v, f=field: f.to_column([v], 1)):
             with pytest.raises(OverflowError, match=rf"^{field.name}: <int> does not fit into "):
                 convert(10**5000)
 
@@ -552,17 +556,17 @@ def test_a_users_own_errors_pass() -> None:
             raise RuntimeError("mine")
 
     for field in (HP, MASS):
-        for convert in (field.one, lambda v, f=field: f.many([1, v], 2)):
+        for convert in (field.to_cell, lambda v, f=field: f.to_column([1, v], 2)):
             with pytest.raises(RuntimeError, match="mine"):
                 convert(Faulty())
 
 
 def test_numpys_own_error_state_does_not_matter() -> None:
     with np.errstate(all="raise"):
-        assert MASS.many(np.array([1e-300, np.inf, np.nan]), 3)[0] == 0
-        assert MASS.one(np.longdouble("1e-300")) == 0
+        assert MASS.to_column(np.array([1e-300, np.inf, np.nan]), 3)[0] == 0
+        assert MASS.to_cell(np.longdouble("1e-300")) == 0
         with pytest.raises(OverflowError):
-            MASS.many(np.array([1e300]), 1)
+            MASS.to_column(np.array([1e300]), 1)
 
 
 def test_values_are_shown_short() -> None:
@@ -571,6 +575,6 @@ def test_values_are_shown_short() -> None:
             raise RuntimeError
 
     for value in ("x" * 500, [1.5] * 10**6, np.zeros(10**6), 10**200, 10**5000, Loud(), [Loud()]):
-        text = shown(value)
+        text = short_repr(value)
         assert 0 < len(text) <= 80
         assert "\n" not in text

@@ -17,10 +17,15 @@ from typing import Any
 import black
 import numpy as np
 import pytest
-from ecsgen_runtime.errors import CapacityError, StaleEntityError, StructureLockedError
-from ecsgen_runtime.given_arrays import all_different, are_held, as_entities, first_repeat
-from ecsgen_runtime.living import IndexQueue
+from ecsgen_runtime.base.errors import CapacityError, StaleEntityError, StructureLockedError
+from ecsgen_runtime.entities.entity_pool import IndexQueue
 from ecsgen_runtime.testing.entities import EntityRules
+from ecsgen_runtime.values.array_coercion import (
+    all_distinct_below,
+    are_stored_handles,
+    as_entities,
+    find_first_duplicate,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import run_state_machine_as_test
@@ -107,7 +112,7 @@ def test_taking_back_after_other_changes(taken: int) -> None:
     es = entities.create_many(4)
     others = [entities.create() for _ in range(taken)]
     entities.destroy(others[0] if taken else es[0])
-    entities._uncreate(es[1 - taken :])
+    entities._undo_create(es[1 - taken :])
     assert len(entities) == 0
     again = entities.create_many(8)
     assert sorted(again & 7) == list(range(8))
@@ -332,19 +337,19 @@ def test_errors_inside_of_callbacks_about_stale_entities() -> None:
     assert entities.alive(b)
 
 
-class Follower:
+class DespawnListener:
     """What a component manager with `destroy: callback` does."""
 
     def __init__(self, entities: Any) -> None:
         self._locks = 0
         self.dead: list[int] = []
-        entities._attach(self, Follower.remove)
+        entities._add_listener(self, DespawnListener.remove)
 
-    def _before_destroy(self) -> None:
+    def _check_can_despawn(self) -> None:
         if self._locks:
             raise StructureLockedError("locked")
 
-    def _entities_destroyed(self, es: Any) -> None:
+    def _on_despawn(self, es: Any) -> None:
         self.dead += es.tolist()
 
     def remove(self, e: int) -> None:
@@ -353,9 +358,9 @@ class Follower:
 
 def test_managers_and_callbacks_are_told_in_order_of_registration() -> None:
     entities, told = manager(), list[tuple[str, int]]()
-    follower: Follower
+    follower: DespawnListener
     entities.on_destroy(lambda es: told.append(("first", len(follower.dead))))
-    follower = Follower(entities)
+    follower = DespawnListener(entities)
     entities.on_destroy(lambda es: told.append(("last", len(follower.dead))))
     entities.destroy_many(entities.create_many(3))
     assert told == [("first", 0), ("last", 3)]
@@ -363,7 +368,7 @@ def test_managers_and_callbacks_are_told_in_order_of_registration() -> None:
 
 def test_a_manager_locked_when_a_queued_entitys_turn_comes() -> None:
     entities = manager()
-    follower = Follower(entities)
+    follower = DespawnListener(entities)
     a, b, c = entities.create_many(3).tolist()
 
     def lock_and_destroy(es: Any) -> None:
@@ -383,7 +388,7 @@ def test_a_manager_locked_when_a_queued_entitys_turn_comes() -> None:
 
 def test_managers_are_not_kept_alive() -> None:
     entities = manager()
-    follower = weakref.ref(Follower(entities))
+    follower = weakref.ref(DespawnListener(entities))
     assert follower() is None
     entities.destroy(entities.create())
     assert not entities._callbacks.entries
@@ -539,7 +544,7 @@ def test_only_flat_arrays(es: Any) -> None:
 
 def test_an_exact_array_does_not_load_masked_arrays() -> None:
     code = (
-        "import sys, numpy; from ecsgen_runtime.given_arrays import as_entities;"
+        "import sys, numpy; from ecsgen_runtime.values.array_coercion import as_entities;"
         "as_entities(numpy.zeros(3, numpy.uint64)); assert 'numpy.ma' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -548,9 +553,9 @@ def test_an_exact_array_does_not_load_masked_arrays() -> None:
 @given(st.lists(st.integers(0, 300), max_size=60), st.integers(301, 3000))
 def test_repetitions_are_found(indices: list[int], bound: int) -> None:
     found = np.array(indices, np.int64)
-    assert all_different(found, bound) == (len(set(indices)) == len(indices))
+    assert all_distinct_below(found, bound) == (len(set(indices)) == len(indices))
     expected = next((i for i, n in enumerate(indices) if n in indices[:i]), len(indices))
-    assert first_repeat(found) == expected
+    assert find_first_duplicate(found) == expected
 
 
 @given(
@@ -560,11 +565,13 @@ def test_held_handles_are_found_in_blocks(cells: list[int], k: int, seed: int) -
     held = np.array(cells, np.uint64)
     es = np.random.default_rng(seed).choice(np.array([*cells, 7, 2**40], np.uint64), k)
     expected = held[np.minimum(es & 0xFF, len(cells) - 1).astype(int)] == es
-    assert (are_held(held, es, 0xFF) == expected).all()
+    assert (are_stored_handles(held, es, 0xFF) == expected).all()
 
 
 actions = st.lists(
-    st.tuples(st.sampled_from(["push", "pop", "push_many", "drop", "put_back"]), st.integers(0, 90))
+    st.tuples(
+        st.sampled_from(["push", "pop", "push_many", "drop", "push_front_many"]), st.integers(0, 90)
+    )
 )
 
 
@@ -579,8 +586,8 @@ def test_the_queue_is_a_queue(steps: list[tuple[str, int]]) -> None:
         elif step == "push_many":
             queue.push_many(np.array(many, np.int64))
             model.extend(many)
-        elif step == "put_back":
-            queue.put_back(np.array(many, np.int64))
+        elif step == "push_front_many":
+            queue.push_front_many(np.array(many, np.int64))
             model.extendleft(reversed(many))
         elif step == "pop" and model:
             assert queue.pop() == model.popleft()

@@ -9,22 +9,22 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.entity_manager import Entities
-from ecsgen_runtime.errors import StaleEntityError, StructureLockedError
-from ecsgen_runtime.handles import NULL_ENTITY, HandleLayout
-from ecsgen_runtime.living import IndexQueue
-from ecsgen_runtime.testing.subject import Guard, deaths, fail, fails, handles_with, refuses
+from ecsgen_runtime.base.errors import StaleEntityError, StructureLockedError
+from ecsgen_runtime.base.handles import NULL_ENTITY, HandleLayout
+from ecsgen_runtime.entities.entity_manager import EntityManagerBase
+from ecsgen_runtime.entities.entity_pool import IndexQueue
+from ecsgen_runtime.testing.subject import Guard, deaths, fails, handles_with, raise_error, refuses
 
 LAYOUTS = [(32, 32, 1024), (16, 4, 2), (3, 2, 0)]
 
 
 class TestEntities:
-    manager: type[Entities]
+    manager: type[EntityManagerBase]
 
     @pytest.fixture(autouse=True, params=LAYOUTS, ids=str)
     def of_a_layout(self, request: pytest.FixtureRequest) -> None:
         names = {"_LAYOUT": HandleLayout(*request.param), "__slots__": ()}
-        self.manager = type("Manager", (Entities,), names)
+        self.manager = type("Manager", (EntityManagerBase,), names)
 
     @property
     def layout(self) -> Any:
@@ -35,21 +35,21 @@ class TestEntities:
         return min(count, int(self.layout.INDEX_COUNT))
 
     @pytest.fixture(name="em")
-    def made(self) -> Entities:
+    def made(self) -> EntityManagerBase:
         return self.manager()
 
-    def created(self, em: Entities, count: int, as_many: bool) -> list[int]:
+    def created(self, em: EntityManagerBase, count: int, as_many: bool) -> list[int]:
         """Return new entities, created together or one after the other."""
         many: list[int] = em.create_many(count).tolist() if as_many else []
         return many or [em.create() for _ in range(count)]
 
-    def test_handles(self, em: Entities) -> None:
+    def test_handles(self, em: EntityManagerBase) -> None:
         entity = em.create()
         assert entity == self.layout.ONE_GENERATION
         assert (em.index(entity), em.generation(entity)) == (0, 1)
         assert em.create_many(1).dtype == np.uint64
 
-    def test_what_can_not_be_an_entity_is_not_alive(self, em: Entities) -> None:
+    def test_what_can_not_be_an_entity_is_not_alive(self, em: EntityManagerBase) -> None:
         assert not em.alive(NULL_ENTITY)
         assert not em.alive_many([NULL_ENTITY]).any()
         entity = em.create()
@@ -65,13 +65,13 @@ class TestEntities:
             refuses(TypeError, em.alive, wrong)
 
     @pytest.mark.parametrize("count", [2, 100])
-    def test_repeated_entities_are_refused(self, em: Entities, count: int) -> None:
+    def test_repeated_entities_are_refused(self, em: EntityManagerBase, count: int) -> None:
         es = em.create_many(self.most(count)).tolist()
         refuses(StaleEntityError, "repeated", em.destroy_many, [es[1], es[0], es[1]])
         assert list(em) == es
         refuses(ValueError, "-1", em.create_many, -1)
 
-    def test_repeated_entities_may_die_once(self, em: Entities) -> None:
+    def test_repeated_entities_may_die_once(self, em: EntityManagerBase) -> None:
         es = em.create_many(self.most(6)).tolist()
         died = deaths(em)
         with pytest.raises(StaleEntityError, match="not alive"):
@@ -82,7 +82,7 @@ class TestEntities:
         assert len(em) == 0
 
     @pytest.mark.parametrize("as_many", [False, True])
-    def test_many_indices_wait_in_order(self, em: Entities, as_many: bool) -> None:
+    def test_many_indices_wait_in_order(self, em: EntityManagerBase, as_many: bool) -> None:
         if self.layout.INDEX_COUNT < 400 or self.layout.GENERATION_BITS < 4:
             pytest.skip("handles are too few, or retire too soon")
         alive = em.create_many(400).tolist()
@@ -112,7 +112,7 @@ class TestEntities:
         assert [em.index(e) for e in again.tolist()] == [0, 1, 3, 2]
         assert [em.generation(e) for e in again.tolist()] == [2, 2, 1, 2]
 
-    def test_who_is_alive_among_many(self, em: Entities) -> None:
+    def test_who_is_alive_among_many(self, em: EntityManagerBase) -> None:
         es = em.create_many(self.most(40_000))
         dead = np.zeros(len(es), np.bool_)
         dead[1:-1:3] = True
@@ -123,20 +123,20 @@ class TestEntities:
     def test_the_next_index_to_be_used_finds_room(self) -> None:
         queue = IndexQueue()
         queue.push_many(np.arange(64))
-        queue.put_first(99)
+        queue.push_front(99)
         assert [queue.pop() for _ in range(65)] == [99, *range(64)]
 
-    def test_taking_back_after_others_came(self, em: Entities) -> None:
+    def test_taking_back_after_others_came(self, em: EntityManagerBase) -> None:
         es = em.create_many(2)
         other = em.create()
-        em._uncreate(es)
+        em._undo_create(es)
         assert list(em) == [other]
         assert not em.alive_many(es).any()
         with handles_with(self.manager, MIN_FREE=0):
             assert em.create_many(2).tolist() == es.tolist()
 
     @pytest.mark.parametrize("count", [1, 63, 64, 65, 129])
-    def test_room_for_all(self, em: Entities, count: int) -> None:
+    def test_room_for_all(self, em: EntityManagerBase, count: int) -> None:
         count = min(count, self.layout.INDEX_COUNT - 1)
         es = em.create_many(count).tolist()
         es.append(em.create())
@@ -157,17 +157,17 @@ class TestEntities:
             assert em.index(em.create()) == len(es)
         assert len(em) == 1
 
-    def test_queued_indices_count_as_memory(self, em: Entities) -> None:
+    def test_queued_indices_count_as_memory(self, em: EntityManagerBase) -> None:
         es = em.create_many(self.most(500))
         before = em.nbytes
         em.destroy_many(es)
         assert em.nbytes >= max(before, 8 * len(es) + 4 * len(es))
 
-    def test_the_state_of_other_handles_is_refused(self, em: Entities) -> None:
+    def test_the_state_of_other_handles_is_refused(self, em: EntityManagerBase) -> None:
         with pytest.raises(ValueError, match="bits"):
             em.__setstate__(em.__getstate__() | {"bits": (1, 1)})
 
-    def test_callbacks_hear_who_died(self, em: Entities) -> None:
+    def test_callbacks_hear_who_died(self, em: EntityManagerBase) -> None:
         *es, entity = em.create_many(3).tolist()
         died: list[list[int]] = []
         subscription = em.on_destroy(lambda gone: died.append(gone.tolist()))
@@ -179,14 +179,14 @@ class TestEntities:
         em.destroy_many([])
         assert len(died) == 2
 
-    def test_who_is_cancelled_meanwhile_hears_nothing(self, em: Entities) -> None:
+    def test_who_is_cancelled_meanwhile_hears_nothing(self, em: EntityManagerBase) -> None:
         em.on_destroy(lambda _: later.cancel())
-        later = em.on_destroy(fail)
+        later = em.on_destroy(raise_error)
         em.destroy(em.create())
         em.destroy_many(em.create_many(2))
 
     @pytest.mark.parametrize("count", [3, 30])
-    def test_callbacks_can_change_no_handles(self, em: Entities, count: int) -> None:
+    def test_callbacks_can_change_no_handles(self, em: EntityManagerBase, count: int) -> None:
         es = em.create_many(self.most(count))
         heard: list[Any] = []
 
@@ -202,7 +202,7 @@ class TestEntities:
         assert not any(gone.flags.writeable for gone in heard)
         assert others.flags.writeable
 
-    def test_nobody_dies_while_a_manager_refuses(self, em: Entities) -> None:
+    def test_nobody_dies_while_a_manager_refuses(self, em: EntityManagerBase) -> None:
         guard = Guard(em)
         es = em.create_many(2)
         for call, given in ((em.destroy, es[0]), (em.destroy_many, es)):
@@ -210,7 +210,7 @@ class TestEntities:
         assert em.alive_many(es).all()
         assert guard.heard == []
 
-    def test_nobody_queued_dies_while_a_manager_refuses(self, em: Entities) -> None:
+    def test_nobody_queued_dies_while_a_manager_refuses(self, em: EntityManagerBase) -> None:
         guard = Guard(em)
         first, second = em.create_many(2).tolist()
         guard._locks = 0
@@ -224,10 +224,10 @@ class TestEntities:
         assert em.alive(second)
         assert guard.heard == [[first]]
 
-    def test_callbacks_that_fail_lose_nothing(self, em: Entities) -> None:
-        em.on_destroy(fail)
+    def test_callbacks_that_fail_lose_nothing(self, em: EntityManagerBase) -> None:
+        em.on_destroy(raise_error)
         died = deaths(em)
-        em.on_destroy(fail)
+        em.on_destroy(raise_error)
         entity = em.create()
         fails([ZeroDivisionError] * 2, em.destroy, entity)
         assert died == [[entity]]

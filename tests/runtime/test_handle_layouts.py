@@ -13,7 +13,7 @@ from typing import Any
 
 import ecsgen_runtime
 import pytest
-from ecsgen_runtime.handles import NIL, NUMBERS
+from ecsgen_runtime.base.handles import NIL, NUMBERS
 
 from ecsgen.config import Backend
 from tests.support.world_package import load, sources
@@ -50,12 +50,12 @@ def readers() -> Iterator[tuple[str, ast.FunctionDef]]:
 def test_only_methods_that_classes_have_copies_of_read_numbers_as_names() -> None:
     for name, function in readers():
         marks = {node.id for node in function.decorator_list if isinstance(node, ast.Name)}
-        assert "per_class" in marks, name
+        assert "specialised" in marks, name
         inner = [node for node in ast.walk(function) if isinstance(node, INNER)]
         assert not any(map(reads, inner)), f"{name}: the copy would not know"
     for name, tree in modules().items():
         outside = [n for n in tree.body if not isinstance(n, ast.FunctionDef | ast.ClassDef)]
-        assert name == "handles.py" or not any(map(reads, outside)), name
+        assert name == "base/handles.py" or not any(map(reads, outside)), name
 
 
 def test_nobody_calls_the_original_of_such_a_method() -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecsgen.render.quoting import literal, split_literal
+from ecsgen.render.text.quoting import literal, split_literal
 from tests.support.world_package import world_package
 
 SCHEMA = """

@@ -10,13 +10,13 @@ import typing
 from typing import Any, ClassVar
 
 import pytest
-from ecsgen_runtime import typed
-from ecsgen_runtime.handles import Entity
+from ecsgen_runtime.base import fast_typing
+from ecsgen_runtime.base.handles import Entity
 
 LIMIT = 3
 
 
-class Row(typed.NamedTuple):
+class Row(fast_typing.NamedTuple):
     """A row."""
 
     mass: float
@@ -40,16 +40,16 @@ class Plain(typing.NamedTuple):
     place: tuple[float, ...] = (0.0, 1.0)
 
 
-class NoFields(typed.NamedTuple):
+class NoFields(fast_typing.NamedTuple):
     """Nothing."""
 
 
-class NoDoc(typed.NamedTuple):
+class NoDoc(fast_typing.NamedTuple):
     x: int
     y: int
 
 
-class Many(typed.NamedTuple):
+class Many(fast_typing.NamedTuple):
     a: int = 0
     b: int = 1
     c: int = 2
@@ -68,14 +68,14 @@ class Own(Row):
     extra: ClassVar = 1
 
 
-class Fields(typed.TypedDict, total=False):
+class Fields(fast_typing.TypedDict, total=False):
     """Columns."""
 
     mass: float
     owner: Entity
 
 
-class Whole(typed.TypedDict):
+class Whole(fast_typing.TypedDict):
     mass: float
 
 

@@ -8,9 +8,9 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from ecsgen_runtime.spaces import cell_order as cells
-from ecsgen_runtime.spaces import search
-from ecsgen_runtime.spaces.search import NearSearch as Search
+from ecsgen_runtime.kernels.spaces import cell_lists as cells
+from ecsgen_runtime.kernels.spaces import neighbour_search
+from ecsgen_runtime.kernels.spaces.neighbour_search import NeighbourSearch as Search
 from ecsgen_runtime.testing.spaces import Space, neighbours
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -86,7 +86,7 @@ def test_places_among_themselves(case: Case) -> None:
     expected = neighbours(Space(radius, wrap, places.dtype), places, places, [True] * len(places))
     without = [[row for row in rows if row != k] for k, rows in enumerate(expected)]
     for size in (1, 7, 1 << 15):
-        with patch.object(search, "_CANDIDATES", size):
+        with patch.object(neighbour_search, "_CANDIDATES", size):
             made = Search(places.T, places.T, radius, wrap, is_one=True)
             assert found(*made.neighbours()) == without
     names = np.arange(len(places)).astype(np.uint64)

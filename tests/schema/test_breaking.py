@@ -14,21 +14,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from ecsgen_runtime.snapshots.facts import CellType, cell_type
+from ecsgen_runtime.snapshots.rule_types import CellType, cell_type
 
-from ecsgen.breaking import Only
-from ecsgen.breaking.compare import compare
-from ecsgen.breaking.comparison import Places, Report, Side
+from ecsgen.breaking import BreakKind
+from ecsgen.breaking.checks import compare
+from ecsgen.breaking.comparison import NewerMarks, Report, SchemaVersion
 from ecsgen.diagnostics import Diagnostics, format_text
 from ecsgen.model import History, Project
-from ecsgen.model.saved import saved_schema
-from ecsgen.policies import every
+from ecsgen.model.snapshot_schema import make_snapshot_schema
+from ecsgen.policies import list_policies
 from ecsgen.schema import load
 from generated._schema import SCHEMA
 from tests.models.random_schemas import ENUMS as ENUM_TEXT
 from tests.models.random_schemas import Schemas, over_chunks, together
 from tests.support import world_package
-from tests.support.evolving import package
+from tests.support.schema_evolution import package
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "breaking"
 
@@ -43,14 +43,16 @@ def project(folder: Path, text: str) -> Project:
 
 
 def breaks(
-    tmp_path: Path, old: str, new: str, only: Only | None = None, snapshot: bool = False
+    tmp_path: Path, old: str, new: str, only: BreakKind | None = None, snapshot: bool = False
 ) -> Diagnostics:
-    older = Side.of(project(tmp_path / "old", old))
+    older = SchemaVersion.of(project(tmp_path / "old", old))
     newer = project(tmp_path / "new", new)
     found = Diagnostics()
     if snapshot:
-        older = Side(older.saved, History(), None)
-    compare(older, Side.of(newer), Places(newer, tmp_path / "new"), Report(found, only))
+        older = SchemaVersion(older.saved, History(), None)
+    compare(
+        older, SchemaVersion.of(newer), NewerMarks(newer, tmp_path / "new"), Report(found, only)
+    )
     return found
 
 
@@ -602,8 +604,13 @@ def test_texts(case: str, update: bool, monkeypatch: pytest.MonkeyPatch) -> None
     old, new = load(Path("old"), diagnostics), load(Path("new"), diagnostics)
     assert old is not None
     assert new is not None
-    found = diagnostics.emptied()
-    compare(Side.of(old), Side.of(new), Places(new, Path("new")), Report(found, None))
+    found = diagnostics.without_entries()
+    compare(
+        SchemaVersion.of(old),
+        SchemaVersion.of(new),
+        NewerMarks(new, Path("new")),
+        Report(found, None),
+    )
     expected = Path("expected.txt")
     if update:
         expected.write_text(format_text(found), encoding="utf-8", newline="\n")
@@ -612,7 +619,7 @@ def test_texts(case: str, update: bool, monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_the_table_of_methods_is_true() -> None:
     document = json.loads(SCHEMA)
-    methods = [one for policy in every() for one in policy.methods]
+    methods = [one for policy in list_policies() for one in policy.methods]
     wanted = {name for _, _, names in methods for name in names.split()}
     for name, component in document["components"].items():
         if component["in"] == "archetypes":
@@ -686,7 +693,7 @@ def column(kind: CellType, count: int, is_unique: bool, entities: list[int]) -> 
 
 def filled(text: str) -> Any:
     """A world with rows of every component."""
-    schema = saved_schema(world_package.load(text))
+    schema = make_snapshot_schema(world_package.load(text))
     town = package(text).World()
     entities = town.entities.create_many(ROWS).tolist()
     for component in schema["components"].values():

@@ -25,8 +25,8 @@ from ecsgen.diagnostics import (
     format_text,
     quote,
 )
-from ecsgen.diagnostics.explaining import codes
-from ecsgen.files.fingerprint import PACKAGE
+from ecsgen.diagnostics.explanations import codes
+from ecsgen.fingerprint import PACKAGE
 from ecsgen.model import Mark
 from ecsgen.schema import load
 

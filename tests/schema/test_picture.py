@@ -12,11 +12,11 @@ from click.testing import CliRunner
 
 from ecsgen.cli import ecsgen
 from ecsgen.config import UsageError
-from ecsgen.layout import chunk_plan, chunk_title, layout
-from ecsgen.layout_text import chunk_plan_table
+from ecsgen.layout.layout_tables import chunk_plan_table
+from ecsgen.layout.memory_layout import chunk_title, lay_out_chunk, lay_out_component
 from ecsgen.model import Component
-from ecsgen.pictures.drawing import text_width
-from ecsgen.pictures.picture import kinds, picture
+from ecsgen.pictures.layout_picture import kinds, picture
+from ecsgen.pictures.svg_drawing import text_width
 from tests.support import archetypes_package
 from tests.support.world_package import load
 
@@ -79,7 +79,7 @@ def check_texts(tree: ElementTree.Element) -> None:
 
 
 def named(component: Component) -> list[str]:
-    plan = layout(component)
+    plan = lay_out_component(component)
     buffers = [plan, plan.cold] if plan.cold else [plan]
     return [c.name for each in buffers for c in (*each.columns, *each.objects)]
 
@@ -144,7 +144,7 @@ def test_columns_lie_where_the_package_has_them(names: tuple[str, ...]) -> None:
     w = archetypes_package.game.Game()
     w.archetypes.create([archetypes_package.COMPONENTS[name] for name in names])
     (chunk,) = w.archetypes.chunks()
-    plan = chunk_plan(chosen(names))
+    plan = lay_out_chunk(chosen(names))
     places = chunk._layout.places
     assert plan.rows == chunk.capacity
     assert [(p.column.name, p.offset) for p in places if p.offset >= 0] == [
@@ -155,7 +155,7 @@ def test_columns_lie_where_the_package_has_them(names: tuple[str, ...]) -> None:
 
 
 def test_the_table_has_every_column() -> None:
-    text = chunk_plan_table(chunk_plan(MEMBERS.values()))
+    text = chunk_plan_table(lay_out_chunk(MEMBERS.values()))
     assert "body.velocity_x  f64" in text
     assert "body.thing" in text
     assert text.endswith("\n53 bytes per row, 16 rows in a chunk of 1024 bytes, 0 of them free\n")
@@ -165,7 +165,7 @@ def test_the_table_has_every_column() -> None:
 @pytest.mark.parametrize("names", SETS)
 def test_the_picture_has_every_column_and_nothing_outside(names: tuple[str, ...]) -> None:
     tree = ElementTree.fromstring(picture(chosen(names)))
-    plan = chunk_plan(chosen(names))
+    plan = lay_out_chunk(chosen(names))
     words = texts(tree)
     for column in (*plan.columns, *plan.objects):
         assert words.count(column.name) == 1

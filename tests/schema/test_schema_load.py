@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ecsgen.diagnostics import Diagnostics, format_text, split_lines
-from ecsgen.model import Base, Component, Field, FieldType, Mark, Project
+from ecsgen.model import BaseType, Component, Field, FieldType, Mark, Project
 from ecsgen.schema import load
 from tests.support.soak import examples
 
@@ -58,7 +58,7 @@ def test_shipped_schemas_use_every_generated_policy_and_type() -> None:
     assert {one.destroy for one in found.components} == {"gc", "callback", "manual"}
     assert {one.instances for one in found.components} == {"one", "many"}
     every = next(one for one in found.components if one.name == "EveryType")
-    assert {one.type.base for one in every.fields} == set(Base) - {Base.ID}
+    assert {one.type.base for one in every.fields} == set(BaseType) - {BaseType.ID}
     scalars = {one.type.scalar for one in every.fields}
     assert {"bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f32", "f64"} <= scalars
     assert {bool(one.type.shape) for one in every.fields} == {True, False}
@@ -103,16 +103,16 @@ def test_marks_of_every_key(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("f32", FieldType("f32", Base.FLOAT, "f32")),
-        ('"u8[2,3]"', FieldType("u8[2,3]", Base.INT, "u8", (2, 3))),
-        ("bool", FieldType("bool", Base.BOOL, "bool")),
-        ('"entity[2]"', FieldType("entity[2]", Base.ENTITY, "u64", (2,))),
-        ("id<D>", FieldType("id<D>", Base.ID, "u64", target="D")),
-        ('"id<C>[4]"', FieldType("id<C>[4]", Base.ID, "u64", (4,), target="C")),
-        ("E", FieldType("E", Base.ENUM, "u16", target="E")),
-        ('"str[24]"', FieldType("str[24]", Base.STR, "", size=24)),
-        ('"bytes[8]"', FieldType("bytes[8]", Base.BYTES, "", size=8)),
-        ("object", FieldType("object", Base.OBJECT, "")),
+        ("f32", FieldType("f32", BaseType.FLOAT, "f32")),
+        ('"u8[2,3]"', FieldType("u8[2,3]", BaseType.INT, "u8", (2, 3))),
+        ("bool", FieldType("bool", BaseType.BOOL, "bool")),
+        ('"entity[2]"', FieldType("entity[2]", BaseType.ENTITY, "u64", (2,))),
+        ("id<D>", FieldType("id<D>", BaseType.ID, "u64", target="D")),
+        ('"id<C>[4]"', FieldType("id<C>[4]", BaseType.ID, "u64", (4,), target="C")),
+        ("E", FieldType("E", BaseType.ENUM, "u16", target="E")),
+        ('"str[24]"', FieldType("str[24]", BaseType.STR, "", size=24)),
+        ('"bytes[8]"', FieldType("bytes[8]", BaseType.BYTES, "", size=8)),
+        ("object", FieldType("object", BaseType.OBJECT, "")),
     ],
 )
 def test_field_types(tmp_path: Path, text: str, expected: FieldType) -> None:
@@ -196,7 +196,7 @@ def test_world(tmp_path: Path) -> None:
     assert mover.kernels[0].steps == ("place += speed * dt",)
     assert mover.kernels[0].where == "speed.x > 0"
     assert mover.kernels[0].marks["steps.0"].length == len("place += speed * dt")
-    assert [(one.name, one.how) for one in mover.reductions] == [
+    assert [(one.name, one.function) for one in mover.reductions] == [
         ("fastest", "max"),
         ("count_slow", "count"),
     ]

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from ecsgen import policies
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.model import Mark
-from ecsgen.policies.policy import Part
-from ecsgen.render import runtime
-from ecsgen.render.class_parts import PARTS
-from ecsgen.render.runtime import PACKAGE
-from ecsgen.render.world.module import VIEW_METHODS
+from ecsgen.policies.policy import ComponentFeature
+from ecsgen.render.components.component_features import CODE_FEATURES
+from ecsgen.render.text import library_imports
+from ecsgen.render.text.library_imports import PACKAGE
+from ecsgen.render.world.world_module import VIEW_METHODS
 from ecsgen.schema.names import (
     CHUNK_NAMES,
     CLASS_NAMES,
@@ -35,7 +35,7 @@ from ecsgen.schema.names import (
 )
 from tests.support.world_package import load, sources, world_package
 
-MARK = Mark("a.yaml", 1, 1)
+BROKEN_MARKER = Mark("a.yaml", 1, 1)
 
 USABLE = """
 type id hash min max sum e i k x t rate name value kind map filter open input format dir vars all
@@ -49,19 +49,22 @@ create data n entity row rows count parent class None True async __init__ _x ｍ
 
 @pytest.mark.parametrize("name", USABLE.split())
 def test_plain_words_stay_usable_as_fields(name: str) -> None:
-    assert check_member(name, "a field", MARK, Diagnostics())
+    assert check_member(name, "a field", BROKEN_MARKER, Diagnostics())
 
 
 @pytest.mark.parametrize("name", [*REFUSED.split(), "", "a b", "a\n", "a" * 65])
 def test_public_names_and_what_is_none_are_refused(name: str) -> None:
     diagnostics = Diagnostics()
-    assert not check_member(name, "a field", MARK, diagnostics)
+    assert not check_member(name, "a field", BROKEN_MARKER, diagnostics)
     assert len(diagnostics.errors) == 1
 
 
 def runtime_class(name: str) -> type:
     """Return a class of the runtime."""
-    known = {**runtime.origins(runtime.SHARDS), **runtime.origins(runtime.RUNTIME)}
+    known = {
+        **library_imports.locate_public_names(library_imports.SHARDS),
+        **library_imports.locate_public_names(library_imports.RUNTIME),
+    }
     module = import_module(known[name].replace("._runtime", "ecsgen_runtime"))
     found: type = getattr(module, name)
     return found
@@ -81,7 +84,10 @@ def test_what_packages_export_is_reserved_for_classes() -> None:
     chunked = {name for name, module in PACKAGE.items() if module == ".archetypes"}
     tables = (
         *EXPORTED.values(),
-        *(SOME_EXPORT[module] for module in (".errors", ".kernels.chance", ".spaces.spaced")),
+        *(
+            SOME_EXPORT[module]
+            for module in (".base.errors", ".kernels.random_streams", ".kernels.spaces.spatial")
+        ),
     )
     own = {"EntityManager", "EntityView", "Signature", "World"}
     assert listed(CLASS_NAMES) == {*" ".join(tables).split(), *own, *chunked}
@@ -89,9 +95,9 @@ def test_what_packages_export_is_reserved_for_classes() -> None:
 
 def test_what_managers_have_is_reserved_for_fields() -> None:
     """Whatever the policies are, so that switching one on never breaks a field's name."""
-    used: list[Part] = [*policies.every(), *PARTS]
-    bases = public(*(runtime_class(policy.base) for policy in used if policy.base))
-    columns = public(*(runtime_class(policy.rows) for policy in used if policy.rows))
+    used: list[ComponentFeature] = [*policies.list_policies(), *CODE_FEATURES]
+    bases = public(*(runtime_class(policy.manager_base) for policy in used if policy.manager_base))
+    columns = public(*(runtime_class(policy.rows_base) for policy in used if policy.rows_base))
     assert {"create_many", "by_age", "first_child"} <= bases
     assert not bases - listed(FIELD_NAMES)
     assert not columns - listed(FIELD_NAMES)
@@ -100,7 +106,9 @@ def test_what_managers_have_is_reserved_for_fields() -> None:
 
 
 def test_what_worlds_have_is_reserved_for_components() -> None:
-    worlds = public(*map(runtime_class, ("WideSignedWorld", "ArchetypeWorld", "EntityWorld")))
+    worlds = public(
+        *map(runtime_class, ("WideSignatureWorld", "ArchetypeWorld", "EntityViewWorld"))
+    )
     assert {"spawn", "collect"} <= worlds
     assert not worlds - listed(MODULE_NAMES)
     assert (
@@ -112,7 +120,7 @@ def test_what_worlds_have_is_reserved_for_components() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "names"),
-    [("QueriedRows", QUERY_NAMES), ("Group", GROUP_NAMES), ("ChunkBase", CHUNK_NAMES)],
+    [("RowQuery", QUERY_NAMES), ("Group", GROUP_NAMES), ("ChunkBase", CHUNK_NAMES)],
 )
 def test_what_others_have_is_reserved_for_their_members(
     kind: str, names: Mapping[str, frozenset[str]]
@@ -138,8 +146,8 @@ def test_module_names(name: str, module: str) -> None:
 @given(st.text(max_size=70))
 def test_accepted_class_names_are_safe_paths_and_identifiers(name: str) -> None:
     diagnostics = Diagnostics()
-    if check_class(name, "a component", MARK, diagnostics) and check_module(
-        name, MARK, diagnostics, MODULE_NAMES
+    if check_class(name, "a component", BROKEN_MARKER, diagnostics) and check_module(
+        name, BROKEN_MARKER, diagnostics, MODULE_NAMES
     ):
         assert name.isascii()
         assert name.isidentifier()
@@ -153,7 +161,7 @@ def test_accepted_class_names_are_safe_paths_and_identifiers(name: str) -> None:
 @given(st.text(max_size=70))
 def test_accepted_fields_are_identifiers(name: str) -> None:
     diagnostics = Diagnostics()
-    if check_member(name, "a field", MARK, diagnostics):
+    if check_member(name, "a field", BROKEN_MARKER, diagnostics):
         assert name.isascii()
         assert name.isidentifier()
         assert not keyword.iskeyword(name)

@@ -13,7 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ecsgen.diagnostics import Diagnostics, split_lines
-from ecsgen.source import MAX_BYTES, MAX_DEPTH, MAX_NODES, Node, Plain, parse, read, resolve
+from ecsgen.source.yaml_nodes import (
+    MAX_BYTES,
+    MAX_DEPTH,
+    MAX_NODES,
+    Node,
+    Plain,
+    parse,
+    read,
+    resolve,
+)
 from tests.support.soak import examples
 
 PARSERS = [False, True] if yaml.__with_libyaml__ else [True]

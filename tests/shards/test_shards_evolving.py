@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support import evolving
+from tests.support import schema_evolution
 from tests.support.sharded_package import Isles, package
-from tests.support.thread_ranks import ThreadComm, on_ranks, run
+from tests.support.threaded_ranks import ThreadComm, on_ranks, run
 
 Shards, ShardError = package.Shards, package.ShardError
 
@@ -314,7 +314,7 @@ def spawned(w: Any, count: int) -> Any:
     for _ in range(2):
         w.guest.create_many(es, k=keys)
     for e, key in zip(es.tolist(), keys.tolist(), strict=True):
-        w.archetypes.add(e, evolving.package(BEFORE).Warm, heat=key)
+        w.archetypes.add(e, schema_evolution.package(BEFORE).Warm, heat=key)
     return es
 
 
@@ -322,7 +322,9 @@ def saved(folder: Path) -> list[Any]:
     """Save three shards whose entities are everywhere, some dead; return who lives, by shard."""
 
     def rank(comm: ThreadComm) -> Any:
-        shards = evolving.package(BEFORE).Shards(evolving.package(BEFORE).Yard(), comm)
+        shards = schema_evolution.package(BEFORE).Shards(
+            schema_evolution.package(BEFORE).Yard(), comm
+        )
         es, w = spawned(shards.world, 30), shards.world
         shards.migrate(es, np.arange(30) % 3)
         shards.migrate(w.entities.live()[::4], (comm.rank + 1) % 3)
@@ -347,10 +349,10 @@ def test_shards_evolve(tmp_path: Path, size: int) -> None:
     keys = {e: 1000 * shard + k for shard, es in enumerate(made) for k, e in enumerate(es)}
 
     def rank(comm: ThreadComm) -> None:
-        shards = evolving.package(AFTER).Shards.load(tmp_path, comm, drop=["old"])
+        shards = schema_evolution.package(AFTER).Shards.load(tmp_path, comm, drop=["old"])
         assert shards.tick == 7
         w = shards.world
-        assert evolving.package(AFTER).Yard.load(w.to_bytes()).to_bytes() == w.to_bytes()
+        assert schema_evolution.package(AFTER).Yard.load(w.to_bytes()).to_bytes() == w.to_bytes()
         shards.migrate(w.entities.live(), 0)
         if comm.rank:
             assert len(w.entities) == 0
@@ -400,7 +402,7 @@ kernels: {rest: {key: key, steps: [x = random() + 1]}}
 
 
 def test_ranks_that_begin_empty_know_what_all_know(tmp_path: Path) -> None:
-    its = evolving.package(DRIFT)
+    its = schema_evolution.package(DRIFT)
 
     def before(comm: ThreadComm) -> None:
         w = its.World()
@@ -416,7 +418,7 @@ def test_ranks_that_begin_empty_know_what_all_know(tmp_path: Path) -> None:
         shards = its.Shards.load(tmp_path, comm)
         shards.save(tmp_path)  # all mean the same time
         w = shards.world
-        drawn = w._notes(), w.bird._notes()
+        drawn = w._json_state(), w.bird._json_state()
         return w.tick, w.seed, w.bird.seed, w.bird.wrap, w.note, drawn
 
     run(2, before)
@@ -430,7 +432,7 @@ def test_new_components_give_ids_of_their_shard(tmp_path: Path) -> None:
     late = BEFORE + "---\ncomponent: Late\nfields: {k: i32}\nids: true\n"
 
     def rank(comm: ThreadComm) -> None:
-        w = evolving.package(late).Shards.load(tmp_path, comm).world
+        w = schema_evolution.package(late).Shards.load(tmp_path, comm).world
         ids = w.late.id_of_many(w.late.lookup_many(w.spawn(2, late={})))
         assert (ids >> np.uint64(32) & np.uint64(0xFFF)).tolist() == [w.entities.shard] * 2
         assert (ids >> np.uint64(44) >= 1).all()
@@ -453,7 +455,7 @@ def test_new_components_give_ids_of_their_shard(tmp_path: Path) -> None:
 def test_what_others_know_stays(tmp_path: Path, change: tuple[str, str], message: str) -> None:
     saved(tmp_path)
     text, drop = AFTER.replace(*change), ["old"] if change[0] else []
-    kind = evolving.package(text)
+    kind = schema_evolution.package(text)
 
     def rank(comm: ThreadComm) -> None:
         with pytest.raises((kind.SnapshotError, kind.ShardError), match=message):

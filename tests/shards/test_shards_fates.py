@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ecsgen.config import BACKENDS
-from tests.support.compiled_once import uncompiled
+from tests.support.bytecode_cache import uncompiled
 from tests.support.world_package import world_package
 
 SCHEMA = """\

@@ -17,11 +17,11 @@ from ecsgen_runtime.shards.handle_map import HandleMap, ShardedBulk
 from numpy.typing import NDArray
 
 from ecsgen.config import Backend
-from ecsgen.render import runtime
-from ecsgen.render.runtime import SHARDS, origins
+from ecsgen.render.text import library_imports
+from ecsgen.render.text.library_imports import SHARDS, locate_public_names
 from tests.support.generated_package import SCHEMAS, shipped
 from tests.support.sharded_package import Isles, package
-from tests.support.thread_ranks import ThreadComm, on_ranks, run
+from tests.support.threaded_ranks import ThreadComm, on_ranks, run
 from tests.support.world_package import load, sources, world_package
 
 ONE = 1 << 44
@@ -98,7 +98,7 @@ def test_without_shards_there_is_no_trace() -> None:
 def test_managers_have_bases_of_their_own(name: str) -> None:
     """What finds rows by index alone never stands before what finds those of visitors."""
     names = [base.__name__ for base in type(getattr(Isles(), name)).__mro__]
-    found = [base for base in names if f"Sharded{base}" in origins(SHARDS)]
+    found = [base for base in names if f"Sharded{base}" in locate_public_names(SHARDS)]
     assert found
     assert all(names.index(f"Sharded{base}") < names.index(base) for base in found)
 
@@ -111,8 +111,8 @@ def test_entities_are_those_of_the_package() -> None:
 
 
 def test_methods_in_c_leave_it_alone() -> None:
-    for kind in (Isles, *Isles._KINDS.values()):
-        assert not kind._MAY_BE_IN_C
+    for kind in (Isles, *Isles._MANAGER_CLASSES.values()):
+        assert not kind._CAN_ACCELERATE
 
 
 def test_more_ranks_than_numbers_are_everyones_error() -> None:
@@ -170,7 +170,7 @@ def bulk(request: pytest.FixtureRequest) -> type[ShardedBulk]:
     if request.param == "numpy":
         return ShardedBulk
     pytest.importorskip("numba")
-    compiled = importlib.import_module("ecsgen_runtime.compiled.sharded_bulk")
+    compiled = importlib.import_module("ecsgen_runtime.shards.compiled_handle_map")
     found: type[ShardedBulk] = compiled.CompiledShardedBulk
     return found
 
@@ -346,12 +346,16 @@ def test_a_generator_that_knows_nothing_of_it_makes_the_same(
 ) -> None:
     project = load(everything)
     found = sources(project)
-    without = {path: text for path, text in runtime.sources().items() if "/shards/" not in path}
+    without = {
+        path: text
+        for path, text in library_imports.read_library().items()
+        if "/shards/" not in path
+    }
     with monkeypatch.context() as patch:
-        patch.setattr(runtime, "sources", lambda: without)
-        runtime.origins.cache_clear()
+        patch.setattr(library_imports, "read_library", lambda: without)
+        library_imports.locate_public_names.cache_clear()
         assert sources(project) == found
-    runtime.origins.cache_clear()
+    library_imports.locate_public_names.cache_clear()
     sharded = (ROOT / "tests" / "sharded.yaml").read_text("utf-8")
     texts = sources(load(sharded)).values()
     assert any("from ecsgen_runtime.shards." in text for text in texts)
@@ -360,7 +364,7 @@ def test_a_generator_that_knows_nothing_of_it_makes_the_same(
 def test_with_it_the_library_is_copied_as_it_is() -> None:
     text = (ROOT / "tests" / "sharded.yaml").read_text("utf-8")
     found = sources(load(text), runtime="vendored")
-    library = runtime.sources()
+    library = library_imports.read_library()
     copied = found.keys() & library.keys()
-    assert "_runtime/shards/managers.py" in copied
+    assert "_runtime/shards/sharded_managers.py" in copied
     assert [path for path in copied if found[path] != library[path]] == []

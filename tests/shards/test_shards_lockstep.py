@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.sharded_package import Isles, package
-from tests.support.thread_ranks import ThreadComm, on_ranks, run
+from tests.support.threaded_ranks import ThreadComm, on_ranks, run
 
 NIL = 0xFFFF_FFFF
 Shards, ShardError = package.Shards, package.ShardError

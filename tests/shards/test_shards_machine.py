@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from tests.support.sharded_package import Isles, package
 from tests.support.soak import examples
-from tests.support.thread_ranks import ThreadComm, run
+from tests.support.threaded_ranks import ThreadComm, run
 
 NIL = 0xFFFF_FFFF
 ONES = ("place", "agent", "rare", "cell", "slot", "branch", "limb", "badge", "tag")

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from ecsgen.config import BACKENDS, Backend
-from tests.support.compiled_once import uncompiled
-from tests.support.thread_ranks import ThreadComm, on_ranks, run
+from tests.support.bytecode_cache import uncompiled
+from tests.support.threaded_ranks import ThreadComm, on_ranks, run
 from tests.support.world_package import world_package
 
 SIZE, RADIUS, COUNT = 30.0, 2.5, 240

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.faults import Events, is_broken, traced
-from tests.support.held import by_owner
+from tests.support.fault_injection import Events, is_broken, traced
+from tests.support.manager_state import by_owner
 from tests.support.sharded_package import NAME, Isles, package
 
 NIL = 0xFFFF_FFFF
@@ -100,7 +100,7 @@ def held(w: Any) -> Any:
     """What entities have, by value."""
     found = {name: by_owner(getattr(w, name)) for name in w.MANAGERS}
     chunked = {e: [repr(row) for row in w[e]] for e in sorted(w.entities)}
-    return found, chunked, w.entities._known, len(w.entities.dispatch.queue)
+    return found, chunked, w.entities._slot_cache, len(w.entities.dispatch.queue)
 
 
 def listening(saved: bytes) -> Any:
@@ -181,7 +181,7 @@ def test_an_arrival_that_fails_takes_no_slot(monkeypatch: pytest.MonkeyPatch) ->
 
     before = state(other)
     with monkeypatch.context() as patch:
-        patch.setattr(type(other.rare), "_make_room", no_room)
+        patch.setattr(type(other.rare), "_ensure_capacity", no_room)
         with pytest.raises(package.CapacityError):
             other.absorb(parcel)
     assert state(other) == before

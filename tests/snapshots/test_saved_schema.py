@@ -13,7 +13,7 @@ import pytest
 
 from ecsgen.diagnostics import Diagnostics
 from ecsgen.model import Project
-from ecsgen.model.saved import Document, saved_schema, schema_text
+from ecsgen.model.snapshot_schema import Document, make_snapshot_schema, schema_text
 from ecsgen.render.package_files import schema_module
 from ecsgen.schema import load
 from generated import _schema
@@ -30,11 +30,11 @@ def project(folder: Path) -> Project:
 
 def document(folder: Path, text: str) -> Document:
     (folder / "a.yaml").write_text(text, encoding="utf-8")
-    return saved_schema(project(folder))
+    return make_snapshot_schema(project(folder))
 
 
 def test_the_shipped_schemas() -> None:
-    found = saved_schema(project(SHIPPED))
+    found = make_snapshot_schema(project(SHIPPED))
     assert list(found) == ["version", "entity", "enums", "components", "groups"]
     assert found["version"] == 0
     assert found["entity"] == {"index_bits": 32, "generation_bits": 32}
@@ -65,7 +65,7 @@ def test_the_shipped_schemas() -> None:
 
 
 def test_the_order_of_keys_is_part_of_the_format() -> None:
-    components = saved_schema(project(SHIPPED))["components"]
+    components = make_snapshot_schema(project(SHIPPED))["components"]
     common = ["module", "in", "owner", "instances", "lookup", "destroy", "ids"]
     common += ["partition", "hierarchy", "cold"]
     assert list(components["AiState"]) == [*common, "fields"]
@@ -125,9 +125,9 @@ queries: {all_bodies: {all: [Body]}}
 
 
 def test_the_package_has_the_text_and_its_fingerprint() -> None:
-    text = schema_text(saved_schema(project(SHIPPED)))
+    text = schema_text(make_snapshot_schema(project(SHIPPED)))
     assert text == _schema.SCHEMA
-    assert json.loads(text) == saved_schema(project(SHIPPED))
+    assert json.loads(text) == make_snapshot_schema(project(SHIPPED))
     assert hashlib.sha256(text.encode()).hexdigest() == _schema.FINGERPRINT
 
 
@@ -141,11 +141,11 @@ fields:
     name = r"\\\"'},{" * 100
     (tmp_path / "a.yaml").write_text(text.replace("NAME", name), encoding="utf-8")
     found = project(tmp_path)
-    module = schema_module(schema_text(saved_schema(found)), found.history)
+    module = schema_module(schema_text(make_snapshot_schema(found)), found.history)
     assert max(map(len, module.splitlines())) <= 88
     made: dict[str, str] = {}
     exec(module, made)
-    assert made["SCHEMA"] == schema_text(saved_schema(found))
+    assert made["SCHEMA"] == schema_text(make_snapshot_schema(found))
     assert json.loads(made["SCHEMA"])["components"]["Body"]["fields"]["name"]["default"] == (
         "\\\"'},{" * 100
     )
@@ -153,7 +153,9 @@ fields:
 
 def test_neither_backend_nor_order_of_files_is_said(tmp_path: Path) -> None:
     found = project(SHIPPED)
-    assert saved_schema(found.made_for("numba")) == saved_schema(found.made_for("numpy"))
+    assert make_snapshot_schema(found.made_for("numba")) == make_snapshot_schema(
+        found.made_for("numpy")
+    )
 
 
 def test_the_version_is_saved(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load as load_safetensors
 
-from tests.support.evolving import through_bytes
+from tests.support.schema_evolution import through_bytes
 from tests.support.world_package import world_package
 
 SCHEMA = """
@@ -242,7 +242,16 @@ def forged(data: bytes, change: Callable[[dict[str, Any]], object]) -> bytes:
     return whole.replace(b'"crc32":"00000000"', b'"crc32":"' + crc + b'"', 1) + data[8 + size :]
 
 
-NOT_USERS = ["entities", "sign", "spawn", "load", "_managers", "_PARTS", "__class__", "__dict__"]
+NOT_USERS = [
+    "entities",
+    "sign",
+    "spawn",
+    "load",
+    "_managers",
+    "_READ_ONLY",
+    "__class__",
+    "__dict__",
+]
 
 
 @pytest.mark.parametrize("name", [*NOT_USERS, "no name", ""])

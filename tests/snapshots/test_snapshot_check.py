@@ -11,26 +11,35 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.errors import SnapshotError
-from ecsgen_runtime.snapshots.check import check_content, checked_documents
-from ecsgen_runtime.snapshots.checked_documents import check_schema, check_state, check_tensors
-from ecsgen_runtime.snapshots.checked_rows import row_on_way_round
-from ecsgen_runtime.snapshots.documents import Document, Saved
+from ecsgen_runtime.base.errors import SnapshotError
+from ecsgen_runtime.snapshots.content_checks import check_content, checked_documents
+from ecsgen_runtime.snapshots.document_checks import check_schema, check_state, check_tensors
+from ecsgen_runtime.snapshots.documents import Document, SnapshotContent
 from ecsgen_runtime.snapshots.reading import SnapshotFile, read_snapshot
-from ecsgen_runtime.snapshots.saving import Saving
-from ecsgen_runtime.snapshots.writing import Plan, single
+from ecsgen_runtime.snapshots.row_checks import row_on_way_round
+from ecsgen_runtime.snapshots.saving import SnapshotFormat
+from ecsgen_runtime.snapshots.writing import FilePlan, single
 
-from tests.support.snapshot_town import NIL, WORN_OUT, Arrays, entity, field, rows, texts, town
+from tests.support.handmade_snapshot import (
+    EXHAUSTED_GENERATION,
+    NIL,
+    Arrays,
+    entity,
+    field,
+    rows,
+    texts,
+    town,
+)
 
 
-def check(saved: Saved) -> None:
-    check_schema(saved.schema, saved.name, Saving())
-    check_state(saved, Saving())
-    check_tensors(saved, Saving())
-    check_content(saved, Saving())
+def check(saved: SnapshotContent) -> None:
+    check_schema(saved.schema, saved.name, SnapshotFormat())
+    check_state(saved, SnapshotFormat())
+    check_tensors(saved, SnapshotFormat())
+    check_content(saved, SnapshotFormat())
 
 
-def refused(saved: Saved, message: str) -> None:
+def refused(saved: SnapshotContent, message: str) -> None:
     with pytest.raises(SnapshotError) as caught:
         check(saved)
     text = str(caught.value)
@@ -38,7 +47,7 @@ def refused(saved: Saved, message: str) -> None:
     assert re.search(message, text.removeprefix("town.snap: ")), text
 
 
-def arrays(saved: Saved) -> Arrays:
+def arrays(saved: SnapshotContent) -> Arrays:
     assert isinstance(saved.arrays, dict)
     return saved.arrays
 
@@ -331,7 +340,7 @@ NUMBERS: list[tuple[str, str, Any, str]] = [
     ("spark", "slots", 2, r"^state\.spark\.slots: 2, wanted 3 to 6$"),
     ("spark", "peak", 2, r"^state\.spark\.peak: 2, wanted 3 to "),
     ("spark", "first_generation", 0, r"^state\.spark\.first_generation: 0, wanted 1 to "),
-    ("spark", "first_generation", WORN_OUT + 1, r"^state\.spark\.first_generation: "),
+    ("spark", "first_generation", EXHAUSTED_GENERATION + 1, r"^state\.spark\.first_generation: "),
     ("villager", "n_cold", 5, r"^state\.villager\.n_cold: 5, wanted 0 to 4$"),
     ("trail", "n", 4, r"^state\.trail\.n: 4, wanted 0 to 3$"),
     ("trail", "oldest", 0, r"^trail\.older: the state says that row 0 is the oldest$"),
@@ -530,7 +539,7 @@ def test_keys_of_the_schema_are_all_there() -> None:
 # --- of files ---------------------------------------------------------------------------
 
 
-def file_of(saved: Saved, **changes: str) -> SnapshotFile:
+def file_of(saved: SnapshotContent, **changes: str) -> SnapshotFile:
     """A file that says this."""
     schema = changes.get("schema", json.dumps(saved.schema))
     metadata = {
@@ -539,13 +548,13 @@ def file_of(saved: Saved, **changes: str) -> SnapshotFile:
         "state": changes.get("state", json.dumps(saved.state)),
     }
     parts = [single(name, array) for name, array in saved.arrays.items()]
-    return read_snapshot(Plan(saved.name, metadata, parts).to_bytes())
+    return read_snapshot(FilePlan(saved.name, metadata, parts).to_bytes())
 
 
 def test_documents_of_a_file() -> None:
-    saved = checked_documents(file_of(town()), Saving())
+    saved = checked_documents(file_of(town()), SnapshotFormat())
     assert (saved.name, saved.schema, saved.state) == ("<bytes>", town().schema, town().state)
-    check_content(saved, Saving())
+    check_content(saved, SnapshotFormat())
 
 
 @pytest.mark.parametrize("document", ["schema", "state"])
@@ -559,7 +568,7 @@ def test_documents_that_are_no_json(document: str) -> None:
         ("[" * 100_000, "nested too deep"),
     ]:
         with pytest.raises(SnapshotError, match=rf"^<bytes>: .*{document}.*: .*{message}"):
-            checked_documents(file_of(town(), **{document: text}), Saving())
+            checked_documents(file_of(town(), **{document: text}), SnapshotFormat())
 
 
 def test_slots_are_no_more_than_the_file_has_room_for() -> None:
@@ -567,11 +576,11 @@ def test_slots_are_no_more_than_the_file_has_room_for() -> None:
     count = 100_000
     saved.schema["components"]["Tile"]["fields"]["name"] = field("str[60000]", "")
     arrays(saved)["tile.name"] = np.zeros((4, 60_000), np.uint8)
-    checked_documents(file_of(saved), Saving())
+    checked_documents(file_of(saved), SnapshotFormat())
     saved.state["tile"]["peak"] = count
     arrays(saved)["tile.id_generation"] = np.ones(count, np.uint32)
     with pytest.raises(SnapshotError, match=r"tile\.id_generation: room for 100000 rows is more"):
-        checked_documents(file_of(saved), Saving())
+        checked_documents(file_of(saved), SnapshotFormat())
 
 
 def test_attributes_could_be_saved_again() -> None:

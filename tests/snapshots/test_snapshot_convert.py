@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.snapshots.convert import (
+from ecsgen_runtime.snapshots.rule_types import NUMBERS, cell_type, default_cell
+from ecsgen_runtime.snapshots.type_conversion import (
     MAY_NOT_FIT,
     NO_RULE,
     BadRowError,
@@ -17,7 +18,6 @@ from ecsgen_runtime.snapshots.convert import (
     converted,
     verdict,
 )
-from ecsgen_runtime.snapshots.facts import NUMBERS, cell_type, default_cell
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray

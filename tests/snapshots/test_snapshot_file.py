@@ -21,18 +21,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.errors import SnapshotError
-from ecsgen_runtime.file_locks import try_lock
-from ecsgen_runtime.snapshots import atomic
+from ecsgen_runtime.base.errors import SnapshotError
+from ecsgen_runtime.base.file_locks import try_lock
+from ecsgen_runtime.snapshots import atomic_files
 from ecsgen_runtime.snapshots import header as headers
-from ecsgen_runtime.snapshots.atomic import replacing
+from ecsgen_runtime.snapshots.atomic_files import replace_file
 from ecsgen_runtime.snapshots.reading import SnapshotFile, read_snapshot
-from ecsgen_runtime.snapshots.writing import Part, Plan, Tensor, single
+from ecsgen_runtime.snapshots.writing import FilePlan, Tensor, TensorGroup, single
 from numpy.typing import NDArray
 from safetensors.numpy import load as load_safetensors
 from safetensors.numpy import load_file
 
-from tests.kill_save import kill_many
+from tests.kill_during_save import kill_many
 
 Arrays = dict[str, NDArray[Any]]
 PAGE = 4096
@@ -44,7 +44,7 @@ METADATA = {
 }
 
 
-def town(n: int = 70) -> tuple[Arrays, list[Part]]:
+def town(n: int = 70) -> tuple[Arrays, list[TensorGroup]]:
     """A manager of n rows, as its buffer has it, and two tensors that lie alone."""
     rng = np.random.default_rng(n)
     columns: Arrays = {
@@ -62,13 +62,13 @@ def town(n: int = 70) -> tuple[Arrays, list[Part]]:
         "entities.handles": np.arange(1, 10, dtype=np.uint64),
         "entities.free": np.empty(0, np.uint32),
     }
-    parts = [Part(tuple(tensors), -(-at // PAGE) * PAGE)]
+    parts = [TensorGroup(tuple(tensors), -(-at // PAGE) * PAGE)]
     parts += [single(name, array) for name, array in alone.items()]
     return columns | alone, parts
 
 
-def plan(parts: list[Part]) -> Plan:
-    return Plan("town.snap", METADATA, parts)
+def plan(parts: list[TensorGroup]) -> FilePlan:
+    return FilePlan("town.snap", METADATA, parts)
 
 
 def blob(n: int = 70) -> bytes:
@@ -236,7 +236,7 @@ def test_equal_content_makes_equal_bytes() -> None:
 def test_a_header_that_is_too_long_is_refused_before_anything_is_written() -> None:
     long = METADATA | {"state": " " * headers.MAX_HEADER}
     with pytest.raises(SnapshotError, match=r"^town\.snap: its header would be longer"):
-        Plan("town.snap", long, [])
+        FilePlan("town.snap", long, [])
 
 
 OFFSETS = {"body.entity": 0, "body.place": 128 * 8, "body.flag": 128 * 20, "body.matrix": 128 * 21}
@@ -311,7 +311,10 @@ def test_what_is_no_regular_file_is_refused_and_never_waited_for(tmp_path: Path)
 
 def test_tensors_may_lie_in_any_order_and_place() -> None:
     arrays: Arrays = {"b": np.arange(3, dtype=np.uint8), "a": np.arange(5.0)}
-    parts = [Part((Tensor(name, array, 1),), array.nbytes + 1, 1) for name, array in arrays.items()]
+    parts = [
+        TensorGroup((Tensor(name, array, 1),), array.nbytes + 1, 1)
+        for name, array in arrays.items()
+    ]
     data = plan(parts).to_bytes()
     found = read(data)
     assert found.offset("a") % 8
@@ -534,7 +537,7 @@ def test_hostile_padding_and_lengths_of_the_header() -> None:
 
 
 def save(path: Path | str, content: bytes, sync: bool = True) -> None:
-    with replacing(path, sync=sync) as file:
+    with replace_file(path, sync=sync) as file:
         file.write(content)
 
 
@@ -562,7 +565,7 @@ def test_a_file_is_made_and_replaced(tmp_path: Path, sync: bool) -> None:
 
 
 def test_the_new_file_lies_in_the_same_folder_until_it_is_whole(path: Path) -> None:
-    with replacing(path) as file:
+    with replace_file(path) as file:
         file.write(b"new")
         assert path.read_bytes() == b"old"
         (new,) = set(names(path.parent)) - {"town.snap"}
@@ -572,7 +575,7 @@ def test_the_new_file_lies_in_the_same_folder_until_it_is_whole(path: Path) -> N
 
 def test_whatever_raises_leaves_the_old_file_and_no_other(path: Path) -> None:
     def interrupted(error: BaseException) -> None:
-        with replacing(path) as file:
+        with replace_file(path) as file:
             file.write(b"half")
             raise error
 
@@ -684,9 +687,9 @@ def test_left_overs_go_and_other_files_stay(path: Path) -> None:
 
 
 def test_the_last_of_two_writers_wins_and_neither_takes_the_others_file(path: Path) -> None:
-    with replacing(path) as outer:
+    with replace_file(path) as outer:
         outer.write(b"outer")
-        with replacing(path) as inner:
+        with replace_file(path) as inner:
             inner.write(b"inner")
             assert len(names(path.parent)) == 3
         assert path.read_bytes() == b"inner"
@@ -723,7 +726,7 @@ def test_a_file_taken_for_a_left_over_before_its_lock_is_made_again(
         return lock(handle)
 
     taken: list[Path] = []
-    monkeypatch.setattr(atomic, "try_lock", late)
+    monkeypatch.setattr(atomic_files, "try_lock", late)
     save(path, b"new")
     assert taken
     assert path.read_bytes() == b"new"
@@ -733,8 +736,8 @@ def test_a_file_taken_for_a_left_over_before_its_lock_is_made_again(
 def test_a_killed_writers_file_goes_with_the_next_save(path: Path) -> None:
     script = (
         "import sys, time\n"
-        "from ecsgen_runtime.snapshots.atomic import replacing\n"
-        "with replacing(sys.argv[1]) as file:\n"
+        "from ecsgen_runtime.snapshots.atomic_files import replace_file\n"
+        "with replace_file(sys.argv[1]) as file:\n"
         "    file.write(b'half'); print(flush=True); time.sleep(60)\n"
     )
     command = [sys.executable, "-c", script, str(path)]

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.snapshots.documents import Document, Saved
-from ecsgen_runtime.snapshots.evolution import migrate_saved
-from ecsgen_runtime.snapshots.saving import Saving
+from ecsgen_runtime.snapshots.documents import Document, SnapshotContent
+from ecsgen_runtime.snapshots.migration import migrate_saved
+from ecsgen_runtime.snapshots.saving import SnapshotFormat
 
-from ecsgen.model.saved import saved_schema
-from tests.support.evolving import loaded, package, row_class, world
+from ecsgen.model.snapshot_schema import make_snapshot_schema
+from tests.support.schema_evolution import loaded, package, row_class, world
 from tests.support.world_package import load
 
 NIL = 0xFFFF_FFFF
@@ -45,7 +45,7 @@ def refused(old: Any, text: str, **options: Any) -> str:
 
 def schema_of(text: str) -> Document:
     """Return the document that snapshots have of a schema."""
-    return saved_schema(load(text))
+    return make_snapshot_schema(load(text))
 
 
 # --- names ------------------------------------------------------------------------------
@@ -322,7 +322,7 @@ def test_a_cold_field_that_is_new_and_one_that_is_gone() -> None:
 
 
 COLD = "cold: indirect\nfields: {x: i8, far: {type: 'TYPE', default: DEFAULT, tags: [cold]}}"
-GONE = range(0, 40_000, 40)
+TOMBSTONE = range(0, 40_000, 40)
 
 
 @pytest.mark.parametrize(
@@ -342,7 +342,7 @@ def test_cold_cells_that_nobody_has_take_no_room(keys: str, kind: str, default: 
     for row in range(0, 40_000, 16):
         old.body.set_far(row, (*(row % 9, 7), *[1] * 62))
     es = old.body.data.entity.copy()
-    old.entities.destroy_many(es[GONE])
+    old.entities.destroy_many(es[TOMBSTONE])
     data, new = old.to_bytes(), package(text(keys, kind, default)).World
     new().to_bytes()  # what is imported at first
     tracemalloc.start()
@@ -664,11 +664,11 @@ def test_what_does_not_change_is_not_copied() -> None:
         "groups": {},
         "attributes": {"mood": [1]},
     }
-    old = Saved("a.snap", schema, state, arrays)
+    old = SnapshotContent("a.snap", schema, state, arrays)
     grown = schema_of(
         body("x: f32, mate: entity, y: i8, t: {type: 'str[4]', tags: [cold]}", "ids: true")
     )
-    new = migrate_saved(old, Saving(), grown, {})
+    new = migrate_saved(old, SnapshotFormat(), grown, {})
     assert new.state == state
     assert new.schema == grown
     assert {name: new.arrays[name] is array for name, array in arrays.items()} == dict.fromkeys(

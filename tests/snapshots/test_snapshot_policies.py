@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.evolving import loaded, module_of, row_class, world
+from tests.support.schema_evolution import loaded, module_of, row_class, world
 
 NIL = 0xFFFF_FFFF
 SEED = 1

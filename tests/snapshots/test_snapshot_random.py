@@ -10,21 +10,21 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.errors import SnapshotError
-from ecsgen_runtime.handles import NIL
-from ecsgen_runtime.policies.chains import depths
-from ecsgen_runtime.snapshots.check import check_content, checked_documents
-from ecsgen_runtime.snapshots.checked_documents import check_schema, check_state, check_tensors
-from ecsgen_runtime.snapshots.documents import Document, Saved
-from ecsgen_runtime.snapshots.evolution import migrate_saved
+from ecsgen_runtime.base.errors import SnapshotError
+from ecsgen_runtime.base.handles import NIL
+from ecsgen_runtime.managers.policies.chains import depths
+from ecsgen_runtime.snapshots.content_checks import check_content, checked_documents
+from ecsgen_runtime.snapshots.document_checks import check_schema, check_state, check_tensors
+from ecsgen_runtime.snapshots.documents import Document, SnapshotContent
+from ecsgen_runtime.snapshots.migration import migrate_saved
 from ecsgen_runtime.snapshots.reading import read_snapshot
-from ecsgen_runtime.snapshots.saving import Saving
+from ecsgen_runtime.snapshots.saving import SnapshotFormat
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.fuzz_snapshots import try_one
 from tests.snapshots.test_snapshot_policies import VARIANTS, lived
-from tests.support.snapshot_town import USUAL
+from tests.support.handmade_snapshot import USUAL
 from tests.support.soak import examples
 
 ENUMS: Document = {
@@ -41,9 +41,9 @@ TYPES = {
 
 
 @cache
-def saved(variant: str, seed: int) -> Saved:
+def saved(variant: str, seed: int) -> SnapshotContent:
     data = lived(variant, seed).to_bytes()
-    return checked_documents(read_snapshot(data, map_pages=False), Saving())
+    return checked_documents(read_snapshot(data, map_pages=False), SnapshotFormat())
 
 
 @st.composite
@@ -132,7 +132,7 @@ def schemas(draw: st.DrawFn) -> Document:
     }
 
 
-def with_maps(new: Saved) -> Saved:
+def with_maps(new: SnapshotContent) -> SnapshotContent:
     """Return the snapshot with the maps that only mapped worlds use."""
     arrays = dict(new.arrays)
     bits = new.schema["entity"]["index_bits"]
@@ -161,19 +161,19 @@ def with_maps(new: Saved) -> Saved:
 def test_what_is_loaded_is_true(
     variant: str, seed: int, schema: Document, drop: tuple[str, ...]
 ) -> None:
-    check_schema(schema, "schema", Saving())
+    check_schema(schema, "schema", SnapshotFormat())
     old = saved(variant, seed)
     try:
-        new = migrate_saved(old, Saving(), schema, {}, drop)
+        new = migrate_saved(old, SnapshotFormat(), schema, {}, drop)
     except SnapshotError as error:
         assert str(error).startswith("<bytes>: ")  # noqa: PT017
         return
     assert new.schema == schema
     new = with_maps(new)
-    check_state(new, Saving())
-    check_tensors(new, Saving())
-    check_content(new, Saving())
-    again = migrate_saved(new, Saving(), {**schema, "version": 2}, {})
+    check_state(new, SnapshotFormat())
+    check_tensors(new, SnapshotFormat())
+    check_content(new, SnapshotFormat())
+    again = migrate_saved(new, SnapshotFormat(), {**schema, "version": 2}, {})
     assert again.state == new.state
     for name, array in again.arrays.items():
         assert array is new.arrays[name] or array.tolist() == new.arrays[name].tolist()

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.evolving import loaded, package, row_class, world
+from tests.support.schema_evolution import loaded, package, row_class, world
 
 ENUMS = "---\nenum: Mode\nvalues: {idle: 0, walk: 3}\n"
 FIELDS = """

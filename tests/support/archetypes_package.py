@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from tests.support.generated_machines import package_with_tests
+from tests.support.state_machines import package_with_tests
 
 SCHEMA = """
 component: Health

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from functools import cache
 
-from ecsgen_runtime.entity_manager import Entities
-from ecsgen_runtime.handles import HandleLayout
+from ecsgen_runtime.base.handles import HandleLayout
+from ecsgen_runtime.entities.entity_manager import EntityManagerBase
 
 
 @cache
 def entity_manager(
     index_bits: int = 32, generation_bits: int = 32, min_free: int = 1024
-) -> type[Entities]:
+) -> type[EntityManagerBase]:
     """Return the manager's class with these bits, which pickles find here."""
     layout = HandleLayout(index_bits, generation_bits, min_free)
     name = f"EntityManager{index_bits}x{generation_bits}x{min_free}"
-    found = type(name, (Entities,), {"_LAYOUT": layout, "__slots__": (), "__module__": __name__})
+    found = type(
+        name, (EntityManagerBase,), {"_LAYOUT": layout, "__slots__": (), "__module__": __name__}
+    )
     globals()[name] = found
     return found

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from functools import partial
 
 from ecsgen.diagnostics import Diagnostics
-from ecsgen.files.fingerprint import digest
-from ecsgen.files.status import Status
+from ecsgen.files.project_status import Status
+from ecsgen.fingerprint import digest
 from ecsgen.model import Mark
-from ecsgen.render.output import Output
+from ecsgen.render.output_file import Output
 
 made: list[str] = []
 """Paths of what was rendered in this process."""

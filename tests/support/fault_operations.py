@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.support.faults import Operation, Scene
+from tests.support.fault_injection import Operation, Scene
 from tests.support.policies_package import ENTITIES, HEIR, MANAGERS, filled, package, populate
 
 SIZES = {"few": 20, "full": 64, "roomy": 20}
@@ -23,7 +23,7 @@ def value_of(m: Any, name: str) -> Any:
     several = [1, 2, 3], [[1, 0], [0, 1]], [True, False], np.ones(checker.shape)
     for value in (7, 2.5, True, "ab", b"ab", *several):
         try:
-            checker.one(value)
+            checker.to_cell(value)
         except (TypeError, ValueError, OverflowError):
             continue
         return value

@@ -8,9 +8,9 @@ from pathlib import Path
 from ecsgen import schema
 from ecsgen.config import Backend, Options, Runtime
 from ecsgen.diagnostics import Diagnostics
-from ecsgen.files.roots import SchemaRoot
 from ecsgen.model import Project
 from ecsgen.render.package_files import texts
+from ecsgen.source.schema_roots import SchemaRoot
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMAS = ROOT / "schemas"

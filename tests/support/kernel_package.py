@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from ecsgen.config import Backend
 from ecsgen.model import Component, Field, Kernel
 from ecsgen.model.columns import split_parts
-from tests.judge.values import dtype_of
-from tests.models.kernel_texts import ENUM, FIELDS, kernel
+from tests.models.random_kernels import ENUM, FIELDS, kernel
+from tests.reference.values import dtype_of
 from tests.support.world_package import checked, load, world_package
 
 SPECIAL = (np.nan, np.inf, -np.inf, -0.0, 0.0, 1.0, -1.0, 3e38, 1e-45, 2.5, -0.5, 1e19, 255.0)

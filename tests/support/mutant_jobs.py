@@ -34,7 +34,7 @@ class Package:
 
 
 TESTS = Path(__file__).parents[1]
-WHOLE = Package("generated", (*sorted(SCHEMAS.iterdir()), TESTS / "unshipped.yaml"), "numpy")
+WHOLE = Package("generated", (*sorted(SCHEMAS.iterdir()), TESTS / "more_policies.yaml"), "numpy")
 SMALL_BATCH_COMPILED = Package("compiled", (TESTS / "compiled.yaml",), "numba")
 GRIDS = Package("farm", (TESTS / "farm.yaml",), "numpy")
 CASES = TESTS / "runtime" / "test_entity_cases.py", TESTS / "world" / "test_world_cases.py"

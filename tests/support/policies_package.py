@@ -96,7 +96,7 @@ archetypes: {{chunk: 4096, components: [Health, Armor, Burning, Weapon]}}
 
 def _schemas() -> str:
     shipped = sorted(path for path in (ROOT / "schemas").glob("*.yaml") if path.stem != "world")
-    texts = [path.read_text("utf-8") for path in (*shipped, ROOT / "tests" / "unshipped.yaml")]
+    texts = [path.read_text("utf-8") for path in (*shipped, ROOT / "tests" / "more_policies.yaml")]
     return "\n---\n".join([*texts, COMBINATIONS])
 
 

@@ -14,9 +14,9 @@ import pytest
 from ecsgen import schema
 from ecsgen.config import Backend, Options, Runtime
 from ecsgen.diagnostics import Diagnostics, format_text
-from ecsgen.files.roots import SchemaRoot
 from ecsgen.model import Project
 from ecsgen.render import texts
+from ecsgen.source.schema_roots import SchemaRoot
 
 
 def checked(text: str) -> tuple[Project | None, Diagnostics]:

@@ -10,15 +10,19 @@ from typing import Any, assert_type
 
 import numpy as np
 import pytest
-from ecsgen_runtime.archetypes.chunks import (
+from ecsgen_runtime.tables.buffers import Column
+from ecsgen_runtime.world.archetypes.archetype_table import (
+    NO_LOCATION,
+    EntityLocations,
+    group_by_archetype,
+)
+from ecsgen_runtime.world.archetypes.chunks import (
     ChunkBase,
     ChunkColumns,
     ChunkLayout,
     ChunkPool,
     RowCount,
 )
-from ecsgen_runtime.archetypes.table import NOWHERE, EntityPlaces, by_archetype
-from ecsgen_runtime.buffers import Column
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant
@@ -35,8 +39,8 @@ from tests.support.archetypes_package import (
     game,
 )
 from tests.support.entities_package import entity_manager
-from tests.support.evolving import through_bytes
-from tests.support.generated_machines import machine_of, run_machine
+from tests.support.schema_evolution import through_bytes
+from tests.support.state_machines import machine_of, run_machine
 from tests.support.world_package import load, world_package
 
 ALL = list(COMPONENTS.values())
@@ -356,31 +360,33 @@ def test_a_change_in_a_loop_over_chunks_is_noticed_in_any_round(n: int) -> None:
 
 def test_places_by_archetype() -> None:
     one, two = 1 << 32, 2 << 32
-    places = np.array([one | 5, NOWHERE, one | 3, two | 2, NOWHERE, one | 4, two], np.uint64)
+    places = np.array(
+        [one | 5, NO_LOCATION, one | 3, two | 2, NO_LOCATION, one | 4, two], np.uint64
+    )
     found = [
         (number, which.tolist() if which is not None else None, positions.tolist())
-        for number, which, positions in by_archetype(places)
+        for number, which, positions in group_by_archetype(places)
     ]
     assert found == [(0, [1, 4], [0, 0]), (1, [2, 5, 0], [3, 4, 5]), (2, [6, 3], [0, 2])]
-    ((number, which, positions),) = by_archetype(np.array([1, 2, 9], np.uint64))
+    ((number, which, positions),) = group_by_archetype(np.array([1, 2, 9], np.uint64))
     assert (number, which, positions.tolist()) == (0, None, [1, 2, 9])
-    assert list(by_archetype(np.empty(0, np.uint64))) == []
+    assert list(group_by_archetype(np.empty(0, np.uint64))) == []
 
 
 def test_places_tell_generations_apart() -> None:
-    places = EntityPlaces(entity_manager()())
+    places = EntityLocations(entity_manager()())
     first, second = 1 << 32 | 900, 2 << 32 | 900
-    assert places.get(first) == NOWHERE
+    assert places.get(first) == NO_LOCATION
     assert places.cover(first) == 0
     places.set(first, 17)
-    assert (places.get(first), places.get(second)) == (17, NOWHERE)
+    assert (places.get(first), places.get(second)) == (17, NO_LOCATION)
     assert places.cover(second) == first
     both = np.array([first, second, 5 << 32], np.uint64)
-    assert places.get_many(both).tolist() == [17, NOWHERE, NOWHERE]
+    assert places.get_many(both).tolist() == [17, NO_LOCATION, NO_LOCATION]
     assert places.cover_many(both[1:]).tolist() == [first]
     places.forget(first)
-    assert places.get(first) == NOWHERE
-    assert places.get(0) == NOWHERE
+    assert places.get(first) == NO_LOCATION
+    assert places.get(0) == NO_LOCATION
 
 
 def test_rows_and_columns_have_types() -> None:

@@ -57,7 +57,7 @@ def game() -> Any:
 
 
 def errors() -> Any:
-    return importlib.import_module("ecsgen_runtime.errors")
+    return importlib.import_module("ecsgen_runtime.base.errors")
 
 
 def bodies(w: Any, both: int, extra: int = 0) -> Any:

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.bulk import Sizes
-from ecsgen_runtime.queries.query_columns import is_operand
+from ecsgen_runtime.tables.bulk import Tuning
+from ecsgen_runtime.world.queries.query_columns import is_operand
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.queried_camp import COUNT, ORDERS, together
+from tests.support.query_world import COUNT, ORDERS, together
 from tests.support.world_package import world_package
 
 OPERATORS: dict[str, tuple[str, Any]] = {
@@ -200,12 +200,12 @@ def test_a_part_is_no_operator(argument: int, is_operator: bool) -> None:
 class Watched:
     """A converter that tells what it is asked to convert."""
 
-    takes_all = True
+    accepts_any_cell = True
 
     def __init__(self, given: list[Any]) -> None:
         self.given = given
 
-    def many(self, value: Any, rows: int, buffer: Any = None) -> Any:
+    def to_column(self, value: Any, rows: int, buffer: Any = None) -> Any:
         self.given.append(value)
         return np.full(rows, value)
 
@@ -260,7 +260,7 @@ CHANGES: dict[str, Callable[[Any, int], object]] = {
 }
 
 
-WORN_OUT = """
+EXHAUSTED_GENERATION = """
 world: Attic
 entity: {index_bits: 16, generation_bits: 1}
 queries: {olds: {all: [Old]}}
@@ -325,7 +325,7 @@ def test_a_loop_that_began_before_a_change_does_not_begin_behind_it() -> None:
 
 
 def test_entities_that_are_never_used_again_end_loops_too() -> None:
-    world = world_package(WORN_OUT, "loops_worn_out").Attic()
+    world = world_package(EXHAUSTED_GENERATION, "loops_worn_out").Attic()
     es = world.spawn(4, old={}).tolist()
     for _ in world.olds:
         world.entities.create()  # ends no loop
@@ -345,7 +345,7 @@ def test_loops_over_one_to_four_members_notice_changes_of_each() -> None:
 
 def test_loops_over_many_notice_changes() -> None:
     world = together()
-    with Sizes.of(kept=2, tuples=4):
+    with Tuning.override(max_cached_tuples=2, tuple_batch=4):
         assert [tuple(row)[1:3] for row in world.movers] == [(k, k) for k in range(COUNT)]
         assert len(steps_until(world.movers, 5, world.destroy)) == 5
 
@@ -403,11 +403,14 @@ def test_matches_are_never_old(turns: list[int]) -> None:
 
 
 def test_other_sizes_are_in_force_for_a_while() -> None:
-    before = Sizes.kept, Sizes.tuples
-    with suppress(ZeroDivisionError), Sizes.of(kept=2, tuples=4):
-        assert (Sizes.kept, Sizes.tuples) == (2, 4)
+    before = Tuning.max_cached_tuples, Tuning.tuple_batch
+    with suppress(ZeroDivisionError), Tuning.override(max_cached_tuples=2, tuple_batch=4):
+        assert (Tuning.max_cached_tuples, Tuning.tuple_batch) == (2, 4)
         raise ZeroDivisionError
-    assert (Sizes.kept, Sizes.tuples) == before
-    with pytest.raises(AttributeError, match="keeping"), Sizes.of(kept=2, keeping=3):
+    assert (Tuning.max_cached_tuples, Tuning.tuple_batch) == before
+    with (
+        pytest.raises(AttributeError, match="keeping"),
+        Tuning.override(max_cached_tuples=2, keeping=3),
+    ):
         pass
-    assert (Sizes.kept, Sizes.tuples) == before
+    assert (Tuning.max_cached_tuples, Tuning.tuple_batch) == before

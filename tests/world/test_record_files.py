@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime import record_files
+from ecsgen_runtime.records import record_files
 
-from tests.support.faults import Events, traced
-from tests.support.thread_ranks import ThreadComm, run
+from tests.support.fault_injection import Events, traced
+from tests.support.threaded_ranks import ThreadComm, run
 from tests.support.world_package import load, sources, world_package
 
 pq = pytest.importorskip("pyarrow.parquet")

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.bulk import Sizes
+from ecsgen_runtime.tables.bulk import Tuning
 
 from ecsgen.config import BACKENDS
 from tests.support.world_package import load, sources, world_package
@@ -354,7 +354,7 @@ def test_blocks_and_backends_make_no_difference(rows: int) -> None:
         package = world_package(SCHEMA, f"records_{backend}", backend)
         for sizes in ((1024, 65536), (8, 8), (512, 4096)):
             w = filled(package, rows, rows)
-            with Sizes.of(block_rows=sizes):
+            with Tuning.override(block_rows=sizes):
                 w.records.sheep.write()
                 w.records.others.write()
             tables = (w.records.sheep, w.records.others)

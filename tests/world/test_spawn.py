@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.half_package import package
-from tests.support.queried_camp import COUNT, together
+from tests.support.callback_package import package
+from tests.support.query_world import COUNT, together
 from tests.support.world_package import world_package
 
 DuplicateInstanceError = package.DuplicateInstanceError
@@ -169,7 +169,7 @@ def test_a_broken_manager_does_not_keep_a_failing_spawn_from_taking_back(
     w = package.Half()
 
     def fail(self: Any, *_: Any) -> None:
-        self._break()
+        self._mark_broken()
         raise MemoryError
 
     monkeypatch.setattr(type(w.lots), "_append_many", fail)

@@ -18,6 +18,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 
+from tests.models.world_machine import MOST, ManagerRules, few, number
 from tests.models.world_model import (
     IN_CHUNKS,
     IN_MANAGERS,
@@ -27,7 +28,6 @@ from tests.models.world_model import (
     package,
     row_class,
 )
-from tests.models.world_rules import MOST, ManagerRules, few, number
 from tests.support.soak import examples
 
 in_chunks = st.sampled_from(IN_CHUNKS)

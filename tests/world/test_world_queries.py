@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
-from ecsgen_runtime.bulk import Sizes
+from ecsgen_runtime.tables.bulk import Tuning
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -306,20 +306,27 @@ def test_lookups_are_not_needed_where_owners_are_equal(monkeypatch: pytest.Monke
 
 def test_deaths_are_counted_and_nothing_else() -> None:
     entities = new_world().entities
-    assert entities._deaths == 0
+    assert entities._despawn_count == 0
     es = entities.create_many(100)
-    entities._uncreate(entities.create_many(5))
-    assert entities._deaths == 0
+    entities._undo_create(entities.create_many(5))
+    assert entities._despawn_count == 0
     for n, e in enumerate(es[:50]):
         entities.destroy(e)
         entities.create()
-        assert entities._deaths == n + 1
+        assert entities._despawn_count == n + 1
     entities.destroy_many(es[50:])
-    entities._uncreate(entities.create_many(20))
-    assert entities._deaths == 100
+    entities._undo_create(entities.create_many(20))
+    assert entities._despawn_count == 100
 
 
-SMALL = {"joined": 5, "scattered": 2, "near": 8, "ordered": 4, "samples": 2, "sample": 3}
+SMALL = {
+    "join_block_rows": 5,
+    "cached_random_rows": 2,
+    "cached_random_bytes": 8,
+    "reorder_block_rows": 4,
+    "sample_count": 2,
+    "sample_length": 3,
+}
 ORDERED = """
 world: Ordered
 queries: {movers: {all: [Place, Speed], optional: [Mark]}}
@@ -346,7 +353,7 @@ fields: {at: "f32[3]"}
 @pytest.fixture
 def small_blocks() -> Iterator[None]:
     """What else takes a million entities happens with a dozen."""
-    with Sizes.of(**SMALL):
+    with Tuning.override(**SMALL):
         yield
 
 

@@ -9,21 +9,21 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Final
 
-from ecsgen.kernels.form import Place
-from ecsgen.layout import layout
+from ecsgen.kernels.statements import FieldOfRow
+from ecsgen.layout.memory_layout import lay_out_component
 from ecsgen.model import Component
 from ecsgen.model.columns import field_columns
-from ecsgen.model.programs import OWN, PARENT, FieldValue
+from ecsgen.model.typed_tree import OWN, PARENT, FieldValue
 from ecsgen.model.types import FLOATS, INTEGERS, SCALARS, Number, Type
-from ecsgen.render.calls import call
-from ecsgen.render.giving_way import marked
-from ecsgen.render.kernels.sources import OtherManagers, field_of
-from ecsgen.render.quoting import literal
+from ecsgen.render.kernel_methods.row_sources import ManagerExpressions, field_of
+from ecsgen.render.text.formatting import call
+from ecsgen.render.text.name_shadowing import add_placeholder
+from ecsgen.render.text.quoting import literal
 
 Shape = tuple[int, ...]
 
 
-class Layout(Enum):
+class ElementOrder(Enum):
     """How the elements of a value lie in memory."""
 
     UNIFORM = "the same for every row"
@@ -32,24 +32,24 @@ class Layout(Enum):
     PLANES = "an element of all rows lies together, as in split fields"
 
 
-Kind = tuple[str, Shape, Layout]
+Kind = tuple[str, Shape, ElementOrder]
 """What memory must have to hold a value: its scalar type, shape and layout."""
 
 
 def kind_of(type_: Type) -> Kind:
     """What is made for each row, or for each pair, has."""
-    return type_.scalar, type_.shape, Layout.PLANES if type_.shape else Layout.ROWS
+    return type_.scalar, type_.shape, ElementOrder.PLANES if type_.shape else ElementOrder.ROWS
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class ArrayValue:
     """A value that the generated code has at hand."""
 
     text: str
     scalar: str
     shape: Shape
-    layout: Layout
-    slot: Value | None = None  # the working memory that it lives in, if nobody else needs it
+    layout: ElementOrder
+    slot: ArrayValue | None = None  # the working memory that it lives in, if nobody else needs it
     is_literal: bool = False  # a Python number, which takes the type of what it meets
 
     @property
@@ -58,10 +58,10 @@ class Value:
 
     @property
     def is_uniform(self) -> bool:
-        return self.layout is Layout.UNIFORM
+        return self.layout is ElementOrder.UNIFORM
 
     @property
-    def held(self) -> Value:
+    def held(self) -> ArrayValue:
         """The same value, which is not used up by reading it."""
         return replace(self, slot=None)
 
@@ -74,25 +74,25 @@ class Value:
         """The expression for an element."""
         return f"{self.text}[{', '.join(map(str, index))}]"
 
-    def part(self, index: Shape) -> Value:
+    def part(self, index: Shape) -> ArrayValue:
         """An element, or what is left of the shape behind a few indices."""
         shape = self.shape[len(index) :]
-        layout = Layout.PLANES if shape else Layout.ROWS
+        layout = ElementOrder.PLANES if shape else ElementOrder.ROWS
         layout = self.layout if self.is_uniform else layout
-        return Value(self.element(*index), self.scalar, shape, layout, self.slot)
+        return ArrayValue(self.element(*index), self.scalar, shape, layout, self.slot)
 
 
 @dataclass(slots=True)
-class Working:
+class ScratchPool:
     """Gives out working memory, and takes it back for the next that fits."""
 
-    stem: str = "_tmp"
-    slots: list[Value] = field(default_factory=list)
+    prefix: str = "_tmp"
+    slots: list[ArrayValue] = field(default_factory=list)
     """What there is: arrays of the shape (*shape, rows) in each block."""
-    _free: list[Value] = field(default_factory=list)
+    _free: list[ArrayValue] = field(default_factory=list)
     _unnamed: int = 0
 
-    def take(self, kind: Kind) -> Value:
+    def acquire(self, kind: Kind) -> ArrayValue:
         """Memory for a value until it is given back."""
         found = next((slot for slot in self._free if slot.kind == kind), None)
         if found is not None:
@@ -100,16 +100,16 @@ class Working:
         else:
             self._unnamed += 1
             number = self._unnamed if self._unnamed > 1 else ""
-            found = self.named(Value(f"{self.stem}{number}", *kind))
+            found = self.named(ArrayValue(f"{self.prefix}{number}", *kind))
         return replace(found, slot=found)
 
-    def named(self, slot: Value) -> Value:
+    def named(self, slot: ArrayValue) -> ArrayValue:
         """Memory for as long as the kernel runs, which one before it in a pass may have used."""
         if slot not in self.slots:
             self.slots.append(slot)
         return slot
 
-    def give_back(self, *values: Value) -> None:
+    def release(self, *values: ArrayValue) -> None:
         """Let the memory of values be used again."""
         for value in values:
             if value.slot is not None and value.slot not in self._free:
@@ -142,7 +142,7 @@ class Constants:
         """The statements that make them."""
         return list(self._made.values())
 
-    def spelled(self, operands: list[Value]) -> list[str]:
+    def spelled(self, operands: list[ArrayValue]) -> list[str]:
         """Return the operands of a ufunc as texts: literals as arrays of the others' type, if these
         have one type that has that number."""
         scalars = {operand.scalar for operand in operands if not operand.is_literal}
@@ -186,11 +186,11 @@ class Views:
 
     components: Mapping[str, Component]
     """By their names, or only `OWN`: that whose kernel it is."""
-    managers: OtherManagers
+    managers: ManagerExpressions
     taken: set[str]
-    seen: dict[FieldValue, Value] = field(default_factory=dict)
+    seen: dict[FieldValue, ArrayValue] = field(default_factory=dict)
 
-    def value(self, field: FieldValue) -> Value:
+    def value(self, field: FieldValue) -> ArrayValue:
         """The view that a block has, with a name of its own."""
         if field not in self.seen:
             component = self._component(field)
@@ -200,7 +200,7 @@ class Views:
             name = next(name for name in names if name not in self.taken)
             self.taken.add(name)
             kind = column_kind(component, field.name, field.type)
-            self.seen[field] = Value(marked(name), *kind)
+            self.seen[field] = ArrayValue(add_placeholder(name), *kind)
         return self.seen[field]
 
     def column(self, field: FieldValue, rows: str = "", is_kept: bool = True) -> str:
@@ -225,12 +225,12 @@ def column_kind(component: Component, name: str, type_: Type) -> Kind:
     """How the cells of a field lie in its column."""
     kind = kind_of(type_)
     if type_.shape and not field_of(component, name).split:
-        return *kind[:2], Layout.TOGETHER
+        return *kind[:2], ElementOrder.TOGETHER
     return kind
 
 
 def other_column(
-    managers: OtherManagers, component: str, field: FieldValue | Place, rows: str = ""
+    managers: ManagerExpressions, component: str, field: FieldValue | FieldOfRow, rows: str = ""
 ) -> str:
     """The expression for a column, or its first rows, of a manager that the method asks."""
     holder, columns = managers.data(component), f"{managers.manager(component)}.LAYOUT"
@@ -238,12 +238,12 @@ def other_column(
 
 
 def _column_view(
-    component: Component, field: FieldValue | Place, holder: str, columns: str, rows: str
+    component: Component, field: FieldValue | FieldOfRow, holder: str, columns: str, rows: str
 ) -> str:
     """The same; `holder` has the buffer, `columns` the layout."""
     found, shape = field_of(component, field.name), field.type.shape
     if found.split and shape:
-        names = [column.name for column in layout(component).columns]
+        names = [column.name for column in lay_out_component(component).columns]
         first = names.index(field_columns(found)[0].name)
         given = f"{holder}._buffer, {columns}[{first}], {holder}._allocated, {literal(shape)}"
         whole = f"planes({given})"

@@ -9,19 +9,19 @@ from functools import reduce
 from typing import Final
 
 from ecsgen.kernels.operations import TABLE, Rule
-from ecsgen.model import programs as tree
+from ecsgen.model import typed_tree as tree
 from ecsgen.model.types import FLOATS, SCALARS, promote
 from ecsgen.render.blocks.array_values import (
+    ArrayValue,
     Constants,
+    ElementOrder,
     Kind,
-    Layout,
+    ScratchPool,
     Shape,
-    Value,
-    Working,
     kind_of,
 )
-from ecsgen.render.calls import MARK, call
-from ecsgen.render.quoting import literal
+from ecsgen.render.text.formatting import PLACEHOLDER, call
+from ecsgen.render.text.quoting import literal
 
 UFUNCS: Final = {
     "+": "add",
@@ -64,23 +64,23 @@ _NOT_CUT = (*FLOATS, "bool")
 
 
 @dataclass(slots=True)
-class Emitter:
+class BlockEmitter:
     """Writes the statements of one kernel: `before` the loop over blocks, in it, and `after`."""
 
-    view: Callable[[tree.FieldValue], Value]  # of a field
+    view: Callable[[tree.FieldValue], ArrayValue]  # of a field
     arguments: Mapping[str, str]  # converted values
     constants: Constants
     indent: int
-    working: Working = field(default_factory=Working)
+    working: ScratchPool = field(default_factory=ScratchPool)
     before: list[str] = field(default_factory=list)
     after: list[str] = field(default_factory=list)
     beside: dict[str, str] = field(default_factory=dict)
     """What blocks have of arrays that are made before the loop: names there, and of the whole."""
     lines: list[str] = field(default_factory=list)
-    locals_: dict[str, Value] = field(default_factory=dict)
+    locals_: dict[str, ArrayValue] = field(default_factory=dict)
     _made: dict[str, int] = field(default_factory=dict)
 
-    def value(self, node: tree.Expression, target: Value | None = None) -> Value:
+    def value(self, node: tree.Expression, target: ArrayValue | None = None) -> ArrayValue:
         """Statements that compute an expression, and where its value is then.
 
         With a target the value may be written there at once, if that is as good.
@@ -88,12 +88,12 @@ class Emitter:
         match node:
             case tree.Constant():
                 text = literal(node.value)
-                return Value(text, node.type.scalar, (), Layout.UNIFORM, is_literal=True)
+                return ArrayValue(text, node.type.scalar, (), ElementOrder.UNIFORM, is_literal=True)
             case tree.Argument():
                 text = self.arguments[node.name]
-                return Value(text, node.type.scalar, node.type.shape, self.layout(node))
+                return ArrayValue(text, node.type.scalar, node.type.shape, self.layout(node))
             case tree.Tick():
-                return Value("_now", node.type.scalar, (), Layout.UNIFORM)
+                return ArrayValue("_now", node.type.scalar, (), ElementOrder.UNIFORM)
             case tree.FieldValue():
                 return self.view(node)
             case tree.Local():
@@ -108,7 +108,7 @@ class Emitter:
                 return self._draw(node, target)
         raise TypeError(node)  # it is a statement of its own, or there are no pairs
 
-    def layout(self, node: tree.Expression) -> Layout:
+    def layout(self, node: tree.Expression) -> ElementOrder:
         """The layout that the value of an expression will have."""
         match node:
             case tree.FieldValue() | tree.Local():
@@ -116,11 +116,11 @@ class Emitter:
             case tree.Cast():
                 return self.layout(node.operand)
             case tree.Argument(each=True):
-                return Layout.TOGETHER if node.type.shape else Layout.ROWS
+                return ElementOrder.TOGETHER if node.type.shape else ElementOrder.ROWS
             case tree.Constant() | tree.Argument() | tree.Tick():
-                return Layout.UNIFORM
-            case tree.Element() if self.layout(node.base) is Layout.UNIFORM:
-                return Layout.UNIFORM
+                return ElementOrder.UNIFORM
+            case tree.Element() if self.layout(node.base) is ElementOrder.UNIFORM:
+                return ElementOrder.UNIFORM
             case tree.Operation() if node.name not in COMPOSED or node.name == "if":
                 operands = [(self.layout(one), one.type.shape) for one in node.operands]
                 return common_layout(operands, node.type.shape)
@@ -133,13 +133,13 @@ class Emitter:
         """A statement that calls a function."""
         self.lines.append(call(function, list(arguments), self.indent))
 
-    def uniform(self, text: str, scalar: str, shape: Shape = ()) -> Value:
+    def uniform(self, text: str, scalar: str, shape: Shape = ()) -> ArrayValue:
         """A value that is computed once, before the loop."""
         name = f"_once{len(self.before) + 1 if self.before else ''}"
         self.before.append(f"{name} = {text}")
-        return Value(name, scalar, shape, Layout.UNIFORM)
+        return ArrayValue(name, scalar, shape, ElementOrder.UNIFORM)
 
-    def made(self, name: str, text: str, scalar: str, is_uniform: bool) -> Value:
+    def materialise(self, name: str, text: str, scalar: str, is_uniform: bool) -> ArrayValue:
         """An array made anew, for a block or once before the loop; nobody writes into it."""
         count = self._made[name] = self._made.get(name, 0) + 1
         name = f"_{name}{count if count > 1 else ''}"
@@ -147,18 +147,20 @@ class Emitter:
             self.before.append(f"{name} = {text}")
         else:
             self.write(f"{name} = {text}")
-        return Value(name, scalar, (), Layout.UNIFORM if is_uniform else Layout.ROWS)
+        return ArrayValue(
+            name, scalar, (), ElementOrder.UNIFORM if is_uniform else ElementOrder.ROWS
+        )
 
-    def cut(self, name: str, text: str, scalar: str) -> Value:
+    def slice_per_block(self, name: str, text: str, scalar: str) -> ArrayValue:
         """An array of all rows, made before the loop, of which each block has its part."""
-        whole = self.made(f"all_{name}", text, scalar, True).text
+        whole = self.materialise(f"all_{name}", text, scalar, True).text
         part = whole.replace("_all", "", 1)
         self.beside[part] = whole
-        return Value(part, scalar, (), Layout.ROWS)
+        return ArrayValue(part, scalar, (), ElementOrder.ROWS)
 
     # --- conversions ----------------------------------------------------------------------------
 
-    def _cast(self, node: tree.Cast, target: Value | None) -> Value:
+    def _cast(self, node: tree.Cast, target: ArrayValue | None) -> ArrayValue:
         scalar, inner = node.type.scalar, node.operand
         if scalar == inner.type.scalar:
             return self.value(inner, target)
@@ -180,12 +182,12 @@ class Emitter:
             self.run("np.not_equal", found.text, "0", f"out={out.text}")
         else:
             self.write(f"{out.text}[...] = {found.text}")
-        self.working.give_back(found)
+        self.working.release(found)
         return out
 
     # --- operations -----------------------------------------------------------------------------
 
-    def _operation(self, node: tree.Operation, target: Value | None) -> Value:
+    def _operation(self, node: tree.Operation, target: ArrayValue | None) -> ArrayValue:
         composer = COMPOSED.get(node.name)
         if composer is not None:
             return composer(self, node, target)
@@ -198,16 +200,16 @@ class Emitter:
         is_typed = natural != scalar and not _is_mixed(node) and not is_narrow
         typed = [f"dtype={SCALARS[scalar].numpy}"] if is_typed else []
         texts = [one.text for one in operands] if typed else self.constants.spelled(operands)
-        is_name = out.text == texts[0] and out.text.removeprefix(MARK).isidentifier()
+        is_name = out.text == texts[0] and out.text.removeprefix(PLACEHOLDER).isidentifier()
         if node.name in IN_PLACE and is_name and not typed:
             self.write(f"{out.text} {IN_PLACE[node.name]} {texts[1]}")
         else:
             function = "negated" if node.name == "neg" else f"np.{UFUNCS.get(node.name, node.name)}"
             self.run(function, *texts, f"out={out.text}", *typed)
-        self.working.give_back(*(one for one in operands if one.slot != out.slot))
+        self.working.release(*(one for one in operands if one.slot != out.slot))
         return out
 
-    def _operands(self, node: tree.Operation) -> tuple[list[Value], str]:
+    def _operands(self, node: tree.Operation) -> tuple[list[ArrayValue], str]:
         """The operands, without conversions that numpy makes itself, and the type in which the
         operation is done."""
         scalar = node.operands[0].type.scalar
@@ -220,7 +222,7 @@ class Emitter:
                 bare = list(node.operands)
         return [self.value(operand) for operand in bare], scalar
 
-    def _uniform_operation(self, node: tree.Operation, operands: list[Value]) -> Value:
+    def _uniform_operation(self, node: tree.Operation, operands: list[ArrayValue]) -> ArrayValue:
         texts = [as_typed(operand) for operand in operands]
         scalar = node.operands[0].type.scalar
         is_typed = TABLE[node.name].rule not in (*_COMPARING, Rule.LOGIC)
@@ -229,42 +231,44 @@ class Emitter:
         text = call(f"np.{UFUNCS.get(node.name, node.name)}", [*texts, *typed], 0)
         return self.uniform(text, node.type.scalar, node.type.shape)
 
-    def _draw(self, node: tree.Draw, target: Value | None) -> Value:
+    def _draw(self, node: tree.Draw, target: ArrayValue | None) -> ArrayValue:
         bounds = [self.value(operand) for operand in node.operands]
         fits = target is not None and target.scalar == node.type.scalar
         out = self.place(kind_of(node.type), bounds, target if fits else None)
         given = ["_stem", str(node.number), *(bound.text for bound in bounds)]
-        self.run(f"draw_{node.how}", *given, out.text, "_word", "_bits")
-        self.working.give_back(*(bound for bound in bounds if bound.slot != out.slot))
+        self.run(f"draw_{node.distribution}", *given, out.text, "_word", "_bits")
+        self.working.release(*(bound for bound in bounds if bound.slot != out.slot))
         return out
 
-    def place(self, kind: Kind, operands: Sequence[Value], target: Value | None) -> Value:
+    def place(
+        self, kind: Kind, operands: Sequence[ArrayValue], target: ArrayValue | None
+    ) -> ArrayValue:
         """Where a result goes: the target, the memory of an operand, or memory of its own."""
         scalar, shape, _ = kind
         if target is not None and target.shape == shape and _fits_kind(scalar, target.scalar):
             return target.held
         free = (operand for operand in operands if operand.is_free_for(kind))
-        return next(free, None) or self.working.take(kind)
+        return next(free, None) or self.working.acquire(kind)
 
-    def copied(self, value: Value, kind: Kind) -> Value:
+    def copied(self, value: ArrayValue, kind: Kind) -> ArrayValue:
         """A value in working memory of its own."""
         if value.is_free_for(kind):
             return value
-        out = self.working.take(kind)
+        out = self.working.acquire(kind)
         self.write(f"{out.text}[...] = {value.text}")
-        self.working.give_back(value)
+        self.working.release(value)
         return out
 
 
-def common_layout(operands: Sequence[tuple[Layout, Shape]], shape: Shape) -> Layout:
+def common_layout(operands: Sequence[tuple[ElementOrder, Shape]], shape: Shape) -> ElementOrder:
     """The layout of a result: elements together only if all operands have them so."""
-    if all(layout is Layout.UNIFORM for layout, _ in operands):
-        return Layout.UNIFORM
+    if all(layout is ElementOrder.UNIFORM for layout, _ in operands):
+        return ElementOrder.UNIFORM
     if not shape:
-        return Layout.ROWS
-    apart = (one for one in operands if one[0] is not Layout.TOGETHER)
-    is_apart = any(own or layout is not Layout.UNIFORM for layout, own in apart)
-    return Layout.PLANES if is_apart else Layout.TOGETHER
+        return ElementOrder.ROWS
+    apart = (one for one in operands if one[0] is not ElementOrder.TOGETHER)
+    is_apart = any(own or layout is not ElementOrder.UNIFORM for layout, own in apart)
+    return ElementOrder.PLANES if is_apart else ElementOrder.TOGETHER
 
 
 def _is_mixed(node: tree.Operation) -> bool:
@@ -282,7 +286,7 @@ def _without_cast(operand: tree.Expression) -> tree.Expression:
     return operand
 
 
-def _natural(operands: list[Value], scalar: str) -> list[str]:
+def _natural(operands: list[ArrayValue], scalar: str) -> list[str]:
     """The types from which numpy finds the type of an operation; literals have a weak one."""
     found = [operand.scalar for operand in operands if not operand.is_literal]
     weak_float = any(o.is_literal and o.scalar in FLOATS for o in operands)
@@ -308,7 +312,7 @@ def _fits_kind(given: str, wanted: str) -> bool:
     return wanted in FLOATS or given[0] == wanted[0]
 
 
-def as_typed(value: Value) -> str:
+def as_typed(value: ArrayValue) -> str:
     """A uniform value as a numpy scalar or array."""
     return f"{SCALARS[value.scalar].numpy}({value.text})" if value.is_literal else value.text
 
@@ -316,7 +320,7 @@ def as_typed(value: Value) -> str:
 # --- operations that take several ufuncs: choices, and what vectors and matrices need -------------
 
 
-def _choice(emit: Emitter, node: tree.Operation, target: Value | None) -> Value:
+def _choice(emit: BlockEmitter, node: tree.Operation, target: ArrayValue | None) -> ArrayValue:
     """`a if c else b`: b, over which a is written where c is true."""
     test, then, otherwise = (emit.value(operand) for operand in node.operands)
     scalar, shape = node.type.scalar, node.type.shape
@@ -328,24 +332,24 @@ def _choice(emit: Emitter, node: tree.Operation, target: Value | None) -> Value:
     else:
         out = emit.copied(otherwise, (scalar, shape, emit.layout(node)))
     emit.run("put_where", out.text, test.text, then.text)
-    emit.working.give_back(test, then)
+    emit.working.release(test, then)
     return out
 
 
-def _sum_of_products(emit: Emitter, pairs: list[tuple[str, str]], out: Value) -> None:
+def _sum_of_products(emit: BlockEmitter, pairs: list[tuple[str, str]], out: ArrayValue) -> None:
     """From left to right, each product and each sum rounded."""
     first, *others = pairs
     emit.run("np.multiply", *first, f"out={out.text}")
     if not others:
         return
-    product = emit.working.take(out.kind)
+    product = emit.working.acquire(out.kind)
     for pair in others:
         emit.run("np.multiply", *pair, f"out={product.text}")
         emit.write(f"{out.text} += {product.text}")
-    emit.working.give_back(product)
+    emit.working.release(product)
 
 
-def _result(emit: Emitter, node: tree.Operation, target: Value | None) -> Value:
+def _result(emit: BlockEmitter, node: tree.Operation, target: ArrayValue | None) -> ArrayValue:
     """Where a result goes that is written while the operands are still read."""
     kind = kind_of(node.type)
     if target is not None and target.kind == kind:
@@ -353,48 +357,48 @@ def _result(emit: Emitter, node: tree.Operation, target: Value | None) -> Value:
         named = (n for n in tree.walk(node) if isinstance(n, tree.FieldValue | tree.Local))
         if name not in {emit.value(one).text.partition("[")[0] for one in named}:
             return target.held
-    return emit.working.take(kind)
+    return emit.working.acquire(kind)
 
 
-def _length(emit: Emitter, vector: Value, out: Value) -> Value:
+def _length(emit: BlockEmitter, vector: ArrayValue, out: ArrayValue) -> ArrayValue:
     places = range(vector.shape[0])
     _sum_of_products(emit, [(vector.element(i), vector.element(i)) for i in places], out)
     emit.run("np.sqrt", out.text, f"out={out.text}")
     return out
 
 
-def _norm(emit: Emitter, node: tree.Operation, target: Value | None) -> Value:
+def _norm(emit: BlockEmitter, node: tree.Operation, target: ArrayValue | None) -> ArrayValue:
     vector = emit.value(node.operands[0])
     out = _length(emit, vector, _result(emit, node, target))
-    emit.working.give_back(vector)
+    emit.working.release(vector)
     return out
 
 
-def _normalize(emit: Emitter, node: tree.Operation, target: Value | None) -> Value:
+def _normalize(emit: BlockEmitter, node: tree.Operation, target: ArrayValue | None) -> ArrayValue:
     vector = emit.value(node.operands[0])
-    length = emit.working.take((vector.scalar, (), Layout.ROWS))
+    length = emit.working.acquire((vector.scalar, (), ElementOrder.ROWS))
     _length(emit, vector, length)
     emit.run("np.putmask", length.text, f"{length.text} == 0", "1")
     out = emit.place(kind_of(node.type), (vector,), target)
     emit.run("np.divide", vector.text, length.text, f"out={out.text}")
-    emit.working.give_back(length, *((vector,) if vector.slot != out.slot else ()))
+    emit.working.release(length, *((vector,) if vector.slot != out.slot else ()))
     return out
 
 
-def _cross(emit: Emitter, node: tree.Operation, target: Value | None) -> Value:
+def _cross(emit: BlockEmitter, node: tree.Operation, target: ArrayValue | None) -> ArrayValue:
     left, right = (emit.value(operand) for operand in node.operands)
     out = _result(emit, node, target)
-    product = emit.working.take((node.type.scalar, (), Layout.ROWS))
+    product = emit.working.acquire((node.type.scalar, (), ElementOrder.ROWS))
     for place, (one, other) in enumerate(((1, 2), (2, 0), (0, 1))):
         element = out.element(place)
         emit.run("np.multiply", left.element(one), right.element(other), f"out={element}")
         emit.run("np.multiply", left.element(other), right.element(one), f"out={product.text}")
         emit.run("np.subtract", element, product.text, f"out={element}")
-    emit.working.give_back(left, right, product)
+    emit.working.release(left, right, product)
     return out
 
 
-def _product(emit: Emitter, node: tree.Operation, target: Value | None) -> Value:
+def _product(emit: BlockEmitter, node: tree.Operation, target: ArrayValue | None) -> ArrayValue:
     """Columns of the left side times rows of the right one: few calls on many numbers."""
     left, right = (emit.value(operand) for operand in node.operands)
     one, other = left.shape, right.shape
@@ -405,24 +409,26 @@ def _product(emit: Emitter, node: tree.Operation, target: Value | None) -> Value
     out = _result(emit, node, target)
     pairs = [(_column(left, other, k), right.element(k)) for k in range(inner)]
     _sum_of_products(emit, pairs, out)
-    emit.working.give_back(left, right)
+    emit.working.release(left, right)
     return out
 
 
-def _column(left: Value, other: Shape, k: int) -> str:
+def _column(left: ArrayValue, other: Shape, k: int) -> str:
     """Column k of the left side, so that it meets every element of the right side's row k."""
     if len(left.shape) == 1:
         return left.element(k)
     return f"{left.text}[:, {k}, None]" if len(other) > 1 else f"{left.text}[:, {k}]"
 
 
-def _in_planes(emit: Emitter, value: Value, is_reused: bool) -> Value:
-    if value.layout is Layout.TOGETHER and is_reused:
-        return emit.copied(value, (value.scalar, value.shape, Layout.PLANES))
+def _in_planes(emit: BlockEmitter, value: ArrayValue, is_reused: bool) -> ArrayValue:
+    if value.layout is ElementOrder.TOGETHER and is_reused:
+        return emit.copied(value, (value.scalar, value.shape, ElementOrder.PLANES))
     return value
 
 
-COMPOSED: Final[dict[str, Callable[[Emitter, tree.Operation, Value | None], Value]]] = {
+COMPOSED: Final[
+    dict[str, Callable[[BlockEmitter, tree.Operation, ArrayValue | None], ArrayValue]]
+] = {
     "if": _choice,
     "dot": _product,
     "norm": _norm,
@@ -438,46 +444,46 @@ PAIRS = "_pairs"
 """The variable with the pairs of a block."""
 
 
-class PairEmitter(Emitter):
+class PairEmitter(BlockEmitter):
     """Writes what is asked of each pair, between the statements of a row's emitter: the row's own
     values are spread over its pairs."""
 
-    def __init__(self, row: Emitter) -> None:
+    def __init__(self, row: BlockEmitter) -> None:
         given = row.view, row.arguments, row.constants, row.indent
-        super().__init__(*given, Working("_each"), row.before, lines=row.lines)
+        super().__init__(*given, ScratchPool("_each"), row.before, lines=row.lines)
         self.row = row
-        self.asked: dict[tree.OtherField, str] = {}
+        self.neighbour_fields: dict[tree.NeighbourField, str] = {}
         """The neighbours' fields, and what they are called."""
 
-    def value(self, node: tree.Expression, target: Value | None = None) -> Value:
+    def value(self, node: tree.Expression, target: ArrayValue | None = None) -> ArrayValue:
         """Statements that compute an expression of each pair, and where its value is then."""
         match node:
-            case tree.OtherField():
+            case tree.NeighbourField():
                 owner = f"{node.owner.lower()}_" if node.owner else ""
-                text = self.asked.setdefault(node, f"_other_{owner}{node.name}")
-                return Value(text, *kind_of(node.type))
+                text = self.neighbour_fields.setdefault(node, f"_other_{owner}{node.name}")
+                return ArrayValue(text, *kind_of(node.type))
             case tree.Offset() | tree.Distance():
                 name = "offset" if isinstance(node, tree.Offset) else "distance"
-                return Value(f"{PAIRS}.{name}", *kind_of(node.type))
+                return ArrayValue(f"{PAIRS}.{name}", *kind_of(node.type))
             case tree.FieldValue() | tree.Local() | tree.Argument(each=True):
                 return self._spread(node)
         return super().value(node, target)
 
-    def _spread(self, node: tree.FieldValue | tree.Local | tree.Argument) -> Value:
+    def _spread(self, node: tree.FieldValue | tree.Local | tree.Argument) -> ArrayValue:
         own = self.row.value(node)
         if own.is_uniform:
             return own
-        out = self.working.take((own.scalar, *kind_of(node.type)[1:]))
+        out = self.working.acquire((own.scalar, *kind_of(node.type)[1:]))
         self.run(f"{PAIRS}.spread", own.text, out.text)
-        self.row.working.give_back(own)
+        self.row.working.release(own)
         return out
 
-    def layout(self, node: tree.Expression) -> Layout:
+    def layout(self, node: tree.Expression) -> ElementOrder:
         """The layout that the value of an expression will have."""
         match node:
             case tree.FieldValue() | tree.Argument(each=True):
                 return kind_of(node.type)[2]
             case tree.Local():
-                is_uniform = self.row.layout(node) is Layout.UNIFORM
-                return Layout.UNIFORM if is_uniform else kind_of(node.type)[2]
+                is_uniform = self.row.layout(node) is ElementOrder.UNIFORM
+                return ElementOrder.UNIFORM if is_uniform else kind_of(node.type)[2]
         return super().layout(node)

@@ -8,49 +8,62 @@ from dataclasses import replace
 from textwrap import indent
 from typing import Final
 
-from ecsgen.kernels.form import Form
-from ecsgen.kernels.lower import lowered
-from ecsgen.model.programs import Cast, Expression, Local, Operation, Program
+from ecsgen.kernels.lowering import lower_kernel
+from ecsgen.kernels.statements import LoweredKernel
+from ecsgen.model.typed_tree import Cast, Expression, Local, Operation, Program
 from ecsgen.model.types import SCALARS
-from ecsgen.render.blocks.array_values import Layout, kind_of
+from ecsgen.render.blocks.array_values import ElementOrder, kind_of
 from ecsgen.render.blocks.block_body import QUIET, BlockBody
 from ecsgen.render.blocks.block_expressions import COMPLAINING
-from ecsgen.render.blocks.drivers import Driver, chunks, cut, joined, levels, near
-from ecsgen.render.calls import call, exploded, for_macro, width
-from ecsgen.render.kernels.methods import FATES, Folding, Method, Pass, Printed
-from ecsgen.render.kernels.sources import ChunkSource
-from ecsgen.render.quoting import WIDTH, literal
+from ecsgen.render.blocks.block_iteration import (
+    BlockIteration,
+    iterate_chunks,
+    iterate_component,
+    iterate_joined,
+    iterate_levels,
+    iterate_pairs,
+)
+from ecsgen.render.kernel_methods.kernel_method import (
+    COMMANDS,
+    FusedPassMethod,
+    KernelMethod,
+    Printed,
+    ReductionMethod,
+)
+from ecsgen.render.kernel_methods.row_sources import ChunkSource
+from ecsgen.render.text.formatting import call, exploded, for_macro, width
+from ecsgen.render.text.quoting import WIDTH, literal
 
 
-class BlockMethod(Method):
+class BlockMethod(KernelMethod):
     """A kernel over blocks of rows."""
 
     @property
     def printed(self) -> Printed:
         """The texts of the module."""
         source, kernels, is_one = self.source, self.kernels, len(self.kernels) == 1
-        complain = [complains(one.program, source.has_holes) for one in kernels]
+        complain = [needs_errstate(one.program, source.has_holes) for one in kernels]
         targets = [step.target for one in kernels for step in one.program.steps]
         taken = [target.name for target in targets if isinstance(target, Local)]
         arguments = {argument.name: argument.text for argument in self.arguments}
         taken += arguments.values()
-        home = "" if source.is_world else source.whole.name
-        body = BlockBody(source, all(complain), self.asked, taken)
+        home = "" if source.is_world else source.combined_component.name
+        body = BlockBody(source, all(complain), self.single_join, taken)
         body.stencils = self._stencils
         if body.stencils and self.takes_rows:
             body.picked = f"[slice(None) if rows is None else {self.chosen}.rows]"
         for place, (kernel, one) in enumerate(zip(kernels, complain, strict=True)):
             where, key = " ".join(kernel.where.split()), "_key" if is_one else f"_key_{place}"
             with body.quiet() if one and not body.is_quiet else nullcontext():
-                form = lowered(kernel.program, home, {})  # steps to other cells are loops
+                form = lower_kernel(kernel.program, home, {})  # steps to other cells are loops
                 body.add(form, arguments, where, key, is_last=is_one)
         driver = self._driver(body)
         statements, loop = self._statements(driver), block_loop(driver, body)
-        if self._program.is_fateful:
-            statements += self.notes("BlockFates", births=form.births).split("\n")
+        if self._program.has_commands:
+            statements += self.notes("BlockCommandBuffer", births=form.spawns).split("\n")
             # its locals are views, which are gone when columns move
             inner = indent(loop, "    ")
-            loop = f"\n    def _run() -> None:\n{inner}\n\n    _run()\n    {FATES}.end()"
+            loop = f"\n    def _run() -> None:\n{inner}\n\n    _run()\n    {COMMANDS}.apply()"
         text = self.text(statements, loop)
         if source.is_world and driver.making:
             text = f"{text}\n\n{driver.making}"
@@ -61,44 +74,44 @@ class BlockMethod(Method):
     def _stencils(self) -> dict[str, str]:
         """What cells around are asked by, as expressions, by the name of the neighbourhood."""
         found = {}
-        for asked in self.asks:
+        for asked in self.neighbour_joins:
             on = asked.near.on
             if on is not None:
-                grid = asked.own.managers.manager(on.grid)
+                grid = asked.source.managers.manager(on.grid)
                 given = [grid, literal(on.hood), literal(asked.near.radius)]  # type: ignore[arg-type]  # a number: blocks know no other
                 found[asked.near.name] = call("stencil_of", given, 0)
         return found
 
-    def _driver(self, body: BlockBody) -> Driver:
-        if self.asked is not None:
-            return near(self, body, self.asked)
+    def _driver(self, body: BlockBody) -> BlockIteration:
+        if self.single_join is not None:
+            return iterate_pairs(self, body, self.single_join)
         if isinstance(self.source, ChunkSource):
-            return chunks(self, body, self.source)
+            return iterate_chunks(self, body, self.source)
         if self.source.is_world:
-            return joined(self, body, self.source)
-        if self._program.climbs:
-            return levels(self, body)
-        return cut(self, body, self.source)
+            return iterate_joined(self, body, self.source)
+        if self._program.runs_by_level:
+            return iterate_levels(self, body)
+        return iterate_component(self, body, self.source)
 
-    def _statements(self, driver: Driver) -> list[str]:
-        are_arrays = self.asked is None and not self._program.effects.draws
+    def _statements(self, driver: BlockIteration) -> list[str]:
+        are_arrays = self.single_join is None and not self._program.effects.draws
         converted = [
-            f"{a.text} = {a.array if are_arrays else a.conversion}"
+            f"{a.text} = {a.array if are_arrays else a.block_expression}"
             for a in self.arguments
             if not a.each
         ]
-        if any(kernel.program.ticks for kernel in self.kernels):
+        if any(kernel.program.uses_tick for kernel in self.kernels):
             converted.append("_now = np.int64(self.tick)")
-        own = ["data = self.data", *(self.choosing if self.each else [])]
+        own = ["data = self.data", *(self.choosing if self.per_row_arguments else [])]
         lookup = driver.lookup if self.source.is_world else [*own, *driver.lookup]
         return [*converted, *lookup, *self.key_lines]
 
 
-class PassMethod(Pass, BlockMethod):
+class BlockPassMethod(FusedPassMethod, BlockMethod):
     """Kernels of a schedule in one pass: in each block one after the other."""
 
 
-def block_loop(driver: Driver, body: BlockBody, before: Sequence[str] = ()) -> str:
+def block_loop(driver: BlockIteration, body: BlockBody, before: Sequence[str] = ()) -> str:
     """The loop over blocks with what is done once, quiet if it must be."""
     pad, emit, names = " " * (12 if body.is_quiet else 8), body.emit, driver.names
     listed = f"({names[0]},)" if len(names) == 1 else ", ".join(names)
@@ -111,10 +124,12 @@ def block_loop(driver: Driver, body: BlockBody, before: Sequence[str] = ()) -> s
     return f"    {QUIET}\n{text}" if body.is_quiet else text
 
 
-def complains(program: Program, has_holes: bool) -> bool:
+def needs_errstate(program: Program, has_holes: bool) -> bool:
     """Whether floating point warnings must be off: numpy may well warn, of values that fields may
     have, or of rows that are unused."""
-    return program.near is not None or any(_warns(node, has_holes) for node in program.nodes)
+    return program.single_neighbourhood is not None or any(
+        _warns(node, has_holes) for node in program.nodes
+    )
 
 
 def _warns(node: Expression, is_garbage: bool) -> bool:
@@ -127,27 +142,29 @@ def _warns(node: Expression, is_garbage: bool) -> bool:
 
 
 _FOLDS: Final = {
-    "count": ("", "added"),
-    "sum": ("add", "added"),
-    "mean": ("add", "averaged"),
-    "min": ("minimum", "extreme"),
-    "max": ("maximum", "extreme"),
+    "count": ("", "combine_sums"),
+    "sum": ("add", "combine_sums"),
+    "mean": ("add", "combine_means"),
+    "min": ("minimum", "combine_extremes"),
+    "max": ("maximum", "combine_extremes"),
 }
 """The ufunc that folds a block, and what puts the parts together."""
 
 
-class BlockFold(Folding):
+class BlockReductionMethod(ReductionMethod):
     """The method of a reduction, and what cuts its blocks."""
 
     @property
     def printed(self) -> Printed:
         """The texts of the module."""
         source = self.source
-        body = BlockBody(source, complains(self.kernel.program, source.has_holes))
+        body = BlockBody(source, needs_errstate(self.kernel.program, source.has_holes))
         program = replace(self.kernel.program, steps=())
-        body.add(Form(program, (), self.where, ()), {}, " ".join(self.kernel.where.split()))
+        body.add(
+            LoweredKernel(program, (), self.where, ()), {}, " ".join(self.kernel.where.split())
+        )
         self._add_part(body)
-        driver = cut(self, body, source, has_owners=source.has_holes)
+        driver = iterate_component(self, body, source, has_owners=source.has_holes)
         before = ["_parts: list[Any] = []", *(["_matching = 0"] if self._counts else [])]
         loop = block_loop(driver, body, before)
         text = self.text(["data = self.data", *driver.lookup], f"{loop}\n{self._result}")
@@ -157,7 +174,7 @@ class BlockFold(Folding):
     @property
     def _counts(self) -> bool:
         """Whether the rows that match are counted, to divide by."""
-        return self.how == "mean" and self.is_choosy
+        return self.function == "mean" and self.is_choosy
 
     def _add_part(self, body: BlockBody) -> None:
         emit, type_ = body.emit, self.type
@@ -169,33 +186,33 @@ class BlockFold(Folding):
             emit.write("if not _present.any():")
             emit.write("    continue")
         found = emit.value(self.value)
-        if found.layout in (Layout.UNIFORM, Layout.TOGETHER):
+        if found.layout in (ElementOrder.UNIFORM, ElementOrder.TOGETHER):
             found = emit.copied(found.held, kind_of(type_))
         values = f"{found.text}[..., {mask}]" if mask else found.text
         if self._counts:
             emit.write(f"_matching += int(np.count_nonzero({mask}))")
-        if self.how == "count":
+        if self.function == "count":
             emit.write(f"_parts.append(np.count_nonzero({values}))")
             return
         if self.is_of_all:
             emit.run("_parts.append", f"np.array({values}, np.float64)")
             return
         arguments = [values, "axis=-1"]
-        if self.how in ("sum", "mean"):
+        if self.function in ("sum", "mean"):
             arguments.append(f"dtype={SCALARS[self.accumulator].numpy}")
-        emit.run("_parts.append", call(f"np.{_FOLDS[self.how][0]}.reduce", arguments, 0))
+        emit.run("_parts.append", call(f"np.{_FOLDS[self.function][0]}.reduce", arguments, 0))
 
     @property
     def _result(self) -> str:
-        ufunc, whole = _FOLDS.get(self.how, ("", "of_lines"))
+        ufunc, whole = _FOLDS.get(self.function, ("", "of_lines"))
         by = SCALARS[self.accumulator].numpy
         if self.is_of_all:
-            by = f"{self.how}_of"
-        elif self.how == "mean":
+            by = f"{self.function}_of"
+        elif self.function == "mean":
             by = "_matching" if self._counts else self.running
         elif not self.is_zero:
             by = f"np.{ufunc}"
-        elif self.how == "count":
+        elif self.function == "count":
             by = "np.int64"
         given = ["_parts", by, literal(self.type.shape)]
         line = call(f"_result: {self.returns} = {whole}", given, 8)

@@ -4,23 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ecsgen.kernels import form
-from ecsgen.kernels.draws import drawn_by
+from ecsgen.kernels import statements as form
 from ecsgen.kernels.operations import COMPARISONS
-from ecsgen.model import programs as tree
+from ecsgen.kernels.random_numbers import count_draws
+from ecsgen.model import typed_tree as tree
 from ecsgen.model.types import SCALARS, Number, Type
-from ecsgen.render.loops.code import Code, Level, cut, infix, spelled
-from ecsgen.render.loops.elements import element_of
-from ecsgen.render.loops.frame import LoopFrame, Parameter, array_type
-from ecsgen.render.loops.grid_near import Grids, OnGrid
-from ecsgen.render.loops.loop_fates import LoopFates
-from ecsgen.render.loops.near import Neighbours, Now
-from ecsgen.render.loops.questions import Questions, asked_along
-from ecsgen.render.loops.row_lookup import Lookups
-from ecsgen.render.loops.stencil import Stencil, StencilQuestions
-from ecsgen.render.loops.values import (
+from ecsgen.render.loops.element_operations import element_of
+from ecsgen.render.loops.element_values import (
     UNROLLED,
-    Emitter,
+    LoopEmitter,
     Place,
     Value,
     is_mixing,
@@ -28,18 +20,26 @@ from ecsgen.render.loops.values import (
     plus,
     uniform,
 )
-from ecsgen.render.quoting import comment_text, literal
+from ecsgen.render.loops.function_builder import FunctionBuilder, Parameter, array_type
+from ecsgen.render.loops.loop_aggregates import AggregateLoop, asked_along
+from ecsgen.render.loops.loop_commands import CommandEmitter
+from ecsgen.render.loops.loop_grids import GridNeighbours, GridParameters
+from ecsgen.render.loops.loop_neighbours import LiveNeighbours, NeighbourAccess
+from ecsgen.render.loops.loop_stencil import Stencil, StencilAggregates
+from ecsgen.render.loops.row_lookup import Lookups
+from ecsgen.render.loops.scalar_code import Code, Precedence, infix, spelled, wrap_to_type
+from ecsgen.render.text.quoting import comment_text, literal
 
 
-class LoopBody(Emitter):
+class LoopBody(LoopEmitter):
     """What one row does: `statements`; and what a second loop does after the last one:
     `delivery`."""
 
     def __init__(
         self,
-        frame: LoopFrame,
+        frame: FunctionBuilder,
         rows: Mapping[str, str],
-        nears: Mapping[str, Neighbours],
+        nears: Mapping[str, NeighbourAccess],
         is_flat: bool = False,
     ) -> None:
         """`rows`: the variables with the rows of components, as far as these are known; `nears`:
@@ -50,11 +50,11 @@ class LoopBody(Emitter):
         """Statements that begin a row."""
         self.delivery: list[str] = []
         self._nears = nears
-        self.grids = Grids(frame)
-        self._fates = LoopFates(self)
+        self.grids = GridParameters(frame)
+        self._fates = CommandEmitter(self)
         self.lookups = Lookups(self, self._fates)
         self._rows = {**rows}
-        self._found: dict[form.Row, Code] = {}
+        self._found: dict[form.RowVariable, Code] = {}
         self._starts: dict[tuple[str, int], str] = {}
         self._letters = {frame.row: "j"}
         """What the places of a row's elements are called."""
@@ -63,14 +63,18 @@ class LoopBody(Emitter):
         self._heard = ""
 
     @property
-    def spaces(self) -> list[Now]:
+    def spaces(self) -> list[LiveNeighbours]:
         """The neighbourhoods in spaces as these are now."""
-        return [near for near in self._nears.values() if isinstance(near, Now)]
+        return [near for near in self._nears.values() if isinstance(near, LiveNeighbours)]
 
     @property
-    def nears(self) -> list[Now | OnGrid]:
+    def nears(self) -> list[LiveNeighbours | GridNeighbours]:
         """The neighbourhoods of rows as these are now."""
-        nears = (near for near in self._nears.values() if isinstance(near, Now | OnGrid))
+        nears = (
+            near
+            for near in self._nears.values()
+            if isinstance(near, LiveNeighbours | GridNeighbours)
+        )
         return [near for near in nears if near.placed]
 
     @property
@@ -78,12 +82,12 @@ class LoopBody(Emitter):
         """All statements of a row."""
         return [*self.first, *self.lines]
 
-    def add(self, kernel: form.Form) -> None:
+    def add(self, kernel: form.LoweredKernel) -> None:
         """Write all statements, of the rows for which the condition is true at the beginning."""
-        if kernel.program.is_fateful:
+        if kernel.program.has_commands:
             self._skip_the_dead()
-        if kernel.program.who is not None and kernel.program.effects.draws:
-            self._write_stem(kernel.program.who)
+        if kernel.program.stream_field is not None and kernel.program.effects.draws:
+            self._write_row_key(kernel.program.stream_field)
         self.run(kernel.head)
         if kernel.where is None:
             self.run(kernel.body)
@@ -106,20 +110,20 @@ class LoopBody(Emitter):
             if gone := self._fates.gone_rows(name):
                 tests.append(f"not {gone}[{self.row_of(name)}]")
         if not tests[0] and self.frame.source.components[over].owner == "entity":
-            tests[0] = self._fates.lives(self.bearer(over))
+            tests[0] = self._fates.entity_alive_test(self.owner_entity(over))
         for test in filter(None, tests):
             self.write(f"if not {test}:", "    continue")
 
-    def _write_stem(self, who: tree.FieldValue) -> None:
+    def _write_row_key(self, who: tree.FieldValue) -> None:
         """What tells rows apart is read before the steps, which may change it."""
-        stem, frame = self.names.take("stem"), self.frame
+        stem, frame = self.names.allocate("stem"), self.frame
         self.stem = stem
         if frame.is_plain:
             self.first.append(f"{stem} = {self._row_words(who)}")
             return
-        given, function = [self.value(who).at(0).text], "stem_of"
+        given, function = [self.value(who).at(0).text], "stream_key"
         if who.name == tree.ID_SLOT:
-            function = "id_stem_of"
+            function = "id_stream_key"
             passed = f"{frame.source.managers.data(who.owner)}._id_generation_column"
             generations = frame.array(Parameter("id_generation", array_type("u32"), passed))
             given.append(f"{generations}[{given[0]}]")
@@ -129,17 +133,17 @@ class LoopBody(Emitter):
         """The expression for the words of the row's random numbers, which plain Python draws for
         many rows at once, those that come next, unless what tells rows apart may change."""
         frame, program, source = self.frame, self.frame.program, self.frame.source
-        sent = any(isinstance(one.target, tree.Referred) for one in program.steps)
+        sent = any(isinstance(one.target, tree.ReferencedField) for one in program.steps)
         is_fixed = who.name in (tree.ENTITY, tree.ID_SLOT, tree.CELL_ID)
         may_change = not is_fixed and (sent or who.text in program.effects.writes)
         in_order = frame.is_ordered and not may_change
         picked = f"[: {source.managers.data(who.owner)}._n]" if who.name == tree.ID_SLOT else ""
         if in_order and source.is_world:
-            picked = source.picked(who.owner)
-        given = [source.managers.keys(who, picked), "_key", str(drawn_by(program.expressions))]
+            picked = source.cell_selection(who.owner)
+        given = [source.managers.keys(who, picked), "_key", str(count_draws(program.expressions))]
         given += ["_order"] if in_order else []
         given += ["size=1"] if may_change else []
-        words = frame.parameter("words", "RowWords", f"RowWords({', '.join(given)})")
+        words = frame.parameter("words", "RandomWords", f"RandomWords({', '.join(given)})")
         return f"{words}[{frame.row if in_order else self.row_of(who.owner)}]"
 
     # --- fields and arguments --------------------------------------------------------------------
@@ -153,11 +157,11 @@ class LoopBody(Emitter):
                 return self._cells(node, self.row_of(owner)) if is_own else self._of_parent(node)
             case tree.Argument():
                 return self._argument(node)
-            case tree.OtherField() | tree.Offset() | tree.Distance():
-                return self._nears[node.near].of_other(node)
+            case tree.NeighbourField() | tree.Offset() | tree.Distance():
+                return self._nears[node.near].neighbour_value(node)
             case tree.Occupied():
                 near = self._nears[node.near]
-                assert isinstance(near, OnGrid)
+                assert isinstance(near, GridNeighbours)
                 return near.occupied(node)
             case tree.Coordinates():
                 return self.grids.coordinates(node, self)
@@ -166,7 +170,7 @@ class LoopBody(Emitter):
             case tree.Tick():
                 tick = self.frame.parameter("tick", "int", "self.tick")
                 if self.frame.is_plain:
-                    tick = self.frame.ready(f"i64_{tick}", f"np.int64({tick})")
+                    tick = self.frame.hoist(f"i64_{tick}", f"np.int64({tick})")
                 return uniform(node.type, Code(tick))
         raise TypeError("questions and references are statements in a form")
 
@@ -182,7 +186,7 @@ class LoopBody(Emitter):
         """The variable that says where a row of so many elements begins."""
         if (row, elements) not in self._starts:
             letter = self._letters[row]
-            self._starts[row, elements] = name = self.names.take(letter, f"{letter}{elements}")
+            self._starts[row, elements] = name = self.names.allocate(letter, f"{letter}{elements}")
             self.first.append(f"{name} = {elements} * {row}")
         return self._starts[row, elements]
 
@@ -192,7 +196,7 @@ class LoopBody(Emitter):
         if place.name == tree.CELL_ID:
             return self.row_of(place.owner)
         own = self.own_number(place)
-        cell = f"{own} - FIRST_CELL" if own else f"cell_of({self.value(place).at(0).text})"
+        cell = f"{own} - FIRST_CELL" if own else f"cell_number({self.value(place).at(0).text})"
         living = self._living(place.owner)
         return f"{cell} if {living} else -1" if living else cell
 
@@ -201,8 +205,8 @@ class LoopBody(Emitter):
         somebody dies or is born, rows of the dead do not run."""
         if owner not in self._alive:
             with self.into(self.first):
-                test = "" if self.frame.program.is_fateful else self._may_live(owner)
-            self._alive[owner] = test and self.names.take("lives")
+                test = "" if self.frame.program.has_commands else self._may_live(owner)
+            self._alive[owner] = test and self.names.allocate("lives")
             if test:
                 self.first.append(f"{self._alive[owner]} = {test}")
         return self._alive[owner]
@@ -212,9 +216,9 @@ class LoopBody(Emitter):
         component = self.frame.source.components[owner]
         if not self.frame.program.may_be_dead or component.owner == "none":
             return ""
-        return self.lookups.living_in(component.name, self.bearer(owner))
+        return self.lookups.owner_alive_test(component.name, self.owner_entity(owner))
 
-    def bearer(self, owner: str) -> str:
+    def owner_entity(self, owner: str) -> str:
         """The expression for the entity that has the row."""
         return self.value(tree.FieldValue(tree.HANDLE, tree.ENTITY, owner)).at(0).text
 
@@ -223,7 +227,7 @@ class LoopBody(Emitter):
         if owner not in self._rows:
             frame = self.frame
             module, rows = frame.source.components[owner].module, frame.rows_of(owner)
-            self._rows[owner] = row = self.names.take(f"{module}_row")
+            self._rows[owner] = row = self.names.allocate(f"{module}_row")
             self._letters[row] = f"{module}_j"
             self.first.append(f"{row} = row_at({rows}, {frame.row})")
         return self._rows[owner]
@@ -238,11 +242,11 @@ class LoopBody(Emitter):
             if tree.PARENT not in self._rows:
                 wish = Parameter("parent", array_type("u32"), "data._parent_column")
                 parents = self.frame.array(wish)
-                self._rows[tree.PARENT] = row = self.names.take("p")
+                self._rows[tree.PARENT] = row = self.names.allocate("p")
                 self._letters[row] = "q"
                 self.first.append(f"{row} = np.intp({parents}[{self.frame.row}])")
             row = self._rows[tree.PARENT]
-            above = dict(self.frame.program.above_roots)[node.name]
+            above = dict(self.frame.program.root_defaults)[node.name]
             self.locals_[known] = held = self.variables(node.type, f"parent_{node.name}")
             instead, there = self._instead(node.name, node.type, above), self._cells(node, row)
             with self.into(self.first):
@@ -265,7 +269,7 @@ class LoopBody(Emitter):
             return uniform(type_, numbers[0])
         if len(numbers) <= UNROLLED:
             return Value(type_, lambda place: numbers[int(place)])
-        array = self.names.take(f"without_{name}")
+        array = self.names.allocate(f"without_{name}")
         made = f"np.array({literal((*elements,))}, {SCALARS[type_.scalar].numpy})"
         self.arrays.append(f"{array} = {made}")
         return Value(type_, lambda place: Code(f"{array}[{place}]"))
@@ -285,51 +289,51 @@ class LoopBody(Emitter):
         """Write what statements do."""
         for place, one in enumerate(statements):
             match one:
-                case form.Say():
+                case form.Comment():
                     if not self.is_flat:
                         self.write(f"# {comment_text(one.text)}")
-                case form.Find():
+                case form.FindRow():
                     self._find(one)
-                case form.There():
+                case form.RowExists():
                     found = self._found[one.row]
                     if one.row.component:
-                        found = infix("!=", Level.COMPARISON, found, Code("NIL"))
+                        found = infix("!=", Precedence.COMPARISON, found, Code("NIL"))
                     self.locals_[one.to.name] = uniform(one.to.type, found)
-                case form.Fetch():
+                case form.ReadField():
                     self._fetch(one)
-                case form.List():
-                    self.write(*self._nears[one.near].listed(self))
-                case form.Ask():
+                case form.ListNeighbours():
+                    self.write(*self._nears[one.near].list_lines(self))
+                case form.AggregateNeighbours():
                     if one.to.name not in self.locals_:  # not asked along with another one
                         self._ask(one, statements[place + 1 :])
-                case form.Pick():
+                case form.ChooseRandom():
                     after = statements[place + 1 : place + 2]  # nothing in a condition
-                    goes_there = any(isinstance(one, form.Go) for one in after)
+                    goes_there = any(isinstance(one, form.MoveToCell) for one in after)
                     self.locals_[one.to.name] = self._pick(one, goes_there)
-                case form.Set():
+                case form.SetLocal():
                     self._set(one)
-                case form.Store():
+                case form.WriteField():
                     self._store(one)
-                case form.Moved():
+                case form.UpdatePosition():
                     self._move(self.row_of(one.place.owner), self.value(one.place))
-                case form.Go():
+                case form.MoveToCell():
                     self._go(one)
-                case form.Die():
-                    self._fates.die(one)
-                case form.Kill():
-                    self._fates.kill(one, self._found[one.row])
-                case form.Bear():
-                    self._fates.bear(one)
-                case form.Hear():
-                    self._hear(one.bearer)
-                case form.Send():
+                case form.QueueDespawnSelf():
+                    self._fates.despawn_self(one)
+                case form.QueueDespawn():
+                    self._fates.despawn_other(one, self._found[one.row])
+                case form.QueueSpawn():
+                    self._fates.spawn(one)
+                case form.CheckAlive():
+                    self._check_alive(one.identity)
+                case form.SendMessage():
                     self._send(one)
 
-    def _ask(self, first: form.Ask, later: Sequence[form.Statement]) -> None:
+    def _ask(self, first: form.AggregateNeighbours, later: Sequence[form.Statement]) -> None:
         near = self._nears[first.question.near]
-        asking, asked = Questions(self, near), [first, *asked_along(first, later)]
+        asking, asked = AggregateLoop(self, near), [first, *asked_along(first, later)]
         if isinstance(near, Stencil):
-            asking, asked = StencilQuestions(self, near), [first]
+            asking, asked = StencilAggregates(self, near), [first]
         answers = asking.answer(*asked)
         self.locals_ |= {one.to.name: answer for one, answer in zip(asked, answers, strict=True)}
 
@@ -346,15 +350,15 @@ class LoopBody(Emitter):
                 return self.frame.argument(node)
             case tree.Tick():
                 return self.frame.parameter("tick", "int", "self.tick")
-            case tree.Draw(how="random"):
+            case tree.Draw(distribution="random"):
                 return f"({self.stem}[{node.number}] >> 11) * 2.0**-53"
             case tree.Operation(name="neg", operands=(one,)) if type_.is_float:
                 own = self.own_number(one)
                 return own and f"-{own}"
             case tree.Operation() if type_.scalar == "f64":
                 return self._own_float(node)
-            case tree.Local() | tree.FieldValue() | tree.OtherField() | tree.Distance():
-                own_code = self.value(node).at(0).own
+            case tree.Local() | tree.FieldValue() | tree.NeighbourField() | tree.Distance():
+                own_code = self.value(node).at(0).python_number
                 return own_code() if own_code else ""
         return ""
 
@@ -374,7 +378,7 @@ class LoopBody(Emitter):
         if isinstance(node, tree.Operation) and node.name in COMPARISONS.values():
             sides = [self.own_number(one) for one in node.operands]
             if all(sides):
-                return uniform(node.type, Code(f" {node.name} ".join(sides), Level.COMPARISON))
+                return uniform(node.type, Code(f" {node.name} ".join(sides), Precedence.COMPARISON))
             for one in node.operands:
                 if isinstance(one, tree.Distance) and (
                     found := self._nears[one.near].compared(node, self)
@@ -388,44 +392,46 @@ class LoopBody(Emitter):
 
     # --- cells: who is chosen, and who goes where ------------------------------------------------
 
-    def _pick(self, one: form.Pick, goes_there: bool) -> Value:
+    def _pick(self, one: form.ChooseRandom, goes_there: bool) -> Value:
         """One of all rows, or of all empty cells, by chance; 0 if there is none. `goes_there`: the
         next statement is the only one that needs it, if at all."""
         chosen, frame = one.chosen, self.frame
         component = frame.source.managers.components[chosen.component]
         manager, module = frame.source.managers.manager(component.name), component.module
         table, row = f"_{module}_living", ""
-        if chosen.how == "empty" and self.grids.is_now:
-            crowds = self.grids.crowds(component.name)
+        if chosen.candidates == "empty" and self.grids.is_now:
+            crowds = self.grids.occupancy(component.name)
             if frame.is_plain:
-                empties = frame.ready("empties", f"{crowds}.empties()")
+                empties = frame.hoist("empties", f"{crowds}.empties()")
                 count, found = f"len({empties})", f"FIRST_CELL + {empties}[{{}}]"
             else:
                 count = f"count_empty({crowds})"
                 found = f"id_of_cell(empty_cell({crowds}, {{}}))"
-        elif chosen.how == "empty":
+        elif chosen.candidates == "empty":
             kind = "list[int]" if frame.is_plain else array_type("i32")
             cells = frame.table(f"{module}_empty", kind, f"empty_cells({manager})")
             count, found = f"len({cells})", f"id_of_cell({cells}[{{}}])"
         elif component.owner == "entity":
-            row = self.names.take("picked_row")
+            row = self.names.allocate("picked_row")
             if frame.is_plain:
-                frame.tables[table] = f"rows_alive({manager})"
+                frame.tables[table] = f"live_active_rows({manager})"
                 rows = frame.parameter(f"{module}_living", "memoryview[int]", f"{table}.data")
                 count, found = f"len({rows})", f"{rows}[{{}}]"
             else:
-                frame.tables[table] = f"choosable_rows({manager})"
+                frame.tables[table] = f"selectable_rows({manager})"
                 count = frame.parameter(f"{module}_count", "int", f"{table}[0]")
                 rows = frame.parameter(f"{module}_living", "RowArray", f"{table}[1]")
                 found = f"row_at({rows}, {{}})"
         else:
-            frame.tables[table] = f"living_handles({manager})"
+            frame.tables[table] = f"live_active_handles({manager})"
             living = frame.handles(f"{module}_living", table)
             count, found = f"len({living})", f"{living}[{{}}]"
-        if goes_there and frame.is_plain and chosen.how == "empty":
+        if goes_there and frame.is_plain and chosen.candidates == "empty":
             there = found.format(self.drawn_place(chosen.number, count))
             none = frame.zero(one.to.type).text
-            return uniform(one.to.type, Code(f"{there} if {count} > 0 else {none}", Level.CHOICE))
+            return uniform(
+                one.to.type, Code(f"{there} if {count} > 0 else {none}", Precedence.CHOICE)
+            )
         held = self.variables(one.to.type, "picked")
         there = held.at(0).text
         self.write(f"{there} = {frame.zero(one.to.type).text}")
@@ -437,7 +443,7 @@ class LoopBody(Emitter):
                 self.write(f"{row} = {found.format(drawn)}")
                 found = self.lookups.owner_of(component.name, row)
             self.write(f"{there} = {found.format(drawn)}")
-            if chosen.how == "any":
+            if chosen.candidates == "any":
                 self.lookups.keep_living(component.name, there, row)
         if row and self.lookups.tells_rows(component.name):
             self.lookups.known[there] = component.name, row
@@ -454,55 +460,56 @@ class LoopBody(Emitter):
         where that is not enough to know it."""
         if not self.lookups.tells_rows(component):
             return ""
-        row = self.names.take("chosen_row")
+        row = self.names.allocate("chosen_row")
         self.write(f"{self.frame.declared(row)} = NIL")
         self.lookups.known[held.at(0).text] = component, row
         return row
 
-    def _go(self, one: form.Go) -> None:
+    def _go(self, one: form.MoveToCell) -> None:
         frame, owner = self.frame, one.to.owner
         name = owner or frame.source.managers.home
         component = frame.source.managers.components[name]
         assert component.on is not None
         frame.moved[name] = None
-        value = self.kept(self.value(one.value)).at(0).text
+        value = self.keep_number(self.value(one.value)).at(0).text
         if one.row is None:
             row, there = self.row_of(owner), self.value(one.to).at(0).text
             test = self._living(owner)
         else:
             row = self._found[one.row].text
-            place = form.Place(one.row, one.to.name, one.to.type)
-            there, test = frame.found_cells(place, row).at(0).text, f"{row} != NIL"
+            place = form.FieldOfRow(one.row, one.to.name, one.to.type)
+            there, test = frame.cells_of_found_row(place, row).at(0).text, f"{row} != NIL"
             test += f" and {self._heard}" if self._heard else ""
-        if self.grids.is_now and name in frame.program.watched:
-            axes, crowds = self.grids.axes(component.on.grid), self.grids.crowds(name)
-            moved = f"gone_to({crowds}, {axes}, {row}, {there}, {value}, {component.on.capacity})"
+        if self.grids.is_now and name in frame.program.tracked_occupants:
+            axes, crowds = self.grids.axes(component.on.grid), self.grids.occupancy(name)
+            passed = f"{crowds}, {axes}, {row}, {there}, {value}, {component.on.capacity}"
+            moved = f"move_to_free_cell({passed})"
             goes = f"{value} != {there}"
         else:
             moved, goes = value, self.grids.is_cell(component.on.grid, value)
         with self.block(f"if {f'{test} and ' if test else ''}{goes}"):
             self.write(f"{there} = {moved}")
 
-    def _find(self, one: form.Find) -> None:
-        handle = self.kept(self.value(one.handle)).at(0).text
+    def _find(self, one: form.FindRow) -> None:
+        handle = self.keep_number(self.value(one.handle)).at(0).text
         if not one.row.component:
             living = self.lookups.alive(handle)
             self._found[one.row] = self.assign(living, "is_alive")
             return
-        stem = self.frame.source.managers.stem(one.row.component)
-        name = self.names.take(f"{stem}_row")
+        stem = self.frame.source.managers.column_prefix(one.row.component)
+        name = self.names.allocate(f"{stem}_row")
         self._found[one.row] = Code(name)
         self.lookups.find(one, name, handle, bool(self.own_number(one.handle)))
 
-    def _fetch(self, one: form.Fetch) -> None:
+    def _fetch(self, one: form.ReadField) -> None:
         row = self._found[one.place.row].text
-        there = self.frame.found_cells(one.place, row, one.before)
+        there = self.frame.cells_of_found_row(one.place, row, one.from_copy)
         instead = self._instead(one.place.name, one.place.type, one.default)
         held = self.variables(one.to.type, f"their_{one.place.name}")
         self._read(row, instead, there, held)
         self.locals_[one.to.name] = held
 
-    def _set(self, one: form.Set) -> None:
+    def _set(self, one: form.SetLocal) -> None:
         name = one.to.name
         known = self.lookups.known
         if one.is_new:
@@ -514,7 +521,7 @@ class LoopBody(Emitter):
             self.store(self._apart(one.value, one.to, one.to.type), self.locals_[name])
             known.pop(self.locals_[name].at(0).text, None)
 
-    def _store(self, one: form.Store) -> None:
+    def _store(self, one: form.WriteField) -> None:
         place: tree.Expression = tree.Element(one.type, one.to, one.index) if one.index else one.to
         target = self.value(place)
         there = self.own_number(place) if one.type.scalar == "f64" else ""
@@ -541,16 +548,16 @@ class LoopBody(Emitter):
 
     # --- messages: at once, or in a second loop --------------------------------------------------
 
-    def _hear(self, bearer: tree.FieldValue) -> None:
+    def _check_alive(self, bearer: tree.FieldValue) -> None:
         """Find out whether the row's own entity is alive."""
         owner, component = self.value(bearer).at(0).text, bearer.owner
         managers = self.frame.source.managers
         living = self.lookups.alive(owner, is_owner=True)
         if component and not managers.is_sharded:
-            living = Code(self.lookups.living_in(component, owner))
+            living = Code(self.lookups.owner_alive_test(component, owner))
         self._heard = self.assign(living, "is_heard").text
 
-    def _send(self, one: form.Send) -> None:
+    def _send(self, one: form.SendMessage) -> None:
         row = self._found[one.to.row].text
         if self.frame.program.takes_turns:  # the row may be its own receiver
             owner = one.to.row.component if self.frame.source.is_world else tree.OWN
@@ -560,27 +567,31 @@ class LoopBody(Emitter):
             value = self.spread(one.value, one.type)
         tests = [f"{row} != NIL", *([self._heard] if self._heard else [])]
         with self.block(f"if {' and '.join(tests)}"):
-            if one.held:
+            if one.is_deferred:
                 self._keep(one, row, value)
                 return
             self._change(one, row, value)
             if one.moves:
-                self._move(row, self.frame.found_cells(one.to, row))
+                self._move(row, self.frame.cells_of_found_row(one.to, row))
 
-    def _change(self, one: form.Send, row: str, value: Value) -> None:
+    def _change(self, one: form.SendMessage, row: str, value: Value) -> None:
         scalar = one.type.scalar
-        cells = self.frame.found_cells(one.to, row)
+        cells = self.frame.cells_of_found_row(one.to, row)
         there = part_of(cells, one.to.type.shape, one.to.index, one.type)
-        if one.how == "=" or _is_in_place(one.how, scalar):
-            self.store(value, there, "=" if one.how == "=" else f"{one.how}=")
+        if one.operator == "=" or _is_in_place(one.operator, scalar):
+            self.store(value, there, "=" if one.operator == "=" else f"{one.operator}=")
             return
-        node = tree.Operation(one.type, one.how, (one.value, one.value))
-        self.change(there, value, lambda *codes: cut(element_of(node, [*codes]), scalar).text)
+        node = tree.Operation(one.type, one.operator, (one.value, one.value))
+        self.change(
+            there, value, lambda *codes: wrap_to_type(element_of(node, [*codes]), scalar).text
+        )
 
-    def _keep(self, one: form.Send, row: str, value: Value) -> None:
+    def _keep(self, one: form.SendMessage, row: str, value: Value) -> None:
         """Keep where the message goes and what it says, and have it delivered later."""
         rows, index = self.frame.count, self.frame.index
-        kept, sent = self.names.take(f"{one.to.name}_to"), self.names.take(f"{one.to.name}_sent")
+        kept, sent = self.names.allocate(f"{one.to.name}_to"), self.names.allocate(
+            f"{one.to.name}_sent"
+        )
         count = self.count(one.type)
         size, first = (f"{count} * {text}" if count > 1 else text for text in (rows, index))
         self.arrays.append(f"{kept} = np.full({rows}, NIL, np.int64)")
@@ -604,8 +615,8 @@ class VectorBody(LoopBody):
         sign = "&" if node.name == "and" else "|"
 
         def at(place: Place) -> Code:
-            sides = (one.at(place).within(Level.ATOM) for one in (left, right))
-            return Code(f" {sign} ".join(sides), Level.COMPARISON)
+            sides = (one.at(place).within(Precedence.ATOM) for one in (left, right))
+            return Code(f" {sign} ".join(sides), Precedence.COMPARISON)
 
         return Value(node.type, at)
 

@@ -6,36 +6,40 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from ecsgen.model import Fused, Kernel
-from ecsgen.model.programs import Argument
+from ecsgen.model import FusedKernels, Kernel
+from ecsgen.model.typed_tree import Argument
 from ecsgen.model.types import SCALARS
-from ecsgen.render.calls import call, collection, for_macro
-from ecsgen.render.kernels.arguments import ArgumentSpelling
-from ecsgen.render.kernels.methods import Method, Pass, Printed
-from ecsgen.render.kernels.sources import Asked, ChunkSource, Source
-from ecsgen.render.loops.code import USED, Names
-from ecsgen.render.loops.frame import Parameter
-from ecsgen.render.loops.function import LoopFunction, function_text
-from ecsgen.render.quoting import literal
+from ecsgen.render.kernel_methods.arguments import ArgumentCode
+from ecsgen.render.kernel_methods.kernel_method import FusedPassMethod, KernelMethod, Printed
+from ecsgen.render.kernel_methods.row_sources import ChunkSource, NeighbourJoin, RowSource
+from ecsgen.render.loops.function_builder import Parameter
+from ecsgen.render.loops.kernel_function import KernelFunction, function_text
+from ecsgen.render.loops.scalar_code import USED, NameAllocator
+from ecsgen.render.text.formatting import call, collection, for_macro
+from ecsgen.render.text.quoting import literal
 
 BLOCK = 1024
 """Rows that are still in the nearest cache when the next kernel comes to them."""
 
 
-class LoopKernel(Method):
+class LoopMethod(KernelMethod):
     """A kernel over the rows of a source, for numba or for Python itself."""
 
-    source: Source
+    source: RowSource
 
     def __init__(
-        self, kernel: Kernel, source: Source, asks: tuple[Asked, ...] = (), is_plain: bool = False
+        self,
+        kernel: Kernel,
+        source: RowSource,
+        asks: tuple[NeighbourJoin, ...] = (),
+        is_plain: bool = False,
     ) -> None:
         super().__init__(kernel, source, asks)
-        self.function = LoopFunction(kernel, self, source, is_plain)
+        self.function = KernelFunction(kernel, self, source, is_plain)
 
     @property
     def printed(self) -> Printed:
-        after = ["    _fates.end()"] if self._program.is_fateful else []
+        after = ["    _commands.apply()"] if self._program.has_commands else []
         method = self.text(self._before, "\n".join([self._call, *after]))
         sieve = self.function.sieve
         constants = tuple(sieve.constants.lines) if sieve else ()
@@ -49,18 +53,20 @@ class LoopKernel(Method):
     @property
     def _keeps_numbers(self) -> bool:
         """Whether rows that a call names keep their numbers, and are not copied together."""
-        return self.function.is_plain or bool(self.function.chosen) or self._program.sees_in_order
+        return (
+            self.function.is_plain or bool(self.function.chosen) or self._program.is_order_dependent
+        )
 
     @property
     def _before(self) -> list[str]:
         checking, manager = self.choosing, self.source.managers.manager
         if self.source.is_world:
-            checking = self.source.each_lines(self.each, self._program.effects.writes)
+            checking = self.source.each_lines(self.per_row_arguments, self._program.effects.writes)
         return [
             *_converted(self.arguments),
             *self._finding,
             *self._reaching,
-            *(["self.levels()"] if self._program.climbs else []),
+            *(["self.levels()"] if self._program.runs_by_level else []),
             *checking,
             *self.key_lines,
             *self._orders,
@@ -68,53 +74,55 @@ class LoopKernel(Method):
             *(["if not len(_order):", "    return"] if self.function.sieve else []),
             *self._celling,
             *(f"{table} = {made}" for table, made in self.function.tables.items()),
-            *(f"{manager(name)}.data._crowd.forget()" for name in self.function.moved),
+            *(f"{manager(name)}.data._cell_occupants.forget()" for name in self.function.moved),
         ]
 
     @property
     def _reaching(self) -> list[str]:
         """The statements that refuse arguments below 0 as radius on a grid."""
         texts = {one.name: one.text for one in self.arguments}
-        owner = "" if self.source.is_world else f"{self.source.whole.name}Manager."
+        owner = "" if self.source.is_world else f"{self.source.combined_component.name}Manager."
         return [
             f"refuse_radius({literal(f'{owner}{one.label}')}, {texts[one.near.radius.name]})"
-            for one in self.asks
+            for one in self.neighbour_joins
             if one.near.on is not None and isinstance(one.near.radius, Argument)
         ]
 
     @property
     def _noting(self) -> list[str]:
         """The statements that make what births and deaths are noted in."""
-        if not self._program.is_fateful:
+        if not self._program.has_commands:
             return []
         count = "len(_order)" if self.function.is_ordered else self.source.count
-        return self.notes("Fates.of", count, births=self.function.births).split("\n")
+        return self.notes("CommandBuffer.of", count, births=self.function.births).split("\n")
 
     @property
     def _finding(self) -> list[str]:
         """The statements that get the rows, and those who may be asked."""
-        source, asked = self.source, [line for one in self.asks for line in self._finding_of(one)]
+        source, asked = self.source, [
+            line for one in self.neighbour_joins for line in self._finding_of(one)
+        ]
         if not source.is_world:
             return ["data = self.data", *asked]
-        is_found = any(one.near.on is None for one in self.asks)
-        return asked if is_found else [f"{source.variable} = {source.found}", *asked]
+        is_found = any(one.near.on is None for one in self.neighbour_joins)
+        return asked if is_found else [f"{source.variable} = {source.rows_expression}", *asked]
 
-    def _finding_of(self, asked: Asked) -> list[str]:
+    def _finding_of(self, asked: NeighbourJoin) -> list[str]:
         """The same of one neighbourhood; on a grid functions are told otherwise."""
-        members = self.function.nears[asked.near.name].members
+        members = self.function.neighbours[asked.near.name].members
         if asked.near.on is not None:
             return asked.met_on_grid(members) if members else []
-        turns = self.function.before is None
+        turns = self.function.frozen_neighbours is None
         radius = self.radius_of(asked.near)
         if isinstance(asked.near.radius, Argument):  # which loops take as a number of Python
             radius = f"{SCALARS[asked.near.radius.type.scalar].numpy}({radius})"
-        return asked.finding(turns, members, radius)
+        return asked.search_lines(turns, members, radius)
 
     @property
     def _celling(self) -> list[str]:
         """The statements that sort those who may be asked in spaces into cells."""
-        cells = "turn_cells" if self.function.before is None else "near_cells"
-        tags = (one.tag for one in self.asks if one.near.on is None)
+        cells = "live_cell_list" if self.function.frozen_neighbours is None else "neighbour_cells"
+        tags = (one.tag for one in self.neighbour_joins if one.near.on is None)
         return [f"_cells{tag} = {cells}(*_given{tag})" for tag in tags]
 
     @property
@@ -124,13 +132,13 @@ class LoopKernel(Method):
             return ["_rows = ALL_ROWS if _chosen is None else _chosen.rows"]
         if not self.function.is_ordered:
             return []
-        source, who, sieve = self.source, self._program.who, self.function.sieve
+        source, who, sieve = self.source, self._program.stream_field, self.function.sieve
         sifting = sieve.lines(self.arguments, self.takes_rows) if sieve else []
         if self.kernel.turns != "random":
             some = " if _chosen is None else _chosen.rows" if self.takes_rows else ""
             return sifting or [f"_order = np.arange({source.count}){some}"]
         assert who is not None  # that tells rows apart where their order is drawn
-        picked = source.picked(who.owner) if source.is_world else f"[: {source.count}]"
+        picked = source.cell_selection(who.owner) if source.is_world else f"[: {source.count}]"
         keys = source.managers.keys(who, f"{picked}{'[_order]' if sifting else ''}")
         if sifting:
             return [*sifting, f"_order = _order[turn_order({keys}, _key)]"]
@@ -145,7 +153,7 @@ class LoopKernel(Method):
             return _calling(name, parameters)
         whole = f"    if _chosen is None:\n{_calling(name, parameters, 12)}\n        return\n"
         some = for_macro(call(name, [*map(self._of_some, parameters)], 8))
-        return f"{whole}    _cells = ChosenCells(_chosen.rows)\n{some}\n    _cells.put()"
+        return f"{whole}    _cells = SelectedCells(_chosen.rows)\n{some}\n    _cells.put()"
 
     def _of_some(self, parameter: Parameter) -> str:
         """The expression for a parameter where a call names rows."""
@@ -158,15 +166,15 @@ class LoopKernel(Method):
         return f"_cells.{how}({passed}{f', {elements}' if elements > 1 else ''})"
 
 
-class LoopPass(Pass):
+class LoopPassMethod(FusedPassMethod):
     """A loop over blocks that calls the functions of several kernels."""
 
-    def __init__(self, fused: Fused, source: Source) -> None:
+    def __init__(self, fused: FusedKernels, source: RowSource) -> None:
         super().__init__(fused, source)
-        self._parts = [LoopFunction(kernel, self, source) for kernel in fused.kernels]
+        self._parts = [KernelFunction(kernel, self, source) for kernel in fused.kernels]
         self._function = f"_{self.name}_pass"
-        self._names = Names({*USED, *(part.name for part in self._parts), self._function})
-        self._rows, self._start, self._end = map(self._names.take, ("n", "start", "end"))
+        self._names = NameAllocator({*USED, *(part.name for part in self._parts), self._function})
+        self._rows, self._start, self._end = map(self._names.allocate, ("n", "start", "end"))
         self._given: dict[str, Parameter] = {}
         """The parameters by what the method passes."""
 
@@ -181,11 +189,15 @@ class LoopPass(Pass):
         count = Parameter(rows, "int", self._parts[0].parameters[0].passed)
         parameters = [count, *self._given.values()]
         function = function_text(name, parameters, self.function_docstring, body)
-        found = f"{source.variable} = {source.found}" if source.is_world else "data = self.data"
+        found = (
+            f"{source.variable} = {source.rows_expression}"
+            if source.is_world
+            else "data = self.data"
+        )
         statements = [*_converted(self.arguments), found, *self.key_lines]
         return Printed(self.text(statements, _calling(name, parameters)), function)
 
-    def _call(self, place: int, function: LoopFunction) -> str:
+    def _call(self, place: int, function: KernelFunction) -> str:
         given = []
         for parameter in function.parameters:
             passed = parameter.passed if parameter.passed != "_key" else f"_key_{place}"
@@ -194,12 +206,12 @@ class LoopPass(Pass):
                 continue
             known = self._given.get(passed)
             if known is None:
-                name = self._names.take(parameter.name, f"{parameter.name}_{place}")
+                name = self._names.allocate(parameter.name, f"{parameter.name}_{place}")
                 known = self._given[passed] = replace(parameter, name=name, passed=passed)
             given.append(self._part_of(function, known))
         return for_macro(call(function.name, given, 8))
 
-    def _part_of(self, function: LoopFunction, parameter: Parameter) -> str:
+    def _part_of(self, function: KernelFunction, parameter: Parameter) -> str:
         if parameter.annotation == "RowArray":
             return f"rows_of_block({parameter.name}, {self._start}, {self._end})"
         if parameter.field is None or function.is_scattered:
@@ -207,16 +219,16 @@ class LoopPass(Pass):
         return parameter.between(self._start, self._end)
 
 
-class ChunkLoop(Method):
+class ChunkLoop(KernelMethod):
     """A kernel over chunks: a loop over a chunk's rows, and one over all chunks around it."""
 
     source: ChunkSource
 
     def __init__(self, kernel: Kernel, source: ChunkSource) -> None:
         super().__init__(kernel, source)
-        rows = Source(source.components, source.managers, source.whole, "", "")
-        self._function = LoopFunction(kernel, self, rows)
-        take, array = self._function.names.take, "NDArray[np.intp]"
+        rows = RowSource(source.components, source.managers, source.combined_component, "", "")
+        self._function = KernelFunction(kernel, self, rows)
+        take, array = self._function.names.allocate, "NDArray[np.intp]"
         self._chunk, self._starts = take("k"), take("starts")
         self._rows = Parameter(take("rows"), array, "_rows")
         self._addresses = Parameter(take("addresses"), array, "_addresses")
@@ -224,13 +236,13 @@ class ChunkLoop(Method):
     @property
     def printed(self) -> Printed:
         function, chunks = self._function, f"_{self.name}_chunks"
-        given = [self._rows, self._addresses, *function.common, *function.found.values()]
+        given = [self._rows, self._addresses, *function.common, *function.other_parameters.values()]
         said = f"Run `{function.name}` in chunks of so many rows, with columns at these addresses."
         over_chunks = function_text(chunks, given, said, self._body, self.kernel.parallel)
         kept = f"self.archetypes._kept.get({literal(self.name)})"
         statements = [
             *_converted(self.arguments),
-            *self.source.each_lines(self.each),
+            *self.source.each_lines(self.per_row_arguments),
             f"_chunks = {kept} or self._{self.name}_cells()",
             "_rows, _addresses = _chunks.current()",
             *self.key_lines,
@@ -248,13 +260,13 @@ class ChunkLoop(Method):
             one.between(start, f"{start} + {n}") if one.elements else one.name
             for one in self._function.common
         ]
-        for place, column in enumerate(self._function.own.values()):
+        for place, column in enumerate(self._function.row_columns.values()):
             address = f"{self._addresses.name}[{self._chunk}, {place}]"
             dtype = column.annotation.removeprefix("NDArray[").removesuffix("]")
             arguments.append(f"cells_at({address}, {column.times(n)}, {dtype})")
-        arguments += [one.name for one in self._function.found.values()]
+        arguments += [one.name for one in self._function.other_parameters.values()]
         return [
-            *([starts] if self.each else []),
+            *([starts] if self.per_row_arguments else []),
             f"for {self._chunk} in {each}(len({self._rows.name})):",
             f"    {n} = {self._rows.name}[{self._chunk}]",
             for_macro(call(self._function.name, [n, *arguments], 8)),
@@ -264,23 +276,23 @@ class ChunkLoop(Method):
     def _cells_method(self) -> list[str]:
         """The method that has chunks looked up."""
         found = []
-        for column in self._function.own.values():
+        for column in self._function.row_columns.values():
             assert column.field is not None  # all that it has is of fields
             component, first = self.source.place(column.field)
             given = [literal(component), literal(first + column.part)]
             found.append(call("ChunkField", given, 0))
         return [
-            f"def _{self.name}_cells(self) -> ChunkCells:",
+            f"def _{self.name}_cells(self) -> ChunkAddresses:",
             f'    """Have the chunks looked up for `{self.name}`; what is found is kept."""',
             for_macro(collection("fields = ", found, 8)),
-            f"    found = ChunkCells({self.source.query}, fields)",
+            f"    found = ChunkAddresses({self.source.query}, fields)",
             f"    return found.keep({literal(self.name)})",
         ]
 
 
-def _converted(arguments: Iterable[ArgumentSpelling]) -> list[str]:
+def _converted(arguments: Iterable[ArgumentCode]) -> list[str]:
     """The statements that check arguments, and name them as loops take them."""
-    return [f"{one.text} = {one.bare}" for one in arguments if not one.each]
+    return [f"{one.text} = {one.loop_expression}" for one in arguments if not one.each]
 
 
 def _calling(name: str, parameters: Iterable[Parameter], indent: int = 8) -> str:

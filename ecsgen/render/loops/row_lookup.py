@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ecsgen.kernels.form import Find
-from ecsgen.model.programs import HANDLE
-from ecsgen.render.kernels.sources import Way
-from ecsgen.render.loops.code import Code, Level, infix
-from ecsgen.render.loops.frame import array_type
-from ecsgen.render.loops.loop_fates import LoopFates
+from ecsgen.kernels.statements import FindRow
+from ecsgen.model.typed_tree import HANDLE
+from ecsgen.render.kernel_methods.row_sources import LookupKind
+from ecsgen.render.loops.function_builder import array_type
+from ecsgen.render.loops.loop_commands import CommandEmitter
+from ecsgen.render.loops.scalar_code import Code, Precedence, infix
 
 if TYPE_CHECKING:
     from ecsgen.render.loops.loop_body import LoopBody
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Lookups:
     """What a loop finds rows by."""
 
-    def __init__(self, emit: LoopBody, fates: LoopFates) -> None:
+    def __init__(self, emit: LoopBody, fates: CommandEmitter) -> None:
         self._fates = fates
         self._emit = emit
         self._frame = emit.frame
@@ -31,18 +31,18 @@ class Lookups:
         """Whether an entity is alive, perhaps after statements; `is_owner`: it has a row."""
         if self.managers.is_sharded:
             slot = self.slot_of(entity)
-            living = infix("!=", Level.COMPARISON, Code(slot), Code("NIL"))
-            still = self._fates.lives(entity, slot)
+            living = infix("!=", Precedence.COMPARISON, Code(slot), Code("NIL"))
+            still = self._fates.entity_alive_test(entity, slot)
         else:
             living = self._current(entity, is_owner)
-            still = self._fates.lives(entity)
-        return infix("and", Level.AND, living, Code(still)) if still else living
+            still = self._fates.entity_alive_test(entity)
+        return infix("and", Precedence.AND, living, Code(still)) if still else living
 
     def slot_of(self, entity: str) -> str:
         """The expression for the slot of an entity that was alive before the kernel."""
         if not self.managers.is_sharded:
             return self._frame.number(f"{entity} & {self.mask}")
-        slot = self._frame.names.take("living_slot")
+        slot = self._frame.names.allocate("living_slot")
         self._in_table("alive", "", slot, entity)
         return slot
 
@@ -55,21 +55,21 @@ class Lookups:
         is_plain = self._frame.is_plain
         if not (is_owner and is_plain):  # compiled loops read whatever lies there
             last = f"len({handles}) - 1" if is_plain else f"np.uint64(len({handles}) - 1)"
-            place = f"min({place}, {self._frame.ready('last_handle', last)})"
-        return Code(f"{handles}[{place}] == {entity}", Level.COMPARISON)
+            place = f"min({place}, {self._frame.hoist('last_handle', last)})"
+        return Code(f"{handles}[{place}] == {entity}", Precedence.COMPARISON)
 
-    def living_in(self, component: str, owner: str) -> str:
+    def owner_alive_test(self, component: str, owner: str) -> str:
         """Whether the owner of a component's row is alive, which need not be asked if nobody is
         dead."""
         if self.managers.is_sharded:
             return f"({self.alive(owner).text})"
         living = self._current(owner, is_owner=True).text
-        if clean := self.managers.clean(component):
+        if clean := self.managers.no_dead_test(component):
             clean = self._frame.parameter("is_clean", "bool", clean)
             if self.managers.components[component].lookup == "direct":  # rows may be nobody's
                 clean += f" and {owner} != 0"
             living = f"({clean} or {living})"
-        still = self._fates.lives(owner)
+        still = self._fates.entity_alive_test(owner)
         return f"({living} and {still})" if still else living
 
     @property
@@ -80,13 +80,13 @@ class Lookups:
             kind, passed = "int", "INDEX_MASK"
         return self._frame.parameter("handle_mask", kind, passed)
 
-    def find(self, one: Find, row: str, handle: str, is_own: bool) -> None:
+    def find(self, one: FindRow, row: str, handle: str, is_own: bool) -> None:
         """Set the variable `row` to the row that a handle leads to, or to NIL: by tables where
         entities and ids may come from elsewhere. `is_own`: it is a number of Python's own."""
-        way, component = self.managers.way(one), one.row.component
+        way, component = self.managers.lookup_kind(one), one.row.component
         if self.known.get(handle, ("", ""))[0] == component:
             self._emit.write(f"{self._frame.declared(row)} = {self.known[handle][1]}")
-            if test := self._fates.lives(handle):
+            if test := self._fates.entity_alive_test(handle):
                 self._keep_if(f"{handle} != 0 and {test}", row)
             self._pass_over_gone(component, row)
             return
@@ -97,13 +97,13 @@ class Lookups:
                 self._by_index(way == "sparse", component, row, handle)
             case "cell":
                 self._by_cell(component, row, handle, is_own)
-            case "standing":
+            case "occupant":
                 self._by_place(component, row, handle)
             case "id" | "living_id" | "direct_id":
                 self._by_id(way, component, row, handle)
             case _:
                 self._in_table(way, component, row, handle)
-                if way in ("hash", "any") and (test := self._fates.lives(handle)):
+                if way in ("hash", "any") and (test := self._fates.entity_alive_test(handle)):
                     self._keep_if(f"{row} != NIL and {test}", row)
         self._pass_over_gone(component, row, one.handle.type.kind == "entity")
 
@@ -147,8 +147,8 @@ class Lookups:
         return row
 
     def first_before(self, component: str, name: str, entity: str) -> str:
-        """The same of the first row that the entity had before the kernel."""
-        row = self._frame.names.take(f"{self.managers.components[component].module}_{name}")
+        """Return the variable for the first row that an entity had before the kernel."""
+        row = self._frame.names.allocate(f"{self.managers.components[component].module}_{name}")
         way = self.managers.components[component].lookup
         if self.managers.is_sharded:
             self._in_table("any", component, row, entity)
@@ -161,9 +161,11 @@ class Lookups:
     def keep_living(self, component: str, handle: str, row: str) -> None:
         """Set the variable `handle`, of somebody who lived before the first turn, to 0 if they have
         died since, or their row has, as far as it is known."""
-        gone, tests = self._fates.gone_rows(component), [self._fates.lives(handle)]
+        gone, tests = self._fates.gone_rows(component), [self._fates.entity_alive_test(handle)]
         if self.managers.components[component].owner == "none":
-            tests, row = [], self._frame.names.take(f"{self.managers.stem(component)}_row")
+            tests, row = [], self._frame.names.allocate(
+                f"{self.managers.column_prefix(component)}_row"
+            )
             if gone:
                 self._by_id("id", component, row, handle)
         if gone and row:
@@ -174,15 +176,15 @@ class Lookups:
 
     def _by_cell(self, component: str, row: str, handle: str, is_own: bool) -> None:
         """Of a cell the id says which one it is; of Python's own numbers without a call."""
-        cell = f"{handle} - FIRST_CELL" if is_own else f"cell_of({handle})"
+        cell = f"{handle} - FIRST_CELL" if is_own else f"cell_number({handle})"
         self._emit.write(f"{self._frame.declared(row)} = {cell}")
         self._keep_if(f"0 <= {row} < {self._emit.grids.cells(component)}", row)
 
     def _by_place(self, component: str, row: str, handle: str) -> None:
         grids, on = self._emit.grids, self.managers.components[component].on
         assert on is not None
-        crowds, cells = grids.crowds(component), grids.cells(on.grid)
-        found = f"first_{grids.when}({crowds}, {handle}, {cells})"
+        crowds, cells = grids.occupancy(component), grids.cells(on.grid)
+        found = f"first_occupant_{grids.when}({crowds}, {handle}, {cells})"
         self._emit.write(f"{self._frame.declared(row)} = {found}")
         self._keep_if(f"{row} >= 0", row)
 
@@ -195,15 +197,15 @@ class Lookups:
             rows = self._array(component, "rows", "u32", "{manager}._sparse")
             emit.write(f"{row} = {number(f'{rows}[{row}]')} if {row} < len({rows}) else NIL")
         is_there = f"{row} < len({owners}) and {owners}[{row}] == {handle}"
-        self._keep_if(f"{is_there} and {self.living_in(component, handle)}", row)
+        self._keep_if(f"{is_there} and {self.owner_alive_test(component, handle)}", row)
 
-    def _in_table(self, way: Way, component: str, row: str, handle: str) -> None:
+    def _in_table(self, way: LookupKind, component: str, row: str, handle: str) -> None:
         """A table, which the method makes, tells the row."""
         frame, emit, is_plain = self._frame, self._emit, self._frame.is_plain
-        stem = self.managers.stem(component) if component else "living"
+        stem = self.managers.column_prefix(component) if component else "living"
         manager = self.managers.manager(component) if component else self.managers.entities
         if way == "hash":
-            made = f"{'rows_of_living' if is_plain else 'living_table'}({manager})"
+            made = f"{'live_row_map' if is_plain else 'live_row_table'}({manager})"
         else:
             keys = {"any": "living_keys", "any_id": "id_keys", "alive": "alive_keys"}[way]
             made = f"as_dict({keys}({manager}))" if is_plain else f"open_table(*{keys}({manager}))"
@@ -222,7 +224,7 @@ class Lookups:
             emit.write(f"{row} = ({row} + 1) % len({keys})")
         emit.write(f"{row} = {rows}[{row}]")
 
-    def _by_id(self, way: Way, component: str, row: str, handle: str) -> None:
+    def _by_id(self, way: LookupKind, component: str, row: str, handle: str) -> None:
         """The slot's generation decides, and then whether the owner is alive; or an id names the
         row itself."""
         emit = self._emit
@@ -238,7 +240,7 @@ class Lookups:
         emit.write(f"{self._frame.declared(row)} = {number(f'{handle} & {lower}')}")
         is_there = f"{row} < len({cells}) and {generations}[{row}] == {handle} >> {upper}"
         if way == "direct_id":
-            living = self.living_in(component, f"{cells}[{row}]")
+            living = self.owner_alive_test(component, f"{cells}[{row}]")
             self._keep_if(f"{is_there} and {living}", row)
             return
         with emit.block(f"if {is_there}"):
@@ -246,7 +248,7 @@ class Lookups:
         with emit.block("else"):
             emit.write(f"{row} = NIL")
         if way == "living_id":
-            living = self.living_in(component, f"{self._owners(component)}[{row}]")
+            living = self.owner_alive_test(component, f"{self._owners(component)}[{row}]")
             self._keep_if(f"{row} != NIL and {living}", row)
 
     def _keep_if(self, test: str, row: str) -> None:
@@ -259,6 +261,6 @@ class Lookups:
 
     def _array(self, component: str, name: str, scalar: str, passed: str) -> str:
         """The parameter for an array of a component's manager, or of its columns."""
-        managers, wish = self.managers, f"{self.managers.stem(component)}_{name}"
+        managers, wish = self.managers, f"{self.managers.column_prefix(component)}_{name}"
         given = passed.format(manager=managers.manager(component), data=managers.data(component))
         return self._frame.handles(wish, given, scalar)

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
 
-from ecsgen.kernels.form import Form
-from ecsgen.model import programs as tree
+from ecsgen.kernels.statements import LoweredKernel
+from ecsgen.model import typed_tree as tree
 from ecsgen.model.types import BOOL, SCALARS
-from ecsgen.render.blocks.array_values import Constants, Layout, Value, Views
-from ecsgen.render.blocks.block_expressions import Emitter
-from ecsgen.render.kernels.arguments import ArgumentSpelling
-from ecsgen.render.kernels.sources import Source
+from ecsgen.render.blocks.array_values import ArrayValue, Constants, ElementOrder, Views
+from ecsgen.render.blocks.block_expressions import BlockEmitter
+from ecsgen.render.kernel_methods.arguments import ArgumentCode
+from ecsgen.render.kernel_methods.row_sources import RowSource
 
 _SEEN = tree.Constant | tree.Cast | tree.Operation | tree.Element | tree.Tick
 """What blocks of rows compute of a row's own fields and arguments alone."""
@@ -22,9 +22,9 @@ class Sieve:
     """The parts of a kernel's condition that no turn of another row can change: the loop over the
     rows that pass them is left with the `rest`."""
 
-    def __init__(self, form: Form, source: Source) -> None:
+    def __init__(self, form: LoweredKernel, source: RowSource) -> None:
         self._source, self._program = source, form.program
-        parts = [] if form.where is None or form.program.climbs else _parts_of(form.where)
+        parts = [] if form.where is None or form.program.runs_by_level else _parts_of(form.where)
         self._sifted = [one for one in parts if all(map(self._is_fixed, tree.walk(one)))]
         left = [one for one in parts if one not in self._sifted]
         self.rest = replace(form, where=_all_of(left) if left else None) if parts else form
@@ -50,14 +50,14 @@ class Sieve:
         name = field.owner or self._source.managers.home
         return self._program.takes_turns and f"{name}.{field.name}" in self._program.effects.sends
 
-    def lines(self, arguments: Sequence[ArgumentSpelling], takes_rows: bool) -> list[str]:
+    def lines(self, arguments: Sequence[ArgumentCode], takes_rows: bool) -> list[str]:
         """The statements of the method that let `_order` be the rows that pass; `takes_rows`: of
         those that a call may name. In arrays of all of them: O(n), a few bytes per row."""
         source, dtypes = self._source, ((one, SCALARS[one.type.scalar].numpy) for one in arguments)
         typed = {one.name: f"{dtype}({one.text})" for one, dtype in dtypes}
         views = Views(source.components, source.managers, {one.text for one in arguments})
-        emit = Emitter(views.value, typed, self.constants, 12)
-        where = Value("_where", "bool", (), Layout.ROWS)
+        emit = BlockEmitter(views.value, typed, self.constants, 12)
+        where = ArrayValue("_where", "bool", (), ElementOrder.ROWS)
         passed = emit.value(_all_of(self._sifted), where)
         if passed.text != where.text:
             emit.write(f"{where.text}[...] = {passed.text}")
@@ -67,7 +67,7 @@ class Sieve:
             shape = ", ".join(map(str, (*slot.shape, "len(_where)")))
             made.append(f"{slot.text} = np.empty(({shape},), {SCALARS[slot.scalar].numpy})")
         for field, value in views.seen.items():
-            rows = source.picked(field.owner)[1:-1]
+            rows = source.cell_selection(field.owner)[1:-1]
             if takes_rows:
                 rows = f"slice({source.count}) if _chosen is None else _chosen.rows"
             made.append(f"{value.text} = {views.column(field, is_kept=False)}[..., {rows}]")

@@ -1,6 +1,6 @@
 /* The module, and the methods that stand before the generated ones. */
 
-#include "plans.h"
+#include "class_plans.h"
 
 /* The types of the module, those of plans first. */
 enum { ENTITIES, COMPONENT, WORLD, PROXY, JOIN, PROPERTY, ROWS, LOOP, METHOD, N_TYPES };

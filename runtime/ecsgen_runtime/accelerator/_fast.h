@@ -89,7 +89,7 @@ typedef struct {
     Py_ssize_t queue_count, queue_head, queue_mask, queue_cells;  /* slots of the queue */
     Py_ssize_t depth, errors, waiting;                            /* slots of `dispatch` */
     Py_ssize_t entries;                                           /* of `callbacks` */
-    Py_ssize_t follower, remove;                                  /* of an entry */
+    Py_ssize_t listener, remove;                                  /* of an entry */
 } Entities;
 
 typedef struct {
@@ -132,7 +132,7 @@ typedef struct {
     PyObject *reserve;            /* the name of what gives the queue of free indices room */
     PyObject *entities, *clean;   /* names: of the entity manager, and of its count of deaths when no
                                      manager had rows of the dead */
-    Py_ssize_t managers, noted, collecting; /* slots */
+    Py_ssize_t managers, deferred_despawns, collecting_managers; /* slots */
 } World;
 
 /* A class of proxies: objects that stand for one row each. */
@@ -337,7 +337,7 @@ guard_holds(Guard *guard, PyObject *object)
 }
 
 static inline char *
-cell_of(const Component *plan, const Rows *rows, Py_ssize_t column, uint64_t row)
+cell_number(const Component *plan, const Rows *rows, Py_ssize_t column, uint64_t row)
 {
     const Column *it = &plan->columns[column];
     return rows->base + it->before * rows->allocated + row * it->nbytes;
@@ -383,7 +383,7 @@ static inline int
 is_row(const Component *plan, const Rows *rows, PyObject *object, uint64_t *row)
 {
     return PyLong_CheckExact(object) && to_u64(object, row) && *row < rows->n &&
-           (!plan->is_direct || get_u64(cell_of(plan, rows, plan->entity, *row)) != 0);
+           (!plan->is_direct || get_u64(cell_number(plan, rows, plan->entity, *row)) != 0);
 }
 
 /* What functions in C get, and how they leave a call to the method that they stand for. */

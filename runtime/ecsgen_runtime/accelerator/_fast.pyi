@@ -50,14 +50,7 @@ class Property:
     __wrapped__: property
 
     def __new__(
-        cls,
-        plan: Proxy,
-        wrapped: property,
-        name: str,
-        field: int,
-        reads: bool,
-        writes: bool,
-        /,
+        cls, plan: Proxy, wrapped: property, name: str, field: int, reads: bool, writes: bool, /
     ) -> Property: ...
 
 @final

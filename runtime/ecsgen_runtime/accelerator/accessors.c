@@ -1,6 +1,6 @@
 /* Methods that read and write fields. */
 
-#include "finding.h"
+#include "row_lookup.h"
 #include "values.h"
 
 /* Find the cell of a field with a memoryview of its own; NULL if it has none. */

@@ -24,11 +24,11 @@ fill_row(const Component *plan, const Rows *rows, uint64_t row, uint64_t entity,
     for (Py_ssize_t i = 0; i < plan->n_columns; i++) {
         const Column *column = &plan->columns[i];
         if (column->at != ABSENT) {
-            copy_cell(cell_of(plan, rows, i, row), scratch + column->at, column->nbytes);
+            copy_cell(cell_number(plan, rows, i, row), scratch + column->at, column->nbytes);
         }
     }
     if (plan->entity != ABSENT) {
-        put_u64(cell_of(plan, rows, plan->entity, row), entity);
+        put_u64(cell_number(plan, rows, plan->entity, row), entity);
     }
 }
 
@@ -38,7 +38,7 @@ add_simple_row(const Change *change, uint64_t row, uint64_t entity, const char *
     const Component *plan = change->plan;
     fill_row(plan, change->rows, row, entity, scratch);
     enter(change, entity, row);
-    if (has_family(plan)) {
+    if (has_hierarchy(plan)) {
         make_root(change, row);
         put_link(change, plan->first_child, row, NIL);
     }
@@ -50,7 +50,7 @@ plan_direct(Creation *it)
 {
     const Component *plan = it->change.plan;
     Rows *rows = &it->rows;
-    Changes *changes = &it->changes;
+    SlotUpdates *changes = &it->changes;
     uint64_t row = it->handle & plan->index_mask, peak;
     if (row >= rows->allocated || (row < rows->n && owner_of(plan, rows, row) != 0)) {
         return 0;
@@ -281,7 +281,7 @@ append_row(const Creation *it, const char *scratch)
         put_link(change, plan->id_slot, it->place, it->slot);
         put_link(change, plan->id_row, it->slot, it->place);
     }
-    if (has_family(plan)) {
+    if (has_hierarchy(plan)) {
         make_root(change, it->place);
         put_link(change, plan->first_child, it->place, NIL);
     }

@@ -3,14 +3,14 @@
 #ifndef ECSGEN_FAST_ENTITIES_H
 #define ECSGEN_FAST_ENTITIES_H
 
-#include "changes.h"
+#include "slot_updates.h"
 
 /* Managers whose rows go with one entity in C. */
 #define MAX_FOLLOWERS 32
 
 /* An entity that is going to be: all that may fail is done before anything changes. */
 typedef struct {
-    Changes changes;
+    SlotUpdates changes;
     char *cell;
     uint64_t handle;
     PyObject *entity; /* the handle as an object */
@@ -26,10 +26,10 @@ void drop_entity(NewEntity *it);
 int destroy_entity(Entities *plan, PyObject *self, PyObject *number);
 
 /* Find those that are to be told of deaths; NULL if callbacks are running. */
-PyObject *told_of_deaths(const Entities *plan, PyObject *self);
+PyObject *despawn_listeners(const Entities *plan, PyObject *self);
 
 /* Whether those are managers without rows. */
-int tells_nobody(const Entities *plan, PyObject *entries);
+int has_no_listeners(const Entities *plan, PyObject *entries);
 
 /* A manager and its queue of free indices, as long as no Python code runs. */
 typedef struct {
@@ -112,7 +112,7 @@ open_state(Entities *plan, PyObject *self, State *state)
     if (state->queued == NULL || nbytes != 4 * (state->mask + 1)) {
         return 0;
     }
-    return is_number(SLOT(queue, plan->queue_head), &state->head); /* below zero: after put_back */
+    return is_number(SLOT(queue, plan->queue_head), &state->head); /* below zero: after push_front_many */
 }
 
 #endif

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from ._fast import Component, Entities, Join, Loop, Method, Property, Proxy, Rows, World
-from .known import (
+from .supported import (
     ENTITIES,
     INHERITED,
     NEEDED,
@@ -17,13 +17,13 @@ from .known import (
     WORLDS,
     Kind,
     component_spec,
-    consists,
+    find_in_modules,
+    getattr_static,
     has_base,
-    is_of,
-    part_of,
+    is_defined_by,
     row_classes,
     slots_of,
-    static,
+    supports_all_steps,
 )
 
 _JOIN_SLOTS: Final = ("required", "optional", "any_of", "none_of")
@@ -40,12 +40,11 @@ def install_join(kind: Kind) -> None:
         "names": ("_blocks", "_join", "_narrow", "_way", "changes"),
         "parts": kind,
         "part_names": (),
-        "slots": slots_of(kind, slots)
-        | slots_of(members["QueryMember"], {"manager": "manager"}),
+        "slots": slots_of(kind, slots) | slots_of(members["QueryMember"], {"manager": "manager"}),
         "alive": "alive",
         "member": members["QueryMember"],
         "sparse_member": members["QuerySparseMember"],
-        "rows": modules["QueryRows"],
+        "rows": modules["JoinRows"],
         "match": modules["QueryMatch"],
         "empty": np.empty,
         "dtype": np.intp,
@@ -53,16 +52,16 @@ def install_join(kind: Kind) -> None:
         "join": "_join",
         "version": sys.intern("_version"),
         "changes": "changes",
-        "changed": modules["changed_in_loop"],
+        "changed": modules["changed_during_iteration_error"],
     }
-    _put(kind, Join, spec, {"_join": (static(kind, "_join"), "join", 0)})
+    _put(kind, Join, spec, {"_join": (getattr_static(kind, "_join"), "join", 0)})
 
 
 def install_loop(kind: Kind) -> None:
     """Put a function in C before what makes the loop over a query, if what joins has one."""
-    join = static(sys.modules[kind.__module__].QueryJoin, "_join")
+    join = getattr_static(sys.modules[kind.__module__].QueryJoin, "_join")
     if isinstance(join, Method):
-        loop = static(kind, "_while_unchanged")
+        loop = getattr_static(kind, "_while_unchanged")
         kind._while_unchanged = Method(join.plan, loop, "loop")
 
 
@@ -71,7 +70,7 @@ OWNER: Final = -2
 """Numbers of the attributes that are no fields, as C has them."""
 
 _SLOTS: Final = ("manager", "owner", "row", "version")
-_OWN: Final = ("_manager", "_owner", "_row", "_version", "_find", "_found")
+_MANAGER_SUBCLASSES: Final = ("_manager", "_owner", "_row", "_version", "_find", "_found")
 _LOOPS: Final = {"__getitem__": ("item", "_proxy"), "rows": ("rows", "_proxies")}
 """What makes proxies: the function in C, and the method that it calls."""
 
@@ -82,54 +81,50 @@ def install_proxy(kind: Kind) -> None:
     manager = vars(sys.modules[kind.__module__]).get(name)
     if manager is None:
         return
-    finder = static(manager, "lookup") or static(manager, "resolve")
+    finder = getattr_static(manager, "lookup") or getattr_static(manager, "resolve")
     if not isinstance(finder, Method):
         return
     plan = Proxy(
         {
             "kind": kind,
-            "names": _OWN,
+            "names": _MANAGER_SUBCLASSES,
             "parts": kind,
             "part_names": (),
             "finder": "lookup",
             "slots": slots_of(kind, {name: f"_{name}" for name in _SLOTS}),
             "component": finder.plan,
             "rows_kind": Rows,
-            "finds": isinstance(static(manager, "require"), Method),
+            "finds": isinstance(getattr_static(manager, "require"), Method),
         }
     )
     for name, value in list(vars(kind).items()):
         if type(value) is property:
             _put_property(kind, plan, name, value, manager)
     for name, field in {"row": ROW, "entity": OWNER}.items():
-        inherited = static(kind, name)
+        inherited = getattr_static(kind, name)
         if type(inherited) is property:
             setattr(kind, name, Property(plan, inherited, name, field, True, False))
     plan.seal()
     for name, (function, maker) in _LOOPS.items():
-        if is_of(static(manager, maker), maker, "Owned"):
-            setattr(manager, name, Method(plan, static(manager, name), function))
+        if is_defined_by(getattr_static(manager, maker), maker, "Owned"):
+            setattr(manager, name, Method(plan, getattr_static(manager, name), function))
     finder.plan.seal()  # these may be among what others rely on
 
 
-def _put_property(
-    kind: Kind, plan: Proxy, name: str, wrapped: property, manager: Kind
-) -> None:
+def _put_property(kind: Kind, plan: Proxy, name: str, wrapped: property, manager: Kind) -> None:
     """Put functions in C before a field's property, as far as it is known what that does."""
-    accessor = static(manager, name)
+    accessor = getattr_static(manager, name)
     if not isinstance(accessor, Method):
         return
-    reads = is_of(wrapped.fget, "<locals>.get", PROXIES["get"])
+    reads = is_defined_by(wrapped.fget, "<locals>.get", PROXIES["get"])
     # as `set_<field>` writes, which may have more to do than C knows
-    writes = isinstance(static(manager, f"set_{name}"), Method)
-    writes = writes and is_of(wrapped.fset, "<locals>.put", PROXIES["put"])
+    writes = isinstance(getattr_static(manager, f"set_{name}"), Method)
+    writes = writes and is_defined_by(wrapped.fset, "<locals>.put", PROXIES["put"])
     if reads or writes:
-        setattr(
-            kind, name, Property(plan, wrapped, name, accessor.field, reads, writes)
-        )
+        setattr(kind, name, Property(plan, wrapped, name, accessor.field, reads, writes))
 
 
-_WORLD_SLOTS = ("managers", "noted", "collecting")
+_WORLD_SLOTS = ("managers", "deferred_despawns", "collecting_managers")
 
 Chosen = dict[str, tuple[FunctionType, str, int]]
 """By attribute: the generated method, the function in C, and the number of a field."""
@@ -167,22 +162,20 @@ def _install_component(kind: Kind) -> None:
 def _install_entities(kind: Kind) -> None:
     layout = kind._LAYOUT
     own = ("cells", "n_used", "n_cells", "n_retired", "free", "callbacks")
-    slots = slots_of(
-        kind, {name: f"_{name}" for name in own} | {"dispatch": "dispatch"}
-    )
+    slots = slots_of(kind, {name: f"_{name}" for name in own} | {"dispatch": "dispatch"})
     example = kind()
     queue, dispatch, callbacks = example._free, example.dispatch, example._callbacks
     names = {f"queue_{name}": f"_{name}" for name in ("head", "mask", "cells")}
     slots |= slots_of(type(queue), names | {"queue_count": "count"})
     waits = {"depth": "depth", "errors": "errors", "waiting": "queue"}
-    entry = part_of(type(callbacks), "_FollowerEntry")
+    entry = find_in_modules(type(callbacks), "_ListenerEntry")
     slots |= slots_of(type(dispatch), waits)
     slots |= slots_of(type(callbacks), {"entries": "entries"})
-    slots |= slots_of(entry, {"follower": "follower", "remove": "remove"})
+    slots |= slots_of(entry, {"listener": "listener", "remove": "remove"})
     chosen: Chosen = {
         name: (method, function, 0)
         for name, (function, owner) in ENTITIES.items()
-        if is_of(method := static(kind, name), name, owner)
+        if is_defined_by(method := getattr_static(kind, name), name, owner)
     }
     spec = {
         "kind": kind,
@@ -195,7 +188,7 @@ def _install_entities(kind: Kind) -> None:
         "entry": entry,
         "index_mask": layout.INDEX_MASK,
         "one_generation": layout.ONE_GENERATION,
-        "globals": static(kind, "create").__globals__,
+        "globals": getattr_static(kind, "create").__globals__,
     }
     _put(kind, Entities, spec, chosen)
 
@@ -204,11 +197,11 @@ def _install_world(kind: Kind) -> None:
     chosen: Chosen = {
         name: (method, name, 0)
         for name, owner in WORLDS.items()
-        if is_of(method := static(kind, name), name, owner)
+        if is_defined_by(method := getattr_static(kind, name), name, owner)
     }
     if "spawn" in vars(kind):
         chosen["spawn"] = vars(kind)["spawn"], "spawn", 0
-    entities = static(part_of(kind, "EntityManager"), "alive")
+    entities = getattr_static(find_in_modules(kind, "EntityManager"), "alive")
     if not isinstance(entities, Method):
         return
     array = np.zeros(1, np.uint64)
@@ -220,7 +213,7 @@ def _install_world(kind: Kind) -> None:
         "slots": slots_of(kind, {name: f"_{name}" for name in _WORLD_SLOTS}),
         "entities_plan": entities.plan,
         "entities": "entities",
-        "clean": "_clean",
+        "clean": "_despawns_at_collect",
         "reserve": "reserve",
         "kinds": row_classes(kind),
         "array": array,
@@ -235,7 +228,7 @@ def _put(kind: Kind, planned: type[Any], spec: dict[str, Any], chosen: Chosen) -
     plan = planned(spec)
     for name, (method, function, field) in chosen.items():
         setattr(kind, name, Method(plan, method, function, field))
-    spec |= {name: static(kind, name) for name in ("create", "remove")}
+    spec |= {name: getattr_static(kind, name) for name in ("create", "remove")}
     plan.seal()
 
 
@@ -244,13 +237,13 @@ def _entities_of(kind: Kind) -> Any:
     none."""
     if not has_base(kind, "Owned"):
         return None
-    found = static(kind._ROWS._ENTITIES, "alive")
+    found = getattr_static(kind._ROWS._ENTITIES, "alive")
     return found.plan if isinstance(found, Method) else None
 
 
 def _row_class(kind: Kind) -> type | None:
     """Return the named tuple that `row` makes, if it makes it of the fields in order."""
-    method = static(kind, "row")
+    method = getattr_static(kind, "row")
     if not isinstance(method, FunctionType):
         return None
     name = kind.__name__.removesuffix("Manager")
@@ -262,14 +255,14 @@ def _row_class(kind: Kind) -> type | None:
 
 def _chosen_fields(kind: Kind, spec: dict[str, Any]) -> Chosen:
     chosen: Chosen = {}
-    if not consists(kind, "row"):
+    if not supports_all_steps(kind, "row"):
         return chosen
     for number, (name, _, _, _, _, letter, *_) in enumerate(spec["fields"]):
         if letter == "\0":
             continue
         for method, function in ((name, "get"), (f"set_{name}", "set")):
             if method not in kind._STEPS:
-                chosen[method] = static(kind, method), function, number
+                chosen[method] = getattr_static(kind, method), function, number
     return chosen
 
 
@@ -277,23 +270,23 @@ def _chosen_rows(kind: Kind, spec: dict[str, Any]) -> Chosen:
     """Choose what finds rows, and what makes them come and go."""
     fields = spec["fields"]
     chosen: Chosen = {}
-    if consists(kind, "_destroy_row"):
-        chosen["_destroy_row"] = static(kind, "_destroy_row"), "destroy_row", 0
+    if supports_all_steps(kind, "_destroy_row"):
+        chosen["_destroy_row"] = getattr_static(kind, "_destroy_row"), "destroy_row", 0
     if len(fields) == len(kind._CONVERTERS):
         has_owners = "entity" not in spec["roles"] or spec["entities"] is not None
-        if has_owners and consists(kind, "create"):
-            chosen["create"] = static(kind, "create"), "create", 0
-            ensure = static(kind, "ensure")
-            if getattr(ensure, "__wrapped__", None) is static(kind, "create"):
+        if has_owners and supports_all_steps(kind, "create"):
+            chosen["create"] = getattr_static(kind, "create"), "create", 0
+            ensure = getattr_static(kind, "ensure")
+            if getattr(ensure, "__wrapped__", None) is getattr_static(kind, "create"):
                 chosen["ensure"] = ensure, "ensure", 0
-        is_owned = is_of(static(kind, "_create_many"), "_create_many", "Owned")
-        if "create" in chosen and is_owned and consists(kind, "create_many"):
-            chosen["create_many"] = static(kind, "create_many"), "create_many", 0
+        is_owned = is_defined_by(getattr_static(kind, "_create_many"), "_create_many", "Owned")
+        if "create" in chosen and is_owned and supports_all_steps(kind, "create_many"):
+            chosen["create_many"] = (getattr_static(kind, "create_many"), "create_many", 0)
         all_cells = all(field[5] != "\0" for field in fields)
-        if spec["row"] is not None and all_cells and consists(kind, "row"):
-            chosen["row"] = static(kind, "row"), "row", 0
+        if spec["row"] is not None and all_cells and supports_all_steps(kind, "row"):
+            chosen["row"] = getattr_static(kind, "row"), "row", 0
     for name, function, classes in INHERITED:
-        if is_of(method := static(kind, name), name, classes):
+        if is_defined_by(method := getattr_static(kind, name), name, classes):
             chosen[name] = method, function, 0
     return chosen
 
@@ -311,9 +304,7 @@ def _relied_on(kind: Kind, chosen: Chosen) -> tuple[str, ...]:
     """Return the attributes of the class that chosen methods use: whoever replaces one of these
     must find it called."""
     found: set[str] = set()
-    todo = {
-        name for method, _, _ in chosen.values() for name in method.__code__.co_names
-    }
+    todo = {name for method, _, _ in chosen.values() for name in method.__code__.co_names}
     todo |= {"create", "require"} & chosen.keys()  # worlds and proxies call them
     if "lookup" in chosen:
         todo |= {"__len__", "lookup_many"}  # as queries do

@@ -3,7 +3,7 @@
 #ifndef ECSGEN_FAST_LINKS_H
 #define ECSGEN_FAST_LINKS_H
 
-#include "family.h"
+#include "hierarchy_links.h"
 
 static inline int
 open_change(Change *change, Component *plan, PyObject *self, const Rows *rows)
@@ -44,7 +44,7 @@ is_sound(const Change *change, uint64_t row)
             return 0;
         }
     }
-    if (has_family(plan) && !is_family_sound(change, row)) {
+    if (has_hierarchy(plan) && !are_links_sound(change, row)) {
         return 0;
     }
     return plan->id_slot == ABSENT || get_link(change, plan->id_slot, row) < rows->allocated;
@@ -132,7 +132,7 @@ move_row(const Change *change, uint64_t src, uint64_t dst)
     const Rows *rows = change->rows;
     for (Py_ssize_t i = 0; i < plan->n_columns; i++) {
         if (plan->columns[i].moves) {
-            copy_cell(cell_of(plan, rows, i, dst), cell_of(plan, rows, i, src),
+            copy_cell(cell_number(plan, rows, i, dst), cell_number(plan, rows, i, src),
                       plan->columns[i].nbytes);
         }
     }
@@ -145,8 +145,8 @@ move_row(const Change *change, uint64_t src, uint64_t dst)
     if (plan->id_slot != ABSENT) {
         put_link(change, plan->id_row, get_link(change, plan->id_slot, dst), dst);
     }
-    if (has_family(plan)) {
-        relink_family(change, src, dst);
+    if (has_hierarchy(plan)) {
+        relink_hierarchy(change, src, dst);
     }
 }
 
@@ -160,9 +160,9 @@ swap_rows(const Change *change, uint64_t one, uint64_t other)
     for (Py_ssize_t i = 0; i < plan->n_columns; i++) {
         if (plan->columns[i].moves) {
             uint64_t nbytes = plan->columns[i].nbytes;
-            copy_cell(spare, cell_of(plan, rows, i, one), nbytes);
-            copy_cell(cell_of(plan, rows, i, one), cell_of(plan, rows, i, other), nbytes);
-            copy_cell(cell_of(plan, rows, i, other), spare, nbytes);
+            copy_cell(spare, cell_number(plan, rows, i, one), nbytes);
+            copy_cell(cell_number(plan, rows, i, one), cell_number(plan, rows, i, other), nbytes);
+            copy_cell(cell_number(plan, rows, i, other), spare, nbytes);
         }
     }
     enter(change, owner_of(plan, rows, one), one);
@@ -179,7 +179,7 @@ static inline int
 swaps(const Component *plan)
 {
     return plan->creates && plan->sparse != ABSENT && !plan->is_many && plan->active == ABSENT &&
-           !has_family(plan);
+           !has_hierarchy(plan);
 }
 
 #endif

@@ -1,6 +1,6 @@
 /* The types of plans. */
 
-#include "plans.h"
+#include "class_plans.h"
 
 /* All plans begin alike. */
 static Plan *

@@ -1,7 +1,7 @@
 /* Proxies: objects that stand for one row each, and their attributes. */
 
-#include "finding.h"
-#include "plans.h"
+#include "row_lookup.h"
+#include "class_plans.h"
 
 #define PROXY(callable) ((Proxy *)((Method *)(callable))->plan)
 
@@ -457,7 +457,7 @@ rows(PARAMETERS)
         return LEAVE;
     }
     it->count = rows.n;
-    memcpy(it->owners, cell_of(its, &rows, its->entity, 0), (size_t)rows.n * sizeof *it->owners);
+    memcpy(it->owners, cell_number(its, &rows, its->entity, 0), (size_t)rows.n * sizeof *it->owners);
     return (PyObject *)it;
 }
 

@@ -98,7 +98,7 @@ static int
 is_leaf(const Change *change, uint64_t row)
 {
     const Component *plan = change->plan;
-    return !has_family(plan) || get_link(change, plan->first_child, row) == NIL ||
+    return !has_hierarchy(plan) || get_link(change, plan->first_child, row) == NIL ||
            (plan->releases_children && are_children_sound(change, row));
 }
 
@@ -150,7 +150,7 @@ remove_packed(const Change *change, uint64_t row, uint64_t active)
         slot = get_link(change, plan->id_slot, row);
         put_link(change, plan->id_row, slot, NIL);
     }
-    if (has_family(plan)) {
+    if (has_hierarchy(plan)) {
         if (get_link(change, plan->parent, row) != NIL) {
             leave_parent(change, row);
         }
@@ -216,7 +216,7 @@ remove_row(Removal *it)
 {
     const Change *change = &it->change;
     if (change->plan->is_direct) {
-        put_u64(cell_of(change->plan, change->rows, change->plan->entity, it->row), 0);
+        put_u64(cell_number(change->plan, change->rows, change->plan->entity, it->row), 0);
     }
     else {
         if (change->dict != NULL) {

@@ -3,7 +3,7 @@
 #ifndef ECSGEN_FAST_ROWS_H
 #define ECSGEN_FAST_ROWS_H
 
-#include "changes.h"
+#include "slot_updates.h"
 
 /* The map of a sparse manager, as long as no Python code runs. */
 typedef struct {
@@ -30,7 +30,7 @@ map_cell(const Component *plan, const Map *map, uint64_t entity)
 static inline uint64_t
 owner_of(const Component *plan, const Rows *rows, uint64_t row)
 {
-    return get_u64(cell_of(plan, rows, plan->entity, row));
+    return get_u64(cell_number(plan, rows, plan->entity, row));
 }
 
 /* Find the first row of an entity, NIL if it has none. */
@@ -74,7 +74,7 @@ find_row(const Component *plan, PyObject *self, const Rows *rows, PyObject *enti
 static inline int
 is_only(const Component *plan, const Rows *rows, uint64_t row)
 {
-    return !plan->is_many || get_u32(cell_of(plan, rows, plan->previous, row)) == row;
+    return !plan->is_many || get_u32(cell_number(plan, rows, plan->previous, row)) == row;
 }
 
 /* Whether nothing locks the manager. */
@@ -110,7 +110,7 @@ typedef struct {
 typedef struct {
     Change change;
     Rows rows;
-    Changes changes;
+    SlotUpdates changes;
     uint64_t row, other; /* they change places */
 } Crossing;
 
@@ -135,7 +135,7 @@ void drop_crossings(Crossings *crossings);
 typedef struct {
     Change change;
     Rows rows;
-    Changes changes;
+    SlotUpdates changes;
     uint64_t row;
     uint64_t active;                /* the active row that takes its place, or NIL */
     PyObject *gone, *moved, *place; /* keys and a value of the dict, or NULL */
@@ -163,7 +163,7 @@ enum {
 typedef struct {
     Change change;
     Rows rows;
-    Changes changes;
+    SlotUpdates changes;
     PyObject *entity; /* borrowed; NULL: nobody */
     PyObject *result; /* what `create` returns */
     uint64_t handle, place;

@@ -16,11 +16,11 @@ static inline void
 gather(const Component *plan, const Rows *rows, const Field *field, uint64_t row, char *cell)
 {
     if (field->parts == 1) {
-        copy_cell(cell, cell_of(plan, rows, field->columns[0], row), (uint64_t)field->nbytes);
+        copy_cell(cell, cell_number(plan, rows, field->columns[0], row), (uint64_t)field->nbytes);
         return;
     }
     for (int i = 0; i < field->parts; i++) {
-        const char *from = cell_of(plan, rows, field->columns[i], row);
+        const char *from = cell_number(plan, rows, field->columns[i], row);
         copy_cell(cell + i * field->size, from, (uint64_t)field->size);
     }
 }
@@ -29,11 +29,11 @@ static inline void
 scatter(const Component *plan, const Rows *rows, const Field *field, uint64_t row, const char *cell)
 {
     if (field->parts == 1) {
-        copy_cell(cell_of(plan, rows, field->columns[0], row), cell, (uint64_t)field->nbytes);
+        copy_cell(cell_number(plan, rows, field->columns[0], row), cell, (uint64_t)field->nbytes);
         return;
     }
     for (int i = 0; i < field->parts; i++) {
-        char *to = cell_of(plan, rows, field->columns[i], row);
+        char *to = cell_number(plan, rows, field->columns[i], row);
         copy_cell(to, cell + i * field->size, (uint64_t)field->size);
     }
 }

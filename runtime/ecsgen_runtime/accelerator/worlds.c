@@ -1,8 +1,8 @@
 /* Worlds: an entity that comes with rows, all at once. */
 
-#include "collecting.h"
+#include "collect_dead.h"
 #include "entities.h"
-#include "given.h"
+#include "arguments.h"
 #include "rows.h"
 
 #define PLAN(callable) ((World *)((Method *)(callable))->plan)
@@ -58,8 +58,8 @@ note_row(Spawn *it, const World *plan, PyObject *managers, PyObject *kind, PyObj
     }
     it->ranks[number] = rank;
     char *scratch = it->scratch[number] = it->fields + it->used;
-    int is_known = PyDict_CheckExact(given) ? take_dict(its, given, scratch)
-                                            : take_row(its, given, scratch);
+    int is_known = PyDict_CheckExact(given) ? read_dict(its, given, scratch)
+                                            : read_row_values(its, given, scratch);
     if (!is_known || !open_rows(its, manager, &it->rows[number]) || !is_unlocked(its, manager)) {
         return 0;
     }
@@ -254,7 +254,7 @@ destroy_later(PARAMETERS)
     PyObject *noted = NULL;
     if (has_args(nargsf, kwnames, 2) && PyLong_CheckExact(args[1]) &&
         guard_holds(&plan->plan.guard, args[0])) {
-        noted = SLOT(args[0], plan->noted);
+        noted = SLOT(args[0], plan->deferred_despawns);
     }
     if (noted == NULL || !PyList_CheckExact(noted)) {
         return LEAVE;

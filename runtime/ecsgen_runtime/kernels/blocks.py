@@ -11,15 +11,15 @@ from typing import Any, Final, Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..buffers import Column, items, nested
-from ..bulk import Sizes
-from ..columns import Rows
-from ..field_types import Converter
-from ..handles import RowArray
-from ..manager import BaseManager
-from ..per_class import NO_SLOTS
-from ..queries.query_rows import RowOrder, member_rows
-from ..typed import NamedTuple
+from ..base.fast_typing import NamedTuple
+from ..base.handles import RowArray
+from ..base.specialisation import NO_SLOTS
+from ..managers.manager import BaseManager
+from ..tables.buffers import Column, item_view, nested
+from ..tables.bulk import Tuning
+from ..tables.columns import Rows
+from ..values.field_types import Converter
+from ..world.queries.join_rows import RowOrder, member_rows
 
 ALL_ROWS: RowArray = np.zeros(1, np.intp)
 """The first of all rows, for loops that take it that they follow each other."""
@@ -28,7 +28,7 @@ NO_MASK: NDArray[np.bool_] = np.zeros(0, np.bool_)
 """The mask of a call that names no rows, and so runs over all."""
 
 
-class ChosenRows:
+class SelectedRows:
     """The rows that a call names: k distinct ones in the order given, or those of a mask.
 
     Raises:
@@ -36,7 +36,7 @@ class ChosenRows:
     """
 
     def __init__(self, manager: BaseManager, rows: ArrayLike, bound: int = -1) -> None:
-        given = manager._rows_given(rows)
+        given = manager._require_rows(rows)
         manager._distinct(given)
         self.count = len(given)
         """How many were given."""
@@ -65,7 +65,7 @@ class ChosenRows:
         return spread
 
 
-def passing_rows(mask: NDArray[np.bool_], chosen: ChosenRows | None = None) -> RowArray:
+def passing_rows(mask: NDArray[np.bool_], chosen: SelectedRows | None = None) -> RowArray:
     """Return those of all rows, or of the chosen ones, in their order, for which a mask is true."""
     return mask.nonzero()[0] if chosen is None else chosen.rows[mask]
 
@@ -78,7 +78,7 @@ def each_value(
     It shares no memory with the buffers, which the kernel may write. Raises what
     `create_many` does for a field.
     """
-    values = converter.many(value, count)
+    values = converter.to_column(value, count)
     if any(np.may_share_memory(values, buffer) for buffer in buffers):
         values = values.copy()
     return np.broadcast_to(values, (count, *converter.shape))
@@ -90,7 +90,7 @@ def check_unchanged(before: object, now: object) -> None:
         raise RuntimeError("converting the values of an argument changed the rows")
 
 
-class ChosenCells:
+class SelectedCells:
     """The cells of some rows: copies, of which those that are written are put back."""
 
     def __init__(self, rows: RowArray) -> None:
@@ -135,25 +135,25 @@ class KernelRows(Rows):
         return super()._nbytes() + held
 
 
-class JoinedRows(Rows):
+class WorldKernelRows(Rows):
     """Rows with the blocks of the world's kernels that look at them."""
 
     __slots__ = NO_SLOTS
-    _joined: dict[str, Any]
+    _world_kernels: dict[str, Any]
     """Of each, known to all whose columns it has."""
 
-    def _start(self) -> None:
-        super()._start()
-        self._joined = {}
+    def _init_empty(self) -> None:
+        super()._init_empty()
+        self._world_kernels = {}
 
     def _forget_views(self) -> None:
         super()._forget_views()
-        for blocks in self._joined.values():
+        for blocks in self._world_kernels.values():
             blocks.drop()
-        self._joined = {}
+        self._world_kernels = {}
 
     def _nbytes(self) -> int:
-        held: int = sum(blocks.nbytes for blocks in self._joined.values())
+        held: int = sum(blocks.nbytes for blocks in self._world_kernels.values())
         return super()._nbytes() + held
 
 
@@ -174,14 +174,14 @@ _MOST_SHARED: Final = 4
 _MISREAD: Final = frozenset((16, 64))
 """Strides with which `np.negative` is not to be trusted."""
 
-Cells: TypeAlias = tuple[str, tuple[int, ...], bool]
+ScratchSpec: TypeAlias = tuple[str, tuple[int, ...], bool]
 """Working memory of a kernel: dtype, shape per row, and whether a row's elements lie together."""
 
 
 class BlockMemory:
     """Arrays for as many rows as a block has: the same ones again if they have room."""
 
-    def __init__(self, cells: Sequence[Cells]) -> None:
+    def __init__(self, cells: Sequence[ScratchSpec]) -> None:
         self._cells = cells
         self._room = -1
         self._arrays: list[NDArray[Any]] = []
@@ -198,7 +198,7 @@ class BlockMemory:
         return [array[..., :rows] for array in self._arrays]
 
 
-class Blocks:
+class KernelBlocks:
     """Views of a kernel's columns and of its working memory, block after block.
 
     Good until the buffer moves or the stamp (the number of rows, or the version) changes. Those of
@@ -214,8 +214,8 @@ class Blocks:
         self,
         rows: int,
         columns: Sequence[NDArray[Any]],
-        working: Sequence[Cells],
-        former: Blocks | None = None,
+        working: Sequence[ScratchSpec],
+        former: KernelBlocks | None = None,
         kernels: int = 1,
     ) -> None:
         """With several `kernels`, of which each sees a part of the arrays, blocks are larger."""
@@ -244,23 +244,23 @@ class Blocks:
             self.views.append((*cut, *scratch))
 
 
-def block_rows(cells: Iterable[Cells], kernels: int = 1, others: int = 0) -> int:
+def block_rows(cells: Iterable[ScratchSpec], kernels: int = 1, others: int = 0) -> int:
     """Return how many rows make a block, a power of two; of several kernels more.
 
     `others`: bytes of a row beside those of the cells.
     """
     row_bytes = (sum(map(_row_bytes, cells)) + others) // min(kernels, _MOST_SHARED)
-    least, most = Sizes.block_rows
+    least, most = Tuning.block_rows
     fitting = max(least, min(most, _CACHED // max(row_bytes, 1)))
     return 1 << (fitting.bit_length() - 1)
 
 
 @cache
-def _row_bytes(cells: Cells) -> int:
+def _row_bytes(cells: ScratchSpec) -> int:
     return prod(cells[1]) * np.dtype(cells[0]).itemsize
 
 
-def working_memory(cells: Cells, rows: int) -> NDArray[Any]:
+def working_memory(cells: ScratchSpec, rows: int) -> NDArray[Any]:
     """Return uninitialised memory of shape (*shape, rows)."""
     dtype, shape, together = cells
     if together:
@@ -269,7 +269,7 @@ def working_memory(cells: Cells, rows: int) -> NDArray[Any]:
 
 
 def block_memory(
-    columns: Sequence[BlockColumn], working: Sequence[Cells], rows: int
+    columns: Sequence[BlockColumn], working: Sequence[ScratchSpec], rows: int
 ) -> list[NDArray[Any]]:
     """Return memory of blocks: for columns that are gathered, and what the kernel works in."""
     rooms = [0 if column.rows is None else rows for column in columns]
@@ -353,7 +353,7 @@ def row_cells(array: NDArray[Any]) -> list[NDArray[Any]]:
     is_vector = array.ndim == 2  # soonest done
     if array.strides[-1] != array.itemsize:
         rows_first = (-1, *range(array.ndim - 1))
-        return [items(array.T if is_vector else array.transpose(rows_first))]
+        return [item_view(array.T if is_vector else array.transpose(rows_first))]
     if is_vector:
         return list(array)
     return [array[place] for place in np.ndindex(array.shape[:-1])]
@@ -378,7 +378,7 @@ class BlockColumn(NamedTuple):
     is_written: bool = False
 
     @property
-    def memory(self) -> Cells:
+    def memory(self) -> ScratchSpec:
         """What the cells of a block are gathered in: laid out as the column is."""
         together = self.cells.strides[-1] != self.cells.itemsize
         return self.cells.dtype.str, self.cells.shape[:-1], together
@@ -393,9 +393,7 @@ class RowBatch(NamedTuple):
 
 
 def batch_of(
-    columns: Sequence[BlockColumn],
-    rows: RowArray | slice,
-    memory: Sequence[NDArray[Any]],
+    columns: Sequence[BlockColumn], rows: RowArray | slice, memory: Sequence[NDArray[Any]]
 ) -> RowBatch:
     """Return a batch of some rows: columns where they follow each other, else in memory, then what
     else there is of memory."""
@@ -416,10 +414,7 @@ def batch_of(
 
 
 def batches_of(
-    columns: Sequence[BlockColumn],
-    memory: Sequence[NDArray[Any]],
-    count: int,
-    size: int,
+    columns: Sequence[BlockColumn], memory: Sequence[NDArray[Any]], count: int, size: int
 ) -> Iterator[RowBatch]:
     """Yield batches of so many rows, `size` in each, which all have the same memory."""
     for start in range(0, count, size or 1):
@@ -428,9 +423,7 @@ def batches_of(
         yield batch_of(columns, slice(start, end), some)
 
 
-def row_copies(
-    column: NDArray[Any], rows: RowArray, copy: NDArray[Any]
-) -> list[Copied]:
+def row_copies(column: NDArray[Any], rows: RowArray, copy: NDArray[Any]) -> list[Copied]:
     """Return what is copied of a column, rows last."""
     return list(zip(row_cells(column), repeat(rows), row_cells(copy), strict=False))
 
@@ -448,8 +441,8 @@ def moved_rows(batches: Iterable[RowBatch]) -> Iterator[tuple[Any, ...]]:
                 cells[rows] = copy
 
 
-def chosen_blocks(
-    whole: Blocks, rows: RowArray, written: Sequence[int]
+def selected_blocks(
+    whole: KernelBlocks, rows: RowArray, written: Sequence[int]
 ) -> Iterator[tuple[Any, ...]]:
     """Yield blocks of some rows of those that a kernel has blocks of, with the same arrays;
     `written` says which of the columns are put back."""
@@ -462,7 +455,7 @@ def chosen_blocks(
     return moved_rows(batches_of(columns, memory, len(rows), size))
 
 
-def beside(
+def with_row_values(
     blocks: Iterable[tuple[Any, ...]], *each: NDArray[Any]
 ) -> Iterator[tuple[Any, ...]]:
     """Yield blocks with the values of their rows behind the arrays; rows are last in all."""
@@ -476,7 +469,7 @@ def beside(
 # --- Reductions: what the blocks gave, put together -----------------------------------
 
 
-def added(parts: list[NDArray[Any]], dtype: Any, shape: tuple[int, ...]) -> Any:
+def combine_sums(parts: list[NDArray[Any]], dtype: Any, shape: tuple[int, ...]) -> Any:
     """Return the sum of the blocks' sums as Python numbers, 0 for none; integers wrap."""
     total = np.zeros(shape, dtype)
     for part in parts:
@@ -484,19 +477,19 @@ def added(parts: list[NDArray[Any]], dtype: Any, shape: tuple[int, ...]) -> Any:
     return as_cell(total, shape)
 
 
-def averaged(parts: list[NDArray[Any]], rows: int, shape: tuple[int, ...]) -> Any:
+def combine_means(parts: list[NDArray[Any]], rows: int, shape: tuple[int, ...]) -> Any:
     """Return the sum of the blocks' sums, divided by the number of rows; NaN for none."""
     if rows == 0:
-        return nothing(shape)
+        return nan_cell(shape)
     return as_cell(np.add.reduce(np.array(parts)) / rows, shape)
 
 
-def extreme(parts: list[NDArray[Any]], choose: np.ufunc, shape: tuple[int, ...]) -> Any:
+def combine_extremes(parts: list[NDArray[Any]], choose: np.ufunc, shape: tuple[int, ...]) -> Any:
     """Return the smallest or largest of those of blocks; NaN if one is, and for none."""
-    return as_cell(choose.reduce(np.array(parts)), shape) if parts else nothing(shape)
+    return as_cell(choose.reduce(np.array(parts)), shape) if parts else nan_cell(shape)
 
 
-def nothing(shape: tuple[int, ...]) -> Any:
+def nan_cell(shape: tuple[int, ...]) -> Any:
     """Return NaN as a cell of a shape."""
     return nested([nan] * prod(shape), shape) if shape else nan
 
@@ -506,7 +499,7 @@ def as_cell(array: Any, shape: tuple[int, ...]) -> Any:
     return nested(np.ravel(array).tolist(), shape) if shape else array.item()
 
 
-class JoinedBlocks:
+class JoinedKernelBlocks:
     """Views of several managers' columns and working memory, block after block; kept.
 
     Good until one of the buffers moves, or the stamp (how many entities, or which match of
@@ -520,7 +513,7 @@ class JoinedBlocks:
         stamp: object,
         n: int,
         columns: Sequence[BlockColumn],
-        working: Sequence[Cells],
+        working: Sequence[ScratchSpec],
         kernels: int = 1,
     ) -> None:
         """With several `kernels`, of which each sees a part of the arrays, blocks are larger."""
@@ -556,11 +549,11 @@ class JoinedBlocks:
         self._ordered.append(_Ordered(order, column, copy))
         return BlockColumn(copy)
 
-    def keep(self, name: str, holders: Sequence[JoinedRows]) -> Self:
+    def keep(self, name: str, holders: Sequence[WorldKernelRows]) -> Self:
         """Let all whose columns these are know them by the kernel's name."""
         self.nbytes = -(-self.nbytes // len(holders))
         for holder in holders:
-            holder._joined[name] = self
+            holder._world_kernels[name] = self
         return self
 
     def drop(self) -> None:

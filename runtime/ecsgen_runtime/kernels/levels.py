@@ -8,14 +8,14 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..handles import NIL, RowArray
-from ..queries.query_rows import as_slice
-from ..typed import NamedTuple
+from ..base.fast_typing import NamedTuple
+from ..base.handles import NIL, RowArray
+from ..world.queries.join_rows import rows_to_slice
 from .blocks import (
     BlockColumn,
-    Cells,
     Copied,
     RowBatch,
+    ScratchSpec,
     batch_of,
     block_rows,
     moved_rows,
@@ -53,7 +53,7 @@ class LevelBlocks:
         stamp: int,
         columns: Sequence[BlockColumn],
         above: Sequence[ParentColumn],
-        working: Sequence[Cells],
+        working: Sequence[ScratchSpec],
     ) -> None:
         self.stamp = stamp
         fields = [one.memory for one in (*columns, *(each.column for each in above))]
@@ -72,7 +72,7 @@ class LevelBlocks:
             self._batches = list(_by_level(levels, parents, columns, above, memory))
             self.nbytes += sum(level.nbytes for level in levels[1:])
         elif count:
-            whole = batch_of(columns, as_slice(rows), memory)
+            whole = batch_of(columns, rows_to_slice(rows), memory)
             self._batches = _at_once(whole, len(columns), levels, parents, above, place)
             self.nbytes += 2 * rows.nbytes
 
@@ -94,7 +94,7 @@ def _by_level(
         for start in range(0, len(level), size or 1):
             rows = level[start : start + size]
             some = [array[..., : len(rows)] for array in memory]
-            batch = batch_of(columns, as_slice(rows), some)
+            batch = batch_of(columns, rows_to_slice(rows), some)
             views = list(batch.views)
             upper = parents[rows].astype(np.intp)
             for place, one in enumerate(above, len(columns)):

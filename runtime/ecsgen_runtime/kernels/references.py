@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..handles import NIL, EntityArray, IdArray, RowArray
-from ..living import LivingEntities
-from ..policies.maps import Mapped
-from ..policies.owners import Owned
+from ..base.handles import NIL, EntityArray, IdArray, RowArray
+from ..entities.entity_pool import EntityPool
+from ..managers.policies.lookup_maps import Mapped
+from ..managers.policies.owners import Owned
 from .blocks import BlockColumn, put_where, row_cells, working_memory
 
 
-def living_rows(
+def rows_of_live_entities(
     manager: Owned, entities: EntityArray, is_clean: bool = False
 ) -> RowArray:
     """Return the first row that each living entity has, NIL for others; O(k).
@@ -30,7 +30,7 @@ def living_rows(
     return rows if is_clean else _of_living(rows, manager._entities, entities)
 
 
-def living_id_rows(manager: Any, ids: IdArray, is_clean: bool = False) -> RowArray:
+def rows_of_live_ids(manager: Any, ids: IdArray, is_clean: bool = False) -> RowArray:
     """Return the row with each id if its owner is alive, NIL for others; O(k).
 
     `manager`: of entities' rows that have ids.
@@ -42,7 +42,7 @@ def living_id_rows(manager: Any, ids: IdArray, is_clean: bool = False) -> RowArr
     return _of_living(rows, manager._entities, owners.take(rows, mode="clip"))
 
 
-def rows_of_living(manager: Mapped) -> dict[int, int]:
+def live_row_map(manager: Mapped) -> dict[int, int]:
     """Return the first row that each living entity has; O(n)."""
     rows = manager._first_rows()
     owners = manager.data._entity_column[rows]
@@ -50,9 +50,7 @@ def rows_of_living(manager: Mapped) -> dict[int, int]:
     return dict(zip(owners[alive].tolist(), rows[alive].tolist(), strict=True))
 
 
-def take_others(
-    column: NDArray[Any], rows: RowArray, default: Any, out: NDArray[Any]
-) -> None:
+def take_others(column: NDArray[Any], rows: RowArray, default: Any, out: NDArray[Any]) -> None:
     """Copy rows of a column into a block, both rows last, and a default where a row is NIL."""
     if column.shape[-1] == 0:
         out[...] = default
@@ -71,9 +69,7 @@ def other_cells(column: NDArray[Any], rows: RowArray, default: Any) -> NDArray[A
     return out
 
 
-def _of_living(
-    rows: RowArray, entities: LivingEntities, owners: EntityArray
-) -> RowArray:
+def _of_living(rows: RowArray, entities: EntityPool, owners: EntityArray) -> RowArray:
     """Return rows, NIL where the owner is dead."""
     alive = entities._are_alive(owners)
     if not alive.all():
@@ -94,11 +90,9 @@ class Messages:
         self._steps = steps
         self._held: list[tuple[RowArray, NDArray[Any]]] = []
         """What waits for the last row."""
-        self._make_room(0)
+        self._ensure_capacity(0)
 
-    def send(
-        self, rows: RowArray, values: Any, heard: NDArray[np.bool_] | None = None
-    ) -> None:
+    def send(self, rows: RowArray, values: Any, heard: NDArray[np.bool_] | None = None) -> None:
         """Send what each row of a block says in the only step: to which row, NIL for none, and
         whether it is heard; O(rows)."""
         shape = (*self._column.shape[:-1], len(rows))
@@ -109,7 +103,7 @@ class Messages:
     def put(self, step: int, rows: RowArray, values: Any) -> None:
         """Set the same of one of several steps, to be sent together."""
         if step == 0 and len(rows) != len(self._rows):
-            self._make_room(len(rows))
+            self._ensure_capacity(len(rows))
         self._rows[:, step] = rows
         self._values[..., step] = values
 
@@ -126,7 +120,7 @@ class Messages:
             self._deliver(rows, values)
         self._held = []
 
-    def _make_room(self, count: int) -> None:
+    def _ensure_capacity(self, count: int) -> None:
         shape = (*self._column.shape[:-1], count, self._steps)
         self._rows = np.empty((count, self._steps), np.intp)
         self._values = np.empty(shape, self._column.dtype)
@@ -150,7 +144,7 @@ class Messages:
                 self._ufunc.at(cells, rows, given)
 
 
-class HeldMessages(Messages):
+class DeferredMessages(Messages):
     """Messages to a field that the kernel itself reads or writes: they wait for the last row."""
 
     def _pass_on(self, rows: RowArray, values: NDArray[Any]) -> None:

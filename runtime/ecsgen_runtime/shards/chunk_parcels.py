@@ -7,29 +7,29 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..archetypes.store import ArchetypeStore, ChunkT
-from ..archetypes.table import NOWHERE, by_archetype
-from ..buffers import Column
-from ..handles import EntityArray
-from .arriving import ParcelPlaces
-from .leaving import Packing
-from .parcels import ArrivingRows, ParcelBase
+from ..base.handles import EntityArray
+from ..tables.buffers import Column
+from ..world.archetypes.archetype_store import ArchetypeStore, ChunkT
+from ..world.archetypes.archetype_table import NO_LOCATION, group_by_archetype
+from .arrivals import ParcelIndex
+from .departures import ParcelWriter
+from .parcels import ParcelBase, ParcelRows
 from .sharded_entities import ShardedEntities
 
 Batch: TypeAlias = tuple[int, EntityArray, dict[int, list[NDArray[Any]]]]
 """The signature of rows that are to be appended, their owners, and columns by component."""
 
 
-class ShardedStore(ArchetypeStore[ChunkT]):
+class ShardedArchetypeStore(ArchetypeStore[ChunkT]):
     """All rows in chunks, found by slot; the generated class adds what is typed by component."""
 
     __slots__ = ()
     _entities: ShardedEntities
 
     def _has_any(self, entities: EntityArray) -> bool:
-        return bool((self._table.places.get_many(entities) != NOWHERE).any())
+        return bool((self._table.places.get_many(entities) != NO_LOCATION).any())
 
-    def _pack(self, packing: Packing) -> None:
+    def _pack(self, packing: ParcelWriter) -> None:
         """Find the cells of all components of entities for a parcel."""
         entities = packing.entities
         places = self._table.places.get_many(entities)
@@ -55,7 +55,7 @@ class ShardedStore(ArchetypeStore[ChunkT]):
         layout = table.parts[number].LAYOUT
         which: list[NDArray[np.intp]] = []
         found: list[list[NDArray[Any]]] = []
-        for place, some, positions in by_archetype(places):
+        for place, some, positions in group_by_archetype(places):
             archetype = table.archetypes[place]
             if not archetype.has(number):
                 continue
@@ -70,14 +70,14 @@ class ShardedStore(ArchetypeStore[ChunkT]):
         whole = [np.concatenate(parts)[order] for parts in zip(*found, strict=True)]
         return entities[chosen[order]], whole
 
-    def _batches(self, parcel: ParcelBase, places: ParcelPlaces) -> list[Batch]:
+    def _batches(self, parcel: ParcelBase, places: ParcelIndex) -> list[Batch]:
         """Check what a parcel has for chunks, and return it by signature."""
         count = len(places.entities)
         bits = np.zeros(count, np.uint64)
         rows: dict[int, NDArray[np.intp]] = {}
         columns: dict[int, list[NDArray[Any]]] = {}
         for one in parcel._plan().chunked:
-            arriving = ArrivingRows(parcel, one)
+            arriving = ParcelRows(parcel, one)
             if not arriving.count:
                 continue
             number = self._number(one.kind._ROW)
@@ -96,11 +96,11 @@ class ShardedStore(ArchetypeStore[ChunkT]):
             }
             found.append((signature, places.entities[some], chosen))
         if found:
-            self._refuse_locked()
+            self._raise_if_locked()
         return found
 
 
-def _checked(rows: ArrivingRows, column: Column) -> NDArray[Any]:
+def _checked(rows: ParcelRows, column: Column) -> NDArray[Any]:
     if column.name in rows.one.objects:
         return rows.objects(column.name)
     cells = rows.column(column.name)

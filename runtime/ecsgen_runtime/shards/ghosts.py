@@ -9,22 +9,27 @@ from typing import Any, ClassVar, Final, SupportsFloat
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..buffers import grown_capacity, items, read_only
-from ..columns import OwnedRows
-from ..fields import FieldInfo
-from ..given_arrays import as_entities, without_repeats
-from ..handles import NIL, EntityArray, RowArray
-from ..per_class import NO_SLOTS
-from ..placement import NO_ROWS
-from ..policies.owners import Owned
-from ..reprs import count_text
-from ..spaces.cell_order import Places
-from ..spaces.search import NearSearch
-from ..spaces.spaced import NearGiven, OwnedSpaced, checked_radius, joined_given
-from ..typed import NamedTuple
+from ..base.fast_typing import NamedTuple
+from ..base.handles import NIL, EntityArray, RowArray
+from ..base.specialisation import NO_SLOTS
+from ..kernels.spaces.cell_lists import Positions
+from ..kernels.spaces.neighbour_search import NeighbourSearch
+from ..kernels.spaces.spatial import (
+    OwnedSpatial,
+    SearchArguments,
+    checked_radius,
+    join_search_arguments,
+)
+from ..managers.policies.owners import Owned
+from ..tables.buffers import grown_capacity, item_view, read_only
+from ..tables.columns import OwnedRows
+from ..tables.html_reprs import format_count
+from ..tables.placement import NO_ROWS
+from ..values.array_coercion import as_entities, drop_duplicates
+from ..values.field_tables import FieldInfo
 from .handle_map import HandleMap
 from .lockstep import LockStep, head_of
-from .parcels import PackedColumn, ShardError, Tables, alignment, parts_of, view_of
+from .parcels import PackedColumn, ShardError, Tables, alignment, serialise_tensors, view_of
 from .sharded_entities import ShardedEntities
 
 # --- Ghosts: copies of other shards' rows, behind the own ones in the same columns ----
@@ -40,45 +45,45 @@ class RowsNear:
     All read-only, and good until the manager's next structural change.
     """
 
-    __slots__ = ("_end", "_manager", "_start")
+    __slots__ = ("_end", "_init_empty", "_manager")
 
     def __init__(self, manager: GhostHolder, start: int, end: int) -> None:
         self._manager = manager
-        self._start = start
+        self._init_empty = start
         self._end = end
 
     def __repr__(self) -> str:
-        manager, rows = self._manager, count_text(self.n, "row")
-        ghosts = self._end - max(self._start, manager.data._n)
+        manager, rows = self._manager, format_count(self.n, "row")
+        ghosts = self._end - max(self._init_empty, manager.data._n)
         return f"<{type(manager).__name__}: {rows}, {ghosts} of them ghosts>"
 
     @property
     def n(self) -> int:
         """How many rows there are."""
-        return self._end - self._start
+        return self._end - self._init_empty
 
     @property
     def entity(self) -> EntityArray:
         """The owner of each row, shape (n,)."""
-        return read_only(self._manager._owners_near()[self._start : self._end])
+        return read_only(self._manager._owners_near()[self._init_empty : self._end])
 
     def __getattr__(self, name: str) -> NDArray[Any]:
         manager = self._manager
         if name not in manager._ghost_columns():
             raise AttributeError(f"{type(manager).__name__} has no ghosts of {name!r}")
         column: NDArray[Any] = getattr(manager.data, f"_{name}_column")
-        return read_only(column[self._start : self._end])
+        return read_only(column[self._init_empty : self._end])
 
     def lookup_many(self, entities: ArrayLike, /) -> RowArray:
         """Return each entity's row, owned or ghost, NIL where it has none, shape (k,); O(k)."""
         given = as_entities(entities)
         rows = np.full(len(given), NIL, np.intp)
-        if not self._start:
+        if not self._init_empty:
             rows = self._manager.lookup_many(given)
         missed = (rows == NIL).nonzero()[0]
         found = self._manager._ghost_rows(given[missed])
         known = found >= 0
-        rows[missed[known]] = found[known] - self._start
+        rows[missed[known]] = found[known] - self._init_empty
         return rows
 
 
@@ -109,8 +114,8 @@ class GhostHolder(Owned):
     _entities: ShardedEntities
     _ghost_state: GhostState
 
-    def _attach(self) -> None:
-        super()._attach()
+    def _init_transient(self) -> None:
+        super()._init_transient()
         self._ghost_state = GhostState()
 
     @property
@@ -139,7 +144,7 @@ class GhostHolder(Owned):
         """Return the columns that ghosts have: several for fields that are split."""
         held = {column.name for column in cls.LAYOUT}
         fields = (field for field in cls.FIELDS if field.name in cls._GHOSTS)
-        return tuple(name for field in fields for name in parts_of(field, held))
+        return tuple(name for field in fields for name in serialise_tensors(field, held))
 
     def _owners_near(self) -> EntityArray:
         data = self.data
@@ -155,9 +160,7 @@ class GhostHolder(Owned):
             return np.full(len(entities), -1)
         if ghost_state.map is None:
             ghost_state.map = HandleMap(self._entities._BULK)
-            ghost_state.map.add(
-                ghost_state.owners, np.arange(ghost_state.count) + self.data._n
-            )
+            ghost_state.map.add(ghost_state.owners, np.arange(ghost_state.count) + self.data._n)
         return ghost_state.map.find(entities)
 
     def _take_ghosts(
@@ -187,47 +190,47 @@ class GhostHolder(Owned):
         ghost_state.count, ghost_state.version = count, data._version
 
 
-class GhostSpace(GhostHolder, OwnedSpaced):
+class GhostSpace(GhostHolder, OwnedSpatial):
     """A manager whose rows ask ghosts as well, which lie behind them and ask nobody."""
 
     __slots__ = NO_SLOTS
 
     def _search(
         self, kernel: str, radius: SupportsFloat, n: int, named: RowArray | None = None
-    ) -> NearSearch:
+    ) -> NeighbourSearch:
         """Return who is in reach of the first n rows, or of some, ghosts among them."""
         if not self._n_ghosts or named is not None:
             return super()._search(kernel, radius, n, named)
-        places, seen, reach, wrap = self._near_given(kernel, radius, n)
+        places, seen, reach, wrap = self._search_arguments(kernel, radius, n)
         owners = self._all_owners()[: places.shape[1]]
         own = places[:, :n]
-        return NearSearch(own, seen, reach, wrap, names=(owners[:n], owners))
+        return NeighbourSearch(own, seen, reach, wrap, names=(owners[:n], owners))
 
-    def _near_given(
+    def _search_arguments(
         self, kernel: str, radius: SupportsFloat, n: int
-    ) -> tuple[Places, Places, float, tuple[float, ...]]:
+    ) -> tuple[Positions, Positions, float, tuple[float, ...]]:
         """Return the same of the first n rows, or of all rows and ghosts if there are some."""
         watch = self._ghost_state.watch
         if watch is None and not self._n_ghosts:
-            return super()._near_given(kernel, radius, n)
+            return super()._search_arguments(kernel, radius, n)
         reach = checked_radius(f"{type(self).__name__}.{kernel}", radius)
         if watch is not None:
             watch.asked(reach, self)
-        places = self._places(self.data._n + self._n_ghosts if self._n_ghosts else n)
-        return places, self._seen(places), reach, self._wrap
+        places = self._positions(self.data._n + self._n_ghosts if self._n_ghosts else n)
+        return places, self._visible_positions(places), reach, self._wrap
 
-    def _all_places(self) -> tuple[Places, Places]:
-        places = self._places(self.data._n + self._n_ghosts)
-        return places, self._seen(places)
+    def _all_places(self) -> tuple[Positions, Positions]:
+        places = self._positions(self.data._n + self._n_ghosts)
+        return places, self._visible_positions(places)
 
     def _all_owners(self) -> EntityArray:
         return self._owners_near()
 
-    def _are_seen(self, n: int) -> NDArray[np.bool_] | None:
+    def _visible_rows(self, n: int) -> NDArray[np.bool_] | None:
         own = self.data._n
         if n <= own:
-            return super()._are_seen(n)
-        rows, active = super()._are_seen(own), self._ghost_state.active
+            return super()._visible_rows(n)
+        rows, active = super()._visible_rows(own), self._ghost_state.active
         if rows is None and active is None:
             return None
         found = np.ones(n, np.bool_)
@@ -258,17 +261,17 @@ def with_ghosts(rows: RowArray, manager: GhostHolder, ghosts: RowArray) -> RowAr
     return np.concatenate((rows, ghosts + manager.data._n)) if len(ghosts) else rows
 
 
-def haunted_given(
+def search_arguments_with_ghosts(
     kernel: str,
     manager: GhostSpace,
     radius: SupportsFloat,
     asking: RowArray,
     members: RowArray,
     hidden: RowArray = NO_ROWS,
-) -> NearGiven:
-    """Return the same as `joined_given`, where members are those who ask, then ghosts."""
+) -> SearchArguments:
+    """Return the same as `join_search_arguments`, where members are those who ask, then ghosts."""
     among = None if len(members) == len(asking) else members
-    return joined_given(kernel, manager, radius, asking, among, hidden)
+    return join_search_arguments(kernel, manager, radius, asking, among, hidden)
 
 
 # --- Whether kernels had all neighbours that they would have had in one world ---------
@@ -277,18 +280,18 @@ def haunted_given(
 # plausible results.
 
 
-class Seen(NamedTuple):
+class RefreshState(NamedTuple):
     """What a manager had when ghosts came."""
 
-    places: Places
+    places: Positions
     """Of its own rows, shape (axes, n)."""
-    shown: Places
+    shown: Positions
     """The same as others see them: NaN of those whom they do not see."""
     owners: EntityArray
     ghosts: EntityArray
 
 
-class Watch:
+class GhostCoverageCheck:
     """Remembers how far kernels have looked, and asks the other ranks who was there."""
 
     __slots__ = ("_asked", "_seen", "_spaces", "_step", "_world")
@@ -296,7 +299,7 @@ class Watch:
     def __init__(self, world: Any, step: LockStep) -> None:
         self._world = world
         self._step = step
-        self._seen: dict[str, Seen] = {}
+        self._seen: dict[str, RefreshState] = {}
         self._asked: dict[str, float] = {}
         managers = {name: getattr(world, name) for name in type(world)._GHOSTS}
         self._spaces: dict[str, GhostSpace] = {
@@ -311,7 +314,7 @@ class Watch:
             n, (places, seen) = manager.data._n, manager._all_places()
             owners = manager._owners_near()[: places.shape[1]].copy()
             own = places[:, :n], seen[:, :n]
-            self._seen[name] = Seen(*own, owners[:n], owners[n:])
+            self._seen[name] = RefreshState(*own, owners[:n], owners[n:])
 
     def asked(self, radius: float, space: GhostSpace, *others: GhostHolder) -> None:
         """Remember that rows of a space were asked from so far; ShardError if ghosts are gone, or
@@ -323,7 +326,7 @@ class Watch:
                     f"{type(manager).__name__} has no ghosts since its rows changed: refresh first"
                 )
         before = self._seen[name].places
-        if not np.array_equal(before, space._places(space.data._n), equal_nan=True):
+        if not np.array_equal(before, space._positions(space.data._n), equal_nan=True):
             raise ShardError(
                 f"{type(space).__name__} has other places than other ranks know: refresh first"
             )
@@ -359,11 +362,11 @@ class Watch:
             missing = ~np.isin(owners, seen.ghosts)
             owners = owners[missing]
             others = places[:, missing].astype(seen.places.dtype)
-            search = NearSearch(others, seen.places, radius, manager.wrap)
+            search = NeighbourSearch(others, seen.places, radius, manager.wrap)
             starts, rows = search.neighbours()
             if len(rows):
                 place = int(np.diff(starts).argmax())
-                shown = self._world.entities._LAYOUT.shown
+                shown = self._world.entities._LAYOUT.format_handle
                 raise ShardError(
                     f"{type(manager).__name__}: {shown(owners[place])} of rank {rank} "
                     f"is within {radius:g} of {shown(seen.owners[rows[starts[place]]])} "
@@ -383,7 +386,7 @@ ACTIVE: Final = "~active"
 def _ghost_columns(world: Any) -> tuple[PackedColumn, ...]:
     tables = Tables()
     for attribute in world._GHOSTS:
-        kind, table = world._KINDS[attribute], tables.table()
+        kind, table = world._MANAGER_CLASSES[attribute], tables.table()
         names = kind._ghost_columns()
         for column in kind.LAYOUT:
             if column.name in names:
@@ -398,9 +401,7 @@ ghost_columns: Final[Callable[[Any], tuple[PackedColumn, ...]]] = cache(_ghost_c
 table; the columns have its names, or ACTIVE."""
 
 
-def ghost_message(
-    world: Any, entities: EntityArray, rows: Mapping[str, RowArray]
-) -> Any:
+def ghost_message(world: Any, entities: EntityArray, rows: Mapping[str, RowArray]) -> Any:
     """Return the bytes that say what entities are like; `rows`: theirs, by attribute."""
     layout, count = ghost_columns(type(world)), len(entities)
     size = 16 + count * (8 + sum(column.nbytes for column in layout))
@@ -419,7 +420,7 @@ def ghost_message(
             continue
         source = getattr(data, f"_{column.name}_column")
         if column.shape:
-            source, target = items(source), items(target)
+            source, target = item_view(source), item_view(target)
         source.take(rows[attribute], out=target, mode="clip")
     return buffer[:size].data
 
@@ -440,9 +441,7 @@ def _received(world: Any, part: Any) -> tuple[EntityArray, list[NDArray[Any]]]:
     return data[16 : 16 + 8 * count].view(np.uint64), columns
 
 
-def take_ghosts(
-    world: Any, messages: Iterable[Any], borrowed: tuple[object, ...]
-) -> None:
+def take_ghosts(world: Any, messages: Iterable[Any], borrowed: tuple[object, ...]) -> None:
     """Have the ghosts of messages, instead of those before. `borrowed`: the caller's arguments."""
     received = [_received(world, message) for message in messages]
     owners = np.concatenate([np.zeros(0, np.uint64), *(its for its, _ in received)])
@@ -477,7 +476,7 @@ class SentGhosts:
         have not all that ghosts have."""
         world = self._world
         managers = [getattr(world, name) for name in type(world)._GHOSTS]
-        state = [world.entities._deaths, *(m.data._version for m in managers)]
+        state = [world.entities._despawn_count, *(m.data._version for m in managers)]
         if self._known is None or self._known[0] != state:
             self._known = state, [self._found(part) for part in self._parts]
         found = enumerate(zip(self._parts, self._known[1], strict=True))
@@ -489,10 +488,7 @@ class SentGhosts:
     def _found(self, entities: EntityArray) -> Mapping[str, RowArray]:
         world = self._world
         world.entities.require_many(entities)
-        return {
-            name: getattr(world, name).require_many(entities)
-            for name in type(world)._GHOSTS
-        }
+        return {name: getattr(world, name).require_many(entities) for name in type(world)._GHOSTS}
 
 
 def entities_by_rank(
@@ -501,4 +497,4 @@ def entities_by_rank(
     """Return the entities for each rank but the own one, each once, in the order given."""
     none = entities[:0]
     found = [entities[ranks == rank] if rank != own else none for rank in range(size)]
-    return [without_repeats(part) for part in found]
+    return [drop_duplicates(part) for part in found]

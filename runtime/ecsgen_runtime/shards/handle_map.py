@@ -7,10 +7,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ..buffers import unfilled
-from ..bulk import Bulk, sparse_lookup
-from ..given_arrays import all_different, are_held
-from ..handles import NIL, EntityArray, RowArray
+from ..base.handles import NIL, EntityArray, RowArray
+from ..tables.buffers import unfilled
+from ..tables.bulk import Bulk, sparse_lookup
+from ..values.array_coercion import all_distinct_below, are_stored_handles
 
 # --- Where numbers of 64 bits lead: open addressing in numpy arrays, for many at once.
 #
@@ -21,7 +21,7 @@ from ..handles import NIL, EntityArray, RowArray
 # that are no keys.
 
 EMPTY: Final = 0
-GONE: Final = 1
+TOMBSTONE: Final = 1
 """Keys that none has: generations begin with 1."""
 NO_SLOT: Final = (1 << 64) - 1
 """The slot -1."""
@@ -57,7 +57,7 @@ def find_slots(table: Table, keys: EntityArray) -> RowArray:
     return slots
 
 
-def enter_keys(table: Table, keys: EntityArray, slots: RowArray) -> bool:
+def insert_keys(table: Table, keys: EntityArray, slots: RowArray) -> bool:
     """Enter keys with their slots, if none is there or given twice, and return whether; O(k).
 
     There must be room, and no two slots may be the same. Those that are gone keep their pairs.
@@ -85,7 +85,7 @@ def enter_keys(table: Table, keys: EntityArray, slots: RowArray) -> bool:
     left = (table.take(places + 1) != values).nonzero()[0]
     while len(left) > _FEW:  # others have come to the same pairs
         if (table.take(places[left]) == keys[left]).any():
-            return _take_back(table, np.delete(places, left))
+            return _rollback_spawn(table, np.delete(places, left))
         places[left] = near = places[left] + 2 & last
         free = table.take(near) == EMPTY
         coming, near = left[free], near[free]
@@ -97,18 +97,18 @@ def enter_keys(table: Table, keys: EntityArray, slots: RowArray) -> bool:
         if table.item(place) != key:
             places[number] = place = _behind(table, key, place)
         if table.item(place) == key:
-            return _take_back(table, np.delete(places, left[done:]))
+            return _rollback_spawn(table, np.delete(places, left[done:]))
         table[place], table[place + 1] = key, values[number]
     return True
 
 
-def _take_back(table: Table, places: RowArray) -> bool:
+def _rollback_spawn(table: Table, places: RowArray) -> bool:
     """Let nobody be at places where nobody was before."""
     table[places], table[places + 1] = EMPTY, NO_SLOT
     return False
 
 
-def remove_keys(table: Table, keys: EntityArray) -> int:
+def erase_keys(table: Table, keys: EntityArray) -> int:
     """Take out distinct keys that are there; return how many pairs nobody goes past; O(k)."""
     places, last = _places(table, keys), len(table) - 1
     left = (table.take(places) != keys).nonzero()[0]
@@ -118,7 +118,7 @@ def remove_keys(table: Table, keys: EntityArray) -> int:
     for number in left.tolist():
         places[number] = _behind(table, keys.item(number), places.item(number))
     goes_on = table.take(places + 2 & last) != EMPTY
-    table[places] = goes_on  # GONE where a way goes on, else EMPTY
+    table[places] = goes_on  # TOMBSTONE where a way goes on, else EMPTY
     table[places + 1] = NO_SLOT
     return len(keys) - int(np.count_nonzero(goes_on))
 
@@ -150,7 +150,7 @@ _SPARSE: Final = 32
 """Among so many times more rows, some are sorted in less time than all are looked at."""
 
 
-def are_distinct(values: NDArray[Any]) -> bool:
+def all_distinct(values: NDArray[Any]) -> bool:
     """Return whether no integer is there twice; O(k)."""
     if (values[1:] > values[:-1]).all():
         return True
@@ -189,9 +189,7 @@ def ascending(rows: RowArray, n: int) -> RowArray:
 # slot of its index.
 
 
-def slots_of(
-    cells: EntityArray, table: Table, es: EntityArray, mask: int
-) -> tuple[RowArray, bool]:
+def slots_of(cells: EntityArray, table: Table, es: EntityArray, mask: int) -> tuple[RowArray, bool]:
     """Return the slots of entities that are alive here or have rows here, and whether all of them
     are alive; O(k)."""
     slots: RowArray = (es & np.uint64(mask)).view(np.intp)
@@ -211,11 +209,9 @@ def slots_of(
     return slots, False
 
 
-def are_here(
-    cells: EntityArray, table: Table, es: EntityArray, mask: int
-) -> NDArray[np.bool_]:
+def are_local(cells: EntityArray, table: Table, es: EntityArray, mask: int) -> NDArray[np.bool_]:
     """Return which entities are alive here; O(k)."""
-    here = are_held(cells, es, mask)
+    here = are_stored_handles(cells, es, mask)
     if here.all():
         return here
     others = (~here).nonzero()[0]
@@ -236,12 +232,8 @@ def rows_in(
     return rows
 
 
-def visited_rows(
-    rows_of: NDArray[np.uint32],
-    owners: EntityArray,
-    table: Table,
-    es: EntityArray,
-    mask: int,
+def lookup_with_foreign(
+    rows_of: NDArray[np.uint32], owners: EntityArray, table: Table, es: EntityArray, mask: int
 ) -> RowArray:
     """Return the row of each entity, made here or not, NIL where it has none; O(k)."""
     rows = sparse_lookup(rows_of, owners, es, mask)
@@ -257,13 +249,13 @@ class ShardedBulk(Bulk):
     """What worlds with shards do besides for many at once, by numpy."""
 
     slots_of = staticmethod(slots_of)
-    are_here = staticmethod(are_here)
+    are_local = staticmethod(are_local)
     rows_in = staticmethod(rows_in)
-    visited_rows = staticmethod(visited_rows)
+    lookup_with_foreign = staticmethod(lookup_with_foreign)
     find_slots = staticmethod(find_slots)
-    enter_keys = staticmethod(enter_keys)
-    remove_keys = staticmethod(remove_keys)
-    are_distinct_below = staticmethod(all_different)
+    insert_keys = staticmethod(insert_keys)
+    erase_keys = staticmethod(erase_keys)
+    all_distinct_below = staticmethod(all_distinct_below)
     ascending = staticmethod(ascending)
 
 
@@ -281,7 +273,7 @@ class HandleMap:
 
     def __init__(self, bulk: type[ShardedBulk]) -> None:
         self._bulk = bulk
-        self._lie_in(_SMALLEST)
+        self._use_buffer(_SMALLEST)
 
     @property
     def nbytes(self) -> int:
@@ -290,7 +282,7 @@ class HandleMap:
 
     def get(self, key: int) -> int:
         """Return the slot of a key, or -1; O(1)."""
-        if not self.count or key <= GONE:
+        if not self.count or key <= TOMBSTONE:
             return -1
         cells, last = self._cells, len(self.table) - 1
         place = (key * FACTOR & _ALL) >> self._shift << 1
@@ -312,13 +304,13 @@ class HandleMap:
         if 4 * (self._taken + count) <= len(self.table):
             return
         keys, slots = self.items()
-        self._lie_in(max(_SMALLEST, 1 << (4 * (len(keys) + count) - 1).bit_length()))
+        self._use_buffer(max(_SMALLEST, 1 << (4 * (len(keys) + count) - 1).bit_length()))
         self.add(keys, slots)
 
     def add(self, keys: EntityArray, slots: RowArray) -> bool:
         """Enter distinct keys, if none of them is there, and return whether; O(k) amortised."""
         self.reserve(len(keys))
-        if not self._bulk.enter_keys(self.table, keys, slots):
+        if not self._bulk.insert_keys(self.table, keys, slots):
             return False
         self.count += len(keys)
         self._taken += len(keys)
@@ -326,18 +318,18 @@ class HandleMap:
 
     def remove(self, keys: EntityArray) -> None:
         """Take out distinct keys that are there; O(k)."""
-        self._taken -= self._bulk.remove_keys(self.table, keys)
+        self._taken -= self._bulk.erase_keys(self.table, keys)
         self.count -= len(keys)
 
     def items(self) -> tuple[EntityArray, RowArray]:
         """Return all keys, and their slots, by ascending slot; O(size)."""
         keys, slots = self.table[::2], self.table[1::2]
-        used = (keys > GONE).nonzero()[0]
+        used = (keys > TOMBSTONE).nonzero()[0]
         held, places = keys[used], slots[used].view(np.intp)
         order = places.argsort()
         return held[order], places[order]
 
-    def _lie_in(self, pairs: int) -> None:
+    def _use_buffer(self, pairs: int) -> None:
         table = unfilled(16 * pairs).view(np.uint64)
         table[::2], table[1::2] = EMPTY, NO_SLOT
         self.table = table

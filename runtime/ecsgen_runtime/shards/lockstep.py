@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import shown
+from ..base.errors import short_repr
 from .parcels import MAGIC as _PARCEL
 from .parcels import ShardError
 
@@ -63,9 +63,7 @@ class MpiTransport:
         deadline, pause = time.monotonic() + self._timeout, _FIRST
         while not request.Test():
             if time.monotonic() > deadline:
-                raise ShardError(
-                    f"rank {self.rank}: no answer from others in {self._timeout} s"
-                )
+                raise ShardError(f"rank {self.rank}: no answer from others in {self._timeout} s")
             time.sleep(pause)
             pause = min(2 * pause, _LONGEST)
 
@@ -96,7 +94,7 @@ def transport_of(comm: Any, timeout: float | None) -> Any:
     if hasattr(comm, "exchange"):
         return comm
     if not hasattr(comm, "Get_rank"):
-        raise TypeError(f"Shards: wanted a communicator, not {shown(comm)}")
+        raise TypeError(f"Shards: wanted a communicator, not {short_repr(comm)}")
     return MpiTransport(comm, timeout)
 
 
@@ -145,9 +143,7 @@ class LockStep:
         def parts() -> list[Any]:
             return [np.concatenate((head, part)).view(np.uint8).data for part in make()]
 
-        return [
-            np.frombuffer(bytes(part), np.uint64)[1:] for part in self.exchange(parts)
-        ]
+        return [np.frombuffer(bytes(part), np.uint64)[1:] for part in self.exchange(parts)]
 
     def gather(self, call: str, make: Callable[[], Any]) -> list[Any]:
         """Tell all ranks something that JSON can say, and return what each one has told."""
@@ -169,7 +165,7 @@ def head_of(call: str) -> bytes:
     return call.encode().ljust(_HEAD)
 
 
-def agreed(told: Sequence[T], said: str) -> T:
+def require_agreement(told: Sequence[T], said: str) -> T:
     """Return what all ranks have told, or raise ShardError, which names two that differ.
 
     `said`: what these do, "have called {} and {}".
@@ -187,7 +183,7 @@ def _refuse(heads: list[bytes], came: Sequence[Any]) -> None:
         text = bytes(memoryview(came[rank])[_HEAD:]).decode()
         raise ShardError(f"rank {rank}: {text}")
     calls = [b"migrate" if head == _PARCEL else head.rstrip() for head in heads]
-    agreed([call.decode() for call in calls], "have called {} and {}")
+    require_agreement([call.decode() for call in calls], "have called {} and {}")
 
 
 # --- Sums that depend on no order: exact, then rounded once ---------------------------
@@ -284,9 +280,7 @@ def exact_sum(step: LockStep, values: ArrayLike) -> Any:
     return found[0] if not shape else np.array(found).reshape(shape)
 
 
-def extreme(
-    step: LockStep, call: str, values: ArrayLike, pick: Any, none: float
-) -> Any:
+def extreme(step: LockStep, call: str, values: ArrayLike, pick: Any, none: float) -> Any:
     """Return the value that `pick` finds in all rows, `none` without rows. O(n)."""
 
     def told() -> Any:
@@ -305,11 +299,9 @@ def extreme(
 def _numbers(values: ArrayLike) -> NDArray[Any]:
     given = np.asarray(values)
     if given.ndim == 0 or given.dtype.kind not in "biuf":
-        raise TypeError(
-            f"wanted a column of numbers, not {given.dtype} of {given.shape}"
-        )
+        raise TypeError(f"wanted a column of numbers, not {given.dtype} of {given.shape}")
     return given
 
 
 def _same_shape(shapes: list[Any]) -> tuple[int, ...]:
-    return agreed([*map(tuple, shapes)], "have cells of the shapes {} and {}")
+    return require_agreement([*map(tuple, shapes)], "have cells of the shapes {} and {}")

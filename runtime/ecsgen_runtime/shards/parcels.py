@@ -18,13 +18,13 @@ from typing import Any, ClassVar, Final, NoReturn, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..buffers import Column, item_type, split_columns
-from ..columns import field_of
-from ..errors import EcsError, SnapshotError
-from ..fields import FieldInfo
-from ..handles import EntityArray
-from ..typed import NamedTuple
-from .handle_map import are_distinct
+from ..base.errors import EcsError, SnapshotError
+from ..base.fast_typing import NamedTuple
+from ..base.handles import EntityArray
+from ..tables.buffers import Column, item_type, split_columns
+from ..tables.columns import field_of
+from ..values.field_tables import FieldInfo
+from .handle_map import all_distinct
 
 
 class ParcelError(EcsError, ValueError):
@@ -44,7 +44,7 @@ _LINKS: Final = (
     "entity next previous parent first_child next_sibling previous_sibling id_slot id_row "
     "id_generation newer older cold_row"
 )
-_OWN: Final = frozenset(_LINKS.split())  # a list of strings takes thrice the lines
+_MANAGER_SUBCLASSES: Final = frozenset(_LINKS.split())  # a list of strings takes thrice the lines
 """Columns that are no fields."""
 _U8: Final = np.dtype(np.uint8)
 _U32: Final = np.dtype(np.uint32)
@@ -67,7 +67,7 @@ class PackedColumn(NamedTuple):
     """What a row is if nobody looks into it: moves in half the time."""
 
 
-class Component(NamedTuple):
+class ParcelComponent(NamedTuple):
     """A component that travels: what of it does, and where that is in a parcel."""
 
     name: str
@@ -105,9 +105,9 @@ class ParcelPlan(NamedTuple):
     columns: tuple[PackedColumn, ...]
     order: tuple[int, ...]
     """In which columns lie in the body: by falling alignment."""
-    managed: tuple[Component, ...]
+    managed: tuple[ParcelComponent, ...]
     """Components with managers."""
-    chunked: tuple[Component, ...]
+    chunked: tuple[ParcelComponent, ...]
     """Components in chunks."""
 
     @property
@@ -128,9 +128,7 @@ class Tables:
         self.count += 1
         return self.count - 1
 
-    def add(
-        self, name: str, table: int, dtype: np.dtype[Any], shape: tuple[int, ...] = ()
-    ) -> int:
+    def add(self, name: str, table: int, dtype: np.dtype[Any], shape: tuple[int, ...] = ()) -> int:
         """Return the number of a new column."""
         nbytes = dtype.itemsize * prod(shape)
         column = PackedColumn(name, table, dtype, shape, nbytes, item_type(nbytes))
@@ -142,22 +140,18 @@ def _plan_of(world: Any) -> ParcelPlan:
     tables, stays = Tables(), world._STAYS
     managed = tuple(
         _managed(tables, attribute, kind)
-        for attribute, kind in world._KINDS.items()
+        for attribute, kind in world._MANAGER_CLASSES.items()
         if attribute not in stays
     )
     chunked = tuple(
-        _chunked(tables, kind)
-        for kind in world._CHUNKED
-        if kind._ROW.__name__ not in stays
+        _chunked(tables, kind) for kind in world._CHUNKED if kind._ROW.__name__ not in stays
     )
     columns, row_nbytes = tuple(tables.columns), [0] * tables.count
     for column in columns:
         row_nbytes[column.table] += column.nbytes
     order = sorted(range(len(columns)), key=lambda k: -alignment(columns[k].dtype))
     fingerprint = bytes.fromhex(world.FINGERPRINT)
-    return ParcelPlan(
-        fingerprint, tuple(row_nbytes), columns, tuple(order), managed, chunked
-    )
+    return ParcelPlan(fingerprint, tuple(row_nbytes), columns, tuple(order), managed, chunked)
 
 
 plan_of: Final[Callable[[Any], ParcelPlan]] = cache(_plan_of)
@@ -169,7 +163,7 @@ def alignment(dtype: np.dtype[Any]) -> int:
     return 1 if dtype.kind in "SV" else dtype.itemsize
 
 
-def _managed(tables: Tables, attribute: str, kind: Any) -> Component:
+def _managed(tables: Tables, attribute: str, kind: Any) -> ParcelComponent:
     rows, name = kind._ROWS, kind._ROWS.MANAGER.removesuffix("Manager")
     held, table = {column.name for column in kind.LAYOUT}, tables.table()
     found: dict[str, int] = {}
@@ -198,7 +192,7 @@ def _managed(tables: Tables, attribute: str, kind: Any) -> Component:
         field_of(column): tables.add(f"{name}.~{field_of(column)}", tables.table(), _U8)
         for column in objects
     }
-    return Component(
+    return ParcelComponent(
         name,
         attribute,
         kind,
@@ -206,18 +200,16 @@ def _managed(tables: Tables, attribute: str, kind: Any) -> Component:
         found,
         cold,
         pickles,
-        {f.name: parts_of(f, {*found, *cold, *pickles}) for f in kind.FIELDS},
+        {f.name: serialise_tensors(f, {*found, *cold, *pickles}) for f in kind.FIELDS},
         "entity" in held,
-        "entity" in held and not kind._IS_LIST and not kind._HAS_ORDER,
+        "entity" in held and not kind._ALLOWS_MANY and not kind._HAS_ORDER,
         sources,
         cold_sources,
         {name: number for name, number in found.items() if name.startswith("~")},
     )
 
 
-def _sources(
-    layout: Iterable[Column], found: Mapping[str, int]
-) -> tuple[tuple[Column, int], ...]:
+def _sources(layout: Iterable[Column], found: Mapping[str, int]) -> tuple[tuple[Column, int], ...]:
     """Return which columns are columns of the parcel, but for owners."""
     return tuple(
         (column, found[column.name])
@@ -226,7 +218,7 @@ def _sources(
     )
 
 
-def _chunked(tables: Tables, kind: Any) -> Component:
+def _chunked(tables: Tables, kind: Any) -> ParcelComponent:
     name, table = kind._ROW.__name__, tables.table()
     found = {"entity": tables.add(f"{name}.entity", table, _U64)}
     plain = [column for column in kind.LAYOUT if not column.dtype.hasobject]
@@ -236,22 +228,18 @@ def _chunked(tables: Tables, kind: Any) -> Component:
         for column in kind.LAYOUT
         if column.dtype.hasobject
     }
-    return Component(
-        name, "", kind, table, found, {}, pickles, {}, True, True, (), (), {}
-    )
+    return ParcelComponent(name, "", kind, table, found, {}, pickles, {}, True, True, (), (), {})
 
 
-def _fields(
-    tables: Tables, component: str, table: int, layout: Iterable[Column]
-) -> dict[str, int]:
+def _fields(tables: Tables, component: str, table: int, layout: Iterable[Column]) -> dict[str, int]:
     return {
         c.name: tables.add(f"{component}.{c.name}", table, c.dtype, c.shape)
         for c in layout
-        if c.name not in _OWN
+        if c.name not in _MANAGER_SUBCLASSES
     }
 
 
-def parts_of(field: FieldInfo, columns: set[str]) -> tuple[str, ...]:
+def serialise_tensors(field: FieldInfo, columns: set[str]) -> tuple[str, ...]:
     """Return the columns of a field."""
     if field.name in columns:
         return (field.name,)
@@ -349,7 +337,7 @@ class ParcelBase:
 
         OSError as for every file.
         """
-        from ..snapshots.atomic import replacing
+        from ..snapshots.atomic_files import replace_file
 
         plan = self._plan()
         before = header_nbytes(plan)
@@ -368,7 +356,7 @@ class ParcelBase:
         whole = {"__metadata__": said, **tensors}
         text = json.dumps(whole, separators=(",", ":")).encode()
         text += b" " * (-len(text) % 8)
-        with replacing(path) as file:
+        with replace_file(path) as file:
             for part in (len(text).to_bytes(8, "little"), text, body.data):
                 left = memoryview(part).cast("B")
                 while len(left):
@@ -400,9 +388,7 @@ class ParcelBase:
         except (ValueError, KeyError, TypeError) as error:
             raise ParcelError(f"{name}: no parcel: {error}") from None
         if version != "1" or fingerprint != plan.fingerprint:
-            raise ParcelError(
-                f"{name}: a parcel of other schemas, or of another format"
-            )
+            raise ParcelError(f"{name}: a parcel of other schemas, or of another format")
         if zlib.crc32(body) != crc:
             raise ParcelError(f"{name}: the checksum is another: cut off, or damaged")
         is_list = isinstance(counts, list) and len(counts) == plan.n_tables
@@ -443,9 +429,7 @@ def starts_of(plan: ParcelPlan, n: int, counts: list[int]) -> list[int]:
     return starts
 
 
-def view_of(
-    body: NDArray[np.uint8], start: int, count: int, column: PackedColumn
-) -> NDArray[Any]:
+def view_of(body: NDArray[np.uint8], start: int, count: int, column: PackedColumn) -> NDArray[Any]:
     """Return a column of so many rows in a run of bytes."""
     cells = body[start : start + count * column.nbytes].view(column.dtype)
     return cells.reshape(count, *column.shape) if column.shape else cells
@@ -486,10 +470,10 @@ _CHECKED: Final = "SV"
 """Kinds of cells of which not every value will do; enums besides."""
 
 
-class ArrivingRows:
+class ParcelRows:
     """The rows of a component in a parcel, which may say anything."""
 
-    def __init__(self, parcel: ParcelBase, one: Component) -> None:
+    def __init__(self, parcel: ParcelBase, one: ParcelComponent) -> None:
         self.one = one
         self.count = parcel._counts[one.table]
         self._parcel = parcel
@@ -524,7 +508,7 @@ class ArrivingRows:
         if column.dtype.kind not in _CHECKED and field.enum is None:
             return column
         try:
-            checked: NDArray[Any] = field.many(column, self.count)
+            checked: NDArray[Any] = field.to_column(column, self.count)
         except (ValueError, TypeError, OverflowError) as error:
             self.refuse(name, str(error))
         return checked
@@ -557,7 +541,7 @@ class ArrivingRows:
         default = manager.data._cold.DEFAULTS[part]
         column = np.full((count, *default.shape), default, default.dtype)
         rows = self._parcel._column(one.cold["~row"])
-        if len(rows) and (int(rows.max()) >= count or not are_distinct(rows)):
+        if len(rows) and (int(rows.max()) >= count or not all_distinct(rows)):
             self.refuse("~row", "a row that there is not, or twice")
         column[rows] = self._parcel._column(one.cold[part])
         return column

@@ -13,26 +13,26 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import SnapshotError
-from ..given_arrays import all_different, whole_number
-from ..handles import EntityArray, RowArray
-from ..policies.ids import WORN_OUT
-from ..snapshots.atomic import replacing
-from ..snapshots.checked_rows import CheckedRows, check_direct_ids, check_slots
-from ..snapshots.contents import object_columns, own_attributes
-from ..snapshots.documents import Document, Saved
-from ..snapshots.evolution import Evolving
-from ..snapshots.evolved_fields import Generations, had_ids, id_columns
-from ..snapshots.facts import Columns, Evolved, Facts
-from ..snapshots.old_snapshots import OldComponent
-from ..snapshots.policies import DIRECT_IDS, POLICIES, SLOT_IDS
-from ..snapshots.saved_entities import Handles, SavedEntities
-from ..snapshots.saving import Loading, Saving
-from .arriving import absorb
-from .lockstep import LockStep, agreed
-from .managers import IDS
-from .managers import SLOTS as ID_SLOTS
-from .sharded_entities import ID_LAST, ID_SHARD_BITS, ID_VISITOR
+from ..base.errors import SnapshotError
+from ..base.handles import EntityArray, RowArray
+from ..managers.policies.ids import EXHAUSTED_GENERATION
+from ..snapshots.atomic_files import replace_file
+from ..snapshots.documents import Document, SnapshotContent
+from ..snapshots.entity_table import EntityTable, HandleRewriter
+from ..snapshots.field_migration import Generations, had_ids, id_columns
+from ..snapshots.migration import PolicyMigration
+from ..snapshots.policy_rules import DIRECT_IDS, POLICIES, SLOT_IDS
+from ..snapshots.row_checks import CheckedRows, check_direct_ids, check_slots
+from ..snapshots.rule_types import Columns, MigratedState, PolicySnapshotRules
+from ..snapshots.saving import SnapshotFormat, WorldLoader
+from ..snapshots.schema_matching import OldComponent
+from ..snapshots.serialisation import object_columns, own_attributes
+from ..values.array_coercion import all_distinct_below, parse_non_negative
+from .arrivals import absorb
+from .lockstep import LockStep, require_agreement
+from .sharded_entities import ID_FOREIGN_FLAG, ID_LAST, ID_SHARD_BITS
+from .sharded_managers import IDS
+from .sharded_managers import SLOTS as ID_SLOTS
 
 # --- What is saved of a shard besides: its number and its visitors --------------------
 
@@ -41,17 +41,17 @@ SLOTS: Final = "entities.slots"
 IDLE: Final = "entities.idle"
 
 
-class ShardedLoading(Loading):
+class ShardedWorldLoader(WorldLoader):
     """Takes what a snapshot says into a new world, visitors included."""
 
-    EXTRAS: ClassVar[Sequence[str]] = (*Loading.EXTRAS, IDS, ID_SLOTS)
+    EXTRAS: ClassVar[Sequence[str]] = (*WorldLoader.EXTRAS, IDS, ID_SLOTS)
 
     def _load_entities(self, entities: Any) -> None:
         super()._load_entities(entities)
         arrays = self.saved.arrays
         entities._begin(self.saved.state["entities"]["shard"])
         slots = arrays[SLOTS].astype(np.intp)
-        entities._welcome(arrays[VISITORS], slots, arrays[IDLE].astype(np.intp))
+        entities._restore_foreign(arrays[VISITORS], slots, arrays[IDLE].astype(np.intp))
 
 
 # --- Verified content of a shard: what every world's must be, and what visitors are ---
@@ -62,7 +62,7 @@ def check_shard_slots(rows: CheckedRows) -> None:
     generations = rows.column("id_generation")
     worn = generations >> ID_SHARD_BITS == ID_LAST
     name = f"{rows.module}.id_generation"
-    seen = {name: np.where(worn, np.uint32(WORN_OUT), generations)}
+    seen = {name: np.where(worn, np.uint32(EXHAUSTED_GENERATION), generations)}
     saved = replace(rows.saved, arrays={**rows.saved.arrays, **seen})
     check_slots(replace(rows, saved=saved))
     _check_aliases(rows, rows.column("id_slot")[: rows.n])
@@ -79,14 +79,14 @@ def _check_aliases(rows: CheckedRows, used: NDArray[Any]) -> None:
     of others that say so: whose row has left, and may have come back into another one.
     """
     arrays, generations = rows.saved.arrays, rows.column("id_generation")
-    away = generations & ID_VISITOR == ID_VISITOR
+    away = generations & ID_FOREIGN_FLAG == ID_FOREIGN_FLAG
     wanted = used[away[used]]
     ids = arrays.get(f"{rows.module}.{IDS}", np.zeros(0, np.uint64))
     slots = arrays.get(f"{rows.module}.{ID_SLOTS}", np.zeros(0, np.uint32))
     known = np.zeros(len(away), np.bool_)
     known[slots[slots < len(away)]] = True
-    are_distinct = np.count_nonzero(known) == len(slots)
-    if not are_distinct or not known[wanted].all() or (known > away).any():
+    all_distinct = np.count_nonzero(known) == len(slots)
+    if not all_distinct or not known[wanted].all() or (known > away).any():
         rows.refuse("not the slots with ids of elsewhere", ID_SLOTS)
     if len(ids) != len(slots):
         rows.refuse("as many ids as slots are wanted", IDS)
@@ -94,41 +94,41 @@ def _check_aliases(rows: CheckedRows, used: NDArray[Any]) -> None:
         rows.refuse("an id is there twice, or none", IDS)
 
 
-class SavedShard(SavedEntities):
+class ShardTable(EntityTable):
     """Who was created here, who came, and who lives, by what a snapshot says."""
 
     UNKNOWN: ClassVar[str] = "was never here"
 
-    def __init__(self, saved: Saved) -> None:
+    def __init__(self, saved: SnapshotContent) -> None:
         super().__init__(saved)
         if len(saved.arrays[VISITORS]) != len(saved.arrays[SLOTS]):
             saved.refuse("as many slots as visitors are wanted", SLOTS)
         order = saved.arrays[VISITORS].argsort()
-        self._visitors: EntityArray = saved.arrays[VISITORS][order]
+        self._foreign_slots: EntityArray = saved.arrays[VISITORS][order]
         self._slots = saved.arrays[SLOTS].astype(np.intp)[order]
         self._low = np.uint64(saved.schema["entity"]["index_bits"])
-        self._home = np.uint64(saved.state["entities"]["shard"])
+        self._shard_bits = np.uint64(saved.state["entities"]["shard"])
 
     def indices(self, es: EntityArray) -> RowArray:
         """Return the slot of each entity."""
         found = super().indices(es)
-        if len(self._visitors) == 0:
+        if len(self._foreign_slots) == 0:
             return found
-        last = len(self._visitors) - 1
-        place = np.minimum(self._visitors.searchsorted(es), last)
-        return np.where(self._visitors[place] == es, self._slots[place], found)
+        last = len(self._foreign_slots) - 1
+        place = np.minimum(self._foreign_slots.searchsorted(es), last)
+        return np.where(self._foreign_slots[place] == es, self._slots[place], found)
 
     def created(self, es: EntityArray) -> NDArray[np.bool_]:
         """Return which entities were ever given out here, or came."""
-        own = self._shards(es) == self._home
+        own = self._shards(es) == self._shard_bits
         own &= ~np.isin((es & self._mask).view(np.intp), self._slots)
         found: NDArray[np.bool_] = super().created(es) & own
-        return found | np.isin(es, self._visitors)
+        return found | np.isin(es, self._foreign_slots)
 
     def check(self) -> None:
         """Refuse cells, slots or queues that cannot be; O(indices)."""
         self._check_visitors()
-        SavedEntities(self._as_of_one_world()).check()
+        EntityTable(self._as_of_one_world()).check()
 
     def _shards(self, es: EntityArray) -> EntityArray:
         return (es & ((np.uint64(1) << self._shift) - np.uint64(1))) >> self._low
@@ -138,7 +138,7 @@ class SavedShard(SavedEntities):
         visitors: EntityArray = arrays[VISITORS]
         visited, idle = arrays[SLOTS].astype(np.intp), arrays[IDLE].astype(np.intp)
         slots = np.concatenate((visited, idle))
-        if int(slots.max(initial=-1)) >= count or not all_different(slots, count):
+        if int(slots.max(initial=-1)) >= count or not all_distinct_below(slots, count):
             saved.refuse("slots that there are not, or twice", SLOTS)
         if len(np.unique(visitors)) < len(visitors):
             saved.refuse("a visitor is there twice", VISITORS)
@@ -150,18 +150,18 @@ class SavedShard(SavedEntities):
         if (self.cells[idle] != (idle ^ 1).view(np.uint64)).any():
             saved.refuse("the slot has an entity", IDLE)
 
-    def _as_of_one_world(self) -> Saved:
+    def _as_of_one_world(self) -> SnapshotContent:
         """Return a snapshot whose handles have no shard, and slots of visitors are retired."""
         saved, slots = self.saved, self._slots
         generations = self.cells >> self._shift
-        wrong = (generations > 0) & (self._shards(self.cells) != self._home)
+        wrong = (generations > 0) & (self._shards(self.cells) != self._shard_bits)
         wrong[slots] = False
         if wrong.any():
             where = int(wrong.argmax())
             saved.refuse("a handle of another shard", "entities.handles", where)
         plain = generations << self._low | self.cells & self._mask
         plain[slots] = (slots ^ 1).view(np.uint64)
-        alive = int(np.count_nonzero(self.cells[slots] == self._visitors))
+        alive = int(np.count_nonzero(self.cells[slots] == self._foreign_slots))
         retired = {"n_retired": saved.state["entities"]["n_retired"] + alive}
         return replace(
             saved,
@@ -174,13 +174,13 @@ class SavedShard(SavedEntities):
 # --- A shard as one of another schema would have saved it: handles and ids stay -------
 
 
-class ShardedHandles(Handles):
+class ShardedHandleRewriter(HandleRewriter):
     """The handles of an old shard's entities stay, for other shards know them."""
 
-    def __init__(self, entities: SavedEntities, schema: Document) -> None:
+    def __init__(self, entities: EntityTable, schema: Document) -> None:
         saved = entities.saved
         old, new = saved.schema["entity"], schema["entity"]
-        if any(old[name] != new.get(name) for name in ShardedSaving.ENTITY_BITS):
+        if any(old[name] != new.get(name) for name in ShardedSnapshotFormat.ENTITY_BITS):
             before, now = ([*bits.values()] for bits in (old, new))
             saved.refuse(
                 f"handles of {before} bits cannot become those of {now}, for other shards have "
@@ -197,7 +197,7 @@ class ShardedHandles(Handles):
         return {**found, **own}, {**numbers, "shard": shard}
 
 
-def shard_id_columns(it: Evolving) -> Evolved:
+def shard_id_columns(it: PolicyMigration) -> MigratedState:
     """Return the columns of ids and their numbers. Ids stay, for other shards know them."""
     old = it.old
     shard = np.uint32(old.saved.state["entities"]["shard"])
@@ -215,42 +215,37 @@ def shard_id_columns(it: Evolving) -> Evolved:
         why += f"; 'lookup: {old.doc['lookup']}' keeps them"
         old.saved.refuse(why, f"{old.module}.id_generation")
     columns = made.columns
-    return Evolved(columns | _aliases(old, columns["id_generation"]), made.numbers)
+    return MigratedState(columns | _foreign_ids(old, columns["id_generation"]), made.numbers)
 
 
-def _aliases(old: OldComponent, generations: NDArray[np.uint32]) -> Columns:
+def _foreign_ids(old: OldComponent, generations: NDArray[np.uint32]) -> Columns:
     """Return the ids given elsewhere that are still in a slot."""
     ids, slots = old.column(IDS), old.column(ID_SLOTS)
-    held = generations[slots] & ID_VISITOR == ID_VISITOR
+    held = generations[slots] & ID_FOREIGN_FLAG == ID_FOREIGN_FLAG
     return {IDS: ids[held], ID_SLOTS: slots[held]} if held.any() else {}
 
 
 _OF_IDS: Final = {IDS: "u8", ID_SLOTS: "u4"}
 _IDS: Final = {
-    facts.check: replace(
-        facts, rare_columns=_OF_IDS, check=check, evolve=shard_id_columns
-    )
-    for facts, check in (
-        (SLOT_IDS, check_shard_slots),
-        (DIRECT_IDS, check_shard_direct_ids),
-    )
+    facts.check: replace(facts, rare_columns=_OF_IDS, check=check, migrate=shard_id_columns)
+    for facts, check in ((SLOT_IDS, check_shard_slots), (DIRECT_IDS, check_shard_direct_ids))
 }
 """What shards know of ids, by how other worlds check them."""
 
 
-class ShardedSaving(Saving):
+class ShardedSnapshotFormat(SnapshotFormat):
     """How a shard is saved and loaded: with its number and its visitors."""
 
-    ENTITIES: ClassVar[type[SavedEntities]] = SavedShard
-    HANDLES: ClassVar[type[Handles]] = ShardedHandles
-    LOADING: ClassVar[type[Loading]] = ShardedLoading
-    POLICIES: ClassVar[tuple[Facts, ...]] = tuple(
+    ENTITIES: ClassVar[type[EntityTable]] = ShardTable
+    HANDLES: ClassVar[type[HandleRewriter]] = ShardedHandleRewriter
+    LOADING: ClassVar[type[WorldLoader]] = ShardedWorldLoader
+    POLICIES: ClassVar[tuple[PolicySnapshotRules, ...]] = tuple(
         _IDS.get(facts.check, facts) for facts in POLICIES
     )
-    ENTITY_BITS: ClassVar[Sequence[str]] = (*Saving.ENTITY_BITS, "shard_bits")
-    ENTITY_NUMBERS: ClassVar[Sequence[str]] = (*Saving.ENTITY_NUMBERS, "shard")
+    ENTITY_BITS: ClassVar[Sequence[str]] = (*SnapshotFormat.ENTITY_BITS, "shard_bits")
+    ENTITY_NUMBERS: ClassVar[Sequence[str]] = (*SnapshotFormat.ENTITY_NUMBERS, "shard")
     ENTITY_TENSORS: ClassVar[Mapping[str, str]] = {
-        **Saving.ENTITY_TENSORS,
+        **SnapshotFormat.ENTITY_TENSORS,
         "visitors": "u8",
         "slots": "u4",
         "idle": "u4",
@@ -265,20 +260,16 @@ class ShardedSaving(Saving):
 _MARKER: Final = re.compile(r"(\d+)\.complete\.json")
 
 
-def save_shard(
-    shards: Any, folder: str | os.PathLike[str], tick: int, verify: bool
-) -> int:
+def save_shard(shards: Any, folder: str | os.PathLike[str], tick: int, verify: bool) -> int:
     """Save this rank's world, then, on rank 0, the marker; return the tick.
 
     No file is replaced but the marker: if the same tick was saved before, that one is whole until
     this one is. Nothing is written before all ranks mean the same folder and tick.
     """
     step: LockStep = shards._step
-    told = step.gather(
-        "save", lambda: [whole_number("tick", tick), os.path.abspath(folder)]
-    )
+    told = step.gather("save", lambda: [parse_non_negative("tick", tick), os.path.abspath(folder)])
     ticks: list[int] = [its for its, _ in told]
-    number = agreed(ticks, "have given save other ticks: {} and {}")
+    number = require_agreement(ticks, "have given save other ticks: {} and {}")
     _agree_on_folder("save", [its for _, its in told])
 
     def saved() -> str:
@@ -301,7 +292,7 @@ def save_shard(
 
 
 def _agree_on_folder(call: str, folders: list[str]) -> None:
-    agreed(folders, f"have given {call} other folders: {{!r}} and {{!r}}")
+    require_agreement(folders, f"have given {call} other folders: {{!r}} and {{!r}}")
 
 
 def _unused_name(folder: str | os.PathLike[str], tick: int, shard: int) -> str:
@@ -312,12 +303,10 @@ def _unused_name(folder: str | os.PathLike[str], tick: int, shard: int) -> str:
     return name
 
 
-def _mark(
-    folder: str | os.PathLike[str], tick: int, files: list[str], following: int
-) -> None:
+def _mark(folder: str | os.PathLike[str], tick: int, files: list[str], following: int) -> None:
     """Say that a tick is complete, and remove what earlier attempts to save it have left."""
     said = {"tick": tick, "files": files, "next_shard": following}
-    with replacing(os.path.join(folder, f"{tick}.complete.json")) as file:
+    with replace_file(os.path.join(folder, f"{tick}.complete.json")) as file:
         file.write(json.dumps(said).encode())
     old = re.compile(rf"{tick}\.\d+(\.\d+)?\.shard")
     for name in os.listdir(folder):
@@ -335,11 +324,8 @@ def codecs_of(world: Any) -> dict[str, Any]:
     }
 
 
-def begun_again(
-    kind: Any,
-    folder: str | os.PathLike[str],
-    transport: Any,
-    options: Mapping[str, Any],
+def resume(
+    kind: Any, folder: str | os.PathLike[str], transport: Any, options: Mapping[str, Any]
 ) -> tuple[Any, int, int]:
     """Return this rank's world, the tick, and the first number that no shard ever had.
 
@@ -365,7 +351,7 @@ def begun_again(
             worlds.append(_loaded(kind, folder, name, options))
         if not worlds:
             saved = _loaded(kind, folder, files[0], options)
-            worlds.append(_begun_like(saved, following + rank - len(files)))
+            worlds.append(_new_shard_like(saved, following + rank - len(files)))
         for other in worlds[1:]:
             _take_over(worlds[0], other)
         return True
@@ -400,12 +386,12 @@ def _loaded(
     return kind.load(path, codecs=codecs_of(kind()), **options)
 
 
-def _begun_like(saved: Any, number: int) -> Any:
+def _new_shard_like(saved: Any, number: int) -> Any:
     """Return an empty world with the time, seeds, wraps and attributes of another one."""
     world = type(saved)(number)
     for its, old in zip(world._all_managers(), saved._all_managers(), strict=True):
-        its._take_notes(old._notes())
-    world._take_notes(saved._notes())
+        its._load_json_state(old._json_state())
+    world._load_json_state(saved._json_state())
     for name, value in own_attributes(saved).items():
         setattr(world, name, value)
     return world

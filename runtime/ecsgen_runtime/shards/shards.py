@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import shown
-from ..given_arrays import as_entities, whole_number
-from ..handles import EntityArray, RowArray
-from ..locks import is_broken
-from ..world.base import WorldBase
-from . import leaving
-from .arriving import absorb
-from .ghosts import SentGhosts, Watch, entities_by_rank, take_ghosts
-from .leaving import Leaving
-from .lockstep import LockStep, agreed, exact_sum, extreme, transport_of
-from .managers import VisitedIds
+from ..base.errors import short_repr
+from ..base.handles import EntityArray, RowArray
+from ..base.locks import is_broken
+from ..values.array_coercion import as_entities, parse_non_negative
+from ..world.world_base import WorldBase
+from . import departures
+from .arrivals import absorb
+from .departures import BatchRemoval
+from .ghosts import GhostCoverageCheck, SentGhosts, entities_by_rank, take_ghosts
+from .lockstep import LockStep, exact_sum, extreme, require_agreement, transport_of
 from .parcels import ParcelBase, ShardError
 from .sharded_entities import ShardedEntities
+from .sharded_managers import WithForeignIds
 
 if TYPE_CHECKING:
-    from ..snapshots.saving import Saving
+    from ..snapshots.saving import SnapshotFormat
 
 
 _LINGERING: Final = 256
@@ -37,7 +37,7 @@ class ShardedWorld(WorldBase):
     """A world with a number, which handles and ids that are made in it have."""
 
     __slots__ = ()
-    _MAY_BE_IN_C: ClassVar[bool] = False
+    _CAN_ACCELERATE: ClassVar[bool] = False
     _PARCEL: ClassVar[type[ParcelBase]]
     _SHARDS: ClassVar[type[ShardsBase[Any]]]
     _STAYS: ClassVar[tuple[str, ...]] = ()
@@ -54,10 +54,10 @@ class ShardedWorld(WorldBase):
             cls._PARCEL._world = cls._SHARDS._world = cls
 
     @staticmethod
-    def _saving() -> Saving:
-        from .sharded_saving import ShardedSaving
+    def _snapshot_format() -> SnapshotFormat:
+        from .sharded_saving import ShardedSnapshotFormat
 
-        return ShardedSaving()
+        return ShardedSnapshotFormat()
 
     def _record_folder(self, folder: str) -> str:
         """Return where the tables of this rank go; without `Shards`, of this shard."""
@@ -79,18 +79,16 @@ class ShardedWorld(WorldBase):
         self._sweep()
         return absorb(self, parcel)
 
-    def _extract(
-        self, es: ArrayLike, ids: Mapping[str, ArrayLike]
-    ) -> NDArray[np.uint8]:
+    def _extract(self, es: ArrayLike, ids: Mapping[str, ArrayLike]) -> NDArray[np.uint8]:
         """Take entities out, and return them as the bytes of a parcel.
 
         What callbacks raise when rows are destroyed has the parcel, for they have left by then.
         """
-        entities, slots = leaving.distinct_entities(self, es)
-        found = leaving.leaving(self, entities.copy(), slots, ids)
-        buffer = leaving.packed(self, found)
+        entities, slots = departures.distinct_entities(self, es)
+        found = departures.plan_departure(self, entities.copy(), slots, ids)
+        buffer = departures.pack_departure(self, found)
         try:
-            leaving.leave(self, found)
+            departures.commit_departure(self, found)
         except BaseException as error:
             if not is_broken(self.entities) and not self.entities.alive_many(es).any():
                 error.parcel = self._PARCEL(buffer)  # type: ignore[attr-defined]  # read by who catches it
@@ -100,15 +98,15 @@ class ShardedWorld(WorldBase):
     def _sweep(self) -> None:
         """Give back slots of dead visitors that no manager has rows of, if there are many."""
         entities = self.entities
-        if entities._lingering <= max(_LINGERING, entities._visitors.count // 2):
+        if entities._dead_foreign_count <= max(_LINGERING, entities._foreign_slots.count // 2):
             return
         dead = entities._leftovers()
         for name in self.MANAGERS:
             manager = getattr(self, name)
             if hasattr(manager, "lookup"):
                 dead = dead[~manager.has_many(dead)]
-        entities._vacate(dead, entities._visitors.find(dead))
-        entities._lingering = 0
+        entities._clear_objects(dead, entities._foreign_slots.find(dead))
+        entities._dead_foreign_count = 0
 
     @property
     def _is_fresh(self) -> bool:
@@ -117,12 +115,12 @@ class ShardedWorld(WorldBase):
             manager.data._version for manager in self._all_managers()
         )
 
-    def _be_shard(self, shard: int) -> None:
+    def _set_shard(self, shard: int) -> None:
         """Have another number, of a world in which nothing was made yet."""
-        self.entities._be_shard(shard)
+        self.entities._set_shard(shard)
         for manager in self._all_managers():
-            if isinstance(manager, VisitedIds):
-                manager._be_shard(shard)
+            if isinstance(manager, WithForeignIds):
+                manager._set_shard(shard)
 
 
 WorldT = TypeVar("WorldT", bound=Any)
@@ -142,12 +140,7 @@ class ShardsBase(Generic[WorldT]):
     _world: ClassVar[Any]
 
     def __init__(
-        self,
-        world: WorldT,
-        comm: Any = None,
-        *,
-        timeout: float | None = None,
-        check: bool = False,
+        self, world: WorldT, comm: Any = None, *, timeout: float | None = None, check: bool = False
     ) -> None:
         """Let a world be that of this rank.
 
@@ -164,9 +157,7 @@ class ShardsBase(Generic[WorldT]):
         """
         if not isinstance(world, ShardedWorld):
             wanted = "a world that has shards"
-            raise TypeError(
-                f"{type(self).__name__}: wanted {wanted}, not {shown(world)}"
-            )
+            raise TypeError(f"{type(self).__name__}: wanted {wanted}, not {short_repr(world)}")
         transport = transport_of(comm, timeout)
         self.world = world
         self.comm = transport if comm is None or hasattr(comm, "exchange") else comm
@@ -175,7 +166,7 @@ class ShardsBase(Generic[WorldT]):
         self._sent: SentGhosts | None = None
         self._next = self._introduce(check)
         vars(world)["_rank"] = self.rank
-        self._watch = Watch(world, self._step) if check and self.size > 1 else None
+        self._watch = GhostCoverageCheck(world, self._step) if check and self.size > 1 else None
 
     def _introduce(self, check: bool) -> int:
         """Agree on numbers; return the first one that none has."""
@@ -183,7 +174,7 @@ class ShardsBase(Generic[WorldT]):
 
         def introduced() -> dict[str, Any]:
             if world._is_fresh and world.entities.shard == 0:
-                world._be_shard(rank)
+                world._set_shard(rank)
             return {
                 "shard": world.entities.shard,
                 "schema": world.FINGERPRINT,
@@ -191,8 +182,8 @@ class ShardsBase(Generic[WorldT]):
             }
 
         told = self._step.gather("Shards", introduced)
-        agreed([its["schema"] for its in told], "have worlds of other schemas")
-        agreed([its["check"] for its in told], "check: {} and {}")
+        require_agreement([its["schema"] for its in told], "have worlds of other schemas")
+        require_agreement([its["check"] for its in told], "check: {} and {}")
         numbers: list[int] = [its["shard"] for its in told]
         for other, number in enumerate(numbers):
             if number in numbers[:other]:
@@ -234,11 +225,7 @@ class ShardsBase(Generic[WorldT]):
     # --- moving ---------------------------------------------------------------------------
 
     def migrate(
-        self,
-        es: ArrayLike = (),
-        ranks: ArrayLike = (),
-        /,
-        **ids: tuple[ArrayLike, ArrayLike],
+        self, es: ArrayLike = (), ranks: ArrayLike = (), /, **ids: tuple[ArrayLike, ArrayLike]
     ) -> EntityArray:
         """Let entities live on the ranks that own them from now on; return who came. O(k).
 
@@ -249,14 +236,14 @@ class ShardsBase(Generic[WorldT]):
         for a rank that there is not.
         """
         self._look_back("migrate")
-        plans: list[Leaving] = []
+        plans: list[BatchRemoval] = []
 
         def parts() -> list[Any]:
-            leaving.check_locks(self.world)
-            found = leaving.departures(self.world, self.rank, self.size, es, ranks, ids)
+            departures.check_locks(self.world)
+            found = departures.plan_departures(self.world, self.rank, self.size, es, ranks, ids)
             plans.extend(found.values())
             return [
-                leaving.packed(self.world, found[rank]).data if rank in found else b""
+                (departures.pack_departure(self.world, found[rank]).data if rank in found else b"")
                 for rank in range(self.size)
             ]
 
@@ -264,7 +251,7 @@ class ShardsBase(Generic[WorldT]):
         borrowed = (es, ranks, *(given for pair in ids.values() for given in pair))
         # what callbacks raise when rows go must wait until everybody has come
         run = self.world.entities.dispatch.run
-        arrived = run(_leave_and_come, self, plans, came, borrowed)
+        arrived = run(_exchange_entities, self, plans, came, borrowed)
         return np.concatenate([np.zeros(0, np.uint64), *arrived])
 
     # --- ghosts ---------------------------------------------------------------------------
@@ -287,7 +274,7 @@ class ShardsBase(Generic[WorldT]):
             nonlocal sent
             if es is not None or sent is None:
                 given = self.world.entities.require_many(() if es is None else es)
-                whole = leaving.checked_ranks(ranks, len(given), self.size)
+                whole = departures.checked_ranks(ranks, len(given), self.size)
                 listed = entities_by_rank(given.copy(), whole, self.rank, self.size)
                 sent = SentGhosts(self.world, listed, self.rank)
             return sent.messages()
@@ -338,7 +325,7 @@ class ShardsBase(Generic[WorldT]):
 
         TypeError for what is no integer, ValueError for one below 0.
         """
-        return sum(self._step.gather("count", lambda: whole_number("count", n)))
+        return sum(self._step.gather("count", lambda: parse_non_negative("count", n)))
 
     def sum(self, values: ArrayLike, /) -> Any:
         """Return the sum over all rows of all ranks, axis 0: exact, of floats rounded once.
@@ -358,11 +345,7 @@ class ShardsBase(Generic[WorldT]):
     # --- saving -----------------------------------------------------------------------------
 
     def save(
-        self,
-        folder: str | os.PathLike[str],
-        tick: int | None = None,
-        *,
-        verify: bool = True,
+        self, folder: str | os.PathLike[str], tick: int | None = None, *, verify: bool = True
     ) -> None:
         """Save each rank's world, then a marker that all are there; files are replaced whole.
 
@@ -407,11 +390,11 @@ class ShardsBase(Generic[WorldT]):
                 any more.
             ShardError: the ranks have not the same folder.
         """
-        from .sharded_saving import begun_again
+        from .sharded_saving import resume
 
         transport = transport_of(comm, timeout)
         options = {"verify": verify, "drop": drop, "migrate": migrate}
-        world, tick, following = begun_again(cls._world, folder, transport, options)
+        world, tick, following = resume(cls._world, folder, transport, options)
         again = comm if comm is not None else transport.comm
         shards = cls(world, again, timeout=timeout, check=check)
         shards.tick = tick
@@ -419,9 +402,9 @@ class ShardsBase(Generic[WorldT]):
         return shards
 
 
-def _leave_and_come(
+def _exchange_entities(
     shards: ShardsBase[Any],
-    plans: list[Leaving],
+    plans: list[BatchRemoval],
     came: Iterable[Any],
     borrowed: tuple[object, ...],
 ) -> list[EntityArray]:
@@ -429,12 +412,10 @@ def _leave_and_come(
     world = shards.world
     try:
         if plans:
-            leaving.leave(world, leaving.united(plans))
+            departures.commit_departure(world, departures.merge_departures(plans))
         world._sweep()
         return [
-            absorb(world, world._PARCEL(part), borrowed)
-            for part in came
-            if memoryview(part).nbytes
+            absorb(world, world._PARCEL(part), borrowed) for part in came if memoryview(part).nbytes
         ]
     except BaseException as error:
         text = f"migrate failed half-way, leave the block: {type(error).__name__}"

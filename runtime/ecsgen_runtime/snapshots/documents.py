@@ -13,8 +13,8 @@ from typing import Any, Final, NoReturn, SupportsIndex, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import SnapshotError, shown
-from ..handles import HandleLayout
+from ..base.errors import SnapshotError, short_repr
+from ..base.handles import HandleLayout
 
 # --- What a snapshot says, once it is read: documents and arrays ----------------------
 
@@ -33,7 +33,7 @@ def state_key(module: str) -> str:
 
 
 @dataclass(frozen=True)
-class Saved:
+class SnapshotContent:
     """The content of a snapshot, of any schema. The arrays are not copied, and may be read-only."""
 
     name: str
@@ -47,9 +47,7 @@ class Saved:
         """Raise SnapshotError that says where: the file, then the tensor and cell if given."""
         refuse(self.name, why, tensor, cell)
 
-    def refuse_first(
-        self, wrong: NDArray[np.bool_], why: str, tensor: str, start: int = 0
-    ) -> None:
+    def refuse_first(self, wrong: NDArray[np.bool_], why: str, tensor: str, start: int = 0) -> None:
         """Refuse the first cell from `start` on that is wrong, if any is; `why` may show `{cell}`,
         what is in it, as an `{entity}` too, and its `{place}`."""
         if wrong.any():
@@ -63,7 +61,7 @@ class Saved:
         """Return one of its entities as messages have it: `5v1 (4294967301)`."""
         bits = self.schema["entity"]
         numbers = bits["index_bits"], bits["generation_bits"]
-        return HandleLayout(*numbers, 0, bits.get("shard_bits", 0)).shown(entity)
+        return HandleLayout(*numbers, 0, bits.get("shard_bits", 0)).format_handle(entity)
 
 
 def refuse(file: str, why: str, tensor: str = "", cell: int | None = None) -> NoReturn:
@@ -127,22 +125,20 @@ def parsed_json(text: str, what: str, file: str) -> Any:
         if len(found) < len(pairs):
             counts = Counter(name for name, _ in pairs)
             again = next(name for name, count in counts.items() if count > 1)
-            refuse(file, f"{what}: {shown(again)} is there twice")
+            refuse(file, f"{what}: {short_repr(again)} is there twice")
         return found
 
     def finite(digits: str) -> float:
         number = float(digits)
         if number - number != 0:
-            refuse(file, f"{what}: {shown(digits)} is beyond the range of floats")
+            refuse(file, f"{what}: {short_repr(digits)} is beyond the range of floats")
         return number
 
     def constant(name: str) -> NoReturn:
         refuse(file, f"{what}: {name} is no JSON")
 
     try:
-        return json.loads(
-            text, object_pairs_hook=once, parse_float=finite, parse_constant=constant
-        )
+        return json.loads(text, object_pairs_hook=once, parse_float=finite, parse_constant=constant)
     except SnapshotError:
         raise
     except json.JSONDecodeError as error:

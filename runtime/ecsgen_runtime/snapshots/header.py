@@ -16,8 +16,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..buffers import PAGE, whole_pages
-from ..errors import shown
+from ..base.errors import short_repr
+from ..tables.buffers import PAGE, round_up_pages
 from .documents import json_text, parsed_json, refuse
 
 FORMAT: Final = 1
@@ -85,9 +85,7 @@ def hex_digits(crc: int) -> str:
     return f"{crc:08x}"
 
 
-def header_bytes(
-    metadata: Mapping[str, str], entries: Entries, checksums: Checksums
-) -> bytes:
+def header_bytes(metadata: Mapping[str, str], entries: Entries, checksums: Checksums) -> bytes:
     """Return the header: the length, the JSON with its own checksum, and spaces up to a page."""
     said = {
         "ecsgen": str(FORMAT),
@@ -104,7 +102,7 @@ def header_bytes(
         for name, entry in entries.items()
     }
     text = json_text({"__metadata__": said, **tensors}).encode("ascii")
-    size = whole_pages(LENGTH_BYTES + len(text))
+    size = round_up_pages(LENGTH_BYTES + len(text))
     length = (size - LENGTH_BYTES).to_bytes(LENGTH_BYTES, "little")
     whole = bytearray((length + text).ljust(size))
     whole[_CRC_AT:_CRC_END] = hex_digits(zlib.crc32(whole)).encode("ascii")
@@ -158,7 +156,7 @@ def _metadata(said: Any, file: str) -> dict[str, str]:
         refuse(file, "the header has no __metadata__")
     for name, text in said.items():
         if type(text) is not str:
-            refuse(file, f"the header's {shown(name)} is no string")
+            refuse(file, f"the header's {short_repr(name)} is no string")
     for name in _TEXTS:
         if name not in said:
             refuse(file, f"the header has no {name}")
@@ -171,25 +169,23 @@ def _metadata(said: Any, file: str) -> dict[str, str]:
 
 def _entry(name: str, said: Any, file: str) -> TensorEntry:
     if type(said) is not dict or sorted(said) != ["data_offsets", "dtype", "shape"]:
-        refuse(file, "wanted dtype, shape and data_offsets", shown(name))
+        refuse(file, "wanted dtype, shape and data_offsets", short_repr(name))
     dtype = DTYPES.get(said["dtype"]) if type(said["dtype"]) is str else None
     if dtype is None:
-        refuse(file, f"no dtype {shown(said['dtype'])} is known", shown(name))
+        refuse(file, f"no dtype {short_repr(said['dtype'])} is known", short_repr(name))
     shape, place = said["shape"], said["data_offsets"]
     if not _are_sizes(shape) or len(shape) > _MAX_DIMENSIONS:
-        refuse(file, "its shape is none", shown(name))
+        refuse(file, "its shape is none", short_repr(name))
     if not _are_sizes(place) or len(place) != 2 or place[0] > place[1]:
-        refuse(file, "its data_offsets are none", shown(name))
+        refuse(file, "its data_offsets are none", short_repr(name))
     start, end = place
     nbytes = dtype.itemsize * prod(shape)
     if prod(size or 1 for size in shape) * dtype.itemsize > _MAX_BYTES:
-        refuse(file, "its shape is beyond any memory", shown(name))
+        refuse(file, "its shape is beyond any memory", short_repr(name))
     if end - start != nbytes:
-        refuse(file, f"{end - start} bytes, its shape has {nbytes}", shown(name))
-    if is_pad(name) and not (
-        _PAD_NAME.fullmatch(name) and dtype == np.uint8 and len(shape) == 1
-    ):
-        refuse(file, "padding is `_pad.K`, a flat U8", shown(name))
+        refuse(file, f"{end - start} bytes, its shape has {nbytes}", short_repr(name))
+    if is_pad(name) and not (_PAD_NAME.fullmatch(name) and dtype == np.uint8 and len(shape) == 1):
+        refuse(file, "padding is `_pad.K`, a flat U8", short_repr(name))
     return TensorEntry(dtype, tuple(shape), start, end)
 
 
@@ -204,13 +200,13 @@ def _check_checksums(checksums: Any, entries: Entries, file: str) -> None:
         refuse(file, "the checksums are no JSON object")
     for name, digits in checksums.items():
         if type(digits) is not str or not _CRC.fullmatch(digits):
-            refuse(file, "its checksum is no eight hex digits", shown(name))
+            refuse(file, "its checksum is no eight hex digits", short_repr(name))
     wanted = {n for n, e in entries.items() if e.end > e.start and not is_pad(n)}
     for name in sorted(wanted - checksums.keys())[:1]:
-        refuse(file, "has no checksum", shown(name))
+        refuse(file, "has no checksum", short_repr(name))
     for name in sorted(checksums.keys() - wanted)[:1]:
         why = "there is a checksum, but no such tensor that has any bytes"
-        refuse(file, why, shown(name))
+        refuse(file, why, short_repr(name))
 
 
 def _check_places(entries: Entries, file: str) -> None:
@@ -218,7 +214,7 @@ def _check_places(entries: Entries, file: str) -> None:
     at = 0
     for name, entry in sorted(entries.items(), key=lambda e: (e[1].start, e[1].end)):
         if entry.start < at:
-            refuse(file, "overlaps another tensor", shown(name))
+            refuse(file, "overlaps another tensor", short_repr(name))
         if entry.start > at:
-            refuse(file, "bytes of no tensor are before it", shown(name))
+            refuse(file, "bytes of no tensor are before it", short_repr(name))
         at = entry.end

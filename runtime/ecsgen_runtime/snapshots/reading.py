@@ -19,14 +19,14 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ..buffers import PAGE, unfilled
+from ..tables.buffers import PAGE, unfilled
 from .documents import refuse
 from .header import LENGTH_BYTES, Header, header_size, hex_digits, is_pad, parsed_header
 
 NAMELESS: Final = "<bytes>"
 
 
-class Content:
+class FileBytes:
     """The bytes of a file, in pieces that follow each other; the header may be left out."""
 
     def __init__(self, pieces: Iterable[tuple[int, memoryview]]) -> None:
@@ -47,7 +47,7 @@ class SnapshotFile:
     Arrays are views of its bytes; writing to them never changes the file on the disk.
     """
 
-    def __init__(self, name: str, content: Content, header: Header) -> None:
+    def __init__(self, name: str, content: FileBytes, header: Header) -> None:
         self.name = name
         """Without its folder, or `<bytes>`: every message begins with it."""
         self.metadata: Mapping[str, str] = header.metadata
@@ -145,7 +145,7 @@ def read_snapshot(source: Any, /, *, map_pages: bool = False) -> SnapshotFile:
         source = source.read()
     content = memoryview(source).cast("B").toreadonly()
     header = _header(lambda start, end: content[start:end], len(content), NAMELESS)
-    return SnapshotFile(NAMELESS, Content([(0, content)]), header)
+    return SnapshotFile(NAMELESS, FileBytes([(0, content)]), header)
 
 
 def _read_path(path: str, map_pages: bool) -> SnapshotFile:
@@ -158,9 +158,9 @@ def _read_path(path: str, map_pages: bool) -> SnapshotFile:
         header = _header(lambda start, end: file.read(end - start), nbytes, name)
         if map_pages:
             pages = memoryview(mmap(file.fileno(), nbytes, access=ACCESS_COPY))
-            content = Content([(0, pages)])
+            content = FileBytes([(0, pages)])
         else:
-            content = Content(_read_pieces(file, header, nbytes, name))
+            content = FileBytes(_read_pieces(file, header, nbytes, name))
     return SnapshotFile(name, content, header)
 
 
@@ -206,9 +206,7 @@ def _check_regular(status: os.stat_result, name: str) -> None:
         refuse(name, "is no regular file")
 
 
-def _header(
-    read: Callable[[int, int], bytes | memoryview], nbytes: int, name: str
-) -> Header:
+def _header(read: Callable[[int, int], bytes | memoryview], nbytes: int, name: str) -> Header:
     """Return the header of a file of so many bytes; `read` reads on, from one place to another."""
     beginning = bytes(read(0, LENGTH_BYTES))
     size = header_size(beginning, name)

@@ -9,20 +9,20 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from ..columns import Rows, field_of
-from ..entity_manager import Entities
-from ..errors import CapacityError
-from ..manager import BaseManager, Manager
-from ..placement import locked
-from . import contents
-from .atomic import replacing
-from .check import check_content, check_field_cells, checked_documents
+from ..base.errors import CapacityError
+from ..entities.entity_manager import EntityManagerBase
+from ..managers.manager import BaseManager, Manager
+from ..tables.columns import Rows, field_of
+from ..tables.placement import locked_error
+from . import serialisation
+from .atomic_files import replace_file
+from .content_checks import check_content, check_field_cells, checked_documents
 from .documents import (
     ATTRIBUTE,
     WORLD,
     Codecs,
     Document,
-    Saved,
+    SnapshotContent,
     check_codecs,
     json_text,
     refuse,
@@ -30,25 +30,25 @@ from .documents import (
     state_key,
     why_too_many,
 )
-from .evolution import migrate_saved
-from .facts import Facts
-from .policies import POLICIES
+from .entity_table import EntityTable, HandleRewriter
+from .migration import migrate_saved
+from .migration_view import Snapshot
+from .policy_rules import POLICIES
 from .reading import NAMELESS, SnapshotFile, read_snapshot
-from .saved_entities import Handles, SavedEntities
-from .tables import Snapshot
-from .writing import Plan
+from .rule_types import PolicySnapshotRules
+from .writing import FilePlan
 
 if TYPE_CHECKING:
-    from ..saved_world import SavedWorld
+    from .snapshot_world import SnapshotWorld
 
-_WorldT = TypeVar("_WorldT", bound="SavedWorld")
+_WorldT = TypeVar("_WorldT", bound="SnapshotWorld")
 
 
 @dataclass(frozen=True)
-class Loading:
+class WorldLoader:
     """Takes what a snapshot says into a new world."""
 
-    saved: Saved
+    saved: SnapshotContent
     codecs: Codecs
     file: SnapshotFile | None
     """In whose bytes columns lie if it has them as buffers do; else they are copied."""
@@ -66,11 +66,11 @@ class Loading:
         saved = self.saved
         try:
             self._load_entities(world.entities)
-            for module, manager in contents.managers_of(world).items():
+            for module, manager in serialisation.managers_of(world).items():
                 self._load_manager(module, manager)
         except CapacityError as error:
             saved.refuse(str(error))
-        chunked = world._chunked_rows()
+        chunked = world._chunk_serialiser()
         if chunked is not None:
             chunked.load(saved, self.codecs)
         for name in world.GROUPS:
@@ -79,14 +79,14 @@ class Loading:
         if self.checks_fit:
             for tensor, row, why in _misfits(world):
                 saved.refuse(why, tensor, row)
-        world._take_notes(saved.state.get(WORLD, {}))
+        world._load_json_state(saved.state.get(WORLD, {}))
         if "entities.noted" in saved.arrays:
-            world._noted = [saved.arrays["entities.noted"].copy()]
+            world._deferred_despawns = [saved.arrays["entities.noted"].copy()]
 
-    def _load_entities(self, entities: Entities) -> None:
+    def _load_entities(self, entities: EntityManagerBase) -> None:
         handles = self.saved.arrays["entities.handles"]
         if self.file is not None and len(handles) and handles.flags.writeable:
-            entities._place(handles)
+            entities._use_array(handles)
         else:
             entities.reserve(len(handles))
             entities._handles[: len(handles)] = handles
@@ -100,7 +100,7 @@ class Loading:
             return  # a grid of which nothing was saved: its cells are as at first
         rows = manager.data
         self._load_rows(module, module, rows, state)
-        for name, part in rows._parts().items():
+        for name, part in rows._subtables().items():
             numbers = {"n": state[f"n_{name}"], "version": 0}
             self._load_rows(f"{module}.{name}", module, part, numbers)
         extras = {}
@@ -109,7 +109,7 @@ class Loading:
             if cells is not None:
                 extras[name] = cells if self.is_mapped else cells.copy()
         manager._restore(extras)
-        manager._take_notes(state)
+        manager._load_json_state(state)
 
     def _load_rows(self, prefix: str, module: str, rows: Rows, state: Document) -> None:
         for name in rows._saved_numbers():
@@ -117,34 +117,35 @@ class Loading:
                 setattr(rows, name, state[name[1:]])
         held, pages = rows._held_rows(), None
         if self.file is not None:
-            places, size = contents.layout_of(rows, held)
+            places, size = serialisation.layout_of(rows, held)
             offsets = {f"{prefix}.{name}": place for name, place in places.items()}
             pages = self.file.part(offsets, size)
         if not rows._lie_smallest(held, pages):
-            arrays, as_cells = self.saved.arrays, contents.as_cells
+            arrays, as_cells = self.saved.arrays, serialisation.as_cells
             rows._take_columns(
                 lambda column: as_cells(arrays[f"{prefix}.{column.name}"], column.dtype)
             )
         objects = {}
         for field in map(field_of, rows.OBJECTS):
             tensor, column = f"{prefix}.{field}", f"{module}.{field}"
-            objects[field] = contents.loaded_objects(
+            objects[field] = serialisation.loaded_objects(
                 self.saved, tensor, column, self.codecs, rows._n
             )
         rows._take_objects(objects)
         rows._restore()
 
 
-class Saving:
-    """How a world is saved and loaded; `SavedWorld._saving` gives that of a class of worlds."""
+class SnapshotFormat:
+    """How a world is saved and loaded; `SnapshotWorld._snapshot_format` gives that of a class of
+    worlds."""
 
-    ENTITIES: ClassVar[type[SavedEntities]] = SavedEntities
+    ENTITIES: ClassVar[type[EntityTable]] = EntityTable
     """Who lives by what a snapshot says."""
-    HANDLES: ClassVar[type[Handles]] = Handles
+    HANDLES: ClassVar[type[HandleRewriter]] = HandleRewriter
     """What handles become in other schemas."""
-    LOADING: ClassVar[type[Loading]] = Loading
+    LOADING: ClassVar[type[WorldLoader]] = WorldLoader
     """What makes a world of a snapshot."""
-    POLICIES: ClassVar[tuple[Facts, ...]] = POLICIES
+    POLICIES: ClassVar[tuple[PolicySnapshotRules, ...]] = POLICIES
     """What is checked of each policy, and what becomes of it."""
     ENTITY_BITS: ClassVar[Sequence[str]] = ("index_bits", "generation_bits")
     """What the schema says of handles."""
@@ -154,46 +155,40 @@ class Saving:
     """What is said of many of them, with its types."""
 
 
-def save(
-    world: Any, target: Any, codecs: Codecs | None, sync: bool, verify: bool
-) -> None:
+def save(world: Any, target: Any, codecs: Codecs | None, sync: bool, verify: bool) -> None:
     """Write a world into a path, or into what has `write`."""
     if hasattr(target, "write"):
         plan_of(world, codecs, verify).write_to(target.write)
         return
     path = os.fsdecode(target)
     plan = plan_of(world, codecs, verify, os.path.basename(path) or path)
-    with replacing(path, sync=sync) as file:
+    with replace_file(path, sync=sync) as file:
         plan.write_into(file)
 
 
-def plan_of(
-    world: Any, codecs: Codecs | None, verify: bool, name: str = NAMELESS
-) -> Plan:
+def plan_of(world: Any, codecs: Codecs | None, verify: bool, name: str = NAMELESS) -> FilePlan:
     """Find out what is to be written, and where; nothing is copied that need not be."""
     dispatches = {id(m._dispatch): m._dispatch for m in world._all_managers()}
     dispatches[0] = world.entities.dispatch
     if any(dispatch.is_open() for dispatch in dispatches.values()):
-        raise locked(type(world).__name__)  # in a callback: something is half done
+        raise locked_error(type(world).__name__)  # in a callback: something is half done
     package = world._schema()
-    columns = contents.object_columns(world)
+    columns = serialisation.object_columns(world)
     known = check_codecs(codecs, columns)
     require_codecs(name, known, columns)
-    attributes, parts = contents.saved_attributes(world, name, known)
-    saving: Saving = world._saving()
-    state = contents.state_of(world, saving, attributes)
+    attributes, parts = serialisation.saved_attributes(world, name, known)
+    saving: SnapshotFormat = world._snapshot_format()
+    state = serialisation.serialise_state(world, saving, attributes)
     text = json_text(state)
     if why := why_too_many(text):  # it could not be read again
         largest = max(attributes, key=lambda it: len(json_text(attributes[it])))
         refuse(name, f"{why}; give it a codec", ATTRIBUTE + largest)
-    metadata = {
-        "fingerprint": package.FINGERPRINT,
-        "schema": package.SCHEMA,
-        "state": text,
-    }
-    plan = Plan(name, metadata, [*contents.parts_of(world, saving, known), *parts])
+    metadata = {"fingerprint": package.FINGERPRINT, "schema": package.SCHEMA, "state": text}
+    plan = FilePlan(
+        name, metadata, [*serialisation.serialise_tensors(world, saving, known), *parts]
+    )
     if verify:
-        saved = Saved(name, _parsed(package.SCHEMA), state, plan.arrays)
+        saved = SnapshotContent(name, _parsed(package.SCHEMA), state, plan.arrays)
         for component in saved.schema["components"].values():
             # of all that `load` looks at, users can write to cells alone
             check_field_cells(saved, component, "; verify=False saves it all the same")
@@ -204,8 +199,8 @@ def plan_of(
 
 def _misfits(world: Any) -> Iterator[tuple[str, int, str]]:
     """Yield cells that no row may have as things are, by tensor, row, and why."""
-    for module, manager in contents.managers_of(world).items():
-        found = manager._misfit()
+    for module, manager in serialisation.managers_of(world).items():
+        found = manager._first_invalid_cell()
         if found is not None:
             column, row, why = found
             yield f"{module}.{column}", row, why
@@ -221,7 +216,7 @@ def load(
     migrate: Callable[[Snapshot], object] | None,
 ) -> _WorldT:
     """Make a world of a snapshot: from a path, bytes, or a binary file."""
-    package, saving = kind._schema(), kind._saving()
+    package, saving = kind._schema(), kind._snapshot_format()
     file = read_snapshot(source, map_pages=mmap)
     is_same = file.metadata["schema"] == package.SCHEMA
     schema = _parsed(package.SCHEMA)
@@ -236,7 +231,7 @@ def load(
     if not is_same:
         renames = package.RENAMES
         saved = migrate_saved(saved, saving, schema, renames, dropped, migrate)
-    saved = contents.without_attributes(saved, dropped)
+    saved = serialisation.without_attributes(saved, dropped)
     world = kind()
     _require_empty(world)
     known = _codecs_for(saved, codecs)
@@ -248,7 +243,7 @@ def load(
         is_mapped=mmap,
         checks_fit=verified or not is_same,
     ).fill(world)
-    contents.load_attributes(world, saved, known)
+    serialisation.load_attributes(world, saved, known)
     return world
 
 
@@ -261,7 +256,7 @@ def _parsed(schema: str) -> Document:
 
 def _require_empty(world: Any) -> None:
     """Raise TypeError for a world that has something already: its class has its own `__init__`."""
-    managers = contents.managers_of(world).items()
+    managers = serialisation.managers_of(world).items()
     filled = [name for name, m in managers if len(m) and isinstance(m, Manager)]
     if filled or world.entities._n_used:
         name = type(world).__name__
@@ -271,14 +266,14 @@ def _require_empty(world: Any) -> None:
         )
 
 
-def _codecs_for(saved: Saved, codecs: Codecs | None) -> Codecs:
+def _codecs_for(saved: SnapshotContent, codecs: Codecs | None) -> Codecs:
     """Return codecs, which are there for each column of objects that a snapshot has."""
     columns = [
-        name.removesuffix(contents.LENGTHS).replace(".cold.", ".")
+        name.removesuffix(serialisation.LENGTHS).replace(".cold.", ".")
         for name in saved.arrays
-        if name.endswith(contents.LENGTHS)
+        if name.endswith(serialisation.LENGTHS)
     ]
-    columns += contents.attribute_columns(saved)
+    columns += serialisation.attribute_columns(saved)
     objects = [
         f"{component['module']}.{field}"
         for component in saved.schema["components"].values()

@@ -18,17 +18,9 @@ from typing import IO, Any, Final, SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
-from ..buffers import CACHE_LINE, PAGE
+from ..tables.buffers import CACHE_LINE, PAGE
 from .documents import refuse
-from .header import (
-    LENGTH_BYTES,
-    MAX_HEADER,
-    PAD,
-    Checksums,
-    TensorEntry,
-    header_bytes,
-    hex_digits,
-)
+from .header import LENGTH_BYTES, MAX_HEADER, PAD, Checksums, TensorEntry, header_bytes, hex_digits
 
 _BLOCK: Final = 1 << 19
 _MANY_BYTES: Final = 1 << 20
@@ -50,7 +42,7 @@ class Tensor:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class TensorGroup:
     """Tensors that lie together, by ascending offset, and how many bytes from the first one on are
     theirs. What is between and behind them is padding."""
 
@@ -60,12 +52,12 @@ class Part:
     """Of the part's first byte in the file."""
 
 
-def single(name: str, array: NDArray[Any]) -> Part:
+def single(name: str, array: NDArray[Any]) -> TensorGroup:
     """Return the part of a tensor that lies alone, on a cache line."""
-    return Part((Tensor(name, array),), array.nbytes, CACHE_LINE)
+    return TensorGroup((Tensor(name, array),), array.nbytes, CACHE_LINE)
 
 
-class Plan:
+class FilePlan:
     """Where everything is going to lie in a file.
 
     `metadata` are `fingerprint`, `schema` and `state`; `file` is what errors begin with. The
@@ -74,7 +66,7 @@ class Plan:
     """
 
     def __init__(
-        self, file: str, metadata: Mapping[str, str], parts: Iterable[Part]
+        self, file: str, metadata: Mapping[str, str], parts: Iterable[TensorGroup]
     ) -> None:
         self._metadata = metadata
         self.arrays: dict[str, NDArray[Any]] = {}
@@ -127,7 +119,7 @@ class Plan:
         file.seek(0)
         _write_all(file.write, header)
 
-    def _add(self, part: Part) -> None:
+    def _add(self, part: TensorGroup) -> None:
         start = self._end
         if part.size:
             start = -(-self._end // part.align) * part.align

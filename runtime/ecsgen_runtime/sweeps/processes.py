@@ -20,7 +20,7 @@ from multiprocessing.connection import Connection, wait
 from queue import SimpleQueue
 from typing import Any, Final, Protocol, TypeAlias
 
-from .runs import Call, Model, Outcome, Run, RunKey, error_text, perform
+from .runs import Call, Model, Outcome, Run, RunKey, error_text, run_model
 
 _AHEAD: Final = 4
 """Runs that each has, the one it does included."""
@@ -35,18 +35,14 @@ _STARTS: Final = 3
 Outcomes: TypeAlias = Generator[tuple[Run, Outcome], None, None]
 
 
-class SubmitsRuns(Protocol):
+class RunExecutor(Protocol):
     """An executor of `concurrent.futures`, or whatever else has its `submit`."""
 
     def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Any: ...
 
 
 def in_executor(
-    executor: SubmitsRuns,
-    model: Model,
-    runs: Sequence[Run],
-    taken: Collection[str],
-    workers: int,
+    executor: RunExecutor, model: Model, runs: Sequence[Run], taken: Collection[str], workers: int
 ) -> Outcomes:
     """Yield what each run gave, as they end; what an executor raises is the error of a run."""
     ended: SimpleQueue[tuple[Run, Any]] = SimpleQueue()
@@ -57,14 +53,12 @@ def in_executor(
             while todo and len(out) < _AHEAD * workers:
                 run = todo.popleft()
                 try:
-                    future = executor.submit(perform, model, run.call, taken)
+                    future = executor.submit(run_model, model, run.call, taken)
                 except Exception as error:
                     yield run, error_text(error, run.call)
                     continue
                 out[run.key] = future
-                future.add_done_callback(
-                    lambda future, run=run: ended.put((run, future))
-                )
+                future.add_done_callback(lambda future, run=run: ended.put((run, future)))
             if out:
                 run, future = ended.get()
                 del out[run.key]
@@ -173,9 +167,7 @@ class _Pool:
 
     def _hand_out(self) -> None:
         """Give runs to those that have none, and to all if runs are quick."""
-        wanted = min(
-            self._count, len(self._todo) + sum(bool(w.runs) for w in self._workers)
-        )
+        wanted = min(self._count, len(self._todo) + sum(bool(w.runs) for w in self._workers))
         while len(self._workers) < wanted:
             self._workers.append(_Worker(self._pickled, self._taken))
         spent = (time.monotonic() - self._began) * len(self._workers)
@@ -197,9 +189,7 @@ class _Pool:
             self._ended += 1
             yield worker.runs.popleft()[0], message
         elif message:
-            raise TypeError(
-                f"the model could not be loaded in another process:\n{message}"
-            )
+            raise TypeError(f"the model could not be loaded in another process:\n{message}")
         else:
             worker.is_ready, self._killed = True, 0
 
@@ -219,16 +209,12 @@ class _Pool:
                 )
         elif worker.runs:
             run, _ = worker.runs.popleft()
-            error = RuntimeError(
-                f"the process of this run died, with exit status {status}"
-            )
+            error = RuntimeError(f"the process of this run died, with exit status {status}")
             yield run, error_text(error, run.call)
         self._todo.extendleft(run for run, _ in reversed(worker.runs))
 
 
-def in_processes(
-    model: Model, runs: Sequence[Run], taken: Collection[str], count: int
-) -> Outcomes:
+def in_processes(model: Model, runs: Sequence[Run], taken: Collection[str], count: int) -> Outcomes:
     """Return what yields what each run gave, as they end. A process that dies loses the run that it
     was doing.
 
@@ -255,16 +241,12 @@ def _pickled(model: Model) -> bytes:
     try:
         pickled = pickle.dumps(model)
     except Exception as error:
-        raise TypeError(
-            f"other processes cannot have this model ({error}): {hint}"
-        ) from error
+        raise TypeError(f"other processes cannot have this model ({error}): {hint}") from error
     main = sys.modules["__main__"]
     file = getattr(main, "__file__", None)
     if getattr(main, "__spec__", None) is None:
         if file is None and b"__main__" in pickled:
-            raise TypeError(
-                f"other processes cannot have a model that was typed in: {hint}"
-            )
+            raise TypeError(f"other processes cannot have a model that was typed in: {hint}")
         if file is not None and not os.path.exists(file):
             raise RuntimeError(
                 f"other processes cannot read the program {file!r}: let it be a file"
@@ -284,4 +266,4 @@ def _work(pipe: Connection[Any, Any], pickled: bytes, taken: Collection[str]) ->
             return
         pipe.send("")
         while True:
-            pipe.send(perform(model, Call(*pipe.recv()), taken))
+            pipe.send(run_model(model, Call(*pipe.recv()), taken))

@@ -151,9 +151,7 @@ class _ModelCode:
         if package:
             if f"package {package}" not in self.digests:
                 files = sorted(resources.files(package).iterdir(), key=lambda f: f.name)
-                texts = {
-                    f.name: f.read_bytes() for f in files if f.name.endswith(".py")
-                }
+                texts = {f.name: f.read_bytes() for f in files if f.name.endswith(".py")}
                 self._note(f"package {package}", texts)
             return False
         file = getattr(sys.modules.get(module), "__file__", None) or ""

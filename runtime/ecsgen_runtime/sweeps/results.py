@@ -13,10 +13,10 @@ from typing import Any, Final, Protocol, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import shown
-from ..interchange import refuse_nulls
-from ..reprs import count_text
-from ..typed import NamedTuple
+from ..base.errors import short_repr
+from ..base.fast_typing import NamedTuple
+from ..tables.html_reprs import format_count
+from ..values.interchange import refuse_nulls
 
 Column: TypeAlias = NDArray[Any]
 COLUMN_TYPES: Final[Mapping[str, Any]] = {
@@ -63,30 +63,26 @@ def result_of(given: object, taken: Collection[str]) -> Result:
     if not isinstance(found, Mapping):
         raise TypeError(
             "a model returns a mapping of numbers, bools or texts, or of columns of them, or a "
-            f"table of world.records, not {shown(given)}"
+            f"table of world.records, not {short_repr(given)}"
         )
     enums = getattr(given, "_ENUMS", {})  # of a table of records, by column
     columns: dict[str, Column] = {}
     sizes: dict[str, str] = {}
     for name, value in found.items():
         if not isinstance(name, str):
-            raise TypeError(f"names of results are texts, not {shown(name)}")
+            raise TypeError(f"names of results are texts, not {short_repr(name)}")
         if name in taken:
-            raise ValueError(
-                f"{name!r} is the name of a parameter, or seed or replicate"
-            )
+            raise ValueError(f"{name!r} is the name of a parameter, or seed or replicate")
         try:
             cells = _names(enums[name], value) if name in enums else value
             columns[name], is_one = _column(cells)
         except Exception as error:
             error.add_note(f"in the result {name!r}")
             raise
-        sizes[name] = "one value" if is_one else count_text(len(columns[name]), "line")
+        sizes[name] = "one value" if is_one else format_count(len(columns[name]), "line")
     if len({*sizes.values()}) > 1:
         different = ", ".join(f"{name} has {size}" for name, size in sizes.items())
-        raise ValueError(
-            f"neither one value each, nor columns of one length: {different}"
-        )
+        raise ValueError(f"neither one value each, nor columns of one length: {different}")
     if found is given and {*sizes.values()} <= {"one value"}:
         return Result(1, True, columns)
     return Result(max(map(len, columns.values()), default=0), False, columns)
@@ -130,9 +126,7 @@ def _typed(array: Column) -> Column:
             return array.astype(np.object_)
         case "O" | "T" | "U":
             return cells_column(array.tolist())
-    raise TypeError(
-        f"values of {array.dtype} are neither numbers, bools, texts nor times"
-    )
+    raise TypeError(f"values of {array.dtype} are neither numbers, bools, texts nor times")
 
 
 def _one_nan(array: Column) -> Column:
@@ -176,9 +170,7 @@ def cells_column(values: Sequence[object]) -> Column:
     numbers = cast(Sequence[int], values)
     low, high = min(numbers), max(numbers)
     if low < -(2**63) or high >= 2**64 or (low < 0 and high >= 2**63):
-        raise OverflowError(
-            f"{low if low < -(2**63) else high} does not fit into 64 bits"
-        )
+        raise OverflowError(f"{low if low < -(2**63) else high} does not fit into 64 bits")
     return np.array(numbers, np.uint64 if high >= 2**63 else np.int64)
 
 
@@ -199,7 +191,7 @@ def _cell(value: object) -> object:
         if isinstance(value, kind):
             return kind(value)
     raise TypeError(
-        f"{shown(value)} is neither a number, a bool, a text, an enum nor a time"
+        f"{short_repr(value)} is neither a number, a bool, a text, an enum nor a time"
         + "; where there is no number, math.nan stands" * (value is None)
     )
 
@@ -209,7 +201,7 @@ def enum_name(member: Enum) -> str:
     return member.name or str(member.value)
 
 
-def joined(parts: Sequence[Column | None], counts: Sequence[int]) -> Column:
+def concatenate_columns(parts: Sequence[Column | None], counts: Sequence[int]) -> Column:
     """Return columns one after the other; None is one that a run does not have.
 
     Numbers of several types become i64, u64 or f64; with texts all are texts. What is not there is

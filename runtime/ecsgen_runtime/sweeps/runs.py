@@ -17,10 +17,10 @@ from typing import IO, Any, Final, Literal, TypeAlias
 
 import numpy as np
 
-from ..errors import shown
-from ..file_locks import file_lock
-from ..kernels.chance import draw_key
-from ..typed import NamedTuple
+from ..base.errors import short_repr
+from ..base.fast_typing import NamedTuple
+from ..base.file_locks import file_lock
+from ..kernels.random_streams import call_key
 from .provenance import Provenance, differences
 from .results import (
     COLUMN_TYPES,
@@ -77,7 +77,7 @@ class Run(NamedTuple):
 def seed_of(seed: int, text: str, replicate: int, common: bool) -> int:
     """Return the seed of a run, which depends on no other: 64 bits of the sweep's seed, of the
     hash of its parameters, unless the seeds are common to all, and of the replicate."""
-    return int(draw_key(seed, _hash("" if common else text), replicate + 1))
+    return int(call_key(seed, _hash("" if common else text), replicate + 1))
 
 
 @lru_cache(maxsize=16)  # replicates follow each other
@@ -94,9 +94,7 @@ def json_text(plain: object) -> str:
     return json.dumps(plain, sort_keys=True, separators=(",", ":"))
 
 
-def all_runs(
-    parameters: Parameters, replicates: int, seed: int, common: bool
-) -> list[Run]:
+def all_runs(parameters: Parameters, replicates: int, seed: int, common: bool) -> list[Run]:
     """Return the runs in order; TypeError or ValueError for what cannot be a parameter."""
     return [
         Run(Call(given, n, seed_of(seed, text, n, common)), text, cells)
@@ -111,17 +109,13 @@ def _combinations(parameters: Parameters) -> Iterator[dict[str, Any]]:
         for name, values in parameters.items():
             if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
                 wanted = "the values that it has, one after the other, are"
-                raise TypeError(
-                    f"parameter {name!r}: {wanted} a list, not {shown(values)}"
-                )
+                raise TypeError(f"parameter {name!r}: {wanted} a list, not {short_repr(values)}")
         for one in itertools.product(*parameters.values()):
             yield dict(zip(parameters, one, strict=True))
         return
     for given in parameters:
         if not isinstance(given, Mapping):
-            raise TypeError(
-                f"the parameters of a run are a mapping, not {shown(given)}"
-            )
+            raise TypeError(f"the parameters of a run are a mapping, not {short_repr(given)}")
         yield dict(given)
 
 
@@ -129,11 +123,9 @@ def _as_json(given: Mapping[str, object]) -> tuple[str, dict[str, Column | None]
     plain, cells = {}, {}
     for name, value in given.items():
         if not isinstance(name, str):
-            raise TypeError(f"names of parameters are texts, not {shown(name)}")
+            raise TypeError(f"names of parameters are texts, not {short_repr(name)}")
         if name in OF_RUNS:
-            raise ValueError(
-                f"no parameter can be called {name!r}: each run has its own"
-            )
+            raise ValueError(f"no parameter can be called {name!r}: each run has its own")
         try:
             plain[name] = one = _plain(value)
             text = json_text(one) if isinstance(one, (list, dict)) else one
@@ -151,7 +143,7 @@ def _plain(value: object) -> object:
         value = value.item()
     if isinstance(value, Mapping):
         if not all(isinstance(name, str) for name in value):
-            raise TypeError(f"names in JSON are texts: {shown(value)}")
+            raise TypeError(f"names in JSON are texts: {short_repr(value)}")
         return {name: _plain(one) for name, one in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(one) for one in value]
@@ -159,10 +151,10 @@ def _plain(value: object) -> object:
         raise ValueError("nan is no number of JSON; None may stand for it")
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
-    raise TypeError(f"{shown(value)} is nothing that JSON can hold")
+    raise TypeError(f"{short_repr(value)} is nothing that JSON can hold")
 
 
-def perform(model: Model, call: Call, taken: Collection[str]) -> Outcome:
+def run_model(model: Model, call: Call, taken: Collection[str]) -> Outcome:
     """Call a model, wherever this is; what it raises becomes the text of its traceback. What it
     does to lists among its parameters is no other run's affair."""
     try:
@@ -173,7 +165,7 @@ def perform(model: Model, call: Call, taken: Collection[str]) -> Outcome:
 
 def error_text(error: BaseException, call: Call) -> str:
     """Return a traceback that ends with the run that it is of."""
-    values = [f"{name}={shown(value)}" for name, value in call.given.items()]
+    values = [f"{name}={short_repr(value)}" for name, value in call.given.items()]
     values += [f"replicate={call.replicate}", f"seed={call.seed}"]
     text = "".join(traceback.format_exception(error))
     error.__traceback__ = None  # another run may raise it, too
@@ -229,9 +221,7 @@ class Journal:
                 key, result = parsed
                 if key in wanted and result and not result.columns.keys() & taken:
                     self.found[key] = result
-            others = dict.fromkeys(
-                one for then in said for one in differences(then, now)
-            )
+            others = dict.fromkeys(one for then in said for one in differences(then, now))
             if others and stale is None:
                 raise ValueError(
                     f"{path} has runs of another model: {'; '.join(others)}. With "
@@ -263,9 +253,7 @@ class Journal:
             with suppress(OSError):  # a device has no end
                 self._file.truncate(self._end)
             if isinstance(error, OSError):
-                problem = (
-                    f"{error.strerror}; the runs before are in the file, call again"
-                )
+                problem = f"{error.strerror}; the runs before are in the file, call again"
                 raise OSError(error.errno, problem, str(self.path)) from error
             raise
         self._end += len(line)

@@ -13,45 +13,39 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    RuleBasedStateMachine,
-    initialize,
-    invariant,
-    precondition,
-    rule,
-)
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from ..errors import (
+from ..base.errors import (
     CapacityError,
     DuplicateInstanceError,
     MissingInstanceError,
     StaleEntityError,
     StructureLockedError,
 )
-from ..handles import EntityArray
-from .cases import check_fields
-from .memory import Thing
-from .proxies import check_attributes, is_shown
+from ..base.handles import EntityArray
+from .buffers import Thing
+from .common_cases import check_fields
+from .row_proxies import check_attributes, is_shown
 from .subject import (
     COPIES,
     CopyingCases,
-    OfWorld,
     Subject,
+    WorldTests,
     handles_with,
     lack,
     loaded,
     methods_of,
-    reborn,
+    recreate,
     refuses,
+    replace_entity,
     same,
     skipped_if_full,
-    succeed,
 )
 
 # --- Components in chunks: rows to store, and what is found of them -------------------
 
 
-class Chunked(OfWorld):
+class Chunked(WorldTests):
     """The components in chunks of a world."""
 
     module: ClassVar[Any]
@@ -332,7 +326,7 @@ class ChunkStructureCases(Chunked):
     def test_stale_handles_find_nothing(self) -> None:
         for _, subject, w in self.each():
             old = w.archetypes.create([subject.row], 3)
-            new = reborn(w.entities, old)
+            new = recreate(w.entities, old)
             assert not w.archetypes.has_many(new, subject.row).any()
             w.archetypes.add_many(new, subject.row)
             assert w.archetypes.has_many(new, subject.row).all()
@@ -430,7 +424,7 @@ class ChunkCases(ChunkProxyCases, CopyingCases):
 
             getattr(w, name).on_release(create)
             parts: dict[str, Any] = {name: {}, module: {}}
-            refuses(DuplicateInstanceError, succeed, w, entity, **parts)
+            refuses(DuplicateInstanceError, replace_entity, w, entity, **parts)
             assert len(w.archetypes) == len(w.entities) == len(getattr(w, name)) == 0
 
     @pytest.mark.parametrize("at_once", [True, False])
@@ -543,9 +537,7 @@ class ChunkRules(Chunked, RuleBasedStateMachine):
         values: dict[str, Any] = data.draw(self.members[module].some_values)
         return values
 
-    def chosen(
-        self, data: st.DataObject, module: str, has: bool, at_most: int = 1000
-    ) -> list[int]:
+    def chosen(self, data: st.DataObject, module: str, has: bool, at_most: int = 1000) -> list[int]:
         found = [e for e, rows in self.entities.items() if (module in rows) == has]
         if not found:
             return []

@@ -11,17 +11,17 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
 
-from ..errors import StructureLockedError
-from ..handles import NIL
-from .cases import Cases
-from .machine import Machine
+from ..base.errors import StructureLockedError
+from ..base.handles import NIL
+from .common_cases import Cases
 from .owned import OwnedCases, OwnedRules
+from .state_machine import ManagerStateMachine
 from .subject import (
-    born,
-    fail,
+    create_or_skip,
     fails,
     handles_with,
-    reborn,
+    raise_error,
+    recreate,
     refuses,
     same,
     through_pickle,
@@ -114,7 +114,7 @@ class GcCases(OwnedCases):
 # --- Callbacks see the rows about to go, on every way out -----------------------------
 
 
-class ReleaseRules(Machine):
+class ReleaseRules(ManagerStateMachine):
     """What goes is announced, with its values, before it goes."""
 
     def __init__(self) -> None:
@@ -167,9 +167,9 @@ class ReleaseCases(Cases):
     def test_failing_callbacks_lose_nothing(self) -> None:
         source, m, es = self.filled(4)
         seen: list[list[int]] = []
-        m.on_release(fail)
+        m.on_release(raise_error)
         m.on_release(lambda rows: seen.append(rows.tolist()))
-        m.on_release(fail)
+        m.on_release(raise_error)
         fails([ZeroDivisionError] * 2, m.destroy_many, [0, 1])
         assert seen == [[0, 1]]
         assert sorted(m) == sorted(es[2:].tolist())
@@ -200,7 +200,7 @@ class OwnedReleaseCases(OwnedCases, ReleaseCases):
 
     def test_entities_destroyed_inside_wait_for_their_turn(self) -> None:
         entities, m, es = self.filled(2)
-        extra = born(entities, 2)
+        extra = create_or_skip(entities, 2)
         alive: list[bool] = []
 
         def destroy_more(rows: Any) -> None:
@@ -220,8 +220,8 @@ class OwnedReleaseCases(OwnedCases, ReleaseCases):
 
     def test_failures_stop_no_creation(self) -> None:
         entities, m, es = self.filled(6)
-        one, *more = reborn(entities, es[:4]).tolist()
-        m.on_release(fail)
+        one, *more = recreate(entities, es[:4]).tolist()
+        m.on_release(raise_error)
         with suppress(ExceptionGroup):  # where the dead must go first
             m.create(one, **self.subject.sample(8))
         with suppress(ExceptionGroup):
@@ -232,7 +232,7 @@ class OwnedReleaseCases(OwnedCases, ReleaseCases):
     def test_callbacks_do_not_change_what_is_created(self) -> None:
         for field in self.subject.whole:
             entities, m, es = self.filled(4)
-            successors = reborn(entities, es[:2])
+            successors = recreate(entities, es[:2])
             given = field.array([field.sample(k) for k in range(3)])
 
             def overwrite(_: object, given: Any = given) -> None:
@@ -246,7 +246,7 @@ class OwnedReleaseCases(OwnedCases, ReleaseCases):
     @pytest.mark.parametrize("count", [2, 20])
     def test_callbacks_do_not_change_who_gets_it(self, count: int) -> None:
         entities, m, es = self.filled(count)
-        successors = reborn(entities, es)
+        successors = recreate(entities, es)
         given = successors.copy()
         m.on_release(lambda rows: given.fill(0))
         rows = m.create_many(given)
@@ -257,7 +257,7 @@ class OwnedReleaseCases(OwnedCases, ReleaseCases):
         entities, m, es = self.filled(100)
         sweep = getattr(m, name, m.clear)
         entities.destroy_many(es)
-        m.on_release(fail)
+        m.on_release(raise_error)
         with suppress(ExceptionGroup):  # unless the rows went with their entities
             sweep()
         assert len(m) < 90
@@ -299,7 +299,7 @@ class CallbackCases(OwnedCases):
 
         entities.on_destroy(replace)  # before the manager's own
         m = self.subject.made(entities)
-        es = born(entities, 3)
+        es = create_or_skip(entities, 3)
         m.create_many(es, **self.subject.samples(3))
         with handles_with(entities, MIN_FREE=0):
             entities.destroy(es[0])
@@ -308,7 +308,7 @@ class CallbackCases(OwnedCases):
 
     def test_nobody_dies_while_locked(self) -> None:
         entities, m, es = self.filled(3)
-        more, named = born(entities, 1), f"{self.subject.label}Manager"
+        more, named = create_or_skip(entities, 1), f"{self.subject.label}Manager"
         with self.unchanged(m):
             with m.locked():
                 for call, given in (

@@ -8,28 +8,22 @@ from typing import Any, ClassVar, Final
 
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    RuleBasedStateMachine,
-    initialize,
-    invariant,
-    precondition,
-    rule,
-)
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from ..entity_manager import Entities
-from ..errors import CapacityError, StaleEntityError
-from . import machine
+from ..base.errors import CapacityError, StaleEntityError
+from ..entities.entity_manager import EntityManagerBase
+from . import state_machine
 from .subject import COPIES, handles_with, refuses
 
 SETTINGS: Final = settings(
-    machine.SETTINGS, stateful_step_count=40, report_multiple_bugs=False
+    state_machine.SETTINGS, stateful_step_count=40, report_multiple_bugs=False
 )
 
 
 class EntityRules(RuleBasedStateMachine):
     """Few indices and generations, so that both run out."""
 
-    manager: ClassVar[type[Entities]]
+    manager: ClassVar[type[EntityManagerBase]]
 
     @property
     def layout(self) -> Any:
@@ -65,7 +59,7 @@ class EntityRules(RuleBasedStateMachine):
         self.ever.append(entity)
         return entity
 
-    def bury(self, entity: int) -> None:
+    def despawn(self, entity: int) -> None:
         """Destroy an entity in the model."""
         index = entity & self.layout.INDEX_MASK
         self.alive.remove(entity)
@@ -98,7 +92,7 @@ class EntityRules(RuleBasedStateMachine):
     def destroy(self, data: st.DataObject) -> None:
         entity = data.draw(st.sampled_from(sorted(self.alive)))
         self.entities.destroy(entity)
-        self.bury(entity)
+        self.despawn(entity)
 
     @precondition(lambda self: self.alive)
     @rule(data=st.data(), share=st.integers(1, 5))
@@ -106,7 +100,7 @@ class EntityRules(RuleBasedStateMachine):
         chosen = sorted(self.alive)[:: data.draw(st.sampled_from([share, -share]))]
         self.entities.destroy_many(chosen)
         for entity in chosen:
-            self.bury(entity)
+            self.despawn(entity)
 
     @precondition(lambda self: len(self.ever) > len(self.alive))
     @rule(data=st.data())
@@ -119,11 +113,11 @@ class EntityRules(RuleBasedStateMachine):
     def take_back(self, count: int) -> None:
         if count <= self.left():
             es = self.entities.create_many(count)
-            self.entities._uncreate(es)
+            self.entities._undo_create(es)
             assert not self.entities.alive_many(es).any()
 
     @rule(copied=st.sampled_from(COPIES))
-    def copy(self, copied: Callable[[Entities], Entities]) -> None:
+    def copy(self, copied: Callable[[EntityManagerBase], EntityManagerBase]) -> None:
         self.entities = copied(self.entities)
 
     @invariant()

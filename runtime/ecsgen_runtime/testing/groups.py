@@ -15,17 +15,17 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from ..errors import BrokenManagerError, StructureLockedError
-from ..handles import EntityArray
-from .cases import INTERRUPTED, sortable
-from .machine import SEARCH
-from .memory import Thing
+from ..base.errors import BrokenManagerError, StructureLockedError
+from ..base.handles import EntityArray
+from .buffers import Thing
+from .common_cases import INTERRUPTED, sortable
+from .state_machine import SEARCH
 from .subject import (
     COPIES,
     Object,
-    OfWorld,
-    Roomy,
     Subject,
+    UnlimitedWorldTests,
+    WorldTests,
     alike,
     handles_with,
     refuses,
@@ -40,7 +40,7 @@ MANY = 60
 """No rule adds entities or rows beyond these."""
 
 
-class Grouped(OfWorld):
+class GroupMember(WorldTests):
     """A group of a world, and its members' managers."""
 
     kind: ClassVar[Any]
@@ -85,7 +85,7 @@ class Grouped(OfWorld):
 # --- Joining, leaving, order, locks and copies ----------------------------------------
 
 
-class GroupCases(Roomy, Grouped):
+class GroupCases(UnlimitedWorldTests, GroupMember):
     """Joining, leaving, order, locks and copies, one at a time."""
 
     def components(self) -> Mapping[str, Subject]:
@@ -307,7 +307,7 @@ class GroupCases(Roomy, Grouped):
 SETTINGS = settings(SEARCH, stateful_step_count=40)
 
 
-class GroupRules(Grouped, RuleBasedStateMachine):
+class GroupRules(GroupMember, RuleBasedStateMachine):
     """Entities and rows come and go; who has all members is in the group."""
 
     def __init__(self) -> None:
@@ -325,7 +325,7 @@ class GroupRules(Grouped, RuleBasedStateMachine):
 
     def room(self, modules: Iterable[str]) -> int:
         """Return how many rows can be added at once."""
-        bounds = (self.members[module].most_rows or MANY for module in modules)
+        bounds = (self.members[module].max_rows or MANY for module in modules)
         return min([MANY, *bounds])
 
     def spawned(self, count: int, modules: list[str]) -> None:
@@ -352,7 +352,7 @@ class GroupRules(Grouped, RuleBasedStateMachine):
             by_age, gone = list(rows), [e for e in rows if e not in held]
             made_way = [e for e in gone if self.w.entities.alive(e)]
             if made_way:
-                assert len(held) == self.members[module].most_rows
+                assert len(held) == self.members[module].max_rows
                 assert held.isdisjoint(by_age[: by_age.index(made_way[-1])])
             for e in gone:
                 del rows[e]

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 
-from ..errors import HierarchyError, StaleEntityError, StaleInstanceError
-from ..handles import NIL
-from .cases import Cases, State
+from ..base.errors import HierarchyError, StaleEntityError, StaleInstanceError
+from ..base.handles import NIL
+from .common_cases import Cases, State
 from .ids import UnownedCases, UnownedRules
-from .machine import Machine, Record
 from .owned import OwnedCases, OwnedRules
-from .subject import born, reborn, refuses, skip_without
+from .state_machine import ManagerStateMachine, Record
+from .subject import create_or_skip, recreate, refuses, skip_without
 
 # --- Rows have parents and children, in order of attachment ---------------------------
 
@@ -32,7 +32,7 @@ def check_children(m: Any, row: int, children: list[int]) -> None:
         assert other == NIL or m.previous_sibling(other) == one
 
 
-class HierarchyRules(Machine):
+class HierarchyRules(ManagerStateMachine):
     """Relatives stay relatives through every move."""
 
     def __init__(self) -> None:
@@ -121,9 +121,7 @@ class HierarchyRules(Machine):
         rows = [other for other in self.used() if other != row]
         self.set_all(rows, [self.at(row)] * len(rows), row)
 
-    def set_all(
-        self, rows: list[int], wanted: Sequence[Record | None], given: Any
-    ) -> None:
+    def set_all(self, rows: list[int], wanted: Sequence[Record | None], given: Any) -> None:
         """Give many rows their parents, if what comes of it are trees."""
         pairs = [(self.at(row), to) for row, to in zip(rows, wanted, strict=True)]
         changed = [(r, to) for r, to in pairs if self.parents.get(r) is not to]
@@ -366,7 +364,7 @@ class ChildrenRules(HierarchyRules):
         parents = [self.draw_parent(data) for _ in range(1 if for_all else count)]
         numbers = [self.where()[parent] for parent in parents]
         rows = [self.shifted(values, k) for k in range(count)]
-        columns = self.columns(rows, as_array=False)
+        columns = self.columns(rows, rows_to_array=False)
         given = numbers[0] if for_all else numbers
         create = partial(self.create_all, owners, parents=given, **columns)
         self.arrive_below(parents * count if for_all else parents, owners, rows, create)
@@ -460,7 +458,7 @@ class OwnedChildrenCases(ChildrenCases, OwnedCases):
 
     def test_dead_entities_count_for_more_than_parents(self) -> None:
         entities, m, _ = self.family([NIL, 0])
-        dead, living = born(entities, 2).tolist()
+        dead, living = create_or_skip(entities, 2).tolist()
         entities.destroy(dead)
         with self.unchanged(m):
             for parent in (0, 7, None):
@@ -473,7 +471,7 @@ class OwnedChildrenCases(ChildrenCases, OwnedCases):
         m.deactivate_many(range(3))
         for form in ("create", "create_many"):
             parent = m.entity(m.n_active)
-            (entity,) = born(entities, 1).tolist()
+            (entity,) = create_or_skip(entities, 1).tolist()
             if form == "create":
                 row = m.create(entity, parent=m.n_active)
             else:
@@ -484,7 +482,7 @@ class OwnedChildrenCases(ChildrenCases, OwnedCases):
     def test_parents_are_found_when_the_dead_make_way(self) -> None:
         for form in ("create", "create_many"):
             entities, m, es = self.filled(5)
-            successors = reborn(entities, es[:2])
+            successors = recreate(entities, es[:2])
             parent = self.found(m, es[4])
             if form == "create":
                 m.create(successors[0], parent=parent)

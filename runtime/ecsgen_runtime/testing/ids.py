@@ -11,16 +11,16 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
 
-from ..errors import CapacityError, StaleIdError, StaleInstanceError
-from ..handles import NIL
-from .cases import LINE, Cases
-from .machine import Machine, Record
+from ..base.errors import CapacityError, StaleIdError, StaleInstanceError
+from ..base.handles import NIL
+from .common_cases import LINE, Cases
+from .state_machine import ManagerStateMachine, Record
 from .subject import need, refuses, skip_without, through_pickle
 
 # --- Ids find their instance, or say that it is gone ----------------------------------
 
 
-class StableIdsRules(Machine):
+class StableIdsRules(ManagerStateMachine):
     """Ids stay with their instance through every move, and never come again."""
 
     def __init__(self) -> None:
@@ -265,7 +265,7 @@ class DirectIdsCases(StableIdsCases):
 # --- Rows belong to nobody: they are made in return for an id -------------------------
 
 
-class UnownedRules(Machine):
+class UnownedRules(ManagerStateMachine):
     """Instances come and are known by their id."""
 
     def made(self) -> Any:
@@ -277,15 +277,13 @@ class UnownedRules(Machine):
     def creatable(self) -> list[int]:
         return [0]
 
-    def bear(self, count: int) -> list[int]:
+    def new_owners(self, count: int) -> list[int]:
         return [0] * count
 
     def create_one(self, owner: int, /, **values: Any) -> int:
         return int(self.manager.create(**values))
 
-    def create_all(
-        self, owners: list[int], table: Any = None, /, **columns: Any
-    ) -> list[int]:
+    def create_all(self, owners: list[int], table: Any = None, /, **columns: Any) -> list[int]:
         create = self.manager.create_many
         ids: list[int] = create(len(owners), table, **columns).tolist()
         return ids

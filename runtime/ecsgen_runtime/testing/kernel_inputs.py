@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ..bulk import Sizes
-from ..entity_manager import Entities
-from ..handles import EntityArray
-from .cases import Cases
-from .subject import COPIES, Enum, Subject, born
+from ..base.handles import EntityArray
+from ..entities.entity_manager import EntityManagerBase
+from ..tables.bulk import Tuning
+from .common_cases import Cases
+from .subject import COPIES, Enum, Subject, create_or_skip
 
 # --- Cells of columns: random ones, a manager's, and whether they are the same --------
 
@@ -117,9 +117,7 @@ class Each(NamedTuple):
     enum: Any = None
 
 
-def argument(
-    rng: Rng, kind: str, shape: tuple[int, ...], enum: Any = None
-) -> NDArray[Any]:
+def argument(rng: Rng, kind: str, shape: tuple[int, ...], enum: Any = None) -> NDArray[Any]:
     """Return random values of an argument's type, of a shape."""
     if enum is not None:
         return rng.choice(np.array(list(enum), kind), shape)
@@ -131,9 +129,7 @@ def argument(
 class Inputs:
     """Values of all arguments, for some number of rows."""
 
-    def __init__(
-        self, kinds: Mapping[str, tuple[Any, ...]], rng: Rng, rows: int = 0
-    ) -> None:
+    def __init__(self, kinds: Mapping[str, tuple[Any, ...]], rng: Rng, rows: int = 0) -> None:
         self._kinds = kinds
         self._rng = rng
         self._values = {}
@@ -182,18 +178,12 @@ class Inputs:
 
 def run(manager: Any, name: str, arguments: Mapping[str, Any]) -> Any:
     """Call a kernel, with blocks so small that there are several."""
-    with Sizes.of(block_rows=(8, 8)):
+    with Tuning.override(block_rows=(8, 8)):
         return getattr(manager, name)(**arguments)
 
 
 def filled(
-    subject: Subject,
-    rows: int,
-    rng: Rng,
-    name: str,
-    inputs: Inputs,
-    *,
-    tame: bool = False,
+    subject: Subject, rows: int, rng: Rng, name: str, inputs: Inputs, *, tame: bool = False
 ) -> Any:
     """Return a manager with rows of random bits, after a run of the kernel over the first ones."""
     manager = _created(subject, rows, name, inputs)
@@ -231,17 +221,15 @@ def _created(subject: Subject, rows: int, name: str, inputs: Inputs) -> Any:
     return manager
 
 
-def owners(manager: Any, entities: Entities, count: int) -> EntityArray:
+def owners(manager: Any, entities: EntityManagerBase, count: int) -> EntityArray:
     """Return so many new entities, some of them twice where they can have several rows."""
-    found = born(entities, count)
-    if manager._IS_LIST:
+    found = create_or_skip(entities, count)
+    if manager._ALLOWS_MANY:
         found[1::3] = found[0::3][: len(found[1::3])]
     return found
 
 
-def move_buffer(
-    subject: Subject, manager: Any, name: str, arguments: Mapping[str, Any]
-) -> None:
+def move_buffer(subject: Subject, manager: Any, name: str, arguments: Mapping[str, Any]) -> None:
     """Move the rows after a kernel was run on them, which may have kept views."""
     before = columns_of(subject, manager)
     with np.errstate(all="ignore"):
@@ -325,9 +313,7 @@ def approach(
         _halve(columns, *pair, matches)
 
 
-def _halve(
-    columns: Columns, inside: int, outside: int, matches: Callable[[int], bool]
-) -> None:
+def _halve(columns: Columns, inside: int, outside: int, matches: Callable[[int], bool]) -> None:
     """Put two rows as close together as halving their distance brings them."""
     for _ in range(HALVINGS):
         before = {name: column[inside].copy() for name, column in columns.items()}
@@ -398,15 +384,13 @@ def who_of(manager: Any, columns: Columns, drawing: Drawing) -> NDArray[np.uint6
     """Return what tells the rows of a manager apart."""
     if drawing.key:
         return columns[drawing.key].copy()
-    if manager._IS_LIST or not hasattr(manager.data, "entity"):
+    if manager._ALLOWS_MANY or not hasattr(manager.data, "entity"):
         ids: NDArray[np.uint64] = manager.id_of_many(np.arange(manager.data.n))
         return ids
     return np.array(manager.data.entity)
 
 
-def numbers(
-    how: str, stem: int, first: int, count: int, bounds: Sequence[Value]
-) -> Value:
+def numbers(how: str, stem: int, first: int, count: int, bounds: Sequence[Value]) -> Value:
     """Return so many numbers of a row, from the first one on."""
     words = [mix(stem + (first + k + 1) * STEP & ALL) for k in range(count)]
     if how == "random":
@@ -424,7 +408,7 @@ def numbers(
 
 def draw_keys(*holders: Any) -> list[int]:
     """Count a call of each kernel that draws, and return what its numbers have in common."""
-    return [int(one._draw_key(kernel)) for one in holders for kernel in one._DRAWING]
+    return [int(one._next_call_key(kernel)) for one in holders for kernel in one._RANDOM_KERNELS]
 
 
 class SeededCases(Cases):
@@ -432,7 +416,7 @@ class SeededCases(Cases):
 
     def expected(self, m: Any, call: int) -> list[int]:
         """Return the same as the definition has it."""
-        hashes = [name_hash(f"{self.subject.label}.{name}") for name in m._DRAWING]
+        hashes = [name_hash(f"{self.subject.label}.{name}") for name in m._RANDOM_KERNELS]
         return [mix(mix(m.seed ^ h) + call * STEP & ALL) for h in hashes]
 
     def test_keys_of_calls(self, m: Any) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ..errors import StructureLockedError
-from ..handles import NIL
+from ..base.errors import StructureLockedError
+from ..base.handles import NIL
 from .hierarchy import HierarchyCases, HierarchyRules, check_children
 from .owned import OwnedCases, OwnedRules
 from .subject import Guard, deaths, refuses
@@ -21,9 +21,7 @@ from .subject import Guard, deaths, refuses
 class OrphansCases(HierarchyCases):
     """Families of which some go."""
 
-    def left_by(
-        self, parents: list[int], gone: Sequence[int]
-    ) -> Iterator[tuple[Any, Any]]:
+    def left_by(self, parents: list[int], gone: Sequence[int]) -> Iterator[tuple[Any, Any]]:
         """Yield a family of which some went at once, and one of which just one went."""
         for at_once in (True, False):
             if at_once or len(gone) == 1:
@@ -83,8 +81,7 @@ class OrphansDestroyCases(OrphansCases):
                 [row for row in range(27) if row % 3 < 2],
             ),
             (
-                [p for k in range(0, 72, 4) for p in (NIL, k, k + 1, k + 2)]
-                + [NIL] * 230,
+                [p for k in range(0, 72, 4) for p in (NIL, k, k + 1, k + 2)] + [NIL] * 230,
                 range(0, 72, 4),
             ),
         ],
@@ -116,7 +113,7 @@ class OrphansDieRules(OrphansDestroyRules, OwnedRules):
             yield
             while self.doomed and self.holds == 1:
                 batch = self.doomed.pop(0)
-                self.bury([entity for entity in batch if entity in self.alive])
+                self.move_to_dead([entity for entity in batch if entity in self.alive])
         finally:
             self.holds -= 1
 
@@ -268,9 +265,7 @@ class OrphansRootCases(OrphansCases):
             ([NIL, NIL, *[1] * 7, *[NIL] * 3, *[0] * 8], range(1, 9)),
         ],
     )
-    def test_children_become_roots(
-        self, parents: list[int], gone: Sequence[int]
-    ) -> None:
+    def test_children_become_roots(self, parents: list[int], gone: Sequence[int]) -> None:
         left = [row for row in range(len(parents)) if row not in gone]
         for m, owners in self.left_by(parents, gone):
             self.check_left(m, owners, parents, left)

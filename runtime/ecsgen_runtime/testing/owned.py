@@ -14,8 +14,7 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 
-from ..entity_manager import Entities
-from ..errors import (
+from ..base.errors import (
     CapacityError,
     DuplicateInstanceError,
     MissingInstanceError,
@@ -23,13 +22,14 @@ from ..errors import (
     StaleInstanceError,
     StructureLockedError,
 )
-from ..handles import NIL, NULL_ENTITY
-from .cases import Cases
-from .machine import MANY_ROWS, Machine, Record
-from .subject import Field, Handle, born, handles_with, need, reborn, refuses, same
+from ..base.handles import NIL, NULL_ENTITY
+from ..entities.entity_manager import EntityManagerBase
+from .common_cases import Cases
+from .state_machine import MANY_ROWS, ManagerStateMachine, Record
+from .subject import Field, Handle, create_or_skip, handles_with, need, recreate, refuses, same
 
 
-class OwnedRules(Machine):
+class OwnedRules(ManagerStateMachine):
     """Entities are born, get instances, and die."""
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ class OwnedRules(Machine):
     def creatable(self) -> list[int]:
         return self.alive
 
-    def bear(self, count: int) -> list[int]:
+    def new_owners(self, count: int) -> list[int]:
         try:
             born: list[int] = self.entities.create_many(count).tolist()
         except CapacityError:
@@ -78,9 +78,7 @@ class OwnedRules(Machine):
     def create_one(self, owner: int, /, **values: Any) -> int:
         return int(self.manager.create(owner, **values))
 
-    def create_all(
-        self, owners: list[int], table: Any = None, /, **columns: Any
-    ) -> list[int]:
+    def create_all(self, owners: list[int], table: Any = None, /, **columns: Any) -> list[int]:
         if table is not None:
             table = {"entity": None, **table}  # as other tables have it
         rows: list[int] = self.manager.create_many(owners, table, **columns).tolist()
@@ -117,7 +115,7 @@ class OwnedRules(Machine):
 
     @rule(count=st.integers(0, 6))
     def entities_are_born(self, count: int) -> None:
-        self.bear(count)
+        self.new_owners(count)
 
     @rule(data=st.data())
     def entities_die(self, data: st.DataObject) -> None:
@@ -126,7 +124,7 @@ class OwnedRules(Machine):
             self.entities.destroy(chosen[0])
         else:
             self.entities.destroy_many(chosen)
-        self.bury(chosen)
+        self.move_to_dead(chosen)
 
     @precondition(lambda self: any(entity in self.lists for entity in self.alive))
     @rule(data=st.data())
@@ -135,12 +133,12 @@ class OwnedRules(Machine):
         owners = [entity for entity in self.alive if entity in self.lists]
         chosen = data.draw(self.some(owners))
         self.entities.destroy_many(chosen)
-        self.bury(chosen)
-        successors = self.bear(len(chosen))
+        self.move_to_dead(chosen)
+        successors = self.new_owners(len(chosen))
         lucky = successors[: data.draw(st.integers(0, len(successors)))]
         self.all_arrive(lucky, [self.subject.sample(k) for k in range(len(lucky))])
 
-    def bury(self, chosen: Sequence[int]) -> None:
+    def move_to_dead(self, chosen: Sequence[int]) -> None:
         """Move entities to the dead."""
         self.alive = [entity for entity in self.alive if entity not in chosen]
         self.dead += chosen
@@ -225,17 +223,17 @@ class OwnedCases(Cases):
     collects: ClassVar[bool] = False
     """Whether rows of the dead wait until they are collected."""
 
-    def new(self, room: int = 0) -> tuple[Entities, Any]:
+    def new(self, room: int = 0) -> tuple[EntityManagerBase, Any]:
         need(self.subject, room)
         entities = self.subject.entities()
         return entities, self.subject.made(entities)
 
-    def add_one(self, source: Entities, m: Any, /, **values: Any) -> int:
-        (entity,) = born(source, 1).tolist()
+    def add_one(self, source: EntityManagerBase, m: Any, /, **values: Any) -> int:
+        (entity,) = create_or_skip(source, 1).tolist()
         return int(m.create(entity, **values))
 
-    def add(self, source: Entities, m: Any, count: int, /, **columns: Any) -> list[int]:
-        rows: list[int] = m.create_many(born(source, count), **columns).tolist()
+    def add(self, source: EntityManagerBase, m: Any, count: int, /, **columns: Any) -> list[int]:
+        rows: list[int] = m.create_many(create_or_skip(source, count), **columns).tolist()
         return rows
 
     def owner(self, m: Any, row: int) -> int:
@@ -244,7 +242,7 @@ class OwnedCases(Cases):
     def found(self, m: Any, owner: int) -> int:
         return int(m.lookup(owner))
 
-    def structural_calls(self, source: Entities, m: Any) -> list[Callable[[], object]]:
+    def structural_calls(self, source: EntityManagerBase, m: Any) -> list[Callable[[], object]]:
         owners, other = m.data.entity.copy(), source.create()
         return [
             *super().structural_calls(source, m),
@@ -257,7 +255,7 @@ class OwnedCases(Cases):
         refuses(StaleInstanceError, m.entity, row)
 
     def check_refused(
-        self, source: Entities, m: Any, field: Field, value: Any, error: type[Exception]
+        self, source: EntityManagerBase, m: Any, field: Field, value: Any, error: type[Exception]
     ) -> None:
         super().check_refused(source, m, field, value, error)
         with pytest.raises(error, match=f"{self.subject.label}.{field.name}"):
@@ -315,7 +313,7 @@ class OwnedCases(Cases):
 
     def test_dead_entities_get_nothing(self) -> None:
         entities, m, es = self.filled(2)
-        alive, dead = born(entities, 2).tolist()
+        alive, dead = create_or_skip(entities, 2).tolist()
         entities.destroy(dead)
         with self.unchanged(m):
             for wrong in (dead, 0, int(es[0]) ^ 1 << 40, -1, 2**64):
@@ -325,7 +323,7 @@ class OwnedCases(Cases):
 
     def test_a_dead_entity_is_the_first_error(self) -> None:
         entities, m = self.new()
-        alive, dead = born(entities, 2).tolist()
+        alive, dead = create_or_skip(entities, 2).tolist()
         entities.destroy(dead)
         bad = {f.name: f.wrong()[0][0] for f in self.subject.fields if f.wrong()}
         with m.locked():
@@ -340,14 +338,14 @@ class OwnedCases(Cases):
         if not (fields := self.subject.fields):
             pytest.skip("without fields there are no tables")
         entities, m = self.new()
-        es = born(entities, 3)
+        es = create_or_skip(entities, 3)
         table = {f.name: f.array([f.sample(1), f.sample(2)]) for f in fields}
         rows = m.create_many(es[:2], {"entity": [0, 0], **table})
         self.check_values(m, rows, [1, 2])
         first = fields[0]
         m.create_many(es[2:], {}, **{first.name: first.array([first.sample(3)])})
         with self.unchanged(m):
-            (other,) = born(entities, 1).tolist()
+            (other,) = create_or_skip(entities, 1).tolist()
             refuses(TypeError, "no field", m.create_many, [other], {"no field": [1]})
             refuses(TypeError, "table", m.create_many, [other], 7)
 
@@ -392,7 +390,7 @@ class IndexedCases(OwnedCases):
     @pytest.mark.parametrize("at_once", [False, True])
     def test_successors_drive_the_dead_out(self, at_once: bool) -> None:
         entities, m, es = self.filled(6)
-        successors, samples = reborn(entities, es[1:4]), range(3)
+        successors, samples = recreate(entities, es[1:4]), range(3)
         if at_once:
             rows = m.create_many(successors, **self.subject.samples(3)).tolist()
         else:
@@ -419,7 +417,7 @@ class SparseCases(IndexedCases):
 
     def test_the_map_counts_as_memory(self) -> None:
         entities, m = self.new(2000)
-        es = born(entities, 2000)
+        es = create_or_skip(entities, 2000)
         m.reserve(64)
         m.create(es[0])
         before = m.nbytes
@@ -434,7 +432,7 @@ class SparseCases(IndexedCases):
 
     def test_the_map_keeps_the_highest_index(self) -> None:
         entities, m = self.new()
-        es = born(entities, 130)
+        es = create_or_skip(entities, 130)
         for k in (63, 64, 65, 127, 128):
             m.create(es[k])
             m.shrink_to_fit()
@@ -446,14 +444,14 @@ class SparseCases(IndexedCases):
             entities, m, es = self.filled(4)
             column = getattr(m.data, field.name)
             if isinstance(field, Handle) and not field.shape:
-                column[2:] = successors = reborn(entities, es[:2])
+                column[2:] = successors = recreate(entities, es[:2])
                 rows = m.create_many(column[2:])
                 assert same(m.data.entity[rows].tolist(), successors.tolist())
                 assert same(m.lookup_many(successors).tolist(), rows.tolist())
 
     def test_own_columns_are_copied_before_the_dead_leave(self) -> None:
         entities, m, es = self.filled(6)
-        successors = reborn(entities, es[:2])
+        successors = recreate(entities, es[:2])
         expected = [m.row(row) for row in range(2)]
         own = self.subject.own_columns(m, slice(2))
         rows = m.create_many(successors, **own)
@@ -492,7 +490,7 @@ class OneCases(OwnedCases):
 
     def test_a_second_instance_is_refused(self) -> None:
         entities, m, es = self.filled(3)
-        new, other = born(entities, 2).tolist()
+        new, other = create_or_skip(entities, 2).tolist()
         with self.unchanged(m):
             refuses(DuplicateInstanceError, m.create, es[1], **self.subject.sample(5))
             repeats = [new, new], [other, new, other], [new, other, new]
@@ -551,7 +549,7 @@ class DirectCases(IndexedCases, OneCases):
     @pytest.mark.parametrize("holes", [1, 15, 16, 17, 4_110, 4_111, 4_112, 8_200])
     def test_the_end_is_found_over_any_number_of_holes(self, holes: int) -> None:
         entities, m = self.new(holes + 2)
-        es = born(entities, holes + 2)
+        es = create_or_skip(entities, holes + 2)
         chosen = es[[0, -1]]
         m.create_many(chosen)
         m.destroy(holes + 1)
@@ -563,7 +561,7 @@ class DirectCases(IndexedCases, OneCases):
     @pytest.mark.parametrize("count", [2, 15, 16, 17, 40, 5_000])
     def test_the_end_is_found_when_many_go(self, count: int) -> None:
         entities, m = self.new(count + 1)
-        es = born(entities, count + 1)
+        es = create_or_skip(entities, count + 1)
         m.create_many(es)
         m.destroy_many(np.arange(1, count + 1))
         assert (len(m), m.data.n, list(m)) == (1, 1, [es[0]])
@@ -621,7 +619,7 @@ class ManyCases(OwnedCases):
         """Return a manager with a row for each letter, owned by the entity of that letter."""
         entities, m = self.new(len(owners))
         letters = sorted(set(owners))
-        es = born(entities, len(letters)).tolist()
+        es = create_or_skip(entities, len(letters)).tolist()
         names = dict(zip(letters, es, strict=True))
         samples = self.subject.samples(len(owners))
         m.create_many([names[letter] for letter in owners], **samples)
@@ -637,8 +635,7 @@ class ManyCases(OwnedCases):
         assert len(m) == 6
 
     @pytest.mark.parametrize(
-        ("gone", "left"),
-        [(0, [1, 2, 0]), (1, [0, 2, 1]), (2, [0, 1, 2]), (3, [0, 1, 2])],
+        ("gone", "left"), [(0, [1, 2, 0]), (1, [0, 2, 1]), (2, [0, 1, 2]), (3, [0, 1, 2])]
     )
     def test_one_of_several_goes(self, gone: int, left: list[int]) -> None:
         m, names = self.several("aaaa")

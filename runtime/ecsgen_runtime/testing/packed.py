@@ -13,16 +13,16 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 
-from ..errors import CapacityError, StaleInstanceError
-from ..handles import NIL
-from .cases import Cases, sortable
-from .machine import MANY_ROWS, Machine, Record
+from ..base.errors import CapacityError, StaleInstanceError
+from ..base.handles import NIL
+from .common_cases import Cases, sortable
+from .state_machine import MANY_ROWS, ManagerStateMachine, Record
 from .subject import Object, handles_with, refuses, same, skip_without
 
 # --- Rows without holes: the last row moves into the place of one that goes -----------
 
 
-class PackedRules(Machine):
+class PackedRules(ManagerStateMachine):
     """Where rows go when others leave, and orders."""
 
     def append(self, records: list[Record]) -> list[int]:
@@ -189,11 +189,7 @@ class PartitionRules(PackedRules):
         (now,) = self.sided([row], side)
         assert getattr(self.manager, side)(row) == now
 
-    @rule(
-        data=st.data(),
-        side=st.sampled_from(["activate", "deactivate"]),
-        as_mask=st.booleans(),
-    )
+    @rule(data=st.data(), side=st.sampled_from(["activate", "deactivate"]), as_mask=st.booleans())
     def change_sides(self, data: st.DataObject, side: str, as_mask: bool) -> None:
         rows, given = self.chosen(data, as_mask)
         now = self.sided(rows, side)
@@ -382,7 +378,7 @@ class RingRules(PackedRules):
     @rule()
     def ring_is_filled(self) -> None:
         missing = SIZE - len(self.table)
-        self.born([self.subject.sample(k) for k in range(missing)])
+        self.create_rows([self.subject.sample(k) for k in range(missing)])
 
     @invariant()
     def ages_agree(self) -> None:

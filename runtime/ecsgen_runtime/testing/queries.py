@@ -14,18 +14,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ..bulk import Sizes
-from ..errors import CapacityError
-from ..handles import NIL
-from .cases import check_shown
+from ..base.errors import CapacityError
+from ..base.handles import NIL
+from ..tables.bulk import Tuning
 from .chunks import Chunked
-from .machine import SEARCH
+from .common_cases import check_shown
+from .state_machine import SEARCH
 from .subject import (
     COPIES,
     Field,
     Float,
     Int,
-    Roomy,
+    UnlimitedWorldTests,
     methods_of,
     refuses,
     reorder,
@@ -55,7 +55,7 @@ SMALL_BATCH: dict[str, Any] = {
 
 def as_if_large() -> Any:
     """Let a few rows be joined and gathered as very many are."""
-    return Sizes.of(**SMALL_BATCH)
+    return Tuning.override(**SMALL_BATCH)
 
 
 class Defined:
@@ -112,7 +112,7 @@ class Defined:
                 self.check(w)
 
 
-class Queried(Defined, Roomy):
+class Queried(Defined, UnlimitedWorldTests):
     """The queries of a world."""
 
     def concerned(self, *queries: str) -> list[str]:
@@ -316,9 +316,7 @@ class QueryCases(ColumnCases):
 
     @SEARCH
     @given(st.integers(0, 1 << 32), st.integers(1, 20), st.booleans())
-    def test_equal_to_the_definition(
-        self, seed: int, changes: int, is_large: bool
-    ) -> None:
+    def test_equal_to_the_definition(self, seed: int, changes: int, is_large: bool) -> None:
         with as_if_large() if is_large else nullcontext():
             self.check_changes(self.world(), seed, changes)
 
@@ -393,8 +391,7 @@ class ChunkQueryCases(Defined, Chunked):
     def fulfils(self, found: set[Any], clauses: Clauses) -> bool:
         """Return whether a query finds an entity with these components, by the definition."""
         every, some, none = (
-            [row in found for row in self.rows(clauses[key])]
-            for key in ("all", "any", "none")
+            [row in found for row in self.rows(clauses[key])] for key in ("all", "any", "none")
         )
         return all(every) and (any(some) or not some) and not any(none)
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .cases import Cases
+from .common_cases import Cases
 from .kernel_inputs import Columns, Rng, Value, columns_of, flat, put_columns
 from .subject import COPIES, Subject, refuses
 
@@ -57,8 +57,7 @@ class Space:
         steps = product((-1, 0, 1), repeat=len(cell))
         axes = [tuple(map(sum, zip(cell, step, strict=True))) for step in steps]
         met = [
-            tuple(c % n if n else c for c, n in zip(one, self._counts, strict=True))
-            for one in axes
+            tuple(c % n if n else c for c, n in zip(one, self._counts, strict=True)) for one in axes
         ]
         return list(dict.fromkeys(met))
 
@@ -102,9 +101,7 @@ Rows = Mapping[str, int]
 class Neighbour:
     """A row as another one sees it, or one row of each of several components."""
 
-    def __init__(
-        self, columns: Columns, row: int, rows: Rows, offset: Value, square: Any
-    ) -> None:
+    def __init__(self, columns: Columns, row: int, rows: Rows, offset: Value, square: Any) -> None:
         self._columns = columns
         self._row = row
         self._rows = rows
@@ -126,7 +123,7 @@ class Members(NamedTuple):
     """By such a row: whose it is, where nobody asks who is of the same entity."""
 
 
-class Crowd:
+class NaiveCellList:
     """Rows of a manager in the cells of their places, in the order in which they came there.
 
     All is as it was before the kernel; in turns as it is now, and who moves changes cells.
@@ -203,9 +200,7 @@ def are_seen(manager: Any) -> list[bool]:
     return seen
 
 
-def answer(
-    how: str, scalar: str, count: int, values: list[Value], squares: Sequence[Any]
-) -> Value:
+def answer(how: str, scalar: str, count: int, values: list[Value], squares: Sequence[Any]) -> Value:
     """Return what comes of the values that neighbours answer, an element after the other."""
     kind = np.dtype(scalar).type
     if how == "count":
@@ -258,7 +253,7 @@ def kill_some(manager: Any, rng: Rng) -> None:
 COUNT = 40
 
 
-class SpacedCases(Cases):
+class SpatialCases(Cases):
     """What rows are found around points."""
 
     def placed(self) -> tuple[Any, Any, list[int]]:

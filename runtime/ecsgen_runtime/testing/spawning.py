@@ -10,24 +10,24 @@ from unittest.mock import patch
 
 import pytest
 
-from ..errors import DuplicateInstanceError, StaleEntityError, StructureLockedError
-from .cases import check_shown
+from ..base.errors import DuplicateInstanceError, StaleEntityError, StructureLockedError
+from .common_cases import check_shown
 from .subject import (
     COPIES,
     CopyingCases,
-    Roomy,
+    UnlimitedWorldTests,
     alike,
-    born,
-    fail,
+    create_or_skip,
     handles_with,
     lack,
+    raise_error,
     refuses,
+    replace_entity,
     same,
-    succeed,
 )
 
 
-class SpawningCases(CopyingCases, Roomy):
+class SpawningCases(CopyingCases, UnlimitedWorldTests):
     """A world with all its components."""
 
     def managers(self, w: Any) -> dict[str, Any]:
@@ -210,7 +210,7 @@ class SpawningCases(CopyingCases, Roomy):
             expected = manager.row(0)
             own = subject.own_columns(manager, slice(0, 1))
             if hasattr(manager, "collect"):
-                successor = succeed(w, es[0], **{module: own})
+                successor = replace_entity(w, es[0], **{module: own})
                 assert same(manager.row(manager.require(successor)), expected)
 
     def test_columns_of_others_whose_rows_go_can_be_spawned(self) -> None:
@@ -243,7 +243,7 @@ class SpawningCases(CopyingCases, Roomy):
 
             getattr(w, first).on_release(create)
             parts: dict[str, Any] = {first: {}, module: {}}
-            refuses(DuplicateInstanceError, succeed, w, entity, **parts)
+            refuses(DuplicateInstanceError, replace_entity, w, entity, **parts)
             assert not any(len(m) for m in (w.entities, *self.managers(w).values()))
 
     def test_callbacks_may_use_the_room(self) -> None:
@@ -254,21 +254,21 @@ class SpawningCases(CopyingCases, Roomy):
             if not subject.takes_repeats:  # rows are of defaults alone
                 continue
             manager.reserve(1)
-            others = born(w.entities, manager.capacity)
+            others = create_or_skip(w.entities, manager.capacity)
 
             def fill(_: object, m: Any = manager, es: Any = others) -> None:
                 m.create_many(es[m.data.n :])
 
             getattr(w, first).on_release(fill)
             parts: dict[str, Any] = {first: {}, module: {}}
-            successor = succeed(w, entity, **parts)
+            successor = replace_entity(w, entity, **parts)
             assert all(successor in getattr(w, part) for part in parts)
             assert manager.data.n <= manager.capacity
             assert manager.entity(manager.require(successor)) == successor
 
     def test_nothing_is_left_of_who_dies_of_a_collection(self) -> None:
         for module, manager in self.managers(self.world()).items():
-            if not (manager._KILLS and hasattr(manager, "collect")):
+            if not (manager._DESPAWNS_OWNERS and hasattr(manager, "collect")):
                 continue
             w = self.world()
             es = self.populate(w, 3, list(self.subjects))
@@ -286,7 +286,7 @@ class SpawningCases(CopyingCases, Roomy):
             if not (hasattr(manager, "collect") and hasattr(manager, "on_release")):
                 continue
             w.destroy_many(w.spawn(4, **self.everything()))
-            manager.on_release(fail)
+            manager.on_release(raise_error)
             refuses(ExceptionGroup, getattr(w, method))
             assert max(map(len, self.lazy(w))) < 4
 
@@ -295,9 +295,7 @@ class SpawningCases(CopyingCases, Roomy):
         for module, subject, w in self.each():
             create = subject.manager.create
 
-            def create_others(
-                m: Any, *given: Any, create: Any = create, **fields: Any
-            ) -> Any:
+            def create_others(m: Any, *given: Any, create: Any = create, **fields: Any) -> Any:
                 return lack() if len(m) == count - 1 else create(m, *given, **fields)
 
             with (
@@ -308,11 +306,11 @@ class SpawningCases(CopyingCases, Roomy):
                 w.spawn(count, **{module: {}})
             self.check_nothing(w)
 
-    @pytest.mark.parametrize("step", ["_make_room", "_append_many"])
+    @pytest.mark.parametrize("step", ["_ensure_capacity", "_append_many"])
     def test_a_failure_on_the_way_leaves_nothing(self, step: str) -> None:
         for _, subject, w in self.each():
             with patch.object(subject.manager, step, lack):
                 refuses(MemoryError, w.spawn, 2, **self.everything())
-            if step == "_make_room":  # then nothing began
+            if step == "_ensure_capacity":  # then nothing began
                 assert not any(m.version for m in self.managers(w).values())
             self.check_nothing(w)

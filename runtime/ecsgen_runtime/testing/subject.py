@@ -21,10 +21,10 @@ import pytest
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ..entity_manager import Entities
-from ..errors import CapacityError, DuplicateValueError, StructureLockedError
-from ..handles import EntityArray
-from ..world.base import WorldBase
+from ..base.errors import CapacityError, DuplicateValueError, StructureLockedError
+from ..base.handles import EntityArray
+from ..entities.entity_manager import EntityManagerBase
+from ..world.world_base import WorldBase
 
 # --- Fields: values to store, how they read back, what is refused ---------------------
 
@@ -128,9 +128,7 @@ class Bool(Field):
 class Int(Field):
     """Integers of `i8` to `u64`."""
 
-    def __init__(
-        self, name: str, default: Any, kind: str, shape: tuple[int, ...] = ()
-    ) -> None:
+    def __init__(self, name: str, default: Any, kind: str, shape: tuple[int, ...] = ()) -> None:
         super().__init__(name, default, shape)
         bits = int(kind[1:])
         self.dtype = f"{kind[0]}{bits // 8}"
@@ -151,9 +149,7 @@ class Int(Field):
 class Float(Field):
     """Real numbers of 32 or 64 bits."""
 
-    def __init__(
-        self, name: str, default: Any, kind: str, shape: tuple[int, ...] = ()
-    ) -> None:
+    def __init__(self, name: str, default: Any, kind: str, shape: tuple[int, ...] = ()) -> None:
         super().__init__(name, default, shape)
         self.dtype = f"f{int(kind[1:]) // 8}"
         self.elements = st.floats() if kind == "f64" else st.floats(width=32)
@@ -177,11 +173,7 @@ class Handle(Field):
 
     dtype = "u8"
     elements = st.integers(0, 2**64 - 1)
-    refused = (
-        (-1, OverflowError),
-        (2**64, OverflowError),
-        *_of_wrong_type(1.0, True, None),
-    )
+    refused = ((-1, OverflowError), (2**64, OverflowError), *_of_wrong_type(1.0, True, None))
 
     def element(self, k: int) -> int:
         return (1 << 32) + k
@@ -208,11 +200,7 @@ class Enum(Field):
             outside = 1 << highest.bit_length()
             self.members += [self.members[0] | self.members[-1], enum(0)]
         self.elements = st.sampled_from(self.members)
-        self.refused = (
-            (outside, ValueError),
-            (-1, ValueError),
-            *_of_wrong_type(1.0, True, None),
-        )
+        self.refused = ((outside, ValueError), (-1, ValueError), *_of_wrong_type(1.0, True, None))
 
     def element(self, k: int) -> Any:
         return self.members[k % len(self.members)]
@@ -282,10 +270,7 @@ class Object(Field):
 
 
 def _mapped(
-    function: Any,
-    value: Any,
-    depth: int,
-    kind: type[list[Any] | tuple[Any, ...]] = tuple,
+    function: Any, value: Any, depth: int, kind: type[list[Any] | tuple[Any, ...]] = tuple
 ) -> Any:
     """Return nested tuples with a function applied to every element."""
     if depth == 0:
@@ -297,7 +282,9 @@ def _mapped(
 
 
 @contextmanager
-def handles_with(manager: Entities | type[Entities], **numbers: int) -> Iterator[None]:
+def handles_with(
+    manager: EntityManagerBase | type[EntityManagerBase], **numbers: int
+) -> Iterator[None]:
     """Give handles of an entity manager's package other numbers: `MIN_FREE=0`."""
     layout = manager._LAYOUT
     with ExitStack() as patches:
@@ -339,7 +326,7 @@ def through_snapshot(kind: type[WorldBase], value: Any) -> Any:
     Only worlds are saved, so one of a kind takes them in for the while.
     """
     manager, entities = value if isinstance(value, tuple) else (value, None)
-    name = next(n for n, of in kind._KINDS.items() if isinstance(manager, of))
+    name = next(n for n, of in kind._MANAGER_CLASSES.items() if isinstance(manager, of))
 
     around: Any = type("Around", (kind,), {}, managers={name: type(manager)})
     world = around()
@@ -378,7 +365,7 @@ class Subject:
 
     world: type[WorldBase]
     """That of its package."""
-    entities: type[Entities]
+    entities: type[EntityManagerBase]
     """That of its package."""
     manager: Any
     row: Any
@@ -396,7 +383,7 @@ class Subject:
     starts_active: bool = True
     reserve: int = 0
     """All rows that there can ever be; 0 where there is no such bound."""
-    most_rows: int = 0
+    max_rows: int = 0
     """How many rows a policy lets there be; 0 where none bounds them."""
     places: tuple[Field, ...] = ()
     """The field that says on which cell a row stands, which is not among `fields`: other tests
@@ -415,12 +402,12 @@ class Subject:
     @contextmanager
     def room_for(self, rows: int) -> Iterator[None]:
         """Let no row go before there are so many, inside the `with` block."""
-        if not self.most_rows:
+        if not self.max_rows:
             yield
             return
         world: Any = self.world
         data, schema = self.manager._ROWS, world._schema()
-        assert self.most_rows == data._MOST_ROWS
+        assert self.max_rows == data._MAX_ROWS
         # files with more rows than their schema says are refused
         document = json.loads(schema.SCHEMA)
         for component in document["components"].values():
@@ -430,7 +417,7 @@ class Subject:
         said = json.dumps(document, separators=(",", ":"))
         known_by = sha256(said.encode()).hexdigest()
         with (
-            patch.object(data, "_MOST_ROWS", rows),
+            patch.object(data, "_MAX_ROWS", rows),
             patch.multiple(schema, SCHEMA=said, FINGERPRINT=known_by),
         ):
             yield
@@ -531,8 +518,7 @@ def alike(one: Subject, other: Subject) -> list[tuple[str, str]]:
     return [
         (mine.name, theirs.name)
         for mine, theirs in product(one.whole, other.whole)
-        if (mine.dtype, mine.shape) == (theirs.dtype, theirs.shape)
-        and mine.dtype[0] == "f"
+        if (mine.dtype, mine.shape) == (theirs.dtype, theirs.shape) and mine.dtype[0] == "f"
     ]
 
 
@@ -548,7 +534,7 @@ def same(actual: object, expected: object) -> bool:
     return repr(actual) == repr(expected)
 
 
-def fail(*_: object) -> None:
+def raise_error(*_: object) -> None:
     """Do what callbacks may do."""
     raise ZeroDivisionError
 
@@ -574,16 +560,14 @@ def shuffle(w: Any, names: Iterable[str]) -> None:
             reorder(holder, np.random.default_rng(seed).permutation(count))
 
 
-def deaths(manager: Entities) -> list[list[int]]:
+def deaths(manager: EntityManagerBase) -> list[list[int]]:
     """Return a list that gets the entities that die from now on, as many as die together."""
     died: list[list[int]] = []
     manager.on_destroy(lambda gone: died.append(gone.tolist()))
     return died
 
 
-def fails(
-    errors: Sequence[type[Exception]], call: Callable[..., object], /, *given: Any
-) -> None:
+def fails(errors: Sequence[type[Exception]], call: Callable[..., object], /, *given: Any) -> None:
     """Check that a call does all that it should, and raises what callbacks did, in order."""
     with pytest.raises(ExceptionGroup) as caught:
         call(*given)
@@ -612,22 +596,22 @@ def refuses(
         call(*rest, **named)
 
 
-def born(manager: Entities, count: int) -> EntityArray:
+def create_or_skip(manager: EntityManagerBase, count: int) -> EntityArray:
     """Return new entities; skip the test where the handles have too few indices for it."""
     with skipped_if_full():
         return manager.create_many(count)
 
 
-def reborn(manager: Entities, es: EntityArray) -> EntityArray:
+def recreate(manager: EntityManagerBase, es: EntityArray) -> EntityArray:
     """Let entities die, and return new ones of the same indices, in the same order."""
     manager.destroy_many(es)
     with handles_with(manager, MIN_FREE=0):
-        again = born(manager, len(es))
+        again = create_or_skip(manager, len(es))
     assert [manager.index(e) for e in again] == [manager.index(e) for e in es]
     return again
 
 
-def succeed(w: Any, entity: int, /, **components: Any) -> int:
+def replace_entity(w: Any, entity: int, /, **components: Any) -> int:
     """Let an entity die, and spawn another of the same index."""
     w.destroy(entity)
     with handles_with(w.entities, MIN_FREE=0):
@@ -644,7 +628,7 @@ def announcing(world: Callable[[], Any]) -> list[str]:
         if hasattr(manager, "collect") and hasattr(manager, "on_release"):
             entity = w.spawn(1, **{name: {}}).tolist()[0]
             with suppress(DuplicateValueError):  # two rows of defaults
-                succeed(w, entity, **{name: {}})
+                replace_entity(w, entity, **{name: {}})
             if entity not in manager:
                 found.append(name)
     return found
@@ -653,16 +637,16 @@ def announcing(world: Callable[[], Any]) -> list[str]:
 class Guard:
     """What managers have that destroy rows together with their entities: it refuses that."""
 
-    def __init__(self, entities: Entities, locks: int = 1) -> None:
+    def __init__(self, entities: EntityManagerBase, locks: int = 1) -> None:
         self._locks = locks
         self.heard: list[list[int]] = []
-        entities._attach(self, Guard.remove)
+        entities._add_listener(self, Guard.remove)
 
-    def _before_destroy(self) -> None:
+    def _check_can_despawn(self) -> None:
         if self._locks:
             raise StructureLockedError("not now")
 
-    def _entities_destroyed(self, gone: Any) -> None:
+    def _on_despawn(self, gone: Any) -> None:
         self.heard.append(gone.tolist())
 
     def remove(self, gone: int) -> None:
@@ -673,7 +657,7 @@ class Guard:
 # --- Tests of a world, in which no row makes way for another, however few there may be
 
 
-class OfWorld:
+class WorldTests:
     """Tests of a world."""
 
     world: ClassVar[Any]
@@ -705,7 +689,7 @@ class OfWorld:
                     yield w, first, module, entity
 
 
-class CopyingCases(OfWorld):
+class CopyingCases(WorldTests):
     """What a spawn is given, somebody may write who hears of it."""
 
     @pytest.mark.parametrize("is_part", [False, True])
@@ -723,7 +707,7 @@ class CopyingCases(OfWorld):
                     array[:] = what[name][1:]
 
             getattr(w, first).on_release(write)
-            successor = succeed(w, entity, **{first: {}, module: given})
+            successor = replace_entity(w, entity, **{first: {}, module: given})
             self.check_samples(w, module, [successor], [0])
 
 
@@ -731,7 +715,7 @@ MANY = 100_000
 """More rows than any test has."""
 
 
-class Roomy(OfWorld):
+class UnlimitedWorldTests(WorldTests):
     """Lets managers have many rows while a test runs."""
 
     subjects: ClassVar[Mapping[str, Subject]]

@@ -17,11 +17,11 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 
-from ..entity_manager import Entities
-from ..errors import DuplicateValueError, EcsError
-from ..handles import NIL
-from .cases import Cases, State
-from .machine import Machine, Record
+from ..base.errors import DuplicateValueError, EcsError
+from ..base.handles import NIL
+from ..entities.entity_manager import EntityManagerBase
+from .common_cases import Cases, State
+from .state_machine import ManagerStateMachine, Record
 from .subject import (
     COPIES,
     Bool,
@@ -34,12 +34,12 @@ from .subject import (
     Text,
     lack,
     methods_of,
-    reborn,
+    recreate,
     refuses,
     same,
 )
 
-_KINDS: dict[Any, Any] = {}
+_MANAGER_CLASSES: dict[Any, Any] = {}
 """By a manager's class: the same with values of its own for each row."""
 _MOST = 100_000
 
@@ -113,7 +113,7 @@ class _Filled:
 
 def _unfilled(kind: type) -> Any:
     """Return a manager to be loaded."""
-    made = _KINDS[kind]
+    made = _MANAGER_CLASSES[kind]
     return made.__new__(made)
 
 
@@ -141,7 +141,7 @@ class UniqueSubject(Subject):
             if isinstance(method, FunctionType):
                 # A class of one's own may not have these.
                 setattr(filled, name, _as_of(plain.__module__, method))
-        _KINDS[plain] = filled
+        _MANAGER_CLASSES[plain] = filled
         object.__setattr__(self, "manager", filled)
 
     @property
@@ -171,7 +171,7 @@ def _world(world: Any, subjects: Mapping[str, Subject]) -> Any:
     return made
 
 
-class UniqueRules(Machine):
+class UniqueRules(ManagerStateMachine):
     """Values stay with their rows, which are found by them."""
 
     subject: ClassVar[UniqueSubject]
@@ -283,7 +283,7 @@ class UniqueCases(Cases):
             proxy = m[self.owner(m, 1)]
             calls.append(lambda: setattr(proxy, name, first))
             calls.append(lambda: setattr([*m.rows()][1], name, first))
-        if isinstance(source, Entities):
+        if isinstance(source, EntityManagerBase):
             calls.append(lambda: m.ensure(source.create(), **{name: first}))
         if hasattr(m, "n_active") and m.n_active == 3:
             m.deactivate(2)
@@ -294,9 +294,7 @@ class UniqueCases(Cases):
         """Return the unique values, and where they are found."""
         columns = [getattr(m.data, field.name).copy() for field in self.subject.unique]
         pairs = zip(self.subject.unique, columns, strict=True)
-        found = [
-            getattr(m, f"find_{f.name}_many")(cells).tolist() for f, cells in pairs
-        ]
+        found = [getattr(m, f"find_{f.name}_many")(cells).tolist() for f, cells in pairs]
         return [[column.tolist() for column in columns], found]
 
     def test_values_may_change_places(self) -> None:
@@ -332,9 +330,7 @@ class UniqueCases(Cases):
             assert self.state(m) == before
 
     @pytest.mark.parametrize("copied", COPIES)
-    def test_copies_have_an_index_of_their_own(
-        self, copied: Callable[[Any], Any]
-    ) -> None:
+    def test_copies_have_an_index_of_their_own(self, copied: Callable[[Any], Any]) -> None:
         _, m, _ = self.filled(9)
         m.destroy_many([1, 4])
         other, before = copied(m), self.state(m)
@@ -383,9 +379,9 @@ class UniqueCases(Cases):
     def test_callbacks_take_the_value_of_a_new_row(self, at_once: bool) -> None:
         name = self.subject.unique[0].name
         source, m, values = self.three(self.subject.unique[0])
-        if not m._DISPLACES or not hasattr(m, "on_release"):
+        if not m._EVICTS_STALE_ROWS or not hasattr(m, "on_release"):
             pytest.skip("no callback hears of rows that make way")
-        successors = reborn(source, m.data.entity[:2].copy()).tolist()
+        successors = recreate(source, m.data.entity[:2].copy()).tolist()
         if len(m) < 3:
             pytest.skip("rows of the dead are gone already")
         m.on_release(lambda rows: getattr(m, f"set_{name}")(2, values[3]))

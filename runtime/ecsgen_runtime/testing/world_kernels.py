@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ..bulk import Sizes
-from ..errors import CapacityError, EcsError
-from . import kernel_inputs, kernels, spaces
+from ..base.errors import CapacityError, EcsError
+from ..tables.bulk import Tuning
+from . import kernel_inputs, kernel_oracle, spaces
 from .chunks import Chunked
 from .kernel_inputs import (
     Columns,
@@ -31,9 +31,9 @@ from .kernel_inputs import (
     same_cells,
     used_rows,
 )
-from .kernels import Asked, Others, Row, Value
-from .spaces import Crowd, Members, Rows
-from .subject import Roomy, refuses, same, shuffle, skipped_if_full
+from .kernel_oracle import Asked, Others, Row, Value
+from .spaces import Members, NaiveCellList, Rows
+from .subject import UnlimitedWorldTests, refuses, same, shuffle, skipped_if_full
 
 # --- Changes of managers that kernels of the world run over ---------------------------
 
@@ -96,7 +96,7 @@ def flat_names(whole: Mapping[str, Columns]) -> dict[str, NDArray[Any]]:
 SEVERAL = 21
 
 
-class WorldKernelStepsCases(Roomy):
+class WorldKernelStepsCases(UnlimitedWorldTests):
     """The kernels of a world."""
 
     kernels: ClassVar[Mapping[str, Case]]
@@ -138,9 +138,7 @@ class WorldKernelStepsCases(Roomy):
         found = over.rows().entity if hasattr(over, "rows") else over.entity
         managers = [getattr(w, module) for module in modules.values()]
         places = [manager.require_many(found).tolist() for manager in managers]
-        return [
-            dict(zip(modules, row, strict=True)) for row in zip(*places, strict=True)
-        ]
+        return [dict(zip(modules, row, strict=True)) for row in zip(*places, strict=True)]
 
     def whole(self, w: Any, case: Case | Told) -> dict[str, dict[str, NDArray[Any]]]:
         """Return copies of all columns of the components."""
@@ -152,12 +150,12 @@ class WorldKernelStepsCases(Roomy):
     def randomize(self, w: Any, case: Case, inputs: Inputs, rng: Rng) -> None:
         """Fill the fields with random bits, and lead handles to rows."""
         every = case.every.values()
-        pool = kernels.handles(getattr(w, module) for module in every)
+        pool = kernel_oracle.handles(getattr(w, module) for module in every)
         for module in every:
             manager, subject = getattr(w, module), self.subjects[module]
             randomize(subject, manager, rng)
             if case.leads:
-                kernels.link(subject, manager, pool, rng)
+                kernel_oracle.link(subject, manager, pool, rng)
         if case.leads:
             inputs.lead(pool)
 
@@ -174,9 +172,7 @@ class WorldKernelStepsCases(Roomy):
     def holder(self, w: Any, case: Case) -> Any:
         return getattr(w, case.every[case.place.partition(".")[0]])
 
-    def crowd(
-        self, w: Any, case: Case, columns: Columns, radius: float
-    ) -> Crowd | None:
+    def crowd(self, w: Any, case: Case, columns: Columns, radius: float) -> NaiveCellList | None:
         """Return who is near, if that is asked."""
         if not radius:
             return None
@@ -189,7 +185,7 @@ class WorldKernelStepsCases(Roomy):
             for one in self.rows_of(w, case.among or case.over, others)
             if all(row < running(getattr(w, others[of])) for of, row in one.items())
         }
-        return Crowd(
+        return NaiveCellList(
             manager,
             columns,
             radius,
@@ -221,7 +217,7 @@ class WorldKernelStepsCases(Roomy):
                 Row(columns, k, rows=row, stem=stem, crowd=crowd, others=others)
                 for k, (row, stem) in enumerate(zip(rows, stems, strict=True))
             ]
-            kernels.take_turns(case, seen, cells)
+            kernel_oracle.take_turns(case, seen, cells)
             others.deliver()
         assert versions == [manager.version for manager in managers.values()]
         found = self.whole(w, case)
@@ -247,9 +243,7 @@ class WorldKernelStepsCases(Roomy):
         chosen = [row[component] for row in rows]
         return kernel_inputs.stems(seed, drawing.name, 0, who[chosen])
 
-    def approach(
-        self, w: Any, case: Case, rows: Sequence[Rows], inputs: Inputs, rng: Rng
-    ) -> None:
+    def approach(self, w: Any, case: Case, rows: Sequence[Rows], inputs: Inputs, rng: Rng) -> None:
         """Let the condition turn between some of the rows."""
         whole = self.whole(w, case)
         columns = flat_names(whole)
@@ -507,7 +501,7 @@ class Schedule(NamedTuple):
     calls: Sequence[Call]
 
 
-class ScheduleCases(Roomy):
+class ScheduleCases(UnlimitedWorldTests):
     """The schedules of a world."""
 
     schedules: ClassVar[Mapping[str, Schedule]]
@@ -560,7 +554,7 @@ class ScheduleCases(Roomy):
             with np.errstate(all="ignore"):
                 for _ in range(2):
                     said: list[str] = []
-                    with Sizes.of(block_rows=(8, 8)), noted(said):
+                    with Tuning.override(block_rows=(8, 8)), noted(said):
                         getattr(w, name)(**schedule.arguments)
                     with noted(said):
                         for call in schedule.calls:
@@ -666,7 +660,7 @@ class RecordCases(WorldKernelStepsCases):
         assert set(table.tick) <= {w.tick}
         if told.how:
             found = [one for one in values if one]
-            kernels.compare_reduction(table.columns[column][0].item(), found, told.how)
+            kernel_oracle.compare_reduction(table.columns[column][0].item(), found, told.how)
             return
         some = [one for one, is_in in zip(places, values, strict=True) if is_in[0]]
         assert len(table) == len(some)

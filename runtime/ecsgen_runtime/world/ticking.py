@@ -7,8 +7,8 @@ from functools import wraps
 from typing import Any, TypeVar, cast
 from warnings import warn
 
-from ..field_types import IntField
-from .base import WorldBase
+from ..values.field_types import IntField
+from .world_base import WorldBase
 
 MethodT = TypeVar("MethodT", bound=Callable[..., None])
 
@@ -49,17 +49,17 @@ class TickingWorld(WorldBase):
     @tick.setter
     def tick(self, tick: int) -> None:
         if type(tick) is not int or not -(2**63) <= tick < 2**63:
-            tick = IntField(f"{type(self).__name__}.tick", "i64").one(tick)
+            tick = IntField(f"{type(self).__name__}.tick", "i64").to_cell(tick)
         vars(self)["_tick"] = tick
 
     def _is_due(self, every: int, start: int) -> bool:
         """Return whether what happens at every so many ticks happens now."""
         return self.tick >= start and (self.tick - start) % every == 0
 
-    def _notes(self) -> dict[str, Any]:
+    def _json_state(self) -> dict[str, Any]:
         noted = {"tick": self.tick} if self.tick else {}
-        return {**super()._notes(), **noted}  # type: ignore[misc]  # of saved worlds
+        return {**super()._json_state(), **noted}  # type: ignore[misc]  # of saved worlds
 
-    def _take_notes(self, notes: Mapping[str, Any]) -> None:
-        super()._take_notes(notes)  # type: ignore[misc]  # of saved worlds
+    def _load_json_state(self, notes: Mapping[str, Any]) -> None:
+        super()._load_json_state(notes)  # type: ignore[misc]  # of saved worlds
         vars(self)["_tick"] = notes.get("tick", 0)

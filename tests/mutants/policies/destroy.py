@@ -6,9 +6,9 @@ ANNOUNCED = ("test_texture.py", "test_every_type.py")
 
 GROUPS = (
     module(
-        "_runtime/policies/destroy.py",
+        "_runtime/managers/policies/destroy.py",
         ("test_skinned_mesh.py",),
-        Mutant("nobody tells who died", r"self\._entities\._attach\(.*\)"),
+        Mutant("nobody tells who died", r"self\._entities\._add_listener\(.*\)"),
         Mutant(
             "only the first of the dead goes",
             r"self\.remove_many, entities\)",
@@ -20,7 +20,7 @@ GROUPS = (
         "release", Mutant("rows go before they are announced", r"if not told and .*:", "if False:")
     ),
     module(
-        "_runtime/policies/destroy.py",
+        "_runtime/managers/policies/destroy.py",
         ANNOUNCED,
         Mutant(
             "failures stop a removal",
@@ -32,8 +32,8 @@ GROUPS = (
         Mutant("callbacks change what goes", r"= rows\.copy\(\).*\n.*writeable = False", "= rows"),
         Mutant("rows shown can be overwritten", r"shown\.flags\.writeable = False"),
         Mutant("the rows that go become read-only", r"rows\.copy\(\)", "rows[:]; rows = shown"),
-        Mutant("rows are shown to nobody", r"self\._dispatch\.tell\(.*\)"),
-        Mutant("a row is shown to nobody", r"self\._release\(np\.array\(\[row\]\)\)"),
+        Mutant("rows are shown to nobody", r"self\._dispatch\.notify\(.*\)"),
+        Mutant("a row is shown to nobody", r"self\._notify_release\(np\.array\(\[row\]\)\)"),
         Mutant(
             "callbacks change what is going to be created",
             r"return \{\s*name: c if [^}]*\}",
@@ -41,16 +41,16 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/manager.py",
+        "_runtime/managers/manager.py",
         ("test_every_type.py", "test_skinned_mesh.py"),
         Mutant(
             "failures stop a creation of many",
-            r"self\._dispatch\.run\(self\._replace, entities",
+            r"self\._dispatch\.run\(self\._evict_and_append, entities",
             "self._replace(entities",
         ),
     ),
     module(
-        "_runtime/policies/destroy.py",
+        "_runtime/managers/policies/destroy.py",
         ("test_point_mass.py", "test_transform.py", "test_every_type.py"),
         Mutant("three alive in a row are enough", r"(\w*in_(?:a_)?row) < 4", r"\1 < 3"),
         Mutant("five alive in a row are needed", r"(\w*in_(?:a_)?row) < 4", r"\1 <= 4"),
@@ -65,6 +65,10 @@ GROUPS = (
         ),
         Mutant("holes are picked", r"owner == NULL_ENTITY or ", ""),
         Mutant("a lock is not respected", r"if self\._locks:$", "if False:"),
-        Mutant("a failing callback ends the picks", r"if self\._RELEASES and not .*:", "if False:"),
+        Mutant(
+            "a failing callback ends the picks",
+            r"if self\._HAS_RELEASE_CALLBACKS and not .*:",
+            "if False:",
+        ),
     ),
 )

@@ -7,16 +7,18 @@ STANDING = ("test_sheep.py", "test_tree.py", "test_pig.py", "test_imp.py", "test
 
 GROUPS = (
     module(
-        "_runtime/grids/standing.py",
+        "_runtime/kernels/grids/occupants.py",
         STANDING,
         Mutant("who goes stays counted", r"crowd\.counts\[place\] -= 1"),
         Mutant("who comes is not counted", r"crowd\.counts\[place\] \+= 1"),
         Mutant("one more may stand there", r"not self\._has_room_on\(place\)", "not True"),
         Mutant("any number goes there at once", r"counts\[cells\] > most", "counts[cells] < 0"),
         Mutant(
-            "moves of all are not noticed", r"(?<= = ids\n)( +)self\._crowd\.forget\(\)", r"\1pass"
+            "moves of all are not noticed",
+            r"(?<= = ids\n)( +)self\._cell_occupants\.forget\(\)",
+            r"\1pass",
         ),
-        Mutant("a move is not noticed", r"data\._crowd\.moves \+= 1"),
+        Mutant("a move is not noticed", r"data\._cell_occupants\.moves \+= 1"),
         Mutant("anything is a cell", r"if not 0 <= place < len\(self\._grid\):", "if False:"),
         Mutant("any of many is a cell", r"if strange\.any\(\):(?=\n +first)", "if False:"),
         Mutant("the dead stand there", r"cells\[gone\] = NO_CELL"),
@@ -25,10 +27,10 @@ GROUPS = (
             r"self\._cells_now\(ids\)",
             "cells_of_ids(ids, len(self._grid))",
         ),
-        Mutant("the dead keep their cell full", r"crowd\.deaths != self\._dead_so_far", "False"),
+        Mutant("the dead keep their cell full", r"crowd\.deaths != self\._despawn_count", "False"),
     ),
     module(
-        "_runtime/grids/grid_layout.py",
+        "_runtime/kernels/grids/grid_layout.py",
         CELLS,
         Mutant("cells begin with 0", r"^(FIRST_CELL: Final = )1 << 32", r"\g<1>1 << 31"),
     ),
@@ -37,9 +39,11 @@ GROUPS = (
             f"{name}.py",
             (f"test_{name}.py",),
             Mutant(
-                f"{name}: new rows are not counted", r"^( +)self\._stand(_many)?\(.*\)", r"\1pass"
+                f"{name}: new rows are not counted",
+                r"^( +)self\._count_entr(?:y|ies)\(.*\)",
+                r"\1pass",
             ),
-            Mutant(f"{name}: who goes is counted", r"^( +)self\._leave\(.*\)", r"\1pass"),
+            Mutant(f"{name}: who goes is counted", r"^( +)self\._count_exit\(.*\)", r"\1pass"),
         )
         for name in ("sheep", "tree", "hob")
     ),

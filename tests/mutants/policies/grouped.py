@@ -20,7 +20,7 @@ GROUPS = (
         in_world=True,
     ),
     module(
-        "_runtime/policies/groups.py",
+        "_runtime/world/groups.py",
         MEMBERS,
         Mutant("mates do not let many leave", r"leave\(\)$"),
         Mutant("mates let go whom they do not know", r"gone\[: gone\.searchsorted\(.*\)\]", "gone"),
@@ -41,12 +41,14 @@ GROUPS = (
         Mutant("mates do not count the change", r"member\.data\._version \+= 1"),
         Mutant("a lock is for one alone", r"member\._locks = 1"),
         Mutant("mates' locks are forgotten", r"in members\)\)", "in members[:1]))"),
-        Mutant("members are sorted on their own", r"if self\._others:(?=\n +raise)", "if False:"),
+        Mutant(
+            "members are sorted on their own", r"if self\._other_members:(?=\n +raise)", "if False:"
+        ),
         Mutant("loading finds no mates", r"self\.data\._n_grouped = n$"),
         Mutant("who lacks a mate joins", r"if member\.lookup\(entity\) == NIL:", "if False:"),
         Mutant(
             "columns are those of a mate that moves",
-            r"if not self\._others:\n +return super.*",
+            r"if not self\._other_members:\n +return super.*",
             "return columns",
         ),
         Mutant("mates do not let many enter", r"enter\(\)$"),
@@ -63,6 +65,6 @@ GROUPS = (
             "joined_at(theirs[::-1], ",
         ),
         Mutant("a change is not counted", r"self\.data\._version \+= 1$"),
-        Mutant("mates go on when one breaks", r"break_down\(member(?:\.data)?\)"),
+        Mutant("mates go on when one breaks", r"mark_broken\(member(?:\.data)?\)"),
     ),
 )

@@ -10,7 +10,7 @@ GROUPS = (
         Mutant("a slot is not told its row", r"data\._id_row_cells\[_taken\] = row"),
         Mutant("slots are not told their rows", r"data\._id_row_column\[taken\] = rows"),
         Mutant("a slot does not follow its row", r"data\._id_row_cells\[.*\]\] = dst"),
-        Mutant("a slot is not given back", r"data\._give_slot\(slot\)"),
+        Mutant("a slot is not given back", r"data\._free_slot\(slot\)"),
         Mutant("the free slot of a swap is lost", r"data\._id_slot_cells\[spare\] = free"),
         Mutant(
             "a row moves over the free slots",
@@ -19,7 +19,7 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/policies/ids.py",
+        "_runtime/managers/policies/ids.py",
         WITH_IDS,
         Mutant("slots do not follow their rows", r"data\._id_row_column\[.*\]\] = dst"),
         Mutant("slots are not given back", r"fresh = self\._renewed[\s\S]*?\] = fresh"),
@@ -27,7 +27,7 @@ GROUPS = (
         Mutant("freed slots keep their generations", r"column\[.*\] \+= 1", "column[fresh] += 0"),
         Mutant(
             "a worn out slot is used again",
-            r"if self\._id_generation_cells\[slot\] == WORN_OUT:",
+            r"if self\._id_generation_cells\[slot\] == EXHAUSTED_GENERATION:",
             "if False:",
         ),
         Mutant("worn out slots are used again", r"        if worn:", "        if False:"),
@@ -40,7 +40,9 @@ GROUPS = (
         Mutant("free slots are lost", r"return self\._peak", "return self._n"),
         Mutant("a free slot is not used", r"if self\._n == self\._slots:", "if True:"),
         Mutant("new slots begin anew", r"\] = self\._first_generation", "] = 1"),
-        Mutant("a stale id is none", r"raise stale_id\(type\(self\)\.__name__, id\)", "return"),
+        Mutant(
+            "a stale id is none", r"raise stale_id_error\(type\(self\)\.__name__, id\)", "return"
+        ),
         Mutant("other generations among many are found", r"alive &= slots < len\(rows\)"),
         Mutant("stale ids are none", r"if stale\.any\(\):", "if False:"),
         Mutant("repeated ids are accepted", r"if len\(again\):", "if False:"),
@@ -57,11 +59,11 @@ GROUPS = (
             r"data\._id_generation_column\[rows\] \+= 1",
             "data._id_generation_column[rows] = 1",
         ),
-        Mutant("a worn out row is used again", r"raise worn_out\(data\.MANAGER, row\)"),
+        Mutant("a worn out row is used again", r"raise slot_exhausted_error\(data\.MANAGER, row\)"),
         Mutant("the highest row ever used is forgotten", r"data\._peak = .*"),
     ),
     module(
-        "_runtime/policies/direct.py",
+        "_runtime/managers/policies/direct.py",
         ("test_tile.py", "test_mooring.py"),
         Mutant(
             "holes are found",
@@ -94,9 +96,9 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/policies/owners.py",
+        "_runtime/managers/policies/owners.py",
         ("test_texture.py", "test_spark.py"),
-        Mutant("counts are not checked", r"= whole_count\(count, .*\)", "= index(count)"),
+        Mutant("counts are not checked", r"= parse_count\(count, .*\)", "= index(count)"),
         Mutant(
             "whatever is a number is contained",
             r"is_integer\(id\) and .* != NIL$",
@@ -110,8 +112,8 @@ GROUPS = (
         Mutant("a lock is not respected", r"if self\._locks:$", "if False:"),
     ),
     module(
-        "_runtime/manager.py",
+        "_runtime/managers/manager.py",
         ("test_rumour.py",),
-        Mutant("many have no room", r"self\._make_room\(entities, columns, borrowed\)"),
+        Mutant("many have no room", r"self\._ensure_capacity\(entities, columns, borrowed\)"),
     ),
 )

@@ -19,7 +19,7 @@ GROUPS = (
         Mutant("a default takes a cold row", r"if \w+_STRUCT\.pack\(.*\) == \w+:", "if False:"),
     ),
     module(
-        "_runtime/policies/cold.py",
+        "_runtime/managers/policies/cold.py",
         ("test_villager.py",),
         Mutant("cold rows stay behind", r"partial\(data\._drop_cold_rows, .*\)", "tuple"),
         Mutant(
@@ -62,8 +62,8 @@ GROUPS = (
             "_cold_row_column[rows] &= NIL",
         ),
         Mutant("a cold row has its predecessor's values", r"cold\._reset\(place\)"),
-        Mutant("there is no room for a cold row", r"cold\._make_room\(1, borrowed\)"),
-        Mutant("there is no room for cold rows", r"cold\._make_room\(wanted, .*"),
+        Mutant("there is no room for a cold row", r"cold\._ensure_capacity\(1, borrowed\)"),
+        Mutant("there is no room for cold rows", r"cold\._ensure_capacity\(wanted, .*"),
         Mutant("it grows a cold row too late", r"> self\._allocated", "- 1 > self._allocated"),
         Mutant("saving loses cold rows", r'"cold": self\._cold', ""),
         Mutant("cold rows take no memory", r" \+ self\._cold\._nbytes\(\)", ""),

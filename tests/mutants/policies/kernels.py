@@ -40,7 +40,7 @@ GROUPS = (
         Mutant("what is computed stays in working memory", r"cells\.put\(.*\)"),
     ),
     module(
-        "_runtime/queries/query_rows.py",
+        "_runtime/world/queries/join_rows.py",
         ("test_scene_node.py",),
         Mutant("rows always follow each other", r"end - first == len\(rows\) and .*", "True:"),
     ),
@@ -110,7 +110,7 @@ GROUPS = (
         Mutant("world kernels keep views when the buffer moves", r"blocks\.drop\(\)$"),
     ),
     managers(
-        "flat_columns",
+        "flattened_columns",
         Mutant(
             "elements are copies", r"_flat\b.* = self\._\w+_column\.reshape\(-1\)", r"\g<0>.copy()"
         ),
@@ -121,13 +121,17 @@ GROUPS = (
         Mutant("draws begin with the second number", r"(draw_\w+)\(_stem, 0,", r"\1(_stem, 1,"),
     ),
     module(
-        "_runtime/kernels/chance.py",
+        "_runtime/kernels/random_streams.py",
         DRAWING,
         Mutant("calls are not counted", r"= call \+ 1", "= call"),
         Mutant("a seed does not count anew", r"self\.calls = dict\(calls or \{\}\)"),
         Mutant("seeds are not saved", r'\{"seed": self\.seed\} if self\.seed', "{} if self.seed"),
         Mutant("calls are not saved", r"if self\.calls else", "if False else"),
-        Mutant("notes are not taken", r"= noted_chance\(notes, self\._DRAWING\)", "= Chance()"),
+        Mutant(
+            "notes are not taken",
+            r"= noted_chance\(notes, self\._RANDOM_KERNELS\)",
+            "= StreamState()",
+        ),
         Mutant("any number is a seed", r"checked_seed\(self, seed\)", "seed"),
         Mutant("the key knows no call", r"call \* _STEP", "0 * _STEP"),
         Mutant("the key knows no seed", r"_mixed\(seed \^ kernel\)", "_mixed(kernel)"),
@@ -141,7 +145,7 @@ GROUPS = (
         Mutant("a logarithm without an exponent", r"k \*= LN2", "k *= 0"),
     ),
     module(
-        "_runtime/kernels/chance.py",
+        "_runtime/kernels/random_streams.py",
         ("test_debtor.py",),
         Mutant("numbers of one row reach 2", r"\* 2\.0\*\*-53\)", "* 2.0**-52)"),
     ),

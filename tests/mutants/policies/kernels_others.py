@@ -22,8 +22,8 @@ GROUPS = (
         Mutant("rows that do not match send", r"send_all\(_where\)", "send_all()"),
         Mutant(
             "one leads where another does",
-            r"beside\(_blocks, (_all_\w+), (_all_\w+)\)",
-            r"beside(_blocks, \1, \1)",
+            r"with_row_values\(_blocks, (_all_\w+), (_all_\w+)\)",
+            r"with_row_values(_blocks, \1, \1)",
         ),
         Mutant("the second message is the first", r"\.put\(1, ", ".put(0, "),
         Mutant(
@@ -60,7 +60,7 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/kernels/chance.py",
+        "_runtime/kernels/random_streams.py",
         TESTS,
         Mutant("turns go by the second word", r"draw_words\(stem, 0, ", "draw_words(stem, 1, "),
     ),

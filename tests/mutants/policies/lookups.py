@@ -10,7 +10,7 @@ GROUPS = (
         Mutant("the map does not grow", r"if _map is not None:", "if False:"),
     ),
     module(
-        "_runtime/policies/maps.py",
+        "_runtime/managers/policies/lookup_maps.py",
         ("test_particle.py", "test_status_effect.py"),
         Mutant("the map is not told", r"self\._sparse(?:_cells)?\[.*\] = .*"),
         Mutant("the owner is not checked", r" or self\.data\._entity_cells\[row\] != entity:", ":"),
@@ -18,7 +18,9 @@ GROUPS = (
         Mutant("the dead stay", r"self\._destroy_rows\(self\._rows_with\(row\)\)"),
         Mutant("the map is too short for many", r">= len\(self\._sparse\)", "> len(self._sparse)"),
         Mutant(
-            "the highest index is cut off", r"(size = whole_rows\(max\(self\._span\(\))", r"\1 - 64"
+            "the highest index is cut off",
+            r"(size = round_up_rows\(max\(self\._span\(\))",
+            r"\1 - 64",
         ),
         Mutant("shrinking spares the map", r"if size < len\(self\._sparse\):", "if False:"),
         Mutant("the map takes no memory", r" \+ self\._sparse\.nbytes", ""),
@@ -35,25 +37,33 @@ GROUPS = (
         Mutant("one new index makes all new", r"\(heads == NIL\)\.all\(\)", "(heads == NIL).any()"),
         Mutant("all entities are new", r"return bool\(\(heads == NIL\)\.all\(\)\)", "return True"),
         Mutant("indices behind the map are an error", r', mode="clip"\)(?=\n +return bool)', ")"),
-        Mutant("nobody looks for the dead", r"if not self\._are_new\(entities\):", "if False:"),
+        Mutant(
+            "nobody looks for the dead",
+            r"if not self\._surely_have_no_rows\(entities\):",
+            "if False:",
+        ),
     ),
     module(
-        "_runtime/policies/maps.py",
+        "_runtime/managers/policies/lookup_maps.py",
         ("test_footprint.py",),
-        Mutant("many find no room in a ring", r"self\._too_many\(len\(entities\), gone\)", "gone"),
+        Mutant(
+            "many find no room in a ring",
+            r"self\._add_overflow_rows\(len\(entities\), gone\)",
+            "gone",
+        ),
     ),
     managers(
         "hash",
         Mutant("the map is not told", r"self\._rows\[.*\] = .*"),
         Mutant("the map does not forget", r"del self\._rows\[.*\]"),
-        Mutant("the map is not told of many", r"remember\(.*\)"),
+        Mutant("the map is not told of many", r"(?<!def )\bremember\(.*\)"),
     ),
     module(
-        "_runtime/policies/maps.py",
+        "_runtime/managers/policies/lookup_maps.py",
         ("test_sound_source.py", "test_point_mass.py"),
         Mutant("the map is not told", r"self\._rows\[.*\] = .*"),
         Mutant("the map does not forget", r"del self\._rows\[.*\]"),
-        Mutant("the map is not told of many", r"remember\(.*\)"),
+        Mutant("the map is not told of many", r"(?<!def )\bremember\(.*\)"),
         Mutant(
             "the map takes no memory",
             r" \+ sys\.getsizeof\(self\._rows\) \+ len\(self\._rows\) \* each",
@@ -86,7 +96,7 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/policies/direct.py",
+        "_runtime/managers/policies/direct.py",
         ("test_transform.py", "test_tile.py"),
         Mutant("the dead stay in place of many", r"return np\.sort\(dead\)", "return NO_ROWS"),
         Mutant("the highest index has no room", r"> data\._allocated", "> data._allocated + 1"),
@@ -94,7 +104,7 @@ GROUPS = (
         Mutant("no entity is found in holes", r" and entity:", ":"),
         Mutant("holes are taken for rows", r" and data\._entity_cells\[row\]\):", "):"),
         Mutant("holes among many are taken for rows", r"np\.logical_or\.reduce\(holes\)", "False"),
-        Mutant("rows are taken as given", r"rows_in_use\(rows, .*\)", "np.asarray(rows, np.intp)"),
+        Mutant("rows are taken as given", r"require_rows\(rows, .*\)", "np.asarray(rows, np.intp)"),
         Mutant("the last owner is missed", r"int\((\w+)\[-1\]\) \+ 1", r"int(\1[-1])"),
         Mutant("clearing spares the last row", r"(def _used_rows.*\n +return .*)$", r"\1[:-1]"),
         Mutant("holes have owners", r"owners\[owners != NULL_ENTITY\]", "owners"),
@@ -128,7 +138,7 @@ GROUPS = (
         Mutant("holes go once more", r"\(owners != NULL_ENTITY\) & (?=\()", ""),
     ),
     module(
-        "_runtime/policies/instances.py",
+        "_runtime/managers/policies/instances.py",
         ("test_transform.py", "test_tile.py"),
         Mutant("repeated entities are accepted", r"placement\.first_repeated\(.*\)"),
         Mutant("second instances of many are accepted", r"placement\.first_present\(.*\)"),
@@ -136,13 +146,15 @@ GROUPS = (
     ),
     managers("one", Mutant("a second instance is accepted", r"raise self\._duplicate\(.*\)")),
     module(
-        "_runtime/policies/instances.py",
+        "_runtime/managers/policies/instances.py",
         ("test_point_mass.py", "test_particle.py"),
         Mutant("repeated entities are accepted", r"placement\.first_repeated\(.*\)"),
         Mutant("second instances of many are accepted", r"placement\.first_present\(.*\)"),
         Mutant("a repeated entity is removed twice", r"np\.unique\(rows\) if .* else rows", "rows"),
         Mutant(
-            "who is new is looked for, who is not is let in", r"not self\._are_new", "self._are_new"
+            "who is new is looked for, who is not is let in",
+            r"not self\._surely_have_no_rows",
+            "self._surely_have_no_rows",
         ),
     ),
 )

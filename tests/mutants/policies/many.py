@@ -12,7 +12,7 @@ GROUPS = (
         Mutant("the list is not told who comes", r"self\._link_rows?\(.*\)"),
     ),
     module(
-        "_runtime/policies/instances.py",
+        "_runtime/managers/policies/instances.py",
         LISTS,
         Mutant("a link is not set", r"(?:nexts|previous)\[.+\] = .+"),
         Mutant("every row counts as the first", r"if nexts\[before\] == NIL:", "if True:"),
@@ -28,8 +28,8 @@ GROUPS = (
             "self._rows_from(row)",
         ),
         Mutant("the only row is not recognised", r"if before == row:", "if False:"),
-        Mutant("the map is not told of first rows", r"self\._enter(_many)?\(.*\)"),
-        Mutant("the map keeps empty lists", r"self\._forget(_many)?\(.*\)"),
+        Mutant("the map is not told of first rows", r"self\._map_rows?\(.*\)"),
+        Mutant("the map keeps empty lists", r"self\._unmap(_many)?\(.*\)"),
         Mutant("a lock is not respected", r"if self\._locks:$", "if False:"),
         Mutant(
             "only the first goes with its entity",
@@ -67,7 +67,7 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/policies/instances.py",
+        "_runtime/managers/policies/instances.py",
         ("test_contact.py",),
         Mutant(
             "new rows join lists where they were",
@@ -76,7 +76,7 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/policies/packed.py",
+        "_runtime/managers/policies/packed.py",
         LISTS,
         Mutant(
             "lists are not told of a sort",
@@ -85,7 +85,7 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/placement.py",
+        "_runtime/tables/placement.py",
         (*LISTS, "test_limb.py"),
         Mutant("nothing leads to somewhere", r"self\._table\[n\] = NIL.*"),
         Mutant(
@@ -98,7 +98,7 @@ GROUPS = (
         Mutant("redirections are in any order", r"keys\.argsort\(\)", "np.arange(len(keys))"),
     ),
     module(
-        "_runtime/policies/chains.py",
+        "_runtime/managers/policies/chains.py",
         LISTS,
         Mutant("runs of neighbours are bridged by one", r"while len\(active\):", "if len(active):"),
         Mutant("lists end after some rounds", r"found\.append\(.*\.nonzero\(\)\[0\]\)"),

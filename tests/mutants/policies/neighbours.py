@@ -8,7 +8,7 @@ TURNS = ("test_mooring.py", "test_world.py")
 
 GROUPS = (
     module(
-        "_runtime/spaces/spaced.py",
+        "_runtime/kernels/spaces/spatial.py",
         SPACED,
         Mutant("any sizes are a wrap", r"checked_wrap\(self, wrap\)", "wrap"),
         Mutant("negative sizes are", r"and size >= 0 for", "for"),
@@ -27,7 +27,7 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/spaces/cell_order.py",
+        "_runtime/kernels/spaces/cell_lists.py",
         SPACED,
         Mutant("no way is around", r"np\.rint\(some / size\)", "0"),
         Mutant("nothing is around from above", r"np\.abs\(apart\) > half", "apart > half"),
@@ -40,7 +40,7 @@ GROUPS = (
         Mutant("two cells are three", r"\(-1, 0\), \(-1, 0, 1\)\)$", "(-1, 0, 1), (-1, 0, 1))"),
     ),
     module(
-        "_runtime/spaces/search.py",
+        "_runtime/kernels/spaces/neighbour_search.py",
         SPACED,
         Mutant("all cells are in reach", r"= square <= self\._reach", "= square <= np.inf"),
         Mutant("the rim is out of reach", r"square <= self\._reach", "square < self._reach"),
@@ -48,7 +48,7 @@ GROUPS = (
         Mutant("points come as cells do", r"starts\[self\.asking\] ", "counts.cumsum() - counts "),
     ),
     module(
-        "_runtime/spaces/search.py",
+        "_runtime/kernels/spaces/neighbour_search.py",
         ASKING,
         Mutant("all are counted", r"self\.who\[self\._given\(values\)\]", "self.who"),
         Mutant("integers are added before", r"total\[1:\]\)", "total[:-1])"),
@@ -71,12 +71,12 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/spaces/spaced.py",
+        "_runtime/kernels/spaces/spatial.py",
         ("test_mote.py",),
         Mutant("inactive rows are seen", r"None if active >= n else", "None if True else"),
     ),
     module(
-        "_runtime/spaces/cell_order.py",
+        "_runtime/kernels/spaces/cell_lists.py",
         TURNS,
         Mutant("places stay where they were", r"self\.places\[:, member\] = .*"),
         Mutant("cells stay the same", r"if cell != before:", "if False:"),
@@ -101,7 +101,7 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/spaces/spaced.py",
+        "_runtime/kernels/spaces/spatial.py",
         TURNS,
         Mutant("any radius will do", r"checked_radius\(kernel, radius\)", "float(radius)"),
         Mutant("all are seen", r"if seen is None else", "if True else"),
@@ -125,7 +125,7 @@ GROUPS = (
         Mutant("rows ask themselves", r"manager\.wrap, True, None", "manager.wrap, False, None"),
     ),
     module(
-        "_runtime/queries/query_rows.py",
+        "_runtime/world/queries/join_rows.py",
         ("test_world.py",),
         Mutant(
             "rows that follow each other are the first",

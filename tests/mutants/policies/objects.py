@@ -5,7 +5,7 @@ from tests.mutants._base import Mutant, managers, module
 GROUPS = (
     managers("objects", Mutant("objects are kept", r"data\._\w+_column\[.*\] = None")),
     module(
-        "_runtime/field_types.py",
+        "_runtime/values/field_types.py",
         ("test_skinned_mesh.py",),
         Mutant("lists of any length", r"if len\(value\) != rows:", "if False:"),
         Mutant("a list of another length is one object", r"if len\(value\) != rows", "if not rows"),
@@ -17,7 +17,7 @@ GROUPS = (
         Mutant("arrays are one for all", r" and value\.ndim > 0", " and False"),
     ),
     module(
-        "_runtime/columns.py",
+        "_runtime/tables/columns.py",
         ("test_skinned_mesh.py",),
         Mutant("objects do not count as memory", r" \+ objects$", ""),
         Mutant("objects are lost when the buffer moves", r"column\[: self\._n\] = getattr\(.*"),

@@ -17,11 +17,11 @@ GROUPS = (
         Mutant("a new row is not in use", r"data\._n = row \+ 1$", "data._n = row"),
     ),
     module(
-        "_runtime/policies/packed.py",
+        "_runtime/managers/policies/packed.py",
         ("test_point_mass.py", "test_particle.py"),
         Mutant(
             "holes take survivors in another order",
-            r"(src, dst = placement\.fill\(gone, self\.data\._n\))",
+            r"(src, dst = placement\.swap_remove_moves\(gone, self\.data\._n\))",
             r"\1; dst = dst[::-1]",
         ),
         Mutant("one row too many is kept", r"data\._n -= len\(gone\)", "data._n -= len(gone) - 1"),
@@ -34,7 +34,7 @@ GROUPS = (
         Mutant("a lock is not respected", r"if self\._locks:$", "if False:"),
         Mutant("it sorts by any field", r"if name not in self\._SORT_KEYS:", "if False:"),
         Mutant(
-            "rows outside are accepted", r"rows_in_use\(rows, .*\)", "np.asarray(rows, np.intp)"
+            "rows outside are accepted", r"require_rows\(rows, .*\)", "np.asarray(rows, np.intp)"
         ),
         Mutant(
             "the row behind the last is accepted",
@@ -48,7 +48,7 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/placement.py",
+        "_runtime/tables/placement.py",
         ("test_point_mass.py", "test_every_type.py"),
         Mutant("sorting is not stable", r"kind=\"stable\"", 'kind="heapsort"'),
         Mutant("keys of any length", r"if key\.shape != \(n,\):", "if False:"),

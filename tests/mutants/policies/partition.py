@@ -21,7 +21,7 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/policies/packed.py",
+        "_runtime/managers/policies/packed.py",
         PARTED,
         Mutant("destroying forgets the bound", r"data\._n_active, data\._n", "data._n, data._n"),
         Mutant("the bound stays when active rows go", r"partial\(setattr, .*\)", "tuple"),
@@ -64,12 +64,12 @@ GROUPS = (
         ),
         Mutant(
             "a swap uses the last row",
-            r"(self\._swap_over\(one, other, Instance\(.*data\._n)\)\)",
+            r"(self\._swap_via_spare\(one, other, Instance\(.*data\._n)\)\)",
             r"\1 - 1))",
         ),
     ),
     module(
-        "_runtime/placement.py",
+        "_runtime/tables/placement.py",
         PARTED,
         Mutant(
             "rows that make room are lost",

@@ -4,17 +4,19 @@ from tests.mutants._base import Mutant, chunked_components, module
 
 GROUPS = (
     module(
-        "_runtime/archetypes/archetype_world.py",
+        "_runtime/world/archetypes/archetype_world.py",
         ("test_archetypes.py", "test_world.py"),
         Mutant("spawned rows are forgotten", r"parts\.append\(\(rows, \{\}, 1\)\)"),
         Mutant("chunks: who has it meanwhile gets another", r"first_present\(type.*\)$"),
         Mutant(
             "chunks: a failing spawn leaves rows",
-            r"\(self\._store, \*super\(\)\._takers\(\)\)",
-            "super()._takers()",
+            r"\(self\._store, \*super\(\)\._rollback_targets\(\)\)",
+            "super()._rollback_targets()",
         ),
         Mutant(
-            "chunks: callbacks write to what is spawned", r"self\._is_watched\(managed\)", "False"
+            "chunks: callbacks write to what is spawned",
+            r"self\._has_release_listeners\(managed\)",
+            "False",
         ),
         Mutant(
             "chunks: components are not among all",
@@ -47,7 +49,7 @@ GROUPS = (
         Mutant("archetypes: nothing is loaded", r"self\._load\(state\)"),
     ),
     module(
-        "_runtime/archetypes/chunks.py",
+        "_runtime/world/archetypes/chunks.py",
         ("test_archetypes.py",),
         Mutant("archetypes: a hole stays", r"target\[place\] = source\[row\]"),
         Mutant("archetypes: an object is kept", r"chunk\._columns\[column\]\[row\] = None"),
@@ -58,8 +60,8 @@ GROUPS = (
         Mutant("archetypes: holes stay", r"(in cut\.targets:\n +)chunk\._items.*", r"\1pass"),
         Mutant(
             "archetypes: holes are filled out of order",
-            r"fill\(gone, self\.n\)",
-            "(fill(gone, self.n)[0][::-1], fill(gone, self.n)[1])",
+            r"swap_remove_moves\(gone, self\.n\)",
+            "(swap_remove_moves(gone, self.n)[0][::-1], swap_remove_moves(gone, self.n)[1])",
         ),
         Mutant("archetypes: rows that go still count", r"self\.n = cut\.kept"),
         Mutant("archetypes: a chunk does not shrink", r"chunk\._rows\.n = rows\.start"),
@@ -72,7 +74,7 @@ GROUPS = (
         Mutant("archetypes: columns start anywhere", r"-\(.*\) \* CACHE_LINE", "nbytes"),
     ),
     module(
-        "_runtime/archetypes/table.py",
+        "_runtime/world/archetypes/archetype_table.py",
         ("test_archetypes.py",),
         Mutant("archetypes: a row that moved is not found", r"self\.places\.set\(moved, .*\)"),
         Mutant(
@@ -105,22 +107,26 @@ GROUPS = (
         Mutant("archetypes: columns are not loaded", r"archetype\.write\(column, 0, values\)"),
     ),
     module(
-        "_runtime/archetypes/store.py",
+        "_runtime/world/archetypes/archetype_store.py",
         ("test_archetypes.py",),
         Mutant("archetypes: a change is not noticed", r"if self\._version != version", "if False"),
-        Mutant("archetypes: a lock is not asked for", r"self\._refuse_locked\(\)$"),
+        Mutant("archetypes: a lock is not asked for", r"self\._raise_if_locked\(\)$"),
         Mutant(
             "archetypes: the dead keep their rows",
-            r"self\._remove_rows, entities\)$",
-            "self._remove_rows, entities[:0])",
+            r"self\._remove_rows_of, entities\)$",
+            "self._remove_rows_of, entities[:0])",
         ),
         Mutant("archetypes: a change is not counted", r"self\._version \+= 1$"),
-        Mutant("archetypes: repeats are accepted", r"lacking\[first_repeat\(.*\) :\].* = True"),
+        Mutant(
+            "archetypes: repeats are accepted", r"lacking\[find_first_duplicate\(.*\) :\].* = True"
+        ),
         Mutant(
             "archetypes: views are not copied",
             r"array if array\.base is None else array\.copy\(\)",
             "array",
         ),
-        Mutant("archetypes: a failing creation leaves entities", r"undo_creation\(living, \(.*\)"),
+        Mutant(
+            "archetypes: a failing creation leaves entities", r"rollback_creation\(living, \(.*\)"
+        ),
     ),
 )

@@ -14,7 +14,7 @@ GROUPS = (
         Mutant("those that it must not have do not matter", r"_NONE: ClassVar = .*"),
     ),
     module(
-        "_runtime/archetypes/store.py",
+        "_runtime/world/archetypes/archetype_store.py",
         ("test_world.py",),
         Mutant("queries of chunks: other entities", r"self\._entities,\)", "self._entities[1:],)"),
         Mutant("queries of chunks: loops go on", r"self\._store\._iterate\(rows, .*\)", "rows"),
@@ -39,7 +39,7 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/archetypes/table.py",
+        "_runtime/world/archetypes/archetype_table.py",
         ("test_world.py",),
         Mutant("queries of chunks: new archetypes are not found", r"self\._found\.clear\(\)"),
     ),

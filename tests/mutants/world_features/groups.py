@@ -13,7 +13,7 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/policies/groups.py",
+        "_runtime/world/groups.py",
         ("test_world.py",),
         Mutant("joining rows keep another order", r"rows\[moving\],", "np.sort(rows[moving]),"),
         Mutant("rows in the way are lost", r"rows\[outside\]", "displaced"),

@@ -12,16 +12,16 @@ GROUPS = (
         Mutant("columns of another member", r"self\._columns\[1\]", "self._columns[0]"),
     ),
     module(
-        "_runtime/policies/instances.py",
+        "_runtime/managers/policies/instances.py",
         ("test_world.py",),
         Mutant("a first instance is any", r"= QueryListMember$", "= QueryMember"),
     ),
     module(
-        "_runtime/queries/query.py",
+        "_runtime/world/queries/query.py",
         ("test_world.py",),
         Mutant("loops see no changes", r"first\._version != one or last\._version != two", "False"),
         Mutant("loops see no deaths", r"self\._join\.changes\(\) != state", "False"),
-        Mutant("loops go on", r"raise changed_in_loop\(\)"),
+        Mutant("loops go on", r"raise changed_during_iteration_error\(\)"),
         Mutant("a length of nothing", r"return self\._join\.match\(\)\.count", "return 0"),
         Mutant("loops notice nothing", r"return self\._steps\(.*\)", "return rows"),
         Mutant("clauses are mixed up", "any_of, none_of, optional", "none_of, any_of, optional"),
@@ -34,9 +34,11 @@ GROUPS = (
         Mutant("unions have entities twice", r"match\.drop\(earlier\)"),
     ),
     module(
-        "_runtime/queries/query_rows.py",
+        "_runtime/world/queries/join_rows.py",
         ("test_world.py",),
-        Mutant("queries do not forget who is alive", r"deaths != self\._deaths:", "not deaths:"),
+        Mutant(
+            "queries do not forget who is alive", r"deaths != self\._despawn_count:", "not deaths:"
+        ),
         Mutant(
             "queries take everybody for alive",
             r"frozenset\(\s+member for member in self\._members if .*\s+\)",
@@ -58,7 +60,7 @@ GROUPS = (
         Mutant("pieces with gaps are a slice", r"== len\(pieces\) and follows:", "== len(pieces):"),
     ),
     module(
-        "_runtime/queries/query_columns.py",
+        "_runtime/world/queries/query_columns.py",
         ("test_world.py",),
         Mutant("what is read can be written", r"cells\.setflags\(False\).*"),
         Mutant("what is read changes", r"return cells\.copy\(\)", "return cells"),

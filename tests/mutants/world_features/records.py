@@ -24,7 +24,7 @@ GROUPS = (
         Mutant("the largest is the smallest", r"= maximum\(best", "= minimum(best"),
     ),
     module(
-        "_runtime/records.py",
+        "_runtime/records/records.py",
         WORLD,
         Mutant("the dead count", r"if not alive\.all\(\):", "if False:"),
         Mutant("new lines do not count", r"used \+ k, count \+ k", "used + k, count"),
@@ -33,7 +33,7 @@ GROUPS = (
         Mutant("a line has no time", r"\(self\.tick, \*values\)", "(0, *values)"),
     ),
     module(
-        "_runtime/kernels/folds.py",
+        "_runtime/kernels/reductions.py",
         WORLD,
         Mutant("floats that do not match", r"if where is not None:  # all bits", "if False:  #"),
         Mutant(
@@ -46,7 +46,7 @@ GROUPS = (
         Mutant("as of a sample", r"apart \* apart\) / n\)", "apart * apart) / (n - 1))"),
     ),
     module(
-        "_runtime/compiled/compiled_folds.py",
+        "_runtime/kernels/compiled_reductions.py",
         WORLD,
         Mutant("lanes are left out", r"total \+= whole\[place\] \+ lanes\[place\]"),
         Mutant("places begin with 0", r"\(place \+ 1\) \* ", "place * "),

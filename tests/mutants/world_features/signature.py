@@ -9,7 +9,7 @@ GROUPS = (
         Mutant("a bundle lacks a component", r"^(    [A-Z_0-9]+ = [A-Z_0-9]+) \| .*", r"\1"),
     ),
     module(
-        "_runtime/world/signed.py",
+        "_runtime/world/signatures.py",
         ("test_world.py",),
         Mutant("a bit is one too high", r"bits \|= 1 << place", "bits |= 2 << place"),
         Mutant("who has not counts as having", r"if holder\.has\(", "if not holder.has("),
@@ -25,11 +25,13 @@ GROUPS = (
         Mutant("a component is left out", r"^ +\w+=\{\} if \w+ is None else \w+,\n", ""),
     ),
     module(
-        "_runtime/kernels/chance.py",
+        "_runtime/kernels/random_streams.py",
         ("test_world_cases.py",),
         Mutant("managers have seeds of their own", r"manager\.seed = number"),
-        Mutant("the world's seed stays", r"self\._chance\.reset\(number\)"),
-        Mutant("the world's seed is not saved", r", \*\*self\._chance\.notes\(\)\}  #", "}  #"),
+        Mutant("the world's seed stays", r"self\._stream_state\.reset\(number\)"),
+        Mutant(
+            "the world's seed is not saved", r", \*\*self\._stream_state\.notes\(\)\}  #", "}  #"
+        ),
         Mutant("the world's calls are lost", r"found\.seed, found\.calls", "found.seed"),
     ),
 )

@@ -13,7 +13,7 @@ GROUPS = (
         Mutant("rows of another component", r"found\.members\[1\]", "found.members[0]"),
         Mutant(
             "who asks is asked",
-            r"(joined_(?:turn_)?given\(\s+\"[^()]*_rows), \w+_members(?=\s+\))",
+            r"(join_(?:live_)?search_arguments\(\s+\"[^()]*_rows), \w+_members(?=\s+\))",
             r"\1",
         ),
         Mutant(
@@ -33,7 +33,9 @@ GROUPS = (
         ),
         Mutant("the radius is a tenth", r"_radius = (.*\d.*|float\(.*\))$", r"_radius = \1 * 0.1"),
         Mutant(
-            "who moves is not noticed", r"^    ( +)move_to\((?:[^()]|\([^()]*\))*\)$", r"    \1pass"
+            "who moves is not noticed",
+            r"^    ( +)move_to_cell\((?:[^()]|\([^()]*\))*\)$",
+            r"    \1pass",
         ),
         Mutant("turns are in the order of rows", r"turn_order\(.*\)$", "np.arange(_found.count)"),
         Mutant("the farthest is the nearest", r"(f == 0 or _?square) < ", r"\1 > "),
@@ -52,11 +54,11 @@ GROUPS = (
         Mutant("rows in step are the first", r"(\w+_rows)\[0\] :\]", r"0 * \1[0] :]"),
     ),
     world(
-        "chunk_kernels",
+        "chunk_kernel_tests",
         Mutant("the field beside", r"(fields = \(ChunkField\(\d+, )0\)", r"\g<1>1)"),
     ),
     module(
-        "_runtime/archetypes/chunk_blocks.py",
+        "_runtime/kernels/chunk_blocks.py",
         ("test_world.py",),
         Mutant(
             "kernels over chunks: blocks are kept whatever changes", r"!= store\._version:", "< 0:"
@@ -73,7 +75,7 @@ GROUPS = (
         ),
     ),
     module(
-        "_runtime/archetypes/store.py",
+        "_runtime/world/archetypes/archetype_store.py",
         ("test_world.py",),
         Mutant("kernels over chunks: memory is not given back", r"kept\.drop\(\)$"),
         Mutant(
@@ -83,7 +85,7 @@ GROUPS = (
     world(
         "schedules",
         Mutant("a kernel is not called", r"self\.\w+\._?(simulate|flicker|orbit_1)\(.*"),
-        Mutant("arguments are not checked at first", r"_FRAME_HEAT_GIVEN\.one\(heat\)"),
+        Mutant("arguments are not checked at first", r"_FRAME_HEAT_GIVEN\.to_cell\(heat\)"),
         Mutant("a pass is left out", r"self\._frame_1\(strength, dt\)"),
     ),
     managers(
@@ -100,7 +102,7 @@ GROUPS = (
         Mutant("each block is the first", r"\[3 \* start : 3 \* end\]", "[0 : 3 * (end - start)]"),
     ),
     module(
-        "_runtime/compiled/compiled_references.py",
+        "_runtime/kernels/compiled_references.py",
         ("test_world.py",),
         Mutant("rows of a block are the first", r"rows\[0\] \+ start", "rows[0]"),
         Mutant(

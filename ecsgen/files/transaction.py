@@ -1,0 +1,161 @@
+"""Changes to the disk, all or nothing, one build at a time.
+
+Everything is first staged in a folder inside the output folder, beginning with the new manifest,
+then moved into place file by file, the manifest last. Whatever fails before the moves leaves no
+trace. A process that dies between them leaves its staged manifest behind as a journal, which tells
+the next build what is its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ecsgen.config import UsageError, shown
+from ecsgen.files.output_paths import MANIFEST
+
+STAGING = ".ecsgen.new"
+
+if sys.platform != "win32":
+    import fcntl
+
+
+@contextlib.contextmanager
+def lock_output(output: Path, on_wait: Callable[[], None]) -> Iterator[None]:
+    """Hold the folder that an output folder is in; `on_wait` is called if another build does.
+
+    The system lets go when the process ends, however it ends, and no file is left behind. Where
+    folders can't be locked (Windows, some network drives), builds are not kept apart.
+    """
+    folder = output.parent
+    while not folder.is_dir():
+        folder = folder.parent
+    with contextlib.ExitStack() as held:
+        if sys.platform != "win32":
+            with contextlib.suppress(OSError):
+                handle = os.open(folder, os.O_RDONLY)
+                held.callback(os.close, handle)
+                try:
+                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    on_wait()
+                    fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A file's place, and the folder that stays when everything in it goes."""
+
+    root: Path
+    file: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What a build does to the disk."""
+
+    output: Path
+    tests: Path
+    writes: Mapping[Target, bytes]
+    deletes: Sequence[Target]
+    manifest: bytes
+
+
+def apply(changes: Changes) -> None:
+    """Carry the changes out. Raises `UsageError` if the system refuses: full disk, no right."""
+    undo = contextlib.ExitStack()
+    try:
+        with undo:
+            staged = _stage(changes, undo)
+            undo.pop_all()
+    except OSError as error:
+        raise UsageError(f"{_reason(error)}; nothing was changed") from error
+    try:
+        _move_into_place(changes, staged)
+        for root in (changes.output, changes.tests):
+            if (root / STAGING).exists():
+                shutil.rmtree(root / STAGING)
+    except OSError as error:
+        raise UsageError(f"{_reason(error)}; build again to finish") from error
+
+
+def keep_cache(file: Path, content: bytes) -> None:
+    """Write a cache into a folder that git ignores, if the system lets us."""
+    folder = file.parent
+    with contextlib.suppress(OSError):
+        if folder.is_symlink():
+            return
+        folder.mkdir(exist_ok=True)
+        for place, text in ((folder / ".gitignore", b"*\n"), (file, content)):
+            new = folder / f"{place.name}.{os.getpid()}.new"
+            new.unlink(missing_ok=True)  # whatever it leads to
+            new.write_bytes(text)
+            os.replace(new, place)
+
+
+def journals(output: Path) -> list[Path]:
+    """The manifests of builds that died before they were done, oldest first."""
+    return sorted((output / STAGING).glob("*.json"))
+
+
+def _stage(changes: Changes, undo: contextlib.ExitStack) -> list[tuple[Path, Path]]:
+    """Write everything below the staging folders; pairs of where it is and where it goes."""
+    for root in dict.fromkeys([changes.output, *(target.root for target in changes.writes)]):
+        make_folder(root / STAGING, undo)
+    # Earlier journals stay until the end: their builds' files are still around.
+    journal = changes.output / STAGING / f"{len(journals(changes.output)):06}.json"
+    staged = [(journal, changes.output / MANIFEST)]
+    _write(journal, changes.manifest, undo)
+    for number, (target, content) in enumerate(changes.writes.items()):
+        file = target.root / STAGING / f"{number}.tmp"
+        _write(file, content, undo)
+        staged.append((file, target.file))
+    return staged
+
+
+def make_folder(folder: Path, undo: contextlib.ExitStack) -> None:
+    """Make a folder and those above it."""
+    if not folder.exists():
+        make_folder(folder.parent, undo)
+        folder.mkdir()
+        undo.callback(folder.rmdir)
+
+
+def _write(file: Path, content: bytes, undo: contextlib.ExitStack) -> None:
+    undo.callback(file.unlink, missing_ok=True)
+    file.write_bytes(content)
+
+
+def _move_into_place(changes: Changes, staged: list[tuple[Path, Path]]) -> None:
+    manifest, *files = staged
+    for file, place in files:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        os.replace(file, place)
+    for target in changes.deletes:
+        target.file.unlink()
+        _prune(target.file.parent, target.root)
+    os.replace(*manifest)
+
+
+def _prune(folder: Path, root: Path) -> None:
+    """Remove a folder that holds at most bytecode of modules that are gone, and so on upwards."""
+    while folder != root:
+        cache = folder / "__pycache__"
+        names = os.listdir(folder)
+        if names == [cache.name] and all(name.endswith(".pyc") for name in os.listdir(cache)):
+            shutil.rmtree(cache)
+        elif names:
+            return
+        folder.rmdir()
+        folder = folder.parent
+
+
+def _reason(error: OSError) -> str:
+    path = error.filename if isinstance(error.filename, str) else None
+    return f"can't write {shown(Path(path)) if path else 'the output'}: {error.strerror or error}"

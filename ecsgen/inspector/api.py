@@ -1,0 +1,245 @@
+"""What is answered under each path of the API."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from ecsgen_runtime.base.handles import NIL
+from starlette.requests import Request
+
+from ecsgen.inspector.column_cache import ColumnCache
+from ecsgen.inspector.component_readers import (
+    ChunkReader,
+    ComponentReader,
+    ManagerReader,
+    subjects_of,
+)
+from ecsgen.inspector.entity_finder import Conditions, EntityFinder
+from ecsgen.inspector.histograms import MOST_BINS, histogram, histogram_field, sample
+from ecsgen.inspector.json_values import Json, given_fields, json_column
+from ecsgen.inspector.overview import Frames, Overview, archetypes_json
+from ecsgen.inspector.row_tables import Tables, number, window_of
+from ecsgen.inspector.server import Answer, body_of
+from ecsgen.inspector.tick_queue import RequestError, TickQueue, make_not_found, make_request_error
+
+
+class Api:
+    """Takes requests apart. Names in them are looked up in tables made of the world at first."""
+
+    def __init__(self, world: Any, questions: TickQueue, frames: Frames, edit: bool) -> None:
+        self._ask = questions.run_in_tick
+        self._world = world
+        self._frames = frames
+        self._edit = edit
+        self._subjects = subjects_of(world)
+        self._titles = {subject.title: subject for subject in self._subjects.values()}
+        copies = ColumnCache(questions)
+        self._matching = EntityFinder(world, copies, self._subjects)
+        self._tables = Tables(copies, self._subjects, self._matching)
+        self._owned = [s for s in self._subjects.values() if s.owner == "entity"]
+        self._queries = {
+            n: _query_conditions(getattr(world, n), self._subjects) for n in world.QUERIES
+        }
+        self._groups = {n: getattr(world, n) for n in world.GROUPS}
+        said = {
+            "edit": edit,
+            "index_bits": self._matching.index_bits,
+            "shard_bits": self._matching.shard_bits,
+            "queries": [{"name": n, **c._asdict()} for n, c in self._queries.items()],
+            "groups": [{"name": n, "members": list(g._members)} for n, g in self._groups.items()],
+        }
+        self._overview = Overview(world, self._subjects, frames, said)
+
+    def routes(self) -> Mapping[str, Mapping[str, Answer]]:
+        """Return the answers to each path by their methods."""
+        row = {"PATCH": self._change, "POST": self._add, "DELETE": self._remove}
+        return {
+            "world": {"GET": lambda request: self._ask(self._overview.world)},
+            "rows/{component}": {"GET": self._rows},
+            "query/{query}": {"GET": self._query},
+            "group/{group}": {"GET": self._group},
+            "entities": {"GET": self._living},
+            "entity/{entity}": {"GET": self._entity, "DELETE": self._destroy},
+            "histogram/{component}/{field}": {"GET": self._histogram},
+            "tree/{component}": {"GET": self._tree},
+            "archetypes": {"GET": self._archetypes},
+            "frames": {"GET": lambda request: self._ask(self._frames.seen)},
+            "entity/{entity}/{component}": row,
+        }
+
+    def check_names(self, given: Mapping[str, str]) -> None:
+        """Refuse names in a path that there are not, by the part of the path where they stand."""
+        if "entity" in given:
+            _entity_of(given["entity"])
+        if "component" in given:
+            subject = self._named(given["component"])
+            if "field" in given:
+                _found(f"field of {subject.name}", subject.field, given["field"])
+        for what, table in (("query", self._queries), ("group", self._groups)):
+            if what in given:
+                _found(what, table, given[what])
+
+    async def _archetypes(self, request: Request) -> Json:
+        return archetypes_json(await self._ask(self._overview.archetypes))
+
+    async def _rows(self, request: Request) -> Json:
+        window = window_of(request.query_params)
+        return await self._tables.component(self._subject(request), window)
+
+    async def _query(self, request: Request) -> Json:
+        conditions = self._queries[request.path_params["query"]]
+        return await self._tables.query(conditions, window_of(request.query_params))
+
+    async def _group(self, request: Request) -> Json:
+        group = self._groups[request.path_params["group"]]
+        managed = {id(s.manager): s for s in self._owned if isinstance(s, ManagerReader)}
+        found = [managed[id(member)] for member in group._members.values()]
+        members = {subject.name: subject for subject in found}
+        return await self._tables.group(group, members, window_of(request.query_params))
+
+    async def _living(self, request: Request) -> Json:
+        given = request.query_params
+        window = window_of(given)
+        parts = {part: self._names(given.get(part, "")) for part in ("all", "any", "none")}
+        found = await self._matching.living(Conditions(**parts))
+        wanted = found[window.rows]
+        having = await self._ask(lambda: [subject.find(wanted) != NIL for subject in self._owned])
+        names = np.array([subject.name for subject in self._owned], np.object_)
+        table = np.array(having, np.bool_).reshape(len(names), len(wanted))
+        return {
+            "n": len(found),
+            "start": window.start,
+            "entities": [str(entity) for entity in wanted.tolist()],
+            "components": [names[column].tolist() for column in table.T],
+        }
+
+    async def _entity(self, request: Request) -> Json:
+        entity = _entity_of(request.path_params["entity"])
+        return await self._ask(lambda: self._seen(entity))
+
+    def _seen(self, entity: int) -> Json:
+        """Return an entity with all its components; of a dead one what is not collected yet."""
+        found: dict[str, Json] = {}
+        for subject in self._owned:
+            rows = subject.rows_of(entity)
+            if len(rows):
+                columns = {
+                    field.name: json_column(subject.cells(field.name, rows), field)
+                    for field in subject.fields
+                }
+                told = [{n: cells[k] for n, cells in columns.items()} for k in range(len(rows))]
+                found[subject.name] = told if subject.is_list else told[0]
+        alive = self._world.entities.alive(entity)
+        return {"entity": str(entity), "alive": alive, "components": found}
+
+    async def _histogram(self, request: Request) -> Json:
+        subject = self._subject(request)
+        field = histogram_field(subject, request.path_params["field"])
+        bins = number(request.query_params, "bins", 30)
+        if not 1 <= bins <= MOST_BINS:
+            raise RequestError(400, f"bins: wanted 1 to {MOST_BINS}, not {bins}")
+        cells, counted, total = await self._ask(lambda: sample(subject, field))
+        return await asyncio.to_thread(histogram, cells, field, bins, counted, total)
+
+    async def _tree(self, request: Request) -> Json:
+        given, parent = request.query_params, request.query_params.get("parent", "")
+        above = _entity_of(parent) if parent else None
+        row = number(given, "row", 0) if "row" in given else None
+        return await self._tables.tree(self._subject(request), above, row, window_of(given))
+
+    async def _change(self, request: Request) -> Json:
+        entity, subject = self._edited(request)
+        instance = number(request.query_params, "instance", 0)
+        given = await body_of(request)
+
+        def write() -> None:
+            self._world.entities.require(entity)
+            subject.write(entity, instance, given_fields(given, subject.field))
+
+        return await self._after(entity, write)
+
+    async def _add(self, request: Request) -> Json:
+        entity, subject = self._edited(request)
+        given, fields = await body_of(request), subject.field
+        return await self._after(entity, lambda: subject.add(entity, given_fields(given, fields)))
+
+    async def _remove(self, request: Request) -> Json:
+        entity, subject = self._edited(request)
+        given = request.query_params
+        instance = number(given, "instance", 0) if "instance" in given else None
+
+        def remove() -> None:
+            self._world.entities.require(entity)
+            subject.remove(entity, instance)
+
+        return await self._after(entity, remove)
+
+    async def _destroy(self, request: Request) -> Json:
+        self._check_edit()
+        entity = _entity_of(request.path_params["entity"])
+        return await self._after(entity, lambda: self._world.destroy(entity))
+
+    async def _after(self, entity: int, change: Callable[[], object]) -> Json:
+        """Return an entity as it is after a change, or the change's error as a refusal."""
+
+        def changed() -> Json:
+            try:
+                change()
+            except Exception as error:
+                raise make_request_error(422, error) from None
+            return self._seen(entity)
+
+        return await self._ask(changed)
+
+    def _edited(self, request: Request) -> tuple[int, ComponentReader]:
+        self._check_edit()
+        entity, subject = _entity_of(request.path_params["entity"]), self._subject(request)
+        if subject.owner != "entity":
+            raise make_not_found("component", subject.name)
+        return entity, subject
+
+    def _check_edit(self) -> None:
+        if not self._edit:
+            raise RequestError(403, "this only shows: serve(world, edit=True) lets it write")
+
+    def _subject(self, request: Request) -> ComponentReader:
+        return self._named(request.path_params["component"])
+
+    def _named(self, name: str) -> ComponentReader:
+        """Return a component by its name in the world, or by that of its class."""
+        return self._titles.get(name) or _found("component", self._subjects, name)
+
+    def _names(self, listed: str) -> tuple[str, ...]:
+        """Return components that entities can have, written with commas between them."""
+        found = [self._named(name.strip()) for name in listed.split(",") if name.strip()]
+        for subject in found:
+            if subject.owner != "entity":
+                raise RequestError(400, f"{subject.name}: its rows belong to no entities")
+        return tuple(dict.fromkeys(subject.name for subject in found))
+
+
+def _entity_of(text: str) -> int:
+    """Return the entity in a path."""
+    if not (text.isascii() and text.isdigit()) or len(text) > 20 or int(text) >= 1 << 64:
+        raise make_not_found("entity", text)
+    return int(text)
+
+
+def _found(what: str, table: Mapping[str, Any], name: str) -> Any:
+    if name not in table:
+        raise make_not_found(what, name)
+    return table[name]
+
+
+def _query_conditions(query: Any, subjects: Mapping[str, ComponentReader]) -> Conditions:
+    if hasattr(query, "_ALL"):
+        by_row = {s.row: s.name for s in subjects.values() if isinstance(s, ChunkReader)}
+        parts = (query._ALL, query._ANY, query._NONE, query._OPTIONAL)
+        return Conditions(*(tuple(by_row[row] for row in rows) for rows in parts))
+    join = query._join
+    names = {id(s.manager): s.name for s in subjects.values() if isinstance(s, ManagerReader)}
+    members = (join._required, join._any_of, join._none_of, join._optional)
+    return Conditions(*(tuple(names[id(m.manager)] for m in part) for part in members))

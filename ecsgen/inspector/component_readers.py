@@ -1,0 +1,436 @@
+"""Components as the inspector reads them: copies of cells, wherever their rows live.
+
+All of it is called in ticks. What is returned is a copy; no view of a column leaves this module.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from bisect import bisect_right
+from collections.abc import Mapping
+from itertools import accumulate
+from math import prod
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from ecsgen_runtime.base.handles import NIL
+from ecsgen_runtime.values.field_tables import FieldInfo
+from numpy.typing import NDArray
+
+from ecsgen.inspector.json_values import type_names
+from ecsgen.inspector.tick_queue import RequestError
+from ecsgen.model.columns import split_names
+
+OWNER: Final = ""
+"""The column of entities, or of ids where rows belong to nobody; no field is called so."""
+CHUNKS: Final = 100
+"""Chunks that a tick reads: each takes a few microseconds."""
+SMALL_BATCH: Final = 500
+"""Rows that are found one by one: as many as an answer has."""
+
+Rows: TypeAlias = slice | NDArray[np.intp]
+
+
+class ComponentReader(ABC):
+    """One component: how many rows there are, what is in them, and whose they are."""
+
+    def __init__(self, name: str, title: str, kind: Any) -> None:
+        self.name = name
+        self.title = title
+        self.fields: tuple[FieldInfo, ...] = kind.FIELDS
+        self.field = {field.name: field for field in self.fields}
+        self.owner = "entity"
+        """What the owners' column is called: `id` where rows belong to nobody."""
+        self.is_list = False
+        """Whether an entity may have several rows."""
+        self.is_tree = False
+        """Whether rows may have parents."""
+        self.has_holes = False
+        """Whether some rows may have no owner."""
+        self.grid: list[int] | None = None
+        """How many cells there are along each axis, where rows are cells."""
+
+    @property
+    @abstractmethod
+    def version(self) -> int:
+        """How many structural changes there were."""
+
+    @property
+    @abstractmethod
+    def n(self) -> int:
+        """How many rows there are, holes included."""
+
+    @property
+    @abstractmethod
+    def used(self) -> int:
+        """How many rows are in use."""
+
+    @property
+    @abstractmethod
+    def room(self) -> tuple[int, int]:
+        """How many rows fit, and the bytes that they take."""
+
+    @abstractmethod
+    def owners(self, rows: Rows) -> NDArray[np.uint64]:
+        """Return whose some rows are: entities, or ids; 0 for holes."""
+
+    @abstractmethod
+    def cells(self, field: str, rows: Rows) -> NDArray[Any]:
+        """Return a field's cells of some rows that are there; of objects, the types' names."""
+
+    @abstractmethod
+    def find(self, entities: NDArray[np.uint64]) -> NDArray[np.intp]:
+        """Return the row of each entity, the first if there are several; NIL without one."""
+
+    def rows_of(self, entity: int) -> NDArray[np.intp]:
+        """Return the rows of an entity, dead or alive, in the order in which it got them."""
+        rows = self.find(np.array([entity], np.uint64))
+        return rows.compress(rows != NIL)
+
+    @abstractmethod
+    def add(self, entity: int, values: Mapping[str, Any]) -> None:
+        """Give an entity a row."""
+
+    @abstractmethod
+    def write(self, entity: int, instance: int, values: Mapping[str, Any]) -> None:
+        """Write fields of one of an entity's rows, all of them or none."""
+
+    @abstractmethod
+    def remove(self, entity: int, instance: int | None) -> None:
+        """Remove one of an entity's rows, or all."""
+
+    @abstractmethod
+    def layout(self) -> list[dict[str, Any]]:
+        """Return where the columns lie, as JSON."""
+
+    def column(self, name: str, rows: Rows) -> NDArray[Any]:
+        """Return the owners, or the cells of a field."""
+        return self.owners(rows) if name == OWNER else self.cells(name, rows)
+
+    def step(self, name: str, nbytes: int) -> int:
+        """Return how many rows of a column a tick may copy: about so many bytes."""
+        width = 8
+        if name != OWNER:
+            field = self.field[name]
+            size = 8 if field.dtype is None else field.dtype.itemsize
+            width = max(1, size * prod(field.shape))
+        return max(1, nbytes // width)
+
+    def spread(self, count: int) -> Rows:
+        """Return at most so many rows, evenly spread and ascending."""
+        return slice(0, self.n, max(1, -(-self.n // max(1, count))))
+
+
+class ManagerReader(ComponentReader):
+    """A component with a manager."""
+
+    def __init__(self, name: str, manager: Any) -> None:
+        self.manager: Any = manager
+        super().__init__(name, manager.data.MANAGER.removesuffix("Manager"), type(manager))
+        self.has_holes = hasattr(manager.data, "present")
+        self.is_list = bool(manager._ALLOWS_MANY)
+        self.is_tree = hasattr(manager, "set_parent")
+        if not hasattr(type(manager.data), "entity"):
+            self.owner = "_id" if "id" in self.field else "id"
+        if hasattr(manager, "grid"):
+            self.grid = [*manager.grid.shape]
+
+    @property
+    def version(self) -> int:
+        return int(self.manager.version)
+
+    @property
+    def n(self) -> int:
+        return int(self.manager.data.n)
+
+    @property
+    def used(self) -> int:
+        return len(self.manager)
+
+    @property
+    def room(self) -> tuple[int, int]:
+        return int(self.manager.capacity), int(self.manager.nbytes)
+
+    def owners(self, rows: Rows) -> NDArray[np.uint64]:
+        if self.owner == "entity":
+            found: NDArray[np.uint64] = self.manager.data.entity[rows].copy()
+            return found
+        numbers = row_numbers(rows, self.n)
+        ids: NDArray[np.uint64] = self.manager.id_of_many(numbers)
+        return ids
+
+    def cells(self, field: str, rows: Rows) -> NDArray[Any]:
+        info, data = self.field[field], self.manager.data
+        kinds = type(data), type(getattr(data, "_cold", None))
+        is_whole = any(hasattr(kind, field) for kind in kinds)
+        names = [field] if is_whole else split_names(field, info.shape)
+        return joined([self._column(name, info, rows) for name in names], info)
+
+    def _column(self, name: str, info: FieldInfo, rows: Rows) -> NDArray[Any]:
+        """Return a column's cells; of one in the second buffer, defaults where there are none."""
+        data = self.manager.data
+        if hasattr(type(data), name):
+            return _copied(getattr(data, name), rows)
+        places = data._cold_row_column[: data._n][rows]
+        if info.dtype is None:
+            cells = np.full(len(places), "NoneType", np.object_)
+        else:
+            default = data._cold.DEFAULTS[name]
+            cells = np.full((len(places), *default.shape), default, info.dtype)
+        kept = places != NIL
+        cells[kept] = _copied(getattr(data._cold, name), places[kept].astype(np.intp))
+        return cells
+
+    def find(self, entities: NDArray[np.uint64]) -> NDArray[np.intp]:
+        if self.owner != "entity":
+            return np.full(len(entities), NIL, np.intp)
+        return np.asarray(self.manager.lookup_many(entities), np.intp)
+
+    def rows_of(self, entity: int) -> NDArray[np.intp]:
+        if self.is_list and self.manager.has(entity):
+            return np.fromiter(self.manager.instances(entity), np.intp)
+        return super().rows_of(entity)
+
+    def add(self, entity: int, values: Mapping[str, Any]) -> None:
+        self.manager.create(entity, **values)
+
+    def write(self, entity: int, instance: int, values: Mapping[str, Any]) -> None:
+        row = self._row(entity, instance)
+        before, done = self.manager.row(row), list[str]()
+        try:
+            for name, value in values.items():
+                getattr(self.manager, f"set_{name}")(row, value)
+                done.append(name)
+        except Exception:
+            for name in done:
+                getattr(self.manager, f"set_{name}")(row, getattr(before, name))
+            raise
+
+    def remove(self, entity: int, instance: int | None) -> None:
+        self.manager.require(entity)
+        if instance is None:
+            self.manager.remove(entity)
+        else:
+            self.manager.destroy(self._row(entity, instance))
+
+    def _row(self, entity: int, instance: int) -> int:
+        """Return the row of an entity's instance, the first one being 0."""
+        self.manager.require(entity)
+        rows = self.rows_of(entity)
+        if instance >= len(rows):
+            raise RequestError(422, f"there is no instance {instance}: the entity has {len(rows)}")
+        return int(rows[instance])
+
+    def layout(self) -> list[dict[str, Any]]:
+        manager = self.manager
+        columns = columns_json(manager.LAYOUT, manager.capacity)
+        if hasattr(manager, "LAYOUT_COLD"):
+            room = manager.data._cold.allocated
+            columns += columns_json(manager.LAYOUT_COLD, room, "cold")
+        return columns
+
+
+class ChunkReader(ComponentReader):
+    """A component whose rows live in archetype chunks, in the order of the archetypes."""
+
+    def __init__(self, name: str, store: Any, row: type[Any]) -> None:
+        self._number: int = store._number(row)
+        self.part: Any = store._table.parts[self._number]
+        super().__init__(name, row.__name__, self.part)
+        self.store = store
+        self.row = row
+        self._found: tuple[NDArray[np.intp], int, list[tuple[int, int, int]]]
+        self._found = np.empty(0, np.intp), -1, []
+
+    @property
+    def version(self) -> int:
+        return int(self.store.version)
+
+    def _archetypes(self) -> list[Any]:
+        return [each for each in self.store._table.archetypes if each.has(self._number)]
+
+    @property
+    def n(self) -> int:
+        return sum(archetype.n for archetype in self._archetypes())
+
+    @property
+    def used(self) -> int:
+        return self.n
+
+    @property
+    def room(self) -> tuple[int, int]:
+        rows = sum(len(each.chunks) * each.capacity for each in self._archetypes())
+        return rows, rows * sum(column.nbytes for column in self.part.LAYOUT)
+
+    def owners(self, rows: Rows) -> NDArray[np.uint64]:
+        return self._gathered(lambda archetype: 0, rows, np.dtype(np.uint64), ())
+
+    def cells(self, field: str, rows: Rows) -> NDArray[Any]:
+        info = self.field[field]
+        names = [column.name for column in self.part.LAYOUT]
+        wanted = [field] if field in names else split_names(field, info.shape)
+        return joined([self._part(info, names.index(name), rows) for name in wanted], info)
+
+    def _part(self, info: FieldInfo, place: int, rows: Rows) -> NDArray[Any]:
+        column = self.part.LAYOUT[place]
+
+        def number(archetype: Any) -> int:
+            return int(archetype.layout.starts[self._number]) + place
+
+        cells = self._gathered(number, rows, column.dtype, column.shape)
+        return type_names(cells) if info.dtype is None else cells
+
+    def _gathered(
+        self, column: Any, rows: Rows, dtype: np.dtype[Any], shape: tuple[int, ...]
+    ) -> NDArray[Any]:
+        """Return a column's cells of rows, counted over all archetypes.
+
+        Many rows that do not follow each other are ascending.
+        """
+        if isinstance(rows, slice) and rows.step is None:
+            return self._window(column, rows, dtype, shape)
+        wanted = row_numbers(rows, self.n)
+        cells = np.empty((len(wanted), *shape), dtype)
+        if len(wanted) <= SMALL_BATCH:
+            archetypes = self._archetypes()
+            numbers = [column(archetype) for archetype in archetypes]
+            for place, (which, chunk, inside) in enumerate(self._places(archetypes, wanted)):
+                cells[place] = archetypes[which].chunks[chunk]._columns[numbers[which]][inside]
+            return cells
+        start = base = 0
+        for archetype in self._archetypes():
+            end = int(wanted.searchsorted(base + archetype.n))
+            number = column(archetype)
+            for chunk, inside, part in archetype.runs(wanted[start:end] - base):
+                cells[start + part.start : start + part.stop] = chunk._columns[number][inside]
+            start, base = end, base + archetype.n
+        return cells
+
+    def _places(self, archetypes: list[Any], rows: NDArray[np.intp]) -> list[tuple[int, int, int]]:
+        """Return where rows are: which archetype, which of its chunks, and where in it.
+
+        The last answer is remembered, for all columns of an answer ask about the same rows.
+        """
+        known, version, found = self._found
+        if known is rows and version == self.version:
+            return found
+        ends = list(accumulate(archetype.n for archetype in archetypes))
+        found = []
+        for row in rows.tolist():
+            which = bisect_right(ends, row)
+            archetype = archetypes[which]
+            position = row - ends[which] + archetype.n
+            found.append((which, *divmod(position, archetype.capacity)))
+        self._found = rows, self.version, found
+        return found
+
+    def _window(
+        self, column: Any, rows: slice, dtype: np.dtype[Any], shape: tuple[int, ...]
+    ) -> NDArray[Any]:
+        """Return the same of rows that follow each other; O(chunks)."""
+        start, stop, _ = rows.indices(self.n)
+        cells = np.empty((max(0, stop - start), *shape), dtype)
+        base = 0
+        for archetype in self._archetypes():
+            first, last = max(start, base) - base, min(stop - base, archetype.n)
+            number, at = column(archetype), base + first - start
+            if first < last:
+                for chunk, inside, part in archetype._spans(first, last):
+                    cells[at + part.start : at + part.stop] = chunk._columns[number][inside]
+            base += archetype.n
+        return cells
+
+    def step(self, name: str, nbytes: int) -> int:
+        smallest = min((each.capacity for each in self._archetypes()), default=1)
+        return min(super().step(name, nbytes), max(1, CHUNKS * smallest))
+
+    def spread(self, count: int) -> Rows:
+        smallest = min((each.capacity for each in self._archetypes()), default=1)
+        n, runs = self.n, CHUNKS // 2
+        length = max(1, min(count // runs, smallest))
+        if n <= runs * length:
+            return slice(0, n)
+        starts = np.arange(runs) * (n // runs)
+        return (starts[:, np.newaxis] + np.arange(length)).ravel()
+
+    def find(self, entities: NDArray[np.uint64]) -> NDArray[np.intp]:
+        bases, before = {}, 0
+        for archetype in self._archetypes():
+            bases[id(archetype)] = before
+            before += archetype.n
+        found = np.full(len(entities), NIL, np.intp)
+        for place, entity in enumerate(entities.tolist()):
+            archetype, position = self.store._table.of(entity)
+            base = bases.get(id(archetype))
+            if base is not None:
+                found[place] = base + position
+        return found
+
+    def add(self, entity: int, values: Mapping[str, Any]) -> None:
+        self.store.add(entity, self.row, **values)
+
+    def write(self, entity: int, instance: int, values: Mapping[str, Any]) -> None:
+        _check_only(instance)
+        self.store.set(entity, self.row, **values)
+
+    def remove(self, entity: int, instance: int | None) -> None:
+        _check_only(instance)
+        self.store.remove(entity, self.row)
+
+    def layout(self) -> list[dict[str, Any]]:
+        return columns_json(self.part.LAYOUT, None)
+
+
+def row_numbers(rows: Rows, n: int) -> NDArray[np.intp]:
+    """Return rows, of n, as numbers."""
+    return np.arange(*rows.indices(n)) if isinstance(rows, slice) else rows
+
+
+def _copied(column: NDArray[Any], rows: Rows) -> NDArray[Any]:
+    cells = column[rows]
+    if cells.dtype.hasobject:
+        return type_names(cells)
+    return cells.copy() if cells.base is not None else cells
+
+
+def joined(parts: list[NDArray[Any]], field: FieldInfo) -> NDArray[Any]:
+    """Return the cells of a field, of a split one from a column for each element."""
+    whole = parts[0] if len(parts) == 1 else np.stack(parts, axis=-1)
+    return whole.reshape(-1, *field.shape)
+
+
+def columns_json(layout: Any, capacity: int | None, buffer: str = "main") -> list[dict[str, Any]]:
+    return [
+        {
+            "column": column.name,
+            "dtype": str(column.dtype),
+            "shape": list(column.shape),
+            "nbytes": column.nbytes,
+            "tags": list(column.tags),
+            "offset": None if capacity is None else column.offset(capacity),
+            "buffer": buffer,
+        }
+        for column in layout
+    ]
+
+
+def _check_only(instance: int | None) -> None:
+    """Refuse other instances than the first: there are none in archetypes."""
+    if instance:
+        raise RequestError(422, f"there is no instance {instance}: an entity has one at most")
+
+
+def store_of(world: Any) -> Any:
+    """Return a world's archetypes, None without any: others may have an attribute of that name."""
+    return world.archetypes if hasattr(world, "_chunked") else None
+
+
+def subjects_of(world: Any) -> dict[str, ComponentReader]:
+    """Return the components of a world by the names that they have in it."""
+    found: dict[str, ComponentReader] = {}
+    for name in world.MANAGERS:
+        found[name] = ManagerReader(name, getattr(world, name))
+    for row in getattr(world, "_chunked", ()):
+        name = row.__module__.rpartition(".")[2]  # as chunks call it
+        found[name] = ChunkReader(name, world.archetypes, row)
+    return found

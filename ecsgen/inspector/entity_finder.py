@@ -1,0 +1,185 @@
+"""Which entities have which components: worked out from copies of who owns the rows.
+
+Joining a million rows can take longer than a frame, so it is not done in one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecsgen.inspector.column_cache import PIECE, ColumnCache, ColumnSource, sorted_rows
+from ecsgen.inspector.component_readers import OWNER, ComponentReader
+
+
+class Conditions(NamedTuple):
+    """Components that entities must have, or must not have, by name."""
+
+    all: tuple[str, ...] = ()
+    any: tuple[str, ...] = ()
+    none: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
+
+
+class EntityFinder:
+    """Finds entities."""
+
+    def __init__(
+        self, world: Any, copies: ColumnCache, subjects: Mapping[str, ComponentReader]
+    ) -> None:
+        self._entities = world.entities
+        self._copies = copies
+        self._subjects = subjects
+        self.index_bits = world.entities.index(2**64 - 1).bit_length()
+        generation = world.entities.generation
+        shift = next(bits for bits in range(65) if bits == 64 or generation(1 << bits))
+        self.shard_bits = shift - self.index_bits
+        self._mask = np.uint64((1 << self.index_bits) - 1)
+
+    async def find(self, wanted: Conditions) -> NDArray[np.uint64]:
+        """Return the live entities that fulfil conditions, as a query goes through them.
+
+        In order of the rows of the smallest component that they must have, or of indices.
+        """
+        handles = (await self._handles()).cells
+        owners = {}
+        for name in {*wanted.all, *wanted.any, *wanted.none}:
+            owners[name] = (await self._copies.column(self._subjects[name], OWNER)).cells
+        return await asyncio.to_thread(self._match, wanted, handles, owners)
+
+    async def living(self, wanted: Conditions) -> NDArray[np.uint64]:
+        """Return the same by ascending index."""
+        found = await self.find(wanted)
+        if not wanted.all:
+            return found
+        return await asyncio.to_thread(
+            lambda: found.take(self._index(found).argsort(kind="stable"))
+        )
+
+    def sorted_by(
+        self,
+        entities: NDArray[np.uint64],
+        owners: NDArray[np.uint64],
+        cells: NDArray[Any],
+        desc: bool,
+    ) -> NDArray[np.uint64]:
+        """Return entities by a component's cells; those without it come last."""
+        count = min(len(owners), len(cells))
+        order = owners[:count].argsort(kind="stable")  # of several instances, the first one counts
+        known = owners[order]
+        place = known.searchsorted(entities)
+        here = (place < count).nonzero()[0]
+        here = here[known[place[here]] == entities[here]]
+        row = np.zeros(len(entities), np.intp)
+        row[here] = order[place[here]]
+        others = np.ones(len(entities), np.bool_)
+        others[here] = False
+        order = here[sorted_rows(cells[row[here]], desc)]
+        return entities.take(np.concatenate([order, others.nonzero()[0]]))
+
+    async def _handles(self) -> Any:
+        """Return a copy of the cells of all slots.
+
+        A slot is an index, or where an entity of another shard lives.
+        """
+        entities = self._entities
+
+        def state() -> tuple[Any, int]:
+            free = entities._free
+            version: tuple[int, ...]
+            version = free._head, free.count, entities._n_used, entities._n_retired
+            if self.shard_bits:
+                version += (
+                    entities._foreign_slots.count,
+                    entities._revived,
+                    entities._dead_foreign_count,
+                )
+            return version, entities._n_used
+
+        return await self._copies.of(
+            ColumnSource((None, "handles"), state, self._copied, lambda: PIECE // 8)
+        )
+
+    def _match(
+        self,
+        wanted: Conditions,
+        handles: NDArray[np.uint64],
+        owners: Mapping[str, NDArray[np.uint64]],
+    ) -> NDArray[np.uint64]:
+        if not self.shard_bits:
+            handles = np.where(self._are_own(handles), handles, np.uint64(0))  # those alive
+        having = {name: self._having(handles, cells) for name, cells in owners.items()}
+        chosen = handles != 0
+        for name in wanted.all:
+            chosen &= having[name]
+        if wanted.any:
+            chosen &= np.logical_or.reduce([having[name] for name in wanted.any])
+        for name in wanted.none:
+            chosen &= ~having[name]
+        if not wanted.all:
+            return handles.compress(chosen)
+        smallest: NDArray[np.uint64] = min((owners[name] for name in wanted.all), key=len)
+        slots = self._slots(handles, smallest)
+        slots = slots[slots >= 0]
+        slots = slots[chosen[slots]]
+        _, first = np.unique(slots, return_index=True)  # of several instances
+        found: NDArray[np.uint64] = handles[slots]
+        return found if len(first) == len(found) else found.take(np.sort(first))
+
+    def _having(self, handles: NDArray[np.uint64], owners: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """Return for each slot whether its entity is among the owners."""
+        slots = self._slots(handles, owners)
+        found = np.zeros(len(handles), np.bool_)
+        found[slots[slots >= 0]] = True
+        return found
+
+    def _copied(self, rows: slice) -> NDArray[np.uint64]:
+        """Return the cells of some slots; of several worlds, only handles that live here."""
+        cells: NDArray[np.uint64] = self._entities._handles[rows].copy()
+        if self.shard_bits:
+            living = self._are_own(cells, rows.start)
+            living &= cells >= np.uint64(1 << self.index_bits + self.shard_bits)
+            visitors, places = self._entities._foreign_slots.items()
+            here = (places >= rows.start) & (places < rows.start + len(cells))
+            places = places[here] - rows.start
+            living[places] = cells[places] == visitors[here]
+            cells[~living] = 0
+        return cells
+
+    def _are_own(self, cells: NDArray[np.uint64], start: int = 0) -> NDArray[np.bool_]:
+        """Return which cells, from a slot on, have a handle with the index of their slot."""
+        found: NDArray[np.bool_] = cells & self._mask == np.arange(
+            start, start + len(cells), dtype=np.uint64
+        )
+        return found
+
+    def _slots(self, handles: NDArray[np.uint64], entities: NDArray[np.uint64]) -> NDArray[np.intp]:
+        """Return the slots of entities, -1 of those that do not live."""
+        slots = self._index(entities)
+        slots[slots >= len(handles)] = -1
+        if len(handles):
+            slots[(handles[slots] != entities) | (entities == 0)] = -1
+        if self.shard_bits:
+            self._find_visitors(handles, entities, slots)
+        return slots
+
+    def _find_visitors(
+        self, handles: NDArray[np.uint64], entities: NDArray[np.uint64], slots: NDArray[np.intp]
+    ) -> None:
+        """Write the slots of entities of other shards, which are not at their index."""
+        visited = (~self._are_own(handles) & (handles != 0)).nonzero()[0]
+        visited = visited[handles[visited].argsort()]
+        known = handles[visited]
+        missed = (slots < 0).nonzero()[0]
+        place = known.searchsorted(entities[missed])
+        near = place < len(known)
+        missed, place = missed[near], place[near]
+        here = known[place] == entities[missed]
+        slots[missed[here]] = visited[place[here]]
+
+    def _index(self, entities: NDArray[np.uint64]) -> NDArray[np.intp]:
+        return (entities & self._mask).astype(np.intp)

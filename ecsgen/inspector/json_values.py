@@ -1,0 +1,127 @@
+"""Cells as JSON has them, and JSON as values of fields.
+
+Numbers that JSON or a browser cannot hold are strings, enums are their members' names, and objects
+are the names of their types: `repr` would run code, and may be huge.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
+from enum import IntEnum, IntFlag
+from functools import cache, partial
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from ecsgen_runtime.values.field_tables import FieldInfo
+from numpy.typing import NDArray
+
+Json: TypeAlias = Any
+
+_WORDS: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+_INTEGER: Final = re.compile("-?[0-9]{1,20}")
+_NAMES: Final = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+
+
+def type_names(cells: Iterable[object]) -> NDArray[np.object_]:
+    """Return the name of each object's type."""
+    return np.array([type(cell).__name__ for cell in cells], np.object_)
+
+
+def json_column(cells: NDArray[Any], field: FieldInfo | None) -> list[Json]:
+    """Return copied cells as JSON; without a field they are entities or ids."""
+    if field is not None and field.enum is not None:
+        return _nested(cells, cache(partial(member_name, field.enum)))
+    if field is None or cells.dtype == np.uint64:
+        return _nested(cells, str)
+    if field.dtype is None:
+        return list(cells.tolist())
+    if cells.dtype.kind == "S":
+        size = cells.dtype.itemsize
+        if field.type.startswith("str"):
+            return _nested(cells, lambda cell: cell.decode(errors="replace"))
+        return _nested(cells, lambda cell: cell.ljust(size, b"\0").hex())
+    if cells.dtype.kind == "f" and not np.isfinite(cells).all():
+        return _nested(cells, json_number)
+    found: list[Json] = cells.tolist()
+    return found
+
+
+def json_number(value: float) -> Json:
+    """Return a float, by its name if it is not finite."""
+    return value if math.isfinite(value) else _NAMES[repr(float(value))]
+
+
+def json_value(value: Any, field: FieldInfo) -> Json:
+    """Return a value as an accessor returns it."""
+    if field.dtype is None:
+        return type(value).__name__
+    dtype = np.dtype(np.uint64) if field.type.startswith(("entity", "id<")) else field.dtype
+    cells = np.empty((1, *field.shape), dtype)
+    cells[0] = value.encode() if isinstance(value, str) else value
+    return json_column(cells, field)[0]
+
+
+def _nested(cells: NDArray[Any], convert: Callable[[Any], Json]) -> list[Json]:
+    if cells.ndim == 1:
+        return [convert(cell) for cell in cells.tolist()]
+    return [_nested(part, convert) for part in cells]
+
+
+def member_name(enum: type[IntEnum | IntFlag], number: int) -> Json:
+    """Return a member's name, `read|write` for several flags; the number where there is none."""
+    try:
+        return enum(number).name or number
+    except ValueError:
+        return number
+
+
+def given_fields(given: Json, fields: Mapping[str, FieldInfo]) -> dict[str, Any]:
+    """Return what a request gives for some fields as values that setters take.
+
+    Raises:
+        ValueError: it is no object, names no field, or what a field can't be.
+    """
+    if not isinstance(given, dict):
+        raise ValueError("wanted a JSON object of fields")
+    for name in given:
+        if name not in fields:
+            raise ValueError(f"there is no field {name[:100]!r}")
+    return {name: _given(value, fields[name]) for name, value in given.items()}
+
+
+def _given(value: Json, field: FieldInfo) -> Any:
+    if field.dtype is None:
+        raise ValueError(f"{field.name}: objects can't be given")
+    if isinstance(value, list):
+        return tuple(_given(element, field) for element in value)
+    if not isinstance(value, str) or field.type.startswith("str"):
+        return value
+    if field.enum is not None:
+        return _member(field.enum, value, field.name)
+    if field.type.startswith("bytes"):
+        return _bytes(value, field.name)
+    if field.dtype.kind == "f" and value in _WORDS:
+        return _WORDS[value]
+    if field.dtype.kind in "iu" and _INTEGER.fullmatch(value):
+        return int(value)
+    raise ValueError(f"{field.name}: {value[:100]!r} is no {field.type}")
+
+
+def _member(enum: type[IntEnum | IntFlag], text: str, name: str) -> int:
+    number = 0
+    for part in text.split("|"):
+        if part.strip() not in enum.__members__:
+            raise ValueError(f"{name}: {enum.__name__} has no member {part.strip()[:100]!r}")
+        number |= enum.__members__[part.strip()]
+    if "|" in text and not issubclass(enum, IntFlag):
+        raise ValueError(f"{name}: {enum.__name__} has no flags, so wanted one member")
+    return number
+
+
+def _bytes(text: str, name: str) -> bytes:
+    try:
+        return bytes.fromhex(text)
+    except ValueError:
+        raise ValueError(f"{name}: wanted bytes as hexadecimal digits") from None

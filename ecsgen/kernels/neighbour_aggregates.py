@@ -1,0 +1,260 @@
+"""What a row asks of its neighbours: `sum(other.x)`, `max_by(spots, spots.sugar)`, and the names in
+them, by which several neighbourhoods are told apart."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, cast
+
+from ecsgen.diagnostics import did_you_mean, quote
+from ecsgen.kernels.hints import names_in
+from ecsgen.kernels.operations import AGGREGATES
+from ecsgen.kernels.parsing import KernelError, check_count
+from ecsgen.kernels.random_numbers import NoDraws
+from ecsgen.kernels.type_rules import Operand, give_default_type
+from ecsgen.model import Component, Field
+from ecsgen.model import typed_tree as tree
+from ecsgen.model.types import BOOL, Type
+
+OFFSET, DISTANCE = "offset", "distance"
+NAMES: Final = frozenset((tree.OTHER, OFFSET, DISTANCE))
+"""What is about neighbours wherever there are any, and else about nothing."""
+NO_DRAWS: Final = NoDraws(
+    "neighbours are asked for no random numbers", "draw into a local in a step before"
+)
+CHANCES: Final = ("choice", "min_by", "max_by")
+
+
+@dataclass(frozen=True, slots=True)
+class NeighbourScope:
+    """Whom the rows of a kernel ask."""
+
+    name: str
+    place: Type
+    """Of the way to a neighbour."""
+    members: Mapping[str, Component]
+    """The neighbours' components, by how they are named: OWN, or in the world the component's
+    name. Of cells their own."""
+    owner_component: str | None
+    """The component whose owner a neighbour is; None if it belongs to nobody."""
+    on: tree.GridNeighbourhood | None = None
+    occupants: Mapping[str, Component] = field(default_factory=dict)
+    """Of cells: the components whose rows may stand on them."""
+
+    @property
+    def is_cells(self) -> bool:
+        """Whether cells are met."""
+        return self.on is not None and not self.on.occupant
+
+    def way(self, name: str) -> tree.Offset | tree.Distance | None:
+        """What `offset` or `distance` stands for; None for other names."""
+        if name == OFFSET:
+            return tree.Offset(self.place, self.name)
+        distance = Type(self.place.scalar if self.on is None else "f64")
+        return tree.Distance(distance, self.name) if name == DISTANCE else None
+
+    def itself(self, node: ast.AST) -> tree.NeighbourField:
+        """The neighbour: its entity, or the id of what is nobody's."""
+        if self.owner_component is not None:
+            return tree.NeighbourField(tree.HANDLE, tree.ENTITY, self.owner_component, self.name)
+        owner, component = next(iter(self.members.items()))
+        kind = Type("u64", (), f"id<{component.name}>")
+        if component.grid is not None:
+            return tree.NeighbourField(kind, tree.CELL_ID, owner, self.name)
+        if not component.ids:
+            raise KernelError("E802", "neighbours belong to no entity", node)
+        return tree.NeighbourField(kind, tree.ID_SLOT, owner, self.name)
+
+
+@dataclass(slots=True)
+class NeighbourScopes:
+    """All of a kernel, and whether one is just being asked."""
+
+    by_name: Mapping[str, NeighbourScope]
+    value: Callable[[Iterable[Field], str, str, ast.Attribute], tree.FieldValue]
+    """`Scope.field`."""
+    current: str = ""
+    """The one whose neighbours names stand for."""
+
+    @property
+    def names(self) -> frozenset[str]:
+        """What names of the kernel cannot be."""
+        return frozenset((*self.by_name, OFFSET, DISTANCE))
+
+    def name(self, node: ast.Name) -> tree.Expression:
+        """What one of these names stands for."""
+        near = self._require(node.id, node)
+        return near.way(node.id) or near.itself(node)
+
+    def member(self, node: ast.Attribute) -> tree.Expression | None:
+        """What `other.field`, `other.Component.field` or `prey.offset` stands for; None for what
+        begins with anything else."""
+        name, path = path_of(node)
+        if name not in self.by_name:
+            return None
+        near = self._require(name, node)
+        if path == [tree.ENTITY] and not near.is_cells:
+            if near.owner_component is None:
+                raise KernelError("E802", "neighbours belong to no entity", node)
+            return tree.NeighbourField(tree.HANDLE, tree.ENTITY, near.owner_component, near.name)
+        if path[0] in (OFFSET, DISTANCE):  # what follows is an element of it
+            return near.way(path[0]) if len(path) == 1 else None
+        return self._field(near, path, node)
+
+    def _field(
+        self, near: NeighbourScope, path: list[str], node: ast.Attribute
+    ) -> tree.Expression | None:
+        owner = next(iter(near.members)) if near.is_cells else tree.OWN
+        is_direct = near.is_cells or tree.OWN in near.members
+        if not is_direct and path[0] != tree.ENTITY:
+            owner, *path = path
+        if len(path) > 1 or tree.ENTITY in (owner, *path):
+            return None
+        if not path or owner not in near.members:
+            hint = did_you_mean(owner, near.members)
+            message = f"neighbours have no component {quote(owner)}"
+            if owner in near.members:
+                message = f"{quote(owner)} is a component"
+                hint = f"as in {near.name}.{owner}.x"
+            raise KernelError("E802", message, node, hint)
+        component = near.members[owner]
+        value = self.value(component.fields, owner, component.name, node)
+        return tree.NeighbourField(value.type, value.name, value.owner, near.name)
+
+    def occupied(self, node: ast.expr) -> tree.Occupied | None:
+        """What `exists(around.Sheep)` stands for; None for what is no such thing."""
+        name, path = path_of(node)
+        if name not in self.by_name or len(path) != 1:
+            return None
+        near = self.by_name[name]
+        if path[0] not in near.occupants:
+            return None
+        self._require(name, node)
+        return tree.Occupied(BOOL, path[0], name)
+
+    def _require(self, name: str, node: ast.AST) -> NeighbourScope:
+        if not self.current:
+            message = f"{quote(name)} is asked about outside a question"
+            only = next(iter(self.by_name))
+            shown = {OFFSET: "sum(offset)", DISTANCE: "min(distance)"}.get(name, f"sum({only}.x)")
+            raise KernelError("E813", message, node, f"as in {shown}")
+        if name in self.by_name and name != self.current:
+            message = f"a question asks one neighbourhood, and this one {quote(self.current)}"
+            raise KernelError("E813", message, node)
+        if name in (OFFSET, DISTANCE) and len(self.by_name) > 1:
+            message = f"{quote(name)} alone does not say of which neighbours"
+            raise KernelError("E813", message, node, f"as in {self.current}.{name}")
+        return self.by_name[self.current]
+
+    def nearest(self, node: ast.expr) -> str:
+        """How to ask for the nearest one instead of all, to which a target belongs."""
+        near = next(self.by_name[name] for name in names_in(node) if name in self.by_name)
+        is_entity = near.name == tree.OTHER and near.owner_component is not None
+        return f"nearest({near.name}.entity)" if is_entity else f"nearest({near.name})"
+
+    def of_question(self, node: ast.Call) -> NeighbourScope:
+        """The neighbourhood whose name stands in a question; the only one needs no name."""
+        parts = [*node.args, *(keyword.value for keyword in node.keywords)]
+        names = (one.id for part in parts for one in ast.walk(part) if isinstance(one, ast.Name))
+        found = list(dict.fromkeys(name for name in names if name in self.by_name))
+        if len(self.by_name) == 1:
+            return next(iter(self.by_name.values()))
+        if len(found) != 1:
+            known = ", ".join(self.by_name)
+            which = "none" if not found else " and ".join(found)
+            message = f"a question asks one neighbourhood, and this one {which}"
+            raise KernelError("E813", message, node, f"name one of {known}")
+        return self.by_name[found[0]]
+
+
+def path_of(node: ast.expr) -> tuple[str, list[str]]:
+    """The name with which attributes begin, and theirs; nothing for what begins otherwise."""
+    names: list[str] = []
+    while isinstance(node, ast.Attribute):
+        names.insert(0, node.attr)
+        node = node.value
+    return (node.id, names) if isinstance(node, ast.Name) else ("", [])
+
+
+def begins_with_other(node: ast.AST, near: NeighbourScopes | None) -> bool:
+    """Whether something is a neighbour's, or a part of that."""
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return near is not None and isinstance(node, ast.Name) and node.id in near.by_name
+
+
+def is_aggregate(node: ast.Call, name: str) -> bool:
+    """Whether a call asks neighbours: `min` and `max` of two or more do not."""
+    return name in AGGREGATES and (name not in ("min", "max") or len(node.args) == 1)
+
+
+def type_aggregate(
+    node: ast.Call,
+    name: str,
+    nears: NeighbourScopes | None,
+    infer: Callable[[ast.expr], Operand],
+    no_draws: NoDraws | None,
+) -> tree.Expression:
+    """A question as an expression of the row; reports E813, E808, E812 and E803."""
+    if nears is None:
+        message = f"{quote(name)} asks neighbours, and there are none here"
+        raise KernelError("E813", message, node, "give the kernel near: a radius")
+    if nears.current:
+        message = "a question within a question: neighbours are asked about themselves only"
+        raise KernelError("E813", message, node, "give it a local name in a step before")
+    how = cast(tree.AggregateFunction, name)
+    is_chance = name in CHANCES
+    if is_chance and no_draws is not None:
+        raise KernelError("E812", no_draws.message, node, no_draws.hint)
+    is_by = name in ("min_by", "max_by")
+    check_count(name, node, 2 if is_by else AGGREGATES[name].arity, None if is_by else 1)
+    near = nears.of_question(node)
+    first = node.args[0] if node.args and name == "count" else None
+    is_whole = isinstance(first, ast.Name) and first.id == near.name  # the neighbour itself
+    nears.current = near.name
+    try:
+        where = _where(node, infer)
+        values = [] if is_whole else [give_default_type(infer(one)) for one in node.args]
+    finally:
+        nears.current = ""
+    number = node.col_offset if is_chance else -1
+    if not values:
+        return tree.NeighbourAggregate(Type("i64"), how, None, near.name, where)
+    value, *keys = values
+    for key, one in zip(keys, node.args[1:], strict=True):
+        if key.type.shape or not (key.type.is_number or key.type.is_bool):
+            message = f"{quote(name)} compares numbers or bools without a shape, not {key.type}"
+            raise KernelError("E803", message, one)
+    type_ = _type(name, value.type, node.args[0])
+    return tree.NeighbourAggregate(type_, how, value, near.name, where, tuple(keys), number)
+
+
+def _where(node: ast.Call, infer: Callable[[ast.expr], Operand]) -> tree.Expression | None:
+    if not node.keywords:
+        return None
+    (keyword,) = node.keywords
+    found = give_default_type(infer(keyword.value))
+    if found.type != BOOL:
+        hint = "compare it with something, as in `where=distance > 0`"
+        raise KernelError("E803", f"a condition is a bool, not {found.type}", keyword.value, hint)
+    return found
+
+
+def _type(name: str, given: Type, node: ast.expr) -> Type:
+    if name == "count":
+        if given != BOOL:
+            hint = "compare it with something, as in count(other.x > 0)"
+            raise KernelError("E803", f"'count' takes a condition, not {given}", node, hint)
+        return Type("i64")
+    if name == "nearest" or name in CHANCES:
+        return given
+    if not given.is_number:
+        hint = "'count' tells of how many neighbours it is true" if given.is_bool else ""
+        raise KernelError("E803", f"{quote(name)} takes numbers, not {given}", node, hint)
+    if name == "sum" and given.is_integer:
+        return Type(given.total, given.shape)
+    if name == "mean" and given.is_integer:
+        return Type("f64", given.shape)
+    return given

@@ -1,0 +1,147 @@
+"""Random numbers in kernels: what `random`, `uniform`, `normal` and `randrange` mean.
+
+Only three ways to draw are left: `uniform` and the bounds of `randrange` become operations.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Final, TypeGuard
+
+from ecsgen.diagnostics import quote
+from ecsgen.kernels.literals import Literal
+from ecsgen.kernels.operations import DRAWS
+from ecsgen.kernels.parsing import KernelError, check_count
+from ecsgen.kernels.type_rules import (
+    Operand,
+    apply_operation,
+    cast,
+    common_shape,
+    give_default_type,
+)
+from ecsgen.model.typed_tree import (
+    Draw,
+    Expression,
+    NeighbourAggregate,
+    RandomChoice,
+    transform,
+    walk,
+)
+from ecsgen.model.types import Type
+
+_MOST: Final = 2**32 - 1
+_LONGEST: Final = 4096  # elements, as fields may have
+
+
+@dataclass(frozen=True, slots=True)
+class NoDraws:
+    """Why there are no random numbers here, and what to do about it."""
+
+    message: str
+    hint: str = ""
+
+
+def type_draw(
+    name: str, operands: list[Operand], node: ast.Call, refused: NoDraws | None
+) -> Operand:
+    """What a call of a function that draws stands for; KernelError if it cannot be."""
+    if refused is not None:
+        raise KernelError("E812", refused.message, node, refused.hint)
+    wanted = DRAWS[name].arity
+    check_count(name, node, wanted, max(wanted, 1))
+    if name == "uniform":
+        return _uniform(operands, node)
+    if name == "randrange":
+        return _randrange(operands[0], node)
+    how: Final = "random" if name == "random" else "normal"
+    return Draw(Type("f64", _vector(name, operands, node)), how, node.col_offset)
+
+
+def _vector(name: str, operands: list[Operand], node: ast.Call) -> tuple[int, ...]:
+    if not operands:
+        return ()
+    (count,) = operands
+    if isinstance(count, Literal) and count.choice is None:
+        size = count.value
+        if isinstance(size, int) and 1 <= size <= _LONGEST:
+            return (size,)
+    message = f"{quote(name)} takes how many numbers: 1 to {_LONGEST}, written out"
+    raise KernelError("E807", message, node.args[0])
+
+
+def _uniform(operands: list[Operand], node: ast.Call) -> Operand:
+    low, high = (_as_f64(operand, node) for operand in operands)
+    bounds = [give_default_type(low), give_default_type(high)]
+    draw = Draw(Type("f64", common_shape("uniform", bounds, node)), "random", node.col_offset)
+    width = apply_operation("*", [apply_operation("-", [high, low], node), draw], node)
+    return apply_operation("+", [low, width], node)
+
+
+def _as_f64(operand: Operand, node: ast.AST) -> Operand:
+    if isinstance(operand, Literal) and operand.choice is None:
+        return replace(operand, value=float(operand.value))
+    _refuse_others("uniform", operand, node)
+    return cast(give_default_type(operand), "f64")
+
+
+def _randrange(count: Operand, node: ast.Call) -> Expression:
+    _refuse_others("randrange", count, node)
+    number = give_default_type(count)
+    if number.type.is_float:
+        message = f"'randrange' takes a whole number, not {number.type}"
+        raise KernelError("E803", message, node.args[0], "write i64(…) to convert it")
+    if isinstance(count, Literal) and count.choice is None:
+        bound = give_default_type(Literal(min(max(int(count.value), 0), _MOST), count.node))
+    elif number.type.scalar in ("u8", "u16", "u32"):
+        bound = cast(number, "i64")
+    else:
+        is_signed = number.type.scalar != "u64"
+        wide = cast(number, "i64") if is_signed else number
+        most = apply_operation("min", [wide, Literal(_MOST, node)], node)
+        cut = apply_operation("max", [most, Literal(0, node)], node) if is_signed else most
+        bound = cast(give_default_type(cut), "i64")
+    return Draw(Type("i64", bound.type.shape), "range", node.col_offset, (bound,))
+
+
+def _refuse_others(name: str, operand: Operand, node: ast.AST) -> None:
+    if not isinstance(operand, Literal) and not operand.type.is_number:
+        hint = "write it as in `1 if c else 0`" if operand.type.is_bool else ""
+        message = f"{quote(name)} takes numbers, not {operand.type}"
+        raise KernelError("E803", message, node, hint)
+
+
+def numbering(
+    expressions: Iterable[Expression], first: int
+) -> tuple[Callable[[Expression], Expression], int]:
+    """What numbers the draws of typed texts from `first` in the order in which they are written,
+    and the number behind the last one."""
+    written = {node.number: node for node in walk(*expressions) if _draws(node)}
+    numbers = {}
+    for place in sorted(written):
+        numbers[place] = first
+        first = _end(written[place], first)
+
+    def change(node: Expression) -> Expression:
+        return replace(node, number=numbers[node.number]) if _draws(node) else node
+
+    return lambda whole: transform(whole, change) if numbers else whole, first
+
+
+def count_draws(expressions: Iterable[Expression]) -> int:
+    """How many random numbers there are with those that numbered expressions draw."""
+    drawn = [node for node in walk(*expressions) if _draws(node)]
+    return max((_end(node, node.number) for node in drawn), default=0)
+
+
+def _draws(node: Expression) -> TypeGuard[Draw | RandomChoice | NeighbourAggregate]:
+    """Whether it takes random numbers itself."""
+    return isinstance(node, Draw | RandomChoice) or (
+        isinstance(node, NeighbourAggregate) and node.is_random
+    )
+
+
+def _end(node: Draw | RandomChoice | NeighbourAggregate, number: int) -> int:
+    """The number behind those of one that draws."""
+    return number + (node.type.elements if isinstance(node, Draw) else 1)

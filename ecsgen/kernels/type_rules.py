@@ -1,0 +1,275 @@
+"""The type rules of operations: operands are converted to one type, shapes must agree."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import reduce
+from typing import Any, Final, TypeGuard
+
+from ecsgen.diagnostics import quote
+from ecsgen.kernels.literals import Literal, choose_literal, fold_constants, resolve_literal
+from ecsgen.kernels.operations import TABLE, Rule
+from ecsgen.kernels.parsing import KernelError
+from ecsgen.model.typed_tree import Cast, Constant, Expression, Operation
+from ecsgen.model.types import BOOL, FLOATS, Type, as_float, promote
+
+Operand = Expression | Literal
+Shape = tuple[int, ...]
+
+
+def apply_operation(name: str, operands: Sequence[Operand], node: ast.AST) -> Operand:
+    """An operation on operands of whatever types they have; KernelError if it takes no such."""
+    literals = [operand for operand in operands if isinstance(operand, Literal)]
+    if len(literals) == len(operands):
+        result = fold_constants(name, literals, node)
+        if result is not None:
+            return result
+    prepared, made = _RULES[TABLE[name].rule]
+    done: Operand = made(name, prepared(name, operands, node), node)
+    return done
+
+
+def give_default_type(operand: Operand) -> Expression:
+    """An operand with a type: literals alone are i64, u64 or f64."""
+    return (
+        resolve_literal(operand, Type(operand.scalar)) if isinstance(operand, Literal) else operand
+    )
+
+
+def cast(operand: Expression, scalar: str) -> Expression:
+    """An operand in another scalar type, if it is not of that type already."""
+    if operand.type.scalar == scalar and not operand.type.kind:
+        return operand
+    if isinstance(operand, Constant) and not operand.type.is_float and scalar in FLOATS:
+        return Constant(Type(scalar), float(operand.value))
+    return Cast(operand.type.of_scalar(scalar), operand)
+
+
+# --- what operands become before an operation is done: several rules prepare them alike -----------
+
+
+def _numbers(name: str, operands: Sequence[Operand], node: ast.AST) -> list[Expression]:
+    """Operands as numbers of one type; literals take the type of the others."""
+    literals = [operand for operand in operands if isinstance(operand, Literal)]
+    values = [operand for operand in operands if not isinstance(operand, Literal)]
+    for value in values:
+        if not value.type.is_number:
+            raise _no_number(name, value.type, node)
+    given = [value.type.scalar for value in values] or [literal.scalar for literal in literals]
+    scalar = reduce(promote, given)
+    if any(isinstance(literal.value, float) for literal in literals):
+        scalar = as_float(scalar)
+    return [
+        resolve_literal(one, Type(scalar)) if isinstance(one, Literal) else cast(one, scalar)
+        for one in operands
+    ]
+
+
+def _no_number(name: str, type_: Type, node: ast.AST) -> KernelError:
+    shown = quote(name if name != "neg" else "-")
+    if type_.is_bool:
+        hint = "write a condition as in `1 if c else 0`, or a cast such as f32(c)"
+    else:
+        hint = f"only == and != work on {type_.kind}"
+    return KernelError("E803", f"{shown} takes numbers, not {type_}", node, hint)
+
+
+def _floats(name: str, operands: Sequence[Operand], node: ast.AST) -> list[Expression]:
+    numbers = _numbers(name, operands, node)
+    return [cast(operand, as_float(operand.type.scalar)) for operand in numbers]
+
+
+def _conditions(name: str, operands: Sequence[Operand], node: ast.AST) -> list[Expression]:
+    values = []
+    for operand in operands:
+        if isinstance(operand, Literal) or not operand.type.is_bool:
+            given = "a number" if isinstance(operand, Literal) else str(operand.type)
+            hint = "compare it with something, as in `x != 0`"
+            raise KernelError("E803", f"{quote(name)} takes conditions, not {given}", node, hint)
+        values.append(operand)
+    return values
+
+
+def _exact(operands: Sequence[Operand]) -> list[Expression]:
+    """Integers that only a float has room for, as they are, if these are such; else nothing."""
+    values = [operand for operand in operands if not isinstance(operand, Literal)]
+    if len(values) < len(operands):
+        return []
+    is_whole = all(value.type.is_number and value.type.is_integer for value in values)
+    meeting = reduce(promote, (value.type.scalar for value in values)) if is_whole else ""
+    return values if meeting in FLOATS else []
+
+
+def unify_operands(name: str, operands: Sequence[Operand], node: ast.AST) -> list[Expression]:
+    """Operands as values of one type: numbers, bools, or members of one kind."""
+    types = [operand.type for operand in operands if not isinstance(operand, Literal)]
+    kinds = {type_.kind or ("bool" if type_.is_bool else "number") for type_ in types}
+    if not kinds or kinds == {"number"}:
+        return _numbers(name, operands, node)
+    if len(kinds) == 1:
+        (kind,) = kinds
+        values = [_of_kind(operand, kind) for operand in operands]
+        if None not in values:
+            return [value for value in values if value is not None]
+    shown = " and ".join("a number" if isinstance(o, Literal) else str(o.type) for o in operands)
+    raise KernelError("E803", f"{quote(name)} takes two of one kind, not {shown}", node)
+
+
+def _of_kind(operand: Operand, kind: str) -> Expression | None:
+    """A value of a kind; a handle may also be the literal 0, which is null."""
+    if not isinstance(operand, Literal):
+        return operand
+    type_ = Type("u64", (), kind)
+    return Constant(type_, 0) if type_.is_handle and _is_null(operand) else None
+
+
+def _is_null(literal: Literal) -> bool:
+    return type(literal.value) is int and literal.value == 0 and literal.choice is None
+
+
+# --- what is made of operands that are prepared ---------------------------------------------------
+
+
+def common_shape(name: str, operands: Sequence[Expression], node: ast.AST) -> Shape:
+    """The one shape of operands that have one; E804 if they differ."""
+    shapes = {operand.type.shape for operand in operands if operand.type.shape}
+    if len(shapes) > 1:
+        shown = " and ".join(str(operand.type) for operand in operands if operand.type.shape)
+        raise KernelError("E804", f"{quote(name)} of {shown}: the shapes differ", node)
+    return shapes.pop() if shapes else ()
+
+
+def _elementwise(name: str, operands: Sequence[Expression], node: ast.AST) -> Operation:
+    shape = common_shape("-" if name == "neg" else name, operands, node)
+    return Operation(operands[0].type.of_shape(shape), name, tuple(operands))
+
+
+def _compared(name: str, operands: Sequence[Expression], node: ast.AST) -> Operation:
+    return Operation(BOOL.of_shape(common_shape(name, operands, node)), name, tuple(operands))
+
+
+def _whole(name: str, operands: Sequence[Expression], node: ast.AST) -> Expression:
+    (operand,) = operands
+    return operand if operand.type.is_integer else _elementwise(name, operands, node)
+
+
+def _power(name: str, operands: Sequence[Operand], node: ast.AST) -> Operand:
+    base, exponent = operands
+    if not isinstance(base, Literal):
+        is_whole = isinstance(exponent, Literal) and isinstance(exponent.value, int)
+        if _is_literal(exponent, 2) and (base.type.is_float or is_whole):
+            return apply_operation("square", [base], node)
+        if base.type.is_float and _is_literal(exponent, 0.5):  # numpy's own special case
+            return apply_operation("sqrt", [base], node)
+    left, right = _numbers(name, operands, node)
+    if left.type.is_integer and (not isinstance(right, Constant) or right.value < 0):
+        hint = "or take f64() of one side"
+        message = "the power of an integer takes a literal from 0 as its exponent"
+        raise KernelError("E803", message, node, hint)
+    return _elementwise(name, [left, right], node)
+
+
+def _is_literal(operand: Operand, value: float) -> TypeGuard[Literal]:
+    return isinstance(operand, Literal) and not operand.choice and operand.value == value
+
+
+def _choice(name: str, operands: Sequence[Operand], node: ast.AST) -> Operand:
+    test, *choices = operands
+    if isinstance(test, Literal) or not test.type.is_bool:
+        given = "a number" if isinstance(test, Literal) else str(test.type)
+        raise KernelError("E803", f"'if' takes a condition, not {given}", node)
+    literals = [choice for choice in choices if isinstance(choice, Literal)]
+    if len(literals) == 2:
+        then, otherwise = literals
+        return choose_literal(test, then, otherwise, node)
+    values = unify_operands("else", choices, node)
+    shape = common_shape("if", [test, *values], node)
+    return Operation(values[0].type.of_shape(shape), name, (test, *values))
+
+
+def _vectors(name: str, operands: Sequence[Expression], node: ast.AST) -> Operation:
+    """What is made of whole vectors: a number, or another vector."""
+    for operand in operands:
+        if len(operand.type.shape) != 1:
+            raise KernelError("E804", f"{quote(name)} takes vectors, not {operand.type}", node)
+    made = _elementwise(name, operands, node)
+    return made if name == "normalize" else replace(made, type=Type(made.type.scalar))
+
+
+def _cross(name: str, operands: Sequence[Expression], node: ast.AST) -> Operation:
+    for value in operands:
+        if value.type.shape != (3,):
+            raise KernelError("E804", f"'cross' takes two of shape [3], not {value.type}", node)
+    return _elementwise(name, operands, node)
+
+
+def _matrix(name: str, operands: Sequence[Expression], node: ast.AST) -> Operation:
+    left, right = operands
+    one, other = left.type.shape, right.type.shape
+    if not (1 <= len(one) <= 2 and 1 <= len(other) <= 2):
+        message = f"'@' takes matrices and vectors, not {left.type} and {right.type}"
+        raise KernelError("E804", message, node)
+    if len(one) == len(other) == 1:
+        return _vectors("dot", operands, node)
+    if one[-1] != other[0]:
+        message = f"'@' of {left.type} and {right.type}: {one[-1]} columns meet {other[0]} rows"
+        raise KernelError("E804", message, node)
+    return Operation(left.type.of_shape((*one[:-1], *other[1:])), name, (left, right))
+
+
+_Step = Callable[[str, Sequence[Any], ast.AST], Any]
+_RULES: Final[dict[Rule, tuple[_Step, _Step]]] = {
+    Rule.NUMBERS: (_numbers, _elementwise),
+    Rule.QUOTIENT: (_floats, _elementwise),
+    Rule.FLOATS: (_floats, _elementwise),
+    Rule.WHOLE: (_numbers, _whole),
+    Rule.POWER: (lambda name, some, node: some, _power),
+    Rule.ORDER: (lambda name, some, node: _exact(some) or _numbers(name, some, node), _compared),
+    Rule.EQUALITY: (
+        lambda name, some, node: _exact(some) or unify_operands(name, some, node),
+        _compared,
+    ),
+    Rule.LOGIC: (_conditions, _elementwise),
+    Rule.CHOICE: (lambda name, some, node: some, _choice),
+    Rule.DOT: (_numbers, _vectors),
+    Rule.CROSS: (_numbers, _cross),
+    Rule.NORM: (_floats, _vectors),
+    Rule.NORMALIZE: (_floats, _vectors),
+    Rule.MATRIX: (_numbers, _matrix),
+}
+"""By rule: how operands are prepared, and what is made of them."""
+
+
+def convert_for_target(value: Operand, wanted: Type, node: ast.expr) -> Expression:
+    """A value as what a target of a type takes: floats are rounded, integers wrap."""
+    if isinstance(value, Literal):
+        if not wanted.is_number:
+            if wanted.is_handle and _is_null(value):
+                return Constant(Type(wanted.scalar, (), wanted.kind), 0)
+            raise _mismatch("a number", wanted, node)
+        if wanted.is_integer and isinstance(value.value, float):
+            raise _mismatch("a float", wanted, node)
+        return resolve_literal(value, Type(wanted.scalar))
+    given = value.type
+    if given.shape and given.shape != wanted.shape:
+        raise KernelError("E804", f"the target is {wanted}, the value {given}", node)
+    if given.kind or wanted.kind or given.is_bool or wanted.is_bool:
+        if (given.kind, given.scalar) != (wanted.kind, wanted.scalar):
+            raise _mismatch(str(given), wanted, node)
+        return value
+    if given.is_float and wanted.is_integer:
+        raise _mismatch(str(given), wanted, node)
+    return cast(value, wanted.scalar)
+
+
+def _mismatch(given: str, wanted: Type, node: ast.expr) -> KernelError:
+    hint = ""
+    if wanted.kind and wanted.kind[0].isupper():
+        hint = f"name a member, as in {wanted.kind}.name"
+    elif wanted.is_bool:
+        hint = "compare it with something, as in `x != 0`"
+    elif wanted.is_number and not given.startswith(("entity", "id<")):
+        hint = f"write {wanted.scalar}(…) to convert it"
+    return KernelError("E803", f"{given} cannot be assigned to {wanted}", node, hint)

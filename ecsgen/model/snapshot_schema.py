@@ -1,0 +1,85 @@
+"""What a snapshot says of its schemas: the part of them that files depend on.
+
+Left out is what can change without a word: capacities, chunks, hooks, queries, kernels, docs.
+The order of the keys is part of the format, for the fingerprint is one of the text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from typing import Any, Final, TypeAlias
+
+from ecsgen.model import Component, Default, Field, Project
+from ecsgen.model.columns import COLD
+
+Document: TypeAlias = dict[str, Any]
+"""A JSON object."""
+
+
+def make_snapshot_schema(project: Project) -> Document:
+    """Return the `schema` of a project's snapshots."""
+    world = project.world
+    shards = {} if world.shards is None else {"shard_bits": world.shards.bits}
+    bits = {"index_bits": world.index_bits, "generation_bits": world.generation_bits}
+    return {
+        "version": project.history.version,
+        "entity": bits | shards,
+        "enums": {
+            enum.name: {"type": enum.scalar, "flags": enum.flags, "members": dict(enum.values)}
+            for enum in project.enums
+        },
+        "components": {one.name: _component(one) for one in project.components},
+        "groups": {name: list(members) for name, members in world.groups},
+    }
+
+
+def schema_text(document: Document) -> str:
+    """Return the text of a `schema`, as files have it."""
+    return json.dumps(document, separators=(",", ":"), allow_nan=False)
+
+
+def schema_fingerprint(text: str) -> str:
+    """Return what a schema's text is known by: 64 hex digits."""
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+_POLICIES: Final = (
+    *("owner", "instances", "lookup", "destroy", "ids", "partition", "hierarchy", "cold"),
+)
+
+
+def _component(component: Component) -> Document:
+    grid, on = component.grid, component.on
+    rows_on = {} if on is None else {"on": on.capacity}  # 0 for any number
+    return {
+        "module": component.module,
+        "in": "archetypes" if component.chunk else "managers",
+        **{key: getattr(component, key) for key in _POLICIES},
+        **(rows_on if grid is None else {"grid": len(grid.shape)}),
+        **dict(component.options),
+        "fields": {field.name: _field(field) for field in component.fields},
+    }
+
+
+def _field(field: Field) -> Document:
+    return {
+        "type": field.type.text,
+        "default": _default(field.default),
+        "cold": COLD in field.tags,
+        "split": field.split,
+        "unit": field.unit,
+        **dict(field.options),
+    }
+
+
+def _default(value: Default) -> Any:
+    """Return a complete default as JSON has it: bytes as numbers, the odd floats by name."""
+    if isinstance(value, tuple):
+        return [_default(item) for item in value]
+    if isinstance(value, bytes):
+        return list(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    return value

@@ -1,0 +1,221 @@
+"""Pictures of the memory layout: buffers and chunks to scale, and what stands beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ecsgen import policies as storage
+from ecsgen.layout.memory_layout import (
+    PAGE,
+    ChunkColumn,
+    Layout,
+    chunk_title,
+    lay_out_chunk,
+    lay_out_component,
+    type_text,
+)
+from ecsgen.model import Component
+from ecsgen.pictures.buffer_strip import COLOURS, GAP, LINE, StripPart, draw_strip
+from ecsgen.pictures.svg_drawing import Drawing, text_width
+
+ROWS = 256
+"""Rows of the buffer in the picture."""
+_WIDTH = 310
+"""Of what stands beside it."""
+
+
+def picture(components: Iterable[Component]) -> str:
+    """Return an SVG of the components' layouts, one below the other.
+
+    Those that live in archetypes come last, in the chunk of rows that have all of them.
+    """
+    drawing = Drawing()
+    chosen = list(components)
+    for component in chosen:
+        if not component.chunk:
+            _component(drawing, component, _below(drawing))
+    if chunked := [component for component in chosen if component.chunk]:
+        draw_chunk(drawing, chunked, _below(drawing))
+    return drawing.svg()
+
+
+def _below(drawing: Drawing) -> float:
+    """Return where the next layout begins."""
+    return drawing.bottom + 2 * GAP if drawing.bottom else GAP
+
+
+def _component(drawing: Drawing, component: Component, top: float) -> None:
+    plan = lay_out_component(component)
+    drawing.text(24, top + 16, component.name, "strong", 20)
+    drawing.text(24, top + 40, policies(component), "muted")
+    pages = plan.buffer_bytes(ROWS) // PAGE
+    of_pages = f"{pages:,} page{'' if pages == 1 else 's'} of 4 KiB"
+    size = f"{ROWS} rows = {plan.buffer_bytes(ROWS):,} bytes = {of_pages}"
+    drawing.text(24, top + 60, f"{plan.row_bytes} bytes per row; {size}, drawn to scale", "muted")
+    top += 104
+    kind_of = kinds(component)
+    parts = [
+        StripPart(c.name, c, plan.bytes_before(c) * ROWS, c.nbytes * ROWS, kind_of[c.name])
+        for c in plan.columns
+    ]
+    right = draw_strip(drawing, parts, plan.buffer_bytes(ROWS) or PAGE, ("page", PAGE), top)
+    beside = _Panels(drawing, right + 2 * GAP, top - LINE)
+    beside.rows(component)
+    beside.map(component)
+    if plan.cold is not None:
+        beside.cold(plan.cold)
+    objects = plan.objects + (plan.cold.objects if plan.cold else ())
+    beside.objects([column.name for column in objects])
+    beside.growth(component, plan)
+
+
+def policies(component: Component) -> str:
+    """Return the storage policies in the words of the schema, those that are not the default."""
+    c = component
+    chosen = [
+        ("owner: none", c.owner == "none"),
+        (f"lookup: {c.lookup}", c.owner == "entity"),
+        ("instances: many", c.instances == "many"),
+        (f"destroy: {c.destroy}", c.owner == "entity"),
+        ("release", c.release),
+        ("ids", c.ids),
+        (f"partition: start {c.partition}", bool(c.partition)),
+        (f"hierarchy: orphans {c.hierarchy}", bool(c.hierarchy)),
+        ("cold: indirect", c.cold == "indirect"),
+        *((f"{key}: {value}", True) for key, value in c.options),
+        (f"growth: reserve {c.reserve}" if c.reserve else "growth: double", True),
+    ]
+    return ", ".join(text for text, used in chosen if used)
+
+
+def kinds(component: Component) -> dict[str, str]:
+    """Return what each column of the buffer is: owner, hot, links, ids or cold."""
+    found: dict[str, str] = {}
+    for policy in storage.select_policies(component):
+        for column in policy.columns:
+            other = "ids" if column.name.startswith("id_") else "links"
+            found[column.name] = "owner" if policy.role == "owner" else other
+    for column in lay_out_component(component).columns:
+        found.setdefault(column.name, "cold" if column.is_cold else "hot")
+    return found
+
+
+class _Panels:
+    """What stands beside a buffer, one below the other: headings, and boxes in a row or a list."""
+
+    def __init__(self, drawing: Drawing, x: float, y: float) -> None:
+        self._drawing, self._x, self._y = drawing, x, y
+
+    def heading(self, title: str, note: str) -> None:
+        """Write a panel's title and a note on it."""
+        self._drawing.text(self._x, self._y + 18, title, "strong")
+        self._drawing.text(self._x, self._y + 36, note, "muted", 12)
+        self._y += 48
+
+    def bar(self, *parts: tuple[str, int, str]) -> None:
+        """Draw boxes in a row: what each says, its width and its kind."""
+        x = self._x
+        for words, width, kind in parts:
+            self._drawing.box(x, self._y, width, 24, COLOURS[kind])
+            self._drawing.text(x + 6, self._y + 16, words, size=12)
+            x += width
+        self._y += 24 + GAP
+
+    def rows(self, c: Component) -> None:
+        """How rows in use and free ones lie."""
+        if c.lookup == "direct":
+            self.heading("rows: an entity's index", "unused indices are holes")
+            parts = [("used", 60, "hot"), ("", 30, "free"), ("used", 90, "hot"), ("", 20, "free")]
+            self.bar(*parts, ("used", 50, "hot"), ("free", 60, "free"))
+        elif c.partition:
+            self.heading("rows: active in front", "a swap moves one over the bound")
+            self.bar(("active", 120, "hot"), ("inactive", 120, "cold"), ("free", 70, "free"))
+        else:
+            self.packed("the last one fills a hole")
+
+    def packed(self, note: str) -> None:
+        """Rows without holes."""
+        self.heading("rows: packed", note)
+        self.bar(("in use", 220, "hot"), ("free", 90, "free"))
+
+    def map(self, c: Component) -> None:
+        """How a row is found."""
+        what = "first row" if c.instances == "many" else "row"
+        if c.owner == "none" or c.lookup == "direct":
+            is_nobodys = c.owner == "none"
+            note = "an id's slot tells the row" if is_nobodys else "row = index of the entity"
+            self.heading("no map", note)
+            self._y += GAP / 2
+        elif c.lookup == "hash":
+            self.heading("map: a dict", f"whole handle to {what}, about 100 bytes per entity")
+            self.bar(("3:7 → 13", 105, "owner"), ("1:9 → 0", 95, "owner"), ("2:4 → 6", 95, "owner"))
+        else:
+            self.heading("map: a sparse array", f"entity index to {what}, 4 bytes per index")
+            cells = ["NIL", "4", "NIL", "0", "22", "13", "NIL", "…"]
+            self.bar(*((t, 40, "free" if t in ("NIL", "…") else "owner") for t in cells))
+
+    def cold(self, cold: Layout) -> None:
+        """The second buffer of indirect cold data."""
+        title = f"second buffer: {cold.row_bytes} bytes per cold row"
+        self.heading(title, "only of instances with a value that is no default")
+        x, y, drawing = self._x, self._y, self._drawing
+        for column in cold.columns:
+            label, number = f"{column.name}  {type_text(column)}", f"{column.nbytes}"
+            wide = max(_WIDTH, round(text_width(label, 12) + text_width(number, 12)) + 40)
+            drawing.box(x, y, wide, 22, COLOURS["cold"])
+            drawing.text(x + 6, y + 15, column.name, "strong", 12)
+            at = x + 6 + text_width(f"{column.name}  ", 12)
+            drawing.text(at, y + 15, type_text(column), size=12)
+            drawing.text(x + wide - 6, y + 15, number, size=12, end=True)
+            y += 22
+        self._y = y + GAP
+
+    def objects(self, names: Sequence[str]) -> None:
+        """The columns of Python objects, if there are any."""
+        if not names:
+            return
+        self.heading("beside the buffer: objects", "8 bytes each, a reference")
+        for name in names:
+            wide = max(_WIDTH, text_width(name, 12) + 12)
+            self._drawing.box(self._x, self._y, wide, 22, COLOURS["objects"])
+            self._drawing.text(self._x + 6, self._y + 15, name, "strong", 12)
+            self._y += 22
+        self._y += GAP
+
+    def growth(self, c: Component, plan: Layout) -> None:
+        """What happens when the buffer is full."""
+        if not c.reserve:
+            self.heading("full: at least twice the rows", "in a new buffer; all rows move")
+            return
+        size = f"{c.reserve:,} rows, {plan.buffer_bytes(c.reserve):,} bytes of address space"
+        self.heading(f"reserved: {size}", "memory comes page by page; nothing ever moves")
+        self.bar(("touched", 80, "hot"), ("only reserved", 230, "free"))
+
+
+def draw_chunk(drawing: Drawing, components: Sequence[Component], top: float) -> None:
+    """Draw the chunk of rows that have all of some components."""
+    plan = lay_out_chunk(components)
+    drawing.text(24, top + 16, chunk_title(components), "strong", 20)
+    drawing.text(24, top + 40, "an archetype chunk: rows with exactly these components", "muted")
+    size = f"{plan.rows:,} rows in {plan.size:,} bytes, {plan.free:,} of them free, drawn to scale"
+    drawing.text(24, top + 60, f"{plan.row_bytes} bytes per row; {size}", "muted")
+    top += 104
+    parts = [
+        StripPart(each.name, each.column, each.offset, each.column.nbytes * plan.rows, _kind(each))
+        for each in plan.columns
+    ]
+    mark = ("KiB", 1024) if plan.size >= 4096 else ("byte", 1)
+    right = draw_strip(drawing, parts, plan.size, mark, top)
+    beside = _Panels(drawing, right + 2 * GAP, top - LINE)
+    beside.packed("the archetype's last one fills a hole")
+    beside.heading("map: two sparse arrays", "entity index to handle and place, 16 bytes per index")
+    beside.bar(("3:7", 60, "owner"), ("archetype 2, position 13", 250, "owner"))
+    beside.objects([each.name for each in plan.objects])
+    beside.heading("full: another chunk", "of the same size; no row moves")
+    beside.bar(("full", 120, "hot"), ("full", 120, "hot"), ("last", 70, "free"))
+
+
+def _kind(each: ChunkColumn) -> str:
+    if not each.component:
+        return "owner"
+    return "cold" if each.column.is_cold else "hot"

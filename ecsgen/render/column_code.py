@@ -1,0 +1,620 @@
+"""How columns are read and written in Python, whole, split and unique, and their defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import ClassVar
+
+from ecsgen.model import BaseType, Field, FieldType
+from ecsgen.model.columns import Column, split_parts
+from ecsgen.model.types import SCALARS
+from ecsgen.policies.unique import KEY
+from ecsgen.render.text.formatting import (
+    call,
+    collection,
+    display,
+    lines_at,
+    literal_shape,
+    sentence,
+    tuple_item,
+    tuple_type,
+)
+from ecsgen.render.text.name_shadowing import add_placeholder
+from ecsgen.render.text.quoting import WIDTH, literal, nested, split_literal
+
+KINDS = {
+    BaseType.BOOL: "Bool",
+    BaseType.INT: "Int",
+    BaseType.FLOAT: "Float",
+    BaseType.ENTITY: "Handle",
+    BaseType.ID: "Handle",
+    BaseType.ENUM: "Enum",
+    BaseType.STR: "Text",
+    BaseType.BYTES: "Bytes",
+    BaseType.OBJECT: "Object",
+}
+"""What the classes begin with that check and try values."""
+WORDS = (1, 2, 4, 8)
+"""Bytes of a shaped cell that is copied as one unsigned integer."""
+WRITTEN_OUT = 4
+"""Cells of up to this many elements are written one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnCode:
+    """One column as the templates need it: ready pieces of Python."""
+
+    column: Column
+    component: str
+    bytes_before: int
+
+    holder: ClassVar[str] = "data"
+    """The expression for what has the column."""
+    row_expression: ClassVar[str] = "row"
+    """The expression for the place of a cell in it."""
+
+    is_told: ClassVar[bool] = False
+    """Whether the accessor alone knows how to read a cell."""
+    guard: ClassVar[str] = ""
+    """The policy by which whoever writes has it checked."""
+    query_column: ClassVar[str] = "QueryColumn"
+    """The class of its cells in a query's rows."""
+
+    @property
+    def name(self) -> str:
+        return self.column.name
+
+    @property
+    def bare_name(self) -> str:
+        """The name where it stands alone: as a parameter, or an item of a class."""
+        return add_placeholder(self.name)
+
+    @property
+    def field(self) -> Field | None:
+        return self.column.field
+
+    @property
+    def _type(self) -> FieldType:
+        assert self.column.field is not None
+        return self.column.field.type
+
+    @property
+    def data_expression(self) -> str:
+        """The column as its data object's method names it."""
+        return f"self.{self.name}"
+
+    @property
+    def is_nested(self) -> bool:
+        """Whether the scalars of a cell are more than what `struct` returns."""
+        return self.is_packed and (self.is_enum or len(self.column.shape) > 1)
+
+    @property
+    def is_object(self) -> bool:
+        return self.column.is_object
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether a cell is several scalars, which `struct` reads and writes at once; to be moved
+        in bulk, it is seen as one opaque item as well."""
+        return bool(self.column.shape)
+
+    @property
+    def has_cells(self) -> bool:
+        """Whether a memoryview stands beside the column, for one cell at a time."""
+        return not self.is_object and not self.column.scalar.startswith("S")
+
+    @property
+    def has_words(self) -> bool:
+        """Whether a memoryview shows each shaped cell as one unsigned integer."""
+        return bool(self.column.shape) and not self.is_object and self.column.nbytes in WORDS
+
+    @property
+    def copy_view(self) -> str:
+        """The quickest view of the column to copy one cell in, without the underscore before it."""
+        if self.has_words:
+            return f"{self.name}_words"
+        if self.column.shape:
+            return f"{self.name}_items"
+        return f"{self.name}_{'cells' if self.has_cells else 'column'}"
+
+    @property
+    def is_enum(self) -> bool:
+        return self.field is not None and self.field.type.base is BaseType.ENUM
+
+    # --- constants -------------------------------------------------------------------------------
+
+    @property
+    def constant(self) -> str:
+        """The name of the field's converter."""
+        return f"_{self.name.upper()}_FIELD"
+
+    @property
+    def local(self) -> str:
+        """The name of its converted value: neither a converter's nor one that features use."""
+        return self.bare_name if self.is_object else f"_{self.name.lower()}_"
+
+    @property
+    def struct(self) -> str:
+        """The name of the packer of one cell."""
+        return f"_{self.name.upper()}_STRUCT"
+
+    @property
+    def struct_format(self) -> str:
+        return f"={self.column.count}{SCALARS[self.column.scalar].struct}"
+
+    @property
+    def converter_class(self) -> str:
+        """The runtime class that checks the field's values."""
+        return f"{KINDS[self._type.base]}Field"
+
+    @property
+    def converter_arguments(self) -> list[str]:
+        """What the converter is made with: its name for messages, its type, its shape."""
+        kind = self._type
+        arguments = [literal(f"{self.component}.{self.name}")]
+        if kind.base is BaseType.ENUM:
+            arguments.append(add_placeholder(kind.target))
+        if kind.base in (BaseType.ENTITY, BaseType.ID):
+            arguments.append(literal(kind.text.partition("[")[0]))
+        if kind.base in (BaseType.INT, BaseType.FLOAT, BaseType.ENUM):
+            arguments.append(literal(kind.scalar))
+        if kind.base in (BaseType.STR, BaseType.BYTES):
+            arguments.append(str(kind.size))
+        return [*arguments, literal(kind.shape)] if kind.shape else arguments
+
+    @property
+    def layout_arguments(self) -> list[str]:
+        """The arguments of the column's entry in LAYOUT."""
+        column = self.column
+        return [
+            literal(self.name),
+            f"np.dtype({self.dtype})",
+            literal(column.shape),
+            str(column.nbytes),
+            literal(column.tags),
+            str(self.bytes_before),
+        ]
+
+    # --- docs ------------------------------------------------------------------------------------
+
+    @property
+    def has_doc(self) -> bool:
+        """Whether the schema says more of it than its name."""
+        return bool(self.column.doc or self.column.unit)
+
+    @property
+    def summary(self) -> str:
+        """The docstring of the field's accessor."""
+        return sentence(self.column.doc or f"The {self.name}") + self._unit_text
+
+    @property
+    def column_summary(self) -> str:
+        """The docstring of the field's column."""
+        what = sentence(self.column.doc or f"The {self.name} of each row")
+        return f"{what}{self._unit_text} Shape {self.shape}."
+
+    @property
+    def _unit_text(self) -> str:
+        return f" [{self.column.unit}]" if self.column.unit else ""
+
+    @property
+    def bounds_doc(self) -> str:
+        """What the setter's docstring says of the values it takes."""
+        kind = self._type
+        if kind.base is BaseType.STR:
+            return f": at most {kind.size} bytes of UTF-8"
+        if kind.base is BaseType.BYTES:
+            return f": at most {kind.size} bytes, padded with zeros"
+        return f": {self.column.count} values" if kind.shape else ""
+
+    # --- types -----------------------------------------------------------------------------------
+
+    @property
+    def dtype(self) -> str:
+        scalar = self.column.scalar
+        return f'"{scalar}"' if scalar.startswith("S") else self.scalar_dtype
+
+    @property
+    def scalar_dtype(self) -> str:
+        """numpy's type of one element."""
+        scalar = self.column.scalar
+        if self.column.is_object:
+            return "np.object_"
+        return "np.bytes_" if scalar.startswith("S") else SCALARS[scalar].numpy
+
+    @property
+    def array_type(self) -> str:
+        return f"NDArray[{self.scalar_dtype}]"
+
+    @property
+    def shape(self) -> str:
+        """A whole column's shape, for the docs."""
+        return literal_shape("n", self.column.shape)
+
+    @property
+    def scalar_type(self) -> str:
+        """What one element is in Python."""
+        if self.field is None:
+            links = "Instance" if self.column.holds_rows else "int"
+            return "Entity" if self.name == "entity" else links
+        kind = self.field.type
+        return {
+            BaseType.BOOL: "bool",
+            BaseType.INT: "int",
+            BaseType.FLOAT: "float",
+            BaseType.ENTITY: "Entity",
+            BaseType.ID: "Id",
+            BaseType.ENUM: add_placeholder(kind.target),
+            BaseType.STR: "str",
+            BaseType.BYTES: "bytes",
+            BaseType.OBJECT: "Any",
+        }[kind.base]
+
+    @property
+    def cell_type(self) -> str:
+        """What the column's memoryview holds."""
+        return "int" if self.is_enum else self.scalar_type
+
+    @property
+    def read_type(self) -> str:
+        """What the accessor returns."""
+        return tuple_type(self.scalar_type, self.column.shape)
+
+    @property
+    def write_type(self) -> str:
+        """What the setter takes."""
+        if self.column.shape:
+            return "ArrayLike"
+        kind = self.scalar_type
+        return f"{kind} | int" if self.is_enum or kind in ("Entity", "Id") else kind
+
+    @property
+    def many_type(self) -> str:
+        return "object" if self.is_object else "ArrayLike"
+
+    # --- the column ------------------------------------------------------------------------------
+
+    def view(self, holder: str, bound: str) -> str:
+        """The expression for the cells of the rows before a bound."""
+        return f"{holder}._{self.name}_column[: {bound}]"
+
+    def assign_lines(self, holder: str, bound: str, cells: str, indent: int) -> str:
+        """The statements that write checked cells to the rows before a bound."""
+        view, margin = self.view(holder, bound), " " * indent
+        if not self.is_object:
+            return f"{margin}{view} = {cells}"
+        left = f"{margin}_left = {view}.copy()"
+        return f"{margin}# what ends may run code\n{left}\n{margin}{view} = {cells}"
+
+    @property
+    def assigned_lines(self) -> str:
+        """The statements of the column's setter that check values and write them."""
+        if self.is_object:
+            checked = call(f"checked = {self.constant}.to_column", ["values", "self._n"], 12)
+            return f"{checked}\n{self.assign_lines('self', 'self._n', 'checked', 12)}"
+        head = f"self._{self.name}_column[: self._n] = {self.constant}.to_column"
+        return call(head, ["values", "self._n"], 12)
+
+    # --- the default -----------------------------------------------------------------------------
+
+    @property
+    def default(self) -> str:
+        """The default as calls have it: a constant, so that `create` can tell it by identity."""
+        return "None" if self.is_object else f"_{self.name.upper()}_DEFAULT"
+
+    @property
+    def default_lines(self) -> str:
+        """The constants of the default: the value, and the cell and its word where they differ."""
+        lines = [display(f"{self.default}: Final = ", self.default_literal)]
+        if self._default_cell != self.default:
+            head = f"{self._default_cell}: Final = {self.constant}.to_cell"
+            lines.append(call(head, [self.default], 0))
+        if self.has_words:
+            arguments = [self.constant, self._default_cell]
+            lines.append(call(f"{self._default_word}: Final = pack_cell", arguments, 0))
+        return "\n".join(lines)
+
+    @property
+    def row_default(self) -> str:
+        """The expression for the default as the accessor returns it."""
+        if self._type.base is BaseType.BYTES:
+            return f'{self.default}.ljust({self.column.nbytes}, b"\\0")'
+        return self.default
+
+    @property
+    def row_default_lines(self) -> str:
+        """The field in the class of rows."""
+        line = f"{self.read_type} = {self.row_default}"
+        if len(self.name) + len(line) + 6 > WIDTH:
+            line = f"{self.read_type} = (\n        {self.row_default}\n    )"
+        first, *more = line.split("\n")
+        return "\n".join([tuple_item(self.bare_name, first), *more])
+
+    @property
+    def info_arguments(self) -> list[str]:
+        """What the schema says of the field beside what its converter knows."""
+        unit = [literal(self.column.unit)] if self.has_doc else []
+        docs = [split_literal(self.column.doc, 8)] if self.column.doc else []
+        tags = literal(self.column.tags)
+        return [self.constant, literal(self._type.text), self.default, tags, *unit, *docs]
+
+    @property
+    def _default_cell(self) -> str:
+        is_other = self._type.base is BaseType.STR or self.is_enum or len(self.column.shape) > 1
+        return f"_{self.name.upper()}_CELL" if is_other else self.default
+
+    @property
+    def _default_word(self) -> str:
+        return f"_{self.name.upper()}_WORD"
+
+    @property
+    def default_literal(self) -> str:
+        """The default as a literal; enums are spelled as members, handles by their types."""
+        assert self.field is not None
+        value = self.field.default
+        if self.field.type.base in (BaseType.ENUM, BaseType.ENTITY, BaseType.ID):
+            return nested(value, self._typed_default)
+        if self.field.type.base is BaseType.BYTES and isinstance(value, bytes):
+            return literal(value.rstrip(b"\0"))
+        return literal(value)
+
+    def _typed_default(self, value: object) -> str:
+        if self.scalar_type == "Entity" and value == 0:
+            return "NULL_ENTITY"
+        return f"{self.scalar_type}({value})"
+
+    @property
+    def accessor_steps(self) -> dict[str, str]:
+        """What accessors do beside reading or writing the row's cell, as the name of a policy."""
+        reading = self._reading
+        does = {self.name: reading, f"set_{self.name}": self.guard or reading}
+        return {name: policy for name, policy in does.items() if policy}
+
+    @property
+    def _reading(self) -> str:
+        return "objects" if self.is_object else ""
+
+    # --- one cell --------------------------------------------------------------------------------
+
+    @property
+    def cell_of(self) -> str:
+        """The expression that reads the cell for a whole row."""
+        return f"self.{self.name}(row)" if self.is_told or self.is_nested else self.cell()
+
+    def cell(self) -> str:
+        """The expression that reads one cell as the accessor returns it."""
+        if self.is_packed:
+            offset = f"{self.column.nbytes} * {self.row_expression}"
+            return f"{self.struct}.unpack_from({self._cells}, {offset})"
+        if self.has_cells:
+            stored = f"{self._cells}[{self.row_expression}]"
+            return f"{self.scalar_type}({stored})" if self.is_enum else stored
+        stored = f"{self.holder}._{self.name}_column[{self.row_expression}]"
+        if self.is_object:
+            return stored
+        if self._type.base is BaseType.STR:
+            return f'str({stored}, "utf-8")'
+        return f'bytes({stored}).ljust({self.column.nbytes}, b"\\0")'
+
+    @property
+    def accessor_lines(self) -> str:
+        """The statements that return one cell."""
+        if not self.is_nested:
+            return f"        return {self.cell()}"
+        values = f"map({self.scalar_type}, cell)" if self.is_enum else "cell"
+        shape = literal(self.column.shape)
+        return f"        cell = {self.cell()}\n        return nested({values}, {shape})"
+
+    def checked_lines(self, indent: int) -> str:
+        """The statements that convert the value for a new row; most leave it at the default."""
+        return lines_at(
+            indent,
+            f"{self.local} = {self._default_cell}",
+            f"if {self.bare_name} is not {self.default}:",
+            f"    {self.local} = {self.constant}.to_cell({self.bare_name})",
+        )
+
+    @property
+    def set_lines(self) -> str:
+        """The statements of the setter that write one cell."""
+        return self.overwrite("value" if self.is_object else "_value", 8)
+
+    def store_new(self, indent: int) -> str:
+        """The statements that write the converted value of a new row."""
+        stored = self.store(self.local, indent)
+        if not self.has_words:
+            return stored
+        word = f"data._{self.name}_words[row] = {self._default_word}"
+        test = f"if {self.local} is {self._default_cell}:"
+        written = lines_at(indent, test, f"    {word}", "else:")
+        return f"{written}\n{self.store(self.local, indent + 4)}"
+
+    def store_many_lines(self, indent: int) -> str:
+        """The statement that writes checked values to the new rows `span`."""
+        values = f'columns["{self.name}"]'
+        if self.is_packed:
+            column = f"data._{self.name}"
+            return call("put_cells", [f"{column}_column", "span", values], indent)
+        return f"{' ' * indent}data._{self.name}_column[span] = {values}"
+
+    def place_lines(self, number: int, is_moved: bool) -> str:
+        """The statements that cut the column out of the buffer, with the views beside it."""
+        column = f"self._{self.name}_column"
+        made = [("column", self.array_type, "self._column_view", str(number))]
+        if self.is_packed and is_moved:
+            made.append(("items", "NDArray[Any]", "self._item_view", str(number)))
+        if self.has_words:
+            items = f"self._{self.name}_items" if is_moved else f"self._item_view({number})"
+            made.append(("words", "memoryview[int]", "cell_view", items))
+        if self.has_cells:
+            made.append(("cells", f"memoryview[{self.cell_type}]", "cell_view", column))
+        lines = []
+        for view, kind, function, argument in made:
+            # Columns of policies are declared where the policies are.
+            declared = f": {kind}" if self.field else ""
+            head = f"self._{self.name}_{view}{declared} = {function}"
+            lines.append(call(head, [argument], 8))
+        return "\n".join(lines)
+
+    def store(self, value: str, indent: int) -> str:
+        """The statement that writes one converted value into one cell of `row`."""
+        if self.is_packed:
+            return self._store_scalars(value, indent)
+        kind = "cells" if self.has_cells else "column"
+        return f"{' ' * indent}{self.holder}._{self.name}_{kind}[{self.row_expression}] = {value}"
+
+    def overwrite(self, value: str, indent: int) -> str:
+        """The statements that write one converted value over another.
+
+        An object that was there lives until that is done: numpy lets it end first, with the cell
+        still pointing to it, and its end may run code that reads the cell.
+        """
+        stored = self.store(value, indent)
+        left = f"{' ' * indent}_left_{self.name} = {self.cell()}\n" if self.is_object else ""
+        return left + stored
+
+    def _store_scalars(self, value: str, indent: int) -> str:
+        """The statements that write several scalars: few of them one by one, which is faster."""
+        count = self.column.count
+        if count > WRITTEN_OUT:
+            arguments = [self._cells, f"{self.column.nbytes} * {self.row_expression}", f"*{value}"]
+            return call(f"{self.struct}.pack_into", arguments, indent)
+        places = ["_at", *(f"_at + {i}" for i in range(1, count))]
+        stored = (f"{self._cells}[{at}] = {value}[{i}]" for i, at in enumerate(places))
+        return lines_at(indent, f"_at = {count} * {self.row_expression}", *stored)
+
+    @property
+    def _cells(self) -> str:
+        return f"{self.holder}._{self.name}_cells"
+
+
+def slots_lines(names: Iterable[str]) -> str:
+    """Return the statement that declares a class's attributes."""
+    return collection("__slots__ = ", [literal(name) for name in sorted(names)], 4)
+
+
+class BufferCode:
+    """A class that holds columns: those of the rows, or of cold rows."""
+
+    columns: Sequence[ColumnCode]
+    row_columns: Sequence[ColumnCode]
+    objects: Sequence[ColumnCode]
+
+    def cell_slots(self, are_moved: bool, *more: str) -> str:
+        """The statement that declares its attributes, where rows move, or do not, and `more`."""
+        names = list(more)
+        for s in self.columns:
+            names += [f"_{s.name}_cells"] if s.has_cells else []
+            names += [f"_{s.name}_column"]
+            names += [f"_{s.name}_items"] if s.is_packed and are_moved else []
+            names += [f"_{s.name}_words"] if s.has_words else []
+        return slots_lines(names)
+
+    @property
+    def objects_line(self) -> str:
+        """The statement that names the columns of objects."""
+        names = [literal(f"_{column.name}_column") for column in self.objects]
+        return collection("OBJECTS: ClassVar = ", names, 4)
+
+    def move_lines(self, holder: str, indent: int) -> str:
+        """The statements that copy row `src` over row `dst`, column by column."""
+        views = [f"{holder}._{column.copy_view}" for column in self.row_columns]
+        return lines_at(indent, *(f"{view}[dst] = {view}[src]" for view in views))
+
+
+@dataclass(frozen=True, slots=True)
+class SplitColumnCode(ColumnCode):
+    """A split field: one value for its users, one column per element."""
+
+    parts: tuple[ColumnCode, ...]
+    has_words = False
+    is_told = True
+
+    @property
+    def accessor_lines(self) -> str:
+        head = "        cell = " if self.is_nested else "        return "
+        cells = collection(head.lstrip(), [part.cell() for part in self.parts], 8)
+        if not self.is_nested:
+            return cells
+        return f"{cells}\n        return nested(cell, {literal(self.column.shape)})"
+
+    @property
+    def is_nested(self) -> bool:
+        return len(self.column.shape) > 1
+
+    def store(self, value: str, indent: int) -> str:
+        return "\n".join(p.store(f"{value}[{i}]", indent) for i, p in enumerate(self.parts))
+
+    def store_many_lines(self, indent: int) -> str:
+        shape = literal_shape("count", self.column.shape)
+        parts = f'parts = np.broadcast_to(columns["{self.name}"], {shape})'
+        columns = (f"data._{name}_column[span] = {part}" for name, part in self.of_all("parts"))
+        return lines_at(indent, parts, *columns)
+
+    def of_all(self, array: str) -> list[tuple[str, str]]:
+        """Each part's name, and the expression for it in an array of whole cells."""
+        places = product(*map(range, self.column.shape))
+        return [
+            (part.name, f"{array}[:, {', '.join(map(str, place))}]")
+            for place, part in zip(places, self.parts, strict=True)
+        ]
+
+
+def make_field_code(field: Field, component: str, columns: dict[str, ColumnCode]) -> ColumnCode:
+    """Return a field as its users see it."""
+    if not field.split:
+        return columns[field.name]
+    parts = tuple(columns[part.name] for part in split_parts(field))
+    column = parts[0].column
+    whole = replace(column, name=field.name, shape=field.type.shape, field=field, doc=field.doc)
+    return SplitColumnCode(whole, component, 0, parts)
+
+
+class CheckedColumnCode(ColumnCode):
+    """A column that is read-only: whoever writes has it checked."""
+
+    __slots__ = ()
+    query_column = "UniqueQueryColumn"
+
+    def view(self, holder: str, bound: str) -> str:
+        return f"read_only({super().view(holder, bound)})"
+
+    def assign_lines(self, holder: str, bound: str, cells: str, indent: int) -> str:
+        return call(f"{holder}._assign_values", [literal(self.name), bound, cells], indent)
+
+    @property
+    def assigned_lines(self) -> str:
+        cells = f"{self.constant}.to_column(values, self._n)"
+        return self.assign_lines("self", "self._n", cells, 12)
+
+    @property
+    def set_lines(self) -> str:
+        return call("self._set_value", [literal(self.name), "row", "_value"], 8)
+
+
+class CellReferenceCode(CheckedColumnCode):
+    """The column that says on which cells rows stand."""
+
+    __slots__ = ()
+    guard = "occupant"
+
+
+class UniqueColumnCode(CheckedColumnCode):
+    """A column of which no two rows have the same value."""
+
+    __slots__ = ()
+    guard = "unique"
+
+
+def make_column_code(column: Column, component: str, before: int) -> ColumnCode:
+    """Return a column of the rows' buffer as templates need it."""
+    field, kind = column.field, ColumnCode
+    if field is not None:
+        kind = (
+            UniqueColumnCode
+            if KEY.value(field)
+            else CellReferenceCode if field.is_cell_reference else kind
+        )
+    return kind(column, component, before)

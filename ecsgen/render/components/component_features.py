@@ -1,0 +1,107 @@
+"""The parts of a component's classes that add no column and no step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from ecsgen.model import Component
+from ecsgen.model.columns import field_columns
+from ecsgen.policies.policy import ComponentFeature, Policy
+from ecsgen.render.kernel_printers import drawing_lines, flat_columns, render_kernels
+from ecsgen.render.text.formatting import call
+from ecsgen.render.text.quoting import literal
+
+
+def _space_line(component: Component) -> str:
+    """Return the statement that says where the places of rows are."""
+    space = component.space
+    assert space is not None
+    field = next(one for one in component.fields if one.name == space.field)
+    columns = tuple(f"_{column.name}_column" for column in field_columns(field))
+    rows = "_n_active" if component.partition else "_n"
+    given = [literal(one) for one in (space.field, columns, rows, space.wrap)]
+    return call("_SPACE: ClassVar = SpaceLayout", given, 4).lstrip().replace("\n    ", "\n")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodeFeature(ComponentFeature):
+    """A part without columns and steps: kernels, spaces, queries.
+
+    Storage policies are parts as well, below the layout; these here know how texts are made.
+    """
+
+    context: Callable[[Component], object] = lambda component: None
+    """What its template lays out beside the component, there called `it`."""
+
+
+CODE_FEATURES: Final = (
+    CodeFeature(  # columns of shapes, seen element after element
+        name="flattened_columns",
+        applies=lambda c: bool(c.kernels or c.reductions or c.world_columns)
+        and c.backend == "numba",
+        order=79,
+        template=True,
+        context=flat_columns,
+    ),
+    CodeFeature(  # kernels of the world: their blocks go when the buffer moves
+        name="joined",
+        applies=lambda c: bool(c.world_columns) and c.backend == "numpy",
+        order=79,
+        rows_base="WorldKernelRows",
+        rows_slots=("_world_kernels",),
+    ),
+    CodeFeature(  # views in blocks that stay in the cache
+        name="kernel_blocks",
+        applies=lambda c: bool(c.kernels or c.reductions) and c.backend == "numpy",
+        order=79,
+        rows_base="KernelRows",
+        rows_slots=("_kernels",),
+    ),
+    CodeFeature(  # a method each, with the loop or the blocks that it runs over
+        name="kernels",
+        applies=lambda c: bool(c.kernels or c.reductions),
+        order=80,
+        template=True,
+        context=render_kernels,
+    ),
+    CodeFeature(  # kernels that draw random numbers: a seed, and how often each was called
+        name="seeded",
+        applies=lambda c: any(kernel.program.stream_field for kernel in c.kernels),
+        order=81,
+        manager_base="Seeded",
+        manager_slots=("_stream_state",),
+        template=True,
+        context=lambda component: drawing_lines(component.kernels, component.name),
+    ),
+    CodeFeature(  # the dead are found by nobody
+        name="owned_spatial",
+        applies=lambda c: c.space is not None and c.owner == "entity",
+        order=82,
+        manager_base="OwnedSpatial",
+    ),
+    CodeFeature(  # places of rows, around which others are found
+        name="spatial",
+        applies=lambda c: c.space is not None,
+        order=82,
+        manager_base="Spatial",
+        manager_slots=("_wrap",),
+        template=True,
+        context=_space_line,
+    ),
+    CodeFeature(  # a query of the world tells where instances are: a class of their columns there
+        name="queried", applies=lambda c: c.queried, order=90, template=True
+    ),
+)
+
+
+def collect_features(
+    component: Component, policies: Iterable[Policy]
+) -> tuple[ComponentFeature, ...]:
+    """Return all parts of a component's classes, those that are its policies among them."""
+    parts: list[ComponentFeature] = [
+        *policies,
+        *(part for part in CODE_FEATURES if part.applies(component)),
+    ]
+    return tuple(sorted(parts, key=lambda part: (part.order, part.name)))

@@ -1,0 +1,135 @@
+"""The generated tests: one file per component, over pieces that all components share.
+
+`ecsgen_runtime/testing/` has two classes per policy, `RingCases` and `RingRules`; the tests of a
+component derive from those of its own policies.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from itertools import permutations
+
+from ecsgen.config import Options, UsageError
+from ecsgen.model import Component, Project
+from ecsgen.render.components.chunk_code import chunked_components
+from ecsgen.render.components.component_code import ComponentCode
+from ecsgen.render.components.component_tests import (
+    PARENT,
+    ComponentTests,
+    PolicyTests,
+    camel,
+    find_policy_tests,
+    import_lines,
+)
+from ecsgen.render.output_file import Output
+from ecsgen.render.text.formatting import import_line
+from ecsgen.render.text.jinja_environment import rendered
+from ecsgen.render.text.name_shadowing import add_placeholder
+from ecsgen.render.world import world_features
+from ecsgen.render.world.world_module import BlockRenderer, WorldContext
+
+_INIT = '"""Generated tests: each manager against a naive model, and case by case."""\n'
+"""Makes the tests a package: so they may import each other."""
+
+
+def outputs(project: Project, options: Options) -> Iterator[Output]:
+    """Return the files of the tests' folder; those of a moved folder import the package by name."""
+    package, parent = imported_from(options), ""
+    if options.tests_moved:
+        assert options.tests is not None
+        parent = os.path.relpath(options.output.parent, options.tests).replace(os.sep, "/")
+    # tests in a folder of their own find the package by it, in `parent`
+    given = {"package": package, "parent": parent}
+    yield Output.of("tests/conftest.py", rendered, "tests/conftest.py.j2", given)
+    yield Output.of("tests/__init__.py", str, _INIT)
+    yield Output.of(
+        "tests/test_entities.py", rendered, "tests/entities.py.j2", {"package": package}
+    )
+    yield Output.of("tests/test_world.py", world_tests, WorldContext.of(project), package)
+    if chunked := chunked_components(project):
+        world = project.world.name
+        yield Output.of("tests/test_archetypes.py", archetypes_tests, world, chunked, package)
+    for component in (one for one in project.components if not one.chunk):
+        path = f"tests/test_{component.module}.py"
+        yield Output.of(path, component_tests, component, package)
+
+
+def imported_from(options: Options) -> str:
+    """Return where tests find the package."""
+    if not options.tests_moved:
+        return PARENT
+    name = options.output.name
+    if not name.isidentifier():
+        raise UsageError(
+            f"[tool.ecsgen] tests: outside the package they import it by name, and {name!r} is none"
+        )
+    return name
+
+
+def world_tests(parts: WorldContext, package: str) -> str:
+    """Return the tests of the world, and of each of its features in turn."""
+    active = dict(parts.features)
+    features = [feature for feature in world_features.FEATURES if feature.name in active]
+    supported = {"spawning"}.union(*(feature.test_support for feature in features))
+    parts = replace(parts, members=tuple(m for m in parts.members if not m.is_grid))
+    name, kinds = add_placeholder(parts.world.name), {
+        "SUBJECTS": parts.components,
+        "UNOWNED": parts.unowned,
+    }
+    filled = [kind for kind, members in kinds.items() if any(m.has_unique for m in members)]
+    unique = ["unique"] if filled else []
+    siblings = {f"test_{member.module}" for member in (*parts.components, *parts.unowned)}
+    exports = list(map(add_placeholder, parts.exports))
+    imports = [exports, [f"{name} as _{name}"]] if filled else [[name, *exports]]
+    blocks = BlockRenderer(
+        parts,
+        imported="\n".join(import_line(package, names) for names in imports if names),
+        support_import=import_lines([*supported, *unique]),
+        filled=", ".join(filled),
+        siblings=sorted(siblings.union(*(feature.test_modules for feature in features))),
+    )
+    return rendered("tests/world.py.j2", blocks.context)
+
+
+def component_tests(component: Component, package: str) -> str:
+    """Return the tests of one component's manager."""
+    spelling = ComponentCode(component)
+    tests = ComponentTests(spelling, package, _pieces(spelling))
+    return rendered("tests/component.py.j2", {"package": package, "c": spelling, "t": tests})
+
+
+def archetypes_tests(world: str, components: tuple[Component, ...], package: str) -> str:
+    """Return the tests of the components whose rows live in chunks."""
+    members = [ComponentTests(ComponentCode(one), package, ()) for one in components]
+    enums = ["enums"] if any(t.spelling.enums for t in members) else []
+    names = ["EntityManager", "archetypes", *enums, *(t.imported_row for t in members)]
+    names += [add_placeholder(world)]
+    variables = {"world": add_placeholder(world), "members": members}
+    variables["support_import"] = import_lines(("chunks", "state_machine", "subject"))
+    variables["package_import"] = import_line(package, names)
+    return rendered("tests/archetypes.py.j2", variables)
+
+
+def _pieces(spelling: ComponentCode) -> tuple[PolicyTests, ...]:
+    """Return the pieces of a component's policies, each before those that it builds on.
+
+    `OneOther` says what holds where two policies meet.
+    """
+    if spelling.is_fixed:
+        return (find_policy_tests()["Cells"],)
+    names = {part.name for part in spelling.features}
+    if spelling.is_owned:
+        names.add(spelling.component.destroy)
+    return _in_order(frozenset(names))
+
+
+@cache
+def _in_order(policies: frozenset[str]) -> tuple[PolicyTests, ...]:
+    """Return the pieces of policies; most components share theirs with many others."""
+    names = {camel(name) for name in policies}
+    names |= {f"{one}{other}" for one, other in permutations(names, 2)}
+    found = [piece for name, piece in find_policy_tests().items() if name in names]
+    return tuple(sorted(found, key=lambda piece: (-piece.weight, piece.name)))

@@ -1,0 +1,138 @@
+"""Which printer a kernel, a pass or a reduction gets: loops for numba, blocks for numpy; where rows
+take turns a loop, which Python itself runs if numba does not. And what a module gets of all."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, Self
+
+from ecsgen.config import Backend
+from ecsgen.model import Component, FusedKernels, Kernel, World
+from ecsgen.model import typed_tree as tree
+from ecsgen.model.types import SCALARS
+from ecsgen.render.blocks.block_method import BlockMethod, BlockPassMethod, BlockReductionMethod
+from ecsgen.render.kernel_methods.kernel_method import KernelMethod
+from ecsgen.render.kernel_methods.row_sources import (
+    ChunkSource,
+    RowSource,
+    make_component_source,
+    make_neighbour_joins,
+)
+from ecsgen.render.loops.loop_method import ChunkLoop, LoopMethod, LoopPassMethod
+from ecsgen.render.loops.loop_reduction import LoopReductionMethod
+from ecsgen.render.loops.loop_stencil import is_whole_column_stencil
+from ecsgen.render.text.formatting import mapping
+
+_BASIS = 0xCBF2_9CE4_8422_2325
+_PRIME = 0x0000_0100_0000_01B3
+
+
+def make_kernel_method(
+    kernel: Kernel, source: RowSource | ChunkSource, backend: Backend, world: World | None = None
+) -> KernelMethod:
+    """Return a kernel as a backend has it; `world`: where it is one of the world."""
+    is_plain = backend == "numpy"
+    if isinstance(source, ChunkSource):
+        return BlockMethod(kernel, source) if is_plain else ChunkLoop(kernel, source)
+    asks = make_neighbour_joins(kernel, source, world)
+    if is_plain and not loop_reasons(kernel.program):
+        return BlockMethod(kernel, source, asks)
+    return LoopMethod(kernel, source, asks, is_plain)
+
+
+def loop_reasons(program: tree.Program) -> tuple[str, ...]:
+    """Return why a kernel is a loop in plain Python on numpy; nothing for blocks of rows."""
+    if is_whole_column_stencil(program) or not program.is_sequential:
+        return ()
+    on_grid = any(near.on is not None for near in program.neighbourhoods)
+    reasons = {
+        "turns": program.takes_turns,
+        "die or spawn with neighbours": bool(program.neighbourhoods) and program.has_commands,
+        "cells": on_grid or program.uses_grids,
+        "several neighbourhoods": len(program.neighbourhoods) > 1,
+    }
+    return tuple(reason for reason, holds in reasons.items() if holds)
+
+
+def make_pass_method(fused: FusedKernels, source: RowSource, backend: Backend) -> KernelMethod:
+    """Return the kernels of a pass as one method."""
+    return BlockPassMethod(fused, source) if backend == "numpy" else LoopPassMethod(fused, source)
+
+
+class KernelTexts(NamedTuple):
+    """Kernels, passes and reductions as texts of a module, none of them indented."""
+
+    constants: list[str]
+    functions: list[str]
+    data_methods: list[str]
+    """Of a component's columns."""
+    methods: list[str]
+
+    @classmethod
+    def of(cls, printers: Iterable[KernelMethod]) -> Self:
+        """Return those of some printers; constants of arguments get different names."""
+        methods, seen = list(printers), Counter[str]()
+        arguments = [argument for method in methods for argument in method.arguments]
+        for one in arguments:
+            seen[one.constant] += 1
+            if (count := seen[one.constant]) > 1:
+                one.constant += f"_{count}"
+        converters = [argument.converter for argument in arguments]
+        printed = [method.printed for method in methods]
+        constants = [*converters, *(line for one in printed for line in one.constants)]
+        return cls(
+            list(dict.fromkeys(constants)),
+            [one.function for one in printed if one.function],
+            [one.data_method for one in printed if one.data_method],
+            [one.method for one in printed],
+        )
+
+
+def render_kernels(component: Component) -> KernelTexts:
+    """Return the kernels of a component, the passes of schedules over it, and its reductions."""
+    backend = component.backend
+    fold = BlockReductionMethod if backend == "numpy" else LoopReductionMethod
+    kernels = [
+        make_kernel_method(kernel, make_component_source(component, kernel), backend)
+        for kernel in component.kernels
+    ]
+    passes = [
+        make_pass_method(fused, make_component_source(component, fused.kernels[0]), backend)
+        for fused in component.fused
+    ]
+    return KernelTexts.of(
+        [*kernels, *passes, *(fold(component, one) for one in component.reductions)]
+    )
+
+
+def name_hash(name: str) -> int:
+    """The 64-bit FNV-1a of a kernel's name, in the world `shake`, elsewhere `Body.shake`."""
+    found = _BASIS
+    for byte in name.encode():
+        found = (found ^ byte) * _PRIME % 2**64
+    return found
+
+
+def drawing_lines(kernels: Sequence[Kernel], owner: str) -> str:
+    """The statement with all kernels that draw; nothing without such."""
+    names = [kernel.name for kernel in kernels if kernel.program.stream_field]
+    prefix = f"{owner}." if owner else ""
+    hashes = {name: f"0x{name_hash(prefix + name):016X}" for name in names}
+    return mapping("_RANDOM_KERNELS: ClassVar = ", hashes, 0) if hashes else ""
+
+
+def flat_columns(component: Component) -> list[tuple[str, str]]:
+    """Return the shaped columns that a component's kernels and reductions use, and the world's
+    kernels, whosever rows they are of; each with its array's type."""
+    programs = [kernel.program for kernel in component.kernels]
+    texts = {text for program in programs for text in program.effects.fields}
+    texts |= {text for one in component.reductions for text in one.program.reads}
+    places = [near.position for one in programs if one.is_sequential for near in one.neighbourhoods]
+    texts |= {place.text for place in places}
+    used = {text.rpartition(".")[2] for text in texts} | {*component.world_columns}
+    return sorted(
+        (field.name, f"NDArray[{SCALARS[field.type.scalar].numpy}]")
+        for field in component.fields
+        if field.name in used and field.type.shape and not field.split
+    )

@@ -1,0 +1,203 @@
+"""A reduction as a compiled function: values in blocks, each folded to one, and those as well."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+
+from ecsgen.model import Component, Reduction
+from ecsgen.model.typed_tree import OWN
+from ecsgen.model.types import FLOATS, SCALARS
+from ecsgen.render.kernel_methods.kernel_method import Printed, ReductionMethod
+from ecsgen.render.loops.function_builder import FunctionBuilder, Parameter, array_type
+from ecsgen.render.loops.kernel_function import function_text
+from ecsgen.render.loops.loop_body import LoopBody
+from ecsgen.render.loops.scalar_code import (
+    Code,
+    Precedence,
+    extremes,
+    infix,
+    number,
+    wrap_to_type,
+    zero_of,
+)
+from ecsgen.render.text.formatting import call, statement
+from ecsgen.render.text.quoting import literal
+
+
+class LoopReductionMethod(ReductionMethod):
+    """A reduction's function, and the method that calls it."""
+
+    def __init__(self, component: Component, reduction: Reduction) -> None:
+        super().__init__(component, reduction)
+        self._frame = FunctionBuilder(f"_{self.name}_fold", self._program, self, self.source)
+        self._body = LoopBody(self._frame, {OWN: self._frame.row}, {})
+        take = self._frame.names.allocate
+        self._folded, self._values, self._line = take("folded"), take("values"), take("line")
+        self._count, self._place = take("count"), take("k")
+        folds = {"min": "least_of", "max": "greatest_of"}
+        self._lines, self._fold = self.type.elements, folds.get(self.function, "sum_of")
+        self._is_wrapping = self.function == "sum" and self.accumulator == "i64"
+        """Whether sums of integers wrap, as only unsigned ones do."""
+        is_extreme = self.function in ("min", "max")
+        self._returned = self.type.scalar if is_extreme else self.accumulator
+        """The type of the result, and, but for such sums, of the values that are folded."""
+        self._tells_how_many = self.is_choosy and not self.is_zero
+        """Whether the function says how many rows match, beside the result."""
+        self._write()
+
+    @property
+    def printed(self) -> Printed:
+        returned = array_type(self._returned) if self.type.shape else self.returns
+        if self.is_of_all:
+            returned = "NDArray[np.float64]"
+        elif self._tells_how_many:
+            returned = f"tuple[int, {returned}]"
+        given = self._frame.name, self._parameters, self.function_docstring, self._statements
+        method = self.text(["data = self.data"], "\n".join(_indented(self._run)))
+        return Printed(method, function_text(*given, returns=returned))
+
+    @property
+    def _parameters(self) -> list[Parameter]:
+        rows = Parameter(self._frame.count, "int", self.source.rows_expression)
+        return [rows, *self._frame.row_columns.values()]
+
+    def _write(self) -> None:
+        """The values of one row, in its column of the block; where some rows may not count, or all
+        values are kept, behind those of the rows before it."""
+        emit = self._body
+        test = None if self.where is None else emit.value(self.where).at(0)
+        if test is None and not self.is_of_all:
+            self._write_values(self._place)
+            return
+        if self.source.has_holes:
+            test = (
+                self._present if test is None else infix("and", Precedence.AND, self._present, test)
+            )
+        with emit.block(f"if {test.text}") if test is not None else nullcontext():
+            self._write_values(self._count)
+            emit.write(f"{self._count} += 1")
+
+    def _write_values(self, column: str) -> None:
+        emit = self._body
+        value = emit.value(self.value)
+        with emit.looped(self._lines, value.is_split) as places:
+            for place in places:
+                text = wrap_to_type(value.at(place), self.type.scalar)
+                if self.source.has_holes and not (self.is_choosy or self.is_of_all):
+                    sides = (
+                        f"{text.within(Precedence.OR)} if {self._present.text} else {self._neutral}"
+                    )
+                    text = Code(sides)
+                line = f"{place}, " if self.type.shape else "0, " if self.is_of_all else ""
+                emit.write(f"{self._values}[{line}{column}] = {text.text}")
+
+    @property
+    def _present(self) -> Code:
+        owners = self._frame.array(Parameter("entity", array_type("u64"), "data._entity_column"))
+        return Code(f"{owners}[{self._frame.row}] != 0", Precedence.COMPARISON)
+
+    @property
+    def _neutral(self) -> str:
+        """What does not change the result, where a row is not in use."""
+        scalar, is_extreme = self.type.scalar, self.function in ("min", "max")
+        none = extremes(scalar)[self.function == "min"] if is_extreme else zero_of(scalar)
+        return number(none, scalar).text
+
+    @property
+    def _statements(self) -> list[str]:
+        """The function's statements: in each block the values of rows that match, or of all, which
+        are folded; then what the blocks gave is. Of all values at once it returns those of each
+        element."""
+        take, n, row = self._frame.names.allocate, self._frame.count, self._frame.row
+        if self.is_of_all:
+            return [
+                *self._frame.setup,
+                f"{self._values} = np.empty(({self._lines}, {n}), np.float64)",
+                *self._body.arrays,
+                f"{self._count} = 0",
+                f"for {row} in range({n}):",
+                *_indented(self._body.statements),
+                f"return {self._values}[:, :{self._count}]",
+            ]
+        count, place = self._count, self._place
+        block, start, end = take("block"), take("start"), f"blocks_of({n})"
+        parts, matching, inside = take("parts"), take("matching"), _indented(self._body.statements)
+        dtype = SCALARS["u64" if self._is_wrapping else self._returned].numpy
+        shape = f"({self._lines}, {{}})" if self.type.shape else "{}"
+        begin = [
+            f"{self._folded} = np.empty({shape.format(end)}, {dtype})",
+            f"{self._values} = np.empty({shape.format('BLOCK')}, {dtype})",
+            *self._body.arrays,
+        ]
+        head = [f"for {block} in range({end}):", f"    {start} = BLOCK * {block}"]
+        if not self.is_choosy:
+            inner = [
+                f"{count} = min(BLOCK, {n} - {start})",
+                f"for {place} in range({count}):",
+                f"    {row} = {start} + {place}",
+                *inside,
+                *self._folded_into(self._folded, block, self._values, count),
+            ]
+            return [*begin, *head, *_indented(inner), *self._ending(end)]
+        inner = [
+            f"{count} = 0",
+            f"for {row} in range({start}, min({start} + BLOCK, {n})):",
+            *inside,
+            f"if {count} > 0:",
+            f"    {matching} += {count}",
+            *_indented(self._folded_into(self._folded, parts, self._values, count)),
+            f"    {parts} += 1",
+        ]
+        how_many = f"{matching}, " if self._tells_how_many else ""
+        begin += [f"{parts} = 0", f"{matching} = 0"]
+        return [*begin, *head, *_indented(inner), *self._ending(parts, how_many)]
+
+    def _folded_into(self, to: str, part: str, values: str, count: str) -> list[str]:
+        """The statements that fold so many values, those of each line, to one part of an array."""
+        if not self.type.shape:
+            return [f"{to}[{part}] = {self._fold}({values}, {count})"]
+        line, place = self._line, f"{self._line}, {part}" if part else self._line
+        made = f"{self._fold}({values}[{line}], {count})"
+        if self._is_wrapping and not part:
+            made = f"np.int64({made})"
+        return [f"for {line} in range({self._lines}):", f"    {to}[{place}] = {made}"]
+
+    def _ending(self, parts: str, how_many: str = "") -> list[str]:
+        result = self._frame.names.allocate("result")
+        end = f"return {how_many}{result}"
+        if self.type.shape:
+            begin = f"{result} = np.empty({self._lines}, {SCALARS[self._returned].numpy})"
+            return [begin, *self._folded_into(result, "", self._folded, parts), end]
+        last = f"{self._fold}({self._folded}, {parts})"
+        last = f"np.int64({last})" if self._is_wrapping else last
+        kind = "float" if self._returned in FLOATS else "int"
+        return [f"{result}: {self.returns} = {kind}({last})", end]
+
+    @property
+    def _run(self) -> list[str]:
+        shape = literal(self.type.shape)
+        if self.is_of_all:
+            given = ["[_found]", f"{self.function}_of", shape]
+            lines = statement(f"_result: {self.returns} = of_lines", given)
+            return [*self._called("_found ="), *lines, "return _result"]
+        rows = "_matching" if self._tells_how_many else self.running
+        if self.is_zero and not self.type.shape:
+            return self._called("return")
+        found = self._called("_matching, _found =" if self._tells_how_many else "_found =")
+        made = f"_found / {rows}" if self.function == "mean" else "_found"
+        if not self.type.shape:
+            return [*found, f'return {made} if {rows} else float("nan")']
+        head, made = f"result: {self.returns} =", f"as_cell({made}, {shape})"
+        if self.is_zero:
+            return [*found, f"{head} {made}", "return result"]
+        test = [f"{head} nan_cell({shape})", f"if {rows} > 0:", f"    result = {made}"]
+        return [*found, *test, "return result"]
+
+    def _called(self, head: str) -> list[str]:
+        passed = [parameter.passed for parameter in self._parameters]
+        text = call(f"{head} {self._frame.name}", passed, 8)
+        return [line[8:] for line in text.split("\n")]
+
+
+def _indented(lines: list[str]) -> list[str]:
+    return [f"    {line}" for line in lines]

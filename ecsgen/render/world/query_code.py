@@ -1,0 +1,162 @@
+"""Groups, bundles, signatures and queries as their templates lay them out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ecsgen.model import Project, Query
+from ecsgen.render.column_code import slots_lines
+from ecsgen.render.text.formatting import call, collection, for_macro
+from ecsgen.render.text.name_shadowing import (
+    ComponentName,
+    add_class_placeholder,
+    add_placeholder,
+    make_component_name,
+)
+from ecsgen.render.text.quoting import literal
+from ecsgen.schema.names import group_class, module_name, query_classes
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A group: its components' rows are aligned."""
+
+    name: str
+    members: tuple[ComponentName, ...]
+
+    @property
+    def class_name(self) -> str:
+        return add_placeholder(group_class(self.name))
+
+    @property
+    def doc(self) -> str:
+        """Its docstring."""
+        *most, last = (member.name for member in self.members)
+        return f"The entities that have {', '.join(most)} and {last}, in the first rows of each."
+
+    @property
+    def slots(self) -> str:
+        """The statement that names its attributes."""
+        return slots_lines(member.module for member in self.members)
+
+    @property
+    def construction(self) -> str:
+        """The statement that makes the world's own."""
+        managers = [f"self.{member.module}" for member in self.members]
+        return call(f"self.{self.name} = {self.class_name}", managers, 8).lstrip()
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """A bundle: components to spawn from."""
+
+    name: str
+    members: tuple[ComponentName, ...]
+
+
+def groups(project: Project) -> tuple[Group, ...]:
+    """Return all groups."""
+    return tuple(
+        Group(name, tuple(map(make_component_name, members)))
+        for name, members in project.world.groups
+    )
+
+
+def bundles(project: Project) -> tuple[Bundle, ...]:
+    """Return all bundles, each with the components of those that it builds on."""
+    return tuple(
+        Bundle(name, tuple(make_component_name(member.name) for member in members))
+        for name, members in project.bundle_members.items()
+    )
+
+
+def flags(project: Project) -> tuple[tuple[str, ...], tuple[Bundle, ...]]:
+    """Return the flags of components, in the order of bits, and the bundles, which have some."""
+    return tuple(component.module.upper() for component in project.owned_components), bundles(
+        project
+    )
+
+
+CLAUSES = ("all", "any", "none", "optional")
+
+
+@dataclass(frozen=True, slots=True)
+class QueryCode:
+    """A query as its template lays it out."""
+
+    query: Query
+
+    @property
+    def name(self) -> str:
+        return self.query.name
+
+    @property
+    def classes(self) -> tuple[str, str, str]:
+        """The names of the query's class, of that of its arrays and of that of one entity."""
+        query, rows, row = query_classes(self.query.name)
+        return add_placeholder(query), add_placeholder(rows), add_placeholder(row)
+
+    @property
+    def summary(self) -> str:
+        """Which entities it finds, in words."""
+        query = self.query
+        words = {"all of": query.all, "any of": query.any, "none of": query.none}
+        words["optional"] = query.optional
+        clauses = [f"{word} {', '.join(names)}" for word, names in words.items() if names]
+        return f"Live entities with {'; '.join(clauses)}."
+
+    @property
+    def all(self) -> list[ComponentName]:
+        """The components that the entities have."""
+        return [*map(make_component_name, self.query.all)]
+
+    @property
+    def optional(self) -> list[ComponentName]:
+        """The components that they may have."""
+        return [*map(make_component_name, self.query.optional)]
+
+    @property
+    def columns(self) -> list[str]:
+        """The classes of the columns that its entities have, or may have."""
+        return [f"{part.name}Columns" for part in (*self.all, *self.optional)]
+
+    @property
+    def columns_lines(self) -> str:
+        """The constant with these classes, and the type of their instances."""
+        declared = call("_columns: tuple", self.columns, 4)
+        head, _, types = declared.partition("(")
+        return f"{collection('_COLUMNS: ClassVar = ', self.columns, 4)}\n{head}[{types[:-1]}]"
+
+    @property
+    def members(self) -> list[str]:
+        """The arguments of the query of managers that say which, laid out."""
+        query = self.query
+        some = {"any_of=": query.any, "none_of=": query.none, "optional=": query.optional}
+        given = [("", query.all), *((key, names) for key, names in some.items() if names)]
+        found = {key: [f"self.{module_name(name)}" for name in names] for key, names in given}
+        return [for_macro(collection(key, names, 12, ","), 8) for key, names in found.items()]
+
+    @property
+    def constants(self) -> list[str]:
+        """The statements of the query of chunks that say which."""
+        return [
+            collection(
+                f"_{clause.upper()}: ClassVar = ", list(map(add_class_placeholder, names)), 4
+            )
+            for clause in CLAUSES
+            if (names := getattr(self.query, clause))
+        ]
+
+    @property
+    def tested(self) -> list[str]:
+        """The entries that tell tests the same."""
+        clauses = {clause: getattr(self.query, clause) for clause in CLAUSES}
+        if self.query.chunked:
+            del clauses["optional"]
+        items = {c: [literal(module_name(name)) for name in some] for c, some in clauses.items()}
+        return [collection(f'"{c}": ', some, 12, ",").lstrip() for c, some in items.items()]
+
+
+def queries(project: Project, *, chunked: bool) -> tuple[QueryCode, ...]:
+    """Return the queries of managers, or of chunks."""
+    return tuple(map(QueryCode, project.world.queries_of(chunked=chunked)))

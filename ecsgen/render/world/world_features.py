@@ -1,0 +1,188 @@
+"""What a world can do: an entry here and its template are an ability.
+
+What all worlds with it do alike is real Python in `runtime/ecsgen_runtime/`; what names components
+is laid out by a template.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from ecsgen.model import Project
+from ecsgen.model.schedules import asks_for_time
+from ecsgen.schema.names import group_class
+
+Names = Callable[[Project], tuple[str, ...]]
+
+_WORD_BITS: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class WorldFeature:
+    """One ability of the world: when it is asked for, and what it brings along.
+
+    What all worlds with it do alike is its base class in the runtime. What names components stands
+    in the blocks of `templates/world_features/<name>.py.j2`, one after another for the active
+    features; see
+    `BLOCKS`. They lay out what `ecsgen/render/world/world_module.py` makes, there called `it`.
+    """
+
+    name: str
+    applies: Callable[[Project], bool]
+    base: Callable[[Project], str] = lambda project: ""
+    """The class of the runtime that the world inherits from."""
+    attributes: Names = lambda project: ()
+    """What it adds to the world's parts, which users cannot assign to; `init` sets them."""
+    parameters: Names = lambda project: ()
+    """Parameters of the world's `__init__`, with their defaults."""
+    exports: Names = lambda project: ()
+    """Names of `world.py` that users import from the package."""
+    test_modules: tuple[str, ...] = ()
+    """Generated tests from which its own take their subjects, besides those of managers."""
+    test_support: tuple[str, ...] = ()
+    """Modules of the library's `testing/` that its own name."""
+
+
+BLOCKS = {
+    "classes": "before the world's class",
+    "constants": "at the top of the world's class",
+    "init": "at the end of the world's `__init__`",
+    "methods": "in the world's class",
+    "tests": "in the generated `test_world.py`",
+}
+"""Where blocks of a feature's template stand."""
+
+
+def _draws(project: Project) -> bool:
+    kernels = [kernel for component in project.components for kernel in component.kernels]
+    return any(kernel.program.stream_field for kernel in (*kernels, *project.world.kernels))
+
+
+def _signature_base(project: Project) -> str:
+    fits = len(project.owned_components) <= _WORD_BITS
+    return "SignatureWorld[Signature]" if fits else "WideSignatureWorld[Signature]"
+
+
+FEATURES: Final = (
+    # Worlds of which there are several, in as many processes: entities go from one to another.
+    WorldFeature(
+        name="shards",
+        applies=lambda project: project.world.shards is not None,
+        base=lambda project: "ShardedWorld",
+        exports=lambda project: ("Blocks", "Parcel", "Shards"),
+        attributes=lambda project: ("_rank",),
+        parameters=lambda project: ("shard: int = 0",),
+        test_support=("world_features",),
+    ),
+    # Kernels that draw random numbers, the world's or those of managers: a seed for all of them.
+    WorldFeature(
+        name="seeded",
+        applies=_draws,
+        base=lambda project: "SeededWorld",
+        attributes=lambda project: ("_stream_state",),
+    ),
+    # The time, where kernels ask for it, or schedules.
+    WorldFeature(
+        name="ticking",
+        applies=lambda project: bool(project.world.records) or asks_for_time(project.world),
+        base=lambda project: "" if project.world.records else "TickingWorld",
+        attributes=lambda project: ("_tick",),
+    ),
+    # Tables: what the world records, a line or many each time.
+    WorldFeature(
+        name="records",
+        applies=lambda project: bool(project.world.records),
+        base=lambda project: "RecordingWorld",
+        attributes=lambda project: ("_recorded",),
+        test_support=("kernel_oracle", "world_kernels"),
+    ),
+    # Schedules: methods of the world that call kernels one after the other.
+    WorldFeature(
+        name="schedules",
+        applies=lambda project: bool(project.world.schedules),
+        test_support=("world_kernels",),
+    ),
+    # Kernels of the world: a method each, with the loop or the blocks that it runs over.
+    WorldFeature(name="kernel_methods", applies=lambda project: bool(project.world.kernels)),
+    # Kernels of the world, row by row: tests alone, the same whatever the backend.
+    WorldFeature(
+        name="world_kernel_tests",
+        applies=lambda project: bool(project.testable_kernels),
+        test_support=("kernel_oracle", "world_kernels"),
+    ),
+    # Signatures: the components of an entity as flags (the overview's bit sets, in one number).
+    WorldFeature(
+        name="signature",
+        applies=lambda project: True,
+        base=_signature_base,
+        exports=lambda project: ("Signature",),
+        test_support=("world_features",),
+    ),
+    # Entities one at a time: `world[entity]`, with its components as attributes.
+    WorldFeature(
+        name="entity_view",
+        applies=lambda project: True,
+        # the world of archetypes is one
+        base=lambda project: "" if project.world.archetypes else "EntityViewWorld",
+        exports=lambda project: ("EntityView",),
+        test_support=("world_features",),
+    ),
+    # Archetypes: components that live in chunks of one signature instead of managers.
+    WorldFeature(
+        name="archetypes",
+        applies=lambda project: bool(project.world.archetypes),
+        base=lambda project: "ArchetypeWorld",
+        attributes=lambda project: ("archetypes",),
+    ),
+    # Bundles: sets of components to spawn from, which may build on each other.
+    WorldFeature(
+        name="bundles",
+        applies=lambda project: bool(project.world.bundles),
+        test_support=("world_features",),
+    ),
+    # Queries: the entities that have certain components, joined when they are asked for.
+    WorldFeature(
+        name="queries",
+        applies=lambda project: bool(project.world.queries_of(chunked=False)),
+        attributes=lambda project: tuple(q.name for q in project.world.queries_of(chunked=False)),
+        test_support=("queries",),
+    ),
+    # Kernels of the world over queries of chunks: the tests of them, for every backend.
+    WorldFeature(
+        name="chunk_kernel_tests",
+        applies=lambda project: any(map(project.world.runs_over_chunks, project.world.kernels)),
+        test_modules=("test_archetypes",),
+        test_support=("world_kernels",),
+    ),
+    # Queries of chunks: the entities that have certain components of the archetypes.
+    WorldFeature(
+        name="chunk_queries",
+        applies=lambda project: bool(project.world.queries_of(chunked=True)),
+        attributes=lambda project: tuple(q.name for q in project.world.queries_of(chunked=True)),
+        test_modules=("test_archetypes",),
+        test_support=("queries",),
+    ),
+    # Groups: the rows of entities that have all of several components, aligned at the front.
+    WorldFeature(
+        name="groups",
+        applies=lambda project: bool(project.world.groups),
+        attributes=lambda project: tuple(name for name, _ in project.world.groups),
+        exports=lambda project: tuple(group_class(name) for name, _ in project.world.groups),
+        test_support=("groups",),
+    ),
+    # Saving worlds into files that outlive the code, and loading them.
+    WorldFeature(
+        name="saving",
+        applies=lambda project: True,
+        base=lambda project: "SnapshotWorld",
+        test_support=("world_features",),
+    ),
+)
+"""All features, in the order in which their blocks stand."""
+
+
+def select_features(project: Project) -> tuple[WorldFeature, ...]:
+    """Return the features that a project's schemas ask for."""
+    return tuple(feature for feature in FEATURES if feature.applies(project))

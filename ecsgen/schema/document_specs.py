@@ -1,0 +1,691 @@
+"""The schema language: one definition validates, makes the JSON Schema and the reference page.
+
+What pydantic can't say (names, field types, keys that contradict each other) comes after it.
+"""
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, create_model
+
+from ecsgen.model import REDUCTION_FUNCTIONS
+from ecsgen.model.types import FLOATS, INTEGERS
+from ecsgen.policies import list_keys
+from ecsgen.policies.policy import MAX_ROWS
+from ecsgen.schema.names import CAMEL, IDENTIFIER
+
+MAX_TEXT: Final = 16_384
+
+Text: TypeAlias = Annotated[str, Field(max_length=MAX_TEXT)]
+
+# What editors complete and mark. Names and types are checked later, where messages know more.
+_NUMBERS: Final = ("bool", *INTEGERS, *FLOATS, "entity")
+_SHAPE: Final = r"(\[[1-9][0-9]*(,[1-9][0-9]*)*\])?"
+_SIZED: Final = r"(str|bytes)\[[1-9][0-9]*\]|object"
+_CAMEL: Final = CAMEL.pattern
+
+
+def _patterns(simple: tuple[str, ...], *others: str) -> dict[str, Any]:
+    """Words to complete, and what else is right."""
+    shaped = "|".join((*_NUMBERS, f"id<{_CAMEL}>", _CAMEL))
+    pattern = "|".join((f"({shaped}){_SHAPE}", *others))
+    return {"anyOf": [{"enum": [*simple]}, {"pattern": f"^({pattern})$"}]}
+
+
+TypeText: TypeAlias = Annotated[
+    Text, Field(json_schema_extra=_patterns((*_NUMBERS, "object"), _SIZED))
+]
+ArgumentText: TypeAlias = Annotated[Text, Field(json_schema_extra=_patterns(_NUMBERS))]
+ClassName: TypeAlias = Annotated[Text, Field(json_schema_extra={"pattern": f"^{_CAMEL}$"})]
+
+
+class Strict(BaseModel):
+    """No unknown keys, no silent conversions."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
+
+
+# Tags of unions stand in pydantic's error locations, but not in the text; no key looks like them.
+SHORT: Final = "<short>"
+LONG: Final = "<long>"
+NUMBER: Final = "<number>"
+WORD: Final = "<word>"
+NAMED: Final = "<named>"
+ONE: Final = "<one>"
+EACH: Final = "<each>"
+
+
+def form(value: object) -> str:
+    return LONG if isinstance(value, (dict, BaseModel)) else SHORT
+
+
+Long = TypeVar("Long")
+Short = TypeVar("Short")
+Form: TypeAlias = Annotated[
+    Annotated[Long, Tag(LONG)] | Annotated[Short, Tag(SHORT)], Discriminator(form)
+]
+"""A mapping, or what stands for one."""
+
+
+def form_of_number(value: object) -> str:
+    """The same where the short form is a number or a name."""
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return NUMBER if is_number else LONG if form(value) == LONG else WORD
+
+
+def form_of_near(value: object) -> str:
+    """The same where there are several under names: mappings of mappings."""
+    if isinstance(value, dict) and value and all(isinstance(one, dict) for one in value.values()):
+        return NAMED
+    return form_of_number(value)
+
+
+def form_of_table(value: object) -> str:
+    """Of a table: columns under names, unless it says whose rows it has a line for."""
+    keys = value if isinstance(value, dict) else {}
+    is_of_rows = any(not isinstance(keys.get(key, {}), dict) for key in ("rows", "fields"))
+    return LONG if is_of_rows or isinstance(value, BaseModel) else NAMED
+
+
+# --- Kernels and reductions -----------------------------------------------------------------------
+
+
+class ArgumentSpec(Strict):
+    """An argument of a kernel."""
+
+    type: ArgumentText = Field(
+        description="A type of numbers, `entity` or `id<Component>`, with a shape or without."
+    )
+    unit: Text = Field(default="", description="The unit of measurement.")
+    each: bool = Field(
+        default=False,
+        description="Take one value per row that the kernel runs over, as `create_many` does, "
+        "instead of one for all.",
+    )
+
+
+RadiusForm: TypeAlias = Annotated[
+    Annotated[float, Tag(NUMBER)] | Annotated[Text, Tag(WORD)],
+    Discriminator(lambda value: NUMBER if form_of_number(value) == NUMBER else WORD),
+]
+
+
+class NearSpec(Strict):
+    """Whose rows a kernel asks, and how far these are."""
+
+    radius: RadiusForm = Field(
+        description="How far neighbours are: a number, or an argument; on a grid an integer from "
+        "0, or an integer field of the row."
+    )
+    among: Text = Field(
+        default="",
+        description="The group, query or component whose rows are asked; by default the kernel's "
+        "own. Of a component's own kernel itself, or the grid that it stands on.",
+    )
+    hood: Literal["moore", "von_neumann", "axes"] | None = Field(
+        default=None, description="Which cells are in reach, if not as the grid says."
+    )
+    center: bool | None = Field(
+        default=None,
+        description="Whether the cell on which a row stands is among the cells that it asks.",
+    )
+
+
+NearForm: TypeAlias = Annotated[
+    Annotated[NearSpec, Tag(LONG)]
+    | Annotated[dict[str, NearSpec], Tag(NAMED)]
+    | Annotated[float, Tag(NUMBER)]
+    | Annotated[Text, Tag(WORD)],
+    Discriminator(form_of_near),
+]
+
+
+class BaseKernel(Strict):
+    """What kernels of components and of the world have in common."""
+
+    doc: Text = Field(default="", description="What it does; the method's docstring.")
+    args: dict[str, Form[ArgumentSpec, ArgumentText]] = Field(
+        default={}, description="Name → type, or a mapping of `type`, `unit` and `each`."
+    )
+    steps: list[Text] = Field(
+        min_length=1,
+        description="Assignments, run in order, row by row in meaning; in the world also births "
+        "and deaths.",
+    )
+    where: Text = Field(default="", description="A condition: only rows for which it is true.")
+    key: Text = Field(
+        default="",
+        description="A `u64` field by which random numbers tell rows apart, instead of entities "
+        "or ids; in the world `Component.field`.",
+    )
+    turns: Literal["rows", "random"] | None = Field(
+        default=None,
+        description="Let the rows act one after the other, each on what those before it have left: "
+        "in row order, or in random order.",
+    )
+    parallel: bool = Field(
+        default=False,
+        description="Let the numba backend use every core. Off by default: it can "
+        "be much slower on a busy machine.",
+    )
+
+
+class KernelSpec(BaseKernel):
+    """A method that changes every row."""
+
+    rows: Literal["active", "all"] = Field(
+        default="active", description="Which rows, for a component with a `partition`."
+    )
+    near: NearForm | None = Field(
+        default=None,
+        description="The radius, a number or an argument, in which rows have neighbours that "
+        "steps and `where` can ask, or a mapping; of several, one mapping each under a name.",
+    )
+
+
+class WorldKernelSpec(BaseKernel):
+    """A method of the world that changes the rows of several components together."""
+
+    over: Text = Field(
+        description="The group, query or component whose rows it runs over; of a component every "
+        "instance, with a `partition` the active ones."
+    )
+    near: NearForm | None = Field(
+        default=None,
+        description="The radius in which rows have neighbours, or a mapping of `radius`, `among`, "
+        "`hood` and `center`; of several, one mapping each under a name.",
+    )
+
+
+class BaseReduction(Strict):
+    """One value of all rows: exactly one of the eight ways."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"oneOf": [{"required": [how]} for how in REDUCTION_FUNCTIONS]}
+    )
+
+    sum: Text = Field(default="", description="The sum of an expression; 0 without rows.")
+    min: Text = Field(default="", description="The smallest value; NaN without rows.")
+    max: Text = Field(default="", description="The largest value; NaN without rows.")
+    mean: Text = Field(default="", description="The mean; NaN without rows.")
+    count: Text = Field(default="", description="In how many rows the condition is true.")
+    std: Text = Field(
+        default="", description="The standard deviation of all values; NaN without rows."
+    )
+    median: Text = Field(default="", description="The median; NaN without rows, or if one is NaN.")
+    gini: Text = Field(
+        default="", description="The Gini coefficient, of how unequal they are; NaN without rows."
+    )
+    where: Text = Field(default="", description="A condition: only rows for which it is true.")
+
+
+class ReductionSpec(BaseReduction):
+    """A method that returns one value computed from all rows: exactly one of the eight ways."""
+
+    rows: Literal["active", "all"] = Field(
+        default="active", description="Which rows, for a component with a `partition`."
+    )
+    doc: Text = Field(default="", description="What it tells; the method's docstring.")
+
+
+# --- Components and enums -------------------------------------------------------------------------
+
+
+FORMER: Final = "All names that it had before: what was saved under them is its own."
+
+
+class _Column(Strict):
+    type: TypeText = Field(description="The field type, as in `f32[3]`.")
+    default: Any = Field(
+        default=None,
+        description="The value of new instances. One value fills a whole shape. An enum's member "
+        "goes by its name, several flags are joined by `|`. Bytes are ASCII text or a list of "
+        "numbers. Without one: zero, null, empty, `None`; an enum's zero or first value.",
+    )
+    doc: Text = Field(default="", description="What it means; goes into docstrings.")
+    unit: Text = Field(default="", description="The unit of measurement, as in `m/s`.")
+    tags: list[Text] = Field(
+        default=[],
+        description="Lower-case words. `hot` and `cold` decide about the layout (untagged is hot), "
+        "others group columns for `data.tagged`.",
+    )
+    split: bool = Field(
+        default=False,
+        description="Store each element of the shape in a column of its own: `position_x`, `_y`, "
+        "`_z`, `_w` up to four elements, else `position_0` and so on.",
+    )
+
+
+if TYPE_CHECKING:
+    _Stored = _Column
+else:  # what policies say themselves
+    made = {key.name: key.info() for key in list_keys("field")}
+    _Stored = create_model("_Stored", __base__=_Column, **made)
+
+
+class FieldSpec(_Stored):
+    """A field: one column."""
+
+    renamed_from: list[Text] = Field(default=[], description=FORMER)
+
+    @property
+    def is_cold(self) -> bool:
+        """Whether it is tagged cold."""
+        return "cold" in self.tags
+
+
+class MemberSpec(Strict):
+    """A member of an enum that has more to it than its number."""
+
+    value: int = Field(description="The number.")
+    doc: Text = Field(default="", description="What it means; its docstring.")
+    renamed_from: list[Text] = Field(default=[], description=FORMER)
+
+
+class EnumSpec(Strict):
+    """An enum, or a set of flags, that fields can have as their type."""
+
+    enum: ClassName = Field(description="The name, CamelCase.")
+    doc: Text = Field(default="", description="What it tells apart; the docstring.")
+    renamed_from: list[Text] = Field(default=[], description=FORMER)
+    removed: list[Text] = Field(
+        default=[],
+        description="Former members: saved cells with them become the field's default. No new one "
+        "takes the name.",
+    )
+    values: Form[dict[str, Form[MemberSpec, int]], list[Text]] = Field(
+        description="Names, numbered 0, 1, 2 … (flags 1, 2, 4 …), or a mapping of name to number, "
+        "or to a mapping. Stored in the smallest unsigned type that fits."
+    )
+    flags: bool = Field(default=False, description="An `IntFlag` instead of an `IntEnum`.")
+
+
+class PartitionSpec(Strict):
+    """Rows `[0, n_active)` are the active ones."""
+
+    start: Literal["active", "inactive"] = Field(description="Where new instances begin.")
+
+
+class HierarchySpec(Strict):
+    """Parent, child and sibling links between instances."""
+
+    orphans: Literal["root", "destroy", "die"] = Field(
+        description="What becomes of the children of an instance that goes: they become roots, go "
+        "with it, descendants and all, or do so together with their entities."
+    )
+
+
+class GrowthSpec(Strict):
+    """Address space taken once, committed page by page; growing never moves data."""
+
+    reserve: Annotated[int, Field(ge=1, le=MAX_ROWS)] = Field(
+        description="Rows, rounded up to whole 64s. Beyond it: `CapacityError`. Rows of dead "
+        "entities count until they go: where all are in use, `collect()` before you create."
+    )
+
+
+class SpaceSpec(Strict):
+    """Where rows are, so that others near them are found."""
+
+    field: Text = Field(
+        description="The field with the places: f32 or f64 of shape `[2]` or `[3]`."
+    )
+    wrap: list[float] | None = Field(
+        default=None,
+        description="The size of each axis of a space that goes around; 0: open along that axis. "
+        "Without it all are open.",
+    )
+
+
+AnswersForm = Annotated[
+    Annotated[bool, Tag(ONE)] | Annotated[list[bool], Tag(EACH)],
+    Discriminator(lambda value: EACH if isinstance(value, list) else ONE),
+]
+
+
+class GridSpec(Strict):
+    """A component whose rows are the cells of a grid."""
+
+    shape: list[int] = Field(
+        description="How many cells there are along each of 1 to 3 axes; the last axis runs "
+        "fastest. Managers and worlds may be made with other numbers."
+    )
+    wrap: AnswersForm = Field(
+        default=False, description="Whether axes go around: one answer for all, or one for each."
+    )
+    hood: Literal["moore", "von_neumann", "axes"] = Field(
+        default="moore",
+        description="Which cells are in reach by the offset o to them: `moore` max |o| ≤ radius, "
+        "`von_neumann` sum |o| ≤ radius, `axes` along one axis at a time.",
+    )
+
+
+class OnSpec(Strict):
+    """Where on a grid rows stand."""
+
+    field: Text = Field(description="The field with the cells: `id<Grid>` without a shape.")
+    capacity: Annotated[int, Field(le=MAX_ROWS)] | None = Field(
+        default=None, description="How many rows may stand on a cell; any number without it."
+    )
+
+
+class _Policies(Strict):
+    component: ClassName = Field(
+        description="The name, CamelCase, unique after case folding. `PointMass` makes the module "
+        "`point_mass` and the class `PointMassManager`."
+    )
+    doc: Text = Field(default="", description="What it is; the first line of the docstrings.")
+    renamed_from: list[Text] = Field(default=[], description=FORMER)
+    removed: list[Text] = Field(
+        default=[],
+        description="Former fields: what was saved of them is dropped. No new one takes the name.",
+    )
+    fields_: dict[str, Form[FieldSpec, TypeText]] = Field(
+        alias="fields",
+        default={},
+        description="Name → type, or a mapping. No fields: a tag component, which only says which "
+        "entities have it.",
+    )
+    owner: Literal["entity", "none"] = Field(
+        default="entity",
+        description="`none`: a packed array whose rows belong to no entity and are reached by id.",
+    )
+    instances: Literal["one", "many"] = Field(
+        default="one",
+        description="`many`: any number of instances per entity, linked in creation order.",
+    )
+    lookup: Literal["sparse", "hash", "direct"] = Field(
+        default="sparse",
+        description="`sparse`: an array by entity index to row. `hash`: a map from the whole "
+        "handle to row, for rare components (bulk calls cost about 0.6 µs per row). `direct`: the "
+        "entity's index is the row, for nearly universal components.",
+    )
+    destroy: Literal["gc", "callback", "manual"] = Field(
+        default="gc",
+        description="What happens to instances whose entity died: collected lazily, destroyed at "
+        "once through the entity manager's callback, or left to the user.",
+    )
+    release: bool = Field(
+        default=False,
+        description="An `on_release` hook for resources. Always on with `destroy: callback`.",
+    )
+    ids: bool = Field(
+        default=False,
+        description="Every instance also has a stable id that survives moves. Always on with "
+        "`owner: none`.",
+    )
+    partition: Form[PartitionSpec, Literal["off"]] = Field(
+        default="off", description="Rows `[0, n_active)` are the active ones, kept so by swaps."
+    )
+    hierarchy: Form[HierarchySpec, Literal["off"]] = Field(
+        default="off", description="Parent, child and sibling links, kept right through every move."
+    )
+    cold: Literal["inline", "indirect"] = Field(
+        default="inline",
+        description="Where fields tagged `cold` live: behind the hot columns of the one buffer, or "
+        "in a second, packed buffer in which an instance takes a row at the first value that is "
+        "not the default.",
+    )
+    growth: Form[GrowthSpec, Literal["double"]] = Field(
+        default="double",
+        description="`double`: a full buffer is replaced by one of twice the size. `{reserve: N}`: "
+        "address space for N rows is taken once, and growing never moves data.",
+    )
+
+
+if TYPE_CHECKING:
+    _Storage = _Policies
+else:  # what policies say themselves
+    made = {key.name: key.info() for key in list_keys("component")}
+    _Storage = create_model("_Storage", __base__=_Policies, **made)
+
+
+class ComponentSpec(_Storage):
+    """A component: its columns, and the policies that its manager follows."""
+
+    capacity: Annotated[int, Field(ge=0, le=MAX_ROWS)] = Field(
+        default=0, description="Rows allocated at construction."
+    )
+    space: SpaceSpec | None = Field(
+        default=None,
+        description="The field with the places of rows: `near` finds the rows around points, and "
+        "kernels with `near` see those around each row.",
+    )
+    grid: GridSpec | None = Field(
+        default=None,
+        description="Let the rows be the cells of a grid: all there from the beginning, none made "
+        "or destroyed.",
+    )
+    on: Form[OnSpec, Text] | None = Field(
+        default=None,
+        description="The field with the cells of a grid on which rows stand: its name, or a "
+        "mapping of `field` and `capacity`.",
+    )
+    kernels: dict[str, KernelSpec] = Field(
+        default={}, description="Name → kernel: a method that changes every row."
+    )
+    reductions: dict[str, ReductionSpec] = Field(
+        default={}, description="Name → reduction: a method that returns one value."
+    )
+
+    @property
+    def has_ids(self) -> bool:
+        """Whether instances have stable ids, asked for or not."""
+        return self.ids or self.owner == "none"
+
+    @property
+    def start(self) -> Literal["", "active", "inactive"]:
+        """Where new instances begin in a partition; nothing without one."""
+        return self.partition.start if isinstance(self.partition, PartitionSpec) else ""
+
+    @property
+    def orphans(self) -> Literal["", "root", "destroy", "die"]:
+        """What becomes of children in a hierarchy; nothing without one."""
+        return self.hierarchy.orphans if isinstance(self.hierarchy, HierarchySpec) else ""
+
+    @property
+    def reserve(self) -> int:
+        """Rows that are reserved; 0 with `growth: double`."""
+        return self.growth.reserve if isinstance(self.growth, GrowthSpec) else 0
+
+    @cached_property
+    def long_fields(self) -> dict[str, FieldSpec]:
+        """The fields as mappings, however they are written."""
+        forms = self.fields_.items()
+        return {name: FieldSpec(type=f) if isinstance(f, str) else f for name, f in forms}
+
+
+# --- The world ------------------------------------------------------------------------------------
+
+
+class EntitySpec(Strict):
+    """The layout of entity handles."""
+
+    index_bits: Annotated[int, Field(ge=1, le=32)] = Field(
+        default=32, description="Bits of the index: how many entities can live at once."
+    )
+    generation_bits: Annotated[int, Field(ge=1, le=63)] = Field(
+        default=32,
+        description="Bits of the generation: how often an index can be used. With `shards`, 20 by "
+        "default.",
+    )
+    shard_bits: Annotated[int, Field(ge=1, le=32)] = Field(
+        default=12,
+        description="Bits of the shard where an entity was made: how many shards a run can have "
+        "in all. Only with `shards`.",
+    )
+    min_free: Annotated[int, Field(ge=0, le=0xFFFF_FFFF)] = Field(
+        default=1024, description="Freed indices are reused once more than this many are free."
+    )
+
+
+class ShardsSpec(Strict):
+    """That the world is one of several, in as many processes, between which entities move."""
+
+    ghosts: dict[str, list[Text]] = Field(
+        default={},
+        description="Component → fields that other shards may have copies of. Entities that are "
+        "sent as ghosts have all these components.",
+    )
+    stay: list[Text] = Field(
+        default=[],
+        description="Components whose rows never leave their process: they are destroyed when "
+        "their entity leaves.",
+    )
+    objects: Literal["pickle"] | None = Field(
+        default=None, description="`object` fields travel as pickles."
+    )
+
+
+class QuerySpec(Strict):
+    """Entities by the components that they have; all of these have managers, or none has."""
+
+    all: list[Text] = Field(default=[], description="Every one of these.")
+    any: list[Text] = Field(default=[], description="At least one of these.")
+    none: list[Text] = Field(default=[], description="Not one of these.")
+    optional: list[Text] = Field(default=[], description="Rows of these too, `NIL` where absent.")
+
+
+class ArchetypesSpec(Strict):
+    """Components that live in archetype chunks instead of managers."""
+
+    chunk: Annotated[int, Field(ge=256, le=2**30)] = Field(
+        default=262_144, description="Bytes of one chunk."
+    )
+    components: list[Text] = Field(min_length=1, description="The components.")
+
+
+class EntrySpec(Strict):
+    """An entry of a schedule that happens at some times only."""
+
+    run: Text = Field(description="The kernel, the table, or `tick`.")
+    every: int = Field(default=1, description="How many ticks apart it happens.")
+    from_: int = Field(default=0, alias="from", description="The first tick at which it happens.")
+
+
+class RecordColumnSpec(BaseReduction):
+    """A column of a table: one value of all living, active rows; exactly one of the eight ways.
+
+    `count: Sheep` counts all rows.
+    """
+
+    over: Text = Field(
+        default="",
+        description="The component, group or query whose rows these are; by default the only "
+        "component that is named.",
+    )
+
+
+class RecordRowsSpec(Strict):
+    """A table with a line for each living, active row, instead of columns under names."""
+
+    rows: Text = Field(description="The component, group or query.")
+    fields: list[Text] = Field(
+        default=[],
+        description="Fields, behind `tick` and `entity` (or `id`); of a group or query "
+        "`Component.field`.",
+    )
+    where: Text = Field(default="", description="A condition: only rows for which it is true.")
+
+
+RecordForm: TypeAlias = Annotated[
+    Annotated[RecordRowsSpec, Tag(LONG)]
+    | Annotated[Annotated[dict[str, RecordColumnSpec], Field(min_length=1)], Tag(NAMED)],
+    Discriminator(form_of_table),
+]
+
+
+class WorldSpec(Strict):
+    """The world: all managers together. At most one in a project; without one there is a `World`
+    of all components."""
+
+    world: ClassName = Field(description="The name of the class; `World` is always an alias.")
+    doc: Text = Field(default="", description="What it is; the docstring.")
+    version: Annotated[int, Field(ge=0)] = Field(
+        default=0, description="A number of your own, saved with the world, for `migrate` to go by."
+    )
+    removed: list[Text] = Field(
+        default=[],
+        description="Former components: what was saved of them is dropped. No new one takes the "
+        "name.",
+    )
+    entity: EntitySpec = Field(
+        default_factory=EntitySpec, description="The layout of entity handles."
+    )
+    bundles: dict[str, Annotated[list[Text], Field(min_length=1)]] = Field(
+        default={}, description="Name → components and other bundles: sets to spawn from."
+    )
+    queries: dict[str, QuerySpec] = Field(default={}, description="Name → query.")
+    groups: dict[str, Annotated[list[Text], Field(min_length=2)]] = Field(
+        default={},
+        description="Name → components. The rows of entities that have all of them are aligned, at "
+        "the front of each manager.",
+    )
+    kernels: dict[str, WorldKernelSpec] = Field(
+        default={}, description="Name → kernel over a group, a query or a component."
+    )
+    schedule: dict[str, Annotated[list[Form[EntrySpec, Text]], Field(min_length=1)]] = Field(
+        default={},
+        description="Name → kernels, `Component.kernel` or the world's own by name: a method that "
+        "calls them in this order. `tick` adds 1 to the time, a table's name writes a line.",
+    )
+    records: dict[str, RecordForm] = Field(
+        default={}, description="Name → table: name → column, or `rows` for a line of each row."
+    )
+    archetypes: ArchetypesSpec | None = Field(
+        default=None, description="Components that live in archetype chunks."
+    )
+    shards: ShardsSpec | None = Field(
+        default=None,
+        description="The world is one of several, in as many processes, between which entities "
+        "move. `{}` is enough.",
+    )
+
+    @property
+    def chunked(self) -> list[str]:
+        """The components that live in archetypes."""
+        return self.archetypes.components if self.archetypes else []
+
+
+# --- Documents ------------------------------------------------------------------------------------
+
+
+KINDS: Final[dict[str, type[Strict]]] = {
+    "component": ComponentSpec,
+    "enum": EnumSpec,
+    "world": WorldSpec,
+}
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON Schema (2020-12) of one document, for editors: chosen by its kind key."""
+    from pydantic import TypeAdapter  # not needed for validating
+
+    adapter: TypeAdapter[Any] = TypeAdapter(ComponentSpec | EnumSpec | WorldSpec)
+    made = adapter.json_schema(by_alias=True)
+    definitions = _with_names(made["$defs"])
+    chosen: dict[str, Any] = {"required": [next(iter(KINDS))]}
+    for kind, model in reversed(KINDS.items()):
+        then = {"$ref": f"#/$defs/{model.__name__}"}
+        chosen = {"if": {"required": [kind]}, "then": then, "else": chosen}
+    kinds = {kind: definitions[m.__name__]["properties"][kind] for kind, m in KINDS.items()}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "ecsgen schema",
+        "type": "object",
+        "properties": {kind: {"description": made["description"]} for kind, made in kinds.items()},
+        **chosen,
+        "$defs": definitions,
+    }
+
+
+def _with_names(schema: Any) -> Any:
+    """A schema in which the keys of all mappings of one's own are identifiers."""
+    if isinstance(schema, list):
+        return [_with_names(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    found = {key: _with_names(part) for key, part in schema.items()}
+    if isinstance(schema.get("additionalProperties"), dict):
+        found["propertyNames"] = {"pattern": f"^{IDENTIFIER.pattern}$"}
+    return found

@@ -1,0 +1,126 @@
+"""Former names: of what is called otherwise now, and of what is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from ecsgen.diagnostics import Diagnostics, quote
+from ecsgen.model import History, Mark
+from ecsgen.schema.declarations import Declaration, Declarations
+from ecsgen.schema.document_specs import ComponentSpec, EnumSpec
+from ecsgen.schema.enums import members_of
+from ecsgen.schema.names import check_camel, check_identifier
+
+Place: TypeAlias = tuple[str, Mark]
+"""A name, and where it stands."""
+
+
+def build_history(drafts: Declarations, diagnostics: Diagnostics) -> History:
+    """The former names that the documents give; reports E101, E509, E513 and E514."""
+    worlds = drafts.worlds[:1]
+    components = _Names("component", check_camel)
+    enums = _Names("enum", check_camel)
+    for world in worlds:
+        components.removed += _listed(world, world.spec.removed, "removed")
+    for component in drafts.components:
+        mark = component.value_mark("component")
+        components.add(component, component.name, mark, component.spec.renamed_from)
+    for enum in drafts.enums:
+        enums.add(enum, enum.name, enum.value_mark("enum"), enum.spec.renamed_from)
+    return History(
+        version=worlds[0].spec.version if worlds else 0,
+        components=components.checked(diagnostics),
+        enums=enums.checked(diagnostics),
+        fields=_inside(map(_fields, drafts.components), diagnostics),
+        members=_inside(map(_members, drafts.enums), diagnostics),
+    )
+
+
+@dataclass(slots=True)
+class _Names:
+    """The names of one kind that must not be taken for each other."""
+
+    what: str
+    check: Callable[[str, str, Mark, Diagnostics], bool]
+    removed: list[Place] = field(default_factory=list)
+    present: list[Place] = field(default_factory=list)
+    former: list[tuple[str, Place]] = field(default_factory=list)  # with the present name first
+
+    def add(
+        self,
+        draft: Declaration[Any],
+        name: str,
+        mark: Mark,
+        former: Sequence[str],
+        *path: str | int,
+    ) -> None:
+        """Add what a document says, all of it or what is under a path, with its former names."""
+        self.present.append((name, mark))
+        self.former += [(name, one) for one in _listed(draft, former, *path, "renamed_from")]
+
+    def checked(self, diagnostics: Diagnostics) -> dict[str, str]:
+        """What each former name has become; "" is gone."""
+        used = dict(reversed(self.present))  # the first of two of one name
+        gone: dict[str, Mark] = {}
+        for name, mark in self.removed:
+            if not self.check(name, f"a former {self.what}", mark, diagnostics):
+                continue
+            if name in used:
+                where = used[name].seen_from(mark)
+                message = f"the {self.what} {quote(name)} is removed, and in use {where}"
+                diagnostics.add("E513", message, mark)
+            elif name in gone:
+                diagnostics.add("E509", f"{quote(name)} stands twice in 'removed'", mark)
+            gone.setdefault(name, mark)
+        return dict.fromkeys(gone, "") | self._renamed(used, gone, diagnostics)
+
+    def _renamed(
+        self, used: Mapping[str, Mark], gone: Mapping[str, Mark], diagnostics: Diagnostics
+    ) -> dict[str, str]:
+        claims: dict[str, Place] = {}
+        for now, (name, mark) in self.former:
+            if not self.check(name, f"a former {self.what}", mark, diagnostics):
+                continue
+            if name in used:
+                why = f"it is in use {used[name].seen_from(mark)}"
+            elif name in gone:
+                why = f"it is removed {gone[name].seen_from(mark)}"
+            elif name in claims:
+                other, place = claims[name]
+                why = f"it is one of {quote(other)} {place.seen_from(mark)}"
+            else:
+                claims[name] = now, mark
+                continue
+            message = f"{quote(name)} cannot be a former name of {quote(now)}: {why}"
+            diagnostics.add("E514", message, mark)
+        return {name: now for name, (now, _) in claims.items()}
+
+
+def _listed(draft: Declaration[Any], names: Sequence[str], *path: str | int) -> list[Place]:
+    return [(name, draft.value_mark(*path, index)) for index, name in enumerate(names)]
+
+
+def _fields(draft: Declaration[ComponentSpec]) -> tuple[str, _Names]:
+    names = _Names("field", check_identifier, _listed(draft, draft.spec.removed, "removed"))
+    for name, spec in draft.spec.long_fields.items():
+        names.add(draft, name, draft.key_mark("fields", name), spec.renamed_from, "fields", name)
+    return draft.name, names
+
+
+def _members(draft: Declaration[EnumSpec]) -> tuple[str, _Names]:
+    names = _Names("member", check_identifier, _listed(draft, draft.spec.removed, "removed"))
+    for member in members_of(draft.spec):
+        former = member.spec.renamed_from if member.spec else ()
+        names.add(draft, member.name, draft.key_mark(*member.path), former, *member.path)
+    return draft.name, names
+
+
+def _inside(found: Iterable[tuple[str, _Names]], diagnostics: Diagnostics) -> dict[str, str]:
+    """The same of fields or members, whose names begin with that of what they are in."""
+    return {
+        f"{owner}.{former}": now
+        for owner, names in found
+        for former, now in names.checked(diagnostics).items()
+    }

@@ -1,0 +1,422 @@
+"""Kernels and reductions to typed programs, once all components are known."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
+from ecsgen.kernels.commands import FateChecker
+from ecsgen.kernels.grid_functions import grid_facts
+from ecsgen.kernels.parsing import Assignment, KernelError, SourceText
+from ecsgen.kernels.random_numbers import NoDraws, numbering
+from ecsgen.kernels.references import absent_elements
+from ecsgen.kernels.scope import CommandScope, ReferenceScope, Scope, value_type
+from ecsgen.kernels.type_checker import (
+    TypeChecker,
+    check_message_operator,
+    local_names,
+    names_read,
+    target_of,
+    type_step,
+)
+from ecsgen.model import Component, Kernel, Query, Reduction, World, flat_bundle
+from ecsgen.model import typed_tree as tree
+from ecsgen.schema import neighbourhoods
+from ecsgen.schema.kernel_declarations import (
+    find_identity_column,
+    find_key_field,
+    find_stream_column,
+)
+from ecsgen.schema.names import check_member
+from ecsgen.schema.type_parser import TypeScope, parse_type
+from ecsgen.schema.validation import BadValueError
+
+_PARENTS: Final = re.compile(r"\bparent\s*\.")
+
+
+def type_kernel(
+    kernel: Kernel,
+    scope: Scope,
+    apart: tree.FieldValue | NoDraws,
+    askers: neighbourhoods.NeighbourContext,
+    known: TypeScope,
+) -> Kernel:
+    """The kernel with its program; one error per text at most.
+
+    `apart`: what tells rows apart where it names no key. `askers`: who asks whom.
+    """
+    scope.takes_turns = _takes_turns(kernel, scope)
+    who = _who(kernel, scope, apart)
+    scope.arguments = _arguments(kernel, known)
+    scope.invalid_names |= frozenset(name for name, _, _ in kernel.args) - scope.arguments.keys()
+    nears = neighbourhoods.neighbourhoods(kernel, askers, scope)
+    if _names_parent(kernel, scope):
+        refused = "a kernel that reads 'parent' refers to no other rows"
+        scope.reference_scope = replace(scope.reference_scope, refusal=refused)
+        refused = "nobody dies or is born in a kernel that reads 'parent'"
+        scope.command_scope = replace(scope.command_scope, refusal=refused)
+    first = 1 if kernel.turns == "random" else 0  # the first one tells whose turn it is
+    where = _condition(kernel, scope)
+    number, drawn = numbering([] if where is None else [where], first)
+    where = None if where is None else number(where)
+    steps, drawn = _steps(kernel, scope, drawn)
+    _check_effect(kernel, steps, scope)
+    program = _program(kernel, scope, where, steps, who if drawn else None, nears)
+    neighbourhoods.check_row_fields(kernel, program, scope.diagnostics)
+    if program.runs_by_level:
+        _check_levels(kernel, program, scope.diagnostics)
+    return replace(kernel, program=program)
+
+
+def _who(kernel: Kernel, scope: Scope, apart: tree.FieldValue | NoDraws) -> tree.FieldValue | None:
+    """What tells rows apart; where nothing does, draws are refused from here on (E812)."""
+    who = find_key_field(kernel, scope) if kernel.key else apart
+    if not isinstance(who, NoDraws):
+        return who
+    scope.no_draws = who
+    if kernel.turns == "random":
+        scope.diagnostics.add("E812", who.message, kernel.marks["turns"], hint=who.hint)
+    return None
+
+
+def _steps(kernel: Kernel, scope: Scope, drawn: int) -> tuple[tuple[tree.Step, ...], int]:
+    """The steps that are right, and how many random numbers there are with theirs."""
+    parsed = _parsed(kernel, scope.diagnostics)
+    ways: dict[str, tuple[str, int]] = {}
+    scope.later = local_names([step for _, step in parsed], scope)
+    neighbourhoods.check_neighbour_names(parsed, scope)
+    _check_locals(parsed, scope)
+    steps: list[tree.Step] = []
+    for text, step in parsed:
+        try:
+            shown = " ".join(text.content.split())
+            if isinstance(step, ast.Call):
+                made = FateChecker(scope).step(step, shown)
+            else:
+                made = type_step(step, shown, scope)
+            if not scope.takes_turns:
+                check_message_operator(made, target_of(step), text.mark.line, ways)
+            number, drawn = numbering(made.expressions, drawn)
+            steps.append(made.with_expressions(number))
+        except KernelError as error:
+            text.report(error, scope.diagnostics)
+            target = target_of(step)
+            if isinstance(target, ast.Name) and target.id in scope.later:
+                scope.invalid_names |= {target.id}
+    return tuple(steps), drawn
+
+
+def _check_effect(kernel: Kernel, steps: tuple[tree.Step, ...], scope: Scope) -> None:
+    """Report a kernel that changes nothing (E402), if all of it could be read."""
+    is_judged = len(steps) == len(kernel.steps) and tree.OWN not in scope.incomplete_owners
+    if is_judged and all(isinstance(step.target, tree.Local) for step in steps):
+        message = f"the kernel {quote(kernel.name)} assigns to no field"
+        scope.diagnostics.add("E402", message, kernel.marks[""])
+
+
+def _program(
+    kernel: Kernel,
+    scope: Scope,
+    where: tree.Expression | None,
+    steps: tuple[tree.Step, ...],
+    who: tree.FieldValue | None,
+    nears: tuple[tree.Neighbourhood, ...],
+) -> tree.Program:
+    effects = tree.effects_of(where, steps, who if kernel.key else None)
+    reads = tree.fields_in(*tree.expressions_of(where, steps))
+    above = {read.name: read.type for read in reads if read.owner == tree.PARENT}
+    watched, knows_grids = grid_facts(where, steps, nears, scope.reference_scope)
+    return tree.Program(
+        arguments=tuple(scope.arguments.values()),
+        where=where,
+        steps=steps,
+        effects=effects,
+        root_defaults=tuple(
+            (name, absent_elements(scope.fields[name], above[name])) for name in above
+        ),
+        identity=scope.identity if effects.sends or effects.spawns or effects.destroys else None,
+        may_be_dead=scope.may_be_dead,
+        stream_field=who,
+        takes_turns=scope.takes_turns,
+        neighbourhoods=nears,
+        tracked_occupants=watched,
+        uses_grids=knows_grids,
+    )
+
+
+def _names_parent(kernel: Kernel, scope: Scope) -> bool:
+    return scope.has_parent and any(map(_PARENTS.search, (kernel.where, *kernel.steps)))
+
+
+def _takes_turns(kernel: Kernel, scope: Scope) -> bool:
+    """Whether its rows take turns; reports E815 where they cannot."""
+    if not kernel.turns:
+        return False
+    message = ""
+    if scope.reference_scope.refusal:
+        message = "the rows of chunks take no turns"
+    elif _names_parent(kernel, scope):
+        message = "a kernel that reads 'parent' goes level by level: its rows take no turns"
+    if message:
+        scope.diagnostics.add("E815", message, kernel.marks["turns"])
+    return not message
+
+
+def _check_levels(kernel: Kernel, program: tree.Program, diagnostics: Diagnostics) -> None:
+    """Report what a kernel that goes level by level cannot do: ask neighbours (E813), as its rows
+    would come in two orders, and take arguments with a value per row (E815)."""
+    if program.neighbourhoods:
+        message = f"{quote(kernel.name)} reads parents, so it cannot ask neighbours"
+        diagnostics.add("E813", message, kernel.marks["near"], hint="make two kernels of it")
+    for name in kernel.each:
+        message = f"{quote(name)} has a value for each row, which {quote(kernel.name)} cannot take"
+        hint = "let a kernel before it write the values to a field"
+        diagnostics.add("E815", message, kernel.marks[f"args.{name}"], hint=hint)
+
+
+def _arguments(kernel: Kernel, known: TypeScope) -> dict[str, tree.Argument]:
+    """The arguments that are right; the others were reported before."""
+    found = {}
+    for name, text, _unit in kernel.args:
+        try:
+            type_ = value_type(parse_type(text, known, f"argument {quote(name)}"))
+        except BadValueError:
+            continue
+        if type_ is not None:
+            found[name] = tree.Argument(type_, name, name in kernel.each)
+    return found
+
+
+def _condition(kernel: Kernel | Reduction, scope: Scope) -> tree.Expression | None:
+    if "where" not in kernel.marks:
+        return None
+    text = SourceText(kernel.where, kernel.marks["where"])
+    try:
+        return TypeChecker(scope).condition(text.expression())
+    except KernelError as error:
+        text.report(error, scope.diagnostics)
+        return None
+
+
+def _parsed(
+    kernel: Kernel, diagnostics: Diagnostics
+) -> list[tuple[SourceText, Assignment | ast.Call]]:
+    found = []
+    for index, content in enumerate(kernel.steps):
+        text = SourceText(content, kernel.marks[f"steps.{index}"])
+        try:
+            found.append((text, text.step()))
+        except KernelError as error:
+            text.report(error, diagnostics)
+    return found
+
+
+def _check_locals(parsed: list[tuple[SourceText, Assignment | ast.Call]], scope: Scope) -> None:
+    """Locals are names in generated code, so the rules for fields hold; each has its use."""
+    if tree.OWN in scope.incomplete_owners:  # some may be meant for fields
+        return
+    read = {name for _, step in parsed for name in names_read(step)}
+    seen: set[str] = set()
+    diagnostics = scope.diagnostics
+    for text, step in parsed:
+        target = target_of(step)
+        if isinstance(target, ast.Name) and target.id in scope.later - seen:
+            seen.add(target.id)
+            mark = text.place(target, diagnostics)
+            if check_member(target.id, "a local", mark, diagnostics) and target.id not in read:
+                message = f"no step reads the local name {quote(target.id)}"
+                diagnostics.add("E806", message, mark, hint=did_you_mean(target.id, scope.names()))
+
+
+def type_reduction(reduction: Reduction, scope: Scope) -> tree.ReductionProgram | None:
+    """The value of one row; None where there is none."""
+    where = _condition(reduction, scope)
+    text = SourceText(reduction.expression, reduction.marks["expression"])
+    try:
+        node = text.expression()
+        checker = TypeChecker(scope)
+        value = checker.condition(node) if reduction.function == "count" else checker.value(node)
+        if reduction.function != "count" and not value.type.is_number:
+            hint = "'count' tells in how many rows it is true" if value.type.is_bool else ""
+            message = f"{quote(reduction.function)} takes numbers, not {value.type}"
+            raise KernelError("E803", message, node, hint)
+    except KernelError as error:
+        text.report(error, scope.diagnostics)
+        return None
+    reads = tuple(field.text for field in tree.fields_in(where, value))
+    return tree.ReductionProgram(value, where, reads)
+
+
+@dataclass(frozen=True, slots=True)
+class InvalidNames:
+    """What of a component is in error already, so that kernels are not blamed for it as well."""
+
+    names: frozenset[str]
+    """Of fields, and `parent` if there may be a hierarchy."""
+    may_have_more: bool
+    """Whether there may be other fields, whose names could not be read."""
+
+
+_BY_A_KERNEL: Final = "let a kernel write what is to be reduced into a field"
+_NO_FATES: Final = "whose entity dies concerns all components: no kernel of one says it"
+_NO_REDUCTION: Final = NoDraws(
+    "reductions draw no random numbers", "let a kernel draw them into a field"
+)
+
+
+def type_component_kernels(
+    component: Component,
+    components: Mapping[str, Component],
+    refused: InvalidNames,
+    known: TypeScope,
+    diagnostics: Diagnostics,
+) -> Component:
+    """The component with compiled kernels and reductions; reports E112, E102 and E80x."""
+    fields = {field.name: field for field in component.fields}
+    hidden = frozenset(field.name for field in component.indirect_fields)
+
+    def scope(is_reduction: bool) -> Scope:
+        return Scope(
+            none if is_reduction else reach,
+            fates,
+            diagnostics,
+            fields=fields,
+            enums=known.sound_enums,
+            hidden=hidden,
+            has_parent=bool(component.hierarchy),
+            is_reduction=is_reduction,
+            owner_component=tree.OWN if component.owner == "entity" and not is_reduction else None,
+            identity=find_identity_column(component, tree.OWN),
+            may_be_dead=component.owner == "entity",
+            no_draws=_NO_REDUCTION if is_reduction else None,
+            invalid_names=refused.names | known.wrong_enums,
+            incomplete_owners=frozenset([tree.OWN] if refused.may_have_more else []),
+            occupants={tree.OWN: component} if component.on is not None else {},
+        )
+
+    home = component.name
+    own = {home: component}
+    if component.on is not None and component.on.grid in components:
+        own[component.on.grid] = components[component.on.grid]
+    reach = ReferenceScope(own, known.components, home)
+    fates = CommandScope(refusal=_NO_FATES, hint=reach.of_the_world)
+    none = replace(reach, refusal="reductions refer to no other rows", hint=_BY_A_KERNEL)
+    askers = neighbourhoods.make_component_context(component, components, diagnostics)
+    apart = find_stream_column(component)
+    kernels = (type_kernel(one, scope(False), apart, askers, known) for one in component.kernels)
+    reductions = (
+        replace(one, program=type_reduction(one, scope(True)) or one.program)
+        for one in component.reductions
+    )
+    return replace(component, kernels=tuple(kernels), reductions=tuple(reductions))
+
+
+@dataclass(frozen=True, slots=True)
+class WorldScopes:
+    """What kernels and tables of a world may name."""
+
+    world: World
+    sources: frozenset[str]
+    """The groups, queries and components that were read without a mistake."""
+    components: Mapping[str, Component]
+    invalid_names: Mapping[str, InvalidNames]
+    known: TypeScope
+    diagnostics: Diagnostics
+
+    def scope_over(self, over: str) -> Scope:
+        """The names of what runs over a group, query or component."""
+        world, query = self.world, self.world.query(over)
+        members, absent = _members(world, over, self.components)
+        is_chunked = query is not None and query.chunked
+        alone = "kernels over chunks refer to no other rows" if is_chunked else ""
+        lasting = "nobody dies or is born in a kernel over chunks" if is_chunked else ""
+        one = self.components.get(over)
+        nobodys = over if one is not None and one.owner == "none" else ""
+        bundles = {name: flat_bundle(name, dict(world.bundles)) for name, _ in world.bundles}
+        hidden = {
+            f"{name}.{one.name}" for name, c in self.components.items() for one in c.indirect_fields
+        }
+        refused = self.invalid_names.items()
+        wrong = {f"{name}.{field}" for name, found in refused for field in found.names}
+        return Scope(
+            ReferenceScope(
+                self.components, self.known.components, chunked=world.archetypes, refusal=alone
+            ),
+            CommandScope(nobodys, bundles, lasting),
+            self.diagnostics,
+            components=members,
+            absent=absent,
+            enums=self.known.sound_enums,
+            hidden=frozenset(hidden),
+            invalid_names=frozenset(wrong) | self.known.wrong_enums,
+            incomplete_owners=frozenset(name for name, found in refused if found.may_have_more),
+            has_tick=True,
+        )
+
+    def type_column(self, column: Reduction) -> tree.ReductionProgram | None:
+        """The value of one row for a table, which leads to no others; None where there is none."""
+        scope = self.scope_over(column.over)
+        scope.diagnostics = self.diagnostics.all_as("E520")
+        scope.is_reduction, scope.no_draws = True, _NO_REDUCTION
+        absent = scope.absent.items()
+        scope.absent = {
+            name: why.replace("the kernel runs", "the column is") for name, why in absent
+        }
+        refusal = "tables refer to no other rows"
+        scope.reference_scope = replace(
+            scope.reference_scope, chunked=(), refusal=refusal, hint=_BY_A_KERNEL
+        )
+        return type_reduction(column, scope)
+
+
+def type_world_kernels(names: WorldScopes) -> World:
+    """The world with compiled kernels; reports as `with_programs`."""
+    world, components = names.world, names.components
+    kernels = []
+    for kernel in world.kernels:
+        if kernel.over not in names.sources:
+            kernels.append(kernel)
+            continue
+        scope = names.scope_over(kernel.over)
+        members = scope.components
+        scope.owner_component = neighbourhoods.find_owner_component(members)
+        scope.identity = next(
+            (find_identity_column(one, name) for name, one in members.items()), None
+        )
+        scope.may_be_dead = scope.owner_component is not None and world.query(kernel.over) is None
+        scope.occupants = {name: one for name, one in members.items() if one.on is not None}
+        by_entity = tree.FieldValue(tree.HANDLE, tree.ENTITY, next(iter(members), ""))
+        one = members.get(kernel.over)
+        apart = by_entity if one is None else find_stream_column(one, kernel.over)
+        askers = neighbourhoods.make_world_context(world, components, names.sources, scope)
+        kernels.append(type_kernel(kernel, scope, apart, askers, names.known))
+    return replace(world, kernels=tuple(kernels))
+
+
+def _members(
+    world: World, over: str, components: Mapping[str, Component]
+) -> tuple[dict[str, Component], dict[str, str]]:
+    """The components whose rows a group, query or component has, and why not for all others."""
+    names, query = world.members_of(over), world.query(over)
+    others = components.keys() - set(names)
+    absent = {name: _why_absent(name, over, query, components) for name in others}
+    return {name: components[name] for name in names if name in components}, absent
+
+
+def _why_absent(
+    name: str, over: str, query: Query | None, components: Mapping[str, Component]
+) -> str:
+    if query is not None:
+        if name in query.optional:
+            return f"{quote(name)} is optional in {quote(over)}: it may be absent"
+        if name in query.any:
+            return f"{quote(name)} is one of 'any' in {quote(over)}: it may be absent"
+        if name in query.none:
+            return f"{quote(name)} is one of 'none' in {quote(over)}: it is never there"
+    if over in components:
+        return f"the kernel runs over {quote(over)}: it has no row of {quote(name)}"
+    return f"{quote(name)} is not in {quote(over)}, over which the kernel runs"

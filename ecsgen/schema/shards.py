@@ -1,0 +1,185 @@
+"""`shards:` of the world document, and neighbours that are rows of other shards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ecsgen.diagnostics import did_you_mean, quote
+from ecsgen.model import Component, Kernel, Mark, Shards, World
+from ecsgen.model.typed_tree import ENTITY
+from ecsgen.schema.declarations import Components, Declaration
+from ecsgen.schema.document_specs import ComponentSpec, EnumSpec, ShardsSpec, WorldSpec
+from ecsgen.schema.names import module_name
+from ecsgen.schema.policy_keys import check_owned, format_key, resolve_components
+
+
+def check_ghost_fields(
+    draft: Declaration[WorldSpec], world: World, components: Mapping[str, Component]
+) -> None:
+    """Report E517 for kernels that ask ghosts what these do not know."""
+    if world.shards is None:
+        return
+    ghosts = dict(world.shards.ghosts)
+    check = _GhostCheck(draft, world, ghosts)
+    for component in components.values():
+        space = component.space
+        if space is not None and space.field in ghosts.get(component.name, ()):
+            for kernel in component.kernels:
+                check.fields(kernel, component.name)
+    for kernel in world.kernels:
+        near = kernel.program.single_neighbourhood
+        if near is not None and near.position.name in ghosts.get(near.position.owner, ()):
+            check.members(kernel, near.among or kernel.over)
+            check.fields(kernel)
+
+
+@dataclass(frozen=True, slots=True)
+class _GhostCheck:
+    draft: Declaration[WorldSpec]
+    world: World
+    ghost_fields: Mapping[str, tuple[str, ...]]
+
+    def fields(self, kernel: Kernel, component: str = "") -> None:
+        """Report fields of neighbours that ghosts do not have."""
+        for asked in kernel.program.effects.reads_neighbours:
+            owner, _, name = asked.rpartition(".")
+            owner = owner or component
+            if name == ENTITY or name in self.ghost_fields.get(owner, (name,)):
+                continue
+            field = quote(f"{owner}.{name}")
+            message = f"{quote(kernel.name)} reads {field} of neighbours, and ghosts have none"
+            hint = f"add {quote(name)} to the ghosts of {owner}"
+            self.draft.report("E517", message, kernel.marks["near"], hint=hint)
+
+    def members(self, kernel: Kernel, source: str) -> None:
+        """Report a query or group of which nobody can tell whether a ghost is in it."""
+        query = self.world.query(source)
+        lacking = [name for name in self.world.members_of(source) if name not in self.ghost_fields]
+        if query is not None and (query.any or query.none):
+            reason = f"it depends on {', '.join((*query.any, *query.none))}"
+            hint = "ask rows of a group or query that only says 'all'"
+        elif lacking:
+            reason = f"ghosts have no {', '.join(lacking)}"
+            hint = "add the component to the ghosts, if only with an empty list"
+        else:
+            return
+        who = f"{quote(kernel.name)} asks rows of {quote(source)}"
+        message = f"{who}, and which ghosts are among them nobody knows: {reason}"
+        self.draft.report("E517", message, kernel.marks["near"], hint=hint)
+
+
+GENERATION_BITS: Final = 20
+"""The default with shards."""
+WORLD_NAMES: Final = frozenset(("absorb", "extract"))
+CLASS_NAMES: Final = frozenset(("Blocks", "Parcel", "ParcelError", "ShardError", "Shards"))
+
+
+def build_shards(draft: Declaration[WorldSpec], components: Components) -> Shards | None:
+    """What the world says of shards, None if nothing; reports E102, E501, E507, E509, E52x."""
+    spec = draft.spec.shards
+    if spec is None:
+        return None
+    check = _Check(draft, spec, components)
+    check.ghosts()
+    resolve_components(draft, spec.stay, components, "'stay'", ("shards", "stay"))
+    check.objects()
+    ghosts = tuple((name, tuple(fields)) for name, fields in spec.ghosts.items())
+    return Shards(draft.spec.entity.shard_bits, ghosts, tuple(spec.stay))
+
+
+def check_shard_names(
+    draft: Declaration[WorldSpec], components: Components, enums: Sequence[Declaration[EnumSpec]]
+) -> None:
+    """Report E102 for names that only packages with shards have of their own."""
+    if draft.spec.shards is None:
+        return
+    classes = [("the world", draft.name, draft.value_mark("world"))]
+    classes += [(f"the enum {quote(e.name)}", e.name, e.value_mark("enum")) for e in enums]
+    members = []
+    for name, component in components.items():
+        what, mark = f"the component {quote(name)}", component.value_mark("component")
+        classes.append((what, name, mark))
+        members.append((what, module_name(name), mark))
+    for key in ("queries", "groups", "kernels", "schedule"):
+        names = getattr(draft.spec, key)
+        members += [(f"the name {quote(name)}", name, draft.key_mark(key, name)) for name in names]
+    taken = [one for one in classes if one[1] in CLASS_NAMES]
+    taken += [one for one in members if one[1] in WORLD_NAMES]
+    whose = f"shards on line {draft.key_mark('shards').line}"
+    for what, name, mark in taken:
+        message = f"{what} would take the place of {quote(name)}, which is there for {whose}"
+        draft.report("E102", message, mark)
+
+
+@dataclass(frozen=True, slots=True)
+class _Check:
+    draft: Declaration[WorldSpec]
+    spec: ShardsSpec
+    components: Components
+
+    def ghosts(self) -> None:
+        for name, fields in self.spec.ghosts.items():
+            mark = self.draft.key_mark("shards", "ghosts", name)
+            component = self.components.get(name)
+            if component is None:
+                message = f"unknown component {quote(name)} in the ghosts"
+                self.draft.report("E501", message, mark, hint=did_you_mean(name, self.components))
+            if component is None or not self._can_be_ghost(component, mark):
+                continue
+            seen: set[str] = set()
+            for number, field in enumerate(fields):
+                place = self.draft.value_mark("shards", "ghosts", name, number)
+                if field in seen:
+                    message = f"{quote(field)} stands twice among the ghosts of {quote(name)}"
+                    self.draft.report("E509", message, place)
+                seen.add(field)
+                self._ghost_field(component, field, place)
+
+    def _can_be_ghost(self, component: Declaration[ComponentSpec], mark: Mark) -> bool:
+        before = len(self.draft.diagnostics)
+        check_owned(component, "the ghosts", mark)
+        if component.spec.instances == "many":
+            instances = format_key(component, "instances")
+            why = f"it has {instances} ({component.key_mark('instances').place})"
+            self._refuse(component.name, why, mark)
+        if component.name in self.draft.spec.chunked:
+            number = self.draft.spec.chunked.index(component.name)
+            place = self.draft.value_mark("archetypes", "components", number)
+            self._refuse(component.name, f"it lives in archetypes since line {place.line}", mark)
+        return len(self.draft.diagnostics) == before
+
+    def _refuse(self, name: str, why: str, mark: Mark) -> None:
+        self.draft.report("E515", f"{quote(name)} cannot be among the ghosts: {why}", mark)
+
+    def _ghost_field(self, component: Declaration[ComponentSpec], name: str, mark: Mark) -> None:
+        field = component.spec.long_fields.get(name)
+        if field is None:
+            message = f"{quote(component.name)} has no field {quote(name)}"
+            hint = did_you_mean(name, component.spec.fields_)
+            self.draft.report("E515", message, mark, hint=hint)
+        elif field.type == "object" or field.type.startswith("str["):
+            place = component.key_mark("fields", name).place
+            self._refuse(name, f"it is of type {field.type} ({place})", mark)
+        elif field.is_cold and component.spec.cold == "indirect":
+            place = component.key_mark("cold").place
+            self._refuse(name, f"it is cold, with 'cold: indirect' ({place})", mark)
+
+    def objects(self) -> None:
+        """Report E516 for objects that can neither travel nor stay."""
+        if self.spec.objects == "pickle":
+            return
+        shards = self.draft.key_mark("shards")
+        for component in self.components.values():
+            if component.name in self.spec.stay:
+                continue
+            for name, field in component.spec.long_fields.items():
+                if field.type != "object":
+                    continue
+                message = (
+                    f"{quote(name)} is an object, which cannot leave its process, as entities do "
+                    f"with 'shards' ({shards.place})"
+                )
+                hint = f"add {component.name} to 'stay', or 'objects: pickle' to the shards"
+                self.draft.report("E516", message, component.key_mark("fields", name), hint=hint)

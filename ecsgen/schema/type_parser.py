@@ -1,0 +1,158 @@
+"""Field types: their text, taken apart and checked."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from ecsgen.diagnostics import closest, did_you_mean, quote
+from ecsgen.model import BaseType, Enum, FieldType
+from ecsgen.model.types import FLOATS, INTEGERS
+from ecsgen.schema.validation import BadValueError
+
+MAX_ELEMENTS: Final = 4096
+MAX_DIMENSIONS: Final = 8
+MAX_SIZE: Final = 65_536
+
+_SIMPLE: Final[dict[str, tuple[BaseType, str]]] = {
+    "bool": (BaseType.BOOL, "bool"),
+    **{name: (BaseType.INT, name) for name in INTEGERS},
+    **{name: (BaseType.FLOAT, name) for name in FLOATS},
+    "entity": (BaseType.ENTITY, "u64"),
+    "str": (BaseType.STR, ""),
+    "bytes": (BaseType.BYTES, ""),
+    "object": (BaseType.OBJECT, ""),
+}
+# What the same thing is called elsewhere.
+_ELSEWHERE: Final = {
+    **{f"int{bits}": f"i{bits}" for bits in (8, 16, 32, 64)},
+    **{f"uint{bits}": f"u{bits}" for bits in (8, 16, 32, 64)},
+    **{f"float{bits}": f"f{bits}" for bits in (32, 64)},
+    **{f"vec{count}": f"f32[{count}]" for count in (2, 3, 4)},
+    "any": "object",
+    "boolean": "bool",
+    "byte": "u8",
+    "double": "f64",
+    "float": "f32",
+    "handle": "entity",
+    "int": "i32",
+    "integer": "i32",
+    "long": "i64",
+    "quat": "f32[4]",
+    "short": "i16",
+    "string": "str[32]",
+    "text": "str[32]",
+    "uint": "u32",
+}
+SEVERAL: Final = (
+    "for any number of them per entity give the component 'instances: many', one value per instance"
+)
+_TYPE: Final = re.compile(r"([^\[\]]*)(?:\[([^\[\]]*)\])?")
+_ID: Final = re.compile(r"id<([^<>]*)>")
+_NUMBER: Final = re.compile(r"[1-9][0-9]{0,8}")
+
+
+@dataclass(frozen=True, slots=True)
+class TypeScope:
+    """What types can refer to. An enum that is itself in error is None."""
+
+    enums: Mapping[str, Enum | None]
+    components: Mapping[str, bool]  # name → whether it has ids
+
+    @property
+    def sound_enums(self) -> dict[str, Enum]:
+        """Those without an error, by name."""
+        return {name: enum for name, enum in self.enums.items() if enum is not None}
+
+    @property
+    def wrong_enums(self) -> frozenset[str]:
+        """The others: whether they have a member is not known."""
+        return frozenset(name for name, enum in self.enums.items() if enum is None)
+
+
+def parse_type(text: str, known: TypeScope, of: str) -> FieldType:
+    """Take a field type apart; `of` says whose it is, for messages. Raises BadValueError."""
+    found = _TYPE.fullmatch(text)
+    if found is None:
+        raise _unknown(text, "", known, of)
+    name, brackets = found[1], found[2]
+    suffix = "" if brackets is None else f"[{brackets}]"
+    if target := _ID.fullmatch(name):
+        _check_target(target[1], known, of)
+        return FieldType(text, BaseType.ID, "u64", _shape(name, brackets), target=target[1])
+    if name in _SIMPLE:
+        base, scalar = _SIMPLE[name]
+        if base in (BaseType.STR, BaseType.BYTES):
+            return FieldType(text, base, "", size=_size(name, brackets))
+        if base is BaseType.OBJECT and brackets is not None:
+            raise BadValueError("E105", f"{quote(text)}: an object takes no shape")
+        return FieldType(text, base, scalar, _shape(name, brackets))
+    if name in known.enums:
+        enum = known.enums[name]
+        scalar = "u8" if enum is None else enum.scalar
+        return FieldType(text, BaseType.ENUM, scalar, _shape(name, brackets), target=name)
+    raise _unknown(name, suffix, known, of)
+
+
+def _check_target(name: str, known: TypeScope, of: str) -> None:
+    has_ids = known.components.get(name)
+    if has_ids is None:
+        message = f"unknown component {quote(name)} in the type of {of}"
+        raise BadValueError("E501", message, did_you_mean(name, known.components))
+    if not has_ids:
+        message = f"the component {quote(name)} has no ids, so {of} cannot refer to one"
+        raise BadValueError("E502", message, f"give {name} the key 'ids: true'")
+
+
+def _shape(name: str, brackets: str | None) -> tuple[int, ...]:
+    if brackets is None:
+        return ()
+    parts = brackets.split(",")
+    if all(_NUMBER.fullmatch(part) for part in parts):
+        shape = tuple(int(part) for part in parts)
+        if len(shape) > MAX_DIMENSIONS or math.prod(shape) > MAX_ELEMENTS:
+            limit = f"more than {MAX_DIMENSIONS} dimensions and {MAX_ELEMENTS} elements"
+            raise BadValueError("E105", f"the shape [{quote(brackets)[1:-1]}] has {limit}")
+        return shape
+    if not brackets:
+        raise BadValueError(
+            "E105", f"{quote(f'{name}[]')} has no shape such as [3] or [4,4]", SEVERAL
+        )
+    exact = ",".join(part.strip().lstrip("0") for part in parts)
+    usable = all(_NUMBER.fullmatch(part) for part in exact.split(","))
+    hint = f"did you mean {quote(f'{name}[{exact}]')}?" if usable else ""
+    raise BadValueError(
+        "E105", f"{quote(f'[{brackets}]')} is not a shape such as [3] or [4,4]", hint
+    )
+
+
+def _size(name: str, brackets: str | None) -> int:
+    if brackets is None:
+        raise BadValueError("E105", f"{quote(name)} needs a size", f"did you mean '{name}[32]'?")
+    if not _NUMBER.fullmatch(brackets) or int(brackets) > MAX_SIZE:
+        message = f"{quote(f'[{brackets}]')} is not a size of 1 to {MAX_SIZE} bytes"
+        raise BadValueError("E105", message)
+    return int(brackets)
+
+
+def _unknown(name: str, suffix: str, known: TypeScope, of: str) -> BadValueError:
+    message = f"unknown type {quote(name + suffix)} for {of}"
+    if name in known.components:
+        owner = f"{name} is a component"
+        return BadValueError("E104", message, f"{owner}: 'entity' or 'id<{name}>' refer to one")
+    return BadValueError("E104", message, _suggest(name, suffix, known.enums))
+
+
+def _suggest(name: str, suffix: str, enums: Iterable[str]) -> str:
+    plain = name.strip()
+    if name.startswith(("list<", "array<", "vector<")):
+        return SEVERAL
+    found = _ELSEWHERE.get(plain.lower()) or closest(plain, (*_SIMPLE, *enums))
+    if not found:
+        return ""
+    if "[" not in found:
+        found += suffix or ("[32]" if found in ("str", "bytes") else "")
+    return f"did you mean {quote(found)}?"

@@ -1,0 +1,259 @@
+"""The shape of a document: pydantic's errors as diagnostics, in words for newcomers.
+
+What is wrong is cut out and the rest validated again, so that one run also finds what the later
+checks have to say about the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from ecsgen.diagnostics import Diagnostics, did_you_mean, hint_at_comma, quote
+from ecsgen.model import Mark
+from ecsgen.schema.document_specs import EACH, LONG, NAMED, NUMBER, ONE, SHORT, WORD, Strict
+from ecsgen.source.yaml_nodes import Node
+
+_KEYS: Final = {
+    **dict.fromkeys(("description", "desc", "comment", "docs"), "doc"),
+    **dict.fromkeys(("multi", "multiple", "many"), "instances: many"),
+    "hot": "tags: [hot]",
+    "cold": "tags: [cold]",
+    "condition": "where",
+    "if": "where",
+    "arguments": "args",
+    "params": "args",
+    "body": "steps",
+    "extends": "bundles",
+}
+"""Keys that are none here."""
+
+_VALUES: Final[dict[tuple[str, object], str]] = {
+    ("hierarchy", True): "{orphans: root}",
+    ("partition", True): "{start: active}",
+    ("partition", "active"): "{start: active}",
+    ("partition", "inactive"): "{start: inactive}",
+    ("lookup", "dict"): "hash",
+    ("lookup", "map"): "hash",
+    ("lookup", "array"): "sparse",
+    ("lookup", "dense"): "direct",
+    ("instances", "multi"): "many",
+    ("instances", "single"): "one",
+    ("destroy", "lazy"): "gc",
+}
+"""Values of keys, as the next best ones."""
+
+
+Path = tuple[str | int, ...]
+
+
+def _hint_of_value(location: Path, node: Node) -> str:
+    """What to write instead of a value of a key; empty if nobody knows."""
+    key, value = str(location[-1]), node.value
+    if isinstance(value, (str, bool)) and (key, value) in _VALUES:
+        return f"did you mean {quote(_VALUES[key, value])}?"
+    if key == "fields" and isinstance(value, list):
+        return "write each field as `name: type`"
+    if key in ("tags", "steps", "renamed_from", "removed") and isinstance(value, str):
+        item = value if key == "tags" else f'"{value}"'
+        return f"did you mean {quote(f'[{item}]')}?"
+    if location[:1] == ("queries",) and len(location) == 2 and isinstance(value, list):
+        listed = ", ".join(str(item.value) for item in value)
+        return f"did you mean {quote(f'{{all: [{listed}]}}')}?"
+    return ""
+
+
+_TAGS: Final = (SHORT, LONG, NUMBER, WORD, NAMED, ONE, EACH)
+_PASSES: Final = 12  # each cuts at least one level, and the language has fewer
+
+_WANTED: Final = {
+    "string_type": "text",
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "list_type": "a list",
+}
+
+
+def validate(document: Node, spec: type[Strict], diagnostics: Diagnostics) -> Strict | None:
+    """The document as `spec`, without the parts that are wrong; None when nothing is left."""
+    for turn in range(_PASSES):
+        try:
+            return spec.model_validate(document.plain())
+        except ValidationError as failure:
+            errors = failure.errors(include_url=False)
+        if turn == 0:
+            for error in errors:
+                _report(document, spec, error, diagnostics)
+        if not _cut(document, [_path(error) for error in errors]):
+            return None
+    return None
+
+
+def key_mark(document: Node, *path: str | int) -> Mark:
+    """The mark of the last key of a path; of the value where it is an item of a list."""
+    parent = document.at(*path[:-1])
+    last = path[-1]
+    if parent is not None and isinstance(last, str) and last in parent.keys:
+        return parent.keys[last]
+    node = document.at(*path)
+    return document.mark if node is None else node.mark
+
+
+class BadValueError(Exception):
+    """Why a type or a default is wrong, and where, if not at the whole of it."""
+
+    def __init__(self, code: str, message: str, hint: str = "", mark: Mark | None = None) -> None:
+        super().__init__(message)
+        self.code, self.message, self.hint, self.mark = code, message, hint, mark
+
+
+def describe(node: Node) -> str:
+    """A value in the words of a message."""
+    value = node.value
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list):
+        return "a list"
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return quote(value)
+    return f"the number {quote(str(value))[1:-1]}"
+
+
+def _location(error: ErrorDetails) -> Path:
+    return tuple(step for step in error["loc"] if step not in _TAGS)
+
+
+def _path(error: ErrorDetails) -> Path:
+    """The path to what must go: for a missing key, what it is missing from."""
+    location = _location(error)
+    return location[:-1] if error["type"] == "missing" else location
+
+
+def _report(
+    document: Node, spec: type[Strict], error: ErrorDetails, diagnostics: Diagnostics
+) -> None:
+    location, path = _location(error), _path(error)
+    while (node := document.at(*path)) is None:  # nothing wrong may go unsaid
+        location = path = path[:-1]
+    if location[:1] == ("records",) and location[1:]:
+        diagnostics = diagnostics.all_as("E520")  # a bad table, whatever is wrong with it
+    kind, mark, hint = error["type"], node.mark, ""
+    if kind == "missing":
+        if not node.complete:
+            return
+        first = next(iter(document.keys.values()), document.mark)  # stands for the whole of it
+        mark = key_mark(document, *location[:-1]) if location[:-1] else first
+        code, message = "E303", f"the key {quote(str(location[-1]))} is missing"
+    elif kind == "extra_forbidden":
+        unknown, mark = str(location[-1]), key_mark(document, *location)
+        place = f" in {_thing(location[:-1])}" if location[:-1] else ""
+        code, message = "E302", f"unknown key {quote(unknown)}{place}"
+        model = _model_at(spec, location)
+        known = [] if model is None else _keys(model)
+        meant = _KEYS.get(unknown.casefold())
+        hint = f"did you mean {quote(meant)}?" if meant else did_you_mean(unknown, known)
+        hint = hint_at_comma(diagnostics, mark) or hint
+    else:
+        code, must, hint = _wanted(error, location, node)
+        message = f"{_thing(location)} must {must}"
+    diagnostics.add(code, message, mark, hint=hint)
+
+
+def _wanted(error: ErrorDetails, location: Path, node: Node) -> tuple[str, str, str]:
+    """What a value must be or have, between the code and the hint."""
+    kind, form, context = error["type"], error["loc"][-1:], error.get("ctx", {})
+    bound = "at least" if kind in ("greater_than_equal", "too_short") else "at most"
+    if kind in ("greater_than_equal", "less_than_equal"):
+        return "E306", f"be {bound} {context.get('ge', context.get('le'))}, not {node.value}", ""
+    if kind in ("too_short", "too_long", "string_too_long"):
+        limit = context.get("min_length", context.get("max_length"))
+        unit = "character" if kind == "string_too_long" else "item"
+        return "E307", f"have {bound} {limit} {unit}{'' if limit == 1 else 's'}", ""
+    hint = _hint_of_value(location, node) if location else ""
+    if kind == "literal_error":
+        expected = context["expected"]
+        choices = expected.replace("'", "").replace(" or ", ", ").split(", ")
+        wanted = f"{'one of ' if len(choices) > 1 else ''}{expected}"
+        wanted += " or a mapping" if SHORT in error["loc"] else ""
+        if not hint and isinstance(node.value, str):
+            hint = did_you_mean(node.value, choices)
+        return "E305", f"be {wanted}, not {describe(node)}", hint
+    wanted = _WANTED.get(kind, error["msg"])
+    if form == (SHORT,):
+        wanted += " or a mapping"
+    elif form == (ONE,):
+        wanted += " or a list"
+    elif form == (WORD,):
+        wanted = "a number or the name of an argument"
+    elif not hint and kind == "string_type" and isinstance(node.value, (bool, int, float)):
+        hint = "put it in quotes"
+    return "E304", f"be {wanted}, not {describe(node)}", hint
+
+
+def _thing(location: Path) -> str:
+    if not location:
+        return "the document"
+    last = location[-1]
+    if isinstance(last, int):
+        return f"item {last + 1} of {_thing(location[:-1])}"
+    return quote(last)
+
+
+def _keys(model: type[BaseModel]) -> dict[str, Any]:
+    return {field.alias or name: field.annotation for name, field in model.model_fields.items()}
+
+
+def _model_at(spec: type[BaseModel], location: Path) -> type[BaseModel] | None:
+    found: list[Any] = [spec]
+    for step in location[:-1]:
+        found = [inner for one in found for inner in _inside(one, step)]
+    return next((model for one in found for model in _models(one)), None)
+
+
+def _inside(annotation: Any, step: str | int) -> list[Any]:
+    """What a value may be annotated with that is a step inside of another one."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        key = _keys(annotation).get(str(step))
+        return [] if key is None else [key]
+    parts = get_args(annotation)
+    if get_origin(annotation) in (dict, list):
+        return [parts[-1]]
+    return [inner for part in parts for inner in _inside(part, step)]
+
+
+def _models(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _models(part)
+
+
+def _cut(document: Node, paths: Sequence[Path]) -> bool:
+    """Remove the values at `paths`; false when the document itself would have to go."""
+    if any(not path for path in paths):
+        return False
+    found = [(document.at(*path[:-1]), path[-1]) for path in paths]
+    items: dict[int, tuple[list[Node], set[int]]] = {}
+    for container, step in found:
+        if container is None:
+            return False
+        container.complete = False
+        value = container.value
+        if isinstance(value, dict):
+            value.pop(str(step), None)
+            container.keys.pop(str(step), None)
+        elif isinstance(value, list) and isinstance(step, int):
+            items.setdefault(id(value), (value, set()))[1].add(step)
+    for value, steps in items.values():
+        value[:] = [item for index, item in enumerate(value) if index not in steps]
+    return True

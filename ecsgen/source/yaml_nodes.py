@@ -1,0 +1,450 @@
+"""Schema text to nodes that know their line and column.
+
+YAML 1.2 reading of plain data: keys are strings, only `true` and `false` are booleans, nothing is
+shared, tagged or given twice. Every limit is checked before anything grows with the input.
+
+Events are turned into nodes in one pass, instead of a loader, because a loader recurses, resolves
+YAML 1.1 words and expands aliases.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, NamedTuple, TypeAlias
+
+import yaml
+from yaml.events import (
+    AliasEvent,
+    DocumentStartEvent,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+)
+
+from ecsgen.diagnostics import Diagnostics, quote, split_lines
+from ecsgen.files.output_paths import (
+    MAX_BYTES,
+    NotRegularFileError,
+    TooLargeError,
+    read_regular_file,
+)
+from ecsgen.model import Mark
+
+__all__ = ["MAX_BYTES", "MAX_DEPTH", "MAX_NODES", "Node", "Plain", "Scalar", "parse", "read"]
+
+Scalar: TypeAlias = bool | int | float | str | None
+
+MAX_DIGITS: Final = 400  # more than any number that fits a field, less than int() refuses
+
+_WORDS: Final[dict[str, bool | None]] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+_NUMERIC_START: Final = frozenset("+-.0123456789")
+# `012` is octal to some readers and twelve to others, so it is no number here.
+_WHOLE: Final = re.compile(r"[-+]?(?:0|[1-9][0-9]*)|0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT: Final = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_LEADING_ZERO: Final = re.compile(r"[-+]?0[0-9]+")
+_SPECIAL: Final = re.compile(r"([-+]?)\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+
+
+def resolve(text: str) -> Scalar:
+    """The value of a plain scalar. OverflowError for a number out of all proportion."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if text[0] not in _NUMERIC_START:
+        return text
+    if _WHOLE.fullmatch(text):
+        _check_digits(text)
+        return int(text, 0)
+    if _FLOAT.fullmatch(text) and not _LEADING_ZERO.fullmatch(text):
+        _check_digits(text)
+        number = float(text)
+        if number in (float("inf"), float("-inf")):
+            raise OverflowError("the number is too large for any float")
+        return number
+    if special := _SPECIAL.fullmatch(text):
+        return float("nan") if special[3] else float(special[1] + "inf")
+    return text
+
+
+def _check_digits(text: str) -> None:
+    if len(text) > MAX_DIGITS:
+        raise OverflowError(f"a number of {len(text)} digits is too large for any field")
+
+
+MAX_DEPTH: Final = 32
+
+Plain: TypeAlias = "Scalar | list[Plain] | dict[str, Plain]"
+
+
+@dataclass(slots=True)
+class Node:
+    """A value and its place. `keys` has the marks of a mapping's keys; `complete` is false when
+    something in it was refused, so that nobody complains about what is missing as well."""
+
+    value: Scalar | list[Node] | dict[str, Node]
+    mark: Mark
+    keys: dict[str, Mark] = field(default_factory=dict)
+    complete: bool = True
+
+    def plain(self) -> Plain:
+        """The value without marks. The depth is limited by MAX_DEPTH."""
+        value = self.value
+        if isinstance(value, dict):
+            return {key: node.plain() for key, node in value.items()}
+        if isinstance(value, list):
+            return [node.plain() for node in value]
+        return value
+
+    def at(self, *path: str | int) -> Node | None:
+        """The node at a path of keys and indices, or None."""
+        node: Node | None = self
+        for step in path:
+            if node is None:
+                return None
+            value = node.value
+            if isinstance(value, dict) and isinstance(step, str):
+                node = value.get(step)
+            elif isinstance(value, list) and isinstance(step, int) and step < len(value):
+                node = value[step]
+            else:
+                return None
+        return node
+
+
+_SIGN: Final = re.compile(r"[\t#]")
+_LINE: Final = re.compile(r"([^\r\n]*)(?:\r\n|\n|\r|\Z)")
+
+
+class Span(NamedTuple):
+    """Where a scalar stands in the text."""
+
+    start: int
+    end: int
+    plain: bool  # neither quoted nor a text block
+
+
+def stray_tabs(text: str, scalars: Sequence[Span]) -> Iterator[tuple[int, int]]:
+    """Line and column of the first tab of each line that is not inside quotes, a text block or a
+    comment. `scalars` are in order and do not overlap. O(length of the text)."""
+    starts = [span.start for span in scalars]
+
+    def scalar_at(index: int) -> Span | None:
+        found = bisect_right(starts, index) - 1
+        return scalars[found] if found >= 0 and index < scalars[found].end else None
+
+    for number, line in enumerate(_LINE.finditer(text), start=1):
+        for sign in _SIGN.finditer(text, *line.span(1)):
+            span = scalar_at(sign.start())
+            if span is None and sign[0] == "#":
+                break
+            if sign[0] == "\t" and (span is None or span.plain):
+                yield number, sign.start() - line.start() + 1
+                break
+
+
+MAX_NODES: Final = 100_000
+
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_PROPERTY: Final = re.compile(r"[&*!][^\s,\[\]{}]*")
+_TYPE_WITH_SHAPE: Final = re.compile(r"[a-z0-9>]\[")
+_PLAIN_KEY: Final = re.compile(r"[A-Za-z_][\w<>\[\]. -]*")
+KINDS: Final = ("component", "enum", "world")
+_TOO_DEEP: Final = f"nested more than {MAX_DEPTH} levels deep"
+_SCANNER_GAVE_UP: Final = "exceeded maximum nesting depth"  # libyaml, from 0.2.6 on
+_TABS: Final = "tabs may stand only inside quotes, text blocks and comments"
+
+_BEST_LOADER: Final[Any] = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+
+# PyYAML's parsers, events and marks have no types of their own that hold for both of its parsers.
+_Event = Any
+_Position = Any
+
+
+class _StopReadingError(Exception):
+    """A limit is reached: the rest of the file is not read."""
+
+
+@dataclass(slots=True)
+class _Open:
+    """A collection that has not ended yet."""
+
+    node: Node
+    start: _Position
+    key: str = ""  # of the value that comes next
+    key_is_next: bool = False
+    refused: bool = False  # the key, so its value goes too
+
+
+class Builder:
+    """Builds the documents of one text."""
+
+    def __init__(self, text: str, path: str, diagnostics: Diagnostics) -> None:
+        self._text = text
+        self._path = path
+        self._diagnostics = diagnostics
+        self._lines = split_lines(text)
+        self._stack: list[_Open] = []
+        self._nodes = 0
+        self._documents: list[Node] = []
+        self._scalars: list[Span] = []  # kept only when there are tabs to judge
+        self._has_tabs = "\t" in text
+
+    def documents(self, pure: bool) -> list[Node]:
+        """The documents up to the first syntax error; `pure` as in `parse`."""
+        parser: Any = (yaml.BaseLoader if pure else _BEST_LOADER)(self._text)
+        try:
+            self._build(parser)
+            if self._has_tabs:
+                for line, column in stray_tabs(self._text, self._scalars):
+                    self._add("E215", _TABS, Mark(self._path, line, column), "use spaces")
+        except _StopReadingError:
+            pass
+        except yaml.MarkedYAMLError as error:
+            self._report_syntax(error)
+        except (yaml.YAMLError, ValueError, OverflowError) as error:
+            # The pure parser hands an escape such as "\UFFFFFFFF" to chr().
+            self._add("E205", f"not valid YAML: {error}", Mark(self._path, 1, 1))
+        finally:
+            parser.dispose()
+        return self._documents
+
+    def _build(self, parser: Any) -> None:
+        get_event = parser.get_event
+        while (event := get_event()) is not None:
+            kind = type(event)
+            if kind is ScalarEvent:
+                self._scalar(event)
+            elif kind is MappingStartEvent or kind is SequenceStartEvent:
+                self._open(event, kind is MappingStartEvent)
+            elif kind is MappingEndEvent or kind is SequenceEndEvent:
+                self._close(event)
+            elif kind is AliasEvent:
+                self._refuse_property("E208", "aliases are not part of the schema language", event)
+                self._place(None)
+            elif kind is DocumentStartEvent:
+                self._check_directives(event)
+
+    def _count(self, event: _Event) -> None:
+        self._nodes += 1
+        if self._nodes > MAX_NODES:
+            mark = self._mark(event.start_mark, event.end_mark)
+            self._add("E207", f"the file has more than {MAX_NODES} values", mark)
+            raise _StopReadingError
+        if event.anchor is not None:
+            self._refuse_property("E208", "anchors are not part of the schema language", event)
+        if event.tag is not None:
+            self._refuse_property("E210", "tags are not part of the schema language", event)
+
+    def _scalar(self, event: _Event) -> None:
+        self._count(event)
+        start, end = event.start_mark, event.end_mark
+        plain = not event.style
+        text: str = event.value
+        if self._has_tabs:
+            self._scalars.append(Span(start.index, end.index, plain))
+        mark = self._mark(start, end)
+        if not text.isascii() and _SURROGATE.search(text):
+            self._add("E204", "half of a surrogate pair is not a character", mark)
+            text = _SURROGATE.sub("\ufffd", text)
+        if self._stack and self._stack[-1].key_is_next:
+            self._key(text, plain, mark)
+        elif self._stack or start.index != end.index:  # else an empty document
+            self._place(self._value(text, plain, mark))
+
+    def _value(self, text: str, plain: bool, mark: Mark) -> Node | None:
+        if not plain:
+            return Node(text, mark)
+        try:
+            return Node(resolve(text), mark)
+        except OverflowError as error:
+            self._add("E213", str(error), mark)
+            return None
+
+    def _open(self, event: _Event, mapping: bool) -> None:
+        self._count(event)
+        mark = self._mark(event.start_mark, event.end_mark)
+        if len(self._stack) >= MAX_DEPTH:
+            self._add("E206", _TOO_DEEP, mark)
+            raise _StopReadingError
+        node = Node({} if mapping else [], mark)
+        self._stack.append(_Open(node, event.start_mark, key_is_next=mapping))
+
+    def _close(self, event: _Event) -> None:
+        closed = self._stack.pop()
+        closed.node.mark = self._mark(closed.start, event.end_mark)
+        if self._stack and self._stack[-1].key_is_next:
+            self._add("E212", "a key must be text, not a collection", closed.node.mark)
+            self._stack[-1].key_is_next = False
+            self._stack[-1].refused = True
+        else:
+            self._place(closed.node)
+
+    def _key(self, text: str, plain: bool, mark: Mark) -> None:
+        parent = self._stack[-1]
+        parent.key, parent.key_is_next, parent.refused = text, False, True
+        keys = parent.node.keys
+        if plain and text == "<<":
+            self._add("E209", "merge keys are not part of the schema language", mark)
+        elif plain and not text:
+            self._add("E212", "the key is empty", mark)
+        elif text in keys:
+            message = f"the key {quote(text)} is here twice; it is already on line"
+            is_kind = len(self._stack) == 1 and text in KINDS
+            hint = "write --- before it: each component is a document of its own" if is_kind else ""
+            self._add("E211", f"{message} {keys[text].line}", mark, hint)
+        else:
+            parent.refused = False
+            keys[text] = mark
+
+    def _place(self, node: Node | None) -> None:
+        """Put a value where it belongs; None is one that was refused."""
+        if not self._stack:
+            if node is not None:
+                self._documents.append(node)
+            return
+        parent = self._stack[-1]
+        container = parent.node.value
+        if isinstance(container, list):
+            if node is not None:
+                container.append(node)
+            else:
+                parent.node.complete = False
+        elif isinstance(container, dict):
+            if parent.key_is_next:  # an alias as a key
+                parent.key_is_next, parent.refused = False, True
+                return
+            if node is not None and not parent.refused:
+                container[parent.key] = node
+            else:
+                parent.node.complete = False
+                if not parent.refused:
+                    del parent.node.keys[parent.key]
+            parent.key_is_next, parent.refused = True, False
+
+    def _refuse_property(self, code: str, message: str, event: _Event) -> None:
+        mark = self._mark(event.start_mark, event.end_mark)
+        if found := _PROPERTY.match(self._text, event.start_mark.index):
+            mark = Mark(mark.path, mark.line, mark.column, len(found[0]))
+        self._add(code, message, mark)
+
+    def _check_directives(self, event: _Event) -> None:
+        if event.version not in (None, (1, 2)) or event.tags:
+            mark = self._mark(event.start_mark, event.end_mark)
+            self._add("E214", "only the directive '%YAML 1.2' is allowed", mark)
+
+    def _mark(self, start: _Position, end: _Position) -> Mark:
+        """From start to end, or to the end of the first line."""
+        line, column = start.line, start.column
+        if end.line == line:
+            return Mark(self._path, line + 1, column + 1, end.column - column or 1)
+        length = len(self._lines[line].rstrip()) - column
+        return Mark(self._path, line + 1, column + 1, max(1, length))
+
+    def _add(self, code: str, message: str, mark: Mark, hint: str = "") -> None:
+        self._diagnostics.add(code, message, mark, hint=hint)
+
+    def _report_syntax(self, error: yaml.MarkedYAMLError) -> None:
+        where: _Position = error.problem_mark or error.context_mark
+        text = self._text
+        index = len(text) if where is None else min(where.index, len(text))
+        before = split_lines(text[:index])
+        mark = Mark(self._path, len(before), len(before[-1]) + 1)
+        if error.problem == _SCANNER_GAVE_UP:
+            self._add("E206", _TOO_DEEP, mark)
+            return
+        line = self._without_colon(error, mark.line)
+        if line:
+            start = len(self._lines[line - 1]) - len(self._lines[line - 1].lstrip())
+            mark = Mark(self._path, line, start + 1, len(self._lines[line - 1].strip()))
+            self._add(
+                "E205", "not valid YAML: there is no colon on this line", mark, "as in `key: value`"
+            )
+            return
+        if text[index : index + 1] == "\t":
+            self._add("E215", _TABS, mark, "use spaces")
+            return
+        problem = " ".join(part for part in (error.problem, error.context) if part)
+        began: _Position = error.context_mark
+        if began is not None and began.line + 1 != mark.line:
+            problem += f" that began on line {began.line + 1}"
+        hint = ""
+        if _TYPE_WITH_SHAPE.match(text, max(0, index - 1)):
+            hint = 'inside braces a type with a shape needs quotes, as in "f32[3]"'
+        self._add("E205", f"not valid YAML: {problem or 'it ends too early'}", mark, hint)
+
+    def _without_colon(self, error: yaml.MarkedYAMLError, found_on: int) -> int:
+        """The line on which a key seems to lack its colon, from 1; 0 if that is not it.
+
+        YAML notices on a line behind, for a text may go on there.
+        """
+        problem = error.problem or ""
+        if "mapping values are not allowed" not in problem and "expected ':'" not in problem:
+            return 0
+        for number in range(found_on - 1, 0, -1):
+            line = self._lines[number - 1].partition(" #")[0].strip()
+            if line:
+                is_key = _PLAIN_KEY.fullmatch(line) is not None
+                return number if is_key else 0
+        return 0
+
+
+# Control characters as in YAML; the breaks of YAML 1.1 that are none in 1.2; a byte order mark
+# inside the text.
+_REFUSED: Final = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
+)
+
+
+def read(file: Path, shown: str, diagnostics: Diagnostics) -> list[Node]:
+    """The documents of one file, named `shown` in diagnostics; those that can be read."""
+    text = _read_text(file, shown, diagnostics)
+    return [] if text is None else parse(text, shown, diagnostics)
+
+
+def parse(text: str, path: str, diagnostics: Diagnostics, *, pure: bool = False) -> list[Node]:
+    """The documents in `text`. Empty documents are left out; what follows a syntax error is lost.
+
+    `pure` takes PyYAML's own parser even where libyaml is there.
+    """
+    text = text.removeprefix("\ufeff")
+    diagnostics.add_source(path, text)
+    if refused := _REFUSED.search(text):
+        before = split_lines(text[: refused.start()])
+        mark = Mark(path, len(before), len(before[-1]) + 1)
+        message = f"the character U+{ord(refused[0]):04X} is not allowed"
+        hint = "in double quotes it can be written as an escape"
+        diagnostics.add("E204", message, mark, hint=hint)
+        return []
+    return Builder(text, path, diagnostics).documents(pure)
+
+
+def _read_text(file: Path, shown: str, diagnostics: Diagnostics) -> str | None:
+    whole = Mark(shown, 0, 0, 0)
+    try:
+        data = read_regular_file(file, MAX_BYTES)
+    except NotRegularFileError:
+        diagnostics.add("E201", "not a regular file", whole)
+        return None
+    except TooLargeError:
+        diagnostics.add("E202", f"the file is larger than {MAX_BYTES // 2**20} MiB", whole)
+        return None
+    except OSError as error:
+        diagnostics.add("E201", f"cannot be read: {error.strerror or error}", whole)
+        return None
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        before = split_lines(data[: error.start].decode("utf-8").removeprefix("\ufeff"))
+        diagnostics.add_source(shown, data.decode("utf-8", "replace").removeprefix("\ufeff"))
+        message = f"the byte 0x{data[error.start]:02X} is not valid UTF-8"
+        diagnostics.add("E203", message, Mark(shown, len(before), len(before[-1]) + 1))
+        return None

@@ -1,0 +1,316 @@
+"""Which methods C stands for, and what it is told of a class.
+
+A function in C does all that a method does in its usual case. What a generated method consists of
+its class says, in `_STEPS`; of the library's own methods it goes by the class that defines them. A
+method that is another one, of a policy that came later or is rare, is left alone. Slots, columns
+and fields are found in the class itself.
+"""
+
+from __future__ import annotations
+
+import sys
+from math import prod
+from types import FunctionType, MemberDescriptorType
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from ..tables.buffers import split_columns
+
+Kind: TypeAlias = Any
+"""A generated class, or one of the library's, with the attributes that it has."""
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+STEPS: Final = {
+    "row": _names("packed partition grouped direct"),
+    "create": _names("""packed partition grouped direct sparse hash one many ids direct_ids
+        hierarchy owned_children unowned_children"""),
+    "create_many": _names("owned_children unowned_children"),
+    "_destroy_row": _names("""packed partition grouped direct sparse hash many ids release
+        hierarchy orphans_root orphans_destroy orphans_die"""),
+}
+"""The policies whose part in a generated method is known."""
+
+INHERITED: Final[tuple[tuple[str, str, str], ...]] = (
+    ("lookup", "lookup", "Sparse Hash Direct"),
+    ("first", "lookup", "Many"),
+    ("has", "has", "Owned"),
+    ("__contains__", "has", "Owned Hash"),
+    ("__contains__", "has_id", "Unowned"),
+    ("require", "require", "Owned"),
+    ("remove", "remove", "Sparse Hash Direct Many"),
+    ("lookup_many", "lookup_many", "Sparse"),
+    ("remove_many", "remove_many", "Owned"),
+    ("destroy", "destroy", "Packed Direct"),
+    ("entity", "entity", "Mapped Direct"),
+    ("id_of", "id_of", "Ids DirectIds"),
+    ("resolve", "resolve", "Ids DirectIds"),
+    ("destroy_id", "destroy_id", "IdMethods"),
+    ("next", "next", "Many"),
+    ("previous", "previous", "Many"),
+)
+"""Inherited methods: the name, the function in C, the classes whose method it stands for."""
+
+NEEDED: Final = {
+    "remove": ("_destroy_row", "lookup"),
+    "destroy": ("_destroy_row",),
+    "destroy_id": ("_destroy_row", "resolve"),
+    "lookup": ("lookup",),
+    "lookup_many": ("lookup",),
+    "remove_many": ("remove", "lookup"),
+    "create_many": ("create", "lookup"),
+    "ensure": ("create", "lookup"),
+    "has": ("lookup",),
+    "has_id": ("resolve",),
+    "require": ("lookup",),
+}
+"""Methods that those with a function in C call, and that must have one, too."""
+
+ENTITIES: Final = {
+    "alive": ("alive", "EntityPool"),
+    "__contains__": ("alive", "EntityPool"),
+    "require": ("require", "EntityPool"),
+    "create": ("create", "EntityManagerBase"),
+    "destroy": ("destroy", "EntityManagerBase"),
+}
+"""Of entity managers: the function in C, the class whose method it stands for."""
+
+WORLDS: Final = {
+    "create": "EntityViewWorld",
+    "destroy_later": "DeferredDespawns",
+    "collect": "WorldBase",
+}
+"""Of worlds: the class whose method the function in C of that name stands for."""
+
+PROXIES: Final = {
+    "get": "RowField.of RowField.cell",
+    "put": "RowField.of RowField.cell array_writer late_writer",
+}
+"""Of proxies: what makes the functions that read and write a field."""
+
+
+def getattr_static(kind: Kind, name: str) -> Any:
+    """Return an attribute as it stands in the class or its bases, None if there is none."""
+    for base in kind.__mro__:
+        if name in vars(base):
+            return vars(base)[name]
+    return None
+
+
+def supports_all_steps(kind: Kind, method: str) -> bool:
+    """Return whether all that a generated method consists of is known."""
+    said = kind._STEPS
+    return "row" in said and STEPS[method].issuperset(said.get(method, "").split())
+
+
+def is_defined_by(method: Any, name: str, classes: str) -> bool:
+    """Return whether a method is the one that one of some classes of the library defines."""
+    return isinstance(method, FunctionType) and method.__qualname__ in {
+        f"{owner}.{name}" for owner in classes.split()
+    }
+
+
+MAX_CELL: Final = 256
+MAX_ROW: Final = 1024
+MAX_PARTS: Final = 16
+
+_MANAGER_SLOTS: Final = {
+    "data": "data",
+    "locks": "_locks",
+    "owners": "_entities",
+    "sparse": "_sparse_cells",
+    "map": "_rows",
+    "others": "_other_members",
+    "released": "_released",
+}
+_SAVED_NUMBERS: Final = _names("n version allocated count peak slots first_generation")
+_DATA_SLOTS: Final = {name: f"_{name}" for name in _SAVED_NUMBERS} | {
+    "grouped": "_n_grouped",
+    "active": "_n_active",
+}
+_ROLES: Final = {
+    "Owned": ("entity",),
+    "Many": ("next", "previous"),
+    "Ids": ("id_slot", "id_row", "id_generation"),
+    "DirectIds": ("id_generation",),
+    "Hierarchy": ("parent", "first_child", "next_sibling", "previous_sibling"),
+}
+_COLUMN_LENGTHS: Final = ("id_row", "id_generation")
+"""Columns whose cells belong to slots, not to rows."""
+
+
+def find_in_modules(kind: Kind, name: str) -> Any:
+    """Return what the module of a class, or of its base, has under a name."""
+    for base in kind.__mro__:
+        found = vars(sys.modules[base.__module__]).get(name)
+        if found is not None:
+            return found
+    raise LookupError(f"no module of its bases has {name}")
+
+
+def slots_of(kind: Kind, names: dict[str, str]) -> dict[str, MemberDescriptorType]:
+    """Return the descriptors of slots that a class has, by the names that C has for them."""
+    found = {told: getattr_static(kind, name) for told, name in names.items()}
+    return {told: d for told, d in found.items() if isinstance(d, MemberDescriptorType)}
+
+
+def row_classes(world: Kind) -> dict[str, tuple[type, int]]:
+    """Return the row classes of a world's components whose rows belong to entities, by their
+    names, and where each stands in the order in which rows of a new entity come."""
+    found: dict[str, tuple[type, int]] = {}
+    for place, (name, manager) in enumerate(world._MANAGER_CLASSES.items()):
+        row = manager.__name__.removesuffix("Manager")
+        kind = vars(sys.modules[manager.__module__]).get(row)
+        if isinstance(kind, type) and has_base(manager, "Owned"):
+            found[sys.intern(name)] = kind, place
+    return found
+
+
+def has_base(kind: Kind, name: str) -> bool:
+    """Return whether a class of the library is among those that a class inherits from."""
+    return any(base.__name__ == name for base in kind.__mro__)
+
+
+def fields_of(kind: Kind, columns: list[str]) -> list[tuple[Any, ...]]:
+    """Return what C is to know of each field that has columns in the buffer."""
+    fields, at = [], 0
+    for name, (converter, default) in kind._CONVERTERS.items():
+        parts = _parts(kind, name, columns, converter.shape)
+        if not parts:
+            continue
+        dtype = converter.dtype
+        count = prod(converter.shape) if converter.shape else 0
+        letter, enum = _letter(converter, len(converter.shape))
+        nbytes = dtype.itemsize * (count or 1)
+        if nbytes > MAX_CELL:
+            letter = "\0"
+        fields.append(
+            (
+                sys.intern(name),
+                default,
+                None if enum is None else enum._value2member_map_,
+                None if enum is None else converter._members,
+                enum,
+                letter,
+                dtype.itemsize,
+                count,
+                tuple(columns.index(part) for part in parts),
+                at,
+                nbytes,
+                _cells(kind, parts),
+            )
+        )
+        at += nbytes
+    return fields
+
+
+def _cells(kind: Kind, parts: list[str]) -> MemberDescriptorType | None:
+    """Return the slot of the memoryview of a field's only column, if it has one."""
+    slots = slots_of(kind._ROWS, {"cells": f"_{parts[0]}_cells"})
+    return slots.get("cells") if len(parts) == 1 else None
+
+
+def _parts(kind: Kind, name: str, columns: list[str], shape: tuple[int, ...]) -> list[str]:
+    """Return the columns of a field: one, or one for each element, in order; none if its cells
+    lie elsewhere."""
+    if name in kind._STEPS:
+        return []
+    if name in columns:
+        return [name]
+    return split_columns(name, shape)[: MAX_PARTS + 1]
+
+
+def _letter(converter: Any, dimensions: int) -> tuple[str, Any]:
+    """Return how the elements of a field are stored, and its enum; "\\0" leaves it to Python."""
+    if dimensions > 1:
+        return "\0", None
+    families = {base.__name__ for base in type(converter).__mro__}
+    if "EnumField" in families:
+        return "u", converter._enum
+    if "FloatField" in families:
+        return {4: "f", 8: "d"}.get(converter.dtype.itemsize, "\0"), None
+    if "IntField" in families:
+        return str(converter.dtype.kind), None
+    for family, letter in (("BoolField", "?"), ("TextField", "s"), ("BytesField", "S")):
+        if family in families:
+            return letter, None
+    return "\0", None
+
+
+def default_row(kind: Kind, fields: list[tuple[Any, ...]]) -> bytes:
+    """Return the cells of a new row, field after field, if no value is given."""
+    parts = []
+    for name, default, *_ in fields:
+        converter = kind._CONVERTERS[name][0]
+        cell = np.broadcast_to(converter.to_column(default, 1), (1, *converter.shape))
+        parts.append(np.ascontiguousarray(cell, converter.dtype).tobytes())
+    return b"".join(parts)
+
+
+def component_spec(kind: Kind, row: type | None, entities: Any) -> dict[str, Any] | None:
+    """Return what C is to know of a manager's class; None if its rows lie elsewhere."""
+    data = kind._ROWS
+    # columns may lie elsewhere than in the buffer, or in another order
+    if data.LAYOUT != kind.LAYOUT or not is_defined_by(
+        getattr_static(data, "_column_view"), "_column_view", "Rows"
+    ):
+        return None
+    layout = data.LAYOUT
+    columns = [column.name for column in layout]
+    families = {base.__name__ for base in kind.__mro__}
+    roles = {role: role for family in _ROLES if family in families for role in _ROLES[family]}
+    slots = slots_of(kind, _MANAGER_SLOTS) | slots_of(data, _DATA_SLOTS)
+    anchor = next((c for c in columns if slots_of(data, {"anchor": f"_{c}_cells"})), None)
+    if anchor is None:
+        return None
+    callbacks = None
+    if "released" in slots:
+        callbacks = find_in_modules(
+            next(b for b in kind.__mro__ if b.__name__ == "Release"), "Callbacks"
+        )
+        slots |= slots_of(callbacks, {"entries": "entries"})
+    fields = fields_of(kind, columns)
+    defaults = default_row(kind, fields)
+    if len(defaults) > MAX_ROW:
+        return None
+    return {
+        "kind": kind,
+        "row": row,
+        "entities": entities,
+        "parts": data,
+        "callbacks": callbacks,
+        "index_mask": data._ENTITIES._LAYOUT.INDEX_MASK,
+        "slots": slots | slots_of(data, {"anchor": f"_{anchor}_cells"}),
+        "columns": _columns(layout, fields),
+        "roles": {role: columns.index(name) for role, name in roles.items()}
+        | {"anchor_column": columns.index(anchor)},
+        "fields": tuple(fields),
+        "defaults": defaults,
+        "is_direct": "Direct" in families,
+        "is_many": "Many" in families,
+        "starts_active": getattr(kind, "_STARTS_ACTIVE", False),
+        "releases_children": "OrphansRoot" in families,
+        "empty": np.empty,
+        "dtype": np.intp,
+        "kills_orphans": getattr(kind, "_DESPAWNS_OWNERS", False),
+        "above": sys.intern("parent") if "Hierarchy" in families else None,
+    }
+
+
+def _columns(
+    layout: tuple[Any, ...], fields: list[tuple[Any, ...]]
+) -> tuple[tuple[int, int, int, bool], ...]:
+    """Return each column's place in a row of the buffer and in a new row's scratch, and whether it
+    moves with its row."""
+    places: dict[int, int] = {}
+    for *_, size, _count, parts, at, nbytes, _cells in fields:
+        step = nbytes if len(parts) == 1 else size
+        places |= {part: at + k * step for k, part in enumerate(parts)}
+    return tuple(
+        (column.bytes_before, column.nbytes, places.get(i, -1), column.name not in _COLUMN_LENGTHS)
+        for i, column in enumerate(layout)
+    )

@@ -1,0 +1,347 @@
+"""Columns of Arrow, polars and pandas, and tables that creations are given, as numpy arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import IntEnum, IntFlag
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..base.errors import short_repr
+from ..tables.buffers import copied_if_view
+from ..tables.html_reprs import element_names
+from ..values import interchange
+from ..values.array_coercion import is_array_like, to_array
+from ..values.field_tables import did_you_mean, unknown_field_error
+from ..values.field_types import Converter, FieldTable
+
+if TYPE_CHECKING:
+    from ..values.field_types import Field
+
+
+def text_cells(pa: Any, array: Any, field: Field, start: int) -> NDArray[Any]:
+    """Return text, or bytes, without nulls in the dtype of a field; O(n).
+
+    Raises:
+        ValueError: a value is too long, or text with a NUL; the rows begin at `start`.
+    """
+    offsets, text = _characters(pa, array)
+    lengths = np.diff(offsets)
+    size = field.dtype.itemsize
+    bad = lengths > size
+    if field.wanted.startswith("str"):
+        nuls = (text == 0).nonzero()[0] + offsets[0]
+        bad[offsets.searchsorted(nuls, "right") - 1] = True
+    if bad.any():
+        place = int(bad.argmax())
+        try:
+            field.to_element(array[place].as_py())
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{error} (at position {start + place})") from None
+    cells = np.zeros((len(array), size), np.uint8)
+    cells[np.arange(size) < lengths[:, None]] = text
+    return cells.view(field.dtype).reshape(-1)
+
+
+def _characters(pa: Any, array: Any) -> tuple[NDArray[Any], NDArray[np.uint8]]:
+    """Return where each value begins and ends, and the bytes of all."""
+    types, type = pa.types, array.type
+    if types.is_string_view(type):
+        array = array.cast(pa.large_string())
+    elif types.is_binary_view(type):
+        array = array.cast(pa.large_binary())
+    type = array.type
+    is_large = types.is_large_string(type) or types.is_large_binary(type)
+    _, places, text = array.buffers()
+    offsets = np.frombuffer(places, np.int64 if is_large else np.int32)
+    offsets = offsets[array.offset : array.offset + len(array) + 1]
+    if text is None:  # all are empty
+        return offsets, np.empty(0, np.uint8)
+    return offsets, np.frombuffer(text, np.uint8)[offsets[0] : offsets[-1]]
+
+
+def member_number(name: str, enum: type[IntEnum | IntFlag], member: str) -> int:
+    """Return the number of a member, or raise ValueError."""
+    found = enum.__members__.get(member)
+    if found is not None:
+        return int(found)
+    hint = did_you_mean(member, list(enum.__members__))
+    raise ValueError(f"{name}: {short_repr(member)} is no member of {enum.__name__}{hint}")
+
+
+def named_numbers(name: str, enum: type[IntEnum | IntFlag], values: Any) -> Any:
+    """Return lists or arrays in which names of members became numbers; other values as they are.
+
+    ValueError for a name that no member has.
+    """
+    if isinstance(values, str):
+        return member_number(name, enum, values)
+    if isinstance(values, np.ndarray) and values.dtype.kind not in "OUT":
+        return values
+    if isinstance(values, list | tuple | np.ndarray):
+        items = values.tolist() if isinstance(values, np.ndarray) else values
+        return [named_numbers(name, enum, item) for item in items]
+    return values
+
+
+def read_column(values: Any, name: str, field: Field | None) -> NDArray[Any]:
+    """Return a column as an array; O(n), O(1) where memory can be shared.
+
+    Names of members become numbers if the field is an enum, text becomes its bytes, and lists
+    become rows of an array: no Python object is made per cell.
+
+    Raises:
+        ValueError: there is a null, lists of another length, no member of a name, text that
+            does not fit.
+    """
+    pa = interchange.pyarrow_if_there()
+    if hasattr(values, "isna"):
+        interchange.refuse_nulls(values, name)  # where pandas says so: NaN is one
+        if hasattr(values, "columns"):  # a table, which has a column for each element
+            values = values.iloc[:, _places([str(name) for name in values.columns])]
+        if not hasattr(values, "dtype") or isinstance(values.dtype, np.dtype):
+            return np.asarray(values)
+    if pa is None:
+        return interchange.plain_array(values, name)
+    reader, row = _Reader(pa, name, field), 0
+    parts = []
+    for chunk in _chunks(pa, values):
+        parts.append(reader.read(chunk, row, 1))
+        row += len(chunk)
+    if not parts:
+        return np.empty(0, np.intp if field is None else field.dtype)
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _chunks(pa: Any, values: Any) -> list[Any]:
+    """Return Arrow arrays: a table's are of structs."""
+    if isinstance(values, pa.Table | pa.RecordBatch):
+        values = values.to_struct_array()
+    if not isinstance(values, pa.Array | pa.ChunkedArray):
+        is_stream = interchange.has_stream(values)
+        values = pa.chunked_array(values) if is_stream else pa.array(values)
+    chunks: list[Any] = [values] if isinstance(values, pa.Array) else values.chunks
+    return chunks
+
+
+class _Reader:
+    def __init__(self, pa: Any, name: str, field: Field | None) -> None:
+        self._pa = pa
+        self._name = name
+        self._field = field
+
+    def read(self, array: Any, start: int, each: int) -> NDArray[Any]:
+        """Return the values of an array, whose rows begin at `start` and have `each` values."""
+        if array.null_count:
+            place = int(np.asarray(array.is_null()).argmax())
+            raise interchange.null_error(self._name, start + place // each)
+        types, type, field = self._pa.types, array.type, self._field
+        if isinstance(array, self._pa.ExtensionArray):
+            return self.read(array.storage, start, each)
+        if types.is_dictionary(type):
+            return self._from_dictionary(array, start, each)
+        if types.is_nested(type):
+            return self._from_nested(array, start, each)
+        if field is None or len(array) == 0:
+            found: NDArray[Any] = array.to_numpy(zero_copy_only=False)
+            return found if field is None else np.empty(0, field.dtype)
+        if _is_text(types, type) and field.enum is not None:
+            text = array.cast(self._pa.large_string())
+            return self._from_dictionary(text.dictionary_encode(), start, each)
+        if field.dtype.kind == "S" and _is_written_as(types, type, field):
+            return text_cells(self._pa, array, field, start)
+        if types.is_fixed_size_binary(type):
+            size, start = type.byte_width, array.offset
+            cells = np.frombuffer(array.buffers()[1], f"S{size}")  # a view
+            return cells[start : start + len(array)]
+        return array.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]  # pyarrow has no types
+
+    def _from_dictionary(self, array: Any, start: int, each: int) -> NDArray[Any]:
+        """Return values that stand once in a list: names of members, or whatever else."""
+        field, types = self._field, self._pa.types
+        enum = None if field is None else field.enum
+        if enum is None or not _is_text(types, array.type.value_type):
+            return self.read(self._decoded(array), start, each)
+        places = array.indices.to_numpy()
+        names = array.dictionary.to_pylist()
+        is_used = np.zeros(len(names), np.bool_)
+        is_used[places] = True
+        numbers: NDArray[Any] = np.zeros(len(names), field.dtype)  # type: ignore[union-attr]  # an enum has one
+        for place in is_used.nonzero()[0].tolist():
+            row = start + int((places == place).argmax()) // each
+            if names[place] is None:
+                raise interchange.null_error(self._name, row)
+            try:
+                numbers[place] = member_number(self._name, enum, names[place])
+            except ValueError as error:
+                raise ValueError(f"{error} (at position {row})") from None
+        found: NDArray[Any] = numbers[places]
+        return found
+
+    def _decoded(self, array: Any) -> Any:
+        words = array.dictionary
+        if self._pa.types.is_string_view(words.type):
+            words = words.cast(self._pa.large_string())  # what `take` knows
+        return words.take(array.indices)
+
+    def _from_nested(self, array: Any, start: int, each: int) -> NDArray[Any]:
+        """Return lists or structs of one length as the rows of an array."""
+        types, type = self._pa.types, array.type
+        if types.is_struct(type):
+            return self._from_struct(array, start, each)
+        if types.is_fixed_size_list(type):
+            size = type.list_size
+        elif types.is_map(type) or not hasattr(array, "value_lengths"):
+            raise TypeError(f"{self._name}: wanted values or lists of them, not {type}")
+        else:
+            size = self._length(array, start, each)
+        cells = self.read(array.flatten(), start, each * max(size, 1))
+        return cells.reshape(len(array), size, *cells.shape[1:])
+
+    def _length(self, array: Any, start: int, each: int) -> int:
+        """Return the length of lists, which must be that of the field."""
+        lengths = array.value_lengths().to_numpy()
+        shape = () if self._field is None else self._field.shape
+        depth = len(shape) - _depth(array.type)
+        wanted = shape[depth] if shape and depth >= 0 else int(lengths[:1].sum())
+        other = lengths != wanted
+        if other.any():
+            place = int(other.argmax())
+            raise ValueError(
+                f"{self._name}: wanted lists of {wanted}, not of {lengths[place]} "
+                f"(at position {start + place // each})"
+            )
+        return int(wanted)
+
+    def _from_struct(self, array: Any, start: int, each: int) -> NDArray[Any]:
+        parts = array.flatten()
+        parts = [parts[place] for place in _places([part.name for part in array.type])]
+        columns = [self.read(part, start, each) for part in parts]
+        if self._field is not None:
+            columns = [self._field._converted(column) for column in columns]
+        if not columns:
+            return np.empty((len(array), 0))
+        return np.stack(columns, axis=1)
+
+
+def _places(names: list[str]) -> list[int]:
+    """Return the order of a struct's fields: that of elements if they are called like these."""
+    for elements in (list("xyzw"), [str(place) for place in range(len(names))]):
+        wanted = elements[: len(names)]
+        if sorted(names) == sorted(wanted):
+            return [names.index(name) for name in wanted]
+    return list(range(len(names)))
+
+
+def _depth(type: Any) -> int:
+    """Return how many lists are around each value."""
+    count = 0
+    while hasattr(type, "value_type"):
+        type, count = type.value_type, count + 1
+    return count
+
+
+def _is_written_as(types: Any, type: Any, field: Field) -> bool:
+    """Whether values have the type of a field of text or bytes: neither is taken for the other."""
+    if field.wanted.startswith("str"):
+        return _is_text(types, type)
+    is_bytes = types.is_binary(type) or types.is_large_binary(type)
+    return bool(is_bytes or types.is_binary_view(type))
+
+
+def _is_text(types: Any, type: Any) -> bool:
+    return bool(types.is_string(type) or types.is_large_string(type) or types.is_string_view(type))
+
+
+# --- Tables that creations are given: Arrow streams, or mappings of columns -----------
+
+_IGNORED: Final = "entity"
+_OF_PANDAS: Final = "__index_level_"
+"""What pandas calls the labels of rows that have no name."""
+
+
+def table_columns(
+    component: str, fields: FieldTable, table: object, count: int, buffer: NDArray[np.uint8]
+) -> dict[str, Any]:
+    """Return a table's columns by field, as bulk calls take them; that of `entity` is ignored.
+
+    Arrow's are arrays that share no memory with `buffer`, which may have to move.
+
+    Raises:
+        ImportError: an Arrow table, and no pyarrow.
+        TypeError: neither a table nor a mapping, or a column that is no field.
+        ValueError: an Arrow table of another length than `count`; a null; no member of a name.
+    """
+    columns = _columns_of(component, table, count)
+    found: dict[str, Any] = {}
+    for name, (field, _) in fields.items():
+        if name in columns:
+            column = _prepared(field, columns.pop(name))
+            is_foreign = interchange.is_foreign_column(type(column))  # of another library
+            if field.dtype is not None and is_foreign:
+                array = to_array(column, 1 + len(field.shape), field.name, field)
+                column = copied_if_view(array, buffer)
+            found[name] = column
+            continue
+        elements = element_names(name, field.shape)
+        if elements and columns.keys() >= set(elements):
+            parts = [_prepared(field, columns.pop(part)) for part in elements]
+            found[name] = _world_kernels(field, parts, count)
+    if columns:
+        raise unknown_field_error(component, next(iter(columns)), fields)
+    return found
+
+
+def _columns_of(component: str, table: object, count: int) -> dict[str, Any]:
+    if isinstance(table, Mapping):
+        return {name: column for name, column in table.items() if name != _IGNORED}
+    if not interchange.has_stream(table):
+        raise _no_table(component, table)
+    library = interchange.require_pyarrow()
+    try:
+        given = library.table(table)
+    except library.ArrowInvalid as error:  # a column has a stream as well
+        raise _no_table(component, table) from error
+    if given.num_rows != count:
+        raise ValueError(f"{component}: a table of {given.num_rows} rows for {count}")
+    names = given.column_names
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            raise ValueError(f"{component}: the table has two columns {name!r}")
+    return {
+        name: given.column(place)
+        for place, name in enumerate(names)
+        if name != _IGNORED and not name.startswith(_OF_PANDAS)
+    }
+
+
+def _no_table(component: str, given: object) -> TypeError:
+    kind = f"{type(given).__name__}{interchange.table_hint(given)}"
+    return TypeError(f"{component}: wanted an Arrow table or a mapping of columns, not {kind}")
+
+
+def _prepared(field: Converter, column: Any) -> Any:
+    """Return a column that a bulk call takes: with numbers for names, and objects in a list."""
+    if field.dtype is None and hasattr(column, "to_pylist"):
+        interchange.refuse_nulls(column, field.name)
+        return column.to_pylist()
+    if field.enum is not None and not interchange.is_foreign_column(type(column)):
+        return named_numbers(field.name, field.enum, column)
+    return column
+
+
+def _world_kernels(field: Any, parts: Iterable[Any], count: int) -> NDArray[Any]:
+    cells = [_element_cells(field, part, count) for part in parts]
+    return np.stack(cells, axis=1).reshape(count, *field.shape)
+
+
+def _element_cells(field: Any, part: Any, count: int) -> NDArray[Any]:
+    if is_array_like(type(part)):
+        cells = field._converted(to_array(part, 1, field.name, field))
+    else:
+        cells = np.array(field.to_element(part), field.dtype)
+    if cells.shape not in ((), (1,), (count,)):
+        raise ValueError(f"{field.name}: wanted shape ({count},), not {cells.shape}")
+    return np.broadcast_to(cells, count)

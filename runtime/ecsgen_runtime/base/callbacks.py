@@ -1,0 +1,258 @@
+"""Callbacks: a list of them, and the one place where their failures are gathered."""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import Any, Final, Generic, ParamSpec, TypeAlias, TypeVar
+from weakref import WeakMethod
+
+from .handles import EntityArray
+
+_Argument = TypeVar("_Argument")
+_Result = TypeVar("_Result")
+_Parameters = ParamSpec("_Parameters")
+
+
+class Subscription:
+    """A registered callback; `cancel()` takes it out of its list again."""
+
+    __slots__ = ("_remove",)
+
+    def __init__(self, remove: Callable[[Subscription], None]) -> None:
+        self._remove: Callable[[Subscription], None] | None = remove
+
+    @property
+    def active(self) -> bool:
+        """Whether the callback is still going to be called."""
+        return self._remove is not None
+
+    def cancel(self) -> None:
+        """Never call the callback again, not even in a run that is going on. May be repeated."""
+        remove, self._remove = self._remove, None
+        if remove is not None:
+            remove(self)
+
+
+class CallbackEntry:
+    """One callback of a list."""
+
+    __slots__ = ("function", "is_active", "subscription")
+
+    def __init__(self, subscription: Subscription, function: Callable[[Any], object]) -> None:
+        self.is_active = True
+        self.subscription = subscription
+        self.function = function
+
+    def retry(self, argument: Any, errors: list[BaseException]) -> None:
+        """Do again what must be done, and may have failed."""
+
+
+Pending: TypeAlias = Iterator[CallbackEntry]
+"""Callbacks that are still to be called."""
+
+
+class Callbacks(Generic[_Argument]):
+    """Callables that are told about one argument, in order of registration.
+
+    `entries`, empty when there are none, is replaced and never changed in place, so a run is not
+    disturbed by what its callbacks add or cancel: added ones wait for the next run, cancelled ones
+    are skipped from then on.
+    """
+
+    __slots__ = ("entries",)
+
+    def __init__(self) -> None:
+        self.entries: tuple[CallbackEntry, ...] = ()
+
+    def add(self, callback: Callable[[_Argument], object]) -> Subscription:
+        """Call `callback` from the next run on. Registered twice, it is called twice. O(k)."""
+        if not callable(callback):
+            raise TypeError(f"a callback must be callable, not {callback!r}")
+        subscription = Subscription(self._remove)
+        self.entries = (*self.entries, CallbackEntry(subscription, callback))
+        return subscription
+
+    def run(
+        self, argument: _Argument, errors: list[BaseException], pending: Pending | None = None
+    ) -> None:
+        """Call all of them; what they raise is appended to `errors` and stops nothing.
+
+        `pending`: those who are still to be called, if an interrupt ended a run before.
+        """
+        pending = iter(self.entries) if pending is None else pending
+        entry: CallbackEntry | None = None
+        while True:
+            try:
+                for entry in pending:
+                    if entry.is_active:
+                        entry.function(argument)
+                return
+            except BaseException as error:
+                errors.extend(flatten_exceptions(error))
+                # both may have come before the entry did anything
+                may_be_early = isinstance(error, MemoryError) or not isinstance(error, Exception)
+                if entry is not None and may_be_early:
+                    entry.retry(argument, errors)
+
+    def _remove(self, subscription: Subscription) -> None:
+        for entry in self.entries:
+            if entry.subscription is subscription:
+                entry.is_active = False
+        self.entries = tuple(entry for entry in self.entries if entry.is_active)
+
+
+class Dispatch:
+    """Gathers what callbacks raise and which entities they destroy, until the outermost call ends.
+
+    Every call that runs callbacks goes by `run`. The outermost one then destroys the queued
+    entities, in order, those queued meanwhile included, and raises everything in `errors` as one
+    flat exception group. `drain` (a bound method, held weakly) destroys one queued batch; it may be
+    called twice for one that an interrupt came upon. What `run` was to do raises is raised, with
+    that group as its context. Interrupts and the like, of callbacks as well, leave as themselves.
+
+    An interrupt may come anywhere, so nothing relies on the end of a call: that `depth` is not 0
+    means little if no call is at work.
+    """
+
+    __slots__ = ("_drain", "depth", "errors", "queue", "running")
+
+    def __init__(self, drain: Callable[[EntityArray], object] | None = None) -> None:
+        self._drain = None if drain is None else WeakMethod(drain)
+        self.depth = 0
+        self.running = 0
+        """How many callbacks are at work, each called by the one before."""
+        self.errors: list[BaseException] = []
+        self.queue: deque[EntityArray] = deque()
+
+    def is_open(self) -> bool:
+        """Return whether a call is at work; O(1) if not, O(frames) otherwise."""
+        return self.depth > 0 and _is_run_below(sys._getframe(1))
+
+    def run(
+        self,
+        act: Callable[_Parameters, _Result],
+        /,
+        *args: _Parameters.args,
+        **named: _Parameters.kwargs,
+    ) -> _Result:
+        """Return what `act` does, inside of the call that is at work or as the outermost one."""
+        if self.depth and _is_run_below(sys._getframe(1)):
+            return act(*args, **named)
+        error: BaseException | None = None
+        try:
+            try:
+                self.running = 0
+                self.depth = 1
+                result = act(*args, **named)
+            except BaseException as raised:
+                error = raised
+            if self.queue:
+                self.empty_queue()
+            self.depth = 0
+        except BaseException as interrupt:
+            self.errors.append(interrupt)
+            self.empty_queue()
+            self.depth = 0
+        errors, self.errors = self.errors, []
+        try:
+            if error is not None or errors:
+                raise _leaving(error, errors)
+            return result
+        finally:
+            # Cycles through tracebacks would keep the frames of managers, with their views:
+            # those that were told hold the list.
+            errors.clear()
+            del error, errors
+
+    def notify(
+        self,
+        run: Callable[[_Argument, list[BaseException], Pending | None], None],
+        argument: _Argument,
+        pending: Pending | None = None,
+    ) -> None:
+        """Run callbacks, as a method of theirs does, and keep what they raise."""
+        running = self.running
+        try:
+            self.running = running + 1
+            run(argument, self.errors, pending)
+        finally:
+            self.running = running
+
+    def empty_queue(self) -> None:
+        """Destroy what is queued, in order, and what is queued meanwhile."""
+        while self.queue:
+            for _ in range(2):
+                try:
+                    drain = None if self._drain is None else self._drain()
+                    if drain is not None:
+                        drain(self.queue[0])  # which has it until that is done
+                    break
+                except Exception as error:
+                    self.errors.extend(flatten_exceptions(error))
+                    break
+                except BaseException as interrupt:  # perhaps before anybody died
+                    self.errors.extend(flatten_exceptions(interrupt))
+            self.queue.popleft()
+
+
+_RUN: Final = Dispatch.run.__code__
+
+
+def _is_run_below(frame: FrameType | None) -> bool:
+    """Return whether a frame is that of `run`, or of what that called."""
+    while frame is not None:
+        if frame.f_code is _RUN:
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _leaving(error: BaseException | None, errors: list[BaseException]) -> BaseException:
+    """Return what is to be raised for what a call and its callbacks have raised.
+
+    What is no Exception is meant for others, an interrupt say, and is raised itself.
+    """
+    for one in (error, *errors):
+        if one is not None and not isinstance(one, (Exception, BaseExceptionGroup)):
+            if one is not error and error is not None:
+                errors = [*flatten_exceptions(error), *errors]
+            error = one
+            break
+    others = [one for one in errors if one is not error]
+    if not others:
+        assert error is not None
+        return error
+    group = BaseExceptionGroup("callbacks failed", others)
+    if error is None:
+        return group
+    _set_innermost_context(error, group)
+    return error
+
+
+def flatten_exceptions(error: BaseException) -> list[BaseException]:
+    """The exceptions in a group and its subgroups, in order; any other exception alone."""
+    found: list[BaseException] = []
+    pending = [error]
+    while pending:
+        current = pending.pop()
+        if isinstance(current, BaseExceptionGroup):
+            pending.extend(reversed(current.exceptions))
+        else:
+            found.append(current)
+    return found
+
+
+def _set_innermost_context(error: BaseException, context: BaseException) -> None:
+    """Put `context` where a traceback of `error` shows it: at the end of its chain."""
+    seen = set()
+    while id(error) not in seen:
+        seen.add(id(error))
+        following = error.__cause__ if error.__suppress_context__ else error.__context__
+        if following is None:
+            error.__context__ = context
+            error.__suppress_context__ = False
+            return
+        error = following

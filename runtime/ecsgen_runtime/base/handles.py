@@ -1,0 +1,112 @@
+"""Handles: integers with types of their own: entities, instances and ids; and what the bits mean.
+
+Several packages share these modules, and each has a `HandleLayout` of its own: its `EntityManager`
+names it as `_LAYOUT`. Who has the entities asks that for numbers. A method for one row, where this
+would be a twentieth of the time, is marked `specialised` and reads the numbers as names of its
+module: the copy that a package's class has of it finds the package's own there.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from operator import index
+from types import FunctionType
+from typing import Any, Final, NewType, SupportsIndex, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import short_repr
+
+Entity = NewType("Entity", int)
+"""An entity: `generation << index_bits | index`."""
+
+Instance = NewType("Instance", int)
+"""A row of one manager, valid until that manager's next structural change."""
+
+Id = NewType("Id", int)
+"""A stable id of one instance: `generation << 32 | slot`."""
+
+EntityArray: TypeAlias = NDArray[np.uint64]
+IdArray: TypeAlias = NDArray[np.uint64]
+RowArray: TypeAlias = NDArray[np.intp]
+Columns: TypeAlias = dict[str, NDArray[Any]]
+RowClass: TypeAlias = type[tuple[Any, ...]]
+"""A component is named by the class of its rows."""
+
+NULL_ENTITY: Final = Entity(0)
+"""Never alive: generations start at 1."""
+
+NIL: Final = Instance(0xFFFF_FFFF)
+"""No instance. Out of range on purpose, so that no accessor takes it for a row."""
+
+MAX_ROWS: Final = NIL - 63
+"""As many rows as any manager has: the last multiple of 64 below NIL."""
+
+
+class HandleLayout:
+    """How many bits of a handle are what: the generation on top, the index at the bottom."""
+
+    def __init__(
+        self, index_bits: int, generation_bits: int, min_free: int, between: int = 0
+    ) -> None:
+        """`between`: bits between generation and index, for subclasses."""
+        shift = index_bits + between
+        self.INDEX_BITS: Final = index_bits
+        self.GENERATION_BITS: Final = generation_bits
+        self.MIN_FREE: Final = min_free
+        """So many free indices wait before one is used again."""
+        self.INDEX_COUNT: Final = 1 << index_bits
+        self.INDEX_MASK: Final = self.INDEX_COUNT - 1
+        self.GENERATION_SHIFT: Final = shift
+        self.ONE_GENERATION: Final = 1 << shift
+        self.LAST_GENERATION: Final = ((1 << generation_bits) - 1) << shift
+        self._globals: Final[dict[str, dict[str, Any]]] = {}
+        """By module: the globals of methods that read these numbers."""
+
+    def globals_of(self, method: FunctionType) -> dict[str, Any]:
+        """Return the globals of a copy of a method that is to find these numbers, if it reads
+        any. All copies of a module's methods have the same."""
+        module = method.__globals__
+        if NUMBERS.isdisjoint(method.__code__.co_names):
+            return module
+        place = module["__name__"]
+        if place not in self._globals:
+            numbers = {name: getattr(self, name) for name in NUMBERS}
+            self._globals[place] = {**module, **numbers}
+        return self._globals[place]
+
+    def format_short(self, entity: SupportsIndex) -> str:
+        """Return an entity as `5v1`: the index v the generation."""
+        handle = index(entity)
+        return f"{handle & self.INDEX_MASK}v{handle >> self.GENERATION_SHIFT}"
+
+    def format_handle(self, entity: SupportsIndex) -> str:
+        """Return an entity as `5v1 (4294967301)`; what can't be one is the bare number."""
+        handle = index(entity)
+        if 0 <= handle <= self.LAST_GENERATION | self.ONE_GENERATION - 1:
+            return f"{self.format_short(handle)} ({handle})"
+        return short_repr(handle)
+
+
+@cache
+def whole_mask(index_mask: int) -> NDArray[np.uint64]:
+    """Return a mask as numpy takes it, which is half of the time of masking a few handles."""
+    return np.array(index_mask, np.uint64)
+
+
+# Nothing, so that whoever reads them without being copied fails at once:
+INDEX_COUNT: Final = cast(int, None)
+INDEX_MASK: Final = cast(int, None)
+GENERATION_SHIFT: Final = cast(int, None)
+MIN_FREE: Final = cast(int, None)
+ONE_GENERATION: Final = cast(int, None)
+LAST_GENERATION: Final = cast(int, None)
+
+NUMBERS: Final = frozenset(
+    (
+        *("INDEX_COUNT", "INDEX_MASK", "MIN_FREE"),
+        *("GENERATION_SHIFT", "ONE_GENERATION", "LAST_GENERATION"),
+    )
+)
+"""What such methods may read."""

@@ -1,0 +1,107 @@
+"""What compiles functions so that machine code kept on disk is never that of other functions.
+
+numba keeps what it compiled beside a function's file and takes it again as long as that file stays
+as it is. But a loop has the functions in it that it calls, and the constants that these see: those
+come from here and from a few modules more, and can change while the file of the loop does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import update_wrapper
+from hashlib import sha256
+from pathlib import Path
+from types import CellType, FunctionType
+from typing import Any, Final, TypeVar
+
+import numpy as np
+from numba import config, njit
+from numba.extending import intrinsic
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def jit(**options: Any) -> Callable[[_Function], _Function]:
+    """Return a decorator like `numba.njit`: as numpy divides, with no fusing of operations, and
+    kept on disk under a key that is another one when the functions of this package change.
+    """
+    compiled = njit(cache=True, error_model="numpy", **options)
+
+    def decorated(function: Any) -> Any:
+        made = compiled(marked := _marked(function))
+        return _in_python(function) if made is marked else made
+
+    return decorated
+
+
+def intrinsic_of(built: Any) -> Callable[[Any], Any]:
+    """Return a decorator of a function for which compiled ones have what `built` builds."""
+    made, in_python = intrinsic(built), config.DISABLE_JIT  # type: ignore[attr-defined]
+    return lambda function: function if in_python else made
+
+
+def _in_python(function: Any) -> Any:
+    """Return what stands for a compiled function with NUMBA_DISABLE_JIT: its numbers have the types
+    that numba gives them, and wrap without a warning. Floats in its text divide as numpy's do.
+    """
+    constants = function.__code__.co_consts
+    floats = (np.float64(c) if type(c) is float else c for c in constants)
+    function.__code__ = function.__code__.replace(co_consts=tuple(floats))
+
+    def run(*given: Any) -> Any:
+        with np.errstate(over="ignore"):
+            return function(*map(_typed, given))
+
+    return update_wrapper(run, function)
+
+
+def _typed(value: Any) -> Any:
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*map(_typed, value))
+    return _TYPES.get(type(value), lambda same: same)(value)
+
+
+_TYPES: Final[dict[type, Any]] = {int: np.int64, float: np.float64}
+
+
+def _marked(function: FunctionType) -> FunctionType:
+    """Return a function with one more free variable, which it never looks at: numba's key for it
+    has the values of these."""
+    code = function.__code__
+    marked = FunctionType(
+        code.replace(co_freevars=(*code.co_freevars, "_made_with")),
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+        (*(function.__closure__ or ()), CellType(MADE_WITH)),
+    )
+    marked.__kwdefaults__ = function.__kwdefaults__
+    update_wrapper(marked, function)
+    return marked
+
+
+CONSTANTS_OF: Final = (
+    "kernels/grids/cell_occupancy.py",
+    "base/handles.py",
+    "kernels/random_streams.py",
+    "kernels/reductions.py",
+    "kernels/arithmetic.py",
+    "shards/handle_map.py",
+    "kernels/spaces/cell_lists.py",
+)
+"""Other modules whose constants and functions compiled functions see."""
+
+
+def _digest() -> str:
+    here = Path(__file__)
+    library = here.parents[1]
+    seen = (library / name for name in CONSTANTS_OF)
+    digest = sha256()
+    for path in (here, *sorted(library.rglob("compiled_*.py")), *seen):
+        if path.exists():  # a vendored copy leaves out what its package has no use for
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+MADE_WITH: Final = _digest()
+"""What stands in the key: all that loops take from here."""

@@ -1,0 +1,158 @@
+"""What may not be changed: parts of a whole, what is locked for now, what is broken for good."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from contextlib import AbstractContextManager
+from io import BytesIO
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn, Self
+from weakref import ref
+
+from .errors import BrokenManagerError, StructureLockedError
+from .specialisation import NO_SLOTS
+
+_ANSWERS = ("__len__", "__iter__", "__contains__", "__getitem__", "__bool__")
+"""Methods that Python finds in the class, without asking `__getattribute__`."""
+
+
+BROKEN_MARKER: Final = "_is_broken"
+"""What the class of something broken has, and no other."""
+
+
+def mark_broken(whole: Any) -> None:
+    """Let every later call of `whole` raise BrokenManagerError; O(1).
+
+    Its class is exchanged for one that only raises, so what works pays nothing for it.
+    """
+    if not is_broken(whole):
+        object.__setattr__(whole, "__class__", _broken(type(whole)))
+
+
+def mark_broken_if_changed(manager: Any, version: int) -> None:
+    """Break a manager of which several rows were to come or go, if some did and others did not."""
+    if not is_broken(manager) and manager.data._version != version:
+        manager._mark_broken()
+
+
+def is_broken(whole: object) -> bool:
+    """Return whether all calls of `whole` raise."""
+    return BROKEN_MARKER in vars(type(whole))
+
+
+def _broken(kind: type[Any]) -> type[Any]:
+    """Return the class of what is broken; breaking is rare, so each gets its own."""
+
+    def refuse(self: Any, /, *_: Any, **__: Any) -> NoReturn:
+        raise BrokenManagerError(
+            f"{kind.__name__} is broken: a change of it failed halfway, by lack of "
+            "memory or an interrupt; load a saved one or build it anew"
+        )
+
+    def attribute(self: Any, name: str) -> Any:
+        if name in ("__class__", "__doc__", "__repr__"):
+            return object.__getattribute__(self, name)
+        if name == "_mark_broken":  # somebody further out breaks what is broken already
+            return lambda: None
+        return refuse(self)
+
+    def text(self: Any) -> str:
+        return f"<broken {kind.__name__}>"
+
+    body: dict[str, Any] = dict.fromkeys((*_ANSWERS, "__setattr__", "__delattr__"), refuse)
+    body |= {"__slots__": (), "__module__": kind.__module__}
+    body |= {"__getattribute__": attribute, "__repr__": text}
+    body[BROKEN_MARKER] = True
+    return type(kind.__name__, (kind,), body)
+
+
+class LockGuard(BytesIO):
+    """Holds a lock until it is closed, as the end of a `with` block does, or nobody has it.
+
+    The method that ends the block is one in C: before one in Python an interrupt may come, and the
+    lock would never end.
+    """
+
+    def __init__(self, whole: Lockable) -> None:
+        super().__init__()
+        self._whole = whole
+
+    def __enter__(self) -> Self:
+        try:
+            self._whole._lock(ref(self))
+            return self
+        except BaseException:
+            self.close()
+            raise
+
+
+class Lockable:
+    """What `with x.locked():` forbids to change."""
+
+    __slots__ = NO_SLOTS
+
+    _locks: int
+    """0 if it is surely not locked; otherwise its holds tell."""
+    _holds: list[ref[BytesIO]]
+
+    def locked(self) -> AbstractContextManager[object]:
+        """Let structural changes raise StructureLockedError inside the `with` block."""
+        return LockGuard(self)
+
+    def _unlock(self) -> None:
+        self._locks = 0
+        self._holds = []
+
+    def _lock(self, hold: ref[BytesIO]) -> None:
+        """Be locked until somebody closes what it refers to, or nobody has it."""
+        self._locks = 1
+        self._holds.append(hold)
+
+    def _is_locked(self) -> bool:
+        if self._locks and not self._is_held():
+            self._locks = 0
+        return self._locks > 0
+
+    def _is_held(self) -> bool:
+        """Return whether somebody holds a lock of this one, and forget who does not any more."""
+        holds = self._holds
+        while holds:
+            hold = holds[-1]()
+            if hold is not None and not hold.closed:
+                return True
+            holds.pop()
+        return False
+
+    def _raise_if_locked(self) -> None:
+        if self._is_locked():
+            raise self._lock_error()
+
+    @abstractmethod
+    def _lock_error(self) -> StructureLockedError:
+        """Return what is raised while somebody holds a lock."""
+
+
+class ReadOnlyAttributes:
+    """What a thing is made of stays; attributes of other names are its own affair."""
+
+    __slots__ = ()
+
+    _READ_ONLY: ClassVar[tuple[str, ...]] = ()
+
+    if not TYPE_CHECKING:  # checkers would take it to mean that any attribute will do
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            if name in self._READ_ONLY and hasattr(self, name):
+                raise read_only_attribute_error(self, name)
+            object.__setattr__(self, name, value)  # `super` takes half as long again
+
+        def __delattr__(self, name: str) -> None:
+            if name in self._READ_ONLY:
+                raise read_only_attribute_error(self, name)
+            super().__delattr__(name)
+
+
+def read_only_attribute_error(whole: object, name: str) -> AttributeError:
+    """Return the error of assigning to a part."""
+    part = type(getattr(whole, name)).__name__
+    message = f"{type(whole).__name__}.{name} is its {part} and can't be replaced"
+    return AttributeError(message, name=name, obj=whole)

@@ -1,0 +1,354 @@
+"""The manager that gives entities out.
+
+The design is Bitsquid's ("Building a Data-Oriented Entity System"): an entity is a number, an index
+with a generation; freed indices wait in a queue, so that one index is not reused at once and its
+generations last.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any, SupportsIndex
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..base.callbacks import Dispatch, Subscription, flatten_exceptions
+from ..base.errors import CapacityError, StaleEntityError
+from ..base.handles import INDEX_COUNT, INDEX_MASK, MIN_FREE, ONE_GENERATION, Entity, EntityArray
+from ..base.locks import is_broken, mark_broken
+from ..base.specialisation import install_accelerator, specialise_methods, specialised
+from ..tables.bulk import as_small_int_list
+from ..values.array_coercion import (
+    all_distinct_below,
+    drop_duplicates,
+    find_first_duplicate,
+    parse_count,
+)
+from .entity_pool import (
+    DespawnListener,
+    DespawnListeners,
+    EntityPool,
+    RemoveRows,
+    single_entity_array,
+)
+
+
+class EntityManagerBase(EntityPool):
+    """Gives out entities and knows which are alive; a package's `EntityManager` is one.
+
+    An entity is `generation << INDEX_BITS | index`. Destroying it frees the index, with
+    the next generation; freed indices are reused first in, first out, once more than
+    MIN_FREE of them wait. An index without further generations is retired.
+
+    `on_destroy` callbacks are told which entities died. What they destroy themselves
+    stays alive until its turn, which comes before the outermost call returns; what they
+    raise is raised then, as one exception group. Not thread-safe. Pickles and copies
+    without its callbacks.
+    """
+
+    __slots__ = ("__dict__", "__weakref__", "_callbacks", "dispatch")
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "_LAYOUT" in vars(cls):
+            specialise_methods(cls, cls._LAYOUT)
+            install_accelerator(cls)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.dispatch = Dispatch(self._destroy_queued)
+        self._callbacks = DespawnListeners()
+        self._despawns_at_collect = 0
+        """How many had died when no manager of the world that collects had rows of the dead."""
+
+    @classmethod
+    def _check_entity_manager(cls, entities: object, owner: object) -> None:
+        """Raise TypeError, in the name of an owner, for what is no manager of this package."""
+        if isinstance(entities, cls):
+            return
+        given = type(entities)
+        name = given.__name__
+        if name == cls.__name__:  # of another package
+            name = f"{given.__module__}.{name}"
+        raise TypeError(
+            f"{type(owner).__name__} takes the EntityManager that its owners come from, "
+            f"not {name}"
+        )
+
+    @specialised
+    def create(self) -> Entity:
+        """Create an entity. O(1) amortised.
+
+        Raises CapacityError when all indices are in use or retired.
+        """
+        handle: Entity
+        free, index = self._free, self._n_used
+        if free.count > MIN_FREE or index == INDEX_COUNT:
+            if not free.count:
+                raise CapacityError(f"no index left, {self._n_retired} are retired")
+            try:
+                index = free.pop()
+                handle = self._cells[index] ^ 1
+                self._cells[index] = handle
+            except BaseException:
+                mark_broken(self)
+                raise
+            return handle
+        if index == self._n_cells:
+            self._grow(index + 1)
+        # An Entity, without the time that a call takes:
+        handle = ONE_GENERATION | index  # type: ignore[assignment]  # calling Entity takes time
+        self._cells[index] = handle
+        self._n_used = index + 1
+        return handle
+
+    def create_many(self, n: SupportsIndex) -> EntityArray:
+        """Create n entities: the same ones as n times `create()`. O(n).
+
+        Raises CapacityError, and creates none, when fewer than n indices are left.
+        """
+        n = parse_count(n)
+        early = min(n, max(0, self._free.count - self._LAYOUT.MIN_FREE))
+        fresh = min(n - early, self._LAYOUT.INDEX_COUNT - self._n_used)
+        n_reused = n - fresh
+        if n_reused > self._free.count:
+            raise CapacityError(f"{n} entities wanted, {self._left} indices left")
+        self.reserve(self._n_used + fresh)
+        start = self._first_handle(self._n_used)
+        created = np.arange(start, start + fresh, dtype=np.uint64)
+        new_cells = self._handles[self._n_used : self._n_used + fresh]
+        if not n_reused:
+            new_cells[:] = created
+            self._n_used += fresh
+            return created
+        indices = self._free.first(n_reused)
+        reused = self._handles.take(indices)
+        reused ^= 1
+        parts = (reused[:early], created, reused[early:])
+        new_cells[:], created = created, np.concatenate(parts)
+        try:
+            self._handles[indices] = reused
+            self._free.drop(n_reused)
+            self._n_used += fresh
+        except BaseException:
+            mark_broken(self)
+            raise
+        return created
+
+    def _first_handle(self, index: int) -> int:
+        return self._LAYOUT.ONE_GENERATION | index
+
+    @specialised
+    def destroy(self, e: SupportsIndex) -> None:
+        """Destroy one entity. O(1) amortised, plus the callbacks.
+
+        Raises StaleEntityError when it is dead, StructureLockedError when a manager
+        that destroys with its entities is locked, an exception group when callbacks
+        failed. Inside of a callback, the entity's turn comes later.
+        """
+        if type(e) is not int:
+            e = operator.index(e)
+        index = e & INDEX_MASK
+        try:
+            is_alive = self._cells[index] == e
+        except IndexError:
+            is_alive = False
+        if not is_alive:
+            raise self._dead(e)
+        if self.dispatch.depth or self._callbacks.entries:
+            self._destroy_one(Entity(e), index)
+        else:
+            self._free_index(e, index)
+
+    def destroy_many(self, es: ArrayLike, *, repeats: bool = False) -> None:
+        """Destroy all, or none if one is dead or given twice. O(k), plus the callbacks.
+
+        With `repeats`, entities may be given more than once and die once: O(k log k).
+        Raises what `destroy` does; StaleEntityError for a repeated entity, too.
+        """
+        few = as_small_int_list(es)
+        if few and self._destroy_small_batch(few, repeats):
+            return
+        es = self.require_many(es)
+        ascending = bool((es[1:] > es[:-1]).all())
+        if not ascending and not all_distinct_below(self._slots(es), self._n_used):
+            if not repeats:
+                position = find_first_duplicate(es)
+                e = self._LAYOUT.format_handle(es[position])
+                raise StaleEntityError(f"entity {e} at position {position} is repeated")
+            es = drop_duplicates(es)
+        self._destroy_distinct(es)
+
+    def _destroy_distinct(self, es: EntityArray) -> None:
+        if len(es) and (self.dispatch.depth or self._callbacks.entries):
+            self._destroy_announced(es.copy())
+        else:
+            self._free_handles(es)
+
+    def _destroy_small_batch(self, es: list[int], repeats: bool = False) -> bool:
+        """Destroy a few entities, together and in this order, and return True; if one is dead or,
+        without `repeats`, given twice, do nothing."""
+        distinct = es if len(es) == 1 else [*dict.fromkeys(es)]
+        if not self._all_alive(es) or (len(distinct) < len(es) and not repeats):
+            return False
+        if self.dispatch.depth or self._callbacks.entries:
+            self._destroy_announced(np.array(distinct, np.uint64))
+            return True
+        self._free.reserve(self._free.count + len(distinct))
+        mask = self._LAYOUT.INDEX_MASK
+        try:
+            for e in distinct:
+                self._free_index(e, e & mask)
+        except BaseException:
+            mark_broken(self)
+            raise
+        return True
+
+    def on_destroy(self, callback: Callable[[EntityArray], object]) -> Subscription:
+        """Call `callback` with an array of the entities just destroyed, each time."""
+        return self._callbacks.add(callback)
+
+    @property
+    def _despawn_count(self) -> int:
+        """How many entities died since this object was made or loaded: a version."""
+        free = self._free
+        return free._head + free.count + self._n_retired
+
+    @property
+    def _has_no_dead_rows(self) -> bool:
+        """Whether nobody died since the world collected the rows of the dead."""
+        return self._despawn_count == self._despawns_at_collect
+
+    def _add_listener(self, follower: DespawnListener, remove: RemoveRows) -> None:
+        """Tell a component manager of deaths, without keeping it alive.
+
+        `remove`, its method, removes the rows of one entity.
+        """
+        self._callbacks.add_listener(follower, remove)
+
+    def _undo_create(self, es: EntityArray) -> None:
+        """Take back what `create_many` gave, as if it had never been alive. O(k).
+
+        When nothing else was created since, the next creation gives the same again. One by one,
+        the last first: that takes no memory.
+        """
+        free, cells, layout = self._free, self._cells, self._LAYOUT
+        try:
+            for e in reversed(es.data):
+                index = e & layout.INDEX_MASK
+                if e < 2 * layout.ONE_GENERATION and index == self._n_used - 1:
+                    self._n_used = index
+                else:
+                    free.push_front(index)
+                cells[index] = e ^ 1
+        except BaseException:
+            mark_broken(self)
+            raise
+
+    def _destroy_one(self, e: Entity, index: int) -> None:
+        """Destroy a live entity and tell the callbacks; inside of a callback, later."""
+        if self.dispatch.is_open():
+            self.dispatch.queue.append(single_entity_array(e))
+            return
+        self._callbacks.check()
+        self.dispatch.run(self._despawn_one, e, index)
+
+    def _despawn_one(self, e: Entity, index: int) -> None:
+        """Let an entity be dead and tell the callbacks, all of them whatever comes between."""
+        tell, pending = self.dispatch.notify, iter(self._callbacks.entries)
+        try:
+            self._free_index(e, index)
+            tell(self._callbacks.run_one, e, pending)
+        except BaseException as error:
+            if is_broken(self) or self._cells[index] == e:
+                raise
+            self.dispatch.errors.extend(flatten_exceptions(error))
+            tell(self._callbacks.run_one, e, pending)
+
+    def _destroy_announced(self, es: EntityArray) -> None:
+        """Destroy live entities and tell the callbacks; inside of a callback, later."""
+        es.flags.writeable = False  # the callbacks share it
+        if self.dispatch.is_open():
+            self.dispatch.queue.append(es)
+            return
+        self._callbacks.check()
+        self.dispatch.run(self._despawn_many, es)
+
+    def _despawn_many(self, es: EntityArray) -> None:
+        """Let entities be dead and tell the callbacks, all of them whatever comes between."""
+        if len(es) == 0:
+            return
+        tell, pending = self.dispatch.notify, iter(self._callbacks.entries)
+        try:
+            self._free_handles(es)
+            tell(self._callbacks.run, es, pending)
+        except BaseException as error:
+            if is_broken(self) or self.alive(int(es[0])):
+                raise
+            self.dispatch.errors.extend(flatten_exceptions(error))
+            tell(self._callbacks.run, es, pending)
+
+    def _destroy_queued(self, es: EntityArray) -> None:
+        """Destroy a queued batch, except what an earlier one has destroyed."""
+        try:
+            self._despawn_if_alive(es)
+        except MemoryError:
+            self._despawn_if_alive(es)  # what the first attempt held is free again
+
+    def _despawn_if_alive(self, es: EntityArray) -> None:
+        es = es[self.alive_many(es)]
+        if len(es):
+            es.flags.writeable = False
+            self._callbacks.check()
+            self._despawn_many(es)
+
+    def _free_handles(self, es: EntityArray) -> None:
+        indices = freed = self._indices(es)
+        cells = es + self._LAYOUT.ONE_GENERATION
+        cells ^= 1
+        exhausted = es >= self._LAYOUT.LAST_GENERATION
+        if exhausted.any():
+            cells[exhausted] = indices[exhausted] ^ 1
+            freed = indices[~exhausted]
+        self._free.reserve(self._free.count + len(freed))
+        before = self._despawn_count
+        try:
+            self._free.push_many(freed)
+            self._n_retired += len(indices) - len(freed)
+            self._handles[indices] = cells
+        except BaseException:
+            if self._despawn_count != before:
+                mark_broken(self)
+            raise
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {
+            "bits": self._bits,
+            "handles": self._handles[: self._n_used],
+            "free": self._free.first(self._free.count),
+            "n_retired": self._n_retired,
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if state["bits"] != self._bits:
+            raise ValueError(f"these entities have {state['bits']} bits, not {self._bits}")
+        EntityManagerBase.__init__(self)
+        handles = state["handles"]
+        self.reserve(len(handles))
+        self._handles[: len(handles)] = handles
+        self._restore(len(handles), state["free"], state["n_retired"])
+
+    def _restore(self, n: int, free: NDArray[np.int64], n_retired: int) -> None:
+        """Go on where another one was saved, whose n cells are in place. O(k)."""
+        self._n_used = n
+        self._n_retired = n_retired
+        self._free.push_many(free)
+        # there may be rows of the dead, whose indices others have again
+        self._despawns_at_collect = -1
+
+    @property
+    def _bits(self) -> tuple[int, int]:
+        """How many bits of a handle are the index, and how many the generation."""
+        return self._LAYOUT.INDEX_BITS, self._LAYOUT.GENERATION_BITS

@@ -1,0 +1,419 @@
+"""Which entities are alive, who gives their indices out, and who is told of deaths."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, ClassVar, Protocol, SupportsIndex, TypeAlias, cast
+from weakref import ref
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..base.callbacks import CallbackEntry, Callbacks, Pending, Subscription, flatten_exceptions
+from ..base.errors import CapacityError, StaleEntityError
+from ..base.handles import (
+    GENERATION_SHIFT,
+    INDEX_MASK,
+    LAST_GENERATION,
+    ONE_GENERATION,
+    Entity,
+    EntityArray,
+    HandleLayout,
+    RowArray,
+    whole_mask,
+)
+from ..base.locks import is_broken, mark_broken
+from ..base.specialisation import specialised
+from ..tables.html_reprs import format_bytes, format_count
+from ..values.array_coercion import are_stored_handles, as_entities
+
+
+class IndexQueue:
+    """First in, first out: indices below 2**32 going round, one at a time or in bulk by slices."""
+
+    __slots__ = ("_cells", "_head", "_mask", "_ring", "count")
+
+    # `_head` counts what was taken; where that is in the cells, the mask tells.
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._head = 0
+        self._use_array(np.empty(64, np.uint32))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held."""
+        return self._ring.nbytes
+
+    def push(self, index: int) -> None:
+        """Append one. O(1) amortised."""
+        count = self.count
+        if count > self._mask:
+            self._grow(count + 1)
+        self._cells[(self._head + count) & self._mask] = index
+        self.count = count + 1
+
+    def pop(self) -> int:
+        """Take the first one, which must exist. O(1)."""
+        head, count = self._head, self.count
+        self._head, self.count = head + 1, count - 1
+        return self._cells[head & self._mask]
+
+    def reserve(self, count: int) -> None:
+        """Make room for `count` indices in all, so that pushing them can't fail."""
+        if count > self._mask + 1:
+            self._grow(count)
+
+    def push_many(self, indices: NDArray[np.int64]) -> None:
+        """Append all, in order. O(k) amortised."""
+        self.reserve(self.count + len(indices))
+        _fill(self._ring, (self._head + self.count) & self._mask, indices)
+        self.count += len(indices)
+
+    def first(self, n: int) -> NDArray[np.int64]:
+        """The first n, which must exist, without taking them. O(n)."""
+        indices = np.empty(n, np.int64)
+        start = self._head & self._mask
+        front = self._ring[start : start + n]
+        indices[: len(front)] = front
+        indices[len(front) :] = self._ring[: n - len(front)]
+        return indices
+
+    def drop(self, n: int) -> None:
+        """Take the first n, which must exist. O(1)."""
+        head, count = self._head, self.count
+        self._head, self.count = head + n, count - n
+
+    def push_front_many(self, indices: NDArray[np.int64]) -> None:
+        """Insert all at the front, in order: they are the next to be popped. O(k) amortised."""
+        self.reserve(self.count + len(indices))
+        head, count = self._head - len(indices), self.count + len(indices)
+        _fill(self._ring, head & self._mask, indices)
+        self._head, self.count = head, count  # at once: no interrupt comes between
+
+    def push_front(self, index: int) -> None:
+        """Insert one at the front: it is the next to be popped. O(1), without memory if there is
+        room."""
+        head, count = self._head - 1, self.count + 1
+        if count > self._mask + 1:
+            self._grow(count)
+        self._cells[head & self._mask] = index
+        self._head, self.count = head, count
+
+    def _grow(self, count: int) -> None:
+        cells = np.empty(1 << (count - 1).bit_length(), np.uint32)
+        indices = self.first(self.count)
+        _fill(cells, self._head & (len(cells) - 1), indices)
+        self._use_array(cells)
+
+    def _use_array(self, cells: NDArray[np.uint32]) -> None:
+        own: memoryview[int] = cells.data
+        # at once: no interrupt comes between
+        self._ring, self._cells, self._mask = cells, own, len(own) - 1
+
+
+def _fill(cells: NDArray[np.uint32], start: int, indices: NDArray[np.int64]) -> None:
+    """Write indices from a place on, those that have no room there to the beginning."""
+    room = len(cells) - start
+    cells[start : start + len(indices)] = indices[:room]
+    cells[: max(0, len(indices) - room)] = indices[room:]
+
+
+class EntityPool:
+    """Knows which entities are alive."""
+
+    # One cell of `_handles` per index: the live handle, or the next one with its lowest
+    # bit flipped, which makes it a handle of the neighbouring index; 0 where nothing
+    # was created yet, except in cell 0. So `_handles[e & INDEX_MASK] == e` holds for
+    # live entities alone. The last cell holds no handle of a higher index, so this
+    # stays true when `take` clips an index that is out of range. `_cells` is the same
+    # memory, for one index at a time.
+
+    __slots__ = ("_cells", "_free", "_handles", "_n_cells", "_n_retired", "_n_used")
+
+    _LAYOUT: ClassVar[HandleLayout]
+    """What the bits of the package's handles are."""
+
+    def __init__(self) -> None:
+        self._free = IndexQueue()
+        self._n_retired = 0
+        self._n_used = 0  # indices given out at least once: [0, n_used)
+        self._use_array(self._empty_cells(min(64, self._LAYOUT.INDEX_COUNT)))
+
+    def reserve(self, n: SupportsIndex) -> None:
+        """Make room for n indices in all, so that `create` up to there won't allocate.
+
+        Raises CapacityError for more than there are.
+        """
+        n = operator.index(n)
+        if n > self._n_cells:
+            self._grow(n)
+
+    @specialised
+    def alive(self, e: SupportsIndex) -> bool:
+        """Whether the entity is alive; no number that can't be an entity is. O(1)."""
+        if type(e) is not int:
+            e = operator.index(e)
+        try:
+            alive: bool = self._cells[e & INDEX_MASK] == e
+        except IndexError:
+            return False
+        return alive
+
+    def alive_many(self, es: ArrayLike) -> NDArray[np.bool_]:
+        """Which of them are alive, a bool for each. O(k)."""
+        return self._are_alive(as_entities(es))
+
+    def _are_alive(self, handles: EntityArray) -> NDArray[np.bool_]:
+        return are_stored_handles(self._handles, handles, self._LAYOUT.INDEX_MASK)
+
+    def _indices(self, es: EntityArray) -> RowArray:
+        """Return the entities' indices, ready to index an array with."""
+        return (es & whole_mask(self._LAYOUT.INDEX_MASK)).view(np.intp)
+
+    _slots = _indices
+    """The same of what has a place for each entity, alive or dead: where that is."""
+
+    def _span(self, es: EntityArray) -> int:
+        """Return one more than the highest slot of entities, 0 without any; O(k)."""
+        return int(np.maximum.reduce(self._slots(es))) + 1 if len(es) else 0
+
+    def _slot_finder(self) -> Callable[[int], int]:
+        """Return what tells the same of one."""
+        # three times as fast as the mask's `__and__`
+        return partial(operator.and_, self._LAYOUT.INDEX_MASK)
+
+    def _few_slots(self, es: list[int]) -> list[int]:
+        """Return the same of a few."""
+        mask = self._LAYOUT.INDEX_MASK
+        return [e & mask for e in es]
+
+    @specialised
+    def require(self, e: SupportsIndex) -> Entity:
+        """Convert to an Entity; StaleEntityError if it is dead. O(1)."""
+        if type(e) is not int:
+            e = operator.index(e)
+        try:
+            handle: Entity = self._cells[e & INDEX_MASK]
+            if handle == e:
+                return handle
+        except IndexError:
+            pass
+        raise self._dead(e)
+
+    def require_many(self, es: ArrayLike) -> EntityArray:
+        """Convert to an EntityArray; StaleEntityError for the first dead one. O(k)."""
+        return self._require_handles(as_entities(es), es)
+
+    @specialised
+    def _all_alive(self, es: list[int]) -> bool:
+        cells, count = self._cells, self._n_cells
+        for e in es:
+            index = e & INDEX_MASK
+            if index >= count or cells[index] != e:
+                return False
+        return True
+
+    def _require_handles(self, handles: EntityArray, es: ArrayLike) -> EntityArray:
+        """Return the handles of `es`; StaleEntityError for the first dead one."""
+        alive = self._are_alive(handles)
+        if not alive.all():
+            position = int(alive.argmin())
+            e = np.asarray(es, object)[position]
+            shown = self._LAYOUT.format_handle(e)
+            raise StaleEntityError(f"entity {shown} at position {position} is not alive")
+        return handles
+
+    @specialised
+    def index(self, e: SupportsIndex) -> int:
+        """The index in an entity, alive or not."""
+        return operator.index(e) & INDEX_MASK
+
+    @specialised
+    def generation(self, e: SupportsIndex) -> int:
+        """The generation in an entity, alive or not."""
+        return operator.index(e) >> GENERATION_SHIFT
+
+    def live(self) -> EntityArray:
+        """All live entities, by ascending index. O(indices ever used)."""
+        handles = self._handles[: self._n_used]
+        # Live handles are odd where their index is, the flipped ones where it is not.
+        alive = (handles & 1).astype(np.bool_)
+        alive[::2] ^= True
+        return handles[alive]
+
+    def __repr__(self) -> str:
+        name, living = type(self).__name__, format_count(len(self), "entity", "entities")
+        room = f"room for {self._n_cells}, {format_bytes(self.nbytes)}"
+        return f"<{name}: {living}, {room}>"
+
+    def __len__(self) -> int:
+        return self._n_used - self._free.count - self._n_retired
+
+    def __contains__(self, e: SupportsIndex) -> bool:
+        return self.alive(e)
+
+    def __iter__(self) -> Iterator[Entity]:
+        """Iterate over those alive now, by ascending index."""
+        return iter(cast("list[Entity]", self.live().tolist()))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held in arrays."""
+        return self._handles.nbytes + self._free.nbytes
+
+    @specialised
+    def _free_index(self, e: int, index: int) -> None:
+        if e >= LAST_GENERATION:
+            self._n_retired += 1
+            self._cells[index] = index ^ 1
+            return
+        try:
+            self._free.push(index)
+            self._cells[index] = (e + ONE_GENERATION) ^ 1
+        except MemoryError:
+            raise  # there is no room for the index, and nothing has changed
+        except BaseException:
+            mark_broken(self)
+            raise
+
+    @property
+    def _left(self) -> int:
+        return self._free.count + self._LAYOUT.INDEX_COUNT - self._n_used
+
+    def _grow(self, n: int) -> None:
+        count = self._LAYOUT.INDEX_COUNT
+        if n > count:
+            raise CapacityError(f"{n} indices wanted, there are {count}")
+        handles = self._empty_cells(1 << (n - 1).bit_length())
+        handles[: self._n_cells] = self._handles
+        self._use_array(handles)
+
+    def _use_array(self, handles: EntityArray) -> None:
+        own: memoryview[Any] = handles.data
+        # at once: no interrupt comes between
+        self._handles, self._cells, self._n_cells = handles, own, len(own)
+
+    def _empty_cells(self, n: int) -> EntityArray:
+        handles = np.zeros(n, np.uint64)
+        handles[0] = self._LAYOUT.ONE_GENERATION | 1
+        return handles
+
+    def _dead(self, e: int) -> StaleEntityError:
+        return StaleEntityError(f"entity {self._LAYOUT.format_handle(e)} is not alive")
+
+
+class DespawnListener(Protocol):
+    """A manager whose rows go with their entities."""
+
+    _locks: int
+
+    def _check_can_despawn(self) -> None:
+        """Raise if no entity may die now."""
+
+    def _on_despawn(self, entities: EntityArray, /) -> None:
+        """Remove what entities have that have just died."""
+
+
+def remove_rows_with_fallback(
+    follower: Any, remove: Callable[[EntityArray], object], entities: EntityArray
+) -> None:
+    """Remove a follower's rows of entities: what fails for all, is done one after the other."""
+    try:
+        remove(entities)
+    except BaseException as error:
+        if is_broken(follower):
+            raise
+        follower._remove_rows_one_by_one(entities)
+        if not isinstance(error, MemoryError):
+            raise
+
+
+RemoveRows: TypeAlias = Callable[[Any, Entity], object]
+"""A follower's method, unbound, that removes what one entity has."""
+
+
+class _ListenerEntry(CallbackEntry):
+    """A follower among the callbacks, which is not kept alive by it."""
+
+    __slots__ = ("listener", "remove")
+
+    def __init__(
+        self, subscription: Subscription, follower: ref[DespawnListener], remove: RemoveRows
+    ) -> None:
+        super().__init__(subscription, self._tell)
+        self.listener = follower
+        self.remove = remove
+
+    def _tell(self, entities: EntityArray) -> None:
+        follower = self.listener()
+        if follower is not None:
+            follower._on_despawn(entities)
+
+    def retry(self, argument: EntityArray, errors: list[BaseException]) -> None:
+        """Remove what the entities still have: what is left out is never removed."""
+        if is_broken(self.listener()):
+            return
+        try:
+            self._tell(argument)
+        except BaseException as error:
+            errors.extend(flatten_exceptions(error))
+
+
+class DespawnListeners(Callbacks[EntityArray]):
+    """Followers and callbacks, which are told of deaths in order of registration."""
+
+    __slots__ = ()
+
+    def add_listener(self, follower: DespawnListener, remove: RemoveRows) -> None:
+        """Tell a manager of deaths for as long as others keep it; O(k)."""
+        subscription = Subscription(self._remove)
+        gone = ref(follower, lambda _: subscription.cancel())
+        self.entries = (*self.entries, _ListenerEntry(subscription, gone, remove))
+
+    def check(self) -> None:
+        """Ask all followers that are locked; what the first one raises passes through."""
+        for entry in self.entries:
+            if type(entry) is _ListenerEntry:
+                follower = entry.listener()
+                if follower is not None and follower._locks:
+                    follower._check_can_despawn()
+
+    def run_one(
+        self, entity: Entity, errors: list[BaseException], pending: Pending | None = None
+    ) -> None:
+        """Do what `run` does, of one entity: without an array, if no callback wants one."""
+        pending = iter(self.entries) if pending is None else pending
+        told: EntityArray | None = None
+        entry: CallbackEntry | None = None
+        while True:
+            try:
+                for entry in pending:
+                    if type(entry) is _ListenerEntry:
+                        follower = entry.listener()
+                        if follower is not None:
+                            entry.remove(follower, entity)
+                    elif entry.is_active:
+                        if told is None:
+                            told = single_entity_array(entity)
+                        entry.function(told)
+                return
+            except BaseException as error:
+                # a follower's is raised if what the dead have does not go nevertheless
+                if (
+                    type(entry) is not _ListenerEntry
+                    or not isinstance(error, Exception)
+                    or is_broken(entry.listener())
+                ):
+                    errors.extend(flatten_exceptions(error))
+            if entry is not None:
+                entry.retry(single_entity_array(entity), errors)  # in bulk it goes all the same
+
+
+def single_entity_array(entity: Entity) -> EntityArray:
+    """Return an entity as what callbacks are told."""
+    entities = np.array([entity], np.uint64)
+    entities.flags.writeable = False
+    return entities

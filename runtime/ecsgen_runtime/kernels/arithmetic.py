@@ -1,0 +1,87 @@
+"""Arithmetic of loops in plain Python: numpy's own scalars, which round and wrap as columns do.
+
+What compiled loops call functions for, under the same names.
+"""
+
+from __future__ import annotations
+
+from operator import add, floordiv, mod, mul, sub
+from typing import Any, Final
+
+import numpy as np
+
+from ..base.handles import RowArray
+
+add_int64: Final = add
+subtract_int64: Final = sub
+multiply_int64: Final = mul
+absolute_int64: Final = abs
+floor_divide: Final = floordiv
+floor_divide_int64: Final = floordiv
+remainder: Final = mod
+remainder_int64: Final = mod
+sign_of: Final = np.sign
+binary_logarithm: Final = np.log2
+
+
+def minimum(a: Any, b: Any) -> Any:
+    """Return the smaller float; NaN if one is."""
+    return a if a < b or a != a else b
+
+
+def maximum(a: Any, b: Any) -> Any:
+    """Return the larger float; NaN if one is."""
+    return a if a > b or a != a else b
+
+
+def less_than_unsigned(a: Any, b: Any) -> bool:
+    """Return whether a signed integer is less than a u64."""
+    return int(a) < int(b)
+
+
+def at_most_unsigned(a: Any, b: Any) -> bool:
+    """Return whether a signed integer is less than a u64 or equal."""
+    return int(a) <= int(b)
+
+
+def equals_unsigned(a: Any, b: Any) -> bool:
+    """Return whether a signed integer is equal to a u64."""
+    return int(a) == int(b)
+
+
+def whole_power(base: Any, exponent: int) -> Any:
+    """Return the power of an integer to an exponent from 0; it wraps."""
+    result, exponent = type(base)(1), int(exponent)
+    while exponent > 0:
+        if exponent & 1:
+            result = result * base
+        base = base * base
+        exponent >>= 1
+    return result
+
+
+def between(value: Any, low: float, high: float) -> Any:
+    """Return a float within bounds, to be cut to an integer; 0 for NaN."""
+    value = float(value)  # beside an f32 numpy would round the bounds
+    if value != value:
+        return 0.0
+    return low if value < low else high if value > high else value
+
+
+def as_int64(value: Any) -> np.int64:
+    """Return a float cut to i64: the range's end beyond it, 0 for NaN."""
+    if value >= 2.0**63:
+        return np.int64(2**63 - 1)
+    return np.int64(int(between(value, -(2.0**63), 2.0**63)))
+
+
+def as_uint64(value: Any) -> np.uint64:
+    """Return a float cut to u64: the range's end beyond it, 0 for NaN."""
+    if value >= 2.0**64:
+        return np.uint64(2**64 - 1)
+    return np.uint64(int(between(value, 0.0, 2.0**64)))
+
+
+def row_at(rows: RowArray, place: int) -> int:
+    """Return one of some rows, of which only the first is there if they follow each other."""
+    return int(rows[place] if len(rows) > 1 else rows[0] + place)

@@ -1,0 +1,166 @@
+"""What kernels over chunks run on: the columns of one chunk after another, cut into blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..base.fast_typing import NamedTuple
+from ..world.archetypes.archetype_store import ChunkQuery
+from ..world.archetypes.chunks import Archetype, ChunkBase, ChunkLayout
+from .blocks import ScratchSpec, block_rows, rows_last, working_memory
+
+
+class ChunkField(NamedTuple):
+    """One field of a kernel: its component's number, and which of the columns there it is."""
+
+    component: int
+    column: int
+    planes: tuple[int, ...] = ()
+    """The shape of a split field: its columns follow each other, from this one on."""
+
+    def place(self, layout: ChunkLayout) -> int:
+        """Return which of all columns of a chunk it is, or begins with."""
+        return layout.starts[self.component] + self.column
+
+    def cells(self, chunk: ChunkBase) -> NDArray[Any]:
+        """Return the cells of the rows in use, rows last."""
+        place = self.place(chunk._layout)
+        column, n = chunk._columns[place], chunk._rows.n
+        if not self.planes:
+            return rows_last(column[:n])
+        places = chunk._layout.places[place : place + prod(self.planes)]
+        step = places[-1].offset - places[-2].offset if len(places) > 1 else 0
+        strides = [prod(self.planes[axis + 1 :]) * step for axis in range(len(self.planes))]
+        return np.ndarray(
+            (*self.planes, n),
+            column.dtype,
+            chunk._buffer,
+            places[0].offset,
+            (*strides, column.itemsize),
+        )
+
+
+class ChunkCache:
+    """What a kernel keeps of the chunks that a query finds.
+
+    It is good until a structural change of the archetypes.
+    """
+
+    __slots__ = ("_held", "_query", "_version")
+
+    _held: Sequence[NDArray[Any]]
+    """Arrays beside the columns."""
+
+    def __init__(self, query: ChunkQuery[Any, Any, Any]) -> None:
+        self._query = query
+        self._version = -1
+        self.drop()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held beside the columns."""
+        return sum(array.nbytes for array in self._held)
+
+    def drop(self) -> None:
+        """Let go of all that is kept."""
+        raise NotImplementedError
+
+    def keep(self, name: str) -> Self:
+        """Let the archetypes know it by the kernel's name."""
+        self._query._store._kept[name] = self
+        return self
+
+    def _renew_if_changed(self) -> None:
+        store = self._query._store
+        if self._version != store._version:
+            self._renew([one for one in self._query._archetypes() if one.n])
+            self._version = store._version
+
+    def _renew(self, archetypes: Sequence[Archetype]) -> None:
+        """Look at all chunks of archetypes with rows."""
+        raise NotImplementedError
+
+
+class ChunkBlocks(ChunkCache):
+    """Views of a kernel's fields and of its working memory, block after block; kept.
+
+    After a structural change only those of chunks that are new, or have more or fewer
+    rows, are cut again. A block lies in one chunk; all share the working memory, which is
+    as long as the longest of them can be.
+    """
+
+    __slots__ = ("_column_view", "_fields", "_size", "_views", "_working")
+
+    def __init__(
+        self,
+        query: ChunkQuery[Any, Any, Any],
+        fields: Sequence[ChunkField],
+        working: Sequence[ScratchSpec],
+    ) -> None:
+        self._fields = fields
+        self._working = working
+        super().__init__(query)
+
+    def drop(self) -> None:
+        """Let go of all views and of the working memory."""
+        self._version = -1
+        self._size = 0
+        self._held = []
+        self._column_view: dict[ChunkBase, tuple[int, list[tuple[Any, ...]]]] = {}
+        self._views: list[tuple[Any, ...]] = []
+
+    def current(self) -> list[tuple[Any, ...]]:
+        """Return the blocks; O(chunks) after a structural change, otherwise O(1)."""
+        self._renew_if_changed()
+        return self._views
+
+    def _renew(self, archetypes: Sequence[Archetype]) -> None:
+        longest = max((archetype.capacity for archetype in archetypes), default=0)
+        parts = self._query._store._table.parts
+        others = sum(
+            parts[f.component].LAYOUT[f.column].nbytes * prod(f.planes) for f in self._fields
+        )
+        size = min(longest, block_rows(self._working, others=others))
+        before = self._column_view
+        if size != self._size:
+            before = {}
+            self._size = size
+            self._held = [working_memory(cells, size) for cells in self._working]
+        self._column_view = {}
+        for archetype in archetypes:
+            for chunk in archetype.used():
+                n, blocks = before.get(chunk, (-1, []))
+                if n != chunk._rows.n:
+                    blocks = self._blocks(chunk)
+                self._column_view[chunk] = chunk._rows.n, blocks
+        self._views = [block for _, found in self._column_view.values() for block in found]
+
+    def _blocks(self, chunk: ChunkBase) -> list[tuple[Any, ...]]:
+        columns, n = [field.cells(chunk) for field in self._fields], chunk._rows.n
+        return [
+            (
+                *(array[..., start : start + self._size] for array in columns),
+                *(array[..., : n - start] for array in self._held),
+            )
+            for start in range(0, n, self._size)
+        ]
+
+
+def chunk_cells(query: ChunkQuery[Any, Any, Any], field: ChunkField, dtype: str) -> NDArray[Any]:
+    """Return the cells of a field in all chunks that a query finds, rows last; O(rows)."""
+    parts = [field.cells(chunk) for archetype in query._archetypes() for chunk in archetype.used()]
+    if not parts:
+        return np.empty((*field.planes, 0), dtype)
+    return np.concatenate(parts, axis=-1)
+
+
+def flat_chunk_cells(
+    query: ChunkQuery[Any, Any, Any], field: ChunkField, dtype: str
+) -> NDArray[Any]:
+    """Return the same, flat, the elements of a row together."""
+    return np.moveaxis(chunk_cells(query, field, dtype), -1, 0).reshape(-1)

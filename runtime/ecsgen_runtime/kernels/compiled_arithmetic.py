@@ -1,0 +1,217 @@
+"""Arithmetic as numpy has it, one number at a time."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..base.jit import jit
+from . import arithmetic
+
+minimum: Final = jit()(arithmetic.minimum)
+maximum: Final = jit()(arithmetic.maximum)
+between: Final = jit()(arithmetic.between)
+
+
+@jit()
+def sign_of(a: Any) -> Any:
+    """Return -1, 0 or 1 as a number of the same type; NaN of NaN."""
+    below = type(a)(-1) if a < 0 else a - a
+    return type(a)(1) if a > 0 else below
+
+
+@jit()
+def binary_logarithm(a: Any) -> Any:
+    """Return the logarithm to base 2: numba has np.log2 of one type in a function only."""
+    return math.log2(a)
+
+
+@jit()
+def remainder(a: Any, b: Any) -> Any:
+    """Return what `floor_divide` leaves of a float, of the divisor's sign."""
+    if 0 <= a < b:  # most places that go around; fmod takes ten times as long
+        return a + type(a)(0)
+    rest = np.fmod(a, b)
+    if b == 0:
+        return rest
+    if rest == 0:
+        return type(a)(math.copysign(0.0, b))
+    return rest + b if (b < 0) != (rest < 0) else rest
+
+
+@jit()
+def floor_divide(a: Any, b: Any) -> Any:
+    """Return the quotient of floats rounded down; inf or NaN for a zero divisor."""
+    if b == 0:
+        return a / b
+    rest = np.fmod(a, b)
+    quotient = (a - rest) / b
+    if rest != 0 and (b < 0) != (rest < 0):
+        quotient = quotient - type(a)(1)
+    if quotient == 0:
+        return type(a)(math.copysign(0.0, a / b))
+    below = np.floor(quotient)
+    return np.ceil(quotient) if quotient - below > 0.5 else below
+
+
+@jit()
+def square_of(root: Any) -> Any:
+    """Return the least number whose square root, as it is rounded, is not less than one: who is
+    compared with it needs no root."""
+    if root <= 0:
+        return type(root)(0)
+    none, square = type(root)(0), root * root
+    while np.sqrt(square) < root:
+        square = np.nextafter(square, type(root)(np.inf))
+    while square > 0 and np.sqrt(np.nextafter(square, none)) >= root:
+        square = np.nextafter(square, none)
+    return square
+
+
+@jit()
+def square_within(root: Any) -> Any:
+    """Return the greatest number whose square root is not greater than one; -1 for none."""
+    if root < 0:
+        return type(root)(-1)
+    if root == np.inf:
+        return root
+    beyond = square_of(np.nextafter(root, type(root)(np.inf)))
+    return np.nextafter(beyond, type(root)(0))
+
+
+@jit()
+def less_than_unsigned(a: Any, b: Any) -> Any:
+    """Return whether a signed integer is less than a u64; numba would compare them as floats."""
+    return a < 0 or np.uint64(a) < b
+
+
+@jit()
+def at_most_unsigned(a: Any, b: Any) -> Any:
+    """Return whether a signed integer is less than a u64 or equal."""
+    return a < 0 or np.uint64(a) <= b
+
+
+@jit()
+def equals_unsigned(a: Any, b: Any) -> Any:
+    """Return whether a signed integer is equal to a u64."""
+    return a >= 0 and np.uint64(a) == b
+
+
+@jit()
+def add_int64(a: Any, b: Any) -> Any:
+    """Return the sum of two i64; it wraps.
+
+    LLVM takes it that signed integers never overflow, and leaves out tests that only make a
+    difference if they do. Unsigned ones wrap.
+    """
+    return np.int64(np.uint64(a) + np.uint64(b))
+
+
+@jit()
+def subtract_int64(a: Any, b: Any) -> Any:
+    """Return the difference of two i64; it wraps."""
+    return np.int64(np.uint64(a) - np.uint64(b))
+
+
+@jit()
+def multiply_int64(a: Any, b: Any) -> Any:
+    """Return the product of two i64; it wraps."""
+    return np.int64(np.uint64(a) * np.uint64(b))
+
+
+@jit()
+def absolute_int64(a: Any) -> Any:
+    """Return the absolute value of an i64; the smallest one stays as it is."""
+    return subtract_int64(0, a) if a < 0 else np.int64(a)
+
+
+@jit()
+def floor_divide_int64(a: Any, b: Any) -> Any:
+    """Return the quotient of i64 rounded down; 0 for a zero divisor."""
+    # The machine's own division traps where -a wraps.
+    return subtract_int64(0, a) if b == -1 else np.int64(a // b)
+
+
+@jit()
+def remainder_int64(a: Any, b: Any) -> Any:
+    """Return what `floor_divide_int64` leaves; 0 for a zero divisor."""
+    return 0 if b == -1 else a % b
+
+
+@jit()
+def whole_power(base: Any, exponent: int) -> Any:
+    """Return the power of an integer to an exponent from 0; it wraps."""
+    result, factor = np.uint64(1), np.uint64(base)
+    while exponent > 0:
+        if exponent & 1:
+            result = result * factor
+        factor = factor * factor
+        exponent >>= 1
+    return type(base)(result)
+
+
+@jit()
+def as_int64(value: Any) -> np.int64:
+    """Return a float cut to i64: the range's end beyond it, 0 for NaN."""
+    if value >= 2.0**63:
+        return np.int64(2**63 - 1)
+    return np.int64(between(value, -(2.0**63), 2.0**62 * 1.9999999999999998))
+
+
+@jit()
+def as_uint64(value: Any) -> np.uint64:
+    """Return a float cut to u64: the range's end beyond it, 0 for NaN."""
+    if value >= 2.0**64:
+        return np.uint64(2**64 - 1)
+    return np.uint64(between(value, 0.0, 2.0**63 * 1.9999999999999998))
+
+
+BLOCK: Final = 1024
+"""Rows whose values are computed before they are folded."""
+
+
+@jit()
+def blocks_of(n: int) -> int:
+    """Return how many blocks n rows make, at least one."""
+    return max(1, (n + BLOCK - 1) // BLOCK)
+
+
+@jit()
+def sum_of(values: NDArray[Any], n: int) -> Any:
+    """Return the sum of the first n values, which are used up; 0 for none.
+
+    Sums of pairs are added, so that the error grows with the logarithm of n.
+    """
+    if n == 0:
+        values[0] = 0
+    while n > 1:
+        half = (n + 1) // 2
+        for i in range(n // 2):
+            values[i] += values[half + i]
+        n = half
+    return values[0]
+
+
+@jit()
+def least_of(values: NDArray[Any], n: int) -> Any:
+    """Return the least of the first n values, which are used up; NaN if one is."""
+    while n > 1:
+        half = (n + 1) // 2
+        for i in range(n // 2):
+            values[i] = minimum(values[i], values[half + i])
+        n = half
+    return values[0]
+
+
+@jit()
+def greatest_of(values: NDArray[Any], n: int) -> Any:
+    """Return the greatest of the first n values, which are used up; NaN if one is."""
+    while n > 1:
+        half = (n + 1) // 2
+        for i in range(n // 2):
+            values[i] = maximum(values[i], values[half + i])
+        n = half
+    return values[0]

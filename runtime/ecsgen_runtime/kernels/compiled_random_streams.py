@@ -1,0 +1,189 @@
+"""Random numbers of compiled kernels, one at a time: the same bits as `runtime.kernels.chance`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from ..base.handles import RowArray
+from ..base.jit import intrinsic_of, jit
+from .random_streams import (
+    LN2,
+    LOG_TERMS,
+    MIDDLE_WORD,
+    NORMAL_EDGE,
+    NORMAL_MIDDLE,
+    NORMAL_TAIL,
+    ROOT_HALF,
+)
+
+
+def _as_choice(context: Any, test: Any, then: Any, otherwise: Any) -> Any:
+    """Return one of two floats, without a branch."""
+
+    def cast(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.select(*arguments)
+
+    kinds = types.boolean, types.float64, types.float64
+    return types.float64(*kinds), cast
+
+
+@intrinsic_of(_as_choice)
+def _choice(test: Any, then: Any, otherwise: Any) -> Any:
+    return then if test else otherwise
+
+
+_STEP: Final = np.uint64(0x9E37_79B9_7F4A_7C15)
+_FIRST: Final = np.uint64(0xBF58_476D_1CE4_E5B9)
+_SECOND: Final = np.uint64(0x94D0_49BB_1331_11EB)
+
+
+@jit(forceinline=True)
+def _mix(x: Any) -> Any:
+    x = (x ^ (x >> np.uint64(30))) * _FIRST
+    x = (x ^ (x >> np.uint64(27))) * _SECOND
+    return x ^ (x >> np.uint64(31))
+
+
+@jit(forceinline=True)
+def stream_key(who: Any, key: Any) -> Any:
+    """Return what all numbers of a row have in common."""
+    return _mix(np.uint64(who) ^ key)
+
+
+@jit(forceinline=True)
+def id_stream_key(slot: Any, generation: Any, key: Any) -> Any:
+    """Return the same of a row that is known by its id."""
+    return _mix((np.uint64(generation) << np.uint64(32) | np.uint64(slot)) ^ key)
+
+
+@jit(forceinline=True)
+def _word(stem: Any, number: Any) -> Any:
+    return _mix(stem + np.uint64(number + 1) * _STEP)
+
+
+@jit(forceinline=True)
+def random_at(stem: Any, number: Any) -> Any:
+    """Return a number in [0, 1)."""
+    return np.float64(np.int64(_word(stem, number) >> np.uint64(11))) * 2.0**-53
+
+
+@jit(forceinline=True)
+def range_at(stem: Any, number: Any, bound: Any) -> Any:
+    """Return a whole number from 0 to `bound` - 1."""
+    high = _word(stem, number) >> np.uint64(32)
+    return np.int64(high * np.uint64(bound) >> np.uint64(32))
+
+
+@jit(forceinline=True)
+def normal_at(stem: Any, number: Any) -> Any:
+    """Return a number of mean 0 and deviation 1.
+
+    Without a branch, so that loops stay vector loops: coefficients are chosen, not ways.
+    """
+    high = np.int64(_word(stem, number) >> np.uint64(12))
+    distance = (np.float64(high) - MIDDLE_WORD) * 2.0**-52
+    square = distance * distance
+    is_middle = square <= NORMAL_EDGE * NORMAL_EDGE
+    root = math.sqrt(_minus_log(0.5 - abs(distance)))
+    x = _choice(is_middle, 0.180625 - square, root - 1.6)
+    sign = _choice(distance > 0.0, 1.0, -1.0)
+    (a, c), (b, d) = NORMAL_MIDDLE, NORMAL_TAIL
+    above = _choice(is_middle, a[0], b[0]) * x + _choice(is_middle, a[1], b[1])
+    above = _horner(above, x, is_middle, a[2:], b[2:])
+    below = _horner(_choice(is_middle, c[0], d[0]), x, is_middle, c[1:], d[1:])
+    return above / below * _choice(is_middle, distance, sign)
+
+
+@jit(forceinline=True)
+def _horner(found: Any, x: Any, is_middle: Any, a: Any, b: Any) -> Any:
+    """Go on with a polynomial for five powers, with the coefficients for the middle or others."""
+    found = found * x + _choice(is_middle, a[0], b[0])
+    found = found * x + _choice(is_middle, a[1], b[1])
+    found = found * x + _choice(is_middle, a[2], b[2])
+    found = found * x + _choice(is_middle, a[3], b[3])
+    return found * x + _choice(is_middle, a[4], b[4])
+
+
+@jit(forceinline=True)
+def _minus_log(x: Any) -> Any:
+    """Return minus the natural logarithm of a number from 2^-60 to 1/2."""
+    bits = np.float64(x).view(np.int64)
+    exponent = (bits - ROOT_HALF) >> 52
+    f = np.int64(bits - (exponent << 52)).view(np.float64) - 1.0
+    k = np.float64(exponent)
+    s = f / (f + 2.0)
+    z = s * s
+    c = LOG_TERMS
+    rest = z * ((((c[0] * z + c[1]) * z + c[2]) * z + c[3]) * z + c[4])
+    half = f * f * 0.5
+    return half - s * (rest + half) - f - k * LN2
+
+
+# --- whose turn it is when -------------------------------------------------------------------
+
+
+def turn_order(who: NDArray[np.uint64], key: np.uint64, chosen: Any = None) -> RowArray:
+    """Return rows, or those of them that a call names, in the order of their first random words,
+    equal ones in the order given; `who` tells them apart, shape (n,). O(n)."""
+    if chosen is not None:
+        some: RowArray = chosen.rows[turn_order(who[chosen.rows], key)]
+        return some
+    order = np.empty(len(who), np.intp)
+    _write_turns(who, key, order)
+    return order
+
+
+@jit()
+def _write_turns(who: NDArray[np.uint64], key: Any, order: RowArray) -> None:
+    """Sort words, whose lowest bits are rows instead, by their highest bits in two rounds, and then
+    by insertion: hardly two have the same."""
+    count, bits = len(who), np.uint64(1)
+    while 1 << bits <= count:
+        bits += np.uint64(1)
+    half = min(np.uint64(11), bits // np.uint64(2) + np.uint64(2))
+    upper, lower = np.uint64(64) - half, np.uint64(64) - half - half
+    digit, row_mask = np.uint64((1 << half) - 1), np.uint64((1 << bits) - 1)
+    words, others = np.empty(count, np.uint64), np.empty(count, np.uint64)
+    firsts, seconds = np.zeros(1 << half, np.int32), np.zeros(1 << half, np.int32)
+    for row in range(count):
+        word = _word(_mix(who[row] ^ key), 0)
+        words[row] = word >> bits << bits | np.uint64(row)
+        firsts[word >> lower & digit] += 1
+        seconds[word >> upper] += 1
+    first = second = 0
+    for k in range(1 << half):
+        firsts[k], first = first, first + firsts[k]
+        seconds[k], second = second, second + seconds[k]
+    for word in words:
+        place = firsts[word >> lower & digit]
+        others[place] = word
+        firsts[word >> lower & digit] = place + 1
+    for word in others:
+        place = seconds[word >> upper]
+        words[place] = word
+        seconds[word >> upper] = place + 1
+    for k in range(1, count):
+        word, place = words[k], k
+        while place > 0 and _comes_later(words[place - 1], word, who, key, bits):
+            words[place] = words[place - 1]
+            place -= 1
+        words[place] = word
+    for k in range(count):
+        order[k] = np.intp(words[k] & row_mask)
+
+
+@jit(forceinline=True)
+def _comes_later(one: Any, other: Any, who: Any, key: Any, bits: Any) -> Any:
+    """Return whether a row is behind another; where what is left of their words is the same, the
+    rest of these decides."""
+    if one >> bits != other >> bits:
+        return one > other
+    mask = (np.uint64(1) << bits) - np.uint64(1)
+    first = _word(_mix(who[one & mask] ^ key), 0)
+    second = _word(_mix(who[other & mask] ^ key), 0)
+    return one > other if first == second else first > second

@@ -1,0 +1,635 @@
+"""Cells for compiled kernels that ask neighbours, as places were and as they are now."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from math import prod
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...base.fast_typing import NamedTuple
+from ...base.jit import jit
+from .cell_lists import (
+    FARTHEST_CELL,
+    NO_KEYS,
+    SPARSE,
+    CellGrid,
+    CellList,
+    CellNumbers,
+    EntityKeys,
+    Lattice,
+    Positions,
+    cell_grid,
+    numbered,
+    runs_around,
+    sorted_cells,
+)
+from .neighbour_search import finite_places
+
+PlaceNumbers = NDArray[np.uint32]
+"""Which places come k-th: without a sign, which would be looked at again and again."""
+
+_LOST: Final = -(2**63)
+"""The number of a cell where there is none."""
+
+
+class NeighbourCells(NamedTuple):
+    """Who asks, who is asked, and where these are, for one call of a kernel."""
+
+    order: PlaceNumbers
+    """Who asks k-th, in the order of cells, shape (asking,)."""
+    members: PlaceNumbers
+    """Who is the k-th who may be asked, shape (members,)."""
+    names: EntityKeys
+    """Of two sets: who does not ask whom of the same name, shape (asking,)."""
+    other_names: EntityKeys
+    """Shape (members,)."""
+    cells: PlaceNumbers
+    """Where those of each cell begin, shape (cells + 1,)."""
+    runs: PlaceNumbers
+    """Where the runs of members around each cell begin, shape (cells + 1,)."""
+    low: PlaceNumbers
+    """Where each run begins and ends among the members, shape (runs,)."""
+    high: PlaceNumbers
+    crosses: NDArray[np.bool_]
+    """For which cells the way to a member may lead around."""
+    most: int
+    """How many members are around a cell at most."""
+    own: Positions
+    """Places of those who ask, in their order, shape (axes, asking)."""
+    others: Positions
+    """Places of members in the order of cells, NaN of those who are not seen."""
+    reach: Any
+    """The square of the radius."""
+    sizes: NDArray[Any]
+    """The size of each axis, and half of it: 1 and infinity where it is open; shape (2, axes)."""
+
+
+def neighbour_cells(
+    own: Positions,
+    seen: Positions,
+    radius: float,
+    wrap: Sequence[float],
+    is_one: bool = True,
+    names: tuple[EntityKeys, EntityKeys] | None = None,
+) -> NeighbourCells:
+    """Return the cells of places among themselves, shape (axes, k); `seen` has NaN for those that
+    others do not see. O(k). Or those of two sets, with their names; O(k log k)."""
+    grid = cell_grid(radius, wrap, own.dtype.type)
+    one = other = NO_KEYS
+    if is_one:
+        found = _one_set(grid, own)
+        order = met = found[0]
+    else:
+        lattice, numbers = numbered(grid, finite_places(own), finite_places(seen))
+        asking, members = (sorted_cells(lattice.keys(each), lattice.most) for each in numbers)
+        found = _listed(lattice, numbers[0], asking, members)
+        order, met = found[0], members.order.astype(np.uint32)
+        if names is not None:
+            one, other = names[0][order], names[1][met]
+    near = gathered_places(own, order)
+    others = near if seen is own else gathered_places(seen, met)
+    last = *found[1:], near, others, grid.reach, grid.sizes
+    return NeighbourCells(order, met, one, other, *last)
+
+
+_Found: TypeAlias = tuple[Any, ...]
+"""The order of those who ask, then what `NeighbourCells` has from `cells` to `most`."""
+
+
+def _one_set(grid: CellGrid, places: Positions) -> _Found:
+    """Return cells by way of a table of all of them, or sorted if they are few among many."""
+    numbers = np.empty(places.shape, np.int64)
+    ends = np.zeros((2, len(places)), np.int64)
+    edges, counts = np.array(grid.edges), np.array(grid.counts)
+    is_inside = numbered_cells(places, edges, counts, numbers, ends)
+    low = np.where(counts, 0, ends[0] - 1)
+    open_spans = (ends[1] - low + 2).tolist()
+    spans = [count or span for count, span in zip(grid.counts, open_spans, strict=True)]
+    most = prod(spans)
+    if most > min(SPARSE * places.shape[1] + 1024, 2**32 - 2):
+        lattice, (along,) = numbered(grid, finite_places(places))
+        found = sorted_cells(lattice.keys(along), lattice.most)
+        return _listed(lattice, along, found, found)
+    table, order = np.zeros(most + 1, np.uint32), np.empty(places.shape[1], np.uint32)
+    cells = counted_cells(numbers, low, np.array(spans), table, order)
+    starts, runs = np.empty(cells + 1, np.uint32), np.empty(cells + 1, np.uint32)
+    bounds = np.empty((2, (18 if len(spans) == 3 else 6) * cells + 1), np.uint32)
+    crosses, more = np.empty(cells, np.bool_), [1] * (3 - len(spans))
+    sides, around = np.array(more + spans), np.array(more + list(grid.counts))
+    count, met = cells_around(table, sides, around, is_inside, starts, runs, bounds, crosses)
+    return order, starts, runs, bounds[0, :count], bounds[1, :count], crosses, met
+
+
+def _listed(
+    lattice: Lattice, numbers: list[CellNumbers], asking: CellList, members: CellList
+) -> _Found:
+    firsts = asking.order[asking.starts[:-1]]
+    ends = runs_around(lattice, [each[firsts] for each in numbers], members)
+    low, high = ends.reshape(2, -1).astype(np.uint32)
+    _, cells, each = ends.shape
+    most = int((ends[1] - ends[0]).sum(axis=1).max(initial=0))
+    order, starts = asking.order.astype(np.uint32), asking.starts.astype(np.uint32)
+    begins = (np.arange(cells + 1) * each).astype(np.uint32)
+    return order, starts, begins, low, high, np.ones(cells, np.bool_), most
+
+
+@jit()
+def numbered_cells(
+    places: Positions,
+    edges: NDArray[np.float64],
+    counts: CellNumbers,
+    numbers: CellNumbers,
+    ends: CellNumbers,
+) -> bool:
+    """Write the number of each place's cell along each axis, and the least and greatest; return
+    whether no place is outside of a wrapped axis."""
+    is_inside = True
+    for axis in range(len(places)):
+        least, greatest = 2**62, -(2**62)
+        for k in range(places.shape[1]):
+            if not np.isfinite(places[axis, k]):
+                numbers[axis, k] = _LOST
+                continue
+            is_within, number = _cell_along(edges[axis], counts[axis], places[axis, k])
+            is_inside = is_inside and is_within
+            numbers[axis, k] = number
+            least, greatest = min(least, number), max(greatest, number)
+        if least <= greatest:
+            ends[0, axis], ends[1, axis] = least, greatest
+    return is_inside
+
+
+@jit()
+def counted_cells(
+    numbers: CellNumbers,
+    low: CellNumbers,
+    spans: CellNumbers,
+    table: PlaceNumbers,
+    order: PlaceNumbers,
+) -> int:
+    """Sort places into cells, those of one in their own order; return how many have any."""
+    keys = np.empty(len(order), np.uint32)
+    for k in range(len(order)):
+        key: Any = np.int64(0)
+        for axis in range(len(spans)):
+            number = max(numbers[axis, k] - low[axis], 0) if numbers[axis, k] != _LOST else 0
+            key = key * spans[axis] + number
+        keys[k] = key
+        table[key + 1] += 1
+    cells = 0
+    for key in range(len(table) - 1):
+        cells += table[key + 1] > 0
+        table[key + 1] += table[key]
+    for k in range(len(order)):
+        key = keys[k]
+        order[table[key]] = k
+        table[key] += 1
+    before: Any = np.uint32(0)  # each is where the next one begins now
+    for key in range(len(table)):
+        before, table[key] = table[key], before
+    return cells
+
+
+@jit()
+def cells_around(
+    table: PlaceNumbers,
+    sides: CellNumbers,
+    counts: CellNumbers,
+    is_inside: bool,
+    starts: PlaceNumbers,
+    runs: PlaceNumbers,
+    ends: PlaceNumbers,
+    crosses: NDArray[np.bool_],
+) -> tuple[int, int]:
+    """Write where the places of each cell begin and which runs are around it; return how many runs
+    there are, and how many places are around a cell at most.
+
+    The first side is 1 where there are two axes.
+    """
+    found, cell, most = 0, 0, 0
+    begin, end = (counts == 1) - 1, 2 - (counts == 1) - (counts == 2)
+    is_narrow = ((counts > 0) & (counts < 4) & (sides > 1)).any() or counts[2] == 1
+    is_narrow = is_narrow or counts[1] == 1
+    around, count = np.empty(9, np.intp), counts[2]
+    for x in range(sides[0]):
+        for y in range(sides[1]):
+            strips = 0
+            for i in range(begin[0], end[0]):
+                for j in range(begin[1], end[1]):
+                    strip = _moved(x + i, counts[0]) * sides[1] + _moved(y + j, counts[1])
+                    around[strips] = strip * sides[2]
+                    strips += 1
+            is_rim = not is_inside or is_narrow
+            is_rim = is_rim or (counts[0] > 1 and (x == 0 or x == counts[0] - 1))
+            is_rim = is_rim or (counts[1] > 1 and (y == 0 or y == counts[1] - 1))
+            first = (x * sides[1] + y) * sides[2]
+            for z in range(sides[2]):
+                if table[first + z] == table[first + z + 1]:
+                    continue
+                starts[cell], runs[cell] = table[first + z], found
+                is_end = count > 0 and (z == 0 or z == count - 1)
+                crosses[cell] = is_rim or is_end
+                places = 0
+                for k in range(strips):
+                    strip = around[k]
+                    if is_end:
+                        before = found
+                        found = _stretch(table, strip, z, count, ends, found)
+                        for run in range(before, found):
+                            places += ends[1, run] - ends[0, run]
+                        continue
+                    low, high = table[strip + z - 1], table[strip + z + 2]
+                    ends[0, found], ends[1, found] = low, high
+                    found += low < high
+                    places += high - low
+                most = max(most, places)
+                cell += 1
+    starts[cell], runs[cell] = table[-1], found
+    return found, most
+
+
+@jit(inline="always")
+def _moved(number: Any, count: Any) -> Any:
+    """Return a number one beyond the border as it is on the other side."""
+    if count > 0:
+        if number < 0:
+            number += count
+        elif number >= count:
+            number -= count
+    return number
+
+
+@jit()
+def _stretch(
+    table: PlaceNumbers, strip: int, z: int, count: int, ends: PlaceNumbers, found: int
+) -> int:
+    """Write the runs of a strip of cells that goes around, seen from one of its ends."""
+    low, high, again = z - 1, z + 2, 0
+    if count == 1:
+        low, high = z, z + 1
+    elif z == 0:
+        low, high, again = count - 1, count, min(count - 1, 2)
+    else:
+        high, again = count, int(count > 2)
+    if table[strip + low] < table[strip + high]:
+        ends[0, found], ends[1, found] = table[strip + low], table[strip + high]
+        found += 1
+    if table[strip] < table[strip + again]:
+        ends[0, found], ends[1, found] = table[strip], table[strip + again]
+        found += 1
+    return found
+
+
+@jit()
+def gathered_places(places: Positions, order: PlaceNumbers) -> Positions:
+    """Return places in an order, NaN for those that are not finite."""
+    found = np.empty((len(places), len(order)), places.dtype)
+    for k in range(len(order)):
+        row, is_known = order[k], True
+        for axis in range(len(places)):
+            x = places[axis, row]
+            is_known = is_known and np.isfinite(x)
+            found[axis, k] = x
+        if not is_known:
+            for axis in range(len(places)):
+                found[axis, k] = np.nan
+    return found
+
+
+_FACTORS: Final = (
+    np.uint64(0x9E37_79B9_7F4A_7C15),
+    np.uint64(0xC2B2_AE3D_27D4_EB4F),
+    np.uint64(0x1656_67B1_9E37_79F9),
+)
+
+
+class LiveCellList(NamedTuple):
+    """Members by the cells in which they are, those of one cell in the order in which they came."""
+
+    frame: NDArray[np.float64]
+    """The edges of cells along three axes, and how many of them are around a wrapped axis: 0 of an
+    open one, 1 along one more; shape (2, 3)."""
+    sizes: NDArray[Any]
+    """The size of each axis, and half of it: 1 and infinity where it is open; shape (2, axes)."""
+    reach: Any
+    most: int
+    """How many members there are."""
+    numbers: CellNumbers
+    """Which member each row of the manager is; -1 for none."""
+    own_names: EntityKeys
+    names: EntityKeys
+    """Of one set, the k-th of which is its k-th member: none of both."""
+    cells: CellNumbers
+    """The cell of each member along the axes, and its bucket, -1 of those in none; shape (members,
+    4)."""
+    buckets: CellNumbers
+    """Where each begins among the slots, how many are in it, and for how many it has room; at last
+    where there are free slots, and whether somebody was outside of a wrapped axis. Shape (buckets +
+    1, 3)."""
+    members: PlaceNumbers
+    """Who is in each slot."""
+    places: Positions
+    """And where; shape (slots, axes)."""
+    is_dense: bool
+    """Whether each cell has a bucket of its own."""
+
+
+_SPARE: Final = 2
+"""For how many more than there are a bucket has room at first."""
+
+
+def live_cell_list(
+    places: Positions,
+    numbers: CellNumbers,
+    names: EntityKeys,
+    other_names: EntityKeys,
+    radius: float,
+    wrap: Sequence[float],
+) -> LiveCellList:
+    """Return the cells of what `live_search_arguments` returns; O(k)."""
+    kind: Any = places.dtype.type
+    grid, frame = _frame_of(radius, tuple(wrap), kind)
+    count = places.shape[1]
+    buckets, cells_in_all = 1 << max(2, (2 * count).bit_length()), prod(grid.counts)
+    is_dense = 0 < cells_in_all <= 2 * buckets  # 0 of an open axis
+    if is_dense:
+        buckets = cells_in_all
+    slots = 4 * count + 2 * _SPARE * (buckets + 1)  # twice those at first, and a move's
+    cells = LiveCellList(
+        frame,
+        grid.sizes,
+        grid.reach,
+        count,
+        numbers,
+        names,
+        other_names,
+        np.empty((count, 4), np.int64),
+        np.zeros((buckets + 1, 3), np.int64),
+        np.empty(slots, np.uint32),
+        np.empty((slots, len(wrap)), places.dtype),
+        is_dense,
+    )
+    _enter_all(cells, places)
+    return cells
+
+
+@lru_cache(16)
+def _frame_of(
+    radius: float, wrap: tuple[float, ...], kind: Any
+) -> tuple[CellGrid, NDArray[np.float64]]:
+    grid, more = cell_grid(radius, wrap, kind), 3 - len(wrap)
+    edges, counts = [np.inf] * more + [*grid.edges], [1] * more + [*grid.counts]
+    return grid, np.array([edges, counts])
+
+
+@jit()
+def _enter_all(cells: LiveCellList, places: Positions) -> None:
+    axes, cell_number, buckets = len(places), cells.cells, cells.buckets
+    edges, counts = _frame(cells.frame)
+    is_dense, last = cells.is_dense, len(buckets) - 1
+    for member in range(places.shape[1]):
+        y, z = places[axes - 2, member], places[axes - 1, member]
+        place = (places[0, member] if axes == 3 else y - y), y, z
+        is_within, bucket, cell = _find_cell(edges, counts, is_dense, last, place)
+        _put_in_cell(cells, member, bucket, cell)
+        if bucket >= 0:
+            buckets[bucket, 2] += 1
+            if not is_within:
+                buckets[last, 1] = 1
+    start = 0
+    for bucket in range(len(buckets)):
+        buckets[bucket, 0], buckets[bucket, 2] = start, buckets[bucket, 2] + _SPARE
+        start += buckets[bucket, 2]
+    for member in range(places.shape[1]):
+        bucket = cell_number[member, 3]
+        if bucket >= 0:
+            slot = buckets[bucket, 0] + buckets[bucket, 1]
+            buckets[bucket, 1] += 1
+            cells.members[slot] = member
+            for axis in range(axes):
+                cells.places[slot, axis] = places[axis, member]
+
+
+@jit(forceinline=True)
+def _frame(frame: Any) -> Any:
+    edges = frame[0, 0], frame[0, 1], frame[0, 2]
+    return edges, (np.int64(frame[1, 0]), np.int64(frame[1, 1]), np.int64(frame[1, 2]))
+
+
+@jit(forceinline=True)
+def _find_cell(edges: Any, counts: Any, is_dense: Any, buckets: Any, place: Any) -> Any:
+    """Return whether a place along two or three axes is inside of those that are wrapped, its
+    bucket, -1 if it is not finite, and its cell."""
+    axes = len(place)
+    is_in_x, x, is_known = True, np.int64(0), True
+    if axes == 3:
+        is_known = np.isfinite(place[0])
+        is_in_x, x = _cell_along(edges[0], counts[0], place[0])
+    is_known = is_known and np.isfinite(place[axes - 2]) and np.isfinite(place[axes - 1])
+    is_in_y, y = _cell_along(edges[1], counts[1], place[axes - 2])
+    is_in_z, z = _cell_along(edges[2], counts[2], place[axes - 1])
+    bucket = (x * counts[1] + y) * counts[2] + z
+    if not is_dense:
+        bucket = _bucket(buckets, x, y, z)
+    is_within = is_in_x and is_in_y and is_in_z
+    return is_within, bucket if is_known else -1, (x, y, z)
+
+
+@jit(forceinline=True)
+def move_to_cell(cells: LiveCellList, row: int, place: Sequence[Any]) -> None:
+    """Let a row, which has another place now, go to its cell; to the end if that is another."""
+    member, last = cells.numbers[row], len(cells.buckets) - 1
+    if member < 0:
+        return
+    edges, counts = _frame(cells.frame)
+    is_within, new, there = _find_cell(edges, counts, cells.is_dense, last, place)
+    old = cells.cells[member, 3]
+    if (
+        new == old >= 0
+        and there[0] == cells.cells[member, 0]
+        and there[1] == cells.cells[member, 1]
+        and there[2] == cells.cells[member, 2]
+    ):
+        slot = _slot_of(cells, old, member)
+    else:
+        if old >= 0:
+            _take_from(cells, old, member)
+        _put_in_cell(cells, member, new, there)
+        if new < 0:
+            return
+        if cells.buckets[new, 1] == cells.buckets[new, 2]:
+            _ensure_capacity(cells, new)
+        slot = cells.buckets[new, 0] + cells.buckets[new, 1]
+        cells.buckets[new, 1] += 1
+        cells.members[slot] = member
+    if not is_within:
+        cells.buckets[last, 1] = 1
+    for axis in range(len(place)):
+        cells.places[slot, axis] = place[axis]
+
+
+@jit(forceinline=True)
+def _put_in_cell(cells: Any, member: Any, bucket: Any, cell: Any) -> None:
+    cells.cells[member, 0] = cell[0]
+    cells.cells[member, 1] = cell[1]
+    cells.cells[member, 2] = cell[2]
+    cells.cells[member, 3] = bucket
+
+
+@jit(forceinline=True)
+def _slot_of(cells: Any, bucket: Any, member: Any) -> Any:
+    slot = cells.buckets[bucket, 0]
+    while cells.members[np.uintp(slot)] != member:
+        slot += 1
+    return slot
+
+
+@jit()
+def _take_from(cells: LiveCellList, bucket: int, member: int) -> None:
+    """Let a member be in a bucket no more; those behind it close up."""
+    cells.buckets[bucket, 1] -= 1
+    end = cells.buckets[bucket, 0] + cells.buckets[bucket, 1]
+    for slot in range(_slot_of(cells, bucket, member), end):
+        cells.members[slot] = cells.members[slot + 1]
+        for axis in range(cells.places.shape[1]):
+            cells.places[slot, axis] = cells.places[slot + 1, axis]
+
+
+@jit()
+def _ensure_capacity(cells: LiveCellList, bucket: int) -> None:
+    """Let a full bucket go to free slots, twice as many; without them let all close up."""
+    buckets, members, places = cells.buckets, cells.members, cells.places
+    last = len(buckets) - 1
+    free, room = buckets[last, 0], 2 * buckets[bucket, 1] + _SPARE
+    if free + room <= len(members):
+        _move_bucket(buckets, bucket, members, places, free, members, places)
+        buckets[bucket, 2], buckets[last, 0] = room, free + room
+        return
+    some, where = members.copy(), places.copy()
+    free = np.int64(0)
+    for one in range(last):
+        _move_bucket(buckets, one, some, where, free, members, places)
+        buckets[one, 2] = buckets[one, 1] + _SPARE
+        free += buckets[one, 2]
+    buckets[last, 0] = free
+
+
+@jit(forceinline=True)
+def _move_bucket(
+    buckets: Any, bucket: Any, members: Any, places: Any, start: Any, to: Any, where: Any
+) -> None:
+    """Copy what is in a bucket to other slots; it begins there from now on."""
+    for k in range(buckets[bucket, 1]):
+        slot = buckets[bucket, 0] + k
+        to[start + k] = members[slot]
+        for axis in range(places.shape[1]):
+            where[start + k, axis] = places[slot, axis]
+    buckets[bucket, 0] = start
+
+
+@jit()
+def remove_from_cells(cells: LiveCellList, row: int) -> None:
+    """Let a row be nowhere from now on."""
+    member = cells.numbers[row]
+    if member >= 0:
+        if cells.cells[member, 3] >= 0:
+            _take_from(cells, cells.cells[member, 3], member)
+        cells.numbers[row] = -1
+
+
+@jit(forceinline=True)
+def find_neighbours_now(
+    cells: LiveCellList, own: int, place: Sequence[Any], found: PlaceNumbers, ways: Positions
+) -> int:
+    """Write which members are in reach of a place, in their order, and the ways to them, shape
+    (axes, members); return how many.
+
+    No array has a name of its own, nor is passed on: numba would count each reference, which takes
+    as long as the search.
+    """
+    axes, reach = len(place), cells.reach
+    is_dense = cells.is_dense
+    edges, counts = _frame(cells.frame)
+    last = len(cells.buckets) - 1
+    is_within, bucket, cell = _find_cell(edges, counts, is_dense, last, place)
+    x, y, z = cell
+    is_one, name = len(cells.names) == 0, np.uint64(own)
+    if not is_one:
+        name = cells.own_names[own]
+    is_plain = is_one and is_dense and is_within and cells.buckets[last, 1] == 0
+    is_plain = is_plain and min(counts[1], counts[2]) > 3
+    is_plain = is_plain and (axes == 2 or counts[0] > 3)
+    met = np.uintp(0)  # numbers without a sign, as slots are
+    for i in range(_begin(counts[0]), _end(counts[0]) if bucket >= 0 else -1):
+        a = _moved(x + i, counts[0])
+        for j in range(_begin(counts[1]), _end(counts[1])):
+            b = _moved(y + j, counts[1])
+            for k in range(_begin(counts[2]), _end(counts[2])):
+                c = _moved(z + k, counts[2])
+                bucket = (a * counts[1] + b) * counts[2] + c
+                if not is_dense:
+                    bucket = _bucket(last, a, b, c)
+                low, count = np.uintp(cells.buckets[bucket, 0]), np.uintp(cells.buckets[bucket, 1])
+                if is_plain and a - x == i and b - y == j and c - z == k:
+                    for slot in range(low, low + count):  # no way leads around
+                        member = cells.members[slot]
+                        square = place[0] - place[0]
+                        for axis in range(axes):
+                            apart = cells.places[slot, axis] - place[axis]
+                            square = square + apart * apart
+                            ways[axis, met] = apart
+                        found[met] = member
+                        met += np.uintp((square <= reach) & (member != own))
+                    continue
+                for slot in range(low, low + count):
+                    member = cells.members[slot]
+                    square = place[0] - place[0]
+                    for axis in range(axes):
+                        apart = cells.places[slot, axis] - place[axis]
+                        if abs(apart) > cells.sizes[1, axis]:
+                            size = cells.sizes[0, axis]
+                            apart = apart - size * np.rint(apart / size)
+                        square = square + apart * apart
+                        ways[axis, met] = apart
+                    found[met] = member
+                    is_here = is_dense or (
+                        cells.cells[member, 1] == b
+                        and cells.cells[member, 2] == c
+                        and cells.cells[member, 0] == a
+                    )
+                    its_name = np.uint64(member) if is_one else cells.names[member]
+                    is_met = (square <= reach) & (its_name != name) & is_here
+                    met += np.uintp(is_met)
+    return int(np.int64(met))
+
+
+@jit(forceinline=True)
+def _cell_along(edge: Any, count: Any, x: Any) -> Any:
+    """Return whether a place is inside of an axis, and its cell."""
+    cell, is_within = np.floor(np.float64(x) / edge), True
+    if count > 0 and not 0.0 <= cell < count:
+        cell, is_within = cell % np.float64(count), False
+    known = cell if cell == cell else 0.0
+    return is_within, np.int64(min(max(known, -FARTHEST_CELL), FARTHEST_CELL))
+
+
+@jit(forceinline=True)
+def _begin(count: Any) -> Any:
+    """Return the first step to the cells around one; the last one is before `_end`."""
+    return 0 if count == 1 else -1
+
+
+@jit(forceinline=True)
+def _end(count: Any) -> Any:
+    return 1 if 0 < count < 3 else 2
+
+
+@jit(forceinline=True)
+def _bucket(buckets: Any, x: Any, y: Any, z: Any) -> Any:
+    mixed = np.uint64(np.int64(x)) * _FACTORS[0] ^ np.uint64(np.int64(y)) * _FACTORS[1]
+    mixed = (mixed ^ np.uint64(np.int64(z)) * _FACTORS[2]) * _FACTORS[0]
+    return np.int64((mixed >> np.uint64(32)) & np.uint64(buckets - 1))

@@ -1,0 +1,272 @@
+"""Components with a space: whose places are near each other, or near any point."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import isfinite
+from typing import Any, ClassVar, SupportsFloat
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...base.errors import short_repr
+from ...base.fast_typing import NamedTuple
+from ...base.handles import EntityArray, RowArray
+from ...base.specialisation import NO_SLOTS
+from ...managers.manager import Manager
+from ...managers.policies.owners import Owned
+from ...tables.placement import NO_ROWS
+from ...values.field_types import FloatField
+from ...values.interchange import plain_array
+from .cell_lists import NO_KEYS, CellNumbers, EntityKeys, Positions
+from .neighbour_search import NeighbourSearch
+
+
+class SpaceLayout(NamedTuple):
+    """Where the places of a component are, as its schema says."""
+
+    field: str
+    columns: tuple[str, ...]
+    """The attribute with all axes, or one for each."""
+    rows: str
+    """The attribute with the number of rows that others see."""
+    wrap: tuple[float, ...]
+    """The size of each axis; 0 where it is open."""
+
+
+class Neighbours(NamedTuple):
+    """Rows near k points: those of point i are `rows[starts[i] : starts[i + 1]]`."""
+
+    starts: RowArray
+    """Shape (k + 1,)."""
+    rows: RowArray
+
+
+class Spatial(Manager):
+    """A manager whose rows have places."""
+
+    __slots__ = NO_SLOTS
+    _SPACE: ClassVar[SpaceLayout]
+    _wrap: tuple[float, ...]
+
+    @property
+    def wrap(self) -> tuple[float, ...]:
+        """The size of each axis of the space, which goes around there; 0 where it is open.
+
+        Assigning other than finite numbers from 0, one per axis, is a ValueError. Saved
+        and copied with the rest.
+        """
+        return self._wrap
+
+    @wrap.setter
+    def wrap(self, wrap: Sequence[float]) -> None:
+        self._wrap = checked_wrap(self, wrap)
+
+    def near(self, points: ArrayLike, radius: float) -> Neighbours:
+        """Return the rows within a radius of each of k points, cell by cell; O(n log n + k).
+
+        Only active rows of living entities, at finite places. `points`: shape (k, axes).
+
+        Raises:
+            ValueError: the radius is no finite number above 0, or `points` have another
+                shape.
+            TypeError, OverflowError: points that are no numbers, or too large.
+        """
+        reach = checked_radius(f"{type(self).__name__}.near: radius", radius)
+        places = self._positions(getattr(self.data, self._SPACE.rows))
+        label = f"{type(self).__name__}.near: points"
+        axes, scalar = len(places), f"f{8 * places.dtype.itemsize}"
+        given = plain_array(points, label)
+        if given.ndim != 2 or given.shape[1] != axes:
+            raise ValueError(f"{label}: wanted shape (k, {axes}), not {given.shape}")
+        asking = FloatField(label, scalar, (axes,)).to_column(points, len(given)).T
+        own, seen = np.ascontiguousarray(asking), self._visible_positions(places)
+        found = NeighbourSearch(own, seen, reach, self._wrap).neighbours()
+        return Neighbours(*found)
+
+    def _search(
+        self, kernel: str, radius: SupportsFloat, n: int, named: RowArray | None = None
+    ) -> NeighbourSearch:
+        """Return who is in reach of the first n rows, or of some that a call names, or raise
+        ValueError for the radius."""
+        given = self._search_arguments(kernel, radius, n)
+        if named is None:
+            return NeighbourSearch(*given, is_one=True)
+        places, seen, reach, wrap = given
+        names = np.arange(places.shape[1], dtype=np.uint64)
+        own = places.take(named, axis=1)
+        return NeighbourSearch(own, seen, reach, wrap, names=(names[named], names))
+
+    def _search_arguments(
+        self, kernel: str, radius: SupportsFloat, n: int
+    ) -> tuple[Positions, Positions, float, tuple[float, ...]]:
+        """Return the places of the first n rows, as others see them, a radius and the wrap."""
+        reach = checked_radius(f"{type(self).__name__}.{kernel}", radius)
+        places = self._positions(n)
+        return places, self._visible_positions(places), reach, self._wrap
+
+    def _all_places(self) -> tuple[Positions, Positions]:
+        """Return the places of all rows, and these as others see them."""
+        places = self._positions(self.data._n)
+        return places, self._visible_positions(places)
+
+    def _positions(self, n: int) -> Positions:
+        """Return the places of the first n rows, shape (axes, n), as they are now."""
+        columns = [getattr(self.data, name)[:n] for name in self._SPACE.columns]
+        if len(columns) > 1:
+            return np.stack(columns)
+        places: Positions = columns[0].T.copy()
+        return places
+
+    def _visible_positions(self, places: Positions) -> Positions:
+        """Return the places of the first rows as others see them: NaN of those whom they do not
+        see."""
+        is_seen = self._visible_rows(places.shape[1])
+        if is_seen is None:
+            return places
+        return np.where(is_seen, places, np.nan).astype(places.dtype)
+
+    def _visible_rows(self, n: int) -> NDArray[np.bool_] | None:
+        """Return which of the first n rows others see, None if it is all."""
+        active = getattr(self.data, self._SPACE.rows)
+        return None if active >= n else np.arange(n) < active
+
+    def _init_empty(self) -> None:
+        super()._init_empty()
+        self._wrap = self._SPACE.wrap
+
+    def _json_state(self) -> dict[str, Any]:
+        return {**super()._json_state(), "wrap": list(self._wrap)}
+
+    def _load_json_state(self, notes: Mapping[str, Any]) -> None:
+        super()._load_json_state(notes)
+        wrap = tuple(notes.get("wrap", ()))
+        fits = len(wrap) == len(self._SPACE.wrap)
+        self._wrap = wrap if fits else self._SPACE.wrap
+
+
+class OwnedSpatial(Spatial, Owned):
+    """The same of rows that belong to entities, some of which are dead."""
+
+    __slots__ = NO_SLOTS
+
+    def _all_owners(self) -> EntityArray:
+        """Return the owner of each row, and perhaps more."""
+        return self.data._entity_column
+
+    def _visible_rows(self, n: int) -> NDArray[np.bool_] | None:
+        active = super()._visible_rows(n)
+        if self._are_all_alive():
+            return active
+        owners = self.data._entity_column[:n]
+        alive = self._entities._are_alive(owners)
+        if active is not None:
+            return alive & active
+        return None if alive.all() else alive
+
+
+def checked_wrap(owner: Spatial, wrap: Sequence[float]) -> tuple[float, ...]:
+    """Return sizes of axes as floats, or raise ValueError."""
+    label, axes = f"{type(owner).__name__}.wrap", len(owner._SPACE.wrap)
+    try:
+        sizes = FloatField(label, "f64", (axes,)).to_cell(wrap)
+    except (TypeError, OverflowError) as error:
+        raise ValueError(str(error)) from None
+    if not all(isfinite(size) and size >= 0 for size in sizes):
+        raise ValueError(f"{label}: wanted finite numbers from 0, not {short_repr(wrap)}")
+    return tuple(float(size) for size in sizes)
+
+
+def checked_radius(label: str, radius: SupportsFloat) -> float:
+    """Return a radius as a float, or raise ValueError; `label`: whose it is, and its name."""
+    number: Any = radius
+    if not isinstance(radius, float):
+        try:
+            number = FloatField(label, "f64").to_cell(radius)
+        except (TypeError, OverflowError) as error:
+            raise ValueError(str(error)) from None
+    if not (isfinite(number) and number > 0):
+        wanted = "wanted a finite number above 0"
+        raise ValueError(f"{label}: {wanted}, not {short_repr(float(number))}")
+    return float(number)
+
+
+# --- who asks whom: rows of a kernel ---------------------------------------------------------
+
+NearNames = tuple[EntityKeys, EntityKeys]
+SearchArguments = tuple[Positions, Positions, float, tuple[float, ...], bool, NearNames | None]
+"""Who asks, who is asked, the radius, the wrap, whether they are one set, and their names."""
+LiveSearchArguments = tuple[
+    Positions, CellNumbers, EntityKeys, EntityKeys, float, tuple[float, ...]
+]
+"""Places of members, NaN of those whom nobody sees; which member each row of the manager is, -1 for
+none; the names of those who ask, and of members, if they are two sets; the radius, and the wrap."""
+
+
+def join_search_arguments(
+    kernel: str,
+    manager: Spatial,
+    radius: SupportsFloat,
+    asking: RowArray,
+    members: RowArray | None = None,
+    hidden: RowArray = NO_ROWS,
+) -> SearchArguments:
+    """Return the places of rows that ask, and of those who are asked, by default the same.
+
+    Nobody finds those that are hidden, and of two sets who is of the same entity. ValueError
+    for the radius.
+    """
+    reach = checked_radius(kernel, radius)
+    places, seen = manager._all_places()
+    if len(hidden):
+        seen = seen.copy()
+        seen[:, hidden] = np.nan
+    own = places.take(asking, axis=1)
+    if members is None:
+        others = own if seen is places else seen.take(asking, axis=1)
+        return own, others, reach, manager.wrap, True, None
+    owners = manager._all_owners()  # type: ignore[attr-defined]  # in a group or query
+    names = owners[asking], owners[members]
+    return own, seen.take(members, axis=1), reach, manager.wrap, False, names
+
+
+def live_search_arguments(
+    kernel: str, manager: Spatial, radius: SupportsFloat
+) -> LiveSearchArguments:
+    """Return where the rows of a manager are, who ask each other; ValueError for the radius."""
+    n = manager.data._n
+    places, seen, reach, wrap = manager._search_arguments(kernel, radius, n)
+    numbers = np.arange(n)
+    if seen is not places:
+        numbers = _numbers(manager, numbers)
+    return seen, numbers, NO_KEYS, NO_KEYS, reach, wrap
+
+
+def join_live_search_arguments(
+    kernel: str,
+    manager: Spatial,
+    radius: SupportsFloat,
+    asking: RowArray,
+    members: RowArray | None = None,
+    hidden: RowArray = NO_ROWS,
+) -> LiveSearchArguments:
+    """Return the same of some rows of a manager, and of those who are asked, by default the same.
+
+    Nobody finds those that are hidden, and of two sets who is of the same entity.
+    """
+    found = join_search_arguments(kernel, manager, radius, asking, members, hidden)
+    _, places, reach, wrap, _, names = found
+    met = asking if members is None else members
+    one, other = names or (NO_KEYS, NO_KEYS)
+    return places, _numbers(manager, met, hidden), one, other, reach, wrap
+
+
+def _numbers(manager: Spatial, members: RowArray, hidden: RowArray = NO_ROWS) -> CellNumbers:
+    """Return which member each row of a manager is, -1 for none and for those whom nobody sees;
+    members that are ghosts lie behind the rows."""
+    n = manager.data._n
+    numbers = np.full(max(n, members.max(initial=-1) + 1), -1, np.int64)
+    numbers[members] = np.arange(len(members))
+    numbers[hidden] = -1
+    seen = manager._visible_rows(n)
+    return numbers[:n] if seen is None else np.where(seen, numbers[:n], -1)

@@ -1,0 +1,550 @@
+"""What all managers have in common: a version, locks, room for rows, saving."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from operator import index
+from typing import Any, ClassVar, Final, Self, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..base.callbacks import Dispatch
+from ..base.errors import EcsError, StaleInstanceError, StructureLockedError
+from ..base.handles import NIL, Columns, EntityArray, Instance, RowArray
+from ..base.locks import (
+    BROKEN_MARKER,
+    Lockable,
+    ReadOnlyAttributes,
+    mark_broken,
+    mark_broken_if_changed,
+)
+from ..base.specialisation import (
+    NO_SLOTS,
+    collect_hooks,
+    install_accelerator,
+    specialise_methods,
+    specialised,
+)
+from ..tables.buffers import Column
+from ..tables.bulk import SMALL_REMOVAL, as_small_int_list, small_values
+from ..tables.columns import Rows
+from ..tables.html_reprs import format_bytes, format_count, manager_table
+from ..tables.placement import NO_ROWS, locked_error
+from ..values.field_tables import FieldInfo, unexpected_keyword_error
+from ..values.field_types import FieldTable
+from ..values.interchange import TableLike, read_table
+
+_Made = TypeVar("_Made")
+
+Hooks: TypeAlias = tuple[Callable[..., Any], ...]
+
+
+class BaseManager(Lockable, ReadOnlyAttributes):
+    """Owns all instances of one component, wherever they come from. Not thread-safe."""
+
+    __slots__ = ("__weakref__", "_holds", "_locks", "data")
+
+    LAYOUT: ClassVar[tuple[Column, ...]]
+    """Where each column lies in the buffer."""
+    FIELDS: ClassVar[tuple[FieldInfo, ...]] = ()
+    """What the schema says of each field, in its order."""
+    _ROWS: ClassVar[type[Rows]]
+    _CAPACITY: ClassVar[int] = 0
+    _CONVERTERS: ClassVar[FieldTable] = {}
+    _STEPS: ClassVar[Mapping[str, str]] = {}
+    """What methods for one row consist of: the policies that have a part in `create`,
+    `create_many`, `_destroy_row` and `row`; what accessors do beside reading or writing a cell."""
+    _READ_ONLY: ClassVar[tuple[str, ...]] = ("data",)
+    _ALLOWS_ONE_BY_ONE: ClassVar[bool] = True
+    """Whether several rows may come or go one by one, for one leaves the others where they are, or
+    takes the last one's place."""
+    _ACCEPTS_ANY_VALUES: ClassVar[bool] = True
+    """Whether a row can be created of whatever values fit their fields."""
+    _EVICTS_STALE_ROWS: ClassVar[bool] = False
+    """Whether a dead entity's rows go before another of its index gets one."""
+    _HAS_ORDER: ClassVar[bool] = False
+    """Whether rows have an order, whoever owns them, that moves do not change."""
+    _HAS_RELEASE_CALLBACKS: ClassVar[bool] = False
+    """Whether callbacks run when rows go."""
+    _DESPAWNS_OWNERS: ClassVar[bool] = False
+    """Whether entities die when rows go."""
+    _HOLDS_OBJECTS: ClassVar[bool] = False
+    """Whether Python objects end when rows go, which may run any code."""
+    _CASCADES: ClassVar[bool] = False
+    """Whether other rows go with rows that go."""
+    _BEFORE_REMOVE: ClassVar[tuple[str, ...]] = ()
+    """The methods that forget rows which go, and are still readable; each class names its own."""
+    _PLAN_REMOVE: ClassVar[tuple[str, ...]] = ()
+    """Those that return what is to be done once rows are gone; likewise."""
+    _AFTER_MOVE: ClassVar[tuple[str, ...]] = ()
+    """Those that are told which rows have moved, where they are now; likewise."""
+    _REMOVE_HOOKS: ClassVar[tuple[Hooks, Hooks, bool]]
+    """The first two, and whether callbacks are told, other rows go as well, or objects end."""
+    _MOVE_HOOKS: ClassVar[Hooks]
+    """The last ones."""
+    _ALLOWS_MANY: ClassVar[bool] = False
+    """Whether an entity may have several instances."""
+    _CAN_ACCELERATE: ClassVar[bool] = True
+    """Whether methods in C find rows as it does: by an entity's index, by the slot in an id."""
+    data: Rows
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Check classes of one's own: TypeError for what a generated manager has already."""
+        super().__init_subclass__(**options)
+        generated = next((b for b in cls.__mro__[1:] if "LAYOUT" in vars(b)), None)
+        if generated is not None:
+            if BROKEN_MARKER not in vars(cls):
+                _refuse_overriding(cls, generated)
+        elif "_ROWS" in vars(cls):
+            rows = cls._ROWS
+            cls.LAYOUT, cls.FIELDS = rows.LAYOUT, rows.FIELDS
+            specialise_methods(cls, rows._ENTITIES._LAYOUT)
+            cls._REMOVE_HOOKS = (
+                collect_hooks(cls, "_BEFORE_REMOVE"),
+                collect_hooks(cls, "_PLAN_REMOVE"),
+                cls._HAS_RELEASE_CALLBACKS or cls._CASCADES or cls._HOLDS_OBJECTS,
+            )
+            cls._MOVE_HOOKS = collect_hooks(cls, "_AFTER_MOVE")
+            if cls._CAN_ACCELERATE:
+                install_accelerator(cls)
+
+    def __init__(self) -> None:
+        self._unlock()
+        self.data = self._ROWS(self._CAPACITY)
+        self._init_empty()
+        self._init_transient()
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    def __repr__(self) -> str:
+        rows, size = format_count(len(self), "row"), format_bytes(self.nbytes)
+        return f"<{type(self).__name__}: {rows}, room for {self.capacity}, {size}>"
+
+    def _repr_html_(self) -> str:
+        """Return a table of the first and last rows, for notebooks."""
+        return manager_table(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the callbacks, for pickle and deepcopy."""
+        return {"data": self.data, "extras": self._extra_arrays(), "notes": self._json_state()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._unlock()
+        self.data = state["data"]
+        self._restore({name: a.copy() for name, a in state["extras"].items()})
+        self._load_json_state(state["notes"])
+        self._init_transient()
+
+    def __copy__(self) -> Self:
+        """Return a manager with rows of its own, of the same entities; for `copy.copy`. O(n)"""
+        twin = type(self).__new__(type(self))
+        twin.__setstate__({**self.__getstate__(), "data": self.data.__copy__()})
+        return twin
+
+    def _extra_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return what is to be saved beside the columns: views or copies, by name."""
+        return {}
+
+    def _restore(self, extras: Mapping[str, NDArray[Any]]) -> None:
+        """Set what policies know, when the columns are as they were saved; O(n).
+
+        The extras are kept; what is not among them is worked out.
+        """
+
+    def _first_invalid_cell(self) -> tuple[str, int, str] | None:
+        """Return a cell that no row may have as things are: its column, its row, and why; O(n)."""
+        return None
+
+    def _json_state(self) -> dict[str, Any]:
+        """Return what is to be saved beside arrays, as JSON; nothing of what is as in a new one."""
+        return {}
+
+    def _load_json_state(self, notes: Mapping[str, Any]) -> None:
+        """Set what the notes say; what they do not name is as in a new manager."""
+
+    @property
+    def version(self) -> int:
+        """How many structural changes there were; views and rows are good until the next."""
+        return self.data._version
+
+    @property
+    def capacity(self) -> int:
+        """Rows that fit before the buffer must grow."""
+        return self.data._allocated
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the manager holds: columns, map, and what kernels work on; O(1)."""
+        return self._nbytes()
+
+    @abstractmethod
+    def _require_row(self, row: object) -> Instance:
+        """Return a row that is in use, or raise StaleInstanceError."""
+
+    def _unused_row_error(self, row: int) -> StaleInstanceError:
+        given, n = f"NIL ({NIL})" if row == NIL else str(row), self.data._n
+        used = f"rows are 0 to {n - 1}" if n else "there are no rows"
+        manager = type(self).__name__
+        return StaleInstanceError(f"{manager}: row {given} is not in use; {used}")
+
+    @abstractmethod
+    def _require_rows(self, rows: ArrayLike) -> RowArray:
+        """Return rows that are in use, given as numbers or as a mask."""
+
+    def _distinct(self, rows: RowArray) -> RowArray:
+        """Return rows in use, ascending; StaleInstanceError if one is given twice."""
+        data = self.data
+        return data._BULK.sort_distinct(rows, data._n, type(self).__name__)
+
+    @property
+    @abstractmethod
+    def _dispatch(self) -> Dispatch:
+        """Where failures of callbacks are gathered."""
+
+    def _init_empty(self) -> None:
+        """Set what policies know when there are no rows."""
+
+    def _init_transient(self) -> None:
+        """Set what is not saved."""
+
+    def _nbytes(self) -> int:
+        return self.data._nbytes()
+
+    def _lock_error(self) -> StructureLockedError:
+        return locked_error(type(self).__name__)
+
+    def _mark_broken(self) -> None:
+        """Let later calls raise: a change failed halfway."""
+        mark_broken(self.data)
+        mark_broken(self)
+
+    def _commit(self, act: Callable[..., object], *given: Any) -> None:
+        """Do what is planned and count it as a change, which must not fail halfway."""
+        try:
+            act(*given)
+            self.data._version += 1
+        except BaseException:
+            self._mark_broken()
+            raise
+
+    def _check_names(self, given: Mapping[str, Any]) -> None:
+        """Raise TypeError for a keyword that names no field."""
+        if not given.keys() <= self._CONVERTERS.keys():
+            method = f"{type(self).__name__}.create_many"
+            raise unexpected_keyword_error(method, given, self._CONVERTERS.keys())
+
+    def _convert(self, count: int, given: Mapping[str, Any]) -> Columns:
+        """Check columns for `count` new rows; fields that are not given take their defaults."""
+        buffer = self.data._buffer
+        columns: Columns = {}
+        for name, (field, default) in self._CONVERTERS.items():
+            columns[name] = field.to_column(given.get(name, default), count, buffer)
+        return columns
+
+    def _used_cells(self) -> memoryview[Any] | None:
+        """Return what is not 0 where a row is in use, if there are holes."""
+        return None
+
+
+class Manager(BaseManager):
+    """A manager whose instances come and go.
+
+    Rows are good until the next structural change; `version` counts those.
+    """
+
+    __slots__ = NO_SLOTS
+    _CREATED_TYPE: ClassVar[type[np.integer[Any]]] = np.intp
+    """What creations of many return: rows, or ids."""
+
+    def reserve(self, rows: int, /) -> None:
+        """Make room for `rows` instances in all, so that creating them moves nothing; O(n)."""
+        rows = index(rows)
+        if rows < 0:
+            raise ValueError(f"{type(self).__name__}: can't reserve {rows} rows")
+        if self._locks:
+            self._raise_if_locked()
+        self.data._reserve(rows, is_counted=True)
+
+    def shrink_to_fit(self) -> None:
+        """Give back the memory of rows not in use; O(n)."""
+        if self._locks:
+            self._raise_if_locked()
+        self._shrink()
+
+    def destroy_many(self, rows: ArrayLike, /) -> None:
+        """Remove k instances, given as distinct rows or as a mask of length n; O(k).
+
+        Raises:
+            StaleInstanceError: a row is not in use, or is given twice.
+            StructureLockedError: the manager is locked.
+        """
+        if self._locks:
+            self._raise_if_locked()
+        few = as_small_int_list(rows, SMALL_REMOVAL)
+        if not few or not self._destroy_small_batch(few):
+            given = self._require_rows(rows)
+            self._destroy_rows(self._distinct(given))
+
+    def clear(self) -> None:
+        """Remove every instance; the capacity stays. O(n)."""
+        if self._locks:
+            self._raise_if_locked()
+        self._destroy_rows(self.data._used_rows())
+
+    @abstractmethod
+    def _destroy_row(self, row: Instance) -> int:
+        """Remove a row that is known to be in use and return how many went."""
+
+    @specialised
+    def _destroy_rows(self, gone: RowArray) -> int:
+        """Remove rows in use, ascending and distinct, and return how many went."""
+        if len(gone) == 0:
+            return 0
+        forgetting, leaving, is_more = self._REMOVE_HOOKS
+        if is_more:
+            if self._HAS_RELEASE_CALLBACKS and not self._dispatch.is_open():
+                # raises what callbacks raise when all is done
+                return self._dispatch.run(self._destroy_rows, gone)
+            gone = self._with_cascaded(gone)
+        closing = self._plan_compaction(gone)
+        data = self.data
+        if is_more:
+            self._notify_release(gone)
+            # callbacks may have changed values, but no row
+            _objects = data._objects_of(gone) if self._HOLDS_OBJECTS else None
+        left = []
+        for leave in leaving:
+            left.append(leave(self, gone))  # a comprehension takes longer
+        try:
+            for forget in forgetting:
+                forget(self, gone)
+            self._compact(gone, closing)
+            for planned in left:
+                planned()
+            if is_more and data.OBJECTS:
+                data._clear_objects(gone)
+            data._version += 1
+        except BaseException:
+            self._mark_broken()
+            raise
+        return len(gone)
+
+    @abstractmethod
+    def _plan_compaction(self, gone: RowArray) -> Any:
+        """Find out which rows are where without the ascending rows `gone`; allocate."""
+
+    @abstractmethod
+    def _compact(self, gone: RowArray, closing: Any) -> None:
+        """Let there be no such rows any more, as planned."""
+
+    def _notify_release(self, rows: RowArray) -> None:
+        """Tell the callbacks of rows about to go, if there may be any."""
+
+    def _shrink(self) -> None:
+        self.data._shrink(is_counted=True)
+
+    def _columns_beside(
+        self, given: Mapping[str, Any], table: TableLike, count: int
+    ) -> Mapping[str, Any]:
+        """Return a table's columns for `count` rows beside those given, which win."""
+        component = self.data.MANAGER.removesuffix("Manager")
+        fields, buffer = self._CONVERTERS, self.data._buffer
+        return {**read_table(component, fields, table, count, buffer), **given}
+
+    @property
+    def _has_release_listeners(self) -> bool:
+        """Whether callbacks run when what a dead entity has left goes."""
+        return False
+
+    def _prepare_columns(self, count: int, given: Mapping[str, Any]) -> Columns:
+        """Check columns for the rows of `count` entities that are about to be created."""
+        columns = self._convert(count, given)
+        if self._locks:
+            self._raise_if_locked()
+        return columns
+
+    @specialised
+    def _has_capacity(self, count: int) -> bool:
+        """Return whether so many more rows surely need no memory."""
+        return self.data._n + count <= self.data._allocated
+
+    @specialised
+    def _takes_small_batch(self, count: int) -> bool:
+        """Return whether so many entities may get a row one by one, and surely all will."""
+        return not self._locks and self._ACCEPTS_ANY_VALUES and self._has_capacity(count)
+
+    def _destroy_small_batch(self, rows: list[int]) -> bool:
+        """Remove a few rows, the last one first, and return True, if that is plain.
+
+        It is if it leaves the others where the bulk way does: the last ones in the holes, in
+        ascending order.
+        """
+        if not self._ALLOWS_ONE_BY_ONE or (
+            self._HAS_RELEASE_CALLBACKS and self._has_release_listeners
+        ):
+            return False
+        data, ordered = self.data, sorted(rows, reverse=True)
+        used = self._used_cells()
+        before = end = data._n
+        kept = end - len(rows)
+        for row in ordered:
+            if row == end - 1 >= 0:
+                end = row
+            elif not 0 <= row < kept or row == before:
+                return False
+            if used is not None and not used[row]:
+                return False
+            before = row
+        left = data._objects_of(ordered) if self._HOLDS_OBJECTS else None
+        version = data._version
+        try:
+            for row in ordered:
+                self._destroy_row(row)  # type: ignore[arg-type]  # a call takes time
+        except BaseException:
+            mark_broken_if_changed(self, version)
+            raise
+        data._version = version + 1
+        del left  # in the end: that may run code
+        return True
+
+    def _small_values(
+        self, count: int, given: Mapping[str, Any]
+    ) -> Sequence[Mapping[str, Any]] | None:
+        """Return the fields of each of a few rows that are plain to create one by one."""
+        if self._locks or not self._ALLOWS_ONE_BY_ONE:
+            return None
+        fields = small_values(self._CONVERTERS, given, count)  # arrays are told at once
+        if fields is None or (self._HAS_RELEASE_CALLBACKS and self._has_release_listeners):
+            return None
+        return fields if self._has_capacity(count) else None
+
+    def _own(self, columns: Columns) -> Columns:
+        """Return checked columns that no later step of a creation can change."""
+        return columns
+
+    def _own_entities(self, entities: EntityArray) -> EntityArray:
+        """Return the same of the entities."""
+        return entities
+
+    def _with_cascaded(self, gone: RowArray) -> RowArray:
+        """Return rows with all those that go with them, ascending."""
+        return gone
+
+    def _add_overflow_rows(self, count: int, gone: RowArray) -> RowArray:
+        """Return which rows are to go for `count` more: `gone`, and what has no room then."""
+        return gone
+
+    def _rows_to_evict(self, entities: EntityArray) -> RowArray:
+        """Return the rows that must go before there are new ones of these entities, ascending."""
+        return self._add_overflow_rows(len(entities), NO_ROWS)
+
+    @abstractmethod
+    def _append_many(self, entities: EntityArray, columns: Columns) -> NDArray[Any]:
+        """Add rows of checked columns, for which there is room; return them, or their ids."""
+
+    def _create_checked(
+        self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
+    ) -> NDArray[Any]:
+        """Add a row for each of k entities that may have one, or for NULL_ENTITY; O(k)."""
+        self._ensure_capacity(entities, columns, borrowed)
+        if len(entities) == 0:
+            return np.empty(0, self._CREATED_TYPE)
+        entities, columns = self._own_entities(entities), self._own(columns)
+        if self._HAS_RELEASE_CALLBACKS:
+            return self._dispatch.run(self._evict_and_append, entities, columns)
+        return self._evict_and_append(entities, columns)
+
+    def _evict_and_append(self, entities: EntityArray, columns: Columns) -> NDArray[Any]:
+        """Append rows once those that are in the way are gone; a change that is counted cannot be
+        taken back, so then nothing may fail any more."""
+        gone = self._rows_to_evict(entities)
+        _left = None
+        if self._HOLDS_OBJECTS and len(gone):  # which live until the new rows are there
+            _left = self.data._objects_of(self._with_cascaded(gone))
+        version = self.data._version
+        try:
+            if self._destroy_rows(gone):
+                # callbacks may have written values, and used the room
+                self._ensure_capacity(entities, columns, ())
+            return self._append_many(entities, columns)
+        except EcsError:
+            raise  # what callbacks did is in the way
+        except BaseException:
+            mark_broken_if_changed(self, version)
+            raise
+
+    def _evict_and_create(
+        self,
+        remove: Callable[[Instance], object],
+        row: Instance,
+        create: Callable[..., _Made],
+        /,  # fields may be called like these
+        *args: Any,
+        **fields: Any,
+    ) -> _Made:
+        """Create a row once one that is in its way is gone, which cannot be taken back."""
+
+        def exchange() -> _Made:
+            version = self.data._version
+            try:
+                remove(row)
+                return create(*args, **fields)
+            except EcsError:
+                raise  # what callbacks did is in the way
+            except BaseException:
+                mark_broken_if_changed(self, version)
+                raise
+
+        return self._dispatch.run(exchange)
+
+    def _order_rows(self, rows: RowArray) -> RowArray:
+        """Return the same rows, in their own order if they have one."""
+        return rows
+
+    def _evict_row(self, row: Instance) -> None:
+        """Remove a row to make room for one that is being created."""
+        self._destroy_row(row)
+
+    def _ensure_capacity(
+        self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
+    ) -> None:
+        """Allocate what the rows of these entities need, which are NULL_ENTITY where rows have no
+        owners. `borrowed`: the caller's arguments."""
+        data = self.data
+        needed = data._rows_for(len(entities))
+        if needed > data._allocated:
+            data._grow(needed, borrowed)
+
+
+_OPERATORS: Final = ("__contains__", "__getitem__", "__iter__", "__len__")
+_REMOVE: Final = ("clear", "collect", "destroy", "gc", "remove")
+
+
+def _refuse_overriding(kind: type[Any], generated: type[Any]) -> None:
+    """Raise TypeError if a subclass, or what it inherits from before the generated class, has
+    something under a name of that class.
+
+    Bulk calls, kernels and C reach rows without the public methods, and would go past it. Names
+    that only Python asks for, such as `__repr__`, are free.
+    """
+    known = frozenset(dir(generated))
+    for base in kind.__mro__[: kind.__mro__.index(generated)]:
+        for name in vars(base):
+            is_free = name[0] == name[-1] == "_" and name not in _OPERATORS
+            if name in known and not is_free:
+                raise _overrides(kind, generated, name)
+
+
+def _overrides(kind: type[Any], generated: type[Any], name: str) -> TypeError:
+    message = (
+        f"{kind.__name__}: {generated.__name__} has {name!r} and does not always call it, "
+        "so yours needs another name"
+    )
+    if name.removesuffix("_many").removesuffix("_id") in _REMOVE:
+        is_told = hasattr(generated, "on_release")
+        how = "" if is_told else "with `release: true` in the schema, "
+        message += f"; {how}on_release is told of all rows that go"
+    return TypeError(message)

@@ -1,0 +1,539 @@
+"""Rows linked by columns: chains by next and previous ones, and the hierarchies that chains make.
+
+Every chain has an owner, the entity or the parent, by which its first row is found. It is circular
+backwards: its first row's `previous` cell holds its last row, whose `next` is NIL.
+Nothing here steps along chains without a bound: one owner may have a million rows. What changes
+many links is planned first, so that no lack of memory finds them half changed.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from operator import index
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...base.errors import HierarchyError
+from ...base.fast_typing import NamedTuple
+from ...base.handles import NIL, EntityArray, Instance, RowArray
+from ...tables.placement import NO_ROWS, Moves, Remap, Write, integers, is_integer
+
+if TYPE_CHECKING:
+    from ..manager import Manager
+
+
+Links = NDArray[np.uint32]
+_Owner = TypeVar("_Owner", np.uint64, np.intp)
+
+MAX_STEPS: Final = 64
+"""Steps along all chains at once before a scan of the owners is cheaper."""
+
+
+def chain_to_array(nexts: memoryview[Instance], first: int) -> RowArray:
+    """Return the rows of the chain that begins at `first`, in its order; O(length)."""
+    rows = []
+    row = first
+    while row != NIL:
+        rows.append(row)
+        row = nexts[row]
+    return np.array(rows, np.intp)
+
+
+def chain_lengths(
+    nexts: Links, owners: EntityArray, entities: EntityArray, heads: RowArray
+) -> RowArray:
+    """Return the length of each entity's chain, shape (k,); O(k), O(n log n) for long ones."""
+    counts = np.zeros(len(entities), np.intp)
+    active = (heads != NIL).nonzero()[0]
+    here = heads[active]
+    for _ in range(MAX_STEPS):
+        if len(active) == 0:
+            return counts
+        counts[active] += 1
+        following = nexts[here]
+        more = following != NIL
+        active, here = active[more], following[more].astype(np.intp)
+    ordered = np.sort(owners)
+    rest = entities[active]
+    counts[active] = ordered.searchsorted(rest, "right") - ordered.searchsorted(rest, "left")
+    return counts
+
+
+def chain_rows(
+    nexts: Links, owners: NDArray[Any], wanted: NDArray[Any], heads: RowArray
+) -> RowArray:
+    """Return all rows of the wanted owners' chains, ascending and distinct."""
+    here: RowArray = np.unique(heads[heads != NIL])
+    found = [here]
+    for _ in range(MAX_STEPS):
+        following = nexts[here]
+        here = following[following != NIL].astype(np.intp)
+        if len(here) == 0:
+            break
+        found.append(here)
+    else:
+        found.append(np.isin(owners, wanted).nonzero()[0])
+    return np.unique(np.concatenate(found))
+
+
+def first_rows(nexts: Links, previous: Links) -> RowArray:
+    """Return the first row of every chain, ascending; O(rows)."""
+    is_first: NDArray[np.bool_] = nexts[previous] == NIL
+    return is_first.nonzero()[0]
+
+
+def linked(
+    nexts: Links, previous: Links, owners: NDArray[_Owner], rows: RowArray
+) -> tuple[list[Write], RowArray, RowArray, NDArray[_Owner]]:
+    """Plan to chain new rows by owner, in the order given.
+
+    Returns what is to be written, and each chain's first row, last row and owner.
+    """
+    order = owners.argsort(kind="stable")
+    owners, ordered = owners[order], rows[order]
+    starts, ends = np.empty((2, len(rows)), np.bool_)
+    starts[:1] = ends[-1:] = True
+    starts[1:] = ends[:-1] = owners[1:] != owners[:-1]
+    first, last = ordered[starts], ordered[ends]
+    writes: list[Write] = [
+        (nexts, ordered[:-1], ordered[1:]),
+        (previous, ordered[1:], ordered[:-1]),
+        (nexts, last, NIL),
+        (previous, first, last),
+    ]
+    return writes, first, last, owners[starts]
+
+
+def joined(
+    nexts: Links, previous: Links, chains: tuple[RowArray, RowArray], new: tuple[RowArray, RowArray]
+) -> list[Write]:
+    """Plan to append new chains to others; both are given by their first and last rows."""
+    (heads, tails), (first, last) = chains, new
+    return [(nexts, tails, first), (previous, first, tails), (previous, heads, last)]
+
+
+class LinkUpdates:
+    """What becomes of chains when the ascending rows `gone` leave them and src[k] go to dst[k].
+
+    It only looks; `writes` are to be made once the rows have moved. O(k log k): runs of neighbours
+    are bridged by pointer jumping.
+    """
+
+    __slots__ = ("_nexts", "_previous", "after", "before", "moved", "writes")
+
+    def __init__(self, nexts: Links, previous: Links, moves: Moves, gone: RowArray, n: int) -> None:
+        self._nexts = nexts
+        self._previous = previous
+        self.writes: list[Write] = []
+        src, dst = moves
+        self.moved = self.after = self.before = Remap(src, dst, n)
+        """Where links forwards and backwards lead: those to rows that go, to the next that stay."""
+        if len(gone):
+            self._bridge(moves, gone, n)
+
+    def follow(self, src: RowArray, dst: RowArray) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Let neighbours know where rows went; return which of these are first and last.
+
+        What rows know themselves goes with them; their neighbours tell them if these move or go.
+        """
+        after, before = self._nexts[src], self._previous[src]
+        is_first = self._nexts[before] == NIL
+        is_last = after == NIL
+        after, before = self.after(after), self.before(before)
+        inner = ~is_first & (before != NIL)
+        followed = after != NIL
+        self.writes += (
+            (self._nexts, before[inner], dst[inner]),
+            (self._previous, after[followed], dst[followed]),
+        )
+        return is_first, is_last
+
+    def close(self, heads: NDArray[Any]) -> NDArray[Any]:
+        """Let chains that lose rows be circular again; return their first rows, NIL without any."""
+        first = self.after(heads)
+        kept = first != NIL
+        last = self.before(self._previous[heads[kept]])
+        self.writes.append((self._previous, first[kept], last))
+        return first
+
+    def _bridge(self, moves: Moves, gone: RowArray, n: int) -> None:
+        """Link the rows on both sides of those that go."""
+        nexts, previous = self._nexts, self._previous
+        is_first = nexts[previous[gone]] == NIL
+        after = _bridged(nexts[gone].astype(np.intp), gone)
+        before = np.where(is_first, NIL, previous[gone]).astype(np.intp)
+        before = _bridged(before, gone)
+        after, before = self.moved(after), self.moved(before)
+        src, dst = moves
+        keys = np.concatenate((src, gone))
+        self.after = Remap(keys, np.concatenate((dst, after)), n)
+        self.before = Remap(keys, np.concatenate((dst, before)), n)
+        inner = before != NIL
+        self.writes.append((nexts, before[inner], after[inner]))
+        inner &= after != NIL
+        self.writes.append((previous, after[inner], before[inner]))
+
+
+def _bridged(neighbours: RowArray, gone: RowArray) -> RowArray:
+    """Return, for each row of `gone`, the first row along its neighbours that stays, or NIL."""
+    place = gone.searchsorted(neighbours)
+    np.minimum(place, len(gone) - 1, out=place)
+    goes_too = gone[place] == neighbours
+    active = goes_too.nonzero()[0]
+    jump = np.where(goes_too, place, -1)
+    while len(active):
+        through = jump[active]
+        neighbours[active], jump[active] = neighbours[through], jump[through]
+        active = active[jump[active] >= 0]
+    return neighbours
+
+
+# --- Trees: what follows from a column of parents alone, found by pointer doubling ----
+#
+# A round replaces every row's ancestor by that one's ancestor, so that r rounds climb
+# 2**r steps: a chain of a million rows takes twenty.
+
+
+_FEW_BELOW: Final = 64
+"""So many rows are found one after the other."""
+
+_SHORT: Final = 16
+"""Bits of a key that numpy sorts by radix, ten times faster than longer ones."""
+
+
+def _upwards(parents: Links) -> RowArray:
+    """Return the parents with n, a row above all roots and its own parent, instead of NIL."""
+    n = len(parents)
+    up = np.full(n + 1, n)
+    np.minimum(parents, n, out=up[:n], casting="unsafe")
+    return up
+
+
+def depths(parents: Links) -> NDArray[np.int32]:
+    """Return the number of ancestors of each row, shape (n,); O(n log depth)."""
+    n = len(parents)
+    up = _upwards(parents)
+    depth = np.zeros(n + 1, np.int32)
+    depth[:n] = parents != NIL
+    for _ in range(n.bit_length() + 1):  # a circle would never end
+        if (up == n).all():
+            break
+        depth += depth.take(up)
+        up = up.take(up)
+    return depth[:n]
+
+
+def subtree_rows(parents: Links, rows: RowArray) -> RowArray:
+    """Return the rows and all their descendants, ascending; O(n log depth)."""
+    n = len(parents)
+    up = _upwards(parents)
+    marked = np.zeros(n + 1, np.bool_)
+    marked[rows] = True
+    while not (up == n).all():
+        marked |= marked.take(up)
+        up = up.take(up)
+    return marked.nonzero()[0]
+
+
+def small_subtree(
+    firsts: memoryview[Instance], nexts: memoryview[Instance], rows: list[int]
+) -> list[int] | None:
+    """Return rows and all their descendants, ascending, if they are few; O(descendants).
+
+    One after the other, which is quicker than numpy's calls for a level at a time.
+    """
+    found, pending = set(rows), rows
+    while pending:
+        row = firsts[pending.pop()]
+        while row != NIL:
+            if row not in found:
+                found.add(row)
+                pending.append(row)
+            if len(found) > _FEW_BELOW:
+                return None
+            row = nexts[row]
+    return sorted(found)
+
+
+def own_ancestor(parents: Links, rows: RowArray) -> int:
+    """Return a row that is its own ancestor, or NIL; O(n log depth).
+
+    `rows` are those that may have closed a cycle; if they are few and near their roots, O(rows).
+    """
+    n = len(parents)
+    if len(rows) * MAX_STEPS <= n:
+        here = parents[rows]
+        for _ in range(MAX_STEPS):
+            here = parents[here[here != NIL]]
+            if len(here) == 0:
+                return NIL
+    up = _upwards(parents)
+    for _ in range(n.bit_length()):
+        if (up == n).all():
+            return NIL
+        up = up.take(up)
+    circling = up[up != n]  # climbed at least n steps, so these are on a cycle
+    return int(circling[0]) if len(circling) else NIL
+
+
+def is_below(parents: memoryview[Instance], row: int, ancestor: int) -> bool:
+    """Return whether `row` is `ancestor` or one of its descendants; O(depth)."""
+    while row != NIL and row != ancestor:
+        row = parents[row]
+    return row == ancestor
+
+
+class LevelCache:
+    """The levels of a hierarchy: found when asked for, kept until the structure changes."""
+
+    __slots__ = ("_found", "_version", "rows")
+
+    def __init__(self) -> None:
+        self.rows: RowArray = np.empty(0, np.intp)
+        """All rows by depth; the levels are slices of it."""
+        self._found: tuple[RowArray, ...] = ()
+        self._version = -1
+
+    def levels(self, parents: Links, version: int) -> tuple[RowArray, ...]:
+        """Return the rows of each depth, ascending, read-only; O(n log depth) per version."""
+        if version != self._version:
+            depth = depths(parents)
+            self.rows = _by_depth(depth)
+            self.rows.flags.writeable = False
+            ends = np.cumsum(np.bincount(depth)).tolist() if len(depth) else []
+            self._found = tuple(self.rows[a:b] for a, b in pairwise([0, *ends]))
+            self._version = version
+        return self._found
+
+
+def _by_depth(depth: NDArray[np.int32]) -> RowArray:
+    """Return the rows in order of depth, then of row: a radix sort, 16 bits at a time."""
+    order = depth.astype(np.uint16).argsort(kind="stable")
+    upper = depth >> _SHORT
+    if upper.any():
+        order = order[upper.astype(np.uint16)[order].argsort(kind="stable")]
+    return order
+
+
+# --- Hierarchies: the parent, first child and siblings of rows, kept right in bulk ----
+#
+# The children of a parent are a chain in order of attachment; a root is one of its own.
+
+
+_MANY: Final = 16
+"""For more than one row in 16 a pass over all rows is cheaper than following links."""
+
+
+class HierarchyLinks(NamedTuple):
+    """The four link columns of a hierarchy, uncut: rows may move behind the last one in use."""
+
+    parents: Links
+    first: Links
+    """First children."""
+    nexts: Links
+    previous: Links
+
+
+def parent_numbers(parents: ArrayLike, manager: str) -> NDArray[Any]:
+    """Return `parents`, one for all or one per row, as integers; TypeError for others."""
+    parent: object = parents
+    if is_integer(parent) and np.ndim(parents) == 0:
+        number = index(parent)
+        return np.array(number if -(2**63) <= number < 2**64 else -1)
+    given = integers(parents, manager, "parents")
+    if given.dtype == np.bool_:
+        raise TypeError(f"{manager}: parents are rows, not a mask")
+    return given
+
+
+def parents_given(given: NDArray[Any], count: int, manager: Manager) -> RowArray:
+    """Return the numbers (one for all, or one per row; NIL for none) as `count` rows; O(count).
+
+    Raises:
+        ValueError: their number is not `count`.
+        StaleInstanceError: one of them is neither NIL nor a row in use.
+    """
+    if given.ndim and len(given) != count:
+        name = type(manager).__name__
+        raise ValueError(f"{name}: {len(given)} parents for {count} rows")
+    wrong = ((given < 0) | (given >= manager.data._n)) & (given != NIL)
+    if wrong.any():
+        raise manager._unused_row_error(int(given.flat[wrong.argmax()]))
+    return np.broadcast_to(given.astype(np.intp, copy=False), count)
+
+
+def closed_circle(links: HierarchyLinks, rows: RowArray, parents: RowArray, n: int) -> int:
+    """Return a row that would be its own ancestor if `rows` had these parents, or NIL.
+
+    O(rows * depth), at most O(n log depth). The parents are tried and put back: a copy of the
+    column would cost O(n) each time.
+    """
+    column = links.parents[:n]
+    before = column[rows]
+    try:
+        column[rows] = parents
+        found = own_ancestor(column, rows)
+        column[rows] = before
+        return found
+    except BaseException:
+        column[rows] = before
+        raise
+
+
+def cycle_error(manager: str, row: int) -> HierarchyError:
+    """Return the error of a row that would get itself or a descendant as its parent."""
+    return HierarchyError(f"{manager}: row {row} would become its own ancestor")
+
+
+def plan_reparenting(
+    links: HierarchyLinks, rows: RowArray, parents: RowArray, n: int
+) -> list[Write]:
+    """Plan to take rows out of their parents' chains and to append them to others, in order."""
+    left = np.sort(rows[links.parents[rows] != NIL])
+    chains = LinkUpdates(links.nexts, links.previous, (NO_ROWS, NO_ROWS), left, n)
+    writes = [*_left_parents(links, chains, left)]
+    rooted = parents == NIL
+    writes += plan_roots(links, rows[rooted])
+    writes.append((links.parents, rows, parents))
+    rows, parents = rows[~rooted], parents[~rooted]
+    new, first, last, owners = linked(links.nexts, links.previous, parents, rows)
+    before = links.first[owners]
+    heads = chains.after(before)
+    alone, old = heads == NIL, heads != NIL
+    tails = chains.before(links.previous[before[old]])
+    lists = heads[old], tails
+    writes += [*new, (links.first, owners[alone], first[alone])]
+    writes += joined(links.nexts, links.previous, lists, (first[old], last[old]))
+    return writes
+
+
+def plan_roots(links: HierarchyLinks, rows: RowArray) -> list[Write]:
+    """Plan to make each of the rows a root, whatever its links were."""
+    return [(links.parents, rows, NIL), (links.nexts, rows, NIL), (links.previous, rows, rows)]
+
+
+def _left_parents(links: HierarchyLinks, chains: LinkUpdates, left: RowArray) -> list[Write]:
+    """Plan what the parents know of rows that leave their chains, and mend the chains."""
+    if len(left) == 0:
+        return chains.writes
+    owners = np.unique(links.parents[left])
+    heads = chains.close(links.first[owners])
+    return [*chains.writes, (links.first, chains.moved(owners), heads)]
+
+
+def plan_hierarchy_moves(
+    links: HierarchyLinks, moves: Moves, gone: RowArray, orphans: RowArray, n: int
+) -> list[Write]:
+    """Plan parents, children and siblings when the ascending rows `gone` go and others move.
+
+    `orphans` are the children of rows that go, and may go themselves.
+    """
+    src, dst = moves
+    owners, left = links.parents[src], gone
+    if (
+        not len(orphans)
+        and (owners == NIL).all()
+        and (links.first[src] == NIL).all()
+        and (links.parents[gone] == NIL).all()
+    ):
+        return plan_roots(links, dst) if len(dst) else []
+    has_parent = owners != NIL
+    if len(gone):
+        above = links.parents[gone]
+        left = gone[(above != NIL) & ~isin_sorted(above, gone, n)]
+        has_parent &= ~isin_sorted(owners, gone, n)
+    chains = LinkUpdates(links.nexts, links.previous, moves, left, n)
+    owners, siblings, places = owners[has_parent], src[has_parent], dst[has_parent]
+    is_first, is_last = chains.follow(siblings, places)
+    heads = chains.after(links.first[owners[is_last]])
+    parents = chains.after(owners)
+    writes = [
+        *_children_told(links, chains, moves, n),
+        (links.parents, places, parents),
+        *_left_parents(links, chains, left),
+        (links.first, parents[is_first], places[is_first]),
+        (links.previous, heads, places[is_last]),
+        *plan_roots(links, dst[~has_parent]),
+    ]
+    if len(orphans):
+        staying = orphans[~isin_sorted(orphans, gone, n)]
+        writes += plan_roots(links, chains.after(staying))
+    return writes
+
+
+def children_of(links: HierarchyLinks, rows: RowArray, n: int) -> RowArray:
+    """Return all children of ascending rows, ascending; O(children), at most O(n)."""
+    parents = links.parents[:n]
+    if len(rows) * _MANY > n:
+        return isin_sorted(parents, rows, n).nonzero()[0]
+    return chain_rows(links.nexts, parents, rows, links.first[rows].astype(np.intp))
+
+
+def with_descendants(links: HierarchyLinks, rows: RowArray, n: int) -> RowArray:
+    """Return ascending rows and all their descendants, ascending.
+
+    O(descendants) as long as 64 steps along first children and next siblings reach them all, else
+    O(n log depth).
+    """
+    here = links.first[rows]
+    here = here[here != NIL]
+    if len(here) == 0:
+        return rows
+    if len(rows) * _MANY > n:
+        return subtree_rows(links.parents[:n], rows)
+    found = [rows]
+    for _ in range(MAX_STEPS):
+        # a row that is in `rows` itself has sent its children already
+        new = here[~isin_sorted(here, rows, n)].astype(np.intp)
+        found.append(new)
+        here = np.concatenate((links.nexts[here], links.first[new]))
+        here = here[here != NIL]
+        if len(here) == 0:
+            return np.sort(np.concatenate(found))
+    return subtree_rows(links.parents[:n], rows)
+
+
+def _children_told(links: HierarchyLinks, chains: LinkUpdates, moves: Moves, n: int) -> list[Write]:
+    """Plan to tell the children of rows that move where their parents are.
+
+    What is written to those that move or go themselves does not matter: all rows that others move
+    to are told of their parents later.
+    """
+    src, dst = moves
+    found = _children_with_parents(links, src, dst) if len(dst) * _MANY <= n else None
+    if found is None:
+        return [(links.parents, slice(0, n), chains.after(links.parents[:n]))]
+    children, parents = found
+    return [(links.parents, children, parents)]
+
+
+def _children_with_parents(
+    links: HierarchyLinks, rows: RowArray, owners: RowArray
+) -> tuple[NDArray[Any], RowArray] | None:
+    """Return the children of rows and the owner of each, or None if a chain is long."""
+    here = links.first[rows]
+    children, parents = [NO_ROWS], [NO_ROWS]
+    for _ in range(MAX_STEPS):
+        more = here != NIL
+        here, owners = here[more], owners[more]
+        if len(here) == 0:
+            break
+        children.append(here)
+        parents.append(owners)
+        here = links.nexts[here]
+    else:
+        return None
+    return np.concatenate(children), np.concatenate(parents)
+
+
+def isin_sorted(rows: NDArray[Any], ascending: RowArray, n: int) -> NDArray[np.bool_]:
+    """Return which of `rows` (NIL is none) are in `ascending`, rows below n; O(k log k)."""
+    if (len(rows) + len(ascending)) * _MANY > n:
+        mask = np.zeros(n + 1, np.bool_)
+        mask[ascending] = True
+        return mask.take(rows, mode="clip")
+    place = np.minimum(ascending.searchsorted(rows), len(ascending) - 1)
+    found: NDArray[np.bool_] = ascending[place] == rows
+    return found

@@ -1,0 +1,275 @@
+"""cold: indirect: cold fields live in a second, packed buffer; rows pay four bytes.
+
+An instance takes a cold row at the first value that is not the default, and keeps it until it goes.
+`cold_row` says where an instance's cold data are, the cold buffer's `row` whose they are. The last
+cold row moves into a hole, as rows do: of many at once when all rows are where they stay.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, ClassVar, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...base.handles import NIL, Columns, EntityArray, RowArray
+from ...base.specialisation import NO_SLOTS
+from ...tables.buffers import Column, copied_if_view, item_view, read_only
+from ...tables.columns import Rows
+from ...tables.placement import swap_remove_moves
+from ...values.field_types import Field
+from .packed import Packed
+
+_FEW: Final = 32
+"""Up to so many elements of a cell are compared one after the other, for all rows at once."""
+
+
+def default_cell(field: Field, stored: bytes) -> NDArray[Any]:
+    """Return a field's default, given as the bytes of its cell, as an array of the cell's shape."""
+    return np.frombuffer(stored, field.dtype).reshape(field.shape)
+
+
+def differing(
+    columns: Mapping[str, NDArray[Any]], defaults: Mapping[str, NDArray[Any]], count: int
+) -> NDArray[np.bool_]:
+    """Return which of `count` new rows have a cell that is not the default; O(count).
+
+    Cells are compared bit for bit, so that -0.0 is not 0.0 and a NaN is itself. Objects differ
+    from the default unless they are None.
+    """
+    mask = np.zeros(count, np.bool_)
+    for name, default in defaults.items():
+        other = _other_cells(_bits(columns[name]), _bits(default))
+        if other.any():
+            mask |= other
+    return mask
+
+
+def _other_cells(bits: NDArray[Any], default: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which cells differ from the default, shape (count,), or (1,) if all are the same.
+
+    Element by element of a cell: `any` over the few elements of each cell takes far longer.
+    """
+    if default.ndim == 0:
+        return np.atleast_1d(bits != default)
+    if bits.ndim <= default.ndim:
+        return np.array([(bits != default).any()])
+    whole = np.broadcast_to(bits, (len(bits), *default.shape))
+    if default.size > _FEW:
+        found: NDArray[np.bool_] = (whole != default).any(axis=tuple(range(1, whole.ndim)))
+        return found
+    other = np.zeros(len(bits), np.bool_)
+    for place in np.ndindex(default.shape):
+        other |= whole[(slice(None), *place)] != default[place]
+    return other
+
+
+def _bits(array: NDArray[Any]) -> NDArray[Any]:
+    """Return scalars as integers of their size; text as it is; objects as whether they are some."""
+    if array.dtype.kind == "O":
+        some = (value is not None for value in array.flat)
+        return np.fromiter(some, np.bool_, array.size).reshape(array.shape)
+    return array if array.dtype.kind == "S" else array.view(f"u{array.itemsize}")
+
+
+def select_rows(values: NDArray[Any], shape: tuple[int, ...], wanted: RowArray) -> NDArray[Any]:
+    """Return the wanted rows of values that broadcast to `shape`, or what is the same for all."""
+    by_row = values.ndim == len(shape) and len(values) == shape[0]
+    if not by_row:
+        return values
+    if values.ndim == 1 or values.shape != shape or not values.flags.c_contiguous:
+        return values[wanted]
+    cells = item_view(values).take(wanted)
+    return cells.view(values.dtype).reshape(-1, *shape[1:])
+
+
+class ColdRows(Rows):
+    """The cold columns, one cold row per instance that has other values than defaults.
+
+    `row` says whose each is. A view is good until cold rows are added or removed, which does
+    not count in the manager's `version`.
+    """
+
+    __slots__ = NO_SLOTS
+    DEFAULTS: ClassVar[Mapping[str, NDArray[Any]]]
+    """The default of each field, one cell."""
+    _row_column: NDArray[np.uint32]
+    _row_cells: memoryview[int]
+
+    @property
+    def row(self) -> NDArray[np.uint32]:
+        """The row that each cold row belongs to, shape (n,); read-only."""
+        return read_only(self._row_column[: self._n])
+
+    @abstractmethod
+    def _move_row(self, src: int, dst: int) -> None:
+        """Copy one row over another, column by column."""
+
+    @abstractmethod
+    def _reset(self, place: int) -> None:
+        """Let a cold row hold the defaults."""
+
+    @abstractmethod
+    def _fill(self, places: slice, columns: Columns, count: int, wanted: RowArray) -> None:
+        """Let cold rows hold the `wanted` of `count` new rows' checked columns."""
+
+    def _ensure_capacity(self, count: int, borrowed: tuple[object, ...] = ()) -> None:
+        """Make room for `count` more cold rows; O(n) if the buffer grows."""
+        needed = self._n + count
+        if needed > self._allocated:
+            self._grow(needed, borrowed)
+
+    def _take(self, row: int) -> int:
+        """Give a row the next cold row, for which there is room and which the caller fills."""
+        place = self._n
+        self._row_cells[place] = row
+        self._n = place + 1
+        return place
+
+    def _fill_free(self, columns: Columns, count: int, wanted: RowArray) -> None:
+        """Fill cold rows behind the last one with the `wanted` of `count` new rows."""
+        start, end = self._n, self._n + len(wanted)
+        try:
+            self._fill(slice(start, end), columns, count, wanted)
+        except BaseException:
+            self._empty_objects(slice(start, end))
+            raise
+
+
+class IndirectRows(Rows):
+    """Rows of which some have a cold row."""
+
+    __slots__ = NO_SLOTS
+    _COLD: ClassVar[type[ColdRows]]
+    _COLD_CAPACITY: ClassVar[int] = 0
+    _cold: ColdRows
+    _cold_row_column: NDArray[np.uint32]
+    _cold_row_cells: memoryview[int]
+
+    def _init_empty(self) -> None:
+        super()._init_empty()
+        self._cold = self._COLD(self._COLD_CAPACITY)
+
+    def _subtables(self) -> dict[str, Rows]:
+        return {**super()._subtables(), "cold": self._cold}
+
+    def _nbytes(self) -> int:
+        return super()._nbytes() + self._cold._nbytes()
+
+    def _shrink(self, is_counted: bool = False) -> None:
+        self._cold._shrink()
+        super()._shrink(is_counted)
+
+    def _take_cold_row(self, row: int, borrowed: tuple[object, ...] = ()) -> int:
+        """Give a row a cold row of defaults; O(1). `borrowed`: the caller's arguments."""
+        cold = self._cold
+        cold._ensure_capacity(1, borrowed)
+        place = cold._n
+        cold._reset(place)
+        cold._row_cells[place] = row
+        # at once: no interrupt comes between
+        self._cold_row_cells[row], cold._n = place, place + 1
+        return place
+
+    def _plan_cold_rows(self, columns: Columns, count: int) -> tuple[RowArray, RowArray]:
+        """Fill cold rows, which nobody has yet, with other values than defaults; O(k).
+
+        Returns which of the new rows get a cold row, and which one.
+        """
+        cold = self._cold
+        which = differing(columns, cold.DEFAULTS, count).nonzero()[0]
+        places = np.arange(cold._n, cold._n + len(which))
+        if len(which):
+            cold._fill_free(columns, count, which)
+        return which, places
+
+    def _append_cold_rows(self, rows: RowArray, new: tuple[RowArray, RowArray]) -> None:
+        """Give those of the new rows a cold row for which one is filled; O(k)."""
+        cold, (which, places) = self._cold, new
+        owners = rows[which]
+        self._cold_row_column[rows] = NIL
+        self._cold_row_column[owners] = places
+        cold._row_column[places] = owners
+        cold._n += len(owners)
+
+    def _drop_cold_row(self, place: int) -> object:
+        """Take a cold row back; the last one moves into its place.
+
+        Returns the objects in it, which the caller holds until its row is gone.
+        """
+        cold = self._cold
+        left = cold._objects_of([place]) if cold.OBJECTS else None
+        last = cold._n - 1
+        if place != last:
+            cold._move_row(last, place)
+            self._cold_row_cells[cold._row_cells[place]] = place
+        cold._n = last
+        cold._empty_objects(slice(last, last + 1))
+        return left
+
+    def _objects_of(self, rows: RowArray | list[int]) -> list[NDArray[np.object_]]:
+        places = self._cold_row_column[rows]
+        return [
+            *super()._objects_of(rows),
+            *self._cold._objects_of(places[places != NIL].astype(np.intp)),
+        ]
+
+    def _drop_cold_rows(self, src: RowArray, dst: RowArray, leaving: int, left: object) -> None:
+        """Take so many cold rows back once their rows are gone; the last ones, `src`, move into
+        their places. `left`: the objects in them, which live until then."""
+        cold, n = self._cold, self._cold._n
+        cold._move_rows(src, dst)
+        self._cold_row_column[cold._row_column[dst]] = dst
+        cold._n = n - leaving
+        cold._empty_objects(slice(cold._n, n))
+
+
+class Indirect(Packed):
+    """A manager whose cold fields lie in a second buffer."""
+
+    __slots__ = NO_SLOTS
+    _PLAN_REMOVE: ClassVar[tuple[str, ...]] = ("_plan_cold_removal",)
+    _AFTER_MOVE: ClassVar[tuple[str, ...]] = ("_move_cold_owners",)
+    LAYOUT_COLD: ClassVar[tuple[Column, ...]]
+    data: IndirectRows
+
+    def _convert(self, count: int, given: Mapping[str, Any]) -> Columns:
+        columns, buffer = super()._convert(count, given), self.data._cold._buffer
+        return {name: copied_if_view(cells, buffer) for name, cells in columns.items()}
+
+    def _ensure_capacity(
+        self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
+    ) -> None:
+        super()._ensure_capacity(entities, columns, borrowed)
+        cold, count = self.data._cold, len(entities)
+        wanted = int(np.count_nonzero(differing(columns, cold.DEFAULTS, count)))
+        # no more than there will be rows: those that make way leave theirs
+        wanted = min(wanted, self.data._rows_for(count) - cold._n)
+        cold._ensure_capacity(wanted, borrowed)
+
+    def _plan_cold_removal(self, gone: RowArray) -> Callable[[], None]:
+        data, cold = self.data, self.data._cold
+        held = data._cold_row_column[gone]
+        places = np.sort(held[held != NIL]).astype(np.intp)
+        src, dst = swap_remove_moves(places, cold._n)
+        left = cold._objects_of(places)
+        return partial(data._drop_cold_rows, src, dst, len(places), left)
+
+    def _move_cold_owners(self, dst: RowArray) -> None:
+        """Tell cold rows that their instances are at `dst` now."""
+        places = self.data._cold_row_column[dst]
+        held = places != NIL
+        self.data._cold._row_column[places[held]] = dst[held]
+
+    def _column(self, name: str) -> NDArray[Any]:
+        """Return a scalar field's value in each row, defaults included; O(n)."""
+        data, cold = self.data, self.data._cold
+        if name not in cold.DEFAULTS:
+            return super()._column(name)
+        default = cold.DEFAULTS[name]
+        column = np.full(data._n, default, default.dtype)
+        column[cold.row] = getattr(cold, name)
+        return column

@@ -1,0 +1,558 @@
+"""hierarchy: parent, first child and siblings of every row (Bitsquid's transform component).
+
+A parent's children are a chain like an entity's instances with `instances: many`, in order of
+attachment, which begins at its `first_child` cell. A root has the parent NIL and is a chain of its
+own.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from operator import index
+from typing import Any, ClassVar, Final, SupportsIndex, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...base.errors import EcsError, StaleInstanceError
+from ...base.handles import NIL, Columns, Entity, EntityArray, IdArray, Instance, RowArray
+from ...base.locks import mark_broken_if_changed
+from ...base.specialisation import NO_SLOTS, specialised
+from ...tables.buffers import read_only
+from ...tables.bulk import SMALL_BATCH
+from ...tables.columns import OwnedRows, Rows
+from ...tables.placement import NO_ROWS, CommitSteps, Remap, apply_writes
+from ...values.array_coercion import parse_count
+from ...values.interchange import TableLike
+from . import chains
+from .chains import MAX_STEPS, LevelCache, chain_to_array, is_below
+from .owners import Owned, Unowned
+from .packed import Packed
+
+_Made = TypeVar("_Made", bound=int)
+_Cell = TypeVar("_Cell", bound=np.generic)
+
+
+class HierarchyRows(Rows):
+    """Rows with parents, children and siblings."""
+
+    __slots__ = NO_SLOTS
+    _parent_column: NDArray[np.uint32]
+    _parent_cells: memoryview[Instance]
+    _first_child_column: NDArray[np.uint32]
+    _first_child_cells: memoryview[Instance]
+    _next_sibling_column: NDArray[np.uint32]
+    _next_sibling_cells: memoryview[Instance]
+    _previous_sibling_column: NDArray[np.uint32]
+    _previous_sibling_cells: memoryview[Instance]
+
+    @property
+    def parent(self) -> NDArray[np.uint32]:
+        """The parent of each row, NIL for roots, shape (n,); read-only."""
+        return read_only(self._parent_column[: self._n])
+
+    def _family(self) -> chains.HierarchyLinks:
+        """Return the columns that make the hierarchy."""
+        return chains.HierarchyLinks(
+            self._parent_column,
+            self._first_child_column,
+            self._next_sibling_column,
+            self._previous_sibling_column,
+        )
+
+
+class Hierarchy(Packed):
+    """A manager whose instances have parents and children."""
+
+    __slots__ = NO_SLOTS
+    data: HierarchyRows
+    _entities: Any
+    """Of rows with owners: `Entities`, of whichever kind the class next to this one has."""
+    _levels: LevelCache
+    _tracked_parents: Sequence[Instance] | RowArray | None
+    """The parents of rows that are being created, wherever they move meanwhile."""
+
+    @specialised
+    def parent(self, row: int, /) -> Instance:
+        """Return the row's parent, or NIL for a root; O(1)."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = self._require_row(row)
+        return data._parent_cells[row]
+
+    @specialised
+    def first_child(self, row: int, /) -> Instance:
+        """Return the child that was attached first, or NIL; O(1)."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = self._require_row(row)
+        return data._first_child_cells[row]
+
+    @specialised
+    def next_sibling(self, row: int, /) -> Instance:
+        """Return the same parent's child that was attached after this one, or NIL; O(1)."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = self._require_row(row)
+        return data._next_sibling_cells[row]
+
+    @specialised
+    def previous_sibling(self, row: int, /) -> Instance:
+        """Return the same parent's child that was attached before this one, or NIL; O(1)."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = self._require_row(row)
+        before = data._previous_sibling_cells[row]
+        return NIL if data._next_sibling_cells[before] == NIL else before
+
+    @specialised
+    def children(self, row: int, /) -> RowArray:
+        """Return the row's children in order of attachment, shape (k,); O(k)."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = self._require_row(row)
+        return chain_to_array(data._next_sibling_cells, data._first_child_cells[row])
+
+    def roots(self) -> RowArray:
+        """Return the rows without a parent, ascending; O(n)."""
+        without: NDArray[np.bool_] = self.data.parent == NIL
+        return without.nonzero()[0]
+
+    def levels(self) -> tuple[RowArray, ...]:
+        """Return the rows level by level, from the roots down, ascending in each; read-only.
+
+        O(n log depth), once per `version`.
+        """
+        return self._levels.levels(self.data.parent, self.data._version)
+
+    @specialised
+    def set_parent(self, row: int, parent: int, /) -> None:
+        """Attach a row as a parent's last child, or make it a root with NIL; O(1).
+
+        No row moves. A row with children costs O(depth of the parent). Nothing changes if
+        that is its parent already.
+
+        Raises:
+            StaleInstanceError: a row is not in use.
+            HierarchyError: the parent is the row itself or below it.
+            StructureLockedError: the manager is locked.
+        """
+        if self._locks:
+            self._raise_if_locked()
+        parent = Instance(index(parent))
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = self._require_row(row)
+        if parent != NIL and not 0 <= parent < data._n:
+            raise self._unused_row_error(parent)
+        parents = data._parent_cells
+        if parents[row] == parent:
+            return
+        is_leaf = data._first_child_cells[row] == NIL
+        if parent == row or (not is_leaf and is_below(parents, parent, row)):
+            raise chains.cycle_error(type(self).__name__, row)
+        try:
+            if parents[row] != NIL:
+                self._detach_from_parent(row)  # type: ignore[arg-type]  # a call takes time
+            self._attach_to_parent(row, parent)  # type: ignore[arg-type]  # see above
+            data._version += 1
+        except BaseException:
+            self._mark_broken()
+            raise
+
+    def set_parent_many(self, rows: ArrayLike, parents: ArrayLike, /) -> None:
+        """Give k distinct rows, or a mask's, their parents: one for all, or one each; O(k * depth).
+
+        NIL makes roots. Rows are attached in the order given; those that have that parent
+        already stay where they are. Only the final state counts: rows may change places
+        with their ancestors. Never more than O(n log depth), as for many rows in deep trees.
+
+        Raises:
+            StaleInstanceError: a row is not in use, or is given twice.
+            ValueError: not as many parents as rows.
+            HierarchyError: a row would become its own ancestor.
+            StructureLockedError: the manager is locked.
+        """
+        if self._locks:
+            self._raise_if_locked()
+        data, name = self.data, type(self).__name__
+        numbers = chains.parent_numbers(parents, name)
+        given = self._require_rows(rows)
+        n = data._n
+        self._distinct(given)
+        wanted = chains.parents_given(numbers, len(given), self)
+        changed = data._parent_column[given] != wanted
+        given, wanted = given[changed], wanted[changed]
+        if len(given) == 0:
+            return
+        links = data._family()
+        culprit = chains.closed_circle(links, given, wanted, n)
+        if culprit != NIL:
+            raise chains.cycle_error(name, culprit)
+        self._commit(apply_writes, chains.plan_reparenting(links, given, wanted, n))
+
+    def _init_transient(self) -> None:
+        super()._init_transient()
+        self._levels = LevelCache()
+        self._tracked_parents = None
+
+    def _nbytes(self) -> int:
+        return super()._nbytes() + self._levels.rows.nbytes
+
+    def _with_descendants(self, gone: RowArray) -> RowArray:
+        """Return rows with all that are below them, ascending."""
+        data = self.data
+        if len(gone) <= SMALL_BATCH:
+            firsts, nexts = data._first_child_cells, data._next_sibling_cells
+            few = chains.small_subtree(firsts, nexts, gone.tolist())
+            if few is not None:
+                return np.array(few, np.intp)
+        return chains.with_descendants(data._family(), gone, data._n)
+
+    @specialised
+    def _release_children(self, row: Instance) -> None:
+        """Make the children of a row roots."""
+        data = self.data
+        child = data._first_child_cells[row]
+        while child != NIL:
+            following = data._next_sibling_cells[child]
+            data._parent_cells[child] = NIL
+            data._next_sibling_cells[child] = NIL
+            data._previous_sibling_cells[child] = child
+            child = following
+
+    def _orphans(self, gone: RowArray) -> RowArray:
+        """Return the children of rows that go, if they stay behind."""
+        return NO_ROWS
+
+    def _plan_moves(self, src: RowArray, dst: RowArray, gone: RowArray = NO_ROWS) -> CommitSteps:
+        planned, data = super()._plan_moves(src, dst, gone), self.data
+        moves, n = (src, dst), data._n
+        if len(gone) < n:
+            orphans = self._orphans(gone) if len(gone) else gone
+            writes = chains.plan_hierarchy_moves(data._family(), moves, gone, orphans, n)
+            planned = (*planned, partial(apply_writes, writes))
+        if self._tracked_parents is None:
+            return planned
+        rows = np.asarray(self._tracked_parents, np.intp)
+        lost, name = rows[np.isin(rows, gone)], type(self).__name__
+        if len(lost):
+            raise StaleInstanceError(
+                f"{name}: row {lost[0]} can't be a parent, for it goes to make room"
+            )
+        follow = partial(setattr, self, "_tracked_parents", Remap(src, dst, n)(rows))
+        return (*planned, follow)
+
+    @specialised
+    def _attach_to_parent(self, row: Instance, parent: Instance) -> None:
+        """Append a row without a parent to the children of one, or leave it a root."""
+        data = self.data
+        nexts, previous = data._next_sibling_cells, data._previous_sibling_cells
+        data._parent_cells[row] = parent
+        nexts[row] = NIL
+        previous[row] = row
+        if parent == NIL:
+            return
+        first = data._first_child_cells[parent]
+        if first == NIL:
+            data._first_child_cells[parent] = row
+            return
+        last = previous[first]
+        nexts[last] = row
+        previous[row] = last
+        previous[first] = row
+
+    @specialised
+    def _detach_from_parent(self, row: Instance) -> None:
+        """Take a row out of its parent's children."""
+        data = self.data
+        firsts = data._first_child_cells
+        nexts, previous = data._next_sibling_cells, data._previous_sibling_cells
+        owner = data._parent_cells[row]
+        before, after = previous[row], nexts[row]
+        if before == row:  # the only one
+            firsts[owner] = NIL
+            return
+        if nexts[before] == NIL:  # the first; before it comes the last
+            firsts[owner] = after
+        else:
+            nexts[before] = after
+        behind = firsts[owner] if after == NIL else after
+        previous[behind] = before
+
+    @specialised
+    def _relink_hierarchy(self, src: int, dst: Instance) -> None:
+        """Mend the links of children, siblings and parent after row src went to dst."""
+        data = self.data
+        firsts = data._first_child_cells
+        nexts, previous = data._next_sibling_cells, data._previous_sibling_cells
+        if firsts[dst] != NIL:
+            self._tell_children(src, dst)
+        owner = data._parent_cells[dst]
+        if owner == NIL:
+            previous[dst] = dst
+            return
+        before, after = previous[dst], nexts[dst]
+        if before == src:  # the only one
+            firsts[owner] = dst
+            previous[dst] = dst
+            return
+        if nexts[before] == NIL:  # the first; before it comes the last
+            firsts[owner] = dst
+        else:
+            nexts[before] = dst
+        behind = firsts[owner] if after == NIL else after
+        previous[behind] = dst
+
+    @specialised
+    def _tell_children(self, src: int, dst: Instance) -> None:
+        """Let the children of a row that went from src to dst know it."""
+        data = self.data
+        parents = data._parent_cells
+        child = data._first_child_cells[dst]
+        for _ in range(MAX_STEPS):
+            parents[child] = dst
+            child = data._next_sibling_cells[child]
+            if child == NIL:
+                return
+        column = data._parent_column[: data._n + 1]  # the spare row as well
+        column[column == src] = dst  # many children: one pass over all rows is quicker
+
+    # --- rows that are created as children: creation and attachment in one call ---
+    #
+    # A creation may have to remove rows and move others before there is a new one; the
+    # parents are followed meanwhile.
+
+    def _evict_row(self, row: Instance) -> None:
+        if self._tracked_parents is None:
+            super()._evict_row(row)
+        else:  # only moves in bulk tell where parents go
+            self._destroy_rows(np.array([row]))
+
+    @specialised
+    def _track_parent(self, parent: Instance) -> None:
+        """Follow a parent, if it is not NIL; StaleInstanceError if it is not in use."""
+        number = index(parent)
+        self._tracked_parents = None
+        if 0 <= number < self.data._n:
+            self._tracked_parents = (number,)  # type: ignore[assignment]  # calling Instance takes time
+        elif number != NIL:
+            raise self._unused_row_error(number)
+
+    @specialised
+    def _attach_to_tracked(self, row: Instance) -> None:
+        """Make a new row the last child of the one that was followed, if one was."""
+        if self._tracked_parents is None:
+            return
+        above, self._tracked_parents, data = self._tracked_parents[0], None, self.data
+        try:
+            if above == row:  # it made room for the new row, and went to the end
+                above = data._n - 1
+            self._attach_to_parent(row, int(above))  # type: ignore[arg-type]  # an Instance
+            data._version += 1
+        except BaseException:
+            self._mark_broken()
+            raise
+
+    def _track_parents(self, count: int, parents: ArrayLike) -> None:
+        """Follow the parents of so many new rows."""
+        name = type(self).__name__
+        numbers = chains.parent_numbers(parents, name)
+        above = chains.parents_given(numbers, count, self)
+        self._tracked_parents = above.copy() if (above != NIL).any() else None
+
+    def _stop_tracking(self, version: int, error: BaseException) -> None:
+        """Follow nobody any more: a creation failed, before or after there were new rows."""
+        self._tracked_parents = None
+        if not isinstance(error, EcsError):
+            mark_broken_if_changed(self, version)
+
+    def _attach_many_to_tracked(self, rows: RowArray) -> None:
+        """Make new rows the last children of those that were followed."""
+        if self._tracked_parents is None:
+            return
+        above, self._tracked_parents = np.asarray(self._tracked_parents, np.intp), None
+        self._commit(self._attach_children, rows[above != NIL], above[above != NIL])
+
+    def _attach_children(self, rows: RowArray, parents: RowArray) -> None:
+        data = self.data
+        apply_writes(chains.plan_reparenting(data._family(), rows, parents, data._n))
+
+    @abstractmethod
+    def _count_new(self, of: Any) -> int:
+        """Return how many rows there are to be, of so many entities or of a number."""
+
+    @abstractmethod
+    def _rows_made(self, made: NDArray[Any]) -> RowArray:
+        """Return the rows of what a creation of many returned."""
+
+    def _create_child(
+        self,
+        parent: Instance,
+        create: Callable[..., _Made],
+        /,  # fields may be called like these
+        *owner: Entity,
+        **fields: Any,
+    ) -> _Made:
+        """Create a row and attach it to another; a dead entity counts for more than that one."""
+        made: Callable[..., _Made] = self._made_below
+        if self._HAS_RELEASE_CALLBACKS or self._HOLDS_OBJECTS:
+            # who dies of it waits until the row is attached
+            return self._dispatch.run(made, parent, create, *owner, **fields)
+        return made(parent, create, *owner, **fields)
+
+    def _made_below(
+        self,
+        parent: Instance,
+        create: Callable[..., _Made],
+        /,  # fields may be called like these
+        *owner: Entity,
+        **fields: Any,
+    ) -> _Made:
+        try:
+            self._track_parent(parent)
+        except Exception:
+            for entity in owner:
+                self._entities.require(entity)
+            raise
+        version = self.data._version
+        try:
+            made = create(*owner, **fields)
+            # without an owner it is an id, and the manager has `resolve`
+            row: Any = made if owner else self.resolve(made)  # type: ignore[attr-defined]  # see above
+            self._attach_to_tracked(row)
+        except BaseException as error:
+            self._stop_tracking(version, error)
+            raise
+        return made
+
+    def _create_children(
+        self,
+        parents: ArrayLike,
+        create: Callable[..., NDArray[_Cell]],
+        of: Any,
+        given: Mapping[str, Any],
+        table: TableLike | None = None,
+    ) -> NDArray[_Cell]:
+        """Create rows of these fields, of entities or so many, below their parents; O(k)."""
+        self._check_names(given)
+        self._track_parents(self._count_new(of), parents)
+
+        def adopted() -> NDArray[_Cell]:
+            version = self.data._version
+            try:
+                made = create(of, given, table)
+                self._attach_many_to_tracked(self._rows_made(made))
+            except BaseException as error:
+                self._stop_tracking(version, error)
+                raise
+            return made
+
+        return self._dispatch.run(adopted)
+
+
+class OrphansDestroy(Hierarchy):
+    """A manager in whose hierarchy the descendants of rows that go, go with them."""
+
+    __slots__ = NO_SLOTS
+    _ALLOWS_ONE_BY_ONE: ClassVar[bool] = False
+    _CASCADES: ClassVar[bool] = True
+
+    def _with_cascaded(self, gone: RowArray) -> RowArray:
+        return self._with_descendants(gone)
+
+
+class OrphansRoot(Hierarchy):
+    """A manager in whose hierarchy the children of rows that go become roots."""
+
+    __slots__ = NO_SLOTS
+
+    def _orphans(self, gone: RowArray) -> RowArray:
+        return chains.children_of(self.data._family(), gone, self.data._n)
+
+
+class OwnedHierarchyRows(OwnedRows, HierarchyRows):
+    """Rows with parents, children and siblings, which belong to entities."""
+
+    __slots__ = NO_SLOTS
+
+
+class OwnedHierarchy(Hierarchy, Owned):
+    """A hierarchy of rows that belong to entities."""
+
+    __slots__ = NO_SLOTS
+    data: OwnedHierarchyRows
+
+    def _count_new(self, entities: ArrayLike) -> int:
+        return len(self._entities.require_many(entities))
+
+    def _rows_made(self, made: RowArray) -> RowArray:
+        return made
+
+
+class UnownedHierarchy(Unowned, Hierarchy):
+    """A hierarchy of rows that belong to nobody."""
+
+    __slots__ = NO_SLOTS
+
+    def _count_new(self, count: SupportsIndex) -> int:
+        return parse_count(count, "instances", "n", type(self).__name__)
+
+    def _rows_made(self, made: IdArray) -> RowArray:
+        return self.resolve_many(made)
+
+
+_FEW: Final = 64
+"""So many are compared in a tenth of the time that `setdiff1d` takes for any."""
+
+NO_ENTITIES: Final = np.empty(0, np.uint64)
+NO_ENTITIES.flags.writeable = False
+
+
+class OrphansDie(OrphansDestroy, OwnedHierarchy):
+    """A manager in whose hierarchy the entities of all descendants die with a row that goes."""
+
+    __slots__ = NO_SLOTS
+    _HAS_RELEASE_CALLBACKS: ClassVar[bool] = True
+    _DESPAWNS_OWNERS: ClassVar[bool] = True
+
+    def _ensure_capacity(
+        self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
+    ) -> None:
+        super()._ensure_capacity(entities, columns, borrowed)
+        self._orphaned(self._with_descendants(self._rows_to_evict(entities)))
+
+    def _plan_moves(self, src: RowArray, dst: RowArray, gone: RowArray = NO_ROWS) -> CommitSteps:
+        # before callbacks are told: it may be refused
+        orphans = self._orphaned(gone)
+        planned = super()._plan_moves(src, dst, gone)
+        if len(orphans):  # their turn comes when the rows are gone
+            planned = (*planned, partial(self._dispatch.queue.append, orphans))
+        return planned
+
+    def _orphaned(self, gone: RowArray) -> EntityArray:
+        """Return who dies with rows that go, their descendants among them.
+
+        Whoever owns one of the topmost rows lives on. Raises StructureLockedError if that
+        is refused; but what callbacks destroy is asked for at its turn.
+        """
+        data = self.data
+        is_below = chains.isin_sorted(data._parent_column[gone], gone, data._n)
+        if not is_below.any():
+            return NO_ENTITIES
+        owners = data._entity_column[gone]
+        orphans = _difference(owners[is_below], owners[~is_below])
+        alive: NDArray[np.bool_] = self._entities.alive_many(orphans)
+        orphans = orphans[alive]
+        if len(orphans) and not self._dispatch.running:
+            self._entities._callbacks.check()
+        return orphans
+
+
+def _difference(ones: EntityArray, others: EntityArray) -> EntityArray:
+    """Return those of the first that are not among the others, ascending, each once."""
+    if len(ones) > _FEW:
+        return np.setdiff1d(ones, others)
+    return np.array(sorted({*ones.tolist()}.difference(others.tolist())), np.uint64)

@@ -1,0 +1,333 @@
+"""Maps from entities to rows: lookup: sparse and lookup: hash."""
+
+from __future__ import annotations
+
+import sys
+from abc import abstractmethod
+from collections import deque
+from collections.abc import Mapping
+from itertools import repeat
+from operator import index
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...base.handles import INDEX_MASK, NIL, Columns, Entity, EntityArray, Instance, RowArray
+from ...base.specialisation import NO_SLOTS, specialised
+from ...tables.buffers import cell_view, round_up_rows
+from ...tables.bulk import as_small_int_list
+from ...tables.placement import NO_ROWS, is_integer
+from ...values.array_coercion import as_entities
+from ...world.queries.join_rows import QueryMember, QuerySparseMember
+from .owners import Owned
+from .packed import Packed
+
+
+class Mapped(Packed, Owned):
+    """A manager that finds the rows of entities by a map."""
+
+    __slots__ = NO_SLOTS
+
+    @specialised
+    def entity(self, row: int, /) -> Entity:
+        """Return the owner of a row; O(1)."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = self._require_row(row)
+        return data._entity_cells[row]
+
+    def _first_rows(self) -> RowArray:
+        """Return the first row of each owner, ascending."""
+        return self.data._used_rows()
+
+    def _enter_firsts(self) -> None:
+        """Let the map, which is empty, have every owner's first row; O(n)."""
+        rows = self._first_rows()
+        self._map_rows(self.data._entity_column[rows], rows)
+
+    @specialised
+    def _unmap_rows(self, gone: RowArray) -> None:
+        """Take the owners of rows out of the map."""
+        self._unmap_many(self.data._entity_column[gone])
+
+    @specialised
+    def _map_moved_rows(self, dst: RowArray) -> None:
+        """Let the map have the rows that the owners of moved ones have now."""
+        self._map_rows(self.data._entity_column[dst], dst)
+
+    @abstractmethod
+    def _map_row(self, entity: Entity, row: Instance) -> None:
+        """Let the map have an entity's first row."""
+
+    @abstractmethod
+    def _map_rows(self, entities: EntityArray, rows: RowArray) -> None:
+        """Let the map have the first rows of k entities."""
+
+    @abstractmethod
+    def _first_of(self, entity: Entity) -> Instance:
+        """Return the first row of an entity that is in the map."""
+
+    @abstractmethod
+    def _firsts_of(self, entities: EntityArray) -> RowArray:
+        """Return the first rows of k entities that are in the map."""
+
+    @abstractmethod
+    def _unmap(self, entity: Entity) -> None:
+        """Take an entity out of the map."""
+
+    @abstractmethod
+    def _unmap_many(self, entities: EntityArray) -> None:
+        """Take k entities out of the map."""
+
+
+class Sparse(Mapped):
+    """A manager that finds rows in an array by entity index.
+
+    Rows of dead entities stay in it until their index is used again.
+    """
+
+    __slots__ = NO_SLOTS
+    _MEMBER: ClassVar[type[QueryMember]] = QuerySparseMember
+    _EVICTS_STALE_ROWS: ClassVar[bool] = True
+    _sparse: NDArray[np.uint32]
+    _sparse_cells: memoryview[Instance]
+
+    @specialised
+    def lookup(self, entity: Entity, /) -> Instance:
+        """Return the entity's row, or NIL; with several instances the first one's. O(1)."""
+        if type(entity) is not int:
+            entity = Entity(index(entity))
+        try:
+            row = self._sparse_cells[entity & INDEX_MASK]
+        except IndexError:
+            return NIL
+        if row == NIL or self.data._entity_cells[row] != entity:
+            return NIL
+        return row
+
+    @specialised
+    def remove(self, entity: Entity, /) -> int:
+        """Remove the entity's instance, if it has one, and return how many went; O(1)."""
+        if self._locks:
+            self._raise_if_locked()
+        if type(entity) is not int:
+            entity = Entity(index(entity))
+        rows, slot = self._sparse_cells, entity & INDEX_MASK
+        if slot >= len(rows):  # an exception would cost ten times as much
+            return 0
+        row = rows[slot]
+        if row == NIL or self.data._entity_cells[row] != entity:
+            return 0
+        return self._destroy_row(row)
+
+    def lookup_many(self, entities: ArrayLike, /) -> RowArray:
+        """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
+        few = as_small_int_list(entities)
+        if few is not None:
+            lookup = self.lookup
+            return np.array([lookup(entity) for entity in few], np.intp)  # type: ignore[arg-type]  # a call takes time
+        given = as_entities(entities)
+        data = self.data
+        owners = data._entity_column[: data._n]
+        mask = self._entities._LAYOUT.INDEX_MASK
+        return data._BULK.sparse_lookup(self._sparse, owners, given, mask)
+
+    def _extra_arrays(self) -> dict[str, NDArray[Any]]:
+        return {**super()._extra_arrays(), "_map": self._sparse[: self._span()]}
+
+    def _restore(self, extras: Mapping[str, NDArray[Any]]) -> None:
+        super()._restore(extras)
+        saved = extras.get("_map")
+        if saved is not None and len(saved):
+            self._set_map(saved)
+        else:
+            self._set_map(sparse_map(round_up_rows(max(self._span(), 1))))
+            self._enter_firsts()
+
+    def _init_empty(self) -> None:
+        super()._init_empty()
+        self._set_map(sparse_map(64))
+
+    def _set_map(self, sparse: NDArray[np.uint32]) -> None:
+        # at once, for one alone is another map: in C, since behind `__setattr__` of managers, which
+        # is in Python, an interrupt may come
+        both = {"_sparse": sparse, "_sparse_cells": cell_view(sparse)}
+        deque(map(object.__setattr__, repeat(self), both, both.values()), 0)
+
+    def _nbytes(self) -> int:
+        return super()._nbytes() + self._sparse.nbytes
+
+    def _shrink(self) -> None:
+        super()._shrink()
+        size = round_up_rows(max(self._span(), 1))
+        if size < len(self._sparse):
+            self._set_map(self._sparse[:size].copy())
+
+    def _span(self) -> int:
+        """Return how many cells of the map there are up to the last entry; O(n)."""
+        data = self.data
+        return self._entities._span(data._entity_column[: data._n])
+
+    def _ensure_capacity(
+        self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
+    ) -> None:
+        super()._ensure_capacity(entities, columns, borrowed)
+        if len(self._sparse) < self._entities._n_cells:
+            highest = self._entities._span(entities) - 1
+            if highest >= len(self._sparse):
+                self._set_map(grow_map(self._sparse, highest))
+
+    @specialised
+    def _evict_stale(self, row: Instance) -> None:
+        """Remove the rows of a dead entity, of which this is the first."""
+        self._destroy_rows(self._rows_with(row))
+
+    def _have_no_rows(self, entities: list[int]) -> bool:
+        rows, end = self._sparse_cells, len(self._sparse_cells)
+        for slot in self._entities._few_slots(entities):
+            if slot < end and rows[slot] != NIL:
+                return False
+        return True
+
+    def _surely_have_no_rows(self, entities: EntityArray) -> bool:
+        if self.data._n == 0:
+            return True
+        # an index behind the map is clipped to the last one, of which nothing follows
+        heads = self._sparse.take(self._entities._slots(entities), mode="clip")
+        return bool((heads == NIL).all())
+
+    def _rows_to_evict(self, entities: EntityArray) -> RowArray:
+        gone = NO_ROWS
+        if not self._surely_have_no_rows(entities):
+            dead = self._predecessors(entities)
+            gone = self._rows_of_many(dead) if len(dead) else NO_ROWS
+        return self._add_overflow_rows(len(entities), gone)
+
+    def _predecessors(self, entities: EntityArray) -> EntityArray:
+        """Return the dead entities, ascending, with rows that had the slot of one of these."""
+        owners = self.data._entity_column[: self.data._n]
+        if len(owners) == 0:
+            return owners
+        slots = self._entities._slots(entities)  # which may lie behind the map
+        heads = self._sparse.take(slots, mode="clip")
+        used = ((heads != NIL) & (slots < len(self._sparse))).nonzero()[0]
+        found = owners[heads[used]]
+        return np.unique(found[found != entities[used]])
+
+    @specialised
+    def _map_row(self, entity: Entity, row: Instance) -> None:
+        self._sparse_cells[entity & INDEX_MASK] = row
+
+    def _map_rows(self, entities: EntityArray, rows: RowArray) -> None:
+        self._sparse[self._entities._slots(entities)] = rows
+
+    @specialised
+    def _first_of(self, entity: Entity) -> Instance:
+        return self._sparse_cells[entity & INDEX_MASK]
+
+    def _firsts_of(self, entities: EntityArray) -> RowArray:
+        return self._sparse[self._entities._slots(entities)].astype(np.intp)
+
+    @specialised
+    def _unmap(self, entity: Entity) -> None:
+        self._sparse_cells[entity & INDEX_MASK] = NIL
+
+    def _unmap_many(self, entities: EntityArray) -> None:
+        self._sparse[self._entities._slots(entities)] = NIL
+
+
+def sparse_map(size: int) -> NDArray[np.uint32]:
+    """Return an empty map for entity indices below `size`."""
+    rows = np.empty(size, np.uint32)
+    rows.fill(NIL)  # in half the time of `np.full`
+    return rows
+
+
+def grow_map(old: NDArray[np.uint32], index: int) -> NDArray[np.uint32]:
+    """Return a map that holds `index`, at least twice as large as the old one."""
+    new = sparse_map(max(64, 2 * len(old), index + 1))
+    new[: len(old)] = old
+    return new
+
+
+class Hash(Mapped):
+    """A manager that finds rows in a dict by whole handle, for rare components (Bitsquid's
+    choice); those of the dead are in nobody's way."""
+
+    __slots__ = NO_SLOTS
+    _rows: dict[int, Instance]
+
+    @specialised
+    def __contains__(self, entity: object) -> bool:
+        """Return whether an entity has an instance; O(1)."""
+        return is_integer(entity) and index(entity) in self._rows
+
+    @specialised
+    def lookup(self, entity: Entity, /) -> Instance:
+        """Return the entity's row, or NIL; with several instances the first one's. O(1)."""
+        if type(entity) is not int:
+            entity = Entity(index(entity))
+        return self._rows.get(entity, NIL)
+
+    @specialised
+    def remove(self, entity: Entity, /) -> int:
+        """Remove the entity's instance, if it has one, and return how many went; O(1)."""
+        if self._locks:
+            self._raise_if_locked()
+        if type(entity) is not int:
+            entity = Entity(index(entity))
+        row = self._rows.get(entity, NIL)
+        return 0 if row == NIL else self._destroy_row(row)
+
+    def lookup_many(self, entities: ArrayLike, /) -> RowArray:
+        """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
+        return self._firsts_of(as_entities(entities))
+
+    def _restore(self, extras: Mapping[str, NDArray[Any]]) -> None:
+        super()._restore(extras)
+        self._rows = {}
+        self._enter_firsts()
+
+    def _init_empty(self) -> None:
+        super()._init_empty()
+        self._rows = {}
+
+    def _nbytes(self) -> int:
+        each = sys.getsizeof(1 << 32) + sys.getsizeof(1 << 16)  # a key and a row
+        return super()._nbytes() + sys.getsizeof(self._rows) + len(self._rows) * each
+
+    def _shrink(self) -> None:
+        super()._shrink()
+        self._rows = dict(self._rows)
+
+    def _have_no_rows(self, entities: list[int]) -> bool:
+        return self._rows.keys().isdisjoint(entities)
+
+    def _map_row(self, entity: Entity, row: Instance) -> None:
+        self._rows[entity] = row
+
+    def _map_rows(self, entities: EntityArray, rows: RowArray) -> None:
+        remember(self._rows, entities, rows)
+
+    @specialised
+    def _first_of(self, entity: Entity) -> Instance:
+        return self._rows[entity]
+
+    def _firsts_of(self, entities: EntityArray) -> RowArray:
+        # 0.1 µs and more per entity
+        found = map(self._rows.get, entities.tolist(), repeat(NIL))
+        return np.fromiter(found, np.intp, len(entities))
+
+    @specialised
+    def _unmap(self, entity: Entity) -> None:
+        del self._rows[entity]
+
+    def _unmap_many(self, entities: EntityArray) -> None:
+        for entity in entities.tolist():
+            del self._rows[entity]
+
+
+def remember(rows: dict[int, Instance], entities: EntityArray, places: RowArray) -> None:
+    """Enter the row of each entity."""
+    rows.update(zip(entities.tolist(), places.tolist(), strict=True))

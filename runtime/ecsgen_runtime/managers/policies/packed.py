@@ -1,0 +1,308 @@
+"""Packed rows: [0, n) are in use; the last row moves into a hole, or across a bound."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from functools import partial
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...base.handles import Instance, RowArray
+from ...base.specialisation import NO_SLOTS, specialised
+from ...tables import placement
+from ...tables.columns import Rows
+from ...tables.placement import NO_ROWS, CommitSteps, Remap
+from ..manager import Manager
+
+Compaction: TypeAlias = tuple[RowArray, RowArray, CommitSteps]
+"""Which rows move where, and what is planned with it."""
+
+
+class Packed(Manager):
+    """A manager without holes: the last row moves into one (Bitsquid's swap-remove)."""
+
+    __slots__ = NO_SLOTS
+    _SORT_KEYS: ClassVar[tuple[str, ...]] = ()
+
+    def __len__(self) -> int:
+        """Return the number of instances; O(1)."""
+        return self.data._n
+
+    @specialised
+    def destroy(self, row: int, /) -> None:
+        """Remove one instance; O(1). The last row moves into its place.
+
+        With a partition or a group, so does the last row of its part. In a hierarchy, its
+        children become roots or go too, as the schema says.
+
+        Raises:
+            StaleInstanceError: the row is not in use.
+            StructureLockedError: the manager is locked.
+        """
+        if self._locks:
+            self._raise_if_locked()
+        if type(row) is not int or not 0 <= row < self.data._n:
+            row = self._require_row(row)
+        self._destroy_row(row)  # type: ignore[arg-type]  # a call takes time
+
+    def sort(self, key: str | ArrayLike, /) -> None:
+        """Sort the rows by a scalar field, by name, or by a key, one value per row.
+
+        Ascending, stable, NaN last; inside each part, if there is a partition. O(n log n).
+
+        Raises:
+            ValueError: no such field, or a key of another length.
+            StructureLockedError: the manager is locked, or a world's group orders its rows.
+        """
+        if self._locks:
+            self._raise_if_locked()
+        self._check_sortable()
+        if isinstance(key, str):
+            key = self._key_column(key)
+        name = type(self).__name__
+        keys = placement.sort_key(placement.key_values(key, name), self.data._n, name)
+        self._permute(self._sorted(keys))
+
+    def reorder(self, order: ArrayLike, /) -> None:
+        """Let row k become what row order[k] was; O(n).
+
+        Raises:
+            ValueError: the order is not a permutation of the rows, or moves one across the
+                boundary of a partition.
+            StructureLockedError: the manager is locked, or a world's group orders its rows.
+        """
+        if self._locks:
+            self._raise_if_locked()
+        self._check_sortable()
+        name = type(self).__name__
+        given = placement.integers(order, name, "the order")
+        rows = placement.permutation(given, self.data._n, name)
+        self._permute(self._checked_order(rows))
+
+    @specialised
+    def _plan_compaction(self, gone: RowArray) -> Compaction:
+        src, dst = placement.swap_remove_moves(gone, self.data._n)
+        return src, dst, self._plan_moves(src, dst, gone)
+
+    @specialised
+    def _compact(self, gone: RowArray, closing: Compaction) -> None:
+        src, dst, moves = closing
+        if moves or len(src):
+            self._move_many(src, dst, moves)
+        data = self.data
+        data._n -= len(gone)
+
+    @specialised
+    def _move_many(self, src: RowArray, dst: RowArray, moves: CommitSteps) -> None:
+        """Move rows src[k] to dst[k], and tell what knows their numbers, as planned."""
+        if len(src):
+            self.data._move_rows(src, dst)
+            for tell in self._MOVE_HOOKS:
+                tell(self, dst)
+        for planned in moves:
+            planned()
+
+    def _plan_moves(self, src: RowArray, dst: RowArray, gone: RowArray = NO_ROWS) -> CommitSteps:
+        """Find out what links need when the ascending rows `gone` go and rows src[k] move."""
+        return ()
+
+    def _require_row(self, row: object) -> Instance:
+        return Instance(placement.require_row(row, self))
+
+    def _require_rows(self, rows: ArrayLike) -> RowArray:
+        return placement.require_rows(rows, self)
+
+    def _check_sortable(self) -> None:
+        """Raise if something else orders the rows."""
+
+    def _key_column(self, name: str) -> NDArray[Any]:
+        """Return a scalar field's value in each row."""
+        if name not in self._SORT_KEYS:
+            manager = type(self).__name__
+            raise ValueError(f"{manager} sorts by {self._SORT_KEYS}, not {name!r}")
+        return self._column(name)
+
+    def _column(self, name: str) -> NDArray[Any]:
+        column: NDArray[Any] = getattr(self.data, name)
+        return column
+
+    def _sorted(self, keys: NDArray[Any]) -> RowArray:
+        """Return the order that the keys ask for."""
+        return placement.sort_order(keys)
+
+    def _checked_order(self, order: RowArray) -> RowArray:
+        """Return a permutation that keeps rows where they must be, or raise ValueError."""
+        return order
+
+    def _permute(self, src: RowArray) -> None:
+        """Move every row src[k] to k."""
+        dst = np.arange(len(src))
+        self._commit(self._move_many, src, dst, self._plan_moves(src, dst))
+
+
+class Bounded(Packed):
+    """A manager whose first rows are kept apart from the others."""
+
+    __slots__ = NO_SLOTS
+
+    @abstractmethod
+    def _move(self, src: Instance, dst: Instance) -> None:
+        """Move one row, and tell what knows its number."""
+
+    @abstractmethod
+    def _swap_via_spare(self, one: Instance, other: Instance, spare: Instance) -> None:
+        """Let two rows change places by way of a third, which is not in use."""
+
+    @specialised
+    def _plan_swap(self, one: Instance, other: Instance) -> Compaction | None:
+        """Find out how two rows change places where there is no spare row behind the last one."""
+        data = self.data
+        if data._n < data._allocated or one == other:
+            return None
+        src, dst = np.array([one, other]), np.array([other, one])
+        return src, dst, self._plan_moves(src, dst)
+
+    @specialised
+    def _swap(self, one: Instance, other: Instance, swap: Compaction | None) -> None:
+        """Let two rows change places, as planned, or over the spare row behind the last one."""
+        if swap is not None:
+            self._move_many(*swap)
+        elif one != other:
+            self._swap_via_spare(one, other, Instance(self.data._n))
+
+
+class PartitionedRows(Rows):
+    """Rows of which the first `_n_active` are active."""
+
+    __slots__ = NO_SLOTS
+    _SAVED_NUMBERS: ClassVar[tuple[str, ...]] = ("_n_active",)
+    _n_active: int
+
+    def _init_empty(self) -> None:
+        super()._init_empty()
+        self._n_active = 0
+
+
+class Partition(Bounded):
+    """A manager whose rows are active or not."""
+
+    __slots__ = NO_SLOTS
+    _PLAN_REMOVE: ClassVar[tuple[str, ...]] = ("_plan_bound",)
+    _ALLOWS_ONE_BY_ONE: ClassVar[bool] = False
+    _STARTS_ACTIVE: ClassVar[bool] = False
+    """Whether new rows are active."""
+    data: PartitionedRows
+
+    @property
+    def n_active(self) -> int:
+        """How many rows are active: rows [0, n_active)."""
+        return self.data._n_active
+
+    @specialised
+    def is_active(self, row: int, /) -> bool:
+        """Return whether a row is active; O(1)."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = self._require_row(row)
+        return row < data._n_active
+
+    @specialised
+    def activate(self, row: int, /) -> Instance:
+        """Let a row be active and return where it is now; O(1), one swap or none."""
+        if self._locks:
+            self._raise_if_locked()
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = self._require_row(row)
+        bound = Instance(data._n_active)
+        if row < bound:
+            return row  # type: ignore[return-value]  # an Instance takes time
+        return self._swap_across(Instance(row), bound, bound + 1)
+
+    @specialised
+    def deactivate(self, row: int, /) -> Instance:
+        """Let a row be inactive and return where it is now; O(1), one swap or none."""
+        if self._locks:
+            self._raise_if_locked()
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = self._require_row(row)
+        last = Instance(data._n_active - 1)
+        if row > last:
+            return row  # type: ignore[return-value]  # an Instance takes time
+        return self._swap_across(Instance(row), last, last)
+
+    def activate_many(self, rows: ArrayLike, /) -> RowArray:
+        """Let k rows, or a mask's, be active; return where they are, in the order given; O(k).
+
+        Raises:
+            StaleInstanceError: a row is not in use, or is given twice.
+            StructureLockedError: the manager is locked.
+        """
+        return self._cross(rows, True)
+
+    def deactivate_many(self, rows: ArrayLike, /) -> RowArray:
+        """Let k rows, or a mask's, be inactive; return where they are, in the order given; O(k).
+
+        Raises:
+            StaleInstanceError: a row is not in use, or is given twice.
+            StructureLockedError: the manager is locked.
+        """
+        return self._cross(rows, False)
+
+    def _plan_compaction(self, gone: RowArray) -> Compaction:
+        data = self.data
+        src, dst = placement.swap_remove_moves_in_parts(gone, data._n_active, data._n)
+        return src, dst, self._plan_moves(src, dst, gone)
+
+    def _plan_bound(self, gone: RowArray) -> Callable[[], None]:
+        bound = self.data._n_active
+        left = bound - int(gone.searchsorted(bound))
+        return partial(setattr, self.data, "_n_active", left)
+
+    def _sorted(self, keys: NDArray[Any]) -> RowArray:
+        """Return the order inside each part."""
+        bound = self.data._n_active
+        behind = placement.sort_order(keys[bound:]) + bound
+        return np.concatenate((placement.sort_order(keys[:bound]), behind))
+
+    def _checked_order(self, order: RowArray) -> RowArray:
+        bound = self.data._n_active
+        if len(order) and bound and int(order[:bound].max()) >= bound:
+            name = type(self).__name__
+            raise ValueError(f"{name}: the order moves rows across the active boundary")
+        return order
+
+    @specialised
+    def _swap_across(self, row: Instance, place: Instance, bound: int) -> Instance:
+        """Swap a row to a place at the bound, and set the bound."""
+        swap = self._plan_swap(row, place)
+        try:
+            self._swap(row, place, swap)
+            self.data._n_active = bound
+            self.data._version += 1
+        except BaseException:
+            self._mark_broken()
+            raise
+        return place
+
+    def _cross(self, rows: ArrayLike, is_active: bool) -> RowArray:
+        """Let rows be active or not, and return where they are, in the order given."""
+        if self._locks:
+            self._raise_if_locked()
+        given = self._require_rows(rows)
+        ascending, before = self._distinct(given), self.data._n_active
+        chosen = ascending[(ascending >= before) == is_active]
+        if len(chosen) == 0:
+            return given.copy()
+        bound = before + len(chosen) if is_active else before - len(chosen)
+        start, end = min(before, bound), max(before, bound)
+        src, dst = placement.swap_moves(chosen, start, end)
+        where = Remap(src, dst, self.data._n)(given)
+        set_bound = partial(setattr, self.data, "_n_active", bound)
+        moves = *self._plan_moves(src, dst), set_bound
+        self._commit(self._move_many, src, dst, moves)
+        return where

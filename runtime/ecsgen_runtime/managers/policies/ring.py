@@ -1,0 +1,167 @@
+"""ring: N: at most N instances; the oldest ones make room for new ones.
+
+All rows are one chain in the order of their creation, from the oldest to the newest, which the
+oldest one's `older` cell holds. Where rows lie says nothing about their age.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...base.errors import CapacityError
+from ...base.handles import NIL, Columns, Instance, RowArray
+from ...base.specialisation import NO_SLOTS, specialised
+from ...tables.columns import Rows
+from ...tables.placement import NO_ROWS, CommitSteps, apply_writes
+from .chains import LinkUpdates
+from .packed import Packed
+
+
+class RingRows(Rows):
+    """Rows that know which one was created before and after them."""
+
+    __slots__ = NO_SLOTS
+    _SAVED_NUMBERS: ClassVar[tuple[str, ...]] = ("_oldest",)
+    _oldest: Instance
+    _newer_column: NDArray[np.uint32]
+    _newer_cells: memoryview[Instance]
+    _older_column: NDArray[np.uint32]
+    _older_cells: memoryview[Instance]
+
+    def _init_empty(self) -> None:
+        super()._init_empty()
+        self._oldest = NIL
+
+    def _rows_for(self, count: int) -> int:
+        return super()._rows_for(min(count, self._MAX_ROWS - self._n))
+
+    def _grow(self, rows: int, borrowed: tuple[object, ...] = ()) -> None:
+        if self._n < self._MAX_ROWS:  # else the oldest row makes room
+            super()._grow(rows, borrowed)
+
+    def _oldest_rows(self, count: int) -> RowArray:
+        """Return the `count` oldest rows, the oldest first; O(count)."""
+        newer, row = self._newer_cells, self._oldest
+        rows = []
+        for _ in range(count):
+            rows.append(row)
+            row = newer[row]
+        return np.array(rows, np.intp)
+
+    @specialised
+    def _add_newest(self, row: Instance) -> None:
+        """Append a new row to the chain."""
+        newer, older = self._newer_cells, self._older_cells
+        newer[row] = NIL
+        oldest = self._oldest
+        if oldest == NIL:
+            self._oldest = older[row] = row
+            return
+        newest = older[oldest]
+        newer[newest] = row
+        older[row] = newest
+        older[oldest] = row
+
+    def _add_newest_rows(self, rows: RowArray) -> None:
+        """Append new rows to the chain, in the order given."""
+        newer, older = self._newer_column, self._older_column
+        first, last = rows[0], rows[-1]
+        newer[rows[:-1]] = rows[1:]
+        older[rows[1:]] = rows[:-1]
+        newer[last] = NIL
+        oldest = self._oldest
+        if oldest == NIL:
+            self._oldest = oldest = Instance(int(first))
+        else:
+            older[first] = newest = older[oldest]
+            newer[newest] = first
+        older[oldest] = last
+
+    @specialised
+    def _unlink_from_ring(self, row: Instance) -> None:
+        """Take a row out of the chain."""
+        newer, older = self._newer_cells, self._older_cells
+        before, after = older[row], newer[row]
+        if row == self._oldest:
+            self._oldest = after
+        else:
+            newer[before] = after
+        behind = self._oldest if after == NIL else after
+        if behind != NIL:
+            older[behind] = before
+
+    @specialised
+    def _relink_in_ring(self, src: int, dst: Instance) -> None:
+        """Mend the chain after row src went to dst."""
+        newer, older = self._newer_cells, self._older_cells
+        before, after = older[dst], newer[dst]
+        if src == self._oldest:
+            self._oldest = dst
+        else:
+            newer[before] = dst
+        older[self._oldest if after == NIL else after] = dst
+
+
+class Ring(Packed):
+    """A manager with at most so many instances: creating more removes the oldest first."""
+
+    __slots__ = NO_SLOTS
+    _ALLOWS_ONE_BY_ONE: ClassVar[bool] = False
+    _HAS_ORDER: ClassVar[bool] = True
+    data: RingRows
+
+    def by_age(self) -> RowArray:
+        """Return all rows in the order of their creation, the oldest first; O(n)."""
+        return self.data._oldest_rows(self.data._n)
+
+    def _order_rows(self, rows: RowArray) -> RowArray:
+        if len(rows) == 0:
+            return rows
+        age = np.empty(self.data._n, np.intp)
+        age[self.by_age()] = np.arange(len(age))
+        return rows[age[rows].argsort()]
+
+    def _has_capacity(self, count: int) -> bool:
+        data = self.data
+        if count > 1 and data._n + count > data._MAX_ROWS:
+            return False  # those that are too many go at once
+        return data._rows_for(count) <= data._allocated
+
+    def _convert(self, count: int, given: Mapping[str, Any]) -> Columns:
+        most = self.data._MAX_ROWS
+        if count > most:
+            name = type(self).__name__
+            raise CapacityError(f"{name}: {count} instances at once, {most} are all that stay")
+        return super()._convert(count, given)
+
+    def _plan_moves(self, src: RowArray, dst: RowArray, gone: RowArray = NO_ROWS) -> CommitSteps:
+        data = self.data
+        moves = src, dst
+        chain = LinkUpdates(data._newer_column, data._older_column, moves, gone, data._n)
+        chain.follow(src, dst)
+        (oldest,) = chain.close(np.array([data._oldest])).tolist()
+        relink = partial(apply_writes, chain.writes), partial(setattr, data, "_oldest", oldest)
+        return super()._plan_moves(src, dst, gone) + relink
+
+    def _add_overflow_rows(self, count: int, gone: RowArray) -> RowArray:
+        data = self.data
+        if len(gone):
+            gone = self._with_cascaded(gone)
+        over = data._n - len(gone) + count - data._MAX_ROWS
+        if over <= 0:
+            return gone
+        oldest = data._oldest_rows(over + len(gone))
+        if len(gone):
+            others = oldest[~np.isin(oldest, gone)][:over]
+            oldest = np.concatenate([gone, others])
+        return np.sort(oldest)
+
+    def _drop_oldest(self, row: Instance) -> None:
+        """Let the oldest row make room for another one; O(1)."""
+        self._evict_row(row)
+        self.data._reserve(self.data._rows_for(1))  # worn out ids leave no room

@@ -1,0 +1,283 @@
+"""unique: no two rows have the same value of a field; a dict tells the row of each value."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping
+from itertools import repeat
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...base.errors import DuplicateValueError, short_repr
+from ...base.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
+from ...base.locks import mark_broken
+from ...base.specialisation import NO_SLOTS
+from ...entities.entity_manager import EntityManagerBase
+from ...tables.columns import Rows
+from ...values.array_coercion import is_array_like
+from ...values.field_types import Field, TextField
+from ..manager import Manager
+
+GoingRows: TypeAlias = Callable[[RowArray], NDArray[np.bool_]]
+"""Tells which of some rows will be gone before new ones come."""
+
+
+class ValueIndex:
+    """Which row has which value of a field: a dict from what `tolist` makes of a cell.
+
+    NaN equals nothing, not even NaN: any number of rows may have it, and it is never found.
+    """
+
+    __slots__ = ("column", "field", "rows")
+
+    def __init__(self, field: Field) -> None:
+        self.field = field
+        self.rows: dict[Any, Any] = {}
+        self.column: NDArray[Any] = np.empty(0, field.dtype)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the table, and of an object for each value and row."""
+        dtype = self.field.dtype
+        key = bytes(dtype.itemsize) if dtype.kind == "S" else 1 << 32
+        each = sys.getsizeof(key) + sys.getsizeof(1 << 16)
+        return sys.getsizeof(self.rows) + len(self.rows) * each
+
+    def find(self, value: Any) -> Instance:
+        """Return the row of a value, or NIL; O(1)."""
+        row: Instance = self.rows.get(self.key(self.field.to_cell(value)), NIL)
+        return row
+
+    def find_many(self, values: Any) -> RowArray:
+        """Return the row of each of k values, NIL where none has it; O(k)."""
+        name = self.field.name
+        if not is_array_like(type(values)) or np.ndim(values) == 0:
+            kind = type(values).__name__
+            raise TypeError(f"{name}: wanted an array or a list of values, not {kind}")
+        count = len(values)
+        keys = np.broadcast_to(self.field.to_column(values, count), count).tolist()
+        return np.fromiter(map(self.rows.get, keys, repeat(NIL)), np.intp, count)
+
+    def key(self, cell: Any) -> Any:
+        """Return a converted value as the column has it: rounded, or without padding."""
+        if type(cell) is int:
+            return cell
+        return np.array(cell, self.field.dtype).item()
+
+    def enter(self, row: int) -> None:
+        """Let the index have the value of a row."""
+        key = self.column.item(row)
+        if key == key:
+            self.rows[key] = row
+
+    def enter_many(self, rows: RowArray) -> None:
+        """Let the index have the values of k rows, which are all different."""
+        self.rows.update(self._pairs(self.column[rows], rows))
+
+    def forget(self, row: int) -> None:
+        """Take the value of a row out."""
+        self.rows.pop(self.column.item(row), None)
+
+    def forget_many(self, rows: RowArray) -> None:
+        """Take the values of k rows out."""
+        for key in self._keys(self.column[rows]):
+            del self.rows[key]
+
+    def entries(self, cells: NDArray[Any], rows: RowArray) -> dict[Any, int]:
+        """Return the row of each cell, or raise DuplicateValueError; O(k)."""
+        pairs = self._pairs(cells, rows)
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            raise self._repeated(key for key, _ in pairs)
+        return found
+
+    def check_new(self, cells: NDArray[Any], count: int, going: GoingRows) -> None:
+        """Raise DuplicateValueError unless `count` new rows may have these cells; O(k)."""
+        if cells.size == 1:
+            count = min(count, 2)  # the same for all: two tell as much as any number
+        keys = self._keys(np.broadcast_to(cells, count))
+        if len(set(keys)) < len(keys):
+            raise self._repeated(keys)
+        self.check_taken(keys, going)
+
+    def check_taken(self, keys: Collection[Any], going: GoingRows) -> None:
+        """Raise DuplicateValueError if a row that stays has one of the values."""
+        if self.rows.keys().isdisjoint(keys):
+            return
+        taken = [key for key in keys if key in self.rows]
+        holders = np.array([self.rows[key] for key in taken], np.intp)
+        stays = ~going(holders)
+        if stays.any():
+            raise self.taken(taken[int(stays.argmax())])
+
+    def _pairs(self, cells: NDArray[Any], rows: RowArray) -> list[tuple[Any, int]]:
+        if cells.dtype.kind == "f":
+            rows = rows[cells == cells]
+        return list(zip(self._keys(cells), rows.tolist(), strict=True))
+
+    def _keys(self, cells: NDArray[Any]) -> list[Any]:
+        if cells.dtype.kind == "f":
+            cells = cells[cells == cells]
+        keys: list[Any] = cells.tolist()
+        return keys
+
+    def _repeated(self, keys: Iterable[Any]) -> DuplicateValueError:
+        again = next(key for key, times in Counter(keys).items() if times > 1)
+        return DuplicateValueError(f"{self._shown(again)} is given twice")
+
+    def taken(self, key: Any) -> DuplicateValueError:
+        """Return the error of a value that a row has."""
+        row = self.rows[key]
+        return DuplicateValueError(f"{self._shown(key)} is the value of row {row}")
+
+    def _shown(self, key: Any) -> str:
+        value = key.decode() if isinstance(self.field, TextField) else key
+        return f"{self.field.name}: {short_repr(value)}"
+
+
+class UniqueRows(Rows):
+    """Rows of which no two have the same value of some fields; their columns are read-only."""
+
+    __slots__ = NO_SLOTS
+    UNIQUE: ClassVar[Mapping[str, Field]]
+    """The converters of these fields."""
+    _indexes: dict[str, ValueIndex]
+    _entity_column: EntityArray
+    """Of rows with owners."""
+
+    def _init_empty(self) -> None:
+        super()._init_empty()
+        self._indexes = {name: ValueIndex(field) for name, field in self.UNIQUE.items()}
+
+    def _use_buffer(self, buffer: NDArray[np.uint8], capacity: int) -> None:
+        super()._use_buffer(buffer, capacity)
+        for name, index in self._indexes.items():
+            index.column = getattr(self, f"_{name}_column")
+
+    def _restore(self) -> None:
+        super()._restore()
+        self._index_rows(self._used_rows())
+
+    def _nbytes(self) -> int:
+        return super()._nbytes() + sum(i.nbytes for i in self._indexes.values())
+
+    def _shrink(self, is_counted: bool = False) -> None:
+        for index in self._indexes.values():
+            index.rows = index.rows.copy()
+        super()._shrink(is_counted)
+
+    def _index_row(self, row: int) -> None:
+        """Let the indexes have a row, which is new or was moved."""
+        for index in self._indexes.values():
+            index.enter(row)
+
+    def _index_rows(self, rows: RowArray) -> None:
+        """Let the indexes have k rows, which are new or were moved."""
+        for index in self._indexes.values():
+            index.enter_many(rows)
+
+    def _unindex_row(self, row: int) -> None:
+        """Take a row out of the indexes."""
+        for index in self._indexes.values():
+            index.forget(row)
+
+    def _assign_values(self, name: str, bound: int, cells: NDArray[Any]) -> None:
+        """Write checked values that broadcast to the rows before a bound; O(n)."""
+        rows = self._used_rows()
+        rows = rows[rows < bound]
+        self._write_values(name, rows, np.broadcast_to(cells, bound)[rows])
+
+    def _write_values(self, name: str, rows: RowArray, cells: NDArray[Any]) -> None:
+        """Write a checked value to each of these distinct rows; O(k).
+
+        Raises:
+            DuplicateValueError: then two rows would have the same; nothing was written.
+        """
+        index = self._indexes[name]
+        fresh = index.entries(cells, rows)
+        is_written = np.zeros(self._n, np.bool_)
+        is_written[rows] = True
+        index.check_taken(fresh, lambda holders: is_written[holders])
+        try:
+            index.forget_many(rows)
+            index.column[rows] = cells
+            index.rows.update(fresh)
+        except BaseException:
+            mark_broken(self)
+            raise
+
+
+class Unique(Manager):
+    """A manager that finds rows by the values of some fields, of which no two are the same."""
+
+    __slots__ = NO_SLOTS
+    _BEFORE_REMOVE: ClassVar[tuple[str, ...]] = ("_unindex_rows",)
+    _AFTER_MOVE: ClassVar[tuple[str, ...]] = ("_reindex_moved",)
+    _ALLOWS_ONE_BY_ONE: ClassVar[bool] = False
+    _ACCEPTS_ANY_VALUES: ClassVar[bool] = False
+    data: UniqueRows
+
+    def _prepare_columns(self, count: int, given: Mapping[str, Any]) -> Columns:
+        columns = super()._prepare_columns(count, given)
+        self._check_columns(count, columns, self._dead)
+        return columns
+
+    def _ensure_capacity(
+        self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
+    ) -> None:
+        self._check_columns(len(entities), columns, lambda rows: self._displaced(rows, entities))
+        super()._ensure_capacity(entities, columns, borrowed)
+
+    def _unindex_rows(self, gone: RowArray) -> None:
+        for index in self.data._indexes.values():
+            index.forget_many(gone)
+
+    def _reindex_moved(self, dst: RowArray) -> None:
+        self.data._index_rows(dst)
+
+    def _check_columns(self, count: int, columns: Columns, going: GoingRows) -> None:
+        """Raise DuplicateValueError unless `count` new rows may have these values."""
+        for name, index in self.data._indexes.items():
+            index.check_new(columns[name], count, going)
+
+    def _check_value(self, name: str, value: Any, entity: Entity) -> None:
+        """Raise DuplicateValueError unless a new row may have this checked value; O(1)."""
+        index = self.data._indexes[name]
+        key = index.key(value)
+        if key in index.rows:
+            owner = np.array([entity], np.uint64)
+            index.check_taken([key], lambda rows: self._displaced(rows, owner))
+
+    def _set_value(self, name: str, row: int, value: Any) -> None:
+        """Write a checked value to a row in use, or raise DuplicateValueError; O(1)."""
+        index = self.data._indexes[name]
+        key = index.key(value)
+        if index.rows.get(key, row) != row:
+            raise index.taken(key)
+        try:
+            index.forget(row)
+            index.column[row] = value
+            index.enter(row)
+        except BaseException:
+            self._mark_broken()
+            raise
+
+    def _dead(self, rows: RowArray) -> NDArray[np.bool_]:
+        """Return which rows are those of dead entities, and may go before others come."""
+        if not self._EVICTS_STALE_ROWS:
+            return np.zeros(len(rows), np.bool_)
+        # Those who displace have owners; what these are managed by, their own base says.
+        entities: EntityManagerBase = self._entities  # type: ignore[attr-defined]  # see above
+        return ~entities.alive_many(self.data._entity_column[rows])
+
+    def _displaced(self, rows: RowArray, entities: EntityArray) -> NDArray[np.bool_]:
+        """Return which rows go before these entities get theirs."""
+        gone = self._dead(rows)
+        if gone.any():
+            slots_of = self._entities._slots  # type: ignore[attr-defined]  # as in `_dead`
+            owners = self.data._entity_column[rows]
+            gone &= np.isin(slots_of(owners), slots_of(entities))
+        return gone

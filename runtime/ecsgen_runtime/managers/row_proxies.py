@@ -1,0 +1,529 @@
+"""Row proxies: a row with its fields as attributes, found again after structural changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
+from operator import attrgetter, index
+from types import FunctionType
+from typing import Any, Final, Protocol, TypeAlias, TypeVar, cast, overload
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+from numpy.typing import ArrayLike, NDArray
+
+from ..base.errors import EcsError, StaleInstanceError
+from ..base.handles import NIL, Entity, Id, Instance
+from ..base.specialisation import clone_function, install_accelerator
+from ..values.field_types import Converter
+from .policies.ids import stale_id_error
+
+ProxyT = TypeVar("ProxyT", bound="RowProxy")
+
+
+class RowProxy:
+    """One row, which follows its owner; a generated class for each component adds the fields.
+
+    Fields read as the accessors of managers do and write as their setters do. Shaped fields of
+    numbers read as views of the buffer, which are good until the next structural change.
+    """
+
+    __slots__ = ("_manager", "_owner", "_row", "_version")
+
+    _manager: Any
+    """What has the row: a manager, or archetypes."""
+    _owner: Any
+    """What the row is found by; None if it is good until the next structural change only."""
+    _row: Instance
+    _version: int
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        install_accelerator(cls)
+
+    def _find(self) -> None:
+        """Find the row after a structural change, or raise."""
+        raise NotImplementedError
+
+    def _copied(self) -> Any:
+        """Return a copy of the row."""
+        raise NotImplementedError
+
+    def _whose(self) -> str:
+        """Return the owner as `repr` shows it."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        try:
+            return f"<{self._copied()!r} of {self._whose()}>"
+        except EcsError as error:
+            return f"<{type(self).__name__}: {error}>"
+
+
+class ManagedProxy(RowProxy):
+    """A row of a manager."""
+
+    __slots__ = ()
+
+    @property
+    def row(self) -> Instance:
+        """The row's present number.
+
+        Raises:
+            MissingInstanceError, StaleIdError: the instance is gone.
+            StaleInstanceError: `rows` gave the row, there is no way back to it, and rows were
+                added, removed or moved.
+        """
+        if self._manager.data._version != self._version:
+            self._find()
+        return self._row
+
+    def _find(self) -> None:
+        manager = self._manager
+        if self._owner is None:
+            raise rows_changed(type(manager).__name__)
+        self._row = self._found(manager, self._owner)
+        self._version = manager.data._version
+
+    def _found(self, manager: Any, owner: Any) -> Instance:
+        """Return an owner's row, or raise."""
+        raise NotImplementedError
+
+    def _copied(self) -> Any:
+        return self._manager.row(self.row)
+
+
+class EntityProxy(ManagedProxy):
+    """A row that belongs to an entity: its only one, or its first."""
+
+    __slots__ = ()
+
+    @property
+    def entity(self) -> Entity:
+        """Whose row it is."""
+        entity: Entity = self._owner
+        return self._manager.entity(self.row) if entity is None else entity
+
+    def _found(self, manager: Any, owner: Entity) -> Instance:
+        row: Instance = manager.require(owner)
+        return row
+
+    def _whose(self) -> str:
+        return f"entity {self._manager._entities._LAYOUT.format_short(self.entity)}"
+
+
+class IdProxy(ManagedProxy):
+    """A row that belongs to nobody, and follows its id."""
+
+    __slots__ = ()
+
+    def _found(self, manager: Any, owner: Id) -> Instance:
+        return resolved(manager, owner)
+
+    def _whose(self) -> str:
+        return f"id {self._owner:#x}"
+
+
+def resolved(manager: Any, id: Id) -> Instance:
+    """Return the row of an id, or raise StaleIdError."""
+    row: Instance = manager.resolve(id)
+    if row == NIL:
+        raise stale_id_error(type(manager).__name__, id)
+    return row
+
+
+def proxy_of_id(self: Any, kind: type[ProxyT], id: Id) -> ProxyT:
+    """Return a proxy of the row of an id, or raise StaleIdError; O(1). A manager's method."""
+    id = Id(index(id))
+    proxy = new_proxy(kind)
+    proxy._manager = self
+    proxy._owner = id
+    proxy._row = resolved(self, id)
+    proxy._version = self.data._version
+    return proxy
+
+
+def rows_changed(manager: str) -> StaleInstanceError:
+    """Return the error of rows that cannot be found again."""
+    return StaleInstanceError(f"{manager}: rows were added, removed or moved meanwhile")
+
+
+new_proxy: Final = object.__new__
+
+
+_own: Any = cache(lambda loop, kind: clone_function(loop))
+"""Returns a loop with code of its own for each class of proxies, as `specialised` has it."""
+
+
+def iter_tracking_proxies(
+    kind: type[ProxyT],
+    manager: Any,
+    find: Callable[[Any], Instance],
+    owners: list[Any],
+    rows: list[Instance],
+) -> Iterator[ProxyT]:
+    """Iterate over proxies of the present rows, which `find` finds by their owners.
+
+    Those that go before their turn are skipped.
+    """
+    version = manager.data._version
+    pairs = list(zip(owners, rows, strict=True))
+    loop: Iterator[ProxyT]
+    loop = _own(_following, kind)(kind, manager, find, pairs, version)
+    return loop
+
+
+def _following(
+    kind: type[ProxyT],
+    manager: Any,
+    find: Callable[[Any], Instance],
+    pairs: Iterable[tuple[Any, Instance]],
+    version: int,
+) -> Iterator[ProxyT]:
+    data = manager.data
+    for owner, row in pairs:
+        now = data._version
+        if now != version:
+            row = find(owner)
+            if row == NIL:
+                continue
+        proxy = new_proxy(kind)
+        proxy._manager = manager
+        proxy._owner = owner
+        proxy._row = row
+        proxy._version = now
+        yield proxy
+
+
+def iter_fixed_proxies(kind: type[ProxyT], manager: Any, rows: list[Instance]) -> Iterator[ProxyT]:
+    """Iterate over proxies of the present rows; a structural change is StaleInstanceError."""
+    loop: Iterator[ProxyT]
+    loop = _own(_standing, kind)(kind, manager, rows, manager.data._version)
+    return loop
+
+
+def _standing(
+    kind: type[ProxyT], manager: Any, rows: list[Instance], version: int
+) -> Iterator[ProxyT]:
+    data = manager.data
+    for row in rows:
+        if data._version != version:
+            raise rows_changed(type(manager).__name__)
+        proxy = new_proxy(kind)
+        proxy._manager = manager
+        proxy._owner = None
+        proxy._row = row
+        proxy._version = version
+        yield proxy
+    # The last row too: a loop must not pass because there is one row only.
+    if data._version != version:
+        raise rows_changed(type(manager).__name__)
+
+
+# --- What a proxy's fields are made of: a manager's accessors -------------------------
+#
+# Each gets a function with machine code of its own, for the reason that `specialised`
+# has. The row is looked for behind the conversion of what is written, which may run
+# code of the caller's.
+
+
+_ReadT = TypeVar("_ReadT")
+_WriteT = TypeVar("_WriteT")
+_ManagerT = TypeVar("_ManagerT")
+_ReadT_co = TypeVar("_ReadT_co", covariant=True)
+_WriteT_contra = TypeVar("_WriteT_contra", contravariant=True)
+_SelfT = TypeVar("_SelfT")
+
+PLAIN: Final = frozenset((float, int, bool, str, bytes))
+"""Types of values whose conversion runs no code of the caller's."""
+
+
+class ProxyField(Protocol[_ReadT_co, _WriteT_contra]):
+    """What checkers see of a proxy's field; at run time it is a `property`."""
+
+    @overload
+    def __get__(self: _SelfT, proxy: None, kind: type[Any]) -> _SelfT: ...
+
+    @overload
+    def __get__(self, proxy: RowProxy, kind: type[Any]) -> _ReadT_co: ...
+
+    def __set__(self, proxy: RowProxy, value: _WriteT_contra) -> None: ...
+
+
+class LateRow:
+    """A proxy's row number, which is asked for when the value for it is ready."""
+
+    __slots__ = ("_proxy",)
+
+    def __init__(self, proxy: ManagedProxy) -> None:
+        self._proxy = proxy
+
+    def __index__(self) -> int:
+        return self._proxy.row
+
+
+class RowField:
+    """Makes what reads and writes one field of the row that something leads to."""
+
+    @staticmethod
+    def of(
+        read: Callable[[_ManagerT, int], _ReadT], write: Callable[[_ManagerT, int, _WriteT], None]
+    ) -> ProxyField[_ReadT, _WriteT]:
+        """Return a proxy's field that is what a manager's accessor and setter make of it."""
+
+        def get(self: ManagedProxy) -> Any:
+            manager = self._manager
+            if manager.data._version != self._version:
+                self._find()
+            return read(manager, self._row)
+
+        def put(self: ManagedProxy, value: Any) -> None:
+            manager = self._manager
+            if type(value) in PLAIN and manager.data._version == self._version:
+                write(manager, self._row, value)
+            else:
+                write(manager, LateRow(self), value)  # type: ignore[arg-type]  # it is an int to `__index__`
+
+        return field_property(get, put, read.__doc__)
+
+    @staticmethod
+    def cell(
+        read: Callable[[_ManagerT, int], _ReadT],
+        write: Callable[[_ManagerT, int, _WriteT], None],
+        converter: Converter,
+    ) -> ProxyField[_ReadT, _WriteT]:
+        """Return what `of` does, for a field that reads as its cell: in half the time.
+
+        A row that was found since the last structural change is in use.
+        """
+        one, exact = converter.to_cell, stored_type(converter)
+
+        def get(self: ManagedProxy) -> Any:
+            data = self._manager.data
+            if data._version != self._version:
+                self._find()
+            return data._field_cells[self._row]
+
+        def put(self: ManagedProxy, value: Any) -> None:
+            data = self._manager.data
+            kind = type(value)
+            if kind in PLAIN and data._version == self._version:
+                if kind is exact:
+                    try:
+                        data._field_cells[self._row] = value
+                        return
+                    except (ValueError, OverflowError):
+                        pass  # said in the field's own words
+                data._field_cells[self._row] = one(value)
+            else:
+                write(self._manager, LateRow(self), value)  # type: ignore[arg-type]  # it is an int to `__index__`
+
+        names = {"_field_cells": f"_{read.__name__}_cells"}
+        return field_property(get, put, read.__doc__, names)
+
+
+def stored_type(converter: Converter) -> type[Any] | None:
+    """Return the type of which a cell stores every value unchanged, or refuses it; None if there
+    is none, as where floats are rounded."""
+    dtype = converter.dtype
+    if dtype is None or dtype.kind not in "iuf":
+        return None
+    if dtype.kind == "f":
+        return float if dtype.itemsize == np.dtype(float).itemsize else None
+    return int
+
+
+def late_writer(write: Callable[[Any, int, Any], None]) -> Callable[[ManagedProxy, Any], None]:
+    """Return what writes a proxy's value by a setter, which looks for the row when it is ready."""
+
+    def put(self: ManagedProxy, value: Any) -> None:
+        write(self._manager, LateRow(self), value)  # type: ignore[arg-type]  # it is an int to `__index__`
+
+    return put
+
+
+def field_property(
+    get: Callable[[Any], Any],
+    put: Callable[[Any, Any], None],
+    doc: str | None,
+    names: Mapping[str, str] | None = None,
+) -> ProxyField[Any, Any]:
+    """Return the property of two functions, each with code of its own.
+
+    `names`: the attributes that they use instead of some that they name.
+    """
+    own_get = clone_function(cast(FunctionType, get), names)
+    own_put = clone_function(cast(FunctionType, put), names)
+    field: Any = property(own_get, own_put, None, doc)
+    return cast(ProxyField[Any, Any], field)
+
+
+_ScalarT = TypeVar("_ScalarT", bound=np.generic)
+
+CellView: TypeAlias = Callable[[Any, int], NDArray[Any]]
+"""Returns the cell of a row, as a view, of what has the columns."""
+
+
+class ArrayField:
+    """Makes what shows and writes one shaped field of numbers."""
+
+    @staticmethod
+    def of(
+        scalar: type[_ScalarT],
+        write: Callable[[_ManagerT, int, ArrayLike], None],
+        view: CellView | None = None,
+    ) -> ProxyField[NDArray[_ScalarT], ArrayLike]:
+        """Return a proxy's field that reads as a view, and writes as the manager's setter does.
+
+        `view`: what shows its cells, if that is not one column of its name.
+        """
+        show = view or column_cell(write.__name__.removeprefix("set_"))
+
+        def get(self: ManagedProxy) -> Any:
+            manager = self._manager
+            if manager.data._version != self._version:
+                self._find()
+            return show(manager.data, self._row)
+
+        put = array_writer(scalar, late_writer(write), get)
+        return field_property(get, put, write.__doc__)
+
+    @staticmethod
+    def split(shape: tuple[int, ...], first: str, second: str) -> CellView:
+        """Return what shows cells of a column per element, the first two of which are named.
+
+        The columns of a field lie one behind another, at equal distances.
+        """
+        first_of = attrgetter(f"_{first}_column")
+        second_of = attrgetter(f"_{second}_column")
+        steps = np.empty(shape, np.int8).strides
+
+        def view(columns: Any, row: int) -> NDArray[Any]:
+            cells = first_of(columns)
+            step = _address(second_of(columns)) - _address(cells)
+            return as_strided(cells[row:], shape, [step * n for n in steps])
+
+        return view
+
+
+def column_cell(name: str) -> CellView:
+    """Return what shows cells of one column."""
+    column_of = attrgetter(f"_{name}_column")
+
+    def view(columns: Any, row: int) -> NDArray[Any]:
+        cell: NDArray[Any] = column_of(columns)[row]
+        return cell
+
+    return view
+
+
+def array_writer(
+    scalar: type[np.generic], write: Callable[[Any, Any], None], show: Callable[[Any], NDArray[Any]]
+) -> Callable[[RowProxy, Any], None]:
+    """Return what writes a shaped field of numbers; `write` checks the value.
+
+    Numbers that lie in the same buffer already are not checked again: those of the view that `+=`
+    hands back.
+    """
+
+    dtype = np.dtype(scalar)
+
+    def put(self: RowProxy, value: Any) -> None:
+        if type(value) is np.ndarray and value.dtype == dtype:
+            cell = show(self)
+            if value.base is cell.base and value.shape == cell.shape:
+                cell[...] = value
+                return
+        write(self, value)
+
+    return put
+
+
+def _address(column: NDArray[Any]) -> int:
+    address: int = column.__array_interface__["data"][0]
+    return address
+
+
+class ColdDefault(np.ndarray[Any, np.dtype[Any]]):
+    """The default of a cell that has no place in the buffer yet: writing to it makes one.
+
+    `cell[...] = …` and operations in place go through the field. Whatever else writes finds a
+    read-only array, so nothing is lost unnoticed.
+    """
+
+    _field: Any = None
+    _proxy: RowProxy | None = None
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if self._proxy is None:  # a part of one
+            super().__setitem__(key, value)
+            return
+        cell = self._copied()
+        cell[key] = value
+        self._field.__set__(self._proxy, cell)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        outs = options.get("out", ())
+        if outs:
+            options["out"] = tuple(map(_plain, outs))
+        result = getattr(ufunc, method)(*map(_read_only, inputs), **options)
+        if not outs:
+            return result
+        for out, values in zip(outs, options["out"], strict=True):
+            if isinstance(out, ColdDefault):
+                out[...] = values
+        shown = [out._shown() if isinstance(out, ColdDefault) else out for out in outs]
+        return tuple(shown) if len(shown) > 1 else shown[0]
+
+    def _shown(self) -> Any:
+        """Return what the field holds now: something may have been written since."""
+        return self if self._proxy is None else self._field.__get__(self._proxy)
+
+    def _copied(self) -> NDArray[Any]:
+        return np.array(self._shown(), subok=False)
+
+
+def _plain(value: Any) -> Any:
+    """Return an ordinary array with what the cell holds now, or another value as it is."""
+    return value._copied() if isinstance(value, ColdDefault) else value
+
+
+def _read_only(value: Any) -> Any:
+    """The same for what an operation reads; `ufunc.at` would write to it."""
+    plain = _plain(value)
+    if plain is not value:
+        plain.flags.writeable = False
+    return plain
+
+
+class ColdArray:
+    """Makes what shows and writes one shaped field of numbers that is cold."""
+
+    @staticmethod
+    def of(
+        scalar: type[_ScalarT],
+        read: Callable[[_ManagerT, int], Any],
+        write: Callable[[_ManagerT, int, ArrayLike], None],
+        view: CellView | None = None,
+    ) -> ProxyField[NDArray[_ScalarT], ArrayLike]:
+        """Return a proxy's field that reads as a view, and writes as the manager's setter does.
+
+        Reading makes no cold row: where there is none, a ColdDefault stands for the cell.
+        `view`: what shows its cells, if that is not one column of its name.
+        """
+        show = view or column_cell(write.__name__.removeprefix("set_"))
+
+        def get(self: ManagedProxy) -> Any:
+            row = self.row
+            data = self._manager.data
+            place = data._cold_row_cells[row]
+            if place != NIL:
+                return show(data._cold, place)
+            cell = np.array(read(self._manager, row), scalar).view(ColdDefault)
+            cell._field, cell._proxy = field, self
+            cell.flags.writeable = False
+            return cell
+
+        put = array_writer(scalar, late_writer(write), get)
+        field = field_property(get, put, write.__doc__)
+        return field

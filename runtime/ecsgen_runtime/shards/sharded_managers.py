@@ -1,0 +1,502 @@
+"""Managers whose rows may belong to visitors, and ids that were given elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from operator import index
+from typing import Any, ClassVar, Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..base.handles import INDEX_MASK, NIL, Entity, EntityArray, Id, IdArray, Instance, RowArray
+from ..base.specialisation import NO_SLOTS, specialised
+from ..managers.manager import Manager
+from ..managers.policies.direct import Direct, DirectIdRows, DirectIds
+from ..managers.policies.ids import SLOT_BITS, IdRows, Ids
+from ..managers.policies.lookup_maps import Hash, Sparse
+from ..managers.policies.owners import Owned
+from ..tables.bulk import as_small_int_list
+from ..tables.columns import Rows
+from ..values.array_coercion import as_entities
+from ..world.queries.join_rows import QueryMember, QuerySparseMember
+from .handle_map import HandleMap, ShardedBulk
+from .sharded_entities import ID_FOREIGN_FLAG, ID_LAST, ID_SHARD_BITS, ShardedEntities
+
+
+class WithForeignEntities(Owned):
+    """A manager of entities some of which may have been made elsewhere."""
+
+    __slots__ = NO_SLOTS
+    _CAN_ACCELERATE: ClassVar[bool] = False
+    _entities: ShardedEntities
+
+
+class SlotLookup(WithForeignEntities):
+    """A manager that asks the entity manager where visitors have their rows."""
+
+    __slots__ = NO_SLOTS
+
+    @specialised
+    def remove(self, entity: Entity, /) -> int:
+        """Remove the entity's instance, if it has one, and return how many went; O(1)."""
+        if self._locks:
+            self._raise_if_locked()
+        row = self.lookup(entity)
+        return 0 if row == NIL else self._destroy_row(row)
+
+
+class ShardedSparseMember(QuerySparseMember):
+    """A component whose manager finds rows through a sparse array."""
+
+    __slots__ = ()
+
+    def _look_up(self, entities: EntityArray, all_live: bool) -> NDArray[Any]:
+        visitors: int = self.manager._entities._foreign_slots.count  # type: ignore[attr-defined]  # sharded ones have them
+        return super()._look_up(entities, all_live and not visitors)
+
+
+class ShardedSparse(SlotLookup, Sparse):
+    """A manager that finds rows in an array by slot.
+
+    A lookup tries the index first, which is the slot of all that were made here.
+    """
+
+    __slots__ = NO_SLOTS
+    _MEMBER: ClassVar[type[QueryMember]] = ShardedSparseMember
+
+    @specialised
+    def lookup(self, entity: Entity, /) -> Instance:
+        """Return the entity's row, or NIL; with several instances the first one's. O(1)."""
+        if type(entity) is not int:
+            entity = Entity(index(entity))
+        try:
+            row = self._sparse_cells[entity & INDEX_MASK]
+            if row != NIL and self.data._entity_cells[row] == entity:
+                return row
+        except IndexError:
+            pass
+        return self._visitor_row(entity) if self._entities._foreign_slots.count else NIL
+
+    def _visitor_row(self, entity: int) -> Instance:
+        """Return the row of a visitor, or NIL; O(1)."""
+        slot = self._entities._foreign_slots.get(entity)
+        if not 0 <= slot < len(self._sparse_cells):
+            return NIL
+        row = self._sparse_cells[slot]
+        if row == NIL or self.data._entity_cells[row] != entity:
+            return NIL
+        return row
+
+    def lookup_many(self, entities: ArrayLike, /) -> RowArray:
+        """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
+        asked = self._entities._slot_cache
+        if asked is not None and asked.es is entities:
+            owners = self.data._entity_column[: self.data._n]
+            rows = None if self._ALLOWS_MANY else asked.rows_among(owners)
+            if rows is None:
+                bulk = self._entities._BULK
+                rows = bulk.rows_in(self._sparse, owners, asked.es, asked.slots)
+            return rows
+        visitors = self._entities._foreign_slots
+        if not visitors.count or as_small_int_list(entities) is not None:
+            return super().lookup_many(entities)
+        given = as_entities(entities)
+        owners = self.data._entity_column[: self.data._n]
+        mask = self._entities._LAYOUT.INDEX_MASK
+        return self._entities._BULK.lookup_with_foreign(
+            self._sparse, owners, visitors.table, given, mask
+        )
+
+    def _surely_have_no_rows(self, entities: EntityArray) -> bool:
+        known = self._entities._slot_cache
+        if known is not None and known.are_new and known.es is entities:
+            return True
+        return super()._surely_have_no_rows(entities)
+
+    def _map_row(self, entity: Entity, row: Instance) -> None:
+        self._sparse_cells[self._entities._slot(entity)] = row
+
+    def _first_of(self, entity: Entity) -> Instance:
+        return self._sparse_cells[self._entities._slot(entity)]
+
+    def _unmap(self, entity: Entity) -> None:
+        self._sparse_cells[self._entities._slot(entity)] = NIL
+
+    def _unmap_rows(self, gone: RowArray) -> None:
+        owners = self.data._entity_column
+        self._sparse[self._entities._slots_of(owners, gone)] = NIL
+
+
+class ShardedHash(WithForeignEntities, Hash):
+    """A manager that finds rows in a dict by handle; those of the dead are in nobody's way."""
+
+    __slots__ = NO_SLOTS
+
+
+class ShardedDirect(SlotLookup, Direct):
+    """A manager whose rows are entities' slots."""
+
+    __slots__ = NO_SLOTS
+
+    @specialised
+    def lookup(self, entity: Entity, /) -> Instance:
+        """Return the entity's row, or NIL; O(1)."""
+        if type(entity) is not int:
+            entity = Entity(index(entity))
+        data = self.data
+        row: Instance = entity & INDEX_MASK  # type: ignore[assignment]  # a call takes time
+        if row < data._n and data._entity_cells[row] == entity and entity:
+            return row
+        return self._visitor_row(entity) if self._entities._foreign_slots.count else NIL
+
+    def _visitor_row(self, entity: int) -> Instance:
+        """Return the row of a visitor, or NIL; O(1)."""
+        slot, data = self._entities._foreign_slots.get(entity), self.data
+        is_there = 0 <= slot < data._n and data._entity_cells[slot] == entity
+        return Instance(slot) if is_there else NIL
+
+    def lookup_many(self, entities: ArrayLike, /) -> RowArray:
+        """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
+        rows = super().lookup_many(entities)
+        visitors, data = self._entities._foreign_slots, self.data
+        if not visitors.count or data._n == 0:
+            return rows
+        # also what was clipped to the last row, whose owner was made elsewhere behind it
+        missed = (rows >= data._n).nonzero()[0]
+        if len(missed):
+            given = as_entities(entities)[missed]
+            slots = visitors.find(given)
+            is_there = (slots >= 0) & (slots < data._n)
+            is_there &= data._entity_column.take(slots, mode="clip") == given
+            rows[missed[is_there]] = slots[is_there]
+        return rows
+
+
+# --- Tables of all that are here: what loops look up where some come from elsewhere ---
+#
+# No index tells where a visitor is, so the rows of all are listed once for each call;
+# O(n).
+
+
+def living_keys(manager: Any) -> tuple[EntityArray, RowArray]:
+    """Return the living entities that have rows, and the first row of each."""
+    rows = manager._first_rows() if manager._ALLOWS_MANY else manager.data._used_rows()
+    owners = manager.data._entity_column[rows]
+    alive = manager._entities._are_alive(owners)
+    return owners[alive], rows[alive]
+
+
+def id_keys(manager: Any) -> tuple[IdArray, RowArray]:
+    """Return the ids of rows, of living entities if rows belong to some, and the rows."""
+    rows = manager.data._used_rows()
+    if hasattr(manager, "lookup"):
+        rows = rows[manager._entities._are_alive(manager.data._entity_column[rows])]
+    return manager._ids_in(rows), rows
+
+
+def alive_keys(entities: ShardedEntities) -> tuple[EntityArray, RowArray]:
+    """Return all living entities, and their slots."""
+    alive = entities.live()
+    return alive, entities._slots(alive)
+
+
+def as_dict(found: tuple[EntityArray, RowArray]) -> dict[int, int]:
+    """Return rows by what leads to them, for loops that Python runs."""
+    keys, rows = found
+    return dict(zip(keys.tolist(), rows.tolist(), strict=True))
+
+
+# --- Ids given elsewhere: their rows have slots here, whose own ids nobody sees -------
+
+
+class ForeignIdMap:
+    """Which id is in which slot.
+
+    Entries of slots that have another id by now, or one of this shard, stay until the slot is
+    wanted again; whether one still holds, the slot's generation tells, which has ID_FOREIGN_FLAG.
+    Where there is none any more, slots were given back.
+    """
+
+    __slots__ = ("_map", "ids")
+
+    def __init__(self, bulk: type[ShardedBulk]) -> None:
+        self._map = HandleMap(bulk)
+        self.ids: IdArray = np.zeros(0, np.uint64)
+        """By slot."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held."""
+        return self._map.nbytes + self.ids.nbytes
+
+    def slot(self, id: int, generations: NDArray[np.uint32]) -> int:
+        """Return the slot that has an id, or -1; O(1)."""
+        slot = self._map.get(id)
+        if not 0 <= slot < len(generations) or self.ids.item(slot) != id:
+            return -1
+        return slot if generations.item(slot) & ID_FOREIGN_FLAG == ID_FOREIGN_FLAG else -1
+
+    def slots(self, ids: IdArray, generations: NDArray[np.uint32]) -> RowArray:
+        """Return the slot that has each id, or -1; O(k)."""
+        if not self._map.count or len(generations) == 0:
+            return np.full(len(ids), -1)
+        slots = self._map.find(ids)
+        holds = (slots >= 0) & (slots < len(generations))
+        holds &= self.ids.take(slots, mode="clip") == ids
+        holds &= generations.take(slots, mode="clip") & ID_FOREIGN_FLAG == ID_FOREIGN_FLAG
+        return np.where(holds, slots, -1)
+
+    def reserve(self, count: int, slots: int) -> None:
+        """Make room for `count` more ids in slots below `slots`."""
+        self._map.reserve(2 * count)
+        if slots > len(self.ids):
+            ids = np.zeros(1 << (slots - 1).bit_length(), np.uint64)
+            ids[: len(self.ids)] = self.ids
+            self.ids = ids
+
+    def enter(self, ids: IdArray, slots: RowArray) -> None:
+        """Let distinct slots have distinct ids; O(k)."""
+        if len(ids) == 0:
+            return
+        self.reserve(len(ids), int(slots.max()) + 1)
+        # an id that was in one of the slots once may have come back into another
+        before = self.ids[slots]
+        replaced = before[self._map.find(before) == slots]
+        again = ids[self._map.find(ids) >= 0]
+        self._map.remove(np.unique(np.concatenate((replaced, again))))
+        self._map.add(ids, slots)
+        self.ids[slots] = ids
+
+    def holding(self, generations: NDArray[np.uint32]) -> tuple[IdArray, RowArray]:
+        """Return the ids that are in slots, and these, ascending; O(entries)."""
+        ids, slots = self._map.items()
+        holds = self.slots(ids, generations) >= 0 if len(ids) else np.zeros(0, np.bool_)
+        return ids[holds], slots[holds]
+
+
+# --- ids where worlds are several: `generation << 44 | shard << 32 | slot` ------------
+#
+# A slot's generation has the shard in its lower 12 bits. A row that came from
+# elsewhere keeps its id, and takes a slot like every row, which then has ID_FOREIGN_FLAG
+# there, so that nobody finds it by an id of this shard.
+
+_ONE: Final = 1 << ID_SHARD_BITS
+IDS: Final = "_visiting"
+SLOTS: Final = "_visited"
+"""What is saved of aliases."""
+
+
+class ForeignIdRows(Rows):
+    """Rows with stable ids, some of which were given elsewhere."""
+
+    __slots__ = NO_SLOTS
+    _BULK: ClassVar[type[ShardedBulk]] = ShardedBulk
+    _foreign_ids: ForeignIdMap
+
+    def _init_empty(self) -> None:
+        super()._init_empty()
+        self._foreign_ids = ForeignIdMap(self._BULK)
+
+    def _nbytes(self) -> int:
+        return super()._nbytes() + self._foreign_ids.nbytes
+
+
+class ShardedIdRows(ForeignIdRows, IdRows):
+    """Rows with ids that name slots, and the table of these."""
+
+    __slots__ = NO_SLOTS
+
+    def _init_empty(self) -> None:
+        super()._init_empty()
+        self._first_generation = _ONE
+
+    def _set_shard(self, shard: int) -> None:
+        """Give out ids of another shard; there was none yet."""
+        self._first_generation = _ONE | shard
+
+    @specialised
+    def _free_slot(self, slot: int) -> None:
+        generations = self._id_generation_cells
+        shard = self._first_generation & ID_FOREIGN_FLAG
+        last = generations[slot] >> ID_SHARD_BITS
+        if last == ID_LAST:
+            self._slots -= 1
+            self._id_slot_cells[self._n] = self._id_slot_cells[self._slots]
+            return
+        generations[slot] = last + 1 << ID_SHARD_BITS | shard
+        self._id_slot_cells[self._n] = slot
+
+    def _renewed(self, slots: NDArray[np.uint32]) -> NDArray[np.uint32]:
+        column, shard = (self._id_generation_column, self._first_generation & ID_FOREIGN_FLAG)
+        last = column[slots] >> ID_SHARD_BITS
+        has_next = last != ID_LAST
+        fresh: NDArray[np.uint32] = slots[has_next]
+        column[fresh] = last[has_next] + 1 << ID_SHARD_BITS | shard
+        return fresh
+
+    def _slots_of(self, rows: RowArray) -> RowArray:
+        return self._id_slot_column[rows].astype(np.intp)
+
+    def _rows_in(self, slots: RowArray) -> RowArray:
+        """Return the rows of slots, NIL for none."""
+        return self._id_row_column[slots].astype(np.intp)
+
+
+class WithForeignIds(Manager):
+    """What all managers with ids have where some were given elsewhere."""
+
+    __slots__ = NO_SLOTS
+    _CAN_ACCELERATE: ClassVar[bool] = False
+    data: Any
+
+    def id_of_many(self, rows: ArrayLike, /) -> IdArray:
+        """Return the stable ids of k rows, or of a mask's; O(k)."""
+        return self._ids_in(self._require_rows(rows))
+
+    def resolve_many(self, ids: ArrayLike, /) -> RowArray:
+        """Return the row of each of k ids, NIL for those gone or elsewhere; O(k)."""
+        given, data = as_entities(ids, "ids"), self.data
+        rows: RowArray = super().resolve_many(given)  # type: ignore[misc]  # of the ids' policy
+        missed = (rows == NIL).nonzero()[0]
+        slots = data._foreign_ids.slots(given[missed], data._id_generation_column)
+        known = slots >= 0
+        rows[missed[known]] = data._rows_in(slots[known])
+        return rows
+
+    def _ids_in(self, rows: RowArray) -> IdArray:
+        """Return the ids of rows in use; O(k)."""
+        data = self.data
+        slots = data._slots_of(rows)
+        generations = data._id_generation_column[slots]
+        ids: IdArray = generations.astype(np.uint64) << np.uint64(SLOT_BITS)
+        ids |= slots.view(np.uint64)
+        away = (generations & ID_FOREIGN_FLAG == ID_FOREIGN_FLAG).nonzero()[0]
+        if len(away):
+            ids[away] = data._foreign_ids.ids[slots[away]]
+        return ids
+
+    def _set_ids(self, rows: RowArray, ids: IdArray) -> None:
+        """Let rows in use have ids that were given before; O(k)."""
+        data = self.data
+        slots = data._slots_of(rows)
+        data._foreign_ids.enter(ids, slots)
+        data._id_generation_column[slots] |= np.uint32(ID_FOREIGN_FLAG)
+
+    def _set_shard(self, shard: int) -> None:
+        if shard >= ID_FOREIGN_FLAG:
+            most = f"wanted 0 to {ID_FOREIGN_FLAG - 1} where there are ids"
+            raise ValueError(f"{type(self).__name__}: shard {shard}, {most}")
+        self.data._set_shard(shard)
+
+    def _extra_arrays(self) -> dict[str, NDArray[Any]]:
+        data = self.data
+        ids, slots = data._foreign_ids.holding(data._id_generation_column)
+        if len(ids) == 0:
+            return super()._extra_arrays()
+        return {**super()._extra_arrays(), IDS: ids, SLOTS: slots.astype(np.uint32)}
+
+    def _restore(self, extras: Mapping[str, NDArray[Any]]) -> None:
+        super()._restore(extras)
+        if IDS in extras:
+            self.data._foreign_ids.enter(extras[IDS], extras[SLOTS].astype(np.intp))
+
+
+class ShardedIds(WithForeignIds, Ids):
+    """A manager whose instances have stable ids."""
+
+    __slots__ = NO_SLOTS
+    data: ShardedIdRows
+
+    @specialised
+    def id_of(self, row: int, /) -> Id:
+        """Return the stable id of a row: `generation << 44 | shard << 32 | slot`; O(1)."""
+        data = self.data
+        if type(row) is not int or not 0 <= row < data._n:
+            row = self._require_row(row)
+        slot = data._id_slot_cells[row]
+        generation = data._id_generation_cells[slot]
+        if generation & ID_FOREIGN_FLAG == ID_FOREIGN_FLAG:
+            return Id(data._foreign_ids.ids.item(slot))
+        return Id(generation << SLOT_BITS | slot)
+
+    @specialised
+    def resolve(self, id: Id, /) -> Instance:
+        """Return the row of an id, or NIL if its instance is gone, or elsewhere; O(1)."""
+        row = super().resolve(id)
+        if row != NIL:
+            return row
+        data = self.data
+        slot = data._foreign_ids.slot(index(id), data._id_generation_column)
+        return NIL if slot < 0 else data._id_row_cells[slot]  # type: ignore[return-value]  # calling Instance takes time
+
+
+class ShardedDirectIdRows(ForeignIdRows, DirectIdRows):
+    """Rows with a generation each, which goes on forever, and perhaps an id given elsewhere."""
+
+    __slots__ = NO_SLOTS
+    _shard: int
+
+    def _init_empty(self) -> None:
+        super()._init_empty()
+        self._shard = 0
+
+    def _set_shard(self, shard: int) -> None:
+        """Give out ids of another shard; there was none yet."""
+        self._shard = shard
+
+    def _slots_of(self, rows: RowArray) -> RowArray:
+        return rows
+
+    def _rows_in(self, slots: RowArray) -> RowArray:
+        used = (slots < self._n) & (self._entity_column[slots] != 0)
+        return np.where(used, slots, NIL)
+
+    def _is_exhausted(self, row: int) -> bool:
+        return self._id_generation_cells[row] >> ID_SHARD_BITS == ID_LAST
+
+    def _are_exhausted(self, rows: RowArray) -> NDArray[np.bool_]:
+        return np.asarray(self._id_generation_column[rows] >> ID_SHARD_BITS == ID_LAST)
+
+    def _next_generation(self, row: int) -> None:
+        """Let a new row have another id than those before."""
+        last = self._id_generation_cells[row] >> ID_SHARD_BITS
+        self._id_generation_cells[row] = last + 1 << ID_SHARD_BITS | self._shard
+
+    def _next_generations(self, rows: RowArray) -> None:
+        last = self._id_generation_column[rows] >> ID_SHARD_BITS
+        self._id_generation_column[rows] = last + 1 << ID_SHARD_BITS | self._shard
+
+
+class ShardedDirectIds(WithForeignIds, DirectIds, ShardedDirect):
+    """A manager whose instances have stable ids that name their rows."""
+
+    __slots__ = NO_SLOTS
+    data: ShardedDirectIdRows
+    _entities: ShardedEntities
+
+    @specialised
+    def id_of(self, row: int, /) -> Id:
+        """Return the stable id of a row: `generation << 44 | shard << 32 | slot`; O(1)."""
+        data = self.data
+        if not (type(row) is int and 0 <= row < data._n and data._entity_cells[row]):
+            row = self._require_row(row)
+        generation = data._id_generation_cells[row]
+        if generation & ID_FOREIGN_FLAG == ID_FOREIGN_FLAG:
+            return Id(data._foreign_ids.ids.item(row))
+        return Id(generation << SLOT_BITS | row)
+
+    @specialised
+    def resolve(self, id: Id, /) -> Instance:
+        """Return the row of an id, or NIL if its instance is gone, or elsewhere; O(1)."""
+        row = super().resolve(id)
+        if row != NIL:
+            return row
+        data = self.data
+        slot = data._foreign_ids.slot(index(id), data._id_generation_column)
+        is_there = 0 <= slot < data._n and data._entity_cells[slot]
+        return Instance(slot) if is_there else NIL
+
+    def _restore(self, extras: Mapping[str, NDArray[Any]]) -> None:
+        super()._restore(extras)
+        self.data._set_shard(self._entities.shard)

@@ -1,0 +1,92 @@
+"""Components in chunks, as snapshots have them: whole columns, table by table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import compress
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..tables.buffers import Column
+from ..world.archetypes.archetype_store import ArchetypeStore
+from ..world.archetypes.archetype_table import SavedArchetype, load_archetypes
+from ..world.archetypes.chunks import Archetype
+from .documents import Codecs, Document, SnapshotContent
+from .serialisation import as_cells, loaded_objects, object_parts
+from .writing import TensorGroup, single
+
+
+class ChunkSerialiser:
+    """The rows of a world's archetypes."""
+
+    def __init__(self, store: ArchetypeStore[Any]) -> None:
+        self._store = store
+        self._table = store._table
+
+    def object_columns(self) -> list[str]:
+        """Return the fields that are Python objects: `weapon.model`."""
+        return [name for name, _, _, it in self._columns() if it.dtype.hasobject]
+
+    def state(self) -> Document:
+        """Return what is said of the tables: their components, and how many rows."""
+        names = [part._ROW.__name__ for part in self._table.parts]
+        return {
+            "version": self._store._version,
+            "tables": [
+                [[names[number] for number in each.layout.components], each.n]
+                for each in self._tables()
+            ],
+        }
+
+    def parts(self, codecs: Codecs) -> Iterator[TensorGroup]:
+        """Return the owners of all tables, and each component's cells; copies."""
+        tables, none = self._tables(), np.empty(0, np.uint64)
+        owners = np.concatenate([none, *(each.whole(0) for each in tables)])
+        yield single("archetypes.entity", owners)
+        for name, number, k, column in self._columns():
+            having = [each for each in tables if each.has(number)]
+            pieces = [each.whole(each.layout.starts[number] + k) for each in having]
+            none = np.empty((0, *column.shape), column.dtype)
+            cells = np.concatenate([none, *pieces])
+            if column.dtype.hasobject:
+                yield from object_parts(name, name, cells, codecs)
+            else:
+                yield single(name, cells)
+
+    def load(self, saved: SnapshotContent, codecs: Codecs) -> None:
+        """Take the rows of a snapshot into empty tables; O(n)."""
+        state = saved.state["archetypes"]
+        rows = [n for _, n in state["tables"]]
+        found: list[SavedArchetype] = [(tuple(it), []) for it, _ in state["tables"]]
+        _deal_out(saved.arrays["archetypes.entity"], rows, [it for _, it in found])
+        for name, number, _, column in self._columns():
+            component = self._table.parts[number]._ROW.__name__
+            having = [component in names for names, _ in found]
+            counts = [*compress(rows, having)]
+            if column.dtype.hasobject:
+                cells = loaded_objects(saved, name, name, codecs, sum(counts))
+            else:
+                cells = as_cells(saved.arrays[name], column.dtype)
+            _deal_out(cells, counts, [it for _, it in compress(found, having)])
+        load_archetypes(self._table, found)
+        self._store._version = state["version"]
+
+    def _tables(self) -> list[Archetype]:
+        """Return all archetypes but that of entities without components, in order."""
+        return self._table.archetypes[1:]
+
+    def _columns(self) -> Iterator[tuple[str, int, int, Column]]:
+        """Yield each column's name, its component's number, and which one of that it is."""
+        for number, part in enumerate(self._table.parts):
+            module = part._ROW.__module__.rpartition(".")[2]
+            for k, column in enumerate(part.LAYOUT):
+                yield f"{module}.{column.name}", number, k, column
+
+
+def _deal_out(cells: NDArray[Any], counts: list[int], tables: list[list[NDArray[Any]]]) -> None:
+    """Let each of some tables have its part of a column, so many cells."""
+    bounds = np.cumsum(counts, dtype=np.intp)
+    for table, part in zip(tables, np.split(cells, bounds), strict=False):
+        table.append(part)

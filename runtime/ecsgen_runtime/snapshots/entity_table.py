@@ -1,0 +1,223 @@
+"""Entities in a snapshot: who lives, whether that can be true, and handles of other bits."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..base.handles import EntityArray, RowArray
+from ..values.array_coercion import all_distinct_below, find_first_duplicate
+from .documents import Document, SnapshotContent
+from .row_checks import cell_blocks, refuse_wrong
+
+# --- Who was created, and who lives: a cell per index, and the queue of free ones -----
+
+_HANDLES: Final = "entities.handles"
+_FREE: Final = "entities.free"
+
+
+class EntityTable:
+    """Who was created, and who lives, by what a snapshot says."""
+
+    UNKNOWN: ClassVar[str] = "was never created"
+    """What errors say of others."""
+
+    def __init__(self, saved: SnapshotContent) -> None:
+        bits = saved.schema["entity"]
+        self.saved = saved
+        self.cells: EntityArray = saved.arrays[_HANDLES]
+        self._mask = np.uint64((1 << bits["index_bits"]) - 1)
+        self._shift = np.uint64(bits["index_bits"] + bits.get("shard_bits", 0))
+        self._last = np.uint64((1 << bits["generation_bits"]) - 1)
+
+    def __len__(self) -> int:
+        """Return how many indices were ever given out."""
+        return len(self.cells)
+
+    def indices(self, es: EntityArray) -> RowArray:
+        """Return the index of each entity."""
+        return (es & self._mask).view(np.intp)
+
+    def alive(self, es: EntityArray) -> NDArray[np.bool_]:
+        """Return which entities are alive."""
+        if not len(self.cells):
+            return np.zeros(es.shape, np.bool_)
+        indices = self.indices(es)
+        alive: NDArray[np.bool_] = self.cells.take(indices, mode="clip") == es
+        alive &= indices < len(self.cells)
+        return alive
+
+    def created(self, es: EntityArray) -> NDArray[np.bool_]:
+        """Return which entities were ever given out.
+
+        A cell has the generation of who lives, or who will next; of who was the last, none.
+        """
+        if not len(self.cells):
+            return np.zeros(es.shape, np.bool_)
+        indices = (es & self._mask).view(np.intp)
+        cells = self.cells.take(indices, mode="clip")
+        generations, next_ones = es >> self._shift, cells >> self._shift
+        created: NDArray[np.bool_] = (generations > 0) & (generations <= self._last)
+        created &= (next_ones == 0) | (generations < next_ones) | (cells == es)
+        created &= indices < len(self.cells)
+        return created
+
+    def check_owners(self, tensor: str, living: bool, may_be_holes: bool) -> None:
+        """Refuse owners that were never created, or with `living` those that are dead; O(n)."""
+
+        def wrong(block: slice) -> NDArray[np.bool_]:
+            owners = self.saved.arrays[tensor][block]
+            mask = ~self.alive(owners)
+            if not living and mask.any():
+                mask &= ~self.created(owners)
+            return mask & (owners != 0) if may_be_holes else mask
+
+        why = "is not alive" if living else self.UNKNOWN
+        refuse_wrong(self.saved, tensor, wrong, f"entity {{entity}} {why}")
+
+    def check_once(self, tensor: str, owners: EntityArray, rows: RowArray | None = None) -> None:
+        """Refuse owners of which one is there twice; `rows`: where they are, if not in order."""
+        if all_distinct_below(self.indices(owners), len(self)):
+            return
+        at = find_first_duplicate(owners)
+        if at < len(owners):  # else they share indices alone, as the dead may
+            row = at if rows is None else int(rows[at])
+            entity = self.saved.shown(owners[at])
+            self.saved.refuse(f"entity {entity} is there twice", tensor, row)
+
+    def check(self) -> None:
+        """Refuse cells, or a queue of free indices, that cannot be; O(indices), in blocks that
+        stay in the cache."""
+        if len(self.cells) > 1 << self.saved.schema["entity"]["index_bits"]:
+            self.saved.refuse("more cells than there are indices", _HANDLES)
+        self._check_free(self._waiting())
+
+    def _waiting(self) -> NDArray[np.bool_]:
+        """Return which indices must be in the queue, when all cells are right."""
+        waiting = np.zeros(len(self.cells), np.bool_)
+        n_retired = 0
+        for block in cell_blocks(len(self.cells)):
+            cells = self.cells[block]
+            generations = cells >> self._shift
+            # 0 where the index's own handle lives, 1 where it waits for its next one
+            state = cells & self._mask
+            state ^= np.arange(block.start, block.stop, dtype=np.uint64)
+            lowest, highest = generations.min(), generations.max()
+            if state.max() > 1 or highest > self._last:
+                self._refuse_cell(block, (state > 1) | (generations > self._last))
+            if not state.any() and lowest:
+                continue
+            is_retired = generations == 0
+            self._refuse_cell(block, is_retired & (state == 0))
+            n_retired += int(np.count_nonzero(is_retired))
+            waiting[block] = (state == 1) & ~is_retired
+        said = self.saved.state["entities"]["n_retired"]
+        if n_retired != said:
+            why = f"{n_retired} are retired, the state says {said}"
+            self.saved.refuse(why, _HANDLES)
+        return waiting
+
+    def _refuse_cell(self, block: slice, wrong: NDArray[np.bool_]) -> None:
+        why = "{cell:#x} is no handle of this index"
+        self.saved.refuse_first(wrong, why, _HANDLES, block.start)
+
+    def _check_free(self, waiting: NDArray[np.bool_]) -> None:
+        """Refuse a queue that is not, in some order, that of the indices that wait."""
+        free = self.saved.arrays[_FREE]
+        count = len(self.cells)
+
+        def not_waiting(block: slice) -> NDArray[np.bool_]:
+            if not count:
+                return np.ones(block.stop - block.start, np.bool_)
+            indices = free[block]
+            mask: NDArray[np.bool_] = ~waiting.take(indices, mode="clip")
+            return mask | (indices >= count)
+
+        refuse_wrong(self.saved, _FREE, not_waiting, "index {cell} is not free")
+        queued = np.zeros(count, np.bool_)
+        queued[free] = True
+        if int(np.count_nonzero(queued)) != len(free):
+            self.saved.refuse("an index waits twice", _FREE)
+        lost = waiting & ~queued
+        self.saved.refuse_first(lost, "its index waits nowhere", _HANDLES)
+
+
+class Bits(NamedTuple):
+    """How many bits of a handle are its index, and how many its generation."""
+
+    of_index: int
+    of_generation: int
+
+
+class HandleRewriter:
+    """The handles of an old snapshot's entities in a world of other bits."""
+
+    def __init__(self, entities: EntityTable, schema: Document) -> None:
+        self.entities = entities
+        self.old, self.new = (
+            Bits(one["entity"]["index_bits"], one["entity"]["generation_bits"])
+            for one in (entities.saved.schema, schema)
+        )
+        self._mask = np.uint64((1 << self.old.of_index) - 1)
+        self.stay = self.old == self.new
+        """Whether every handle is what it was."""
+
+    @property
+    def way_back(self) -> str:
+        """What to write in the schemas for handles that do not fit."""
+        bits = self.old
+        keys = f"index_bits: {bits.of_index}, generation_bits: {bits.of_generation}"
+        return f"'entity: {{{keys}}}' keeps it"
+
+    def fit(self, handles: EntityArray) -> NDArray[np.bool_]:
+        """Return which handles have a place among the new bits."""
+        indices = handles & self._mask
+        generations = handles >> np.uint64(self.old.of_index)
+        fit: NDArray[np.bool_] = indices < np.uint64(1 << self.new.of_index)
+        return fit & (generations < np.uint64(1 << self.new.of_generation))
+
+    def rewritten(self, handles: EntityArray) -> EntityArray:
+        """Return handles in the new bits; 0 for those of the dead that do not fit."""
+        if self.stay:
+            return handles
+        generations = handles >> np.uint64(self.old.of_index)
+        found = generations << np.uint64(self.new.of_index) | (handles & self._mask)
+        return np.where(self.fit(handles), found, np.uint64(0))
+
+    def tensors(self) -> tuple[dict[str, NDArray[np.generic]], Document]:
+        """Return the tensors of all entities, and their numbers."""
+        arrays = self.entities.saved.arrays
+        free = arrays["entities.free"]
+        noted = arrays.get("entities.noted", np.empty(0, np.uint64))
+        retired: int = self.entities.saved.state["entities"]["n_retired"]
+        cells = self.entities.cells
+        if not self.stay:
+            cells, slot_exhausted_error = self._new_cells()
+            left = ~slot_exhausted_error.take(free, mode="clip") if len(free) else free != free
+            free = free[left & (free < len(cells))]
+            noted = self.rewritten(noted)
+            noted = noted[noted != 0]
+            retired = int(np.count_nonzero(cells >> np.uint64(self.new.of_index) == 0))
+        found = {"entities.handles": cells, "entities.free": free}
+        numbers = {"n_retired": retired}
+        return (found | {"entities.noted": noted} if len(noted) else found), numbers
+
+    def _new_cells(self) -> tuple[EntityArray, NDArray[np.bool_]]:
+        """Return a cell per index, and which indices are worn out."""
+        old = self.entities.cells
+        index = np.arange(len(old), dtype=np.uint64)
+        is_live = (old & self._mask) == index
+        handles = np.where(is_live, old, old ^ np.uint64(1))
+        slot_exhausted_error = ~self.fit(handles)
+        lost = is_live & slot_exhausted_error
+        if lost.any():
+            row = int(lost.argmax())
+            entity = self.entities.saved.shown(old[row])
+            bits = f"{self.new.of_index} and {self.new.of_generation} bits"
+            why = f"the live entity {entity} does not fit {bits}"
+            self.entities.saved.refuse(f"{why}; {self.way_back}", _HANDLES, row)
+        rewritten = np.where(slot_exhausted_error, index, self.rewritten(handles))
+        cells = np.where(is_live, rewritten, rewritten ^ np.uint64(1))
+        return cells[: 1 << self.new.of_index], slot_exhausted_error

@@ -1,0 +1,346 @@
+"""Fields in new rows, hot and cold: converted, with handles and ids rewritten."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..base.handles import NIL, IdArray, RowArray
+from ..managers.policies.ids import EXHAUSTED_GENERATION, SLOT_BITS, SLOT_MASK, ids_of
+from ..tables.buffers import split_columns
+from .documents import Document
+from .entity_table import HandleRewriter
+from .row_migration import RowPlan
+from .rule_types import (
+    HANDLES,
+    CellType,
+    Columns,
+    MigratedState,
+    cell_type,
+    default_cell,
+    differing,
+)
+from .schema_matching import AS_BYTES, OldComponent, SchemaMatch
+from .serialisation import LENGTHS, object_parts
+from .type_conversion import BadRowError, TypeChange, change_of, converted, is_same_in_files
+
+if TYPE_CHECKING:
+    from .migration import PolicyMigration
+
+
+# --- Stable ids: those that stay, new ones, and what becomes of fields that hold ids.
+
+Generations = NDArray[np.uint32]
+ListenerPlans = Callable[[Generations], tuple[NDArray[np.bool_], Generations]]
+"""Tells which generations have a next one, and which that is; the first one follows 0."""
+
+
+def following_generations(generations: Generations) -> tuple[NDArray[np.bool_], Generations]:
+    """Tell that of ids whose generations are counted one by one."""
+    return generations != EXHAUSTED_GENERATION, generations + np.uint32(1)
+
+
+@dataclass(frozen=True)
+class IdRemap:
+    """What old ids of a component are now, where ids are given anew."""
+
+    generations: NDArray[np.uint32]
+    """The generation of each old slot, or of each old row."""
+    ids: IdArray
+    """The new id of what is there; 0 where nothing is."""
+
+    def of(self, old: IdArray) -> IdArray:
+        """Return the new ids of old ones, 0 for those whose instance is gone."""
+        count = len(self.ids)
+        if count == 0:
+            return np.zeros(old.shape, np.uint64)
+        place = (old & np.uint64(SLOT_MASK)).view(np.intp)
+        same = self.generations.take(place, mode="clip") == old >> np.uint64(SLOT_BITS)
+        found = self.ids.take(place, mode="clip")
+        return np.where(same & (place < count), found, np.uint64(0))
+
+
+def id_columns(
+    it: PolicyMigration, following: ListenerPlans = following_generations
+) -> MigratedState:
+    """Return the columns of ids, their numbers, and what old ids are now if they are others."""
+    old, plan = it.old, it.plan
+    is_direct = it.doc["lookup"] == "direct"
+    if it.had and not old.is_new:
+        same = it.as_before()
+        if is_direct or plan.stays:
+            return same
+        return _without_gone(plan, old.n, same, following)
+    first = int(following(np.zeros(1, np.uint32))[1][0])
+    slots = np.arange(plan.n, dtype=np.uint32) if plan.at is None else plan.at
+    generations = np.zeros(plan.n, np.uint32)
+    generations[slots] = first
+    columns: Columns = {"id_generation": generations}
+    numbers = {"peak": plan.n}
+    if not is_direct:  # in the order of the rows
+        columns |= {"id_slot": slots, "id_row": slots}
+        numbers |= {"slots": plan.n, "first_generation": first}
+    ids = ids_of(slots, generations)
+    # fields may have ids of a new component, of one of that name that the caller took away
+    new_ids = None
+    if had_ids(old):
+        before = old.column("id_generation")
+        found = np.zeros(len(before), np.uint64)
+        rows = np.arange(old.n) if plan.order is None else plan.order
+        found[old.column("id_slot")[rows] if is_direct else rows] = ids
+        new_ids = IdRemap(before, found)
+    return MigratedState(columns, numbers, new_ids)
+
+
+def had_ids(old: OldComponent) -> bool:
+    """Return whether rows had ids, with slots or without."""
+    return bool(old.doc["ids"]) and not old.is_chunked
+
+
+def _without_gone(
+    plan: RowPlan, old_n: int, before: MigratedState, following: ListenerPlans
+) -> MigratedState:
+    """Return slots of which those of rows that go are free, with the next generation."""
+    names = ("id_slot", "id_row", "id_generation")
+    slots, rows, generations = (before.columns[name] for name in names)
+    used = plan.take(slots[:old_n])
+    gone = slots[:old_n][~np.isin(slots[:old_n], used)]
+    has_more, more = following(generations[gone])
+    fresh = gone[has_more]
+    generations = generations.copy()
+    generations[fresh] = more[has_more]
+    slots = np.concatenate((used, fresh, slots[old_n:]))
+    rows = np.full(len(rows), NIL, np.uint32)
+    rows[used] = np.arange(plan.n)
+    numbers = {**before.numbers, "slots": len(slots)}
+    return MigratedState(dict(zip(names, (slots, rows, generations), strict=True)), numbers)
+
+
+class FieldMigration:
+    """A field of a component in the new schema: what it was, and its cells in new rows."""
+
+    def __init__(
+        self,
+        names: SchemaMatch,
+        handles: HandleRewriter,
+        ids: Mapping[str, IdRemap],
+        component: str,
+        name: str,
+        plan: RowPlan,
+    ) -> None:
+        self._handles = handles
+        self._ids = ids
+        """Of the components whose ids are new, by what they are called now."""
+        self.name = name
+        self.plan = plan
+        doc = names.schema["components"][component]
+        self.doc: Document = doc["fields"][name]
+        self.module: str = doc["module"]
+        self.old = names.old(component)
+        self.former = names.former(component, name)
+        """The old name, None if the field is new."""
+        self.type = names.type_of(component, name)
+        self.default = default_cell(self.type, self.doc["default"])
+        self._change: TypeChange | None = None
+        if self.former is not None:
+            self._change = names.change(component, name, self.former)
+
+    def had(self, key: str) -> bool:
+        """Whether a policy with this key applied before."""
+        return self.former is not None and bool(self.old.fields[self.former].get(key))
+
+    def refuse(self, why: str, row: int | None) -> NoReturn:
+        """Raise SnapshotError that names an old row."""
+        self.old.saved.refuse(why, f"{self.old.module}.{self.former or self.name}", row)
+
+    @property
+    def is_untouched(self) -> bool:
+        """Whether every cell stays as it is."""
+        change = self._change
+        if change is None or self.had("given"):
+            return False  # integers that were given may stand for handles
+        if change.new.base == "entity" and not self._handles.stay:
+            return False
+        if change.new.base == "id" and change.new.target in self._ids:
+            return False
+        return is_same_in_files(change)
+
+    def tensors(self) -> Columns:
+        """Return the tensors of a field; those of before if nothing has changed."""
+        former, old, target = self.former, self.old, f"{self.module}.{self.name}"
+        if self.plan.stays and former is not None and not old.is_cold_apart(former):
+            same_split = self.doc["split"] == old.fields[former]["split"]
+            if same_split and self.is_untouched:
+                return _renamed(old, former, target)
+        return tensors_of(target, self.type, self.plan.put(self.cells()), self.doc)
+
+    def cells(self) -> NDArray[Any]:
+        """Return the cells, one for each instance."""
+        former, old, plan = self.former, self.old, self.plan
+        if former is None:
+            return filled(plan.count, self.default)
+        if not old.is_cold_apart(former):
+            return self._taken(plan.take(old.stored(former)))
+        place = plan.take(old.column("cold_row"))
+        own, others = np.flatnonzero(place != NIL), np.flatnonzero(place == NIL)
+        whole = filled(plan.count, self.default)
+        whole[own] = self._taken(old.stored(former)[place[own]], own)
+        if len(others):  # one cell for all: the old type may take far more room
+            whole[others] = self._taken(old.default_of(former)[None], others)
+        return whole
+
+    def _taken(self, cells: NDArray[Any], instances: RowArray | None = None) -> NDArray[Any]:
+        """Return cells of these instances, or of all, in the new type, or refuse the first bad
+        one."""
+        try:
+            return self.converted(cells)
+        except BadRowError as error:
+            row = error.row
+            if row is not None:
+                instance = row if instances is None else int(instances[row])
+                row = self.plan.old_row(instance)
+            self.refuse(error.why, row)
+
+    def converted(self, cells: NDArray[Any]) -> NDArray[Any]:
+        """Return cells of a field that is not new in its new type; raises BadRowError."""
+        former, change = self.former, self._change
+        assert former is not None
+        assert change is not None
+        if cells.dtype.hasobject and change.new.base == "object":
+            return cells
+        if change.old.base in HANDLES and cells.dtype != change.old.dtype:
+            cells = as_handles(cells)
+        found = converted(cells, change, self.old.default_of(former), self.default)
+        if change.new.base == "entity":
+            return self._handles.rewritten(found)
+        new_ids = self._ids.get(change.new.target)
+        if change.new.base == "id" and new_ids is not None:
+            return new_ids.of(found)
+        return found
+
+
+def as_handles(cells: NDArray[Any]) -> NDArray[np.uint64]:
+    """Return integers that a caller gave as handles; raises BadRowError."""
+    kind = f"{cells.dtype.kind}{8 * cells.dtype.itemsize}"
+    shape = cells.shape[1:]
+    old, new = (cell_type(name, {}).of_shape(shape) for name in (kind, "u64"))
+    none = np.zeros(shape, np.uint64)
+    return converted(cells, change_of(old, new, {}), none, none)
+
+
+def filled(count: int, default: NDArray[Any]) -> NDArray[Any]:
+    """Return so many cells that all are the default."""
+    return np.full((count, *default.shape), default, default.dtype)
+
+
+def _renamed(old: OldComponent, former: str, target: str) -> Columns:
+    kind = old.type_of(former)
+    suffixes = ["", LENGTHS] if kind.base == "object" else [""]
+    if old.fields[former]["split"]:
+        suffixes = split_columns("", kind.shape)
+    tensor, arrays = old.key(former), old.saved.arrays
+    return {target + end: arrays[tensor + end] for end in suffixes if tensor + end in arrays}
+
+
+def tensors_of(name: str, kind: CellType, cells: NDArray[Any], doc: Mapping[str, Any]) -> Columns:
+    """Return a field's cells as tensors: objects as their bytes, split fields in parts."""
+    if kind.base == "object":
+        if all(cell is None for cell in cells):
+            return {}
+        parts = object_parts(name, name, cells, AS_BYTES)
+        return {tensor.name: tensor.array for part in parts for tensor in part.tensors}
+    if not doc["split"]:
+        return {name: cells}
+    flat = cells.reshape(len(cells), prod(kind.shape))
+    return {
+        part: np.ascontiguousarray(flat[:, element])
+        for element, part in enumerate(split_columns(name, kind.shape))
+    }
+
+
+# --- Indirect cold fields: which rows have cold rows now, and what is in them ---------
+#
+# A cell without a cold row is the old default; if that is another one now, its row
+# needs a cold row.
+
+
+def cold_columns(
+    fields: Sequence[FieldMigration], old: OldComponent, module: str, plan: RowPlan
+) -> tuple[Columns, dict[str, int]]:
+    """Return the tensors of cold rows, and their number."""
+    if old.has_cold_rows and all(map(_keeps_its_rows, fields)):
+        rows, cold_row, cells = _same_cold(fields, old, plan)
+    else:
+        whole = {field.name: field.cells() for field in fields}
+        differs = np.zeros(plan.count, np.bool_)
+        for field in fields:
+            differs |= differing(whole[field.name], field.default)
+        rows = _rows_with_cold(old, plan, differs)
+        cold_row = np.full(plan.count, NIL, np.uint32)
+        cold_row[rows] = np.arange(len(rows))
+        cells = {name: column[rows] for name, column in whole.items()}
+    found: Columns = {
+        f"{module}.cold_row": cold_row,
+        f"{module}.cold.row": rows.astype(np.uint32, copy=False),
+    }
+    for field in fields:
+        target = f"{module}.cold.{field.name}"
+        found |= tensors_of(target, field.type, cells[field.name], field.doc)
+    return found, {"n_cold": len(rows)}
+
+
+def _keeps_its_rows(field: FieldMigration) -> bool:
+    """Whether no rows need cold rows but those that have them: the default is what it was."""
+    former, old = field.former, field.old
+    if former is None:
+        return True
+    if not old.is_cold_apart(former):
+        return False
+    try:
+        before = field.converted(old.default_of(former)[None])[0]
+    except BadRowError:
+        return False
+    return not differing(np.asarray(before)[None], field.default).any()
+
+
+def _same_cold(
+    fields: Sequence[FieldMigration], old: OldComponent, plan: RowPlan
+) -> tuple[NDArray[Any], NDArray[np.uint32], Columns]:
+    """Return the rows with cold rows of before, of those that are still there, where these are,
+    and their cells by field; O(cold rows)."""
+    rows, cold_row = old.column("cold.row"), old.column("cold_row")
+    kept: slice | RowArray = slice(None)
+    if not plan.stays:
+        moved = plan.where(rows)
+        kept = np.flatnonzero(moved != NIL)
+        rows, cold_row = moved[kept], np.full(plan.count, NIL, np.uint32)
+        cold_row[rows] = np.arange(len(rows))
+    cells = {}
+    for field in fields:
+        if field.former is None:
+            cells[field.name] = filled(len(rows), field.default)
+            continue
+        try:
+            cells[field.name] = field.converted(old.stored(field.former)[kept])
+        except BadRowError as error:
+            row = error.row
+            if row is not None and not isinstance(kept, slice):
+                row = int(kept[row])
+            old.saved.refuse(error.why, old.tensor(field.former), row)
+    return rows, cold_row, cells
+
+
+def _rows_with_cold(old: OldComponent, plan: RowPlan, differs: NDArray[np.bool_]) -> RowArray:
+    """Return the rows that have cold rows, in their order: those of before, then new ones."""
+    if not old.has_cold_rows:
+        return np.flatnonzero(differs)
+    before = plan.where(old.column("cold.row")).astype(np.intp)
+    before = before[before != NIL]
+    differs = differs.copy()
+    differs[before] = False
+    return np.concatenate((before, np.flatnonzero(differs)))

@@ -1,0 +1,428 @@
+"""Rows in a snapshot: whether cells are values of their types, and links lead to rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..base.errors import short_repr
+from ..base.handles import NIL, RowArray
+from ..managers.policies.chains import Links
+from ..managers.policies.ids import EXHAUSTED_GENERATION
+from .documents import NOTHING, Document, SnapshotContent
+from .rule_types import CellType
+from .serialisation import LENGTHS
+
+# --- Cells in a snapshot: whether each is a value of its field's type -----------------
+
+_ASCII: Final = 128
+_BYTES: Final = 1 << 18
+"""Looked at together: what is worked out of them stays in the cache."""
+_SHORT: Final = 2
+"""Bytes of numbers of which there are so few that a table tells of each whether it is a member."""
+_NAMED: Final = 3
+"""Rows that a message names beside the first one."""
+
+Mask: TypeAlias = NDArray[np.bool_]
+
+
+class _Rule(NamedTuple):
+    """What cells of a type must be, told of a block of them, shape (rows, ...), contiguous."""
+
+    are_right: Callable[[NDArray[Any]], bool]
+    """Quickly, whether all are right."""
+    wrong: Callable[[NDArray[Any]], Mask]
+    """Which elements are wrong: shape (rows, ...), of text (rows,)."""
+    why: Callable[[NDArray[Any]], str]
+    """What is wrong with the first of them, which is."""
+
+
+def check_cells(
+    saved: SnapshotContent, tensor: str, type_: CellType, present: Mask | None, way_out: str = ""
+) -> None:
+    """Refuse cells that are no values of a type; O(bytes). Of enums with holes, only those
+    `present`. Messages end with `way_out`.
+
+    Numbers, handles and bytes can be anything.
+    """
+    if type_.base not in _RULES or not len(saved.arrays[tensor]):
+        return
+    rule, array = _RULES[type_.base](type_), saved.arrays[tensor]
+    if type_.base == "bool":
+        array = array.view(np.uint8)
+    if type_.base != "enum":
+        present = None
+    rows: list[int] = []
+    each = max(_BYTES * len(array) // array.nbytes, 1)
+    for start in range(0, len(array), each):
+        block = array[start : start + each]
+        if rule.are_right(block):
+            continue
+        wrong = rule.wrong(block).reshape(len(block), -1).any(axis=1)
+        if present is not None:
+            wrong &= present[start : start + each]
+        rows += (np.flatnonzero(wrong) + start).tolist()
+        if len(rows) > 1 + _NAMED:
+            break
+    if rows:
+        first, *others = rows
+        why = rule.why(array[first : first + 1])
+        saved.refuse(why + _also(others) + way_out, tensor, first)
+
+
+def _also(rows: list[int]) -> str:
+    if not rows:
+        return ""
+    which = ", ".join(map(str, rows[:_NAMED]))
+    if len(rows) > _NAMED:
+        which += " and more"
+    return f", also in {'row' if len(rows) == 1 else 'rows'} {which}"
+
+
+# --- bools, enums and flags -------------------------------------------------------------
+
+
+def _numbers(
+    are_right: Callable[[NDArray[Any]], bool], wrong: Callable[[NDArray[Any]], Mask], why: str
+) -> _Rule:
+    def why_not(cells: NDArray[Any]) -> str:
+        return f"{cells.reshape(-1)[int(wrong(cells).argmax())]} {why}"
+
+    return _Rule(are_right, wrong, why_not)
+
+
+def _members(dtype: np.dtype[Any], known: Iterable[int], why: str) -> _Rule:
+    numbers = np.array(sorted({*known}), dtype)
+    top = len(numbers) - 1
+    has_gaps = int(numbers[-1]) != top
+    is_short = dtype.itemsize <= _SHORT
+    is_other = np.ones(1 << 8 * dtype.itemsize if is_short else 0, np.bool_)
+    if is_short:
+        is_other[numbers] = False
+
+    def wrong(cells: NDArray[Any]) -> Mask:
+        if is_short:
+            return is_other.take(cells, mode="clip")
+        places = numbers.searchsorted(cells)
+        return np.asarray(numbers.take(places, mode="clip") != cells)
+
+    def are_right(cells: NDArray[Any]) -> bool:
+        return not wrong(cells).any() if has_gaps else int(cells.max()) <= top
+
+    return _numbers(are_right, wrong, why)
+
+
+def _flags(type_: CellType) -> _Rule:
+    size = 8 * type_.dtype.itemsize
+    others = type_.dtype.type(~type_.mask & ((1 << size) - 1))
+    return _numbers(
+        lambda cells: not int(np.bitwise_or.reduce(cells, axis=None) & others),
+        lambda cells: np.asarray((cells & others) != 0),
+        f"has bits that are no flags of {type_.target}",
+    )
+
+
+# --- text -------------------------------------------------------------------------------
+
+
+def _are_texts(cells: NDArray[np.uint8]) -> bool:
+    return not _nuls_inside(cells).any() and _are_utf8(cells)
+
+
+def _nuls_inside(cells: NDArray[np.uint8]) -> Mask:
+    """Return where a NUL is before another byte of its row, shape (rows * size - 1,).
+
+    Without a loop over rows: the last byte of each is looked at for nothing.
+    """
+    is_nul = cells.reshape(-1) == 0
+    inside: Mask = is_nul[:-1] > is_nul[1:]
+    size = cells.shape[1]
+    inside[size - 1 :: size] = False
+    return inside
+
+
+def _are_utf8(cells: NDArray[np.uint8]) -> bool:
+    """Whether all rows are UTF-8: no byte in the middle of a character is the first of a row, so
+    all rows are if what they make up is.
+    """
+    flat = cells.reshape(-1)
+    if int(flat.max()) < _ASCII:
+        return True
+    others = np.flatnonzero(flat >= _ASCII)
+    if len(others) < len(cells):
+        cells = cells[others // cells.shape[1]]
+    if ((cells[:, 0] & 0xC0) == 0x80).any():
+        return False
+    try:
+        str(cells.reshape(-1).data, "utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _no_texts(cells: NDArray[np.uint8]) -> Mask:
+    return np.array([not _are_texts(cells[row : row + 1]) for row in range(len(cells))])
+
+
+def _why_no_text(cells: NDArray[np.uint8]) -> str:
+    text = cells[0].tobytes().rstrip(b"\0")
+    what = "text with a NUL in it" if 0 in text else "text that is not UTF-8"
+    return f"{what}: {short_repr(text)}"
+
+
+_RULES: Final[dict[str, Callable[[CellType], _Rule]]] = {
+    "bool": lambda type_: _members(np.dtype(np.uint8), (0, 1), "is no bool"),
+    "enum": lambda type_: _members(
+        type_.dtype, type_.members.values(), f"is no member of {type_.target}"
+    ),
+    "flags": _flags,
+    "str": lambda type_: _Rule(_are_texts, _no_texts, _why_no_text),
+}
+
+
+# --- objects ----------------------------------------------------------------------------
+
+
+def check_lengths(saved: SnapshotContent, tensor: str) -> None:
+    """Refuse lengths of encoded objects that do not make up their bytes; O(n)."""
+    lengths, size = saved.arrays[tensor + LENGTHS], len(saved.arrays[tensor])
+    wrong = (lengths < NOTHING) | (lengths > size)
+    saved.refuse_first(wrong, f"{{cell}} of {size} bytes", tensor + LENGTHS)
+    some = lengths[lengths > 0]
+    # floats first: so many of such lengths may be more than 64 bits hold
+    total = float(some.sum(dtype=np.float64))
+    if total > 2 * size + 1 or int(some.sum()) != size:
+        saved.refuse(f"they do not make up {size} bytes", tensor + LENGTHS)
+
+
+# --- The rows of one component, as checks see them; how cells are looked through ------
+
+_CELLS: Final = 16_384
+"""Looked at together: what is worked out of them stays in the cache."""
+
+Wrong = Callable[[slice], NDArray[np.bool_]]
+"""Tells which cells of a block are wrong."""
+
+
+@dataclass(frozen=True)
+class CheckedRows:
+    """A component's tensors and numbers."""
+
+    saved: SnapshotContent
+    component: Document
+    """What the schema says of it."""
+    module: str
+    """What its tensors' names begin with."""
+    numbers: Document
+    """What the state says of it."""
+
+    @property
+    def n(self) -> int:
+        """How many rows there are; with `lookup: direct`, holes among them."""
+        count: int = self.numbers["n"]
+        return count
+
+    def column(self, name: str) -> NDArray[Any]:
+        """Return a tensor of the component."""
+        return self.saved.arrays[f"{self.module}.{name}"]
+
+    def refuse(self, why: str, column: str, cell: int | None = None) -> NoReturn:
+        """Raise SnapshotError that names a cell."""
+        self.saved.refuse(why, f"{self.module}.{column}", cell)
+
+    def refuse_first(self, wrong: Mask, why: str, column: str, start: int = 0) -> None:
+        """Do so for the first cell from `start` on that is wrong, if any is."""
+        self.saved.refuse_first(wrong, why, f"{self.module}.{column}", start)
+
+    def refuse_others(self, known: NDArray[Any], why: str, column: str) -> None:
+        """Do so for the first cell that leads somewhere and is none of the known ones, which all
+        do, each given once."""
+        leads = self.column(column) != NIL
+        if int(np.count_nonzero(leads)) != len(known):
+            leads[known] = False
+            self.refuse_first(leads, why, column)
+
+
+def cell_blocks(count: int) -> Iterator[slice]:
+    """Yield slices that make up `count` cells."""
+    for start in range(0, count, _CELLS):
+        yield slice(start, min(start + _CELLS, count))
+
+
+def refuse_wrong(saved: SnapshotContent, tensor: str, wrong: Wrong, why: str) -> None:
+    """Refuse the first cell of a tensor that is wrong; O(cells)."""
+    for block in cell_blocks(len(saved.arrays[tensor])):
+        saved.refuse_first(wrong(block), why, tensor, block.start)
+
+
+# --- Chains: an entity's instances, a parent's children, all rows by age --------------
+#
+# A chain is circular backwards: its first row's `previous` cell holds its last row,
+# whose `next` is NIL. No check steps along chains, for one may have all rows.
+
+
+def check_links(rows: CheckedRows, column: str, count: int, *, may_end: bool) -> None:
+    """Refuse cells that are no row below `count`, nor NIL if it may be one; O(n)."""
+    links = rows.column(column)
+
+    def wrong(block: slice) -> Mask:
+        cells = links[block]
+        return (cells >= count) & (cells != NIL) if may_end else cells >= count
+
+    if len(links) and int(links.max()) >= count:
+        why = f"{{cell}} is none of {count} rows"
+        refuse_wrong(rows.saved, f"{rows.module}.{column}", wrong, why)
+
+
+def check_chains(
+    rows: CheckedRows, following: str, previous: str, owners: NDArray[Any] | None
+) -> RowArray:
+    """Refuse links that are not those of chains, each with an owner; return the first rows.
+
+    Whose owners must all be different, which the caller has to see to: then no other shape is
+    left. Without `owners`, all rows have the same. O(n log length), by pointer jumping.
+    """
+    check_links(rows, following, rows.n, may_end=True)
+    check_links(rows, previous, rows.n, may_end=False)
+    nexts, before = rows.column(following), rows.column(previous)
+    firsts = []
+    n_lasts = 0
+    for block in cell_blocks(rows.n):
+        after, back = nexts[block], before[block].astype(np.intp)
+        is_last = after == NIL
+        numbers = np.arange(block.start, block.stop, dtype=np.uint32)
+        lost = (before.take(after, mode="clip") != numbers) & ~is_last
+        rows.refuse_first(lost, "row {cell} does not lead back", following, block.start)
+        if owners is not None:
+            other = owners.take(back, mode="clip") != owners[block]
+            rows.refuse_first(other, "row {cell} is another's", previous, block.start)
+        n_lasts += int(np.count_nonzero(is_last))
+        is_first = nexts.take(back, mode="clip") == NIL
+        firsts.append(np.flatnonzero(is_first) + block.start)
+    found = np.concatenate(firsts) if firsts else np.empty(0, np.intp)
+    if len(found) != n_lasts:  # before a first row, which none leads to, is no last one
+        is_led_to = np.zeros(rows.n, np.bool_)
+        is_led_to[nexts[nexts != NIL]] = True
+        wrong = ~is_led_to & (nexts[before] != NIL)
+        rows.refuse_first(wrong, "row {cell} is not the last of the chain", previous)
+    check_circles(rows, following)
+    return found
+
+
+def check_circles(rows: CheckedRows, column: str) -> None:
+    """Refuse links that lead round and round; O(n log length)."""
+    row = row_on_way_round(rows.column(column))
+    if row != NIL:
+        rows.refuse("leads round in a circle", column, row)
+
+
+def row_on_way_round(links: Links) -> int:
+    """Return a row from which links, each NIL or a row, never end; NIL if all do.
+
+    By pointer jumping: a round replaces where each row leads by where that leads, so r rounds go
+    2**r steps at least. O(n log length); where most links go one way, two or three rounds do, for
+    rows see what the same round has found for those before them.
+    """
+    n = len(links)
+    jumps = np.full(n + 1, n, np.uint32)
+    np.minimum(links, n, out=jumps[:n], casting="unsafe")
+    blocks = list(cell_blocks(n))
+    for _ in range(n.bit_length() + 1):
+        blocks = [block for block in reversed(blocks) if _jump(jumps, block, n)]
+        if not blocks:
+            return NIL
+    return int((jumps[:n] != n).argmax())
+
+
+def _jump(jumps: Links, block: slice, end: int) -> bool:
+    """Let rows lead where their links' links do; return whether some are under way still."""
+    far = jumps.take(jumps[block])
+    jumps[block] = far
+    return bool(far.min() != end)
+
+
+def check_one_chain(rows: CheckedRows, links: tuple[str, str], first: str) -> None:
+    """Refuse rows that are not one chain from the first on; O(n log n).
+
+    `links`: the columns of who follows each row, and whom it follows; `first`: the number that
+    says which is the first.
+    """
+    said, previous = rows.numbers[first], links[1]
+    firsts = check_chains(rows, *links, None)
+    if len(firsts) > 1:
+        rows.refuse(f"more than one is the {first}", previous, int(firsts[1]))
+    if said != (int(firsts[0]) if len(firsts) else NIL):
+        rows.refuse(f"the state says that row {said} is the {first}", previous)
+
+
+def check_tree(rows: CheckedRows) -> None:
+    """Refuse parents and siblings that are not those of a hierarchy; O(n log length)."""
+    n = rows.n
+    check_links(rows, "parent", n, may_end=True)
+    check_links(rows, "first_child", n, may_end=True)
+    parents, children = rows.column("parent"), rows.column("first_child")
+    nexts = rows.column("next_sibling")
+    firsts = check_chains(rows, "next_sibling", "previous_sibling", parents)
+    owners = parents.take(firsts)
+    roots = firsts[owners == NIL]
+    if len(roots) != int(np.count_nonzero(parents == NIL)):
+        followed = (parents == NIL) & (nexts != NIL)
+        rows.refuse_first(followed, "a root has no siblings", "next_sibling")
+    alone = rows.column("previous_sibling")[roots] == roots
+    if not alone.all():
+        row = int(roots[alone.argmin()])
+        rows.refuse("a root has no siblings", "previous_sibling", row)
+    heads, owners = firsts[owners != NIL], owners[owners != NIL]
+    strange = children.take(owners, mode="clip") != heads
+    if strange.any():
+        at = int(strange.argmax())
+        rows.refuse(f"its first child is {heads[at]}", "first_child", int(owners[at]))
+    rows.refuse_others(owners, "it has no child", "first_child")
+    check_circles(rows, "parent")
+
+
+# --- Columns that say where others point from: slots of ids, who is free, cold rows ---
+
+
+def check_slots(rows: CheckedRows) -> None:
+    """Refuse slots that are not each a row's, free or worn out; O(slots)."""
+    n, peak = rows.n, rows.numbers["peak"]
+    check_links(rows, "id_slot", peak, may_end=False)
+    slots, places = rows.column("id_slot"), rows.column("id_row")
+    generations = rows.column("id_generation")
+    strange = places.take(slots[:n]) != np.arange(n)
+    rows.refuse_first(strange, "slot {cell} is not that of row {place}", "id_slot")
+    is_known = np.zeros(peak, np.bool_)
+    is_known[slots] = True
+    if int(np.count_nonzero(is_known)) != len(slots):
+        rows.refuse("a slot is there twice", "id_slot")
+    rows.refuse_others(slots[:n], "no row has this slot", "id_row")
+    if len(slots) < peak:
+        lost = ~is_known & (generations != EXHAUSTED_GENERATION)
+        rows.refuse_first(lost, "neither used, free nor worn out", "id_generation")
+    rows.refuse_first(generations == 0, "ids begin with 1", "id_generation")
+
+
+def check_direct_ids(rows: CheckedRows) -> None:
+    """Refuse generations of 0 where an instance is, or was the last one; O(n)."""
+    generations = rows.column("id_generation")
+    lacking = (rows.column("entity") != 0) & (generations[: rows.n] == 0)
+    rows.refuse_first(lacking, "ids begin with 1", "id_generation")
+    if len(generations) and not int(generations[-1]):
+        row = len(generations) - 1
+        rows.refuse("no instance was ever here", "id_generation", row)
+
+
+def check_cold(rows: CheckedRows) -> None:
+    """Refuse rows and cold rows that do not know each other; O(n)."""
+    n_cold = rows.numbers["n_cold"]
+    check_links(rows, "cold_row", n_cold, may_end=True)
+    check_links(rows, "cold.row", rows.n, may_end=False)
+    places, owners = rows.column("cold_row"), rows.column("cold.row")
+    strange = places.take(owners) != np.arange(n_cold)
+    rows.refuse_first(strange, "row {cell} has another one", "cold.row")
+    rows.refuse_others(owners, "another row has this one", "cold_row")

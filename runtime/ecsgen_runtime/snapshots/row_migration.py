@@ -1,0 +1,429 @@
+"""Which old rows stay, where they are in new columns, and the links between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..base.handles import NIL, EntityArray, RowArray
+from ..managers.policies.chains import Links, depths, linked
+from .documents import Document
+from .entity_table import HandleRewriter
+from .rule_types import MigratedState
+from .schema_matching import OldComponent, SchemaMatch
+
+if TYPE_CHECKING:
+    from .migration import PolicyMigration
+
+
+# --- Which old rows there are in new columns, and where -------------------------------
+
+
+@dataclass(frozen=True)
+class RowPlan:
+    """Takes cells of old rows in their new order, and puts them where they belong."""
+
+    old_n: int
+    """How many rows the old columns have."""
+    order: RowArray | None
+    """The old row of each instance, in the order of the new rows; None: all, as they are."""
+    at: RowArray | None = None
+    """Its new row, where rows are indices of entities; None: one after the other."""
+    new_n: int = 0
+    """How many rows the new columns have, with `at`."""
+    stays: bool = False
+    """Whether each row is where it was, so that columns can stay as they are."""
+
+    @property
+    def count(self) -> int:
+        """How many instances there are."""
+        return self.old_n if self.order is None else len(self.order)
+
+    @property
+    def n(self) -> int:
+        """How many rows the new columns have."""
+        return self.count if self.at is None else self.new_n
+
+    def take(self, cells: NDArray[Any]) -> NDArray[Any]:
+        """Return the cells of the instances; the same array if they are all of it."""
+        return cells if self.order is None else cells[self.order]
+
+    def put(self, cells: NDArray[Any]) -> NDArray[Any]:
+        """Return a new column of these cells; zeros, or None, where there is no instance."""
+        if self.at is None:
+            return cells
+        empty = None if cells.dtype.hasobject else 0
+        column = np.full((self.new_n, *cells.shape[1:]), empty, cells.dtype)
+        column[self.at] = cells
+        return column
+
+    def moved(self, column: NDArray[Any]) -> NDArray[Any]:
+        """Return a new column of what an old one has, by row."""
+        return column if self.stays else self.put(self.take(column))
+
+    def where(self, rows: NDArray[Any]) -> NDArray[np.uint32]:
+        """Return where old rows are now; NIL for those that are not there, and for NIL."""
+        if self.stays:
+            return rows
+        table = np.full(self.old_n + 1, NIL, np.uint32)
+        old: RowArray | slice = slice(0, self.old_n) if self.order is None else self.order
+        table[old] = np.arange(self.count) if self.at is None else self.at
+        return table.take(rows, mode="clip")
+
+    def old_row(self, instance: int) -> int:
+        """Return where an instance was, for messages."""
+        return instance if self.order is None else int(self.order[instance])
+
+
+def kept_plan(old_n: int, used: RowArray | None) -> RowPlan:
+    """Return the plan by which all rows stay where they are, holes among them."""
+    return RowPlan(old_n, used, used, old_n, stays=True)
+
+
+def packed_plan(old_n: int, order: RowArray | None) -> RowPlan:
+    """Return the plan by which old rows come one after the other."""
+    return RowPlan(old_n, order, stays=order is None)
+
+
+# --- Which rows stay, by whose they are, and in which order they come -----------------
+
+
+def plan_rows(old: OldComponent, doc: Document, handles: HandleRewriter) -> RowPlan:
+    """Return which old rows a component has now: for a manager's columns, or for chunks."""
+    if not old.has_owners or doc["owner"] == "none":
+        if old.count and doc["owner"] == "entity":
+            why = f"no entity owns its {old.count} rows, and each needs one now"
+            old.refuse_rows(f"{why}; only migrate= can say whose they are")
+        return packed_plan(old.n, old.used)
+    kept = _kept(old, doc, handles)
+    if kept.all() and old.used is None:
+        order = None
+    else:
+        order = np.flatnonzero(kept if old.used is None else kept & (old.owners != 0))
+    _check_single(old, doc, order)
+    return placed(old, doc, order, handles)
+
+
+def placed(
+    old: OldComponent, doc: Document, order: RowArray | None, handles: HandleRewriter
+) -> RowPlan:
+    """Return the plan that has old rows in an order, or at their entities' indices."""
+    if doc["in"] == "archetypes" or doc["lookup"] != "direct":
+        return packed_plan(old.n, order)
+    count = old.n if order is None else len(order)
+    if not old.is_chunked and old.doc["lookup"] == "direct" and count == old.count:
+        return kept_plan(old.n, old.used)
+    owners = old.owners if order is None else old.owners[order]
+    indices = handles.entities.indices(owners)
+    return RowPlan(old.n, order, indices, int(indices.max(initial=-1)) + 1)
+
+
+def _kept(old: OldComponent, doc: Document, handles: HandleRewriter) -> NDArray[np.bool_]:
+    """Return which rows, holes among them, are not those of the dead that go."""
+    kept = np.ones(old.n, np.bool_)
+    owners = old.owners
+    lives_on = doc["in"] == "archetypes" or doc["destroy"] == "callback"
+    lived = old.is_chunked or old.doc["destroy"] == "callback"
+    if (lives_on and not lived) or not handles.stay:
+        alive = handles.entities.alive(owners)
+        if lives_on:
+            kept &= alive
+        else:
+            kept &= alive | handles.fit(owners) | (owners == 0)
+            if doc["destroy"] == "manual" and not kept.all():  # the user's to remove
+                row = int((~kept).argmax())
+                entity = old.saved.shown(owners[row])
+                why = f"the dead entity {entity} does not fit the new bits"
+                why += f"; {handles.way_back}"
+                old.saved.refuse(why, f"{old.module}.entity", row)
+    if doc["lookup"] != "hash" and not old.is_chunked and old.doc["lookup"] == "hash":
+        kept &= ~_displaced(old, handles)
+    return kept
+
+
+def _displaced(old: OldComponent, handles: HandleRewriter) -> NDArray[np.bool_]:
+    """Return which rows are those of entities whose index has a later owner here."""
+    index = handles.entities.indices(old.owners)
+    latest = np.zeros(len(handles.entities.cells), np.uint64)
+    np.maximum.at(latest, index, old.owners)
+    return np.asarray(latest[index] != old.owners)
+
+
+def _check_single(old: OldComponent, doc: Document, order: RowArray | None) -> None:
+    """Refuse several instances of an entity where there may be one."""
+    if doc["instances"] == "many" or old.doc["instances"] == "one":
+        return
+    rows = np.arange(old.n) if order is None else order
+    followed = rows[old.column("next")[rows] != NIL]
+    if len(followed):
+        row = int(followed[0])
+        entity = old.saved.shown(old.owners[row])
+        why = f"the entity {entity} has several instances, and may have one now"
+        why += "; 'instances: many' keeps all, or choose in migrate="
+        old.refuse_rows(why, ".entity", row)
+
+
+# --- Links between rows: ranks survive any order, so chains are cut and made again ----
+
+_SHORT: Final = 1 << 16
+
+
+def chained(owners: NDArray[Any], rows: RowArray, n: int) -> tuple[Links, Links]:
+    """Return the links of n rows of which some are chained by owner, in the order given.
+
+    The others are chains of their own.
+    """
+    nexts = np.full(n, NIL, np.uint32)
+    previous = np.arange(n, dtype=np.uint32)
+    if len(rows):
+        writes, *_ = linked(nexts, previous, owners, rows)
+        for column, where, what in writes:
+            column[where] = what
+    return nexts, previous
+
+
+def by_rank(nexts: Links, plan: RowPlan) -> RowArray:
+    """Return the new rows, those first that have the most behind them in their old chains."""
+    rank = plan.take(depths(nexts))  # how many rows follow each
+    most = int(rank.max()) if len(rank) else 0
+    before = most - rank
+    if most < _SHORT:
+        return np.argsort(before.astype(np.uint16), kind="stable")  # a radix sort
+    return np.argsort(before, kind="stable")
+
+
+def instance_links(it: PolicyMigration) -> MigratedState:
+    """Return the columns of entities' lists."""
+    if it.stays:
+        return it.as_before()
+    rows = np.empty(0, np.intp)
+    if it.had:
+        rows = by_rank(it.old.column("next"), it.plan)
+    columns = chained(it.owners[rows], rows, it.plan.n)
+    return MigratedState(dict(zip(("next", "previous"), columns, strict=True)))
+
+
+def migrate_single_chain(
+    it: PolicyMigration, *, key: str, links: tuple[str, str], first: str
+) -> MigratedState:
+    """Return the columns by age, and which row is the first; new rows are in their order.
+
+    `key` of the schema says how many there may be.
+    """
+    n, most = it.plan.n, it.doc[key]
+    if n > most:
+        why = f"{n} rows do not fit a {key} of {most}; '{key}: {n}' keeps all"
+        it.old.refuse_rows(f"{why}, or choose in migrate=")
+    if it.stays:
+        return it.as_before()
+    rows = by_rank(it.old.column(links[0]), it.plan) if it.had else np.arange(n)
+    made = chained(np.zeros(n, np.uint64), rows, n)
+    oldest = int(rows[0]) if n else NIL
+    return MigratedState(dict(zip(links, made, strict=True)), {first: oldest})
+
+
+def migrate_hierarchy_links(it: PolicyMigration) -> MigratedState:
+    """Return the columns of a hierarchy; who loses a parent is a root."""
+    if it.stays:
+        return it.as_before()
+    old, plan = it.old, it.plan
+    n = plan.n
+    parents = np.full(n, NIL, np.uint32)
+    rows = np.empty(0, np.intp)
+    if it.had:
+        parents = plan.where(plan.take(old.column("parent")))
+        rows = by_rank(old.column("next_sibling"), plan)
+        rows = rows[parents[rows] != NIL]
+    nexts, previous = chained(parents[rows].astype(np.intp), rows, n)
+    first = np.full(n, NIL, np.uint32)
+    heads = rows[nexts[previous[rows]] == NIL]
+    first[parents[heads]] = heads
+    columns = parents, first, nexts, previous
+    return MigratedState(dict(zip(it.facts.columns, columns, strict=True)))
+
+
+def active_rows(it: PolicyMigration) -> MigratedState:
+    """Return how many rows are active, which are in front, if rows are active or not."""
+    active = it.number("n_active")
+    if not it.had:
+        active = it.plan.n if it.doc["partition"] == "active" else 0
+    elif it.plan.order is not None:
+        active = int(np.count_nonzero(it.plan.order < active))
+    return MigratedState({}, {"n_active": active})
+
+
+# --- Groups: the entities that have all members come first in each, in one order ------
+
+
+def plan_groups(
+    names: SchemaMatch, handles: HandleRewriter, plans: dict[str, RowPlan]
+) -> dict[str, int]:
+    """Order the rows of groups' members, and return how many entities each group has."""
+    found = {}
+    for group, members in names.schema["groups"].items():
+        before = _same_group(names, members)
+        if before is not None and all(plans[name].stays for name in members):
+            found[group] = names.saved.state["groups"][before]
+        else:
+            found[group] = _plan_group(names, handles, plans, members)
+    return found
+
+
+def _same_group(names: SchemaMatch, members: list[str]) -> str | None:
+    wanted = {names.components[m].name for m in members if m in names.components}
+    groups: Document = names.saved.schema["groups"]
+    for name, old in groups.items():
+        if set(old) == wanted and len(wanted) == len(members):
+            return name
+    return None
+
+
+def _plan_group(
+    names: SchemaMatch, handles: HandleRewriter, plans: dict[str, RowPlan], members: list[str]
+) -> int:
+    owners = {name: plans[name].take(names.old(name).owners) for name in members}
+    first, *others = members
+    rows = np.arange(len(owners[first]))
+    found: dict[str, RowArray] = {first: rows}
+    for name in others:
+        wanted = owners[first][found[first]]
+        places = _rows_of(owners[name], wanted, handles)
+        has_it = places >= 0
+        found = {other: rows[has_it] for other, rows in found.items()}
+        found[name] = places[has_it]
+    for name in members:
+        plans[name] = _with_first(plans[name], found[name])
+    return len(found[first])
+
+
+def _with_first(plan: RowPlan, rows: RowArray) -> RowPlan:
+    """Return the plan with some instances in front, and the others behind in their order."""
+    count = plan.count
+    is_first = np.zeros(count, np.bool_)
+    is_first[rows] = True
+    order = np.concatenate((rows, np.flatnonzero(~is_first)))
+    if (order == np.arange(count)).all():
+        return plan
+    old = order if plan.order is None else plan.order[order]
+    return packed_plan(plan.old_n, old)
+
+
+def _rows_of(owners: EntityArray, wanted: EntityArray, handles: HandleRewriter) -> RowArray:
+    """Return the row of each wanted entity, -1 for those that have none; O(n), or n log n."""
+    if len(owners) == 0 or len(wanted) == 0:
+        return np.full(len(wanted), -1, np.intp)
+    index, asked = map(handles.entities.indices, (owners, wanted))
+    table = np.full(max(int(index.max()), int(asked.max())) + 1, -1, np.intp)
+    table[index] = np.arange(len(owners))
+    rows = table[asked]
+    if (table[index] != np.arange(len(owners))).any():  # an index has several owners
+        order = np.argsort(owners, kind="stable")
+        place = np.searchsorted(owners, wanted, sorter=order)
+        rows = order.take(place, mode="clip")
+    return np.where((rows >= 0) & (owners[rows] == wanted), rows, -1)
+
+
+# --- Components in archetype chunks: whose rows are in which table --------------------
+
+Tables = list[list[Any]]
+"""The components of each table, and how many rows it has."""
+
+_WORD: Final = 32
+"""So many components are told apart at once."""
+
+_FEW_KEYS: Final = 1 << 16
+"""Up to here a table of all keys is quicker than sorting them."""
+
+
+def plan_chunks(
+    names: SchemaMatch, handles: HandleRewriter, plans: dict[str, RowPlan], components: list[str]
+) -> tuple[Tables, EntityArray]:
+    """Order the rows of components in chunks; return the tables, and whose rows they have."""
+    old_tables = names.saved.state.get("archetypes", {"tables": []})["tables"]
+    if _all_stay(names, plans, components, old_tables):
+        tables = [[[names.targets[it] for it in old], rows] for old, rows in old_tables]
+        return tables, _saved_owners(names)
+    owners = {name: plans[name].take(names.old(name).owners) for name in components}
+    entities = _first_of_each([_saved_owners(names), *owners.values()], handles)
+    having = {n: _rows_of(its, entities, handles) >= 0 for n, its in owners.items()}
+    number, firsts = _signatures([*having.values()], len(entities))
+    few = len(firsts) < _FEW_KEYS  # then it is a radix sort
+    order = np.argsort(number.astype(np.uint16) if few else number, kind="stable")
+    some = np.logical_or.reduce([*having.values()])
+    order = order[some[order]]
+    entities = entities[order]
+    counts = np.bincount(number, minlength=len(firsts)).tolist()
+    present = [[c for c in components if having[c][first]] for first in firsts]
+    tables = [[c, n] for c, n in zip(present, counts, strict=True) if c]
+    for name in components:
+        wanted = entities[having[name][order]]
+        rows = _rows_of(owners[name], wanted, handles)
+        plan = plans[name]
+        old_rows = rows if plan.order is None else plan.order[rows]
+        plans[name] = packed_plan(plan.old_n, old_rows)
+    return tables, entities
+
+
+def _all_stay(
+    names: SchemaMatch, plans: dict[str, RowPlan], components: list[str], tables: Tables
+) -> bool:
+    """Whether no component comes to the chunks or leaves them, and no row goes."""
+    before = {name for present, _ in tables for name in present}
+    goes_on = set()
+    for name in components:
+        old = names.old(name)
+        if old.is_new:
+            continue
+        if not old.is_chunked or not plans[name].stays:
+            return False
+        goes_on.add(old.name)
+    return before <= goes_on
+
+
+def _saved_owners(names: SchemaMatch) -> EntityArray:
+    none = np.empty(0, np.uint64)
+    owners: EntityArray = names.saved.arrays.get("archetypes.entity", none)
+    return owners
+
+
+def _first_of_each(owners: list[EntityArray], handles: HandleRewriter) -> EntityArray:
+    """Return all entities once, in the order in which they are there first."""
+    every = np.concatenate(owners)
+    if len(every) == 0:
+        return every
+    index = handles.entities.indices(every)
+    first = np.full(int(index.max()) + 1, -1, np.intp)
+    first[index[::-1]] = np.arange(len(every))[::-1]
+    found: EntityArray = every[first[index] == np.arange(len(every))]
+    return found
+
+
+def _signatures(having: list[NDArray[np.bool_]], count: int) -> tuple[NDArray[np.intp], RowArray]:
+    """Return the table of each entity, numbered as they are met, and the first entity of each."""
+    number = np.zeros(count, np.intp)
+    for start in range(0, len(having), _WORD - 1):
+        key = number << (_WORD - 1)
+        for bit, mask in enumerate(having[start : start + _WORD - 1]):
+            key |= mask.astype(np.intp) << bit
+        number = _numbered(key)
+    firsts = np.empty(int(number.max()) + 1 if count else 0, np.intp)
+    firsts[number[::-1]] = np.arange(count)[::-1]
+    return number, firsts
+
+
+def _numbered(key: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return keys as numbers from 0 on, in the order in which they are met."""
+    if len(key) and int(key.max()) < _FEW_KEYS:
+        table = np.full(int(key.max()) + 1, len(key), np.intp)
+        table[key[::-1]] = np.arange(len(key))[::-1]
+        met = np.flatnonzero(table < len(key))
+        met = met[np.argsort(table[met])]
+        table[met] = np.arange(len(met))
+        return table[key]
+    _, firsts, inverse = np.unique(key, return_index=True, return_inverse=True)
+    rank = np.empty(len(firsts), np.intp)
+    rank[np.argsort(firsts)] = np.arange(len(firsts))
+    return rank[inverse.reshape(-1)]

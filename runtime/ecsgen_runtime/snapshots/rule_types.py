@@ -1,0 +1,190 @@
+"""What files know of fields and policies: types of cells, what is saved, what must be true."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .documents import Document
+
+if TYPE_CHECKING:
+    from .field_migration import IdRemap
+    from .migration import PolicyMigration
+    from .row_checks import CheckedRows
+
+
+# --- Field types as schema documents spell them, and what cells of each are in arrays -
+
+INTEGERS: Final = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64")
+FLOATS: Final = ("f32", "f64")
+NUMBERS: Final = (*INTEGERS, *FLOATS)
+TEXTS: Final = ("str", "bytes")
+HANDLES: Final = ("entity", "id")
+
+_TYPE: Final = re.compile(r"(id<(?P<of>\w+)>|\w+)(?:\[(?P<sizes>[0-9,]+)\])?")
+
+
+@dataclass(frozen=True)
+class CellType:
+    """A field type, taken apart."""
+
+    text: str
+    """As the schema spells it: `f32[3]`."""
+    base: str
+    """`bool`, `i8` … `f64`, `str`, `bytes`, `entity`, `id`, `enum`, `flags` or `object`."""
+    shape: tuple[int, ...] = ()
+    """Of one cell's elements."""
+    size: int = 0
+    """N of `str[N]` and `bytes[N]`."""
+    target: str = ""
+    """The component of `id<…>`, the name of an enum."""
+    number: str = ""
+    """The type of integers that an enum is stored as."""
+    members: Mapping[str, int] = field(default_factory=dict)
+    """The numbers of an enum's members."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of the array that holds a column; bytes for text."""
+        return np.dtype(_CODES.get(self.number or self.base, "O"))
+
+    @property
+    def cell_shape(self) -> tuple[int, ...]:
+        """The shape of one cell in that array: text has a byte after the other."""
+        return (self.size,) if self.base in TEXTS else self.shape
+
+    @property
+    def mask(self) -> int:
+        """All bits that flags may have."""
+        bits = 0
+        for number in self.members.values():
+            bits |= number
+        return bits
+
+    def renamed(self, names: Mapping[str, str]) -> CellType:
+        """Return the same type with its enum or component as it is called now."""
+        return replace(self, target=names.get(self.target, self.target))
+
+    def of_shape(self, shape: tuple[int, ...]) -> CellType:
+        """Return the same type of another shape; text has none."""
+        sizes = f"[{','.join(map(str, shape))}]" if shape else ""
+        return replace(self, text=self.text.partition("[")[0] + sizes, shape=shape)
+
+
+_CODES: Final = {
+    "bool": "?",
+    **{name: f"{name[0]}{int(name[1:]) // 8}" for name in NUMBERS},
+    **dict.fromkeys(TEXTS, "u1"),
+    **dict.fromkeys(HANDLES, "u8"),
+}
+
+
+def cell_type(text: str, enums: Mapping[str, Document]) -> CellType:
+    """Take a field type apart; `enums` are those of its schema document.
+
+    Raises ValueError for what is no type of that schema.
+    """
+    found = _TYPE.fullmatch(text)
+    if found is None:
+        raise ValueError(f"{text!r} is no field type")
+    name, of = found[1], found["of"]
+    sizes = tuple(map(int, filter(None, (found["sizes"] or "").split(","))))
+    if of is not None:
+        return CellType(text, "id", sizes, target=of)
+    if name in TEXTS:
+        if len(sizes) != 1:
+            raise ValueError(f"{text!r} has no size")
+        return CellType(text, name, size=sizes[0])
+    if name in _CODES or name == "object":
+        return CellType(text, name, sizes)
+    if name not in enums:
+        raise ValueError(f"{text!r} is no field type")
+    enum = enums[name]
+    return CellType(
+        text,
+        "flags" if enum["flags"] else "enum",
+        sizes,
+        target=name,
+        number=enum["type"],
+        members=enum["members"],
+    )
+
+
+def default_cell(type_: CellType, default: Any) -> NDArray[Any]:
+    """Return a default, as a schema document has it, as the array of one cell."""
+    cell = np.zeros(type_.cell_shape, type_.dtype)
+    if type_.base == "object":
+        return np.full((), None, np.object_)
+    if type_.base in TEXTS:
+        stored = default.encode() if isinstance(default, str) else bytes(default)
+        cell[: len(stored)] = np.frombuffer(stored, np.uint8)
+        return cell
+    elements = np.array(default, type_.dtype)  # "NaN" and "Infinity" are floats to it
+    if elements.size != cell.size:
+        raise ValueError(f"{type_.text}: a default of {elements.size} elements")
+    return elements.reshape(type_.shape)
+
+
+def bits(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array as integers, so that NaN equals itself and -0.0 is not 0.0."""
+    if array.dtype.kind in "f":
+        return array.view(f"u{array.itemsize}")
+    return array
+
+
+def differing(cells: NDArray[Any], default: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which rows have another cell than the default, bit by bit; objects: if some."""
+    if cells.dtype.hasobject:
+        some = (cell is not None for cell in cells)
+        return np.fromiter(some, np.bool_, len(cells))
+    differs = np.asarray(bits(cells) != bits(default))
+    return np.asarray(differs.any(axis=tuple(range(1, differs.ndim))))
+
+
+# --- What of a policy is saved, must be true of that, and becomes of it elsewhere -----
+#
+# Data where data can say it. Functions get what they need handed in.
+
+Columns = dict[str, NDArray[Any]]
+
+
+class NumberRule(NamedTuple):
+    """A number of a manager's state, and its bounds: numbers, or the names of others."""
+
+    lowest: int | str
+    highest: int | str
+    at_first: int = 0
+    """What it is where there are no rows."""
+
+
+class MigratedState(NamedTuple):
+    """What a policy has of a component's rows in another schema."""
+
+    columns: Columns
+    numbers: Mapping[str, int] = {}
+    new_ids: IdRemap | None = None
+    """What old ids are now, if they are others."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicySnapshotRules:
+    """A policy of components as saving knows it."""
+
+    applies: Callable[[Document], bool]
+    """Tells by what the schema says of a component."""
+    rare: Mapping[str, range] = field(default_factory=dict)
+    """Keys that documents have only where the policy is on, and what they may say."""
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """Tensors of row numbers, or of what is as small, each with the number that is its length."""
+    rare_columns: Mapping[str, str] = field(default_factory=dict)
+    """Tensors of any length, by their types, that are there together or not at all."""
+    numbers: Mapping[str, NumberRule] = field(default_factory=dict)
+    """Beside `n` and `version`, in the order in which they depend on each other."""
+    check: Callable[[CheckedRows], None] | None = None
+    """Refuses what cannot be true of the tensors."""
+    migrate: Callable[[PolicyMigration], MigratedState] | None = None

@@ -1,0 +1,384 @@
+"""An old snapshot: what its tensors hold, and what each name is called now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from operator import itemgetter
+from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..base.handles import EntityArray, RowArray
+from ..tables.buffers import split_columns
+from .documents import OTHERS, Codecs, Document, SnapshotContent, state_key
+from .rule_types import HANDLES, INTEGERS, CellType, cell_type, default_cell, differing
+from .serialisation import loaded_objects
+from .type_conversion import MemberNames, TypeChange, change_of
+
+# --- A component of an old snapshot: what its tensors hold, whatever its policies are.
+
+AS_BYTES: Final[Codecs] = {OTHERS: (bytes, bytes)}
+"""Objects stay as encoded as they are."""
+
+_NOTHING: Final = {"n": 0, "version": 0}
+_NO_LINKS: Final = np.empty(0, np.uint32)
+
+
+class OldComponent:
+    """Rows as they were saved; a component that is new has none."""
+
+    def __init__(self, saved: SnapshotContent, name: str, doc: Document, is_new: bool) -> None:
+        self.saved = saved
+        self.name = name
+        self.doc = {**doc, "fields": {}} if is_new else doc
+        self.fields: Document = self.doc["fields"]
+        """Those that were saved, by name."""
+        self.is_new = is_new
+        # what goes by its names may be another's, which the caller took away
+        self._state: Document = {} if is_new else saved.state
+        self._arrays: Mapping[str, NDArray[Any]] = {} if is_new else saved.arrays
+        self.module: str = doc["module"]
+        self.is_chunked = doc["in"] == "archetypes"
+        self.has_owners = doc["owner"] == "entity"
+        self.has_cold_rows = not self.is_chunked and doc["cold"] == "indirect"
+        """Whether cold fields lie in rows of their own."""
+
+    @cached_property
+    def numbers(self) -> dict[str, Any]:
+        """What is said of its manager."""
+        if self.is_chunked:
+            return {**_NOTHING, "n": len(self._chunk_rows)}
+        return {**_NOTHING, **self._state.get(state_key(self.module), {})}
+
+    @property
+    def n(self) -> int:
+        """How many rows its columns have, holes among them."""
+        n: int = self.numbers["n"]
+        return n
+
+    @cached_property
+    def owners(self) -> EntityArray:
+        """The entity of each row, shape (n,); empty if rows belong to nobody."""
+        if not self.has_owners or self.is_new:
+            return np.empty(0, np.uint64)
+        if self.is_chunked:
+            owners: EntityArray = self._arrays["archetypes.entity"]
+            return owners[self._chunk_rows]
+        found: EntityArray = self._arrays[f"{self.module}.entity"]
+        return found
+
+    @cached_property
+    def used(self) -> RowArray | None:
+        """The rows in use, if there are holes."""
+        if self.is_chunked or self.doc["lookup"] != "direct" or self.owners.all():
+            return None
+        return np.flatnonzero(self.owners)
+
+    @cached_property
+    def count(self) -> int:
+        """How many instances there are."""
+        return self.n if self.used is None else len(self.used)
+
+    @cached_property
+    def _chunk_rows(self) -> RowArray:
+        state = self._state.get("archetypes", {"tables": []})
+        found = [np.empty(0, np.intp)]
+        start = 0
+        for names, rows in state["tables"]:
+            if self.name in names:
+                found.append(np.arange(start, start + rows))
+            start += rows
+        return np.concatenate(found)
+
+    def refuse_rows(self, why: str, column: str = "", row: int | None = None) -> NoReturn:
+        """Raise SnapshotError that ends with how `migrate` makes other rows of a component."""
+        how = f"del old[{self.name!r}], then old.add({self.name!r}, entities, …)"
+        self.saved.refuse(f"{why}: {how}", self.module + column, row)
+
+    # --- columns ------------------------------------------------------------------------
+
+    def column(self, name: str) -> NDArray[Any]:
+        """Return a column of links or numbers; empty where there is none."""
+        found: NDArray[Any] = self._arrays.get(f"{self.module}.{name}", _NO_LINKS)
+        return found
+
+    def type_of(self, field: str) -> CellType:
+        """Return the type of a field."""
+        return cell_type(self.fields[field]["type"], self.saved.schema["enums"])
+
+    def default_of(self, field: str) -> NDArray[Any]:
+        """Return the default of a field, one cell."""
+        return default_cell(self.type_of(field), self.fields[field]["default"])
+
+    def is_cold_apart(self, field: str) -> bool:
+        """Return whether only some rows have a cell of the field."""
+        return self.has_cold_rows and bool(self.fields[field]["cold"])
+
+    def tensor(self, field: str) -> str:
+        """Return the name of the tensor that has a field, for messages."""
+        apart = "cold." if self.is_cold_apart(field) else ""
+        return f"{self.module}.{apart}{field}"
+
+    def key(self, field: str) -> str:
+        """Return under which name its cells are: another one if a caller has set them."""
+        key: str = self.fields[field].get("key", self.tensor(field))
+        return key
+
+    def stored(self, field: str) -> NDArray[Any]:
+        """Return the cells that were saved: one for each row, or for each cold row."""
+        kind = self.type_of(field)
+        tensor = self.key(field)
+        count = self.numbers["n_cold"] if self.is_cold_apart(field) else self.n
+        if kind.base == "object":
+            return loaded_objects(self.saved, tensor, tensor, AS_BYTES, count)
+        if not self.fields[field]["split"]:
+            return self._arrays[tensor]
+        parts = [self._arrays[part] for part in split_columns(tensor, kind.shape)]
+        return np.stack(parts, axis=-1).reshape(-1, *kind.shape)
+
+    def cells(self, field: str) -> NDArray[Any]:
+        """Return a cell for each row, defaults of cold fields included."""
+        if not self.is_cold_apart(field):
+            return self.stored(field)
+        default = self.default_of(field)
+        whole = np.full((self.n, *default.shape), default, default.dtype)
+        whole[self.column("cold.row")] = self.stored(field)
+        return whole
+
+
+# --- What each old name is called now; all that nobody knows are refused at once ------
+#
+# Nothing is lost, and so nothing refused, where a component has no rows, a field no
+# cell but its default, or no cell is the member that is gone.
+
+Renames: TypeAlias = Mapping[str, Mapping[str, str]]
+"""Former names by kind, each with the present one, or "" for what was removed. Fields and members
+begin with the present name of their component or enum: `Body.speed`."""
+
+
+class RemovedName(NamedTuple):
+    """What the schemas have not any more, and nobody has dropped."""
+
+    keeping: str
+    """What to write in the schemas, and where: `'renamed_from: [fare]' at 'price' in 'Trip'`."""
+    place: str = ""
+    """Where it is in the snapshot, if its name does not say so."""
+
+
+@dataclass
+class SchemaMatch:
+    """The old names that go on, by what they are called now."""
+
+    saved: SnapshotContent
+    schema: Document
+    renames: Renames
+    drop: Collection[str]
+    unknown: dict[str, RemovedName] = field(default_factory=dict)
+    """What is gone, by what the caller would drop: `body.mood`."""
+    components: dict[str, OldComponent] = field(default_factory=dict)
+    fields: dict[str, dict[str, str]] = field(default_factory=dict)
+    targets: dict[str, str] = field(default_factory=dict)
+    """What old components and enums are called now."""
+
+    def old(self, component: str) -> OldComponent:
+        """Return the old rows of a component; one that is new has none."""
+        doc = self.schema["components"][component]
+        found = self.components.get(component)
+        return found or OldComponent(self.saved, component, doc, is_new=True)
+
+    def former(self, component: str, field: str) -> str | None:
+        """Return the old name of a field, or None if it is new."""
+        return self.fields.get(component, {}).get(field)
+
+    def type_of(self, component: str, field: str) -> CellType:
+        """Return the new type of a field."""
+        text = self.schema["components"][component]["fields"][field]["type"]
+        return cell_type(text, self.schema["enums"])
+
+    def change(self, component: str, field: str, former: str) -> TypeChange:
+        """Return what a field was and is."""
+        source, new = self.old(component), self.type_of(component, field)
+        old = source.type_of(former).renamed(self.targets)
+        is_given = source.fields[former].get("given", False)
+        if is_given and new.base in HANDLES and old.base in INTEGERS:
+            old = new.of_shape(old.shape)
+        return change_of(old, new, self._members(new, old))
+
+    def _members(self, new: CellType, old: CellType) -> MemberNames:
+        """Return the former members of an enum; those that the caller drops are removed."""
+        start = f"{new.target}."
+        listed = self.renames.get("members", {}).items()
+        found: dict[str, str | None] = {
+            former.removeprefix(start): now or None
+            for former, now in listed
+            if former.startswith(start)
+        }
+        dropped = (name for name in old.members if start + name in self.drop)
+        return dict.fromkeys(dropped, None) | found
+
+
+def match_schemas(
+    saved: SnapshotContent, schema: Document, renames: Renames, drop: Collection[str]
+) -> SchemaMatch:
+    """Return what goes on under which name.
+
+    Raises SnapshotError that names all that would be lost: what keeps it, and last the `drop` that
+    loads without.
+    """
+    names = SchemaMatch(saved, schema, renames, drop)
+    names.targets = _targets(names)
+    for name, doc in saved.schema["components"].items():
+        _match_component(names, OldComponent(saved, name, doc, is_new=False))
+    for now, old in names.components.items():
+        _match_fields(names, now, old)
+        _match_owners(names, now, old)
+        _match_members(names, now, old)
+    gone = names.unknown
+    if gone:
+        listed = [f"{at} ({it.place})" if it.place else at for at, it in gone.items()]
+        keeping = ", ".join(it.keeping for it in gone.values())
+        wanted = ", ".join(f'"{name}"' for name in gone)
+        them = "it" if len(gone) == 1 else "them"
+        saved.refuse(
+            f"not in the schemas: {', '.join(listed)}; to keep {them}, write {keeping}, and "
+            f"build again, or put {them} elsewhere in migrate=; drop=[{wanted}] loads without"
+        )
+    return names
+
+
+def _targets(names: SchemaMatch) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for kind in ("components", "enums"):
+        renamed = names.renames.get(kind, {})
+        for name in names.saved.schema[kind]:
+            now = name if name in names.schema[kind] else renamed.get(name)
+            if now:
+                found[name] = now
+    return found
+
+
+def _match_component(names: SchemaMatch, old: OldComponent) -> None:
+    now = names.targets.get(old.name, "")
+    if now in names.schema["components"]:
+        if not _has_its_cells(names, now, old):
+            return
+        other = names.components.get(now)
+        if other is None or not other.count:
+            names.components[now] = old
+        elif old.count:
+            names.saved.refuse(f"{other.name} and {old.name} would both be {now}")
+        return
+    is_removed = old.name in names.renames.get("components", {})
+    if old.count and not is_removed and old.module not in names.drop:
+        before, after = names.saved.schema["components"], names.schema["components"]
+        keeping = _renamed(names, "components", old.name, before, after, lambda it: [*it["fields"]])
+        names.unknown[old.module] = RemovedName(keeping)
+
+
+def _has_its_cells(names: SchemaMatch, now: str, old: OldComponent) -> bool:
+    """Return whether rows may go on as rows, or as cells of a grid; refuse to lose some."""
+    doc = names.schema["components"][now]
+    before, after = (_cells(one) for one in (old.doc, doc))
+    if before == after:
+        return True
+    if old.count and not {*names.drop} & {old.module, doc["module"]}:
+        names.saved.refuse(
+            f'its {old.count} rows are {before}, and now {after}: drop=["{doc["module"]}"] '
+            "loads without them",
+            old.module,
+        )
+    return False
+
+
+def _cells(doc: Document) -> str:
+    axes = doc.get("grid")
+    return f"cells of {axes} axes" if axes else "no cells"
+
+
+def _match_fields(names: SchemaMatch, now: str, old: OldComponent) -> None:
+    present = names.schema["components"][now]["fields"]
+    renamed = names.renames.get("fields", {})
+    found = names.fields[now] = {}
+    for name in old.fields:
+        key = f"{now}.{name}"
+        target = name if name in present else renamed.get(key)
+        if target and target in found:
+            why = f"{found[target]} and {name} would both be {now}.{target}"
+            names.saved.refuse(why, old.module)
+        if target:
+            found[target] = name
+        elif target is None and not _is_dropped(names, now, old, name):
+            differs = differing(old.stored(name), old.default_of(name))
+            if not differs[slice(None) if old.used is None else old.used].any():
+                continue
+            keeping = _renamed(names, "fields", name, old.fields, present, itemgetter("type"), now)
+            names.unknown[f"{old.module}.{name}"] = RemovedName(keeping)
+
+
+def _match_owners(names: SchemaMatch, now: str, old: OldComponent) -> None:
+    """Owners that are forgotten are as good as a field that is gone."""
+    doc = names.schema["components"][now]
+    if not old.has_owners or doc["owner"] == "entity" or not old.count:
+        return
+    if not _is_dropped(names, now, old, "entity"):
+        names.unknown[f"{old.module}.entity"] = RemovedName(f"'owner: entity' in {now!r}")
+
+
+def _is_dropped(names: SchemaMatch, now: str, old: OldComponent, field: str) -> bool:
+    module = names.schema["components"][now]["module"]
+    return f"{old.module}.{field}" in names.drop or f"{module}.{field}" in names.drop
+
+
+def _match_members(names: SchemaMatch, now: str, old: OldComponent) -> None:
+    for name, former in names.fields[now].items():
+        change = names.change(now, name, former)
+        was, is_, _ = change
+        if (was.base, was.target) == (is_.base, is_.target):
+            for member, row in _lost_members(old, former, change):
+                before, after, target = was.members, is_.members, is_.target
+                keeping = _renamed(names, "members", member, before, after, int, target)
+                gone = RemovedName(keeping, f"{old.tensor(former)}[{row}]")
+                names.unknown.setdefault(f"{target}.{member}", gone)
+
+
+def _lost_members(old: OldComponent, field: str, change: TypeChange) -> Iterator[tuple[str, int]]:
+    """Yield members that are not known any more, each with a row that has it."""
+    for member, number in change.old.members.items():
+        if member in change.names:
+            continue
+        cells = old.stored(field)
+        if change.old.base == "flags":
+            if number.bit_count() != 1:
+                continue
+            found = cells & cells.dtype.type(number) != 0
+        else:
+            found = cells == number
+        has_it = np.asarray(found.any(axis=tuple(range(1, found.ndim))))
+        if old.used is not None:
+            has_it[old.owners == 0] = False
+        if has_it.any():
+            yield member, int(has_it.argmax())
+
+
+def _renamed(
+    names: SchemaMatch,
+    kind: str,
+    name: str,
+    old: Mapping[str, Any],
+    new: Mapping[str, Any],
+    trait: Callable[[Any], Any],
+    owner: str = "",
+) -> str:
+    """Return what to write in the schemas if a name is another by now: at which one, if one alone
+    is new, has no former name yet and the same trait. `owner`: the component or enum.
+    """
+    start = f"{owner}." if owner else ""
+    renames = names.renames.get(kind, {}).items()
+    known = {*old, *(now for former, now in renames if former.startswith(start))}
+    wanted = trait(old[name])
+    found = [n for n, it in new.items() if n not in known and trait(it) == wanted]
+    where = f"at {found[0]!r}" if len(found) == 1 else "where it is now"
+    return f"'renamed_from: [{name}]' {where}" + (f" in {owner!r}" if owner else "")

@@ -1,0 +1,270 @@
+"""What of a world goes into a snapshot: columns as tensors, parts, `state`, attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..managers.manager import BaseManager
+from ..tables.buffers import round_up_pages, round_up_rows
+from ..tables.columns import Rows
+from .documents import (
+    ATTRIBUTE,
+    NOTHING,
+    OTHERS,
+    WORLD,
+    Codecs,
+    Document,
+    SnapshotContent,
+    codec_of,
+    encoded_value,
+    is_json,
+    refuse,
+    require_codecs,
+    state_key,
+)
+from .writing import Tensor, TensorGroup, single
+
+if TYPE_CHECKING:
+    from .saving import SnapshotFormat
+
+# --- Columns as tensors, and back: text is bytes in rows, objects go through codecs ---
+
+LENGTHS: Final = "._lengths"
+"""What the name of a tensor with the lengths of encoded objects ends with."""
+
+
+def object_parts(
+    tensor: str, column: str, cells: NDArray[np.object_], codecs: Codecs
+) -> Iterator[TensorGroup]:
+    """Yield the bytes that a codec makes of all cells, one after the other, and their lengths.
+
+    What the codec raises passes through.
+    """
+    codec = codec_of(codecs, column)
+    if codec is None:
+        return
+    parts = [
+        None if value is None else encoded_value(column, codec, value) for value in cells.tolist()
+    ]
+    whole = b"".join(part for part in parts if part is not None)
+    lengths = (NOTHING if part is None else len(part) for part in parts)
+    yield single(tensor, np.frombuffer(whole, np.uint8))
+    yield single(tensor + LENGTHS, np.fromiter(lengths, np.int64, len(parts)))
+
+
+def as_cells(tensor: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return a tensor as cells of a column of this type: text is stored as bytes in rows."""
+    return tensor.view(dtype)[..., 0] if dtype.kind == "S" else tensor
+
+
+def loaded_objects(
+    saved: SnapshotContent, tensor: str, column: str, codecs: Codecs, count: int
+) -> NDArray[np.object_]:
+    """Return the objects that a codec makes of their bytes; None where it leaves them out, and
+    for all `count` of them if they were not saved."""
+    cells = np.full(count, None, np.object_)
+    codec, start = codec_of(codecs, column), 0
+    if codec is not None and tensor + LENGTHS in saved.arrays:
+        whole: memoryview[Any] = saved.arrays[tensor].data
+        for row, length in enumerate(saved.arrays[tensor + LENGTHS].tolist()):
+            if length != NOTHING:
+                cells[row] = codec[1](bytes(whole[start : start + length]))
+                start += length
+    return cells
+
+
+# --- What of a world goes into a snapshot: parts with tensors, and `state` ------------
+#
+# Each policy says itself what it holds (`_saved_columns`, `_extra_arrays` and the like), for
+# pickles as for snapshots; here that gets its names and places in the file.
+
+
+def managers_of(world: Any) -> dict[str, BaseManager]:
+    """Return a world's managers by module, in its order."""
+    return {name: getattr(world, name) for name in world.MANAGERS}
+
+
+def object_columns(world: Any) -> list[str]:
+    """Return the fields that are Python objects: `effect.handle`."""
+    found = [
+        f"{module}.{field}"
+        for module, manager in managers_of(world).items()
+        for rows in (manager.data, *manager.data._subtables().values())
+        for field in rows._saved_objects()
+    ]
+    chunked = world._chunk_serialiser()
+    return found if chunked is None else [*found, *chunked.object_columns()]
+
+
+def serialise_tensors(world: Any, saving: SnapshotFormat, codecs: Codecs) -> Iterator[TensorGroup]:
+    """Return all tensors of a world, in places from which they can be mapped; views mostly."""
+    state = world.entities.__getstate__()
+    for name, dtype in saving.ENTITY_TENSORS.items():
+        yield single(f"entities.{name}", state[name].astype(dtype, copy=False))
+    noted = world._noted_entities()
+    if len(noted):
+        yield single("entities.noted", noted)
+    for module, manager in managers_of(world).items():
+        yield rows_part(module, manager.data)
+        for name, array in manager._extra_arrays().items():
+            yield single(f"{module}.{name}", array)
+        yield from _object_parts(module, module, manager.data, codecs)
+        for name, rows in manager.data._subtables().items():
+            yield rows_part(f"{module}.{name}", rows)
+            yield from _object_parts(f"{module}.{name}", module, rows, codecs)
+    chunked = world._chunk_serialiser()
+    if chunked is not None:
+        yield from chunked.parts(codecs)
+
+
+def rows_part(prefix: str, rows: Rows) -> TensorGroup:
+    """Return columns as they lie in a buffer of the smallest capacity that holds them."""
+    places, size = layout_of(rows, rows._held_rows())
+    tensors = [
+        Tensor(f"{prefix}.{name}", column, places[name])
+        for name, column in rows._without_holes(rows._saved_columns()).items()
+    ]
+    return TensorGroup(tuple(tensors), size)
+
+
+def layout_of(rows: Rows, held: int) -> tuple[dict[str, int], int]:
+    """Return the first byte of each column in the smallest buffer, and the bytes of that."""
+    capacity = round_up_rows(held)
+    places = {column.name: column.offset(capacity) for column in rows.LAYOUT}
+    return places, round_up_pages(rows.ROW_BYTES * capacity)
+
+
+def _object_parts(prefix: str, module: str, rows: Rows, codecs: Codecs) -> Iterator[TensorGroup]:
+    for field, cells in rows._without_holes(rows._saved_objects()).items():
+        yield from object_parts(f"{prefix}.{field}", f"{module}.{field}", cells, codecs)
+
+
+def serialise_state(world: Any, saving: SnapshotFormat, attributes: Document) -> Document:
+    """Return the numbers of a world, and those of its attributes that are JSON."""
+    entities = world.entities.__getstate__()
+    state: Document = {"entities": {it: entities[it] for it in saving.ENTITY_NUMBERS}}
+    for module, manager in managers_of(world).items():
+        rows = manager.data
+        numbers = {name[1:]: it for name, it in rows._saved_numbers().items()}
+        numbers |= {f"n_{name}": part._n for name, part in rows._subtables().items()}
+        state[state_key(module)] = numbers | manager._json_state()
+    chunked = world._chunk_serialiser()
+    if chunked is not None:
+        state["archetypes"] = chunked.state()
+    state["groups"] = {name: getattr(world, name).n for name in world.GROUPS}
+    if notes := world._json_state():
+        state[WORLD] = notes
+    state["attributes"] = attributes
+    return state
+
+
+# --- A world's own attributes, which its user gave it: saved as JSON, or by codecs ----
+
+
+def saved_attributes(world: Any, name: str, codecs: Codecs) -> tuple[Document, list[TensorGroup]]:
+    """Return the attributes that are JSON, and tensors of those that go through a codec.
+
+    Raises:
+        SnapshotError: some are not JSON and have no codec; names all of them.
+    """
+    plain: Document = {}
+    parts: list[TensorGroup] = []
+    lacking = []
+    for attribute, value in sorted(own_attributes(world).items()):
+        column = ATTRIBUTE + attribute
+        if why := _why_not(world, attribute):
+            refuse(name, why)
+        if column not in codecs and is_json(value):
+            plain[attribute] = value
+        elif column not in codecs and OTHERS not in codecs:
+            lacking.append(column)
+        elif (codec := codec_of(codecs, column)) is not None:
+            cells = np.frombuffer(encoded_value(column, codec, value), np.uint8)
+            parts.append(single(column, cells))
+    require_codecs(name, codecs, lacking)
+    return plain, parts
+
+
+def attribute_columns(saved: SnapshotContent) -> list[str]:
+    """Return the attributes of a snapshot that went through a codec: `world.name`."""
+    return [tensor for tensor in saved.arrays if tensor.startswith(ATTRIBUTE)]
+
+
+def without_attributes(saved: SnapshotContent, drop: AbstractSet[str]) -> SnapshotContent:
+    """Return a snapshot without the attributes that the caller drops: `world.name`, or its time."""
+    kept = {
+        name: value
+        for name, value in saved.state["attributes"].items()
+        if ATTRIBUTE + name not in drop
+    }
+    dropped = drop & {*attribute_columns(saved)}
+    notes = dict(saved.state.get(WORLD, {}))
+    if f"{ATTRIBUTE}tick" in drop:
+        notes.pop("tick", None)
+    return replace(
+        saved,
+        state={**saved.state, WORLD: notes, "attributes": kept},
+        arrays={name: it for name, it in saved.arrays.items() if name not in dropped},
+    )
+
+
+def load_attributes(world: Any, saved: SnapshotContent, codecs: Codecs) -> None:
+    """Set a world's own attributes.
+
+    SnapshotError for names that are no user's, or a time that the world has not; it has the `drop`
+    that loads without them.
+    """
+    values: dict[str, Any] = dict(saved.state["attributes"])
+    names = [column.removeprefix(ATTRIBUTE) for column in attribute_columns(saved)]
+    wrong = {it: why for it in (*values, *names) if (why := _why_not(world, it))}
+    tick = saved.state.get(WORLD, {}).get("tick", 0)
+    if tick and not hasattr(world, "tick"):
+        wrong["tick"] = f"{type(world).__name__} has no time, which is {tick} here"
+    if wrong:
+        wanted = ", ".join(f'"{ATTRIBUTE}{attribute}"' for attribute in wrong)
+        saved.refuse(f"{'; '.join(wrong.values())}; drop=[{wanted}] loads without")
+    for attribute, column in zip(names, attribute_columns(saved), strict=True):
+        codec = codec_of(codecs, column)
+        if codec is not None:
+            values[attribute] = codec[1](saved.arrays[column].tobytes())
+    for attribute, value in values.items():
+        setattr(world, attribute, value)
+
+
+def own_attributes(world: Any) -> Mapping[str, Any]:
+    """Return what users gave a world: in its dict, and in slots of subclasses."""
+    found = {name: v for name, v in vars(world).items() if name not in world._READ_ONLY}
+    for name in _own_slots(type(world)):
+        if hasattr(world, name):
+            found[name] = getattr(world, name)
+    return found
+
+
+def _own_slots(kind: type[Any]) -> Iterator[str]:
+    for base in kind.__mro__:
+        if "_READ_ONLY" in vars(base):
+            return
+        slots = vars(base).get("__slots__", ())
+        names = [slots] if isinstance(slots, str) else slots
+        yield from (name for name in names if name not in ("__dict__", "__weakref__"))
+
+
+def _why_not(world: Any, attribute: str) -> str:
+    """Return why no attribute of a user's has this name, or nothing."""
+    generated = next(base for base in type(world).__mro__ if "_READ_ONLY" in vars(base))
+    if not attribute.isidentifier():
+        return f"{attribute!r} is no name of an attribute"
+    if attribute in world._READ_ONLY or hasattr(generated, attribute):
+        return f"{attribute!r} is the world's own, and no attribute of a user's"
+    own = getattr(type(world), attribute, None)
+    if callable(own):
+        return f"{attribute!r} is a method of {type(world).__name__}"
+    if isinstance(own, property) and own.fset is None:
+        return f"{attribute!r} is a property of {type(world).__name__} with no setter"
+    return ""

@@ -1,0 +1,370 @@
+"""Values of one field type as another: one table, for loading and for `ecsgen breaking`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import product
+from math import prod
+from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .rule_types import HANDLES, NUMBERS, TEXTS, CellType, bits
+
+# --- Numbers and bools of one type as another: exactly, or not at all -----------------
+#
+# Each rule takes an array and returns a new one, or raises BadRowError for the first
+# cell that does not fit.
+
+_MANTISSA: Final = {"f32": 24, "f64": 53}
+
+
+Cells: TypeAlias = NDArray[Any]
+
+
+class BadRowError(Exception):
+    """The first row that can't be converted, None if it is the type, and why."""
+
+    def __init__(self, row: int | None, why: str) -> None:
+        super().__init__(why)
+        self.row = row
+        self.why = why
+
+
+def range_of(integer: str) -> tuple[int, int]:
+    """Return the least and the greatest value of an integer type."""
+    limits = np.iinfo(f"{integer[0]}{int(integer[1:]) // 8}")
+    return int(limits.min), int(limits.max)
+
+
+def check(bad: NDArray[np.bool_], cells: Cells, why: str) -> None:
+    """Raise BadRowError for the first cell that is bad, with its value."""
+    if bad.any():
+        place = np.unravel_index(int(bad.argmax()), bad.shape)
+        raise BadRowError(int(place[0]), f"{cells[place].item()!r} {why}")
+
+
+def always_fits(old: str, new: str) -> bool:
+    """Whether all values of one type of numbers or bools are values of another."""
+    if new == "f64" and old in ("i64", "u64"):
+        return False  # though numpy says so
+    return np.can_cast(CellType(old, old).dtype, CellType(new, new).dtype)
+
+
+def as_number(cells: Cells, change: TypeChange, default: Cells, why: str = "") -> Cells:
+    """Return numbers, bools or members as numbers of another type, by value.
+
+    Only from f64 to f32 they are rounded; a finite one stays finite. -0.0 is 0 as an integer.
+    """
+    old, name = (kind.number or kind.base for kind in change[:2])
+    dtype, why = change.new.dtype, why or f"does not fit {name}"
+    if always_fits(old, name):
+        return cells.astype(dtype)
+    if name == "bool":
+        check((cells != 0) & (cells != 1), cells, why)
+    elif name[0] == "f" and old[0] == "f":
+        with np.errstate(all="ignore"):
+            rounded = cells.astype(dtype)
+        check(np.isinf(rounded) & np.isfinite(cells), cells, why)
+        return rounded
+    elif name[0] == "f":
+        check(_needs_more_bits(cells, _MANTISSA[name]), cells, why)
+    elif old[0] == "f":
+        low, high = range_of(name)
+        inside = (cells >= float(low)) & (cells < float(high + 1))
+        check(~inside | (np.floor(cells) != cells), cells, why)
+    else:
+        (least, greatest), (low, high) = range_of(old), range_of(name)
+        bounds = max(low, least), min(high, greatest)  # as far as they are of the old type
+        low, high = map(cells.dtype.type, bounds)
+        check((cells < low) | (cells > high), cells, why)
+    return cells.astype(dtype)
+
+
+def _needs_more_bits(cells: Cells, count: int) -> NDArray[np.bool_]:
+    """Return which integers have more binary digits than so many, zeros at the end apart.
+
+    As integers: a float next to it would compare equal to one that is not exact.
+    """
+    wide = cells.astype(np.uint64 if cells.dtype.kind == "u" else np.int64)
+    size = wide if wide.dtype.kind == "u" else np.abs(wide).view(np.uint64)
+    lowest = size & (~size + np.uint64(1))
+    digits = size // np.maximum(lowest, np.uint64(1))
+    return np.asarray(digits >= np.uint64(1 << count))
+
+
+# --- Enums and flags as others: by the names of their members, never by their numbers.
+
+MemberNames: TypeAlias = Mapping[str, str | None]
+"""What each member of an enum is called now; None for those that are removed."""
+
+
+def member_names(old: CellType, new: CellType, renamed: MemberNames) -> dict[str, str | None]:
+    """Return what becomes of an enum's members; those that nobody knows any more are left out.
+
+    `renamed`: former members of the new enum, and what they are called now or None.
+    """
+    found: dict[str, str | None] = {}
+    for name in old.members:
+        if name in new.members:
+            found[name] = name
+        elif name in renamed:
+            found[name] = renamed[name]
+    return found
+
+
+def as_member(cells: Cells, change: TypeChange, default: Cells) -> Cells:
+    """Return members as those of the same name; the default, one cell, where they are removed."""
+    old, new, names = change
+    order = sorted(old.members, key=old.members.__getitem__)
+    numbers = np.array([old.members[name] for name in order], np.uint64)
+    known = np.array([name in names for name in order], np.bool_)
+    removed = np.array([name in names and names[name] is None for name in order])
+    targets = [new.members.get(names.get(name) or "", 0) for name in order]
+    wide = cells.astype(np.uint64, copy=False)
+    place = np.minimum(np.searchsorted(numbers, wide), len(numbers) - 1)
+    exists = numbers[place] == wide
+    bad = ~exists | ~known[place]
+    if bad.any():
+        element = int(bad.argmax())
+        _refuse(cells, element, order[int(place.flat[element])], change)
+    found = np.array(targets, new.dtype)[place]
+    if removed.any():
+        found = np.where(removed[place], default, found)
+    return found
+
+
+def as_flags(cells: Cells, change: TypeChange, default: Cells) -> Cells:
+    """Return flags as those of the same names, of which removed ones go.
+
+    A cell that had no other flags than these gets the default, one cell.
+    """
+    old, new, names = change
+    wide = cells.astype(np.uint64, copy=False)
+    found = np.zeros(cells.shape, np.uint64)
+    left = wide.copy()
+    kept = np.zeros(cells.shape, np.bool_)
+    for name, number in old.members.items():
+        if number.bit_count() != 1 or name not in names:
+            continue
+        has_it, now = wide & np.uint64(number) != 0, names[name]
+        left &= ~np.uint64(number)
+        if now is not None:
+            kept |= has_it
+            found[has_it] |= np.uint64(new.members[now])
+    if left.any():
+        element = int((left != 0).argmax())
+        bit = int(left.flat[element]) & -int(left.flat[element])
+        known = {number: name for name, number in old.members.items()}
+        _refuse(cells, element, known.get(bit, hex(bit)), change)
+    emptied = (wide != 0) & ~kept
+    stored = found.astype(new.dtype)
+    return np.where(emptied, default, stored) if emptied.any() else stored
+
+
+def number_as_member(cells: Cells, change: TypeChange, default: Cells) -> Cells:
+    """Return numbers as the members of an enum, or flags, that have these."""
+    new, why = change.new, f"is no number of {change.new.target}"
+    stored = as_number(cells, change, default, why)
+    if new.base == "flags":
+        bad = stored & ~stored.dtype.type(new.mask) != 0
+    else:
+        bad = ~np.isin(stored, np.array(list(new.members.values()), stored.dtype))
+    check(bad, cells, why)
+    return stored
+
+
+def _refuse(cells: Cells, element: int, name: str, change: TypeChange) -> NoReturn:
+    """Raise BadRowError for an element, by its number in C order, and a member's name."""
+    old, new, _ = change
+    number = int(cells.reshape(-1)[element])
+    if old.base == "enum" and old.members.get(name) != number:
+        why = f"{number} is no number of {old.target}"
+    else:
+        why = f"{new.target} has no member {name!r}"
+    raise BadRowError(element // prod(cells.shape[1:]), why)
+
+
+# --- Text and bytes in other sizes; a cell is a row of bytes, padded with zeros -------
+
+
+def as_text(cells: Cells, change: TypeChange, default: Cells) -> Cells:
+    """Return text or bytes, shape (n, N), in another size and as what the new type says."""
+    old, new, _ = change
+    if old.base == "bytes" and new.base == "str":
+        _check_text(cells, old, new)
+    if new.size < old.size:
+        bad = cells[:, new.size :].any(axis=1)  # more than zeros would go
+        if bad.any():
+            _refuse_text(cells, int(bad.argmax()), old, f"does not fit {new.text}")
+        return cells[:, : new.size].copy()
+    padded = np.zeros((len(cells), new.size), np.uint8)
+    padded[:, : old.size] = cells
+    return padded
+
+
+def _check_text(cells: Cells, old: CellType, new: CellType) -> None:
+    """Raise BadRowError for the first cell that is not UTF-8, or has a NUL in it."""
+    inner = ((cells[:, :-1] == 0) & (cells[:, 1:] != 0)).any(axis=1)
+    other = (cells >= 128).any(axis=1)
+    for row in np.flatnonzero(inner | other).tolist():
+        if inner[row]:
+            _refuse_text(cells, row, old, f"has a NUL, which {new.text} takes not")
+        try:
+            cells[row].tobytes().decode()
+        except UnicodeDecodeError:
+            _refuse_text(cells, row, old, "is not UTF-8")
+
+
+def _refuse_text(cells: Cells, row: int, old: CellType, why: str) -> None:
+    value = cells[row].tobytes().rstrip(b"\0")
+    shown = repr(value.decode(errors="replace")) if old.base == "str" else repr(value)
+    shown = shown if len(shown) <= 60 else f"{shown[:56]}…{shown[-1]}"
+    raise BadRowError(row, f"{shown} {why}")
+
+
+# --- All rules in one table, for loading and for `ecsgen breaking` --------------------
+#
+# A rule converts whole arrays, exactly or not at all, and says beforehand what may
+# happen: nothing (""), that a value does not fit ("E902"), or that there is no rule
+# ("E903").
+
+MAY_NOT_FIT: Final = "E902"
+NO_RULE: Final = "E903"
+
+
+class TypeChange(NamedTuple):
+    """What a field is in an old schema and in a new one."""
+
+    old: CellType
+    new: CellType
+    names: MemberNames
+    """What an enum's members are called now; None for those that are removed."""
+
+
+class Rule(NamedTuple):
+    """How cells of one type become cells of another."""
+
+    verdict: Callable[[TypeChange], str]
+    convert: Callable[[Cells, TypeChange, Cells], Cells]
+    """Takes cells, and the default of a cell of the same shape."""
+
+
+def change_of(old: CellType, new: CellType, renamed: MemberNames) -> TypeChange:
+    """Return what there is to know of a change of types.
+
+    `renamed`: former members of the new type's enum, with what they are called now, or None for
+    removed ones.
+    """
+    return TypeChange(old, new, member_names(old, new, renamed))
+
+
+def verdict(change: TypeChange) -> str:
+    """Return "" if every value can be loaded, else the code of what may happen."""
+    old, new, _ = change
+    rule = RULES.get((old.base, new.base))
+    if rule is None or len(old.shape) != len(new.shape):
+        return NO_RULE
+    found = rule.verdict(change)
+    is_smaller = any(a > b for a, b in zip(old.shape, new.shape, strict=True))
+    return found or (MAY_NOT_FIT if is_smaller else "")
+
+
+def is_same_in_files(change: TypeChange) -> bool:
+    """Return whether every cell stays what it is, byte for byte."""
+    old, new, names = change
+    if (old.base, old.cell_shape, old.dtype) != (new.base, new.cell_shape, new.dtype):
+        return False
+    if old.base == "id":
+        return old.target == new.target
+    return all(
+        (now := names.get(name)) is not None and new.members[now] == number
+        for name, number in old.members.items()
+    )
+
+
+def converted(cells: Cells, change: TypeChange, old_default: Cells, new_default: Cells) -> Cells:
+    """Return a column, shape (n, *shape), as one of the new type; O(n).
+
+    It is the same array if nothing is to be done.
+
+    Raises:
+        BadRowError: a value does not fit, or there are rows and no rule.
+    """
+    if is_same_in_files(change):
+        return cells
+    old, new, _ = change
+    if len(cells) == 0:
+        return np.empty((0, *new.cell_shape), new.dtype)
+    if verdict(change) == NO_RULE:
+        raise BadRowError(None, f"no rule makes {new.text} of {old.text}")
+    if old.shape == new.shape:
+        return RULES[old.base, new.base].convert(cells, change, new_default)
+    common = tuple(map(min, old.shape, new.shape))
+    kept = tuple(slice(0, size) for size in common)
+    _check_dropped(cells, change, old_default, kept)
+    place = (slice(None), *kept)
+    part = RULES[old.base, new.base].convert(cells[place], change, new_default[kept])
+    whole = np.full((len(cells), *new.shape), new_default, new.dtype)
+    whole[place] = part
+    return whole
+
+
+def _check_dropped(
+    cells: Cells, change: TypeChange, default: Cells, kept: tuple[slice, ...]
+) -> None:
+    """Raise BadRowError for the first element that has no place any more, defaults apart."""
+    lost = bits(cells) != bits(default)
+    lost[(slice(None), *kept)] = False
+    if not lost.any():
+        return
+    row, *place = map(int, np.unravel_index(int(lost.argmax()), lost.shape))
+    value = cells[(row, *place)].item()
+    at = ",".join(map(str, place))
+    raise BadRowError(row, f"{value!r} at [{at}] has no place in {change.new.text}")
+
+
+def _text_verdict(change: TypeChange) -> str:
+    old, new, _ = change
+    is_text = old.base == "str" or new.base == "bytes"
+    return "" if is_text and old.size <= new.size else MAY_NOT_FIT
+
+
+def _member_verdict(change: TypeChange) -> str:
+    """Members that are gone from the same enum are that enum's affair."""
+    old, new, names = change
+    wanted = {
+        name
+        for name, number in old.members.items()
+        if old.base == "enum" or number.bit_count() == 1
+    }
+    has_all = old.target == new.target or wanted <= names.keys()
+    return "" if has_all else MAY_NOT_FIT
+
+
+def _number_verdict(change: TypeChange) -> str:
+    return "" if always_fits(change.old.base, change.new.base) else MAY_NOT_FIT
+
+
+_NUMBER: Final = Rule(_number_verdict, as_number)
+_TEXT: Final = Rule(_text_verdict, as_text)
+_FROM_ENUM: Final = Rule(lambda change: MAY_NOT_FIT, as_number)
+_TO_ENUM: Final = Rule(lambda change: MAY_NOT_FIT, number_as_member)
+_SAME: Final = Rule(
+    lambda change: "" if change.old.target == change.new.target else NO_RULE,
+    lambda cells, change, default: cells,
+)
+_PLAIN: Final = ("bool", *NUMBERS)
+_ENUMS: Final = ("enum", "flags")
+
+RULES: Final[Mapping[tuple[str, str], Rule]] = {
+    **dict.fromkeys(product(_PLAIN, _PLAIN), _NUMBER),
+    **dict.fromkeys(product(TEXTS, TEXTS), _TEXT),
+    **dict.fromkeys(product(_ENUMS, NUMBERS), _FROM_ENUM),
+    **dict.fromkeys(product(NUMBERS, _ENUMS), _TO_ENUM),
+    ("enum", "enum"): Rule(_member_verdict, as_member),
+    ("flags", "flags"): Rule(_member_verdict, as_flags),
+    **dict.fromkeys(((base, base) for base in (*HANDLES, "object")), _SAME),
+}
+"""By old and new base; types with no rule are not in it."""

@@ -1,0 +1,209 @@
+"""What is done for many rows at once, and from how many rows on; what is done for a few."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, ClassVar, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..base.handles import NIL, EntityArray, RowArray
+from ..values.field_types import FieldTable
+from .placement import sort_distinct
+
+_BLOCK: Final = 65_536
+"""Entities per step: the scratch stays in the second-level cache."""
+
+
+def sparse_lookup(
+    rows_of: NDArray[np.uint32], owners: EntityArray, entities: EntityArray, index_mask: int
+) -> RowArray:
+    """Return the row of each entity, NIL where it has none; 3 ns per entity.
+
+    `owners` are the rows in use. The owner's whole handle decides, so stale handles
+    find nothing; an index behind the map or an entry of NIL is clipped to a row that
+    belongs to someone else.
+    """
+    count = len(entities)
+    rows = np.empty(count, np.intp)
+    if len(owners) == 0:
+        rows.fill(NIL)
+        return rows
+    size = min(count, _BLOCK)
+    index = np.empty(size, np.uint64)
+    row = np.empty(size, np.uint32)
+    mask = np.uint64(index_mask)
+    for start in range(0, count, _BLOCK):
+        wanted = entities[start : start + _BLOCK]
+        k = len(wanted)
+        np.bitwise_and(wanted, mask, out=index[:k])
+        rows_of.take(index[:k].view(np.intp), out=row[:k], mode="clip")
+        rows[start : start + k] = row[:k]
+    owner = index  # not needed any more
+    for start in range(0, count, _BLOCK):  # one table after the other fills the cache
+        wanted = entities[start : start + _BLOCK]
+        found = rows[start : start + _BLOCK]
+        k = len(wanted)
+        owners.take(found, out=owner[:k], mode="clip")
+        other = owner[:k] != wanted
+        if other.any():
+            found[other] = NIL
+    return rows
+
+
+def direct_lookup(owners: EntityArray, entities: EntityArray, index_mask: int) -> RowArray:
+    """Return the row of each entity, NIL where it has none; O(k)."""
+    if len(owners) == 0:
+        return np.full(len(entities), NIL, np.intp)
+    rows = (entities & np.uint64(index_mask)).view(np.intp)
+    found = owners.take(rows, mode="clip") == entities
+    found &= entities != 0
+    return np.where(found, rows, NIL)
+
+
+class Bulk:
+    """These by numpy; `compiled.bulk` has the same as loops.
+
+    The columns of a manager name the one that is used: `_BULK`.
+    """
+
+    sparse_lookup = staticmethod(sparse_lookup)
+    direct_lookup = staticmethod(direct_lookup)
+    sort_distinct = staticmethod(sort_distinct)
+
+
+# --- From how many rows on something is done in another way, and how many are done at
+# once.
+#
+# Processors decide what is best. Results are the same whatever the sizes are, and
+# tests have small ones for a while: so a few rows go all ways.
+
+
+class Tuning:
+    """What is read each time that something is done for many rows."""
+
+    block_rows: ClassVar[tuple[int, int]] = (1024, 65536)
+    """The least and the most rows of a block that kernels go over; powers of two."""
+    join_block_rows: ClassVar[int] = 65_536
+    """Candidates per step of a join: numpy's calls take no time, and the step fits a cache."""
+    cached_random_rows: ClassVar[int] = 16_384
+    """Rows in any order that a cache holds."""
+    cached_random_bytes: ClassVar[int] = 1 << 20
+    """Bytes that a processor reads in any order without waiting long."""
+    fast_copy_sizes: ClassVar[tuple[int, ...]] = (1, 2, 4, 8, 16, 32)
+    """Sizes of cells that numpy copies without a call: many of them are on their way at once."""
+    reorder_block_rows: ClassVar[int] = 16_384
+    """Cells that are on their way from order to order: a core's own cache holds them."""
+    sample_count: ClassVar[int] = 16
+    sample_length: ClassVar[int] = 256
+    """Rows that follow each other in each sample of many."""
+    max_cached_tuples: ClassVar[int] = 16_384
+    """So many entities' rows are kept as tuples: making one takes longer than a loop's step."""
+    tuple_batch: ClassVar[int] = 1024
+    """Rows that a loop over a query makes ahead."""
+
+    @classmethod
+    @contextmanager
+    def override(cls, **others: Any) -> Iterator[None]:
+        """Let others be in force inside of the `with` block: `Tuning.of(kept=2)`; for tests.
+
+        AttributeError for what is none.
+        """
+        before = {name: getattr(cls, name) for name in others}
+        try:
+            for name, size in others.items():
+                setattr(cls, name, size)
+            yield
+        finally:
+            for name, size in before.items():
+                setattr(cls, name, size)
+
+
+# --- Bulk calls that are given a few: then one row after the other is quicker ---------
+#
+# What is not plain (other types than lists and arrays, values that do not fit) is None
+# here, and goes the bulk way, which knows all that there is and says what is wrong.
+
+
+SMALL_BATCH: Final = 16
+"""Up to so many are looked up one by one, or created of the same values."""
+
+SMALL_REMOVAL: Final = 6
+"""Up to so many are removed one by one."""
+
+_FEW_VALUES: Final = 2
+"""Up to so many are created of values of their own: more of them are checked faster at once."""
+
+_PLAIN: Final = frozenset((bool, int, float, str, bytes, tuple))
+"""Types of values that are taken as they are."""
+
+_SEVERAL: Final = frozenset((list, tuple))
+
+
+def as_small_int_list(given: Any, most: int = SMALL_BATCH) -> list[int] | None:
+    """Return a few plain integers as a list."""
+    if type(given) is np.ndarray:
+        if given.ndim != 1 or len(given) > most or given.dtype.kind not in "iu":
+            return None
+        numbers: list[int] = given.tolist()
+        return numbers
+    if type(given) is not list or len(given) > most:
+        return None
+    numbers = given.copy()  # values of other arguments may run code
+    for number in numbers:
+        if type(number) is not int:
+            return None
+    return numbers
+
+
+def are_cells(table: FieldTable, given: Mapping[str, Any]) -> bool:
+    """Return whether these are fields, each with a plain value of one cell."""
+    try:
+        for name, value in given.items():
+            if type(value) not in _PLAIN:
+                return False
+            table[name][0].to_cell(value)
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
+        return False
+    return True
+
+
+def small_values(
+    table: FieldTable, given: Mapping[str, Any], count: int
+) -> Sequence[Mapping[str, Any]] | None:
+    """Return the fields of each of a few new rows, all of which are checked."""
+    if not given:
+        return [{}] * count
+    shared: dict[str, Any] = {}
+    columns: dict[str, Sequence[Any]] = {}
+    try:
+        for name, value in given.items():
+            field = table[name][0]
+            is_array = type(value) is np.ndarray
+            if is_array and value.ndim and count > _FEW_VALUES:
+                return None
+            if field.dtype is None and (is_array or type(value) is list):
+                return None  # one object for each row
+            if is_array and value.dtype.kind not in "biuf":
+                return None  # times, for one, would be numbers in a list
+            if is_array:
+                value = value.tolist()  # it may be a view of rows that move meanwhile
+            try:
+                field.to_cell(value)
+                shared[name] = value
+            except (TypeError, ValueError):
+                if count > _FEW_VALUES or type(value) not in _SEVERAL:
+                    return None
+                if len(value) != count:
+                    return None
+                columns[name] = value
+                for each in value:
+                    field.to_cell(each)
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
+        return None
+    if not columns:
+        return [shared] * count
+    rows = zip(*columns.values(), strict=True)
+    return [{**shared, **dict(zip(columns, row, strict=True))} for row in rows]

@@ -1,0 +1,385 @@
+"""Rows: all columns of a manager in one buffer, of which the first n rows are in use."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import namedtuple
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..base.handles import MAX_ROWS, Entity, EntityArray, RowArray
+from ..base.specialisation import NO_SLOTS, saved_number_names, specialise_methods
+from ..entities.entity_manager import EntityManagerBase
+from ..values.field_tables import FieldInfo
+from ..values.interchange import ArrowExportableColumns
+from .buffers import (
+    Column,
+    allocate,
+    copy_rows,
+    grown_capacity,
+    item_type,
+    round_up_rows,
+    warn_if_viewed,
+)
+from .bulk import Bulk
+from .html_reprs import columns_repr, columns_table
+
+
+class ColumnsBase(ArrowExportableColumns):
+    """Columns that people and other libraries look at; the generated class has the fields."""
+
+    __slots__ = ()
+
+    FIELDS: ClassVar[tuple[FieldInfo, ...]] = ()
+    _ENTITIES: ClassVar[type[EntityManagerBase]]
+    """The package's own, which knows what the bits of its entities are."""
+
+    @abstractmethod
+    def _size(self) -> int:
+        """Return how many rows there are, holes among them."""
+
+    def __repr__(self) -> str:
+        return columns_repr(self, self._size())
+
+    def _repr_html_(self) -> str:
+        """Return a table of the first and last rows, for notebooks."""
+        return columns_table(self, self._size())
+
+    def _shown_rows(self) -> slice | RowArray:
+        return slice(0, self._size())
+
+    def decoded(self, field: str, /) -> NDArray[np.str_]:
+        """Return a column of text as `str`, shape (n,): a copy; O(n).
+
+        ValueError: it is not one of these columns, or has no text.
+        """
+        texts = [
+            name
+            for name, type_, *_ in self.FIELDS
+            if type_.startswith("str[") and hasattr(type(self), name)
+        ]
+        if field not in texts:
+            which = f"those that have are {', '.join(texts)}" if texts else "none has"
+            raise ValueError(f"{field!r} is no column with text: {which}")
+        column: NDArray[np.bytes_] = getattr(self, field)
+        return np.char.decode(column, "utf-8")
+
+
+class Rows(ColumnsBase):
+    """The columns of a manager. A full buffer is replaced by one of twice the size.
+
+    A view of a column is good until rows are added or removed. Assigning to a column writes
+    its rows, after the same checks as everywhere: `data.x = 2.0`, `data.x *= 0.5`.
+    """
+
+    __slots__ = ("_allocated", "_buffer", "_n", "_version")
+
+    MANAGER: ClassVar[str]
+    LAYOUT: ClassVar[tuple[Column, ...]]
+    ROW_BYTES: ClassVar[int]
+    OBJECTS: ClassVar[tuple[str, ...]] = ()
+    """The attributes of columns of Python objects, which lie beside the buffer."""
+    _SAVED_NUMBERS: ClassVar[tuple[str, ...]] = ("_n", "_version")
+    """The attributes that are numbers to be saved; each class names its own."""
+    _COLUMN_LENGTHS: ClassVar[Mapping[str, str]] = {}
+    """Columns of another length than the rows have, and the number that tells it."""
+    _MAX_ROWS: ClassVar[int] = MAX_ROWS
+    """How many rows there may be in use."""
+    _BULK: ClassVar[type[Bulk]] = Bulk
+    """What is done for many rows at once; compiled packages have another."""
+    _n: int
+    _version: int
+    _allocated: int
+    _buffer: NDArray[np.uint8]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "LAYOUT" in vars(cls):
+            cls.ROW_BYTES = sum(column.nbytes for column in cls.LAYOUT)
+            specialise_methods(cls)
+
+    def __init__(self, capacity: int) -> None:
+        self._n = 0
+        self._version = 0
+        self._init_empty()
+        self._use_buffer(self._new_buffer(capacity), capacity)
+        for name in self.OBJECTS:
+            setattr(self, name, self._new_objects(capacity))
+
+    def _size(self) -> int:
+        return self._n
+
+    @property
+    def n(self) -> int:
+        """Rows in use."""
+        return self._n
+
+    @property
+    def allocated(self) -> int:
+        """Rows that fit into the buffer."""
+        return self._allocated
+
+    @property
+    def buffer(self) -> NDArray[np.uint8]:
+        """The one buffer that all columns but those of objects are cut from."""
+        return self._buffer
+
+    @abstractmethod
+    def _bind_columns(self) -> None:
+        """Cut the columns out of the buffer; O(1)."""
+
+    def _column_view(self, number: int) -> NDArray[Any]:
+        """Return a column of the buffer, shape (allocated, *shape); O(1)."""
+        column, rows = self.LAYOUT[number], self._allocated
+        # In one step: a slice, a view of it and a shape take four times as long.
+        shape = (rows, *column.shape)
+        return np.ndarray(shape, column.dtype, self._buffer, column.bytes_before * rows)
+
+    def _item_view(self, number: int) -> NDArray[Any]:
+        """Return a column of shaped cells as one opaque item per row; O(1)."""
+        column, rows = self.LAYOUT[number], self._allocated
+        kind = item_type(column.nbytes)
+        return np.ndarray(rows, kind, self._buffer, column.bytes_before * rows)
+
+    def _move_rows(self, src: RowArray, dst: RowArray) -> None:
+        """Copy rows src[k] to dst[k], column by column; of rows that may move."""
+        raise NotImplementedError
+
+    def _init_empty(self) -> None:
+        """Set what policies know of the rows when there are none."""
+
+    def _use_buffer(self, buffer: NDArray[np.uint8], capacity: int) -> None:
+        self._buffer = buffer
+        self._allocated = capacity
+        self._bind_columns()
+        self._forget_views()
+
+    def _forget_views(self) -> None:
+        """Drop views of the buffer that are kept beside the columns."""
+
+    def _drop_row_caches(self) -> None:
+        """Know no more which rows are where, if that is kept."""
+
+    def _held_rows(self) -> int:
+        """Return how many rows of the columns hold anything."""
+        return self._n
+
+    def _held_rows_of(self, column: str) -> int:
+        """Return how many cells of a column, from the first on, hold anything."""
+        count: int = getattr(self, self._COLUMN_LENGTHS.get(column, "_n"))
+        return count
+
+    def _used_rows(self) -> RowArray:
+        """Return all rows in use, ascending."""
+        return np.arange(self._n)
+
+    def _rows_for(self, count: int) -> int:
+        """Return how many rows there must be for `count` more instances."""
+        return self._n + count
+
+    def _new_buffer(self, capacity: int) -> NDArray[np.uint8]:
+        return allocate(self.ROW_BYTES, capacity)
+
+    def _new_objects(self, capacity: int) -> NDArray[np.object_]:
+        return np.full(capacity, None, np.object_)
+
+    def _grow(self, rows: int, borrowed: tuple[object, ...] = ()) -> None:
+        """Make room for `rows` rows in all; O(n). `borrowed`: the caller's arguments."""
+        self._allocate(grown_capacity(self._allocated, rows), borrowed)
+
+    def _reserve(
+        self, rows: int, borrowed: tuple[object, ...] = (), is_counted: bool = False
+    ) -> None:
+        """Make room for `rows` rows and no more."""
+        if rows > self._allocated:
+            self._allocate(round_up_rows(rows), borrowed, is_counted)
+
+    def _shrink(self, is_counted: bool = False) -> None:
+        """Give back the memory of rows not in use."""
+        capacity = round_up_rows(self._held_rows())
+        if capacity < self._allocated:
+            self._allocate(capacity, (), is_counted)
+
+    def _nbytes(self) -> int:
+        """Return the bytes held: the buffer, and objects' columns without the objects."""
+        objects: int = sum(getattr(self, name).nbytes for name in self.OBJECTS)
+        return self._buffer.nbytes + objects
+
+    def _allocate(
+        self, capacity: int, borrowed: tuple[object, ...] = (), is_counted: bool = False
+    ) -> None:
+        """Move the rows into a new buffer; O(n). Whatever raises leaves them where they were.
+
+        `is_counted`: whether that is a change of its own.
+        """
+        buffer = self._new_buffer(capacity)
+        old, held = self._buffer, self._allocated
+        copy_rows(self.LAYOUT, old, held, buffer, capacity, self._held_rows())
+        kept = [(name, getattr(self, name)) for name in self.OBJECTS]
+        objects = [(n, self._copied_objects(n, capacity)) for n in self.OBJECTS]
+        version = self._version
+        try:
+            for name, column in objects:
+                setattr(self, name, column)
+            self._use_buffer(buffer, capacity)
+            warn_if_viewed(old, self.MANAGER, borrowed)
+            self._version = version + is_counted
+        except BaseException:  # no memory, or the warning is an error by a filter
+            for name, column in kept:
+                setattr(self, name, column)
+            self._use_buffer(old, held)
+            self._version = version
+            raise
+
+    def _copied_objects(self, name: str, capacity: int) -> NDArray[np.object_]:
+        column = self._new_objects(capacity)
+        column[: self._n] = getattr(self, name)[: self._n]
+        return column
+
+    def _objects_of(self, rows: RowArray | list[int]) -> list[NDArray[np.object_]]:
+        """Return the objects in rows that are about to go. Whoever changes the rows holds them
+        until all is done, for the end of an object may run code that changes them, too.
+        """
+        return [getattr(self, name)[rows] for name in self.OBJECTS]
+
+    def _clear_objects(self, gone: RowArray) -> None:
+        """Let rows that are gone, or those behind the last one now, hold no objects."""
+        self._empty_objects(slice(self._n, self._n + len(gone)))
+
+    def _empty_objects(self, rows: RowArray | slice) -> None:
+        for name in self.OBJECTS:
+            getattr(self, name)[rows] = None
+
+    def _saved_numbers(self) -> dict[str, int]:
+        """Return what is to be saved beside the columns."""
+        names = saved_number_names(type(self))  # type: ignore[arg-type]  # classes are hashable
+        return {name: getattr(self, name) for name in names}
+
+    def _saved_columns(self) -> dict[str, NDArray[Any]]:
+        """Return views of the cells of every column that hold anything, by name."""
+        return {
+            column.name: self._column_view(number)[: self._held_rows_of(column.name)]
+            for number, column in enumerate(self.LAYOUT)
+        }
+
+    def _saved_objects(self) -> dict[str, NDArray[np.object_]]:
+        """Return views of the columns of Python objects, by field."""
+        n = self._n
+        return {field_of(name): getattr(self, name)[:n] for name in self.OBJECTS}
+
+    def _without_holes(self, columns: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[Any]]:
+        """Return saved columns with nothing in rows that are not in use: what was there is gone."""
+        return columns
+
+    def _subtables(self) -> dict[str, Rows]:
+        """Return other rows that belong to these, by name."""
+        return {}
+
+    def _lie_smallest(self, rows: int, buffer: NDArray[np.uint8] | None) -> bool:
+        """Lie in a buffer of the smallest capacity for `rows` rows: in this one, or a new one.
+
+        Returns whether the given one was taken, which has the rows.
+        """
+        capacity = round_up_rows(rows)
+        new = self._new_buffer(capacity) if buffer is None else buffer
+        self._use_buffer(new, capacity)
+        return buffer is not None
+
+    def _restore(self) -> None:
+        """Work out what is not saved, when columns and numbers are as they were; O(n)."""
+
+    def _take_columns(self, held: Callable[[Column], NDArray[Any]]) -> None:
+        """Copy what is held of each column into its first rows."""
+        for number, column in enumerate(self.LAYOUT):
+            cells = held(column)
+            self._column_view(number)[: len(cells)] = cells
+
+    def _take_objects(self, columns: Mapping[str, NDArray[np.object_]]) -> None:
+        for name in self.OBJECTS:
+            column = self._new_objects(self._allocated)
+            column[: self._n] = columns[field_of(name)]
+            setattr(self, name, column)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The rows in use, for pickle and deepcopy."""
+        return {
+            "allocated": self._allocated,
+            "numbers": self._saved_numbers(),
+            "columns": self._saved_columns(),
+            "objects": self._saved_objects(),
+            "parts": self._subtables(),
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        Rows.__init__(self, state["allocated"])
+        for name, number in state["numbers"].items():
+            setattr(self, name, number)
+        self._take_columns(lambda column: state["columns"][column.name])
+        self._take_objects(state["objects"])
+        for name, rows in state["parts"].items():
+            setattr(self, f"_{name}", rows)
+        self._restore()
+
+    def __copy__(self) -> Self:
+        """Return rows in memory of their own, of which other parts have theirs."""
+        parts = {name: rows.__copy__() for name, rows in self._subtables().items()}
+        twin = type(self).__new__(type(self))
+        twin.__setstate__({**self.__getstate__(), "parts": parts})
+        return twin
+
+
+def field_of(attribute: str) -> str:
+    """Return the field that a column's attribute is of."""
+    return attribute.removeprefix("_").removesuffix("_column")
+
+
+class OwnedRows(Rows):
+    """Rows that belong to entities."""
+
+    __slots__ = NO_SLOTS
+    _entity_column: EntityArray
+    _entity_cells: memoryview[Entity]
+
+    @property
+    def entity(self) -> EntityArray:
+        """The owner of each row, shape (n,); read-only, 0 where there is no instance."""
+        column = self._entity_column[: self._n]
+        column.flags.writeable = False
+        return column
+
+
+class HotColumns(ColumnsBase):
+    """Columns of fields of which none bears a tag of its own, so that all are `hot`."""
+
+    __slots__ = ()
+
+    def tagged(self, tag: Literal["hot"], /) -> Any:
+        """Return the columns, as a NamedTuple; ValueError for another tag, which none bears."""
+        component = type(self).__name__.removesuffix("Data")
+        if tag != "hot":
+            raise ValueError(f"{component} has no tag {tag!r}; it has hot")
+        names = tuple(field.name for field in self.FIELDS)
+        return _tuple_of(component, names)(*(getattr(self, name) for name in names))
+
+
+@cache
+def _tuple_of(component: str, names: tuple[str, ...]) -> Any:
+    return namedtuple(f"{component}HotColumns", names)
+
+
+class LeadingRows(ColumnsBase):
+    """The columns of the rows before a bound; the generated class has the fields."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def n(self) -> int:
+        """How many rows there are."""
+
+    def _size(self) -> int:
+        return self.n

@@ -1,0 +1,198 @@
+"""What a `repr` and a notebook show: how many rows of what, never an address."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from enum import IntEnum, IntFlag
+from itertools import islice
+from typing import Any, Final
+
+import numpy as np
+
+from ..base.errors import short_repr
+from ..base.handles import NIL, HandleLayout
+from ..values.field_tables import FieldInfo
+from .buffers import split_columns
+
+_SHOWN: Final = 8
+"""Parts that a line names."""
+
+
+def format_count(count: int, what: str, several: str = "") -> str:
+    """Return `1 row`, `2 rows`."""
+    return f"{count} {what if count == 1 else several or f'{what}s'}"
+
+
+def format_list(parts: Iterable[str]) -> str:
+    """Return the first parts as a list; an ellipsis stands for the others."""
+    first = list(islice(parts, _SHOWN + 1))
+    return ", ".join([*first[:_SHOWN], *["…"][: len(first) - _SHOWN]])
+
+
+def query_text(
+    all: Sequence[str],
+    any: Sequence[str] = (),
+    none: Sequence[str] = (),
+    optional: Sequence[str] = (),
+) -> str:
+    """Return the components that a query asks for, in words."""
+    parts = {"all of": all, "any of": any, "none of": none, "optional": optional}
+    said = [f"{how} {format_list(names)}" for how, names in parts.items() if names]
+    return "; ".join(said)
+
+
+def format_bytes(nbytes: int) -> str:
+    """Return a number of bytes as `512 B`, `5.0 KiB`."""
+    if nbytes < 1024:
+        return f"{nbytes} B"
+    size, unit = nbytes / 1024, "KiB"
+    for larger in ("MiB", "GiB", "TiB"):
+        if size < 1024:
+            break
+        size, unit = size / 1024, larger
+    return f"{size:.1f} {unit}"
+
+
+def columns_repr(columns: Any, n: int) -> str:
+    """Return the repr of n rows of columns."""
+    found = shown_columns(type(columns))
+    parts = format_list(f"{name} {kind}" for name, kind, _ in found)
+    of = f" of {parts}" if parts else ""
+    return f"<{type(columns).__name__}: {format_count(n, 'row')}{of}>"
+
+
+def shown_columns(kind: type[Any]) -> list[tuple[str, str, FieldInfo | None]]:
+    """Return the columns of a class that has some: name, type, and the field if it is one.
+
+    The owner comes first, then fields as the schema orders them; of split fields the elements,
+    and none of those that live elsewhere.
+    """
+    found: list[tuple[str, str, FieldInfo | None]] = []
+    if hasattr(kind, "entity"):
+        found.append(("entity", "u64", None))
+    for field in kind.FIELDS:
+        if hasattr(kind, field.name):
+            found.append((field.name, field.type, field))
+        else:
+            scalar = field.type.partition("[")[0]
+            names = element_names(field.name, field.shape)
+            found += [(name, scalar, field) for name in names if hasattr(kind, name)]
+    return found
+
+
+def element_names(field: str, shape: tuple[int, ...]) -> list[str]:
+    """Return the names of a field's elements as columns, as split fields have them."""
+    return split_columns(field, shape) if shape else []
+
+
+_ENDS: Final = 5
+"""Rows that are shown at either end."""
+
+_VALUES: Final = (bool, int, float, str, bytes, type(None))
+"""Objects that are shown as they are."""
+
+
+def html_table(
+    title: str, names: Sequence[str], n: int, row: Callable[[int], Iterable[str]]
+) -> str:
+    """Return a table of n rows, of which `row` returns the cells."""
+    # whose table of entities takes a while, for notebooks alone
+    from html import escape
+
+    def line(cells: Iterable[str], tag: str) -> str:
+        return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"
+
+    places = range(n) if n <= 2 * _ENDS else [*range(_ENDS), *range(n - _ENDS, n)]
+    lines = [line((str(place), *row(place)), "td") for place in places]
+    if n > 2 * _ENDS:
+        lines.insert(_ENDS, line(["…"] * (1 + len(names)), "td"))
+    head = line(("", *names), "th")
+    return (
+        f"<table><caption>{escape(title)}</caption>"
+        f"<thead>{head}</thead><tbody>{''.join(lines)}</tbody></table>"
+    )
+
+
+def columns_table(columns: Any, n: int) -> str:
+    """Return the table of columns: those of all rows, or of some in front."""
+    names = shown_columns(type(columns))
+    views = [(getattr(columns, name), field) for name, _, field in names]
+    layout = columns._ENTITIES._LAYOUT
+
+    def row(place: int) -> list[str]:
+        return [_cell(column[place], field, layout) for column, field in views]
+
+    return html_table(repr(columns), [name for name, _, _ in names], n, row)
+
+
+def manager_table(manager: Any) -> str:
+    """Return the table of a manager's rows; where there are holes, these are empty."""
+    data, fields = manager.data, manager.FIELDS
+    owner = "entity" if hasattr(data, "entity") else "id"
+    names = [owner, *(field.name for field in fields)]
+    owners = data._entity_cells if owner == "entity" else None
+    layout = data._ENTITIES._LAYOUT
+
+    def row(place: int) -> list[str]:
+        if owners is None:
+            first = str(manager.id_of(place))
+        elif owners[place]:
+            first = layout.format_short(owners[place])
+        else:
+            return [""] * len(names)
+        values = zip(manager.row(place), fields, strict=True)
+        return [first, *(_cell(value, field, layout) for value, field in values)]
+
+    return html_table(repr(manager), names, data.n, row)
+
+
+def world_table(world: Any) -> str:
+    """Return the table of a world's components."""
+    holders = list(world._holders())
+
+    def row(place: int) -> list[str]:
+        name, count, holder = holders[place]
+        return [name, str(count), repr(holder)]
+
+    return html_table(repr(world), ("component", "rows", "where"), len(holders), row)
+
+
+def query_table(query: Any) -> str:
+    """Return the table of a query's entities, and of where their rows are."""
+    rows, layout = query.rows(), query._layout
+
+    def row(place: int) -> list[str]:
+        first, *others = (int(array[place]) for array in rows)
+        return [layout.format_short(first), *("" if k == NIL else str(k) for k in others)]
+
+    return html_table(repr(query), rows._fields, len(rows.entity), row)
+
+
+def _cell(value: Any, field: FieldInfo | None, layout: HandleLayout) -> str:
+    """Return what a field, or the owner, is in one row."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, list | tuple) and field is not None and field.shape:
+        return f"({', '.join(_cell(element, field, layout) for element in value)})"
+    if field is None:
+        return layout.format_short(value) if value else ""
+    if field.type.startswith("entity"):
+        return layout.format_short(value)
+    if field.enum is not None:
+        return _member(field.enum, value)
+    if field.dtype is None:
+        # anything but plain values by its type: it may show its address
+        return short_repr(value) if type(value) in _VALUES else type(value).__name__
+    if isinstance(value, bytes) and field.type.startswith("str"):
+        return value.decode(errors="replace")
+    if isinstance(value, float | np.floating):
+        return f"{value:g}"
+    return value if isinstance(value, str) else str(value)
+
+
+def _member(enum: type[IntEnum | IntFlag], value: int) -> str:
+    """Return a member's name, or a number that none has: views are written without checks."""
+    try:
+        return enum(value).name or str(int(value))
+    except ValueError:
+        return str(int(value))

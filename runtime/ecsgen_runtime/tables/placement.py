@@ -1,0 +1,335 @@
+"""Placement: what callers give as rows, and where rows go when the table changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from operator import index
+from typing import TYPE_CHECKING, Any, Final, SupportsIndex, TypeAlias, TypeGuard
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..base.errors import (
+    DuplicateInstanceError,
+    MissingInstanceError,
+    StaleInstanceError,
+    StructureLockedError,
+    short_repr,
+)
+from ..base.handles import NIL, EntityArray, HandleLayout, RowArray
+from ..values.interchange import plain_array, refuse_nulls, table_hint
+
+if TYPE_CHECKING:
+    from ..managers.manager import BaseManager
+
+
+Moves: TypeAlias = tuple[RowArray, RowArray]
+"""(src, dst): rows src[k] go to dst[k]."""
+
+Write: TypeAlias = tuple[NDArray[Any], RowArray | slice, NDArray[Any] | int]
+"""A column, rows of it, and what they are to hold."""
+
+CommitSteps: TypeAlias = tuple[Callable[[], None], ...]
+"""What is to be done once rows have moved; it allocates nothing of size."""
+
+NO_ROWS: Final = np.empty(0, np.intp)
+NO_ROWS.flags.writeable = False
+
+
+def apply_writes(writes: Iterable[Write]) -> None:
+    """Make writes, one after the other."""
+    for column, rows, values in writes:
+        column[rows] = values
+
+
+# --- Rows: what callers give as rows, and where rows go when the table changes --------
+#
+# The placements are pure functions over row numbers. They share one rule, on which
+# everything that keeps several columns or managers in step relies: ascending holes
+# take ascending survivors.
+
+
+_DENSE = 16
+"""Sets of more than one row in 16 are checked through a mask, smaller ones by sorting."""
+
+
+def is_integer(value: object) -> TypeGuard[SupportsIndex]:
+    """Return whether a value can be a handle or a row at all."""
+    return hasattr(value, "__index__")
+
+
+def require_row(row: object, manager: BaseManager) -> int:
+    """Return `row` (anything with `__index__`) as an int, or raise StaleInstanceError."""
+    number = index(row)  # type: ignore[arg-type]  # raises TypeError for what is no integer
+    if 0 <= number < manager.data._n:
+        return number
+    raise manager._unused_row_error(number)
+
+
+def require_rows(rows: ArrayLike, manager: BaseManager) -> RowArray:
+    """Return `rows` (row numbers, or a bool mask of length n) as row numbers below n; O(k).
+
+    A view is copied: it may be one of a column that is going to move. The number of rows is asked
+    for after the conversion, which may run code of the caller's.
+
+    Raises:
+        TypeError: they are not integers.
+        ValueError: a mask of another length, or more than one dimension.
+        StaleInstanceError: a row is not in use.
+    """
+    name = type(manager).__name__
+    given = integers(rows, name, "rows")
+    n = manager.data._n
+    if given.dtype == np.bool_:
+        if len(given) != n:
+            raise ValueError(f"{name}: a mask of length {len(given)} for {n} rows")
+        return given.nonzero()[0]
+    if len(given) == 0:
+        return np.empty(0, np.intp)
+    wrong = (given < 0) | (given >= n)
+    # `any` and `all` are written in Python, and call these
+    if np.logical_or.reduce(wrong):
+        raise manager._unused_row_error(int(given[wrong.argmax()]))
+    return given.astype(np.intp, copy=given.base is not None)
+
+
+def integers(values: ArrayLike, manager: str, what: str) -> NDArray[Any]:
+    """Return array-like integers (or bools) as an array of one dimension.
+
+    TypeError for others and for masked elements, ValueError for nulls and for more dimensions.
+    """
+    try:
+        array = np.asarray(values)
+    except ValueError as error:  # of sequences that differ in length
+        wrong = f"{manager}: {what} must be a flat array, not {short_repr(values)}"
+        raise ValueError(wrong) from error
+    if array is not values and isinstance(values, np.ndarray):
+        refuse_nulls(values, f"{manager}: {what}")
+    if array.ndim == 0 and not is_integer(values):
+        kind = f"{type(values).__name__}{table_hint(values)}"
+        raise TypeError(f"{manager}: {what} must be an array or a sequence, not {kind}")
+    if array.ndim != 1:
+        raise ValueError(f"{manager}: {what} must have one dimension, not {array.ndim}")
+    if len(array) == 0 and not isinstance(values, np.ndarray):
+        return array.astype(np.intp)
+    if array.dtype.kind in "iub":
+        return array
+    if array.dtype.kind == "O" or (array.dtype.kind == "f" and array is not values):
+        # numpy makes floats of integers that share no integer type, and of nulls
+        refuse_nulls(values, f"{manager}: {what}")
+        return _from_objects(np.asarray(values, np.object_))
+    raise TypeError(f"{manager}: {what} must be integers, not {array.dtype}")
+
+
+def _from_objects(array: NDArray[Any]) -> NDArray[Any]:
+    """Return integers of any size as int64, bools as bools, as libraries keep them in objects.
+
+    What is no row number becomes -1, a row never in use.
+    """
+    values = array.tolist()
+    if values and all(isinstance(value, (bool, np.bool_)) for value in values):
+        return np.array(values, np.bool_)
+    numbers = (index(value) for value in values)
+    return np.array([n if 0 <= n <= NIL else -1 for n in numbers], np.int64)
+
+
+def sort_distinct(rows: RowArray, n: int, manager: str) -> RowArray:
+    """Return the rows, ascending, as a new array; O(k).
+
+    StaleInstanceError if one is given twice.
+    """
+    if len(rows) < 2:
+        return rows.copy()
+    if len(rows) * _DENSE > n:
+        mask = np.zeros(n, np.bool_)
+        mask[rows] = True
+        ascending = mask.nonzero()[0]
+    else:
+        ascending = rows.copy()
+        ascending.sort()  # `unique` is written in Python
+        if np.logical_or.reduce(ascending[1:] == ascending[:-1]):
+            raise repeated_row_error(rows, manager)
+    if len(ascending) < len(rows):
+        raise repeated_row_error(rows, manager)
+    return ascending
+
+
+def repeated_row_error(rows: RowArray, manager: str) -> StaleInstanceError:
+    """Return the error of rows of which one is twice there."""
+    ordered = np.sort(rows)
+    twice = int(ordered[1:][ordered[1:] == ordered[:-1]][0])
+    return StaleInstanceError(f"{manager}: row {twice} is given twice")
+
+
+def swap_remove_moves(gone: RowArray, n: int) -> tuple[RowArray, RowArray]:
+    """Return (src, dst): which of n rows move where when the ascending rows `gone` leave.
+
+    The rows behind the new end move, in ascending order, into the holes before it.
+    """
+    kept = n - len(gone)
+    if kept == 0:
+        return NO_ROWS, NO_ROWS
+    split = int(gone.searchsorted(kept))
+    stays = np.empty(n - kept, np.bool_)
+    stays.fill(True)  # `ones` is written in Python
+    stays[gone[split:] - kept] = False
+    return stays.nonzero()[0] + kept, gone[:split]
+
+
+def permutation(given: NDArray[Any], n: int, manager: str) -> RowArray:
+    """Return integers as rows if they name each of n rows once, or raise ValueError; O(n).
+
+    A view is copied: it may be one of a column that is going to move.
+    """
+    if given.dtype == np.bool_:
+        raise ValueError(f"{manager}: an order takes row numbers, not a mask")
+    seen = np.zeros(n, np.bool_)
+    if len(given) == n and not np.logical_or.reduce((given < 0) | (given >= n)):
+        seen[given] = True
+    if len(given) != n or not np.logical_and.reduce(seen):
+        raise ValueError(f"{manager}: the order is not a permutation of the {n} rows")
+    return given.astype(np.intp, copy=given.base is not None)
+
+
+class Remap:
+    """Where row numbers below n lead once rows `keys` are at `values`, which may be NIL; NIL and
+    other rows stay. O(k log k).
+    """
+
+    __slots__ = ("_keys", "_table", "_values")
+
+    def __init__(self, keys: RowArray, values: RowArray, n: int) -> None:
+        self._table: RowArray | None = None
+        if len(keys) * _DENSE > n:
+            self._table = np.arange(n + 1)
+            self._table[n] = NIL  # where NIL is clipped to
+            self._table[keys] = values
+        else:
+            order = keys.argsort()
+            self._keys = keys[order]
+            self._values = values[order]
+
+    def __call__(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Return where each of the rows leads, a new array; O(k log k)."""
+        if self._table is not None:
+            return self._table.take(rows, mode="clip")
+        if len(self._keys) == 0:
+            return rows.copy()
+        place = self._keys.searchsorted(rows)
+        np.minimum(place, len(self._keys) - 1, out=place)
+        return np.where(self._keys[place] == rows, self._values[place], rows)
+
+
+def locked_error(manager: str) -> StructureLockedError:
+    """Return the error of a structural change while the manager is locked."""
+    return StructureLockedError(
+        f"{manager} is locked: a `locked()` block or one of its callbacks is running"
+    )
+
+
+def missing_instance_error(
+    manager: str, entity: SupportsIndex, layout: HandleLayout
+) -> MissingInstanceError:
+    """Return the error of an entity without the component."""
+    return MissingInstanceError(f"{manager}: entity {layout.format_handle(entity)} has no instance")
+
+
+def duplicate_instance_error(
+    manager: str, entity: SupportsIndex, layout: HandleLayout
+) -> DuplicateInstanceError:
+    """Return the error of a second instance where one is allowed."""
+    return DuplicateInstanceError(
+        f"{manager}: entity {layout.format_handle(entity)} has an instance already"
+    )
+
+
+def first_present(
+    manager: str, entities: EntityArray, rows: RowArray, layout: HandleLayout
+) -> None:
+    """Raise DuplicateInstanceError for the first entity whose row is not NIL, if there is one."""
+    present = rows != NIL
+    if present.any():
+        raise duplicate_instance_error(manager, int(entities[present.argmax()]), layout)
+
+
+def first_repeated(manager: str, entities: EntityArray, layout: HandleLayout) -> None:
+    """Raise DuplicateInstanceError if an entity is there twice; O(k) if ascending."""
+    if len(entities) < 2 or bool((entities[1:] > entities[:-1]).all()):
+        return
+    ordered = np.sort(entities)
+    again = ordered[1:][ordered[1:] == ordered[:-1]]
+    if len(again):
+        raise DuplicateInstanceError(
+            f"{manager}: entity {layout.format_handle(again[0])} is given twice"
+        )
+
+
+# --- Sort keys: arrays with one value per row, and the order that they ask for --------
+
+
+def key_values(key: ArrayLike, manager: str) -> NDArray[Any]:
+    """Return a key as an array; objects as their ranks, TypeError if they have no order."""
+    array = plain_array(key, f"{manager}: key")
+    if array.dtype.kind == "O" and array.ndim == 1:
+        return _ranks(array.tolist(), manager)
+    return array
+
+
+def sort_key(key: NDArray[Any], n: int, manager: str) -> NDArray[Any]:
+    """Return a key that has one value per row, or raise ValueError."""
+    if key.shape != (n,):
+        raise ValueError(f"{manager}: a key of shape {key.shape} for {n} rows")
+    return key
+
+
+def sort_order(key: NDArray[Any]) -> RowArray:
+    """Return the stable ascending order of a key with one value per row, NaN last."""
+    return key.argsort(kind="stable")
+
+
+def _ranks(values: list[Any], manager: str) -> RowArray:
+    """Return the place of each value in their stable ascending order; NaN, which is not equal to
+    itself, comes last."""
+    try:
+        numbers = [k for k, value in enumerate(values) if value == value]
+        order = sorted(numbers, key=values.__getitem__)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{manager}: a key's values need an order: {error}") from error
+    nans = set(range(len(values))).difference(numbers)
+    ranks = np.empty(len(values), np.intp)
+    ranks[[*order, *sorted(nans)]] = np.arange(len(values))
+    return ranks
+
+
+# --- Partitions: rows of two parts, the active ones in front of a bound ---------------
+
+
+def make_room_moves(bound: int, n: int, count: int) -> tuple[RowArray, RowArray]:
+    """Return (src, dst) that free `count` rows at the bound: those behind it go to the end."""
+    end = bound + count
+    return np.arange(bound, min(end, n)), np.arange(max(n, end), n + count)
+
+
+def swap_remove_moves_in_parts(gone: RowArray, bound: int, n: int) -> tuple[RowArray, RowArray]:
+    """Return (src, dst) that close both parts when the ascending rows `gone` leave.
+
+    The active part closes as any table does. The rows that it gives up belong to the
+    inactive part now: they are holes of that part, like those of its own rows that
+    leave.
+    """
+    split = int(gone.searchsorted(bound))
+    src, dst = swap_remove_moves(gone[:split], bound)
+    start = bound - split
+    holes = np.concatenate((np.arange(start, bound), gone[split:]))
+    behind, front = swap_remove_moves(holes - start, n - start)
+    return np.concatenate((src, behind + start)), np.concatenate((dst, front + start))
+
+
+def swap_moves(rows: RowArray, start: int, end: int) -> tuple[RowArray, RowArray]:
+    """Return (src, dst) by which the ascending `rows` come to be [start, end), by swaps alone."""
+    outside = np.ones(end - start, np.bool_)
+    inside = rows[(rows >= start) & (rows < end)]
+    outside[inside - start] = False
+    leaving = outside.nonzero()[0] + start
+    coming = rows[(rows < start) | (rows >= end)]
+    return np.concatenate((leaving, coming)), np.concatenate((coming, leaving))

@@ -1,0 +1,441 @@
+"""Where columns lie: in buffers that grow, in reserved ones, cold fields in one of their own."""
+
+from __future__ import annotations
+
+import gc
+import warnings
+import weakref
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import invariant, rule
+
+from ..base.errors import CapacityError, StaleViewWarning
+from .common_cases import LINE, PAGE, Cases, MemoryCases, State, check_columns, check_layout
+from .state_machine import ManagerStateMachine, Record
+from .subject import Field, Float, Object, recreate, refuses, same
+
+# --- A full buffer is replaced by one of at least twice the size ----------------------
+
+
+class DoublingRules(ManagerStateMachine):
+    """The capacity is what was asked for, or needed."""
+
+    @rule(rows=st.integers(0, 300))
+    def reserve(self, rows: int) -> None:
+        before = self.manager.capacity
+        self.manager.reserve(rows)
+        assert self.manager.capacity == max(before, -(-rows // LINE) * LINE)
+        self.version += self.manager.capacity != before
+
+    @rule()
+    def shrink_to_fit(self) -> None:
+        before = self.manager.capacity
+        self.manager.shrink_to_fit()
+        assert self.manager.capacity == -(-self.smallest() // LINE) * LINE
+        self.version += self.manager.capacity != before
+
+
+class DoublingCases(MemoryCases):
+    """Growing, shrinking, and views that outlive the buffer."""
+
+    def test_columns_follow_each_other_at_every_size(self, source: Any, m: Any) -> None:
+        self.add(source, m, 3)
+        for rows in (64, 128, 192, 1000):
+            m.reserve(rows)
+            check_columns(m.data, m.LAYOUT, m.capacity)
+            assert m.data.buffer.nbytes <= m.nbytes
+
+    @pytest.mark.parametrize("one_by_one", [0, LINE // 2])
+    def test_capacity_holds_without_growing(self, one_by_one: int) -> None:
+        source, m = self.new()
+        m.reserve(LINE)
+        full, buffer = m.capacity, m.data.buffer
+        assert full == max(LINE, self.subject.capacity)
+        self.add(source, m, full - one_by_one)
+        for _ in range(one_by_one):
+            self.add_one(source, m)
+        assert m.data.buffer is buffer
+        assert m.capacity == full
+
+    def test_growth_doubles_or_is_exact_beyond(self) -> None:
+        source, m = self.new()
+        m.reserve(2 * LINE)
+        for call in (partial(self.add_one, source, m), partial(self.add, source, m, 1)):
+            held = m.capacity
+            self.add(source, m, held - len(m))
+            assert m.capacity == held
+            call()
+            assert m.capacity == 2 * held
+        source, m = self.new()
+        m.shrink_to_fit()
+        self.add(source, m, 10 * LINE + 1)
+        assert m.capacity == 11 * LINE
+
+    def test_shrinking_gives_memory_back(self) -> None:
+        source, m, _ = self.filled(3)
+        m.reserve(10 * LINE)
+        held = m.nbytes
+        m.shrink_to_fit()
+        assert (m.capacity, m.nbytes < held) == (LINE, True)
+        m.clear()
+        m.shrink_to_fit()
+        assert m.capacity == self.least
+        rows = self.add(source, m, 3, **self.subject.samples(3))
+        self.check_values(m, rows, range(3))
+
+    def test_held_views_warn_when_the_buffer_moves(self) -> None:
+        _, m, _ = self.filled(2)
+        m.shrink_to_fit()
+        for call in (lambda: m.reserve(1000), lambda: m.reserve(10_000), lambda: m.shrink_to_fit()):
+            view = m.data.buffer[:1]
+            warning, code = self.warned(call), call.__code__
+            assert warning.filename == code.co_filename
+            assert warning.lineno == code.co_firstlineno
+            assert len(view) == 1
+
+    @pytest.mark.parametrize("count", [1, LINE])
+    def test_creations_warn_when_the_buffer_moves(self, count: int) -> None:
+        source, m, _ = self.filled(1)
+        for method, given in (self.add, [count]), (self.add_one, []):
+            self.add(source, m, m.capacity - len(m))
+            view = m.data.buffer[:1]
+            warning = self.warned(partial(method, source, m, *given))
+            cases = (vars(kind).get(method.__name__) for kind in type(self).__mro__)
+            assert warning.filename in {f.__code__.co_filename for f in cases if f}
+            assert len(view) == 1
+
+    def warned(self, call: Callable[[], object]) -> warnings.WarningMessage:
+        """Return the one warning of a call, which names the manager."""
+        named = f"{self.subject.label}Manager"
+        with pytest.warns(StaleViewWarning, match=named) as caught:
+            call()
+        (warning,) = caught
+        return warning
+
+    def test_dropped_views_and_arguments_do_not_warn(self) -> None:
+        source, m, es = self.filled(LINE)
+        m.shrink_to_fit()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            view = m.data.buffer[:10]
+            del view
+            back = slice(None, None, -1)
+            rows = self.add(source, m, LINE, **self.subject.own_columns(m, back))
+            m.reserve(1000)
+            m.shrink_to_fit()
+        moved = [self.found(m, owner) for owner in es]
+        self.check_values(m, moved, range(LINE))
+        self.check_values(m, rows, reversed(range(LINE)))
+
+    def test_a_warning_that_is_an_error_moves_nothing(self) -> None:
+        _, m, es = self.filled(LINE)
+        before, buffer = State(self.subject, m), m.data.buffer
+        view = buffer[:1]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            refuses(StaleViewWarning, m.reserve, 2 * m.capacity)
+        assert m.data.buffer is buffer
+        assert State(self.subject, m) == before
+        del view
+        self.check_rows(m, es, range(LINE))
+
+
+# --- All rows are there from the start: nothing ever moves to another buffer ----------
+
+
+SMALL_BATCH = 20_000
+"""So many rows are few enough to be filled."""
+
+
+class ReservedRules(ManagerStateMachine):
+    """The buffer stays."""
+
+    def watch(self) -> None:
+        super().watch()
+        self.buffer = self.manager.data.buffer
+
+    def has_room(self, owners: Sequence[int]) -> bool:
+        fits = self.rows_needed(owners) <= self.subject.capacity
+        return fits and super().has_room(owners)
+
+    @rule(rows=st.integers(0, 300))
+    def reserve(self, rows: int) -> None:
+        if rows <= self.manager.capacity:
+            self.manager.reserve(rows)
+
+    @rule()
+    def shrink_to_fit(self) -> None:
+        self.manager.shrink_to_fit()
+
+    @invariant()
+    def the_buffer_stays(self) -> None:
+        assert self.manager.data.buffer is self.buffer
+        assert self.manager.capacity == self.subject.capacity
+
+
+class ReservedCases(MemoryCases):
+    """Views stay good, and memory follows use."""
+
+    def test_too_many_rows_change_nothing(self) -> None:
+        source, m, _ = self.filled(3)
+        before, named = State(self.subject, m), f"{self.subject.label}Manager"
+        refuses(CapacityError, named, m.reserve, m.capacity + 1)
+        if m.capacity <= SMALL_BATCH:
+            refuses(CapacityError, self.add, source, m, m.capacity - 2)
+            assert State(self.subject, m) == before
+
+    def test_the_last_row_is_there(self, source: Any, m: Any) -> None:
+        if m.capacity > SMALL_BATCH:
+            pytest.skip(f"filling {m.capacity} rows takes long")
+        self.add(source, m, m.capacity - 1)
+        self.add_one(source, m)
+        with self.unchanged(m):
+            refuses(CapacityError, self.add_one, source, m)
+            refuses(CapacityError, self.add, source, m, 1)
+        check_columns(m.data, m.LAYOUT, m.capacity)
+        m.clear()
+        m.shrink_to_fit()
+        self.check_unused(m, 0)
+
+    def test_what_is_behind_is_given_back(self) -> None:
+        _, m, _ = self.filled(3)
+        kept, behind = [m.row(row) for row in range(3)], []
+        for column in m.LAYOUT:
+            if hasattr(m.data, column.name):
+                first = column.offset(m.capacity)
+                start = first + column.nbytes * LINE
+                end = first + column.nbytes * min(m.capacity, SMALL_BATCH)
+                pages = slice(-(-start // PAGE) * PAGE, end // PAGE * PAGE)
+                behind.append(m.data.buffer[pages])
+                behind[-1].fill(1)
+        m.shrink_to_fit()
+        assert not any(pages.any() for pages in behind)
+        assert [m.row(row) for row in range(3)] == kept
+
+    def test_memory_follows_use(self, source: Any, m: Any) -> None:
+        empty = m.nbytes
+        self.add(source, m, LINE)
+        per_row = sum(column.nbytes for column in self.subject.columns)
+        assert m.nbytes >= empty + LINE * per_row
+        if m.capacity > SMALL_BATCH:
+            assert m.nbytes < m.capacity * per_row
+
+
+# --- Cold fields: rows take places in a second buffer with another value --------------
+
+
+class IndirectRules(ManagerStateMachine):
+    """Who ever had another value has a cold row, until it goes."""
+
+    def __init__(self) -> None:
+        self.cold: set[Record] = set()
+        super().__init__()
+
+    @invariant()
+    def cold_rows_agree(self) -> None:
+        cold, fields = self.manager.data.cold, self.subject.cold_fields
+        for record in map(self.at, self.used()):
+            if not all(f.is_default(record.values[f.name]) for f in fields):
+                self.cold.add(record)
+        self.cold &= set(map(self.at, self.used()))
+        rows = cold.row.tolist()
+        assert cold.n == len(rows) == len(self.cold)
+        assert {self.at(row) for row in rows} == self.cold
+        for field in fields:
+            expected = [self.at(row).stored(field) for row in rows]
+            assert same(self.subject.read_column(cold, field), expected)
+
+
+class IndirectCases(Cases):
+    """The second buffer, case by case."""
+
+    def other(self, field: Field) -> Any:
+        """Return a value that is not the default."""
+        samples = (field.sample(k) for k in range(2))
+        return next(value for value in samples if not field.is_default(value))
+
+    def test_the_layout_of_the_second_buffer(self) -> None:
+        source, m = self.new(5 * LINE)
+        for count in (1, LINE, 3 * LINE):
+            self.add(source, m, count, **self.subject.samples(count))
+            check_columns(m.data.cold, m.LAYOUT_COLD, m.data.cold.allocated)
+        refuses(ValueError, "read-only", m.data.cold.row.fill, 0)
+        check_layout(m.LAYOUT_COLD, self.subject.cold_columns)
+        names = [column.name for column in self.subject.cold_columns]
+        assert all(hasattr(m.data.cold, name) for name in names)
+        assert not any(hasattr(m.data, name) for name in {*names} - {"row"})
+
+    def test_defaults_take_no_place(self, source: Any, m: Any) -> None:
+        defaults = {field.name: field.default for field in self.subject.cold_fields}
+        self.add_one(source, m)
+        self.add(source, m, 3)
+        self.add_one(source, m, **defaults)
+        self.add(source, m, 3, **{name: [v] * 3 for name, v in defaults.items()})
+        for name, value in defaults.items():
+            getattr(m, f"set_{name}")(0, value)
+        assert (m.data.cold.n, m.data.cold.row.tolist()) == (0, [])
+        assert same(m.row(7), self.subject.read({}))
+
+    def test_a_place_begins_with_defaults(self) -> None:
+        source, m, _ = self.filled(3)
+        m.clear()
+        assert m.data.cold.n == 0
+        for field in self.subject.cold_fields:
+            self.add_one(source, m, **{field.name: self.other(field)})
+            values = {field.name: self.other(field)}
+            assert same(m.row(len(m) - 1), self.subject.read(values))
+        m.clear()
+        every = {field.name: self.other(field) for field in self.subject.cold_fields}
+        self.add_one(source, m, **every)
+        m.clear()
+        self.add_one(source, m)
+        first = self.subject.cold_fields[0]
+        getattr(m, f"set_{first.name}")(0, every[first.name])
+        assert same(m.row(0), self.subject.read({first.name: every[first.name]}))
+        m.clear()
+        self.add(source, m, 2)
+        for field in self.subject.cold_fields:
+            getattr(m, f"set_{field.name}")(0, self.other(field))
+            getattr(m, f"set_{field.name}")(0, field.default)
+        assert m.data.cold.n == 1
+        assert same(m.row(0), self.subject.read({}))
+
+    def test_cold_columns_are_written(self) -> None:
+        for field in self.subject.cold_fields:
+            if field.name in self.subject.split:
+                continue
+            source, m = self.new()
+            self.add(source, m, 3)
+            for row in range(3):
+                getattr(m, f"set_{field.name}")(row, self.other(field))
+            values = [field.sample(k) for k in (7, 8, 9)]
+            setattr(m.data.cold, field.name, values)
+            self.check_column(m, field, values)
+            setattr(m.data.cold, field.name, field.sample(4))
+            self.check_column(m, field, [field.sample(4)] * 3)
+            for value, error in field.wrong():
+                with pytest.raises(error, match=field.name):
+                    setattr(m.data.cold, field.name, [field.sample(0), value, value])
+            self.check_column(m, field, [field.sample(4)] * 3)
+
+    def test_places_are_arguments_before_they_move(self) -> None:
+        for field in self.subject.cold_fields:
+            source, m, es = self.filled(4)
+            if source is None or field.name in self.subject.split:
+                continue
+            put, value = getattr(m, f"set_{field.name}"), self.other(field)
+            put(0, value)
+            (last,) = self.add(source, m, 1, **{field.name: [value]})
+            put(last, field.default)  # it keeps the last place
+            place = m.data.cold.row.tolist().index(0)
+            views = {field.name: getattr(m.data.cold, field.name)[place : place + 1]}
+            given = views[field.name].tobytes()
+            new = recreate(source, es[:1])  # drives out the row whose place that is
+            if views[field.name].tobytes() != given:
+                continue  # the row went with its entity
+            (row,) = m.create_many(new, **views)
+            assert same(getattr(m, field.name)(row), field.read(value))
+
+    def test_rows_without_a_place_are_sorted_by_the_default(self) -> None:
+        for field in self.subject.cold_fields:
+            if not isinstance(field, Float) or field.shape or not field.default:
+                continue
+            source, m = self.new(3)
+            values = [field.default, field.default / 2, field.default * 2]
+            self.add(source, m, 3, **{field.name: values})
+            m.sort(field.name)
+            found = [getattr(m, field.name)(row) for row in range(3)]
+            assert same(found, [field.read(value) for value in sorted(values)])
+
+    def test_places_count_as_memory(self) -> None:
+        source, m = self.new(10 * LINE)
+        self.add(source, m, 10 * LINE)
+        before = m.nbytes
+        per_row = sum(column.nbytes for column in self.subject.cold_columns)
+        for field in self.subject.cold_fields:
+            for row in range(10 * LINE):
+                getattr(m, f"set_{field.name}")(row, self.other(field))
+        assert m.nbytes >= before + 10 * LINE * per_row
+        m.clear()
+        m.shrink_to_fit()
+        assert m.nbytes < before
+        self.check_unused(m, 0)
+
+
+# --- Fields of type object: what leaves is let go of ----------------------------------
+
+
+class Thing:
+    """Something that can be watched."""
+
+
+class ObjectsCases(Cases):
+    """Objects are kept as they are, and no longer than their row."""
+
+    @property
+    def names(self) -> list[str]:
+        """The fields that hold objects."""
+        return [f.name for f in self.subject.fields if isinstance(f, Object)]
+
+    def held(self, count: int) -> tuple[Any, list[list[weakref.ref[Thing]]]]:
+        """Return a manager whose rows alone hold objects, and references by field and row."""
+        source, m = self.new()
+        things = {name: [Thing() for _ in range(count)] for name in self.names}
+        self.add(source, m, count, **things)
+        return m, [list(map(weakref.ref, row)) for row in things.values()]
+
+    @pytest.mark.parametrize(
+        ("leave", "gone"),
+        [
+            (lambda m: m.destroy(0), [0]),
+            (lambda m: m.destroy(3), [3]),
+            (lambda m: m.destroy_many([0, 3]), [0, 3]),
+            (lambda m: m.destroy_many([1, 0]), [0, 1]),
+            (lambda m: m.destroy_many([3, 1, 2]), [1, 2, 3]),
+            (lambda m: m.clear(), [0, 1, 2, 3]),
+        ],
+    )
+    def test_objects_go_with_their_row(
+        self, leave: Callable[[Any], object], gone: list[int]
+    ) -> None:
+        m, references = self.held(4)
+        leave(m)
+        gc.collect(1)  # what is new: all of it would take a second where much is loaded
+        for column in references:
+            assert [k for k, thing in enumerate(column) if thing() is None] == gone
+
+    def test_objects_are_themselves(self, source: Any, m: Any) -> None:
+        one, two = [1, 2, 3], {"key": np.zeros(2)}
+        for name in self.names:
+            row = self.add_one(source, m, **{name: one})
+            assert getattr(m, name)(row) is one
+            getattr(m, f"set_{name}")(row, two)
+            assert getattr(m, name)(row) is two
+            rows = self.add(source, m, 2, **{name: [one, two]})
+            assert [getattr(m, name)(row) for row in rows] == [one, two]
+            for given in (("a", "b"), {"a": 1, "b": 2}, "ab", Thing()):
+                rows = self.add(source, m, 2, **{name: given})
+                assert all(getattr(m, name)(row) is given for row in rows)
+
+    def test_a_list_of_another_length_is_refused(self, source: Any, m: Any) -> None:
+        whole = ["a", "list"]
+        for name in self.names:
+            for wrong in (whole, np.array(whole, object), []):
+                with pytest.raises(ValueError, match=r"write \[x\] \* 3"):
+                    self.add(source, m, 3, **{name: wrong})
+            assert m.data.n == 0
+            rows = self.add(source, m, 3, **{name: [whole] * 3})
+            assert all(getattr(m, name)(row) is whole for row in rows)
+            m.destroy_many(rows)
+
+    def test_objects_count_as_memory(self) -> None:
+        source, m = self.new(10_000)
+        objects = {name: list(range(10_000)) for name in self.names}
+        self.add(source, m, 10_000, **objects)
+        own = sum(column.nbytes for column in self.subject.columns)
+        assert m.nbytes >= 10_000 * (own + 8 * len(self.names))

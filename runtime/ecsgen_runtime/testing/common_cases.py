@@ -1,0 +1,548 @@
+"""What every manager does: direct cases, each of which builds on `Cases`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from copy import copy, deepcopy
+from functools import partial
+from operator import contains
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from ..base.errors import BrokenManagerError, StaleInstanceError, StructureLockedError
+from ..base.handles import NIL, EntityArray
+from .subject import (
+    Bytes,
+    Column,
+    Enum,
+    Field,
+    Object,
+    Subject,
+    raise_error,
+    refuses,
+    same,
+    through_pickle,
+)
+
+# --- What direct cases start from -----------------------------------------------------
+
+
+INTERRUPTED = property(lambda _: 0, raise_error)
+"""A version that cannot be counted up, which is the last thing in each change."""
+
+
+class Cases:
+    """A manager to try things on, and how to look at it."""
+
+    subject: ClassVar[Subject]
+    least: ClassVar[int] = 0
+    """The capacity of a manager that was emptied, and shrank."""
+
+    def new(self, room: int = 0) -> tuple[Any, Any]:
+        """Return where owners of rows come from, and a manager that may have so many rows."""
+        raise NotImplementedError
+
+    @pytest.fixture(name="made")
+    def made_new(self) -> tuple[Any, Any]:
+        """Return both, for the two fixtures after this one."""
+        return self.new()
+
+    @pytest.fixture(name="source")
+    def source_of_owners(self, made: tuple[Any, Any]) -> Any:
+        """Return where owners of rows come from."""
+        return made[0]
+
+    @pytest.fixture(name="m")
+    def manager(self, made: tuple[Any, Any]) -> Any:
+        """Return a manager without rows."""
+        return made[1]
+
+    def add_one(self, source: Any, m: Any, /, **values: Any) -> int:
+        """Create an instance of nobody known yet, and return its row."""
+        raise NotImplementedError
+
+    def add(self, source: Any, m: Any, count: int, /, **columns: Any) -> list[int]:
+        """Create `count` instances of nobody known yet, and return their rows."""
+        raise NotImplementedError
+
+    def owner(self, m: Any, row: int) -> int:
+        """Return by what a row is known, wherever it goes: its entity or its id."""
+        raise NotImplementedError
+
+    def found(self, m: Any, owner: int) -> int:
+        """Return the row that is known by that, or NIL."""
+        raise NotImplementedError
+
+    def changes(self) -> list[Callable[[Any, Any], object]]:
+        """Return what changes the structure of a manager that has three rows."""
+        return [
+            self.add_one,
+            lambda source, m: self.add(source, m, 2),
+            lambda source, m: m.destroy(0),
+            lambda source, m: m.destroy_many([0, 2]),
+        ]
+
+    def structural_calls(self, source: Any, m: Any) -> list[Callable[[], object]]:
+        """Return what a locked manager of three rows refuses, if it changes nothing as well."""
+        return [
+            *(partial(change, source, m) for change in self.changes()),
+            partial(self.add, source, m, 0),
+            partial(m.destroy_many, []),
+            m.clear,
+            partial(m.reserve, 1000),
+            m.shrink_to_fit,
+        ]
+
+    def filled(self, count: int) -> tuple[Any, Any, EntityArray]:
+        """Return a manager whose row k is sample k, and by what each of `count` rows is known."""
+        source, m = self.new(count)
+        rows = self.add(source, m, count, **self.subject.samples(count))
+        return source, m, np.array([self.owner(m, row) for row in rows], np.uint64)
+
+    @contextmanager
+    def unchanged(self, m: Any) -> Iterator[None]:
+        """Check that nothing can be seen of what happens to a manager in the `with` block."""
+        before = State(self.subject, m)
+        yield
+        assert State(self.subject, m) == before
+
+    def check_rows(self, m: Any, es: EntityArray, expected: Sequence[int]) -> None:
+        """Check that row i is what row and sample expected[i] were, and can be found."""
+        assert len(m) == m.data.n == len(expected)
+        owners = es[list(expected)].tolist()
+        assert list(m) == owners
+        self.check_values(m, range(len(expected)), expected)
+        assert [self.owner(m, self.found(m, owner)) for owner in owners] == owners
+
+    def check_values(self, m: Any, rows: Iterable[int], samples: Iterable[int]) -> None:
+        """Check that rows hold those samples, in the columns and cell by cell."""
+        for row, k in zip(rows, samples, strict=True):
+            assert same(m.row(row), self.subject.expected(k))
+            for field in self.subject.fields:
+                stored = self.subject.column(m, field)[row : row + 1]
+                assert same(stored, [field.stored(field.sample(k))])
+
+    def check_unused(self, m: Any, row: int) -> None:
+        """Check that nothing takes a row that is not in use."""
+        names = [field.name for field in self.subject.fields]
+        for name in ("row", "destroy", *names):
+            refuses(StaleInstanceError, getattr(m, name), row)
+        for field in self.subject.fields:
+            with pytest.raises(StaleInstanceError):
+                getattr(m, f"set_{field.name}")(row, field.sample(0))
+        refuses(StaleInstanceError, m.destroy_many, [row])
+
+    def check_column(self, m: Any, field: Field, values: list[Any]) -> None:
+        """Check one field of all rows, as a column and cell by cell."""
+        stored = [field.stored(value) for value in values]
+        assert same(self.subject.column(m, field), stored)
+        read = [getattr(m, field.name)(row) for row in range(len(values))]
+        assert same(read, [field.read(value) for value in values])
+
+    def check_refused(
+        self, source: Any, m: Any, field: Field, value: Any, error: type[Exception]
+    ) -> None:
+        """Check that no way of writing takes a value, and that each names the field."""
+        named = f"{self.subject.label}.{field.name}"
+        both = [field.sample(0), value]
+        refuses(error, named, self.add_one, source, m, **{field.name: value})
+        refuses(error, named, self.add, source, m, 2, **{field.name: both})
+        refuses(error, named, getattr(m, f"set_{field.name}"), 0, value)
+        if field in self.subject.whole:
+            refuses(error, named, setattr, m.data, field.name, both)
+
+
+class State:
+    """Everything that can be seen of a manager, to check that a failed call changed nothing."""
+
+    def __init__(self, subject: Subject, m: Any) -> None:
+        self.seen = (
+            m.version,
+            m.capacity,
+            m.data.n,
+            len(m),
+            list(m),
+            [self._used_cells(m, subject.column(m, f)) for f in subject.fields],
+            [owner in m for owner in m],
+            m.data.cold.row.tolist() if subject.indirect else [],
+        )
+
+    @staticmethod
+    def _used_cells(m: Any, column: Any) -> list[Any]:
+        """Return a column without holes: what is in those, copies need not have."""
+        return [column[row] for row in m.data._used_rows().tolist()]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, State) and same(self.seen, other.seen)
+
+
+def sortable(fields: Iterable[Field]) -> list[Field]:
+    """Return the fields that `sort` takes by name."""
+    return [f for f in fields if not f.shape and not isinstance(f, Object)]
+
+
+# --- Values: defaults, every way to write and read them, what is refused --------------
+
+
+MOST = 256
+"""Rows of a full buffer, unless it is larger from the start."""
+
+
+class ValueCases(Cases):
+    """Values are stored as given, or refused with nothing changed."""
+
+    def test_what_is_left_out_takes_its_default(self, source: Any, m: Any) -> None:
+        self.add_one(source, m)
+        self.add(source, m, 2)
+        for row in range(3):
+            assert same(m.row(row), self.subject.read({}))
+
+    def test_one_row(self, source: Any, m: Any) -> None:
+        for k in range(3):
+            self.add_one(source, m, **self.subject.sample(k))
+        self.check_values(m, range(3), range(3))
+        for row in range(3):
+            assert type(m.row(row)) is self.subject.row
+            assert same(self.subject.one_row(m, row), m.row(row))
+
+    def test_setters_write_one_cell(self) -> None:
+        for field in self.subject.fields:
+            _, m, _ = self.filled(3)
+            getattr(m, f"set_{field.name}")(1, field.sample(5))
+            values = [field.read(field.sample(k)) for k in (0, 5, 2)]
+            assert same([getattr(m, field.name)(row) for row in range(3)], values)
+            assert m.version == 1
+            getattr(m, f"set_{field.name}")(1, field.sample(1))
+            self.check_values(m, range(3), range(3))
+
+    def test_columns_write_many_cells(self) -> None:
+        for field in self.subject.whole:
+            _, m, _ = self.filled(3)
+            samples = [field.sample(k) for k in (7, 8, 9)]
+            for given in (samples, field.array(samples)):
+                setattr(m.data, field.name, field.sample(0))
+                setattr(m.data, field.name, given)
+                self.check_column(m, field, samples)
+            setattr(m.data, field.name, getattr(m.data, field.name)[::-1])
+            self.check_column(m, field, samples[::-1])
+            setattr(m.data, field.name, field.sample(4))
+            self.check_column(m, field, [field.sample(4)] * 3)
+            setattr(m.data, field.name, getattr(m.data, field.name))
+            self.check_column(m, field, [field.sample(4)] * 3)
+
+    def test_bulk_columns_broadcast(self) -> None:
+        for field in self.subject.fields:
+            for array in (False, True):
+                source, m = self.new()
+                value = field.sample(3)
+                if array and isinstance(field, Object):  # one per row, or none
+                    continue
+                given = field.array([value]) if array else value
+                self.add(source, m, 3, **{field.name: given})
+                self.check_column(m, field, [value] * 3)
+
+    @pytest.mark.parametrize("is_full", [False, True])
+    def test_bad_values_change_nothing(self, is_full: bool) -> None:
+        source, m = self.new()
+        m.reserve(64)
+        self.add(source, m, min(m.capacity, MOST) if is_full else 2)
+        before = State(self.subject, m)
+        for field, value, error in self.subject.wrong():
+            self.check_refused(source, m, field, value, error)
+            assert State(self.subject, m) == before
+
+    def test_columns_of_a_wrong_length_change_nothing(self) -> None:
+        source, m, _ = self.filled(3)
+        with self.unchanged(m):
+            for field in self.subject.fields:
+                if isinstance(field, Object):  # then it is one object for all
+                    continue
+                name, few = field.name, [field.sample(0)] * 2
+                for given in (few, field.array([*few, *few])):
+                    refuses(ValueError, name, self.add, source, m, 3, **{name: given})
+                    if field in self.subject.whole:
+                        refuses(ValueError, name, setattr, m.data, name, given)
+
+    def test_unknown_fields_are_refused(self, source: Any, m: Any) -> None:
+        refuses(TypeError, self.add_one, source, m, no_such_field=1)
+        refuses(TypeError, self.add, source, m, 1, no_such_field=1)
+        assert len(m) == 0
+
+    def test_tags_name_columns(self) -> None:
+        _, m, _ = self.filled(2)
+        for tag, names in self.subject.tagged.items():
+            group = m.data.tagged(tag)
+            assert group._fields == names
+            for name, column in zip(names, group, strict=True):
+                own = getattr(m.data, name, None)
+                if own is not None:  # those of the second buffer are elsewhere
+                    assert column.__array_interface__ == own.__array_interface__
+        refuses(ValueError, "no_such_tag", m.data.tagged, "no_such_tag")
+
+    def test_arrays_given_are_not_kept(self) -> None:
+        for field in self.subject.fields:
+            if field.dtype == "O":
+                continue
+            source, m = self.new()
+            given = field.array([field.sample(0), field.sample(1)])
+            self.add(source, m, 2, **{field.name: given})
+            given[0] = given[1]
+            self.check_column(m, field, [field.sample(0), field.sample(1)])
+            assert not np.may_share_memory(given, m.data.buffer)
+
+    def test_a_transposed_column_is_not_the_column(self) -> None:
+        for field in self.subject.whole:
+            if len(field.shape) != 1 or field.shape[0] < 2:
+                continue
+            _, m, _ = self.filled(field.shape[0])
+            column = getattr(m.data, field.name)
+            column[0] = column[1]  # or both might be the same
+            turned = column.T
+            expected = turned.tolist()
+            setattr(m.data, field.name, turned)
+            assert same(getattr(m.data, field.name).tolist(), expected)
+
+
+# --- Direct cases of what every manager does with rows --------------------------------
+
+
+class StructureCases(Cases):
+    """Creation, removal, locks and copies."""
+
+    def test_nothing_yet(self, source: Any, m: Any) -> None:
+        assert (len(m), m.data.n, m.version, list(m)) == (0, 0, 0, [])
+        m.clear()
+        m.destroy_many([])
+        m.destroy_many(np.zeros(0, np.bool_))
+        assert len(self.add(source, m, 0)) == 0
+        assert m.version == 0
+        assert "text" not in m
+        self.check_unused(m, 0)
+
+    def test_whatever_has_an_index_is_a_number(self) -> None:
+        _, m, es = self.filled(3)
+        assert same(m.row(np.int8(1)), m.row(1))
+        assert m.row(np.uint64(1)) is not None
+        for wrong in (1.0, "1", None):
+            refuses(TypeError, m.row, wrong)
+            refuses(TypeError, m.destroy_many, [wrong])
+        refuses(TypeError, m.destroy_many, np.array([0.5, 1.5]))
+        refuses(ValueError, "dimension", m.destroy_many, [[0, 1]])
+        assert len(m) == 3
+        m.destroy(np.uint16(1))
+        assert self.found(m, es[1]) == NIL
+
+    def test_rows_not_in_use(self) -> None:
+        _, m, es = self.filled(3)
+        for row in (3, 63, 64, -1, -3, NIL, 2**31, 2**63, 2**64, -(2**70)):
+            self.check_unused(m, row)
+        self.check_rows(m, es, [0, 1, 2])
+
+    def test_rows_given_twice(self) -> None:
+        _, m, _ = self.filled(40)
+        repeats = [1, 1], [5, 1, 2, 5], [*range(40), 39], np.array([7, 7], np.uint8)
+        with self.unchanged(m):
+            for rows in repeats:
+                refuses(StaleInstanceError, "twice", m.destroy_many, rows)
+
+    def test_masks_have_one_value_per_row(self) -> None:
+        _, m, _ = self.filled(3)
+        with self.unchanged(m):
+            for length in (0, 2, 4, 64):
+                refuses(ValueError, "mask", m.destroy_many, np.ones(length, np.bool_))
+        m.destroy_many([False, True, False])
+        assert len(m) == 2
+
+    def test_nothing_reserves_less_than_nothing(self) -> None:
+        _, m, _ = self.filled(3)
+        refuses(ValueError, "reserve", m.reserve, -1)
+        refuses(TypeError, m.reserve, 1.0)
+
+    def test_clear_keeps_the_memory(self) -> None:
+        _, m, es = self.filled(70)
+        buffer = m.data.buffer
+        m.clear()
+        assert len(m) == m.data.n == 0
+        assert m.data.buffer is buffer
+        assert [self.found(m, owner) for owner in es] == [NIL] * 70
+        assert m.version == 2
+
+    def test_one_row_methods_have_code_of_their_own(self) -> None:
+        kinds = list(self.subject.manager.__mro__)
+        while "LAYOUT" not in vars(kinds[0]):
+            del kinds[0]
+        own, *bases = map(vars, kinds)
+        names = [name for name in own if hasattr(own[name], "_is_per_class")]
+        assert "destroy" in names
+        for name in names:
+            inherited = next(base[name] for base in bases if name in base)
+            assert own[name].__code__ is not inherited.__code__
+            for detail in ("__doc__", "__annotations__", "__module__", "__qualname__"):
+                assert getattr(own[name], detail) == getattr(inherited, detail)
+
+    def test_locked(self) -> None:
+        source, m, _ = self.filled(3)
+        with self.unchanged(m), m.locked():
+            for call in self.structural_calls(source, m):
+                refuses(StructureLockedError, f"{self.subject.label}Manager", call)
+        m.destroy(0)
+
+    def test_locks_nest_and_end(self) -> None:
+        source, m, _ = self.filled(2)
+        with m.locked():
+            with m.locked():
+                pass
+            refuses(StructureLockedError, self.add_one, source, m)
+            for field in self.subject.fields:
+                getattr(m, f"set_{field.name}")(0, field.sample(1))
+        self.check_values(m, range(2), [1, 1])
+        with pytest.raises(ZeroDivisionError), m.locked():
+            raise ZeroDivisionError
+        self.add_one(source, m)
+
+    def test_what_fails_halfway_breaks_the_manager(self) -> None:
+        for change in self.changes():
+            source, m, es = self.filled(3)
+            data = m.data
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(type(m.data), "_version", INTERRUPTED, raising=False)
+                refuses(ZeroDivisionError, change, source, m)
+            assert repr(m) == f"<broken {self.subject.label}Manager>"
+            assert isinstance(m, self.subject.manager)
+            calls: list[tuple[Any, ...]] = [(len, m), (contains, m, es[0]), (iter, m)]
+            calls += [(getattr, m, name) for name in ("data", "row", "clear")]
+            for call, *given in [*calls, (setattr, m, "data", None)]:
+                refuses(BrokenManagerError, self.subject.label, call, *given)
+            refuses(BrokenManagerError, getattr, data, "n")
+            refuses(BrokenManagerError, setattr, data, "n", 0)
+
+    @pytest.mark.parametrize(
+        "copied", [deepcopy, through_pickle, lambda value: (value[0], copy(value[1]))]
+    )
+    def test_copies_go_their_own_way(self, copied: Any) -> None:
+        source, m, es = self.filled(5)
+        m.destroy(1)
+        before = State(self.subject, m)
+        other_source, other = copied((source, m))
+        assert State(self.subject, other) == before
+        self.add_one(other_source, other, **self.subject.sample(9))
+        other.destroy(self.found(other, es[0]))
+        assert State(self.subject, m) == before
+        m.clear()
+        assert len(other) == 4
+
+
+# --- What components say of themselves ------------------------------------------------
+
+
+def check_fields(subject: Subject, infos: Any) -> None:
+    """Check what a component says of its fields, and the defaults of its row class."""
+    assert type(infos) is tuple
+    fields = {field.name: field for field in subject.every}
+    assert tuple(info.name for info in infos) == subject.row._fields
+    assert sorted(info.name for info in infos) == sorted(fields)
+    for info in infos:
+        field = fields[info.name]
+        is_object = isinstance(field, Object)
+        assert info.dtype == (None if is_object else np.dtype(field.dtype))
+        assert info.shape == field.shape
+        assert info.enum is (field.enum if isinstance(field, Enum) else None)
+        is_padded = isinstance(field, Bytes)
+        default = field.read(field.default) if is_padded else field.default
+        assert same(info.default, default)
+        names = subject.split.get(field.name, (field.name,))
+        tagged = [t for t, having in subject.tagged.items() if {*names} <= {*having}]
+        assert sorted(info.tags) == sorted(tagged)
+        assert type(info.type) is type(info.unit) is type(info.doc) is str
+    defaults = {info.name: info.default for info in infos}
+    assert same(subject.row(), subject.row(**defaults))
+
+
+def check_shown(shown: Any, rows: int) -> None:
+    """Check the table of some rows, and that neither text names an address."""
+    html = shown._repr_html_()
+    assert html.count("<tr>") == 1 + min(rows, 11)
+    assert html.count("<table>") == html.count("</table>") == 1
+    assert all(f"{id(shown):x}" not in text for text in (html, repr(shown)))
+
+
+class ReflectionCases(Cases):
+    """The schema's fields, and the defaults of rows."""
+
+    def test_fields_are_those_of_the_schema(self, m: Any) -> None:
+        check_fields(self.subject, self.subject.manager.FIELDS)
+        assert m.FIELDS is m.data.FIELDS is self.subject.manager.FIELDS
+
+    def test_reprs_say_how_many_rows(self) -> None:
+        _, m, _ = self.filled(12)
+        name = type(m).__name__
+        assert repr(m).startswith(f"<{name}: 12 rows, room for {m.capacity}, ")
+        data = type(m.data).__name__
+        assert repr(m.data).startswith(f"<{data}: 12 rows")
+        for rows in (12, 0):
+            check_shown(m, rows)
+            check_shown(m.data, rows)
+            m.clear()
+        assert repr(m).startswith(f"<{name}: 0 rows, ")
+
+
+# --- Direct cases of memory: one buffer and its columns -------------------------------
+
+
+PAGE = 4096
+LINE = 64
+
+
+def check_columns(data: Any, layout: Any, capacity: int) -> None:
+    """Check that every column of a buffer lies where it should, one behind the other."""
+    start, end = data.buffer.__array_interface__["data"][0], 0
+    for column in layout:
+        view = getattr(data, column.name, None)
+        if view is not None and len(view):  # links have no view
+            assert view.__array_interface__["data"][0] == start + end, column.name
+            assert view.flags.c_contiguous
+        assert column.offset(capacity) == end
+        end += column.nbytes * capacity
+    assert capacity % LINE == 0
+    assert capacity == 0 or start % LINE == 0
+    assert data.buffer.dtype == np.uint8
+    assert data.buffer.shape == (-(-end // PAGE) * PAGE,)
+
+
+def check_layout(layout: Any, columns: Iterable[Column]) -> None:
+    """Check that columns are what the schema says."""
+    assert [(c.name, c.dtype, c.shape, c.nbytes, c.tags) for c in layout] == [
+        (c.name, np.dtype(c.dtype), c.shape, c.nbytes, c.tags) for c in columns
+    ]
+
+
+class MemoryCases(Cases):
+    """The layout that the schema asks for."""
+
+    def test_layout_is_what_the_schema_says(self) -> None:
+        check_layout(self.subject.manager.LAYOUT, self.subject.columns)
+
+    def test_columns_follow_each_other(self, source: Any, m: Any) -> None:
+        assert m.capacity == m.data.allocated == self.subject.capacity
+        check_columns(m.data, m.LAYOUT, m.capacity)
+        self.add(source, m, 3)
+        check_columns(m.data, m.LAYOUT, m.capacity)
+
+    def test_every_row_is_kept(self) -> None:
+        source, m = self.new(2 * LINE + 1)
+        rows = []
+        for k in range(2 * LINE + 1):
+            rows.append(self.add_one(source, m, **self.subject.sample(k)))
+        self.check_values(m, rows, range(2 * LINE + 1))
+        owners = [self.owner(m, row) for row in rows]
+        assert [self.found(m, owner) for owner in owners] == rows
+
+
+# --- The direct cases of every manager ------------------------------------------------
+
+
+class CommonCases(MemoryCases, ReflectionCases, StructureCases, ValueCases):
+    """Memory, what components say of themselves, structure and values."""

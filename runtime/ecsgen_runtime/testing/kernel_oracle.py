@@ -1,0 +1,586 @@
+"""What a kernel does to all rows is what its steps do to each, in plain Python."""
+
+from __future__ import annotations
+
+import math
+import operator
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from . import kernel_inputs, spaces
+from .kernel_inputs import (
+    Columns,
+    Inputs,
+    Rng,
+    columns_of,
+    filled,
+    flat,
+    in_order,
+    move_buffer,
+    put,
+    put_columns,
+    related,
+    run,
+    running,
+    same_cells,
+    used_rows,
+)
+from .kernel_inputs import Drawing as Drawing
+from .kernel_inputs import Each as Each
+from .kernel_inputs import Value as Value
+from .spaces import NaiveCellList, Rows
+from .spaces import Neighbour as Neighbour
+from .state_machine import SEARCH as SEARCH
+from .subject import Handle, Subject
+
+# --- The operations of kernels in plain Python, one scalar after another --------------
+
+
+def number(scalar: str, value: Any) -> Value:
+    """Return a literal."""
+    return [np.dtype(scalar).type(value)]
+
+
+def element(value: Value, shape: tuple[int, ...], *index: int) -> Value:
+    """Return an element of a shape, or what is left of it."""
+    places = np.arange(math.prod(shape)).reshape(shape)[index]
+    return [value[place] for place in np.ravel(places).tolist()]
+
+
+def cast(value: Value, scalar: str) -> Value:
+    """Return a value in another type: integers wrap, floats are cut, NaN is 0."""
+    return [_converted(one, np.dtype(scalar)) for one in value]
+
+
+def apply(name: str, *operands: Value) -> Value:
+    """Return what an operation makes of each element."""
+    longest = max(map(len, operands))
+    spread = [value * longest if len(value) == 1 else value for value in operands]
+    return [SCALARS[name](*one) for one in zip(*spread, strict=True)]
+
+
+def dot(left: Value, right: Value) -> Value:
+    """Return the sum of products, from left to right."""
+    total = left[0] * right[0]
+    for x, y in zip(left[1:], right[1:], strict=True):
+        total = total + x * y
+    return [total]
+
+
+def norm(vector: Value) -> Value:
+    """Return the length."""
+    return [np.sqrt(dot(vector, vector)[0])]
+
+
+def normalize(vector: Value) -> Value:
+    """Return a vector of length 1, or the vector itself if it has none."""
+    length = norm(vector)[0]
+    return [x / length for x in vector] if length != 0 else vector
+
+
+def cross(a: Value, b: Value) -> Value:
+    """Return the cross product."""
+    turns = ((1, 2), (2, 0), (0, 1))
+    return [a[i] * b[j] - a[j] * b[i] for i, j in turns]
+
+
+def matrix(left: Value, right: Value, inner: int) -> Value:
+    """Return the matrix product over `inner` columns of the left and rows of the right side."""
+    columns = len(right) // inner
+    rows = [left[start : start + inner] for start in range(0, len(left), inner)]
+    return [dot(row, right[i::columns])[0] for row in rows for i in range(columns)]
+
+
+def _converted(value: Any, dtype: np.dtype[Any]) -> Any:
+    if dtype.kind in "fb" or value.dtype.kind != "f":
+        return value.astype(dtype)
+    limits = np.iinfo(dtype)
+    if value != value:
+        return dtype.type(0)
+    clipped = min(max(value, float(limits.min)), float(limits.max))
+    return dtype.type(min(max(math.trunc(float(clipped)), limits.min), limits.max))
+
+
+def _sign(a: Any) -> Any:
+    return a if a != a else type(a)(int(a > 0) - int(a < 0))
+
+
+def _extreme(is_further: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def chosen(a: Any, b: Any) -> Any:
+        return b if a == a and (b != b or is_further(b, a)) else a
+
+    return chosen
+
+
+def _exactly(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], Any]:
+    """Return a comparison that is exact for an i64 and a u64 too, which numpy takes as f64."""
+
+    def compared(a: Any, b: Any) -> Any:
+        is_whole = isinstance(a, np.integer) and isinstance(b, np.integer)
+        return np.bool_(compare(int(a), int(b)) if is_whole else compare(a, b))
+
+    return compared
+
+
+SCALARS: dict[str, Callable[..., Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": np.floor_divide,
+    "%": np.remainder,
+    "**": np.power,
+    "neg": operator.neg,
+    "square": lambda a: a * a,
+    "<": _exactly(operator.lt),
+    "<=": _exactly(operator.le),
+    ">": _exactly(operator.gt),
+    ">=": _exactly(operator.ge),
+    "==": _exactly(operator.eq),
+    "!=": _exactly(operator.ne),
+    "and": operator.and_,
+    "or": operator.or_,
+    "not": operator.invert,
+    "if": lambda c, a, b: a if c else b,
+    "abs": abs,
+    "min": _extreme(operator.lt),
+    "max": _extreme(operator.gt),
+    "sqrt": np.sqrt,
+    "hypot": np.hypot,
+    "exp": np.exp,
+    "log": np.log,
+    "log2": np.log2,
+    "log10": np.log10,
+    "sin": np.sin,
+    "cos": np.cos,
+    "tan": np.tan,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan2": np.arctan2,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "tanh": np.tanh,
+    "sign": _sign,
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "trunc": np.trunc,
+    "round": np.rint,
+}
+
+
+# --- The rows that kernels refer and send messages to, in plain Python ----------------
+
+
+NIL = 2**32 - 1
+
+
+class Others:
+    """The rows of some managers, by component, and their columns as a kernel leaves them.
+
+    References read what was there before, and messages wait for `deliver`; in turns all is as
+    it is now, and messages arrive at once.
+    """
+
+    def __init__(
+        self,
+        managers: Mapping[str, Any],
+        columns: Mapping[str, Columns],
+        alive: Callable[[int], bool],
+        *,
+        in_turns: bool,
+        crowd: NaiveCellList | None = None,
+    ) -> None:
+        self._managers = managers
+        self._columns = columns
+        self._alive = alive
+        self._crowd = crowd
+        self._before = columns if in_turns else deepcopy(columns)
+        self._in_turns = in_turns
+        self._held: list[Callable[[], None]] = []
+
+    def refer(self, text: str, by: str, handle: Value, default: tuple[Any, ...]) -> Value:
+        """Return a field of the row that a handle leads to."""
+        component, name = text.split(".")
+        row, column = self._found(component, by, handle), self._before[component][name]
+        return flat(np.array(default, column.dtype) if row is None else column[row])
+
+    def exists(self, component: str, by: str, handle: Value) -> Value:
+        """Return whether a handle leads to a row; without a component, whether one is alive."""
+        if component:
+            return [np.bool_(self._found(component, by, handle) is not None)]
+        return [np.bool_(self._alive(int(handle[0])))]
+
+    def send(self, text: str, by: str, handle: Value, how: str, value: Value, *index: int) -> None:
+        """Do something with a field, or an element of it, of the row that a handle leads to."""
+        component, name = text.split(".")
+        row, column = self._found(component, by, handle), self._columns[component][name]
+        if row is None:
+            return
+
+        def arrive() -> None:
+            there = flat(column[(row, *index)])
+            arrived = value if how == "=" else apply(how, there, value)
+            put(column, (row, *index), arrived)
+
+        if self._in_turns:
+            arrive()
+            if self._crowd is not None:
+                self._crowd.moved(column, row)
+        else:
+            self._held.append(arrive)
+
+    def deliver(self) -> None:
+        """Let the messages that were sent arrive, in order."""
+        for arrive in self._held:
+            arrive()
+        self._held.clear()
+
+    def hears_from(self, component: str, row: int) -> bool:
+        """Whether a row's messages arrive: not those of dead entities."""
+        data = self._managers[component].data
+        return not hasattr(data, "entity") or self._alive(int(data.entity[row]))
+
+    def _found(self, component: str, by: str, handle: Value) -> int | None:
+        row = int(getattr(self._managers[component], by)(int(handle[0])))
+        return row if row != NIL and self.hears_from(component, row) else None
+
+
+def handles(managers: Iterable[Any]) -> NDArray[np.uint64]:
+    """Return the owners and ids of all rows, and what leads to nothing."""
+    found = [np.array([0, 1, 2**64 - 1, 77 << 32], np.uint64)]
+    for manager in managers:
+        if hasattr(manager.data, "entity"):
+            found.append(manager.data.entity)
+        if hasattr(manager, "id_of_many"):
+            found.append(manager.id_of_many(used_rows(manager)))
+    return np.concatenate(found)
+
+
+def link(subject: Subject, manager: Any, pool: NDArray[np.uint64], rng: Rng) -> None:
+    """Let the fields with handles lead to rows of a pool."""
+    for f in subject.whole:
+        if isinstance(f, Handle):
+            column = getattr(manager.data, f.name)
+            column[...] = rng.choice(pool, column.shape)
+
+
+# --- A row as its kernel's steps see it, in plain Python ------------------------------
+
+
+@dataclass
+class Row:
+    """One row of the columns that a kernel runs over."""
+
+    columns: Columns
+    row: int
+    above: int = -1
+    """The parent's row; less than 0 for roots."""
+    rows: Rows = field(default_factory=dict)
+    """By component: its rows, if there are several, or others to refer to."""
+    stem: int = 0
+    crowd: NaiveCellList | None = None
+    others: Any = None
+    """`Others`, if it refers or sends to rows."""
+
+    def place(self, name: str) -> int:
+        """Return which row of a field's column it is."""
+        return self.rows.get(name.partition(".")[0], self.row)
+
+    def __getitem__(self, name: str) -> Value:
+        return flat(self.columns[name][self.place(name)])
+
+    def parent(self, name: str, root: tuple[Any, ...]) -> Value:
+        """Return a field of the parent; of a root what is above the roots."""
+        column = self.columns[name]
+        is_root = self.above < 0
+        return flat(np.array(root, column.dtype) if is_root else column[self.above])
+
+    def draw(self, how: str, first: int, count: int, *bounds: Value) -> Value:
+        """Return random numbers of this row, from the first one on."""
+        return kernel_inputs.numbers(how, self.stem, first, count, bounds)
+
+    def put(self, name: str, value: Value, *index: int) -> None:
+        """Write a field, or an element of it."""
+        column, row = self.columns[name], self.place(name)
+        put(column, (row, *index), value)
+        if self.crowd is not None:
+            self.crowd.moved(column, row)
+
+    def send(self, text: str, by: str, handle: Value, how: str, value: Value, *index: int) -> None:
+        """Send a message, if anybody hears of it."""
+        if all(self.others.hears_from(*one) for one in self.rows.items()):
+            self.others.send(text, by, handle, how, value, *index)
+
+    @property
+    def neighbours(self) -> list[Neighbour]:
+        """Who is near now."""
+        assert self.crowd is not None
+        with np.errstate(all="ignore"):
+            return self.crowd.around(self.place(self.crowd.place))
+
+    def answer(self, how: str, scalar: str, shape: tuple[int, ...], values: list[Value]) -> Value:
+        """Return what comes of what each neighbour answers."""
+        squares = [one.square for one in self.neighbours]
+        return spaces.answer(how, scalar, math.prod(shape), values, squares)
+
+
+class Asked(Row):
+    """A row that is only asked whether it matches: nothing is written."""
+
+    def put(self, name: str, value: Value, *index: int) -> None:
+        """Write nothing."""
+
+
+# --- Reductions, compared with what Python makes of the values of all rows ------------
+
+
+def check_reduction(
+    subject: Subject,
+    name: str,
+    value: Callable[[Row], Value],
+    how: str,
+    rows: int,
+    seed: int,
+    *,
+    all_rows: bool = False,
+) -> None:
+    """Compare a reduction with what Python makes of the values of all rows.
+
+    Also with the row of the greatest value, and that of the least, in the last place.
+    `value` gives nothing for rows that the reduction leaves out.
+    """
+    rng = np.random.default_rng(seed)
+    rows = min(rows, subject.reserve or rows)
+    manager = filled(subject, rows, rng, name, Inputs({}, rng), tame=True)
+    if hasattr(manager, "deactivate_many"):
+        manager.deactivate_many(rng.random(manager.data.n) < 0.3)
+
+    def values() -> list[Value]:
+        columns = columns_of(subject, manager)
+        bound = manager.data.n if all_rows else running(manager)
+        rows = [row for row in used_rows(manager).tolist() if row < bound]
+        with np.errstate(all="ignore"):
+            return [value(Row(columns, row)) for row in rows]
+
+    found = values()
+    matching = [one for one in found if one]
+    compare_reduction(run(manager, name, {}), matching, how)
+    for choose in (max, min) if matching else ():
+        found = values()
+        places = [k for k in range(len(found)) if found[k]]
+        last = choose(places, key=lambda k: found[k][0])
+        _rotate(subject, manager, len(found) - 1 - last)
+        matching = [one for one in values() if one]
+        compare_reduction(run(manager, name, {}), matching, how)
+
+
+def compare_reduction(found: Any, values: list[Value], how: str) -> None:
+    """Compare what is made of the values of all rows with what Python makes of them."""
+    if how == "count":
+        assert found == sum(bool(one[0]) for one in values)
+    elif not values:
+        assert np.isnan(found).all() if how != "sum" else not np.any(found)
+    else:
+        for got, given in zip(np.ravel(found), zip(*values, strict=True), strict=True):
+            wanted, slack = _reduced(how, [float(one) for one in given])
+            is_nothing = math.isnan(got) and math.isnan(wanted)
+            assert is_nothing or abs(float(got) - wanted) <= slack
+
+
+def _rotate(subject: Subject, manager: Any, places: int) -> None:
+    """Let the fields of all rows go some places on, those of the last ones to the first."""
+    names = [f.name for f in subject.whole]
+    used = used_rows(manager)
+    for name in (*names, *(part for parts in subject.split.values() for part in parts)):
+        column = getattr(manager.data, name)
+        column[used] = np.roll(column[used], places, axis=0)
+
+
+def _reduced(how: str, values: list[float]) -> tuple[float, float]:
+    """Return what a reduction should give, and how far off it may be."""
+    if how in ("min", "max"):
+        return (min if how == "min" else max)(values), 0.0
+    slack = 1e-12 * math.fsum(map(abs, values))
+    total, n = math.fsum(values), len(values)
+    if how == "std":
+        return math.dist(values, [total / n] * n) / math.sqrt(n), slack
+    if how == "median":
+        return statistics.median(values), slack
+    if how == "gini":
+        weighted = [place * one for place, one in enumerate(sorted(values), 1)]
+        if not total:
+            return math.nan, 0.0
+        slack += 1e-9 * math.fsum(map(abs, weighted)) * slack / total**2
+        return 2 * math.fsum(weighted) / (n * total) - (n + 1) / n, slack + 1e-9
+    return total / (n if how == "mean" else 1), slack
+
+
+# --- Kernels, row by row, one scalar after another ------------------------------------
+#
+# A value is a list of numpy scalars, one per element of its shape. Nothing is fast
+# here.
+
+
+Act: TypeAlias = tuple[int, list[Value]]
+"""A row, and what its steps take."""
+SEEDS = st.integers(0, 2**32 - 1)
+SIZES = st.sampled_from([0, 1, 2, 9, 33])
+SEVERAL_BLOCKS = 2500
+"""Rows that reductions take in more than two blocks, compiled or not."""
+
+
+class Kernel(NamedTuple):
+    """A kernel, and what there is to know of it."""
+
+    name: str
+    steps: Callable[..., object]
+    arguments: Mapping[str, tuple[Any, ...]]
+    """The dtype and shape of each, and the class of enums."""
+    is_exact: bool
+    has_border: bool = False
+    """Whether there is a condition to look for; then `steps` return whether it holds."""
+    all_rows: bool = False
+    takes_rows: bool = False
+    drawing: Drawing | None = None
+    near: str | float = 0.0
+    """The radius for neighbours, or the argument that it is."""
+    component: str = ""
+    """Whose kernel it is, if it refers or sends to other rows."""
+    turns: Literal["", "rows", "random"] = ""
+
+
+def check(
+    subject: Subject,
+    name: str,
+    steps: Callable[..., object],
+    arguments: Mapping[str, tuple[Any, ...]],
+    rows: int,
+    seed: int,
+    **told: Any,
+) -> None:
+    """Run a kernel, and its steps row by row, on the same random columns: nothing may differ.
+
+    Then the same with some rows only, where a call can name them. `told`: more of `Kernel`.
+    """
+    kernel = Kernel(name, steps, arguments, **told)
+    comparison = _Comparison(subject, kernel, rows, seed)
+    comparison.of_all()
+    if kernel.takes_rows:
+        comparison.of_some(is_mask=False)
+        comparison.of_some(is_mask=True)
+
+
+class _Comparison:
+    """A manager to run a kernel on, and what its steps make of the rows."""
+
+    def __init__(self, subject: Subject, kernel: Kernel, rows: int, seed: int) -> None:
+        self.subject = subject
+        self.kernel = kernel
+        self.seed = seed
+        self.rng = rng = np.random.default_rng(seed)
+        inputs = Inputs(kernel.arguments, rng)
+        self.radius = inputs.radius(kernel.near)
+        self.manager = manager = filled(subject, rows, rng, kernel.name, inputs)
+        if self.radius or kernel.component:
+            spaces.kill_some(manager, rng)
+        if self.radius:
+            field = manager._SPACE.field
+            spaces.gather(subject, manager, field, self.radius, rng)
+        if kernel.component:
+            pool = handles([manager])
+            link(subject, manager, pool, rng)
+            inputs.lead(pool)
+        self.parents = related(manager, rng)
+        self.inputs = inputs.of(manager.data.n)
+        if rng.random() < 0.5:  # or the views that the first run kept are of fewer rows
+            move_buffer(subject, manager, kernel.name, self.inputs.plain)
+
+    @property
+    def bound(self) -> int:
+        """How many rows it can run over."""
+        is_all = self.kernel.all_rows
+        return self.manager.data.n if is_all else running(self.manager)
+
+    def of_all(self) -> None:
+        """Compare a run over all rows."""
+        order = in_order(self.parents, self.bound)
+        if self.kernel.has_border:
+            self._approach(order)
+        acts = [(row, self.inputs.cells(row)) for row in order]
+        self._compare(acts, self.inputs.plain)
+
+    def of_some(self, *, is_mask: bool) -> None:
+        """Compare a run over some rows in use, in any order, or in that of a mask."""
+        used = used_rows(self.manager)
+        rows = self.rng.permutation(used)[: (len(used) + 1) // 2].tolist()
+        rows = sorted(rows) if is_mask else rows
+        named = np.isin(np.arange(self.manager.data.n), rows) if is_mask else rows
+        inputs, bound = self.inputs.of(len(rows)), self.bound
+        pairs = ((row, inputs.cells(place)) for place, row in enumerate(rows))
+        acts = [(row, cells) for row, cells in pairs if row < bound]
+        self._compare(acts, inputs.plain | {"rows": named})
+
+    def _compare(self, acts: Sequence[Act], arguments: Mapping[str, Any]) -> None:
+        """Run the kernel, and the steps for each row; then fields are as expected."""
+        kernel, manager = self.kernel, self.manager
+        expected = columns_of(self.subject, manager)
+        stems, turns, crowd = self._stems(expected), bool(kernel.turns), None
+        if self.radius:
+            place = manager._SPACE.field
+            crowd = NaiveCellList(manager, expected, self.radius, place, in_turns=turns)
+        name, above = kernel.component, self.parents.tolist()
+        managers, whole = {name: manager}, {name: expected}
+        entities = getattr(manager, "_entities", None)
+        alive = bool if entities is None else entities.alive
+        others = Others(managers, whole, alive, in_turns=turns, crowd=crowd)
+        with np.errstate(all="ignore"):
+            run(manager, kernel.name, arguments)
+            rows = [
+                Row(expected, row, above[row], {name: row}, stems[row], crowd, others)
+                for row, _ in acts
+            ]
+            take_turns(kernel, rows, [cells for _, cells in acts])
+            others.deliver()
+        found, used = columns_of(self.subject, manager), used_rows(manager)
+        for key, column in expected.items():
+            assert same_cells(found[key][used], column[used], kernel.is_exact), key
+        put_columns(self.subject, manager, expected)
+
+    def _stems(self, columns: Columns) -> list[int]:
+        """Return what the random numbers of each row have in common in the next call."""
+        if (drawing := self.kernel.drawing) is None:
+            return [0] * int(self.manager.data.n)
+        self.manager.seed = self.seed
+        who = kernel_inputs.who_of(self.manager, columns, drawing)
+        return kernel_inputs.stems(self.seed, drawing.name, 0, who)
+
+    def _approach(self, order: list[int]) -> None:
+        """Let the condition turn between some of the rows."""
+        columns = columns_of(self.subject, self.manager)
+
+        def matches(row: int) -> bool:
+            one = Asked(columns, row, int(self.parents[row]))
+            return bool(self.kernel.steps(one, *self.inputs.cells(row)))
+
+        own = {name: column for name, column in columns.items() if name != "entity"}
+        rows = [row for row in order if row in set(used_rows(self.manager).tolist())]
+        with np.errstate(all="ignore"):
+            kernel_inputs.approach(own, rows, matches, self.rng)
+        put_columns(self.subject, self.manager, columns)
+
+
+def take_turns(kernel: Any, rows: Sequence[Row], cells: Sequence[list[Value]]) -> None:
+    """Let the steps change what rows see, one row after the other, or by their first words."""
+    turns: Iterable[int] = range(len(rows))
+    if kernel.turns == "random":
+        words = [(kernel_inputs.first_word(one.stem), one.row) for one in rows]
+        turns = sorted(turns, key=words.__getitem__)
+    for k in turns:
+        kernel.steps(rows[k], *cells[k])

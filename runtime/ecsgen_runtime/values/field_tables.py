@@ -1,0 +1,145 @@
+"""Fields: what a schema says of each, and those that are given by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from enum import IntEnum, IntFlag
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ..base.errors import short_repr
+from ..base.fast_typing import NamedTuple
+from .field_types import Converter, FieldTable
+from .interchange import table_hint
+
+_Enum: TypeAlias = type[IntEnum | IntFlag]
+
+
+class FieldInfo(NamedTuple):
+    """One field of a component."""
+
+    name: str
+    type: str
+    """As the schema spells it: `f32[3]`, `Mode`."""
+    dtype: np.dtype[Any] | None
+    """Of one element of the column; None for objects."""
+    shape: tuple[int, ...]
+    """Of one cell: `()` for scalars."""
+    enum: _Enum | None
+    default: Any
+    """As the accessor returns it."""
+    unit: str
+    doc: str
+    tags: tuple[str, ...]
+
+
+class ComponentFields(NamedTuple):
+    """The fields of a component."""
+
+    infos: tuple[FieldInfo, ...]
+    converters: FieldTable
+
+
+def component_fields(*fields: tuple[Any, ...]) -> ComponentFields:
+    """Return what is known of fields, by their converters and by their schema: of each its
+    converter, type and default, its tags, and if there are some its unit and doc."""
+    infos = tuple(_info(*field) for field in fields)
+    return ComponentFields(infos, {i.name: f[:3:2] for i, f in zip(infos, fields, strict=True)})
+
+
+def _info(
+    field: Converter, type: str, default: Any, tags: tuple[str, ...], unit: str = "", doc: str = ""
+) -> FieldInfo:
+    name, dtype = field.name.rpartition(".")[2], field.dtype
+    if dtype is not None and dtype.kind == "S" and isinstance(default, bytes):
+        default = default.ljust(dtype.itemsize, b"\0")
+    return FieldInfo(name, type, dtype, field.shape, field.enum, default, unit, doc, tags)
+
+
+ColumnsOrRow: TypeAlias = Mapping[str, Any] | tuple[Any, ...]
+"""Columns by field, or a row whose values are those of all rows."""
+
+
+def parse_columns(
+    component: type[tuple[Any, ...]], given: ColumnsOrRow, converters: FieldTable, rows: int
+) -> Mapping[str, Any]:
+    """Return columns for so many rows by field; O(fields), O(rows) for lists as objects.
+
+    Raises:
+        TypeError: a field that there is not, or neither a mapping nor a row of the component.
+        TypeError, ValueError, OverflowError: a row's value is not one that the field holds.
+    """
+    if not isinstance(given, component):
+        return check_field_names(component, given)
+    return {
+        name: converters[name][0].to_repeated_column(value, rows)
+        for name, value in parse_row(component, given).items()
+    }
+
+
+def parse_row(component: type[tuple[Any, ...]], given: ColumnsOrRow) -> Mapping[str, Any]:
+    """Return the fields of one row by name; TypeError as above."""
+    if not isinstance(given, component):
+        return check_field_names(component, given)
+    names: tuple[str, ...] = component._fields  # type: ignore[attr-defined]  # a NamedTuple
+    return dict(zip(names, given, strict=True))
+
+
+def check_field_names(component: type[tuple[Any, ...]], fields: object) -> Mapping[str, Any]:
+    """Return fields by name; TypeError for one that there is not, or for no mapping.
+
+    The component is given by its row class, a NamedTuple.
+    """
+    if not isinstance(fields, (dict, Mapping)):  # a dict is quickly seen
+        kind = f"{type(fields).__name__}{table_hint(fields, 'entities')}"
+        raise TypeError(f"{component.__name__} takes a dict of its fields, not {kind}")
+    known: tuple[str, ...] = component._fields  # type: ignore[attr-defined]  # see above
+    for name in fields:
+        if name not in known:
+            raise unknown_field_error(component.__name__, name, known)
+    return fields
+
+
+def did_you_mean(name: str, known: Sequence[str]) -> str:
+    """Return what an error adds if one of the known names is near; else nothing."""
+    from difflib import get_close_matches  # which takes a while, for errors alone
+
+    near = get_close_matches(name, known, n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def component_name(given: object) -> str:
+    """Return how errors call what is given as a row class."""
+    return given.__name__ if isinstance(given, type) else short_repr(given)
+
+
+def unknown_component_error(
+    method: Callable[..., object], given: Mapping[str, object]
+) -> TypeError:
+    """Return the error of a keyword that a method which takes components does not know."""
+    known: Iterable[str] = method.__kwdefaults__ or ()
+    world: Any = method.__self__  # type: ignore[attr-defined]  # a method of a world
+    name = next(iter(given))
+    hint = world._ownerless_hint(name) or _hint(name, known)
+    return TypeError(f"{method.__name__} has no component {name!r}{hint}")
+
+
+def unexpected_keyword_error(
+    method: str, given: Iterable[str], known: Collection[str]
+) -> TypeError:
+    """Return the error of a keyword that names no field."""
+    name = next(name for name in given if name not in known)
+    hint = _hint(name, known)
+    return TypeError(f"{method}() got an unexpected keyword argument {name!r}{hint}")
+
+
+def unknown_field_error(component: str, name: object, known: Iterable[str]) -> TypeError:
+    """Return the error of a field that there is not."""
+    return TypeError(f"{component} has no field {name!r}{_hint(name, known)}")
+
+
+def _hint(name: object, known: Iterable[str]) -> str:
+    names = list(known)
+    others = f"; it has {', '.join(names)}" if names else "; it has none"
+    return did_you_mean(str(name), names) or others

@@ -1,0 +1,205 @@
+"""What other libraries read as a table, columns that they have, and nulls, which are errors."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from typing import Any, Final, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..base.handles import RowArray
+
+
+class ArrowStream(Protocol):
+    """A table of another library: of Arrow, polars, pandas, duckdb and others."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
+
+
+TableLike: TypeAlias = ArrowStream | Mapping[str, Any]
+"""What creations take columns from."""
+
+
+class ArrowExportable:
+    """Something that Arrow sees as a table, wherever one is taken: polars, duckdb, pandas.
+
+    Numbers, enums, bytes and lists of them are views, good as long as those of `data` are; bools
+    and text are copies.
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def _arrow(self, copy: bool, flat: bool) -> tuple[Any, Iterator[Any]]:
+        """Return the types of the columns, and what yields the rows, some at a time."""
+
+    def __arrow_c_schema__(self) -> object:
+        """Return the types of the columns as a capsule, for other libraries; O(columns)."""
+        return self._arrow(False, False)[0].__arrow_c_schema__()
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Return the columns as a capsule, for other libraries: what `to_arrow` returns."""
+        schema, batches = self._arrow(False, False)
+        reader = require_pyarrow().RecordBatchReader.from_batches(schema, [*batches])
+        return reader.__arrow_c_stream__(requested_schema)
+
+    def to_arrow(self, *, copy: bool = False, flat: bool = False) -> Any:
+        """Return a pyarrow.RecordBatch; O(columns), and O(n) for each column that is copied.
+
+        A view shows later writes, and is good until rows are added or removed; with `copy`
+        nothing is shared. With `flat` there is a column for each element of a shape
+        (`position_x`), copied, because pandas makes Python objects of lists.
+
+        Raises:
+            ImportError: there is no pyarrow.
+            ValueError: a raw write left a number that no member of an enum has, or no UTF-8.
+            OverflowError: a column of text has 2 GiB or more, which is Arrow's limit.
+        """
+        schema, parts = self._arrow(copy, flat)
+        batches = [*parts]
+        if len(batches) == 1:
+            return batches[0]
+        pa = require_pyarrow()
+        if not batches:
+            return pa.RecordBatch.from_pylist([], schema=schema)
+        return pa.concat_batches(batches)
+
+
+class ArrowExportableColumns(ArrowExportable):
+    """The columns of a manager, of its first rows, or of a chunk: the owner, then the fields as
+    the schema orders them; no objects."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def _shown_rows(self) -> slice | RowArray:
+        """Return the rows that a table has."""
+
+    def _arrow(self, copy: bool, flat: bool) -> tuple[Any, Iterator[Any]]:
+        from ..arrow.arrow_export import record_batches, table_schema
+
+        kind: Any = type(self)
+        return table_schema(kind, flat), record_batches(self, copy, flat)
+
+
+# --- pyarrow, which is optional, and columns of libraries that nobody needs to have ---
+
+
+_STREAM: Final = "__arrow_c_stream__"
+_MARKS: Final = (_STREAM, "__arrow_c_array__", "null_count", "isna")
+
+
+def require_pyarrow() -> Any:
+    """Return the module; ImportError that says how to get it."""
+    found = pyarrow_if_there()
+    if found is None:
+        raise ImportError("Arrow needs pyarrow: pip install pyarrow")
+    return found
+
+
+@cache
+def pyarrow_if_there() -> Any:
+    """Return the module, or None."""
+    try:
+        return import_module("pyarrow")
+    except ImportError:
+        return None
+
+
+def is_foreign_column(kind: type) -> bool:
+    """Whether values of a type may have nulls: what Arrow, polars and pandas make."""
+    return any(hasattr(kind, mark) for mark in _MARKS)
+
+
+def has_stream(table: object) -> bool:
+    """Whether a table can be had from an object."""
+    return hasattr(table, _STREAM)
+
+
+def read_table(
+    component: str, fields: Mapping[str, Any], table: TableLike, count: int, buffer: Any
+) -> dict[str, Any]:
+    """Return a table's columns by field, read by what is imported for tables alone."""
+    from ..arrow.arrow_import import table_columns
+
+    return table_columns(component, fields, table, count, buffer)
+
+
+def table_hint(given: object, before: str = "") -> str:
+    """Return what an error says of a table that is in the wrong place; nothing of other things.
+
+    `before`: what `create_many` takes before a table, "n" or "entities", if it is the right place.
+    """
+    if type(given).__name__ == "LazyFrame":  # of polars, which may not be there
+        return "; .collect() it first"
+    if before and isinstance(given, Mapping):
+        return f"; managers take tables by create_many({before}, columns)"
+    if before and has_stream(given) and hasattr(given, "columns"):
+        first = "len(df)" if before == "n" else before
+        return f"; managers take tables by create_many({first}, df)"
+    return ""
+
+
+# --- Nulls: a value that is not there is an error, never NaN, 0 or an empty text ------
+
+
+def null_error(name: str, row: int) -> ValueError:
+    """Return the error of a null."""
+    return ValueError(f"{name}: null in row {row}")
+
+
+def plain_array(values: Any, name: str) -> NDArray[Any]:
+    """Return what `np.asarray` makes of values; raises what `refuse_nulls` does."""
+    refuse_nulls(values, name)
+    return np.asarray(values)
+
+
+def refuse_nulls(values: Any, name: str) -> None:
+    """Raise ValueError if a column of Arrow, polars or pandas has nulls, TypeError if an array has
+    masked elements, or for columns that are yet to be computed; leave all else alone.
+
+    O(1), but O(n) in pandas, where NaN is null: `to_numpy()` gives it as a number.
+    """
+    if type(values) is np.ndarray:
+        return
+    if isinstance(values, np.ndarray):  # numpy.ma is imported on first use
+        if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+            raise TypeError(f"{name} may not have masked elements")
+        return
+    if not is_foreign_column(type(values)):
+        return
+    if hint := table_hint(values):
+        raise TypeError(f"{name}: wanted values, not {type(values).__name__}{hint}")
+    found = _nulls(values)
+    if found is not None and found.any():
+        rows = found.reshape(len(found), -1).any(axis=1)
+        raise null_error(name, int(rows.argmax()))
+
+
+def _nulls(column: Any) -> NDArray[np.bool_] | None:
+    """Return which values are null; None if none is."""
+    if hasattr(column, "isna"):
+        return np.asarray(column.isna(), np.bool_)
+    if hasattr(column, "get_columns"):  # a table of polars
+        masks = [np.asarray(each.is_null()) for each in column.get_columns()]
+        return np.stack(masks, axis=1) if masks else None
+    count = getattr(column, "null_count", 0)
+    if count() if callable(count) else count:
+        return np.asarray(column.is_null())
+    return _nulls_inside(column)
+
+
+def _nulls_inside(column: Any) -> NDArray[np.bool_] | None:
+    """Return which rows of a column of lists, as polars has them, have null elements."""
+    elements = column
+    while hasattr(elements, "explode") and elements.dtype.is_nested():
+        elements = elements.explode()
+    if elements is column or not elements.null_count():
+        return None
+    nulls = np.asarray(elements.is_null())
+    # lists of one length: of others there is no array
+    return nulls.reshape(len(column), -1)

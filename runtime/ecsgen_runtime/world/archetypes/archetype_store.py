@@ -1,0 +1,506 @@
+"""Archetypes: components whose rows live in chunks, one signature to a chunk, and queries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from operator import index
+from typing import Any, ClassVar, Generic, SupportsIndex, TypeVar
+from weakref import ref
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...base.errors import DuplicateInstanceError, StructureLockedError
+from ...base.handles import Entity, EntityArray, HandleLayout, RowClass
+from ...base.locks import Lockable, is_broken
+from ...entities.entity_manager import EntityManagerBase
+from ...entities.entity_pool import remove_rows_with_fallback
+from ...managers.row_proxies import ProxyT, new_proxy
+from ...tables.html_reprs import format_bytes, format_count, query_text
+from ...tables.placement import (
+    duplicate_instance_error,
+    first_repeated,
+    locked_error,
+    missing_instance_error,
+)
+from ...values.array_coercion import as_entities, find_first_duplicate, parse_count
+from ...values.field_tables import ColumnsOrRow, component_name, parse_columns, parse_row
+from ..queries.query import QueryBase, RowsT, RowT, changed_during_iteration_error
+from ..world_base import rollback_creation
+from .archetype_table import (
+    ArchetypeTable,
+    EntityLocations,
+    NewColumns,
+    load_archetypes,
+    saved_archetypes,
+)
+from .chunks import Archetype, ChunkBase, ChunkColumns
+
+ChunkT = TypeVar("ChunkT", bound=ChunkBase)
+_Found = TypeVar("_Found")
+
+
+class ArchetypeStore(Lockable, Generic[ChunkT]):
+    """All rows in chunks; the generated class adds what is typed by component.
+
+    An entity's row goes when the entity dies, before `entities.destroy` returns. Rows, chunks and
+    views are good until the next structural change; `version` counts those. Not thread-safe.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_entities",
+        "_holds",
+        "_kept",
+        "_locks",
+        "_numbers",
+        "_table",
+        "_version",
+    )
+
+    def __init__(
+        self,
+        entities: EntityManagerBase,
+        kind: type[ChunkT],
+        parts: Sequence[type[ChunkColumns]],
+        size: int,
+    ) -> None:
+        self._entities = entities
+        self._unlock()
+        self._version = 0
+        self._numbers: dict[RowClass, int] = {p._ROW: k for k, p in enumerate(parts)}
+        self._table = ArchetypeTable(kind, parts, size, EntityLocations(entities))
+        self._table.store = ref(self)
+        self._kept: dict[str, Any] = {}
+        """By kernel: a ChunkCache."""
+        entities._add_listener(self, type(self)._on_despawn_one)
+
+    def __repr__(self) -> str:
+        """Show how many rows there are; O(archetypes)."""
+        chunks = sum(len(archetype.used()) for archetype in self._table.archetypes)
+        rows = f"{format_count(len(self), 'row')} in {format_count(chunks, 'chunk')}"
+        return f"<{type(self).__name__}: {rows}, {format_bytes(self.nbytes)}>"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the callbacks, for pickle and deepcopy."""
+        return {
+            "version": self._version,
+            "entities": self._entities,
+            "archetypes": saved_archetypes(self._table),
+        }
+
+    def _load(self, state: dict[str, Any]) -> None:
+        self._version = state["version"]
+        load_archetypes(self._table, state["archetypes"])
+
+    def __len__(self) -> int:
+        """Return the number of entities with components here; O(archetypes)."""
+        return sum(archetype.n for archetype in self._table.archetypes)
+
+    @property
+    def version(self) -> int:
+        """How many structural changes there were; views and chunks are good until the next."""
+        return self._version
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held: all chunks, the empty ones included, the map of entities, and the working
+        memory of kernels; O(kernels)."""
+        of_kernels: int = sum(kept.nbytes for kept in self._kept.values())
+        return self._table.pool.nbytes + self._table.places.nbytes + of_kernels
+
+    def locked(self) -> AbstractContextManager[object]:
+        """Let structural changes raise StructureLockedError inside the `with` block.
+
+        Destroying an entity counts as one, whatever components it has.
+        """
+        return super().locked()
+
+    def _lock_error(self) -> StructureLockedError:
+        return locked_error("Archetypes")
+
+    # --- finding -----------------------------------------------------------------------
+
+    def chunks(
+        self,
+        *,
+        all: Iterable[RowClass] = (),
+        any: Iterable[RowClass] = (),
+        none: Iterable[RowClass] = (),
+    ) -> Iterator[ChunkT]:
+        """Iterate over the chunks with rows of all, any and none of some components.
+
+        An empty `any` asks for nothing. A structural change ends the iteration with
+        RuntimeError; `with archetypes.locked()` refuses the change itself.
+        """
+        found = self._table.matching(self._bits(all), self._bits(any), self._bits(none))
+        return self._chunks(found)
+
+    def _chunks(self, archetypes: Iterable[Archetype]) -> Iterator[ChunkT]:
+        """Iterate over the chunks of some archetypes while nothing changes."""
+        found = [chunk for archetype in archetypes for chunk in archetype.used()]
+        changed = RuntimeError("archetypes changed while their chunks were iterated")
+        return self._iterate(iter(found), self._version, changed)
+
+    def _iterate(
+        self, found: Iterator[_Found], version: int, changed: RuntimeError
+    ) -> Iterator[_Found]:
+        for one in found:
+            if self._version != version:
+                raise changed
+            yield one
+        # The last round too: a loop must not pass because there is one chunk only.
+        if self._version != version:
+            raise changed
+
+    def has(self, entity: Entity, component: RowClass, /) -> bool:
+        """Return whether an entity has a component; O(1)."""
+        number = self._number(component)
+        return self._table.of(index(entity))[0].has(number)
+
+    def has_many(self, entities: ArrayLike, component: RowClass, /) -> NDArray[np.bool_]:
+        """Return which of k entities have a component, shape (k,); O(k)."""
+        number = self._number(component)
+        places = self._table.places.get_many(as_entities(entities))
+        return self._table.having(places, number)
+
+    def components(self, entity: Entity, /) -> tuple[RowClass, ...]:
+        """Return the row classes of the components that an entity has; O(components)."""
+        archetype, _ = self._table.of(index(entity))
+        return tuple(part._ROW for part in archetype.layout.components.values())
+
+    def _count(self, component: RowClass) -> int:
+        """Return how many rows have a component; O(archetypes)."""
+        number = self._number(component)
+        return sum(each.n for each in self._table.archetypes if each.has(number))
+
+    def _number(self, component: RowClass) -> int:
+        try:
+            return self._numbers[component]
+        except (KeyError, TypeError):
+            names = ", ".join(row.__name__ for row in self._numbers)
+            given = component_name(component)
+            raise TypeError(f"archetypes hold {names}, not {given}") from None
+
+    def _bits(self, components: Iterable[RowClass]) -> int:
+        bits = 0
+        for component in components:
+            bits |= 1 << self._number(component)
+        return bits
+
+    def _find(self, entity: Entity, component: RowClass) -> tuple[Any, int]:
+        """Return the columns and the row of a live entity's component."""
+        entity = self._entities.require(entity)
+        number = self._number(component)
+        archetype, position = self._table.of(entity)
+        if not archetype.has(number):
+            raise missing_instance_error(component.__name__, entity, self._entities._LAYOUT)
+        chunk, row = archetype.at(position)
+        return chunk._parts[number], row
+
+    def _proxy(self, kind: type[ProxyT], entity: Entity) -> ProxyT:
+        """Return a proxy of a live entity's row; MissingInstanceError without one. O(1)."""
+        proxy = new_proxy(kind)
+        proxy._manager = self
+        proxy._owner = entity
+        proxy._find()
+        return proxy
+
+    def _get(self, entity: Entity, component: RowClass) -> Any:
+        columns, row = self._find(entity, component)
+        return columns._row(row)
+
+    def _set(self, entity: Entity, component: RowClass, fields: dict[str, Any]) -> None:
+        part = self._table.parts[self._number(component)]
+        try:
+            values = part._some(fields)  # first: values may be objects that run code
+        except Exception:
+            self._find(entity, component)
+            raise
+        columns, row = self._find(entity, component)
+        columns._set(row, values)
+
+    # --- changing ----------------------------------------------------------------------
+
+    def remove(self, entity: Entity, component: RowClass, /) -> None:
+        """Take a component from an entity, which may end with none; O(columns).
+
+        Raises:
+            StaleEntityError: the entity is dead.
+            MissingInstanceError: it does not have the component.
+            StructureLockedError: the archetypes are locked.
+        """
+        entity = self._entities.require(entity)
+        self._raise_if_locked()
+        number = self._number(component)
+        if not self._table.of(entity)[0].has(number):
+            raise missing_instance_error(component.__name__, entity, self._entities._LAYOUT)
+        _left = self._left_by(entity)
+        self._table.toggle(entity, number)
+        self._version += 1
+
+    def remove_many(self, entities: ArrayLike, component: RowClass, /) -> None:
+        """Take a component from each of k entities; O(k). Raises what `remove` does.
+
+        An entity that is there twice is a MissingInstanceError.
+        """
+        entities = self._entities.require_many(entities)
+        self._raise_if_locked()
+        number = self._number(component)
+        places = self._table.places.get_many(entities)
+        lacking = ~self._table.having(places, number)
+        lacking[find_first_duplicate(entities) :][:1] = True
+        if lacking.any():
+            first, layout = int(entities[lacking.argmax()]), self._entities._LAYOUT
+            raise missing_instance_error(component.__name__, first, layout)
+        if len(entities):
+            _left = self._left_by(entities)
+            self._table.toggle_many(_own(entities), places, number, ())
+            self._version += 1
+
+    def clear(self) -> None:
+        """Remove every row; the entities live on. The chunks are kept for new rows. O(n)."""
+        self._raise_if_locked()
+        _left = [self._left_by(chunk.entity) for chunk in self.chunks()]
+        if self._table.clear():
+            self._version += 1
+
+    def shrink_to_fit(self) -> None:
+        """Give back the memory of empty chunks and of kernels; O(chunks)."""
+        self._raise_if_locked()
+        for archetype in self._table.archetypes:
+            archetype.trim()
+        self._table.pool.clear()
+        for kept in self._kept.values():
+            kept.drop()
+
+    def _create(
+        self, components: Iterable[RowClass], n: SupportsIndex, given: Mapping[int, Any]
+    ) -> EntityArray:
+        """Create n entities; `given`: fields by component, or None."""
+        count = parse_count(n)
+        self._raise_if_locked()
+        numbers = [self._number(component) for component in components]
+        for k, number in enumerate(numbers):
+            if number in numbers[:k]:
+                name = self._name(number)
+                raise DuplicateInstanceError(f"{name} stands twice among the components")
+        for number, fields in given.items():
+            if fields is not None and number not in numbers:
+                name = self._name(number)
+                raise TypeError(f"{name} is given, but not one of the components")
+        columns = {
+            k: self._converted(k, count, {} if given[k] is None else given[k])
+            for k in sorted(numbers)
+        }
+        bits, living = sum(1 << number for number in numbers), self._entities
+        made: list[EntityArray] = []
+        try:
+            # made and kept at once: behind a call of ours an interrupt may come
+            made.extend(map(living.create_many, (count,)))
+            self._append(bits, made[0], columns)
+            return made[0]
+        except BaseException:
+            for entities in made:
+                rollback_creation(living, (self,), entities)
+            raise
+
+    def _add(
+        self, entity: Entity, given: RowClass | tuple[Any, ...], fields: dict[str, Any]
+    ) -> None:
+        number, named = self._named(given, fields)
+        part = self._table.parts[number]
+        try:
+            known = parse_row(part._ROW, named)
+            values = part._one(**known)  # first: they may run code
+        except Exception:
+            self._addable(entity, number)
+            raise
+        entity = self._addable(entity, number)
+        self._table.toggle(entity, number, values)
+        self._version += 1
+
+    def _addable(self, given: SupportsIndex, number: int) -> Entity:
+        """Return a live entity without a component, or raise what `add` does."""
+        entity = self._entities.require(given)
+        self._raise_if_locked()
+        if self._table.of(entity)[0].has(number):
+            raise duplicate_instance_error(self._name(number), entity, self._entities._LAYOUT)
+        return entity
+
+    def _named(
+        self, given: RowClass | tuple[Any, ...], fields: dict[str, Any]
+    ) -> tuple[int, ColumnsOrRow]:
+        """Return which component is given, by its class or by a row, with its values."""
+        if not isinstance(given, tuple):
+            return self._number(given), fields
+        number = self._number(type(given))
+        if fields:
+            name = self._name(number)
+            raise TypeError(f"a row of {name} has all fields; name some with the class")
+        return number, given
+
+    def _add_many(
+        self, es: ArrayLike, given: RowClass | tuple[Any, ...], fields: dict[str, Any]
+    ) -> None:
+        number, row = self._named(given, fields)
+        entities = _own(as_entities(es))
+        try:
+            columns = self._converted(number, len(entities), row)
+        except Exception:
+            self._addable_many(entities, number)
+            raise
+        places = self._addable_many(entities, number)
+        if len(entities):
+            self._table.toggle_many(entities, places, number, columns)
+            self._version += 1
+
+    def _addable_many(self, entities: EntityArray, number: int) -> NDArray[np.uint64]:
+        """Return the places of live entities without a component, or raise what `add` does."""
+        self._entities.require_many(entities)
+        self._raise_if_locked()
+        layout = self._entities._LAYOUT
+        first_repeated(self._name(number), entities, layout)
+        places = self._table.places.get_many(entities)
+        having = self._table.having(places, number)
+        if having.any():
+            first = int(entities[having.argmax()])
+            raise duplicate_instance_error(self._name(number), first, layout)
+        return places
+
+    def _name(self, number: int) -> str:
+        return self._table.parts[number]._ROW.__name__
+
+    def _converted(self, number: int, count: int, given: ColumnsOrRow) -> tuple[NDArray[Any], ...]:
+        part = self._table.parts[number]
+        columns = parse_columns(part._ROW, given, part._CONVERTERS, count)
+        arrays = part._many(count, **columns)
+        return tuple(_own(array) for array in arrays)
+
+    def _append(self, bits: int, entities: EntityArray, columns: NewColumns) -> None:
+        if bits and len(entities):
+            self._table.append(bits, entities, columns)
+            self._version += 1
+
+    def _left_by(self, entities: Entity | EntityArray) -> object:
+        """Return the objects in entities' rows, to hold while these go: the end of an object may
+        run code that changes the archetypes, too, which must then be whole."""
+        if not self._table.holds_objects:
+            return None
+        return self._table.objects_of(np.atleast_1d(np.asarray(entities, np.uint64)))
+
+    def _check_can_despawn(self) -> None:
+        self._raise_if_locked()
+
+    def _on_despawn_one(self, entity: Entity) -> None:
+        _left = self._left_by(entity)
+        self._version += self._table.drop(entity)
+
+    def _on_despawn(self, entities: EntityArray) -> None:
+        remove_rows_with_fallback(self, self._remove_rows_of, entities)
+
+    def _remove_rows_one_by_one(self, entities: EntityArray) -> None:
+        """Remove what rows distinct entities have without memory to speak of; O(k)."""
+        if is_broken(self):
+            return
+        version = self._version
+        try:
+            for entity in entities.data:
+                if self._table.drop(entity):
+                    self._version = version + 1
+        except BaseException:
+            self._table.fail()
+            raise
+
+    def _remove_rows_of(self, entities: EntityArray) -> None:
+        """Remove the rows of distinct entities; O(k)."""
+        _left = self._left_by(entities)
+        if len(entities) == 1:
+            gone = int(self._table.drop(int(entities[0])))
+        else:
+            gone = self._table.drop_many(entities)
+        if gone:
+            self._version += 1
+
+
+def _own(array: NDArray[Any]) -> NDArray[Any]:
+    """Copy a view: what it looks at may move before it is used."""
+    return array if array.base is None else array.copy()
+
+
+class ChunkQuery(QueryBase[RowsT, RowT], Generic[ChunkT, RowsT, RowT]):
+    """The archetypes with certain components; the generated class says which.
+
+    They are found once, and again when an archetype is new. Their rows are those of live entities:
+    a row goes with its entity.
+    """
+
+    __slots__ = ("_all", "_any", "_entities", "_none", "_store", "_version")
+
+    _ALL: ClassVar[tuple[RowClass, ...]] = ()
+    _ANY: ClassVar[tuple[RowClass, ...]] = ()
+    """Where there are none, nothing is asked for."""
+    _NONE: ClassVar[tuple[RowClass, ...]] = ()
+    _OPTIONAL: ClassVar[tuple[RowClass, ...]] = ()
+
+    def __init__(self, store: ArchetypeStore[ChunkT]) -> None:
+        self._store = store
+        self._all = store._bits(self._ALL)
+        self._any = store._bits(self._ANY)
+        self._none = store._bits(self._NONE)
+        self._version = -1
+        self._entities: EntityArray = np.empty(0, np.uint64)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle and copy without what is kept."""
+        return type(self), (self._store,)
+
+    def __repr__(self) -> str:
+        """Show how many entities there are; O(matching archetypes)."""
+        clauses = (self._ALL, self._ANY, self._NONE, self._OPTIONAL)
+        asked = query_text(*([row.__name__ for row in rows] for rows in clauses))
+        count = format_count(len(self), "entity", "entities")
+        return f"<{type(self).__name__}: {count}; {asked}>"
+
+    def __len__(self) -> int:
+        """Return how many entities there are; O(matching archetypes)."""
+        return sum(archetype.n for archetype in self._archetypes())
+
+    def chunks(self) -> Iterator[ChunkT]:
+        """Iterate over the chunks, as the archetypes' `chunks` does.
+
+        A structural change ends the iteration with RuntimeError; `with archetypes.locked()`
+        refuses the change itself.
+        """
+        return self._store._chunks(self._archetypes())
+
+    def _archetypes(self) -> list[Archetype]:
+        return self._store._table.matching(self._all, self._any, self._none)
+
+    @property
+    def _layout(self) -> HandleLayout:
+        return self._store._entities._LAYOUT
+
+    def _arrow(self, copy: bool, flat: bool) -> tuple[Any, Iterator[Any]]:
+        from ...arrow.arrow_export import chunk_table
+
+        return chunk_table(self._columns(), self.chunks(), copy, flat)
+
+    def _columns(self) -> dict[int, type[ChunkColumns]]:
+        """Return the classes of the columns that rows can have, by component number."""
+        store = self._store
+        numbers = map(store._number, (*self._ALL, *self._OPTIONAL))
+        return {number: store._table.parts[number] for number in numbers}
+
+    def _while_unchanged(self, rows: Iterator[RowT]) -> Iterator[RowT]:
+        return self._store._iterate(rows, self._version, changed_during_iteration_error())
+
+    def _arrays(self) -> tuple[EntityArray]:
+        """Return the entities, read-only, chunk by chunk; O(entities) after a structural change."""
+        if self._version != self._store.version:
+            owners = [archetype.whole(0) for archetype in self._archetypes()]
+            self._entities = np.concatenate([*owners, np.empty(0, np.uint64)])
+            self._entities.flags.writeable = False
+            self._version = self._store.version
+        return (self._entities,)

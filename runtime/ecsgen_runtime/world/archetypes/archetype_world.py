@@ -1,0 +1,220 @@
+"""A world with archetypes: who has a component there, and rows for entities about to be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...base.handles import NIL, Columns, Entity, EntityArray, RowClass
+from ...tables.placement import first_present
+from ...values.field_tables import ColumnsOrRow
+from ...values.field_types import check_values
+from ..entity_views import EntityViewWorld, RowsByClass, columns_of
+from ..world_base import ComponentHolder, RollbackTarget, SpawnPart
+from .archetype_store import ArchetypeStore
+from .archetype_table import NO_LOCATION
+
+if TYPE_CHECKING:
+    from ...snapshots.chunk_serialisation import ChunkSerialiser
+
+
+_GivenT = TypeVar("_GivenT")
+
+
+class ArchetypeComponent:
+    """Knows who has one component, as managers do of theirs."""
+
+    __slots__ = ("_component", "_store")
+
+    _ALLOWS_MANY: ClassVar = False
+
+    def __init__(self, store: ArchetypeStore[Any], component: RowClass) -> None:
+        self._store = store
+        self._component = component
+
+    def has(self, entity: Entity, /) -> bool:
+        """Return whether an entity has the component; O(1)."""
+        return self._store.has(entity, self._component)
+
+    def has_many(self, entities: ArrayLike, /) -> NDArray[np.bool_]:
+        """Return which of k entities have the component, shape (k,); O(k)."""
+        return self._store.has_many(entities, self._component)
+
+    def remove(self, entity: Entity, /) -> int:
+        """Take the component from an entity, if it has it; return how many went. O(columns)."""
+        if not self.has(entity):
+            return 0
+        self._store.remove(entity, self._component)
+        return 1
+
+    def _copy_of(self, entity: Entity, /) -> Any:
+        return self._store._get(entity, self._component) if self.has(entity) else None
+
+    def _copies_of(self, entity: Entity, /) -> Iterator[Any]:
+        return iter([self._copy_of(entity)])
+
+    def _check_row_values(self, row: tuple[Any, ...], /) -> None:
+        store = self._store
+        part = store._table.parts[store._number(self._component)]
+        check_values(part._CONVERTERS, row)
+
+
+class ArchetypeSpawn:
+    """Checked rows of some components for entities that are about to be created."""
+
+    __slots__ = ("_bits", "_columns", "_store")
+
+    def __init__(
+        self,
+        store: ArchetypeStore[Any],
+        count: int,
+        given: Mapping[RowClass, ColumnsOrRow],
+        is_watched: bool = False,
+    ) -> None:
+        self._store = store
+        self._bits = 0
+        self._columns: dict[int, Sequence[NDArray[Any]]] = {}
+        for component, fields in given.items():
+            number = store._number(component)
+            self._bits |= 1 << number
+            columns = store._converted(number, count, fields)
+            if is_watched:  # callbacks may write to the caller's arrays
+                columns = tuple(column.copy() for column in columns)
+            self._columns[number] = columns
+        store._raise_if_locked()
+
+    def _ensure_capacity(
+        self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...], /
+    ) -> None:
+        self._store._table.make_room(self._bits, entities)
+
+    def _evict_for(self, entities: EntityArray, /) -> int:
+        return 0
+
+    def _check_can_create(self, entities: EntityArray, /) -> None:
+        """Raise if one of the entities has a row already, of whatever components."""
+        places = self._store._table.places.get_many(entities)
+        rows = np.where(places == NO_LOCATION, NIL, 0)
+        layout = self._store._entities._LAYOUT
+        first_present(type(self._store).__name__, entities, rows, layout)
+
+    def _append_many(self, entities: EntityArray, columns: Columns, /) -> None:
+        self._store._append(self._bits, entities, self._columns)
+
+
+class ArchetypeAdd:
+    """Rows of some components for one entity, which may have others."""
+
+    __slots__ = ("_rows", "_store")
+
+    def __init__(self, store: ArchetypeStore[Any], rows: Sequence[tuple[Any, ...]]) -> None:
+        self._store = store
+        self._rows = rows
+
+    def _ensure_capacity(
+        self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...], /
+    ) -> None:
+        """Raise if nothing may change; room is made by component."""
+        self._store._raise_if_locked()
+
+    def _evict_for(self, entities: EntityArray, /) -> int:
+        return 0
+
+    def _check_can_create(self, entities: EntityArray, /) -> None:
+        """Raise if the entity has one of the components."""
+        for row in self._rows:
+            self._store._addable(int(entities[0]), self._store._number(type(row)))
+
+    def _append_many(self, entities: EntityArray, columns: Columns, /) -> None:
+        store, entity = self._store, Entity(int(entities[0]))
+        added: list[RowClass] = []
+        try:
+            for row in self._rows:
+                store._add(entity, type(row), row._asdict())  # type: ignore[attr-defined]  # a NamedTuple
+                added.append(type(row))
+        except BaseException:
+            for component in added:
+                store.remove(entity, component)
+            raise
+
+
+class ArchetypeWorld(EntityViewWorld):
+    """A world some of whose components live in chunks."""
+
+    __slots__ = ("_chunked", "_store")
+
+    _store: ArchetypeStore[Any]
+    _chunked: dict[RowClass, ArchetypeComponent]
+    """Who has each of these components, by row class."""
+
+    def _hold(self, store: ArchetypeStore[Any]) -> None:
+        self._store = store
+        self._chunked = {row: ArchetypeComponent(store, row) for row in store._numbers}
+
+    def __getstate__(self) -> Any:
+        attributes, slots = super().__getstate__()
+        kept = {name: slots[name] for name in slots if name != "_chunked"}
+        return attributes, kept
+
+    def __setstate__(self, state: Any) -> None:
+        super().__setstate__(state)
+        self._hold(self._store)
+
+    def _chunk_serialiser(self) -> ChunkSerialiser | None:
+        from ...snapshots.chunk_serialisation import ChunkSerialiser
+
+        return ChunkSerialiser(self._store)
+
+    def _holders(self) -> Iterator[tuple[str, int, object]]:
+        yield from super()._holders()
+        for component in self._chunked:
+            name = component.__module__.rpartition(".")[2]  # as chunks call it
+            yield name, self._store._count(component), self._store
+
+    def _members(self) -> Iterable[tuple[RowClass, ComponentHolder]]:
+        return chain(super()._members(), self._chunked.items())
+
+    def _prepare_parts(self, n: int, given: Mapping[RowClass, ColumnsOrRow]) -> list[SpawnPart]:
+        if self._chunked.keys().isdisjoint(given):
+            return super()._prepare_parts(n, given)
+        chunked, managed = self._parted(given)
+        parts = super()._prepare_parts(n, managed)
+        rows = ArchetypeSpawn(self._store, n, chunked, self._has_release_listeners(managed))
+        parts.append((rows, {}, 1))
+        return parts
+
+    def _holder(self, component: RowClass) -> Any:
+        if isinstance(component, type) and component in self._chunked:
+            return self._chunked[component]
+        return super()._holder(component)
+
+    def _new_parts(self, given: RowsByClass) -> list[SpawnPart]:
+        chunked, managed = self._parted(given)
+        parts = super()._new_parts(managed)
+        if chunked:
+            columns = {kind: columns_of(kind, rows) for kind, rows in chunked.items()}
+            parts.append((ArchetypeSpawn(self._store, 1, columns), {}, 1))
+        return parts
+
+    def _old_parts(self, given: RowsByClass) -> list[SpawnPart]:
+        chunked, managed = self._parted(given)
+        parts = super()._old_parts(managed)
+        if not chunked:
+            return parts
+        rows = [row for (row,) in chunked.values()]
+        added = ArchetypeAdd(self._store, rows)
+        return [(added, {}, 1), *parts]  # first, for it may still fail
+
+    def _parted(
+        self, given: Mapping[RowClass, _GivenT]
+    ) -> tuple[dict[RowClass, _GivenT], dict[RowClass, _GivenT]]:
+        chunked = {kind: given[kind] for kind in given if kind in self._chunked}
+        managed = {kind: given[kind] for kind in given if kind not in self._chunked}
+        return chunked, managed
+
+    def _rollback_targets(self) -> Iterable[RollbackTarget]:
+        return (self._store, *super()._rollback_targets())

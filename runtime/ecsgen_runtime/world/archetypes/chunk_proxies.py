@@ -1,0 +1,103 @@
+"""Proxies of rows in archetype chunks, which follow their entities from chunk to chunk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import attrgetter
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...base.handles import Entity, RowClass
+from ...managers import row_proxies
+from ...managers.row_proxies import RowProxy
+
+_ScalarT = TypeVar("_ScalarT", bound=np.generic)
+
+
+class ChunkProxy(RowProxy):
+    """A row of one component in a chunk."""
+
+    __slots__ = ("_columns",)
+
+    _COMPONENT: ClassVar[RowClass]
+    _columns: Any
+    """The component's columns in the chunk where the row is."""
+
+    @property
+    def entity(self) -> Entity:
+        """Whose row it is."""
+        entity: Entity = self._owner
+        return entity
+
+    def _find(self) -> None:
+        store = self._manager
+        self._columns, self._row = store._find(self._owner, self._COMPONENT)
+        self._version = store._version
+
+    def _copied(self) -> Any:
+        return self._manager._get(self._owner, self._COMPONENT)
+
+    def _whose(self) -> str:
+        return f"entity {self._manager._entities._LAYOUT.format_short(self._owner)}"
+
+
+class ChunkValue:
+    """Makes what reads and writes one field of a row in a chunk."""
+
+    @staticmethod
+    def cell(name: str) -> Any:
+        """Return the field of a column whose cells are what the field reads as."""
+        cells_of = attrgetter(f"_{name}_cells")
+
+        def get(self: ChunkProxy) -> Any:
+            if self._manager._version != self._version:
+                self._find()
+            return cells_of(self._columns)[self._row]
+
+        return _field(name, get)
+
+    @staticmethod
+    def of(name: str) -> Any:
+        """Return a field that reads as it does in a copy of the row."""
+
+        def get(self: ChunkProxy) -> Any:
+            return getattr(self._copied(), name)
+
+        return _field(name, get)
+
+
+class ChunkArray:
+    """Makes what shows and writes one shaped field of numbers of a row in a chunk."""
+
+    @staticmethod
+    def of(
+        scalar: type[_ScalarT], name: str, view: row_proxies.CellView | None = None
+    ) -> row_proxies.ProxyField[NDArray[_ScalarT], ArrayLike]:
+        """Return the field. `view`: what shows its cells, if that is not one column."""
+        show = view or row_proxies.column_cell(name)
+
+        def get(self: ChunkProxy) -> Any:
+            if self._manager._version != self._version:
+                self._find()
+            return show(self._columns, self._row)
+
+        field: row_proxies.ProxyField[NDArray[_ScalarT], ArrayLike]
+        field = _field(name, get, row_proxies.array_writer(scalar, _writer(name), get))
+        return field
+
+
+def _writer(name: str) -> Callable[[ChunkProxy, Any], None]:
+    """Return what checks a value, finds the row, and writes it."""
+
+    def put(self: ChunkProxy, value: Any) -> None:
+        self._manager._set(self._owner, self._COMPONENT, {name: value})
+
+    return put
+
+
+def _field(
+    name: str, get: Callable[[Any], Any], put: Callable[[Any, Any], None] | None = None
+) -> Any:
+    return row_proxies.field_property(get, put or _writer(name), f"`{name}` of the row.")

@@ -1,0 +1,310 @@
+"""Worlds one entity at a time: creating it from rows, adding rows, reading them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import starmap
+from operator import index
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypeAlias, TypeVar, overload
+
+import numpy as np
+
+from ..base.errors import CapacityError, DuplicateInstanceError
+from ..base.handles import Entity, RowClass
+from ..managers.row_proxies import ProxyT
+from ..tables.placement import duplicate_instance_error, is_integer
+from ..values.field_tables import component_name, did_you_mean
+from ..values.field_types import FieldTable
+from .world_base import ONCE, SpawnPart, WorldBase, append_parts
+
+_RowT = TypeVar("_RowT", bound=tuple[Any, ...])
+
+RowsByClass: TypeAlias = Mapping[RowClass, Sequence[tuple[Any, ...]]]
+"""Rows by their class."""
+
+PlainRow: TypeAlias = tuple[Callable[..., object], dict[str, Any]]
+"""What creates a row, and the fields that are not the defaults."""
+
+
+class EntityViewWorld(WorldBase):
+    """A world that takes and gives rows of one entity."""
+
+    __slots__ = ()
+
+    def __len__(self) -> int:
+        """Return the number of live entities; O(1)."""
+        return len(self.entities)
+
+    def __iter__(self) -> Iterator[Entity]:
+        """Iterate over the entities that are alive now, by ascending index."""
+        return iter(self.entities)
+
+    def __contains__(self, entity: object) -> bool:
+        """Return whether an entity is alive; O(1)."""
+        return is_integer(entity) and self.entities.alive(index(entity))
+
+    def create(self, *rows: tuple[Any, ...]) -> Entity:
+        """Create an entity with these rows: `world.create(Body(mass=2.0))`; O(components).
+
+        Whatever raises creates no entity and uses no index or generation.
+
+        Raises:
+            TypeError: not the row of a component that entities can have.
+            DuplicateInstanceError: two rows of a component that allows one.
+            ValueError, TypeError, OverflowError: a value does not fit its field.
+            StructureLockedError: where a row is to go is locked.
+            CapacityError: no index or row is left.
+        """
+        entity = self._create_plain(rows)
+        if entity is not None:
+            return entity
+        given = self._by_class(rows)
+        if len(given) == len(rows):
+            columns = {kind: columns_of(kind, one) for kind, one in given.items()}
+            entities = self._spawn(1, columns)
+        else:
+            parts = self._new_parts(given)
+            entities = self.entities.dispatch.run(self._append_new, 1, parts, rows)
+        return Entity(int(entities[0]))
+
+    def _create_plain(self, rows: Sequence[tuple[Any, ...]]) -> Entity | None:
+        """Create an entity with rows that are plain to create one by one; None for others.
+
+        What is wrong, and which error counts for most, is left to the other way.
+        """
+        parts: dict[RowClass, PlainRow] = {}
+        for row in rows:
+            manager = self._managers.get(type(row))
+            if manager is None or not manager._takes_small_batch(1):
+                return None
+            try:
+                # Creating the first row checks it, and nothing else is there to be undone.
+                fields = given_fields(manager._CONVERTERS, row, is_checked=not parts)
+            except Exception:
+                return None
+            parts[type(row)] = manager.create, fields
+        if len(parts) < len(rows):
+            return None
+        made: list[Entity] = []
+        count = 0
+        try:
+            made.extend(starmap(self.entities.create, ONCE))
+            entity = made[0]
+            for create, fields in parts.values():
+                create(entity, **fields)
+                count += 1
+            return entity
+        except BaseException as error:
+            if made:
+                self._rollback_spawn(np.array(made, np.uint64))
+            elif isinstance(error, CapacityError):
+                return None  # what is wrong with a row counts for more
+            if count or not isinstance(error, Exception):
+                raise
+            return None
+
+    def get(self, entity: Entity, component: type[_RowT], /) -> _RowT | None:
+        """Return a copy of the entity's row of a component, the first one's; None without; O(1).
+
+        Raises:
+            StaleEntityError: the entity is dead.
+            TypeError: not the row class of a component that entities can have.
+        """
+        entity = self.entities.require(entity)
+        found: _RowT | None = self._holder(component)._copy_of(entity)
+        return found
+
+    def _holder(self, component: RowClass) -> Any:
+        kind: Any = type(component)
+        if kind in self._managers:
+            raise TypeError(f"wanted the class {kind.__name__}, not a row of it")
+        holder = self._managers.get(component) if isinstance(component, type) else None
+        if holder is None:
+            raise self._no_component(component)
+        return holder
+
+    def _no_component(self, component: RowClass) -> TypeError:
+        name, world = component_name(component), type(self).__name__
+        message = f"{name} is no component that entities of {world} can have"
+        manager = getattr(component, "__module__", ""), f"{name}Manager"
+        for module, kind in self._MANAGER_CLASSES.items():
+            if (kind.__module__, kind.__name__) == manager:
+                message += self._ownerless_hint(module)
+        return TypeError(message)
+
+    def _by_class(self, rows: Sequence[tuple[Any, ...]]) -> RowsByClass:
+        """Return checked rows by their class."""
+        found: dict[RowClass, list[tuple[Any, ...]]] = {}
+        row: Any
+        for row in rows:
+            if isinstance(row, type) and row in self._managers:
+                name = row.__name__
+                raise TypeError(f"{name} is a class: give a row of it, {name}(…)")
+            found.setdefault(type(row), []).append(row)
+        holders = {kind: self._holder(kind) for kind in found}
+        for kind, given in found.items():
+            if len(given) > 1 and not holders[kind]._ALLOWS_MANY:
+                raise DuplicateInstanceError(
+                    f"{kind.__name__} is given {len(given)} times, and an entity can have one"
+                )
+            for row in given:
+                holders[kind]._check_row_values(row)
+        return found
+
+    def _new_parts(self, given: RowsByClass) -> list[SpawnPart]:
+        """Return what is to take rows of a new entity, with checked columns."""
+        parts: list[SpawnPart] = []
+        for kind, rows in given.items():
+            manager = self._managers[kind]
+            columns = manager._prepare_columns(len(rows), columns_of(kind, rows))
+            parts.append((manager, columns, len(rows)))
+        return parts
+
+    def _old_parts(self, given: RowsByClass) -> list[SpawnPart]:
+        """Return what is to take more rows of an entity, with checked columns."""
+        return self._new_parts(given)
+
+
+def given_fields(table: FieldTable, row: tuple[Any, ...], is_checked: bool) -> dict[str, Any]:
+    """Return the values of a row that are not the defaults.
+
+    `is_checked`: somebody else checks them. Raises what a creation would, otherwise.
+    """
+    given = {}
+    for (name, (field, default)), value in zip(table.items(), row, strict=True):
+        if value is not default:
+            if not is_checked:
+                field.to_cell(value)
+            given[name] = value
+    return given
+
+
+def columns_of(kind: RowClass, rows: Sequence[tuple[Any, ...]]) -> dict[str, list[Any]]:
+    """Return rows as columns by field, which nobody else has."""
+    names: tuple[str, ...] = kind._fields  # type: ignore[attr-defined]  # a NamedTuple
+    return {name: [row[k] for row in rows] for k, name in enumerate(names)}
+
+
+class EntityViewBase:
+    """One entity; a generated class adds an attribute for each component.
+
+    While the entity lives: then everything but `entity` and `repr` raises StaleEntityError.
+    """
+
+    __slots__ = ("_entity", "_world")
+
+    _world: Any
+
+    def __init__(self, world: EntityViewWorld, entity: Entity) -> None:
+        self._world = world
+        self._entity = world.entities.require(entity)
+
+    @property
+    def entity(self) -> Entity:
+        """The entity itself."""
+        return self._entity
+
+    def __contains__(self, component: object) -> bool:
+        """Return whether it has a component, given by its row class; O(components)."""
+        return component in self._components()
+
+    def __len__(self) -> int:
+        """Return how many components it has; O(components)."""
+        return len(self._components())
+
+    def __iter__(self) -> Iterator[type[Any]]:
+        """Iterate over the row classes of its components, as they are now."""
+        return iter(self._components())
+
+    def add(self, *rows: tuple[Any, ...]) -> None:
+        """Give it components, as rows: all of them, or none; O(components).
+
+        Raises:
+            StaleEntityError: the entity is dead.
+            TypeError: not the row of a component that entities can have.
+            DuplicateInstanceError: it has one already, or would get it twice.
+            ValueError, TypeError, OverflowError: a value does not fit its field.
+            StructureLockedError: where a row is to go is locked.
+        """
+        world, living = self._world, self._world.entities
+        entity = living.require(self._entity)
+        given = world._by_class(rows)
+        for kind in given:
+            holder = world._holder(kind)
+            if not holder._ALLOWS_MANY and holder.has(entity):
+                raise duplicate_instance_error(kind.__name__, entity, living._LAYOUT)
+        parts = world._old_parts(given)
+        living.dispatch.run(append_parts, np.array([entity], np.uint64), parts, rows)
+
+    def remove(self, component: type[tuple[Any, ...]], /) -> int:
+        """Take a component from it, given by its row class; return how many instances went."""
+        entity = self._world.entities.require(self._entity)
+        removed: int = self._world._holder(component).remove(entity)
+        return removed
+
+    def destroy(self) -> None:
+        """Destroy the entity, as the world's `destroy` does."""
+        self._world.destroy(self._entity)
+
+    def _components(self) -> tuple[type[Any], ...]:
+        world = self._world
+        found: tuple[type[Any], ...] = world.components(world.entities.require(self._entity))
+        return found
+
+    def __repr__(self) -> str:
+        world = self._world
+        name = world.entities._LAYOUT.format_short(self._entity)
+        if not world.entities.alive(self._entity):
+            return f"<entity {name}: dead>"
+        holders = map(world._holder, self._components())
+        rows = ", ".join(repr(r) for h in holders for r in h._copies_of(self._entity))
+        return f"<entity {name}: {rows or 'no components'}>"
+
+    if not TYPE_CHECKING:  # checkers would take it to mean that any attribute will do
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise _unknown_component(self, name)
+
+
+def _unknown_component(view: EntityViewBase, name: str) -> AttributeError:
+    kind = type(view)
+    hint = did_you_mean(name, [n for n in dir(kind) if not n.startswith("_")])
+    if not name.startswith("_"):  # `copy` asks views that have no world yet
+        hint = view._world._ownerless_hint(name) or hint
+    message = f"{kind.__name__!r} object has no attribute {name!r}{hint}"
+    return AttributeError(message, name=name, obj=view)
+
+
+class ManagedComponent(Generic[ProxyT]):
+    """The attribute of a component that has a manager."""
+
+    def __init__(self, kind: type[ProxyT]) -> None:
+        self._kind = kind
+
+    def __set_name__(self, owner: type[Any], name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, view: None, owner: type[Any]) -> Self: ...
+
+    @overload
+    def __get__(self, view: EntityViewBase, owner: type[Any]) -> ProxyT: ...
+
+    def __get__(self, view: EntityViewBase | None, owner: type[Any]) -> Self | ProxyT:
+        if view is None:
+            return self
+        world = view._world
+        return self._row(world, world.entities.require(view._entity))
+
+    def _row(self, world: Any, entity: Entity) -> ProxyT:
+        """Return the proxy of a live entity's row."""
+        row: ProxyT = getattr(world, self._name)._proxy(self._kind, entity)
+        return row
+
+
+class ChunkedComponent(ManagedComponent[ProxyT]):
+    """The attribute of a component that lives in archetype chunks."""
+
+    def _row(self, world: Any, entity: Entity) -> ProxyT:
+        row: ProxyT = world.archetypes._proxy(self._kind, entity)
+        return row

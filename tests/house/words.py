@@ -1,0 +1,80 @@
+"""Words that the source does without: names of locals, and first words of docstrings.
+
+`python -m tests.house.words ecsgen/render runtime/ecsgen_runtime/shards` prints where they stand.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+LOCALS: Final = frozenset(
+    ["found", "one", "given", "place", "made", "kept", "said", "told", "whole", "own", "some"]
+)
+"""Say the role in a sentence, not what the variable holds."""
+OPENINGS: Final = re.compile(r"(What|Who|Whose|Whom|Whether|Let|The same|Says?|Tells?)\b")
+"""A docstring begins with a verb, or with what the thing is."""
+EXCEPTIONS: Final[dict[str, frozenset[str]]] = {}
+"""Locals that a file may have nevertheless, by its path; each with its reason."""
+SECTION: Final = re.compile(r"^ *# ?-{2,}")
+
+
+def forbidden_locals(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield line and name of each variable of a function that has a forbidden name."""
+    for function in ast.walk(tree):
+        if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            continue
+        arguments = function.args
+        names = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+        names += [a for a in (arguments.vararg, arguments.kwarg) if a is not None]
+        yield from ((a.lineno, a.arg) for a in names if a.arg in LOCALS)
+        yield from _bindings([function.body] if isinstance(function, ast.Lambda) else function.body)
+
+
+def _bindings(nodes: list[ast.AST] | list[ast.stmt] | list[ast.expr]) -> Iterator[tuple[int, str]]:
+    for node in nodes:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            continue
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in LOCALS:
+            yield node.lineno, node.id
+        if isinstance(node, ast.MatchAs | ast.MatchStar) and node.name in LOCALS:
+            yield node.lineno, str(node.name)
+        yield from _bindings([*ast.iter_child_nodes(node)])
+
+
+def docstrings(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield line and text of each docstring, those of attributes and constants as well."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Expr(value=ast.Constant(value=str(text))):
+                yield node.lineno, text.strip()
+
+
+def offences(path: Path) -> Iterator[str]:
+    """Yield what a module has of forbidden words, a line each."""
+    text = path.read_text(encoding="utf-8")
+    tree = ast.parse(text)
+    allowed = EXCEPTIONS.get(path.as_posix(), frozenset())
+    for line, name in sorted({*forbidden_locals(tree)}):
+        if name not in allowed:
+            yield f"{path}:{line}: local {name!r}"
+    for line, docstring in docstrings(tree):
+        if OPENINGS.match(docstring):
+            yield f"{path}:{line}: docstring begins {docstring[:40]!r}"
+    for number, line_text in enumerate(text.splitlines(), 1):
+        if SECTION.match(line_text):
+            yield f"{path}:{number}: section rule"
+
+
+def modules(*roots: str) -> list[Path]:
+    """Return the modules in folders, or the files themselves."""
+    paths = [Path(root) for root in roots]
+    return sorted(p for path in paths for p in ([path] if path.is_file() else path.rglob("*.py")))
+
+
+if __name__ == "__main__":
+    sys.exit("\n".join(line for path in modules(*sys.argv[1:]) for line in offences(path)) or 0)

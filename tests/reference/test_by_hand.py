@@ -1,0 +1,445 @@
+"""Grids, choice, births, deaths and time in examples worked out by hand from the contract."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.reference.grids import FIRST_CELL as CELL
+from tests.reference.grids import Grid
+from tests.reference.interpreter import call, step
+from tests.reference.values import value
+from tests.reference.world import Row, World
+
+FIELDS = "{cell: id<Patch>, want: id<Patch>, energy: f64, x: f64, seen: i64, mate: entity}"
+PASTURE = f"""
+component: Patch
+grid: {{shape: [6], wrap: true}}
+fields: {{grass: {{type: f32, default: 1}}, due: i64}}
+---
+component: Sheep
+on: {{field: cell, capacity: 1}}
+fields: {FIELDS}
+---
+component: Bird
+on: cell
+fields: {FIELDS}
+---
+world: Farm
+kernels:
+"""
+
+
+def farm(*kernels: str, **rows: list[dict[str, Any]]) -> World:
+    """A world in which sheep are the entities 1, 2, …, birds 101, 102, …, newborn 1001, 1002, …"""
+    numbers = iter(range(1001, 2000))
+    world = World(PASTURE + "".join(kernels), lambda name, owners: [next(numbers) for _ in owners])
+    for name, all_fields in rows.items():
+        for k, fields in enumerate(all_fields, 101 if name == "Bird" else 1):
+            world.entities.add(k)
+            world.add(name, k, **fields)
+    return world
+
+
+def kernel(name: str, over: str, *steps: str, **keys: Any) -> str:
+    lines = [f"  {name}:", f"    over: {over}", *(f"    {k}: {v}" for k, v in keys.items())]
+    return "\n".join([*lines, "    steps:", *(f'    - "{one}"' for one in steps), ""])
+
+
+def at(*cells: int, **columns: Any) -> list[dict[str, Any]]:
+    """Rows on these cells, below 0 on none, with other fields."""
+    rows = [{"cell": CELL + k if k >= 0 else 0} for k in cells]
+    return [row | {n: c[k] for n, c in columns.items()} for k, row in enumerate(rows)]
+
+
+def put(world: World, name: str, field: str, *cells: Any) -> None:
+    for row, cell in zip(world.rows[name], cells, strict=True):
+        row.cells[field] = value(row.cells[field].type, cell)
+
+
+def cells(world: World, name: str = "Sheep") -> list[int]:
+    return [max(k - CELL, -1) for k in world.column(name, "cell")]
+
+
+def owners(world: World, name: str = "Sheep") -> list[int]:
+    return [row.owner for row in world.rows[name]]
+
+
+def word(who: int, kernel: str, j: int) -> int:
+    """Random word j of the first call with seed 0, as the contract has it."""
+    g, name = 0x9E3779B97F4A7C15, 0xCBF29CE484222325
+    for byte in kernel.encode():
+        name = (name ^ byte) * 0x100000001B3 % 2**64
+
+    def mix(x: int) -> int:
+        x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+        x = (x ^ x >> 27) * 0x94D049BB133111EB % 2**64
+        return x ^ x >> 31
+
+    return mix((mix(who ^ mix(mix(name))) + (j + 1) * g) % 2**64)
+
+
+def index(who: int, kernel: str, j: int, count: int) -> int:
+    return (word(who, kernel, j) >> 32) * count >> 32
+
+
+# Grids
+
+
+def test_a_blinker_blinks() -> None:
+    live = '{near: 1, steps: ["k = count(other.alive)", "alive = k == 3 or alive and k == 2"]}'
+    text = "component: Cell\ngrid: {shape: [5, 5]}\nfields: {alive: bool}\nkernels: {live: "
+    world = World(f"{text}{live}}}")
+    upright, lying = ([k in some for k in range(25)] for some in ((11, 12, 13), (7, 12, 17)))
+    put(world, "Cell", "alive", *upright)
+    for wanted in (lying, upright, lying):
+        call(world, "Cell.live")
+        assert world.column("Cell", "alive") == wanted
+
+
+@pytest.mark.parametrize(
+    ("shape", "offsets"),
+    [
+        ((1,), [(0,)]),
+        ((2,), [(0,), (1,)]),
+        ((3,), [(-1,), (0,), (1,)]),
+        ((4,), [(-1,), (0,), (1,), (2,)]),
+        ((1, 2), [(0, 0), (0, 1)]),
+        ((2, 2), [(0, 0), (0, 1), (1, 0), (1, 1)]),
+    ],
+)
+def test_on_wrapped_axes_each_cell_is_met_once(shape: Any, offsets: Any) -> None:
+    around = [*Grid(shape, (True,) * len(shape)).around(CELL, 9, "moore")]
+    assert [offset for offset, _ in around] == offsets
+    assert len({cell for _, cell in around}) == len(offsets)
+
+
+@pytest.mark.parametrize(
+    ("hood", "middle", "corner"), [("moore", 25, 9), ("von_neumann", 13, 6), ("axes", 9, 5)]
+)
+def test_hoods_of_radius_2(hood: str, middle: int, corner: int) -> None:
+    grid = Grid((5, 5), (False, False))
+    assert [len([*grid.around(CELL + k, 2, hood)]) for k in (12, 0)] == [middle, corner]
+    assert next(grid.around(CELL + 12, 1, "axes")) == ((-1, 0), CELL + 7)
+
+
+def test_coordinates() -> None:
+    steps = "Bird.x = f64(coords(Bird.cell).x)", "Bird.cell = cell_at(Patch, v)"
+    world = farm(kernel("go", "Bird", *steps, args="{v: 'i64[1]'}"), Bird=at(4, -1))
+    call(world, "go", v=[-7])
+    assert (world.column("Bird", "x"), cells(world, "Bird")) == ([4, -1], [5, 5])
+    grid = Grid((2, 3), (False, True))
+    assert [grid.at((1, -1)), grid.at((2, 0)), grid.at((-1, 0))] == [CELL + 5, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("over", "among", "wanted"),
+    [
+        ("Bird", "radius: 1, among: Bird", [2, 2, 2, 0, 0, 0]),
+        ("Bird", "radius: 1, among: Patch", [2, 2, 2, 2, 0, 0]),
+        ("Bird", "radius: 1, among: Patch, center: true", [3, 3, 3, 3, 0, 0]),
+        ("Bird", "radius: Bird.seen, among: Sheep", [1, 0, 2, 2, 0, 0]),
+        ("Patch", "radius: 0, among: Bird", [2, 1, 0, 1, 0, 0]),
+        ("Patch", "radius: 1, among: Sheep", [1, 2, 1, 1, 0, 1]),
+        ("Patch", "radius: 2, among: Patch", [4, 4, 4, 4, 4, 4]),
+        ("Patch", "radius: 3, among: Patch", [5, 5, 5, 5, 5, 5]),
+    ],
+)
+def test_who_is_met(over: str, among: str, wanted: list[int]) -> None:
+    """Birds on cells 0, 0, 1, 3, one nowhere, a dead one on 0; sheep on 0 and 2."""
+    field = "seen" if over == "Bird" else "due"
+    birds = at(0, 0, 1, 3, -1, 0, seen=(0, -1, 1, 3, 9, 9))
+    ask = kernel("ask", over, f"{over}.{field} = count()", near=f"{{{among}}}")
+    world = farm(ask, Bird=birds, Sheep=at(0, 2))
+    world.entities.remove(106)
+    call(world, "ask")
+    assert world.column(over, field) == wanted
+
+
+def test_several_neighbourhoods() -> None:
+    steps = (
+        "Sheep.seen = count(spots, where=exists(spots.Sheep)) * 10 + count(prey)",
+        "Sheep.energy = f64(sum(spots.offset.x * 3, where=spots.distance > 0.5) + count(spots))",
+        "Sheep.mate = nearest(prey)",
+        "Sheep.want = nearest(spots, where=spots.offset.x > 0)",
+    )
+    near = "{spots: {radius: 1, among: Patch}, prey: {radius: 0, among: Bird}}"
+    world = farm(kernel("ask", "Sheep", *steps, near=near), Bird=at(0, 0, 3), Sheep=at(0, 5, 3))
+    call(world, "ask")
+    assert world.column("Sheep", "seen") == [12, 10, 1]
+    assert world.column("Sheep", "energy") == [2, 2, 2]
+    assert world.column("Sheep", "mate") == [101, 0, 103]
+    assert world.column("Sheep", "want") == [CELL + 1, CELL, CELL + 4]
+
+
+def test_on_a_cell_rows_come_in_row_order_then_as_they_came() -> None:
+    """101 and 102 come to 103 on cell 0, which goes to cell 5; then 104 comes to cell 1."""
+    steps = (
+        "Bird.cell = cell_at(Patch, coords(Bird.cell) - 1)",
+        "Bird.mate = nearest(other.entity)",
+        "Bird.energy = Bird.cell.Bird.x",
+    )
+    go = kernel("go", "Bird", *steps, turns="rows", near=0)
+    world = farm(go, Bird=at(1, 1, 0, 2, x=(1, 2, 3, 4)))
+    call(world, "go")
+    assert cells(world, "Bird") == [0, 0, 5, 1]
+    assert world.column("Bird", "mate") == [103, 103, 0, 0]
+    assert world.column("Bird", "energy") == [3, 3, 3, 4]
+
+
+# Moves
+
+
+def test_moves_that_do_not_happen() -> None:
+    """1 wants the cell of 2, who wants its own, 3 no cell, 4 none, 5 (dead) an empty one."""
+    wants = (CELL + 1, CELL + 1, 77, 0, CELL + 5)
+    go = kernel("go", "Sheep", "Sheep.cell = Sheep.want", turns="rows")
+    world = farm(go, Sheep=at(0, 1, 2, 3, 4, want=wants))
+    world.entities.remove(5)
+    call(world, "go")
+    assert cells(world) == [0, 1, 2, 3, 4]
+
+
+def test_in_turns_a_cell_is_free_when_its_sheep_has_gone() -> None:
+    go = kernel("go", "Sheep", "Sheep.cell = cell_at(Patch, coords(Sheep.cell) + 1)", turns="rows")
+    world = farm(go, Sheep=at(1, 2, 0))
+    call(world, "go")
+    assert cells(world) == [1, 3, 0]  # 1 finds cell 2 taken and so 3 cell 1
+    call(world, "go")
+    assert cells(world) == [2, 4, 1]
+
+
+def test_at_once_nobody_sees_moves() -> None:
+    steps = (
+        "Bird.cell = cell_at(Patch, coords(Bird.cell) + 1)",
+        "Bird.seen = count()",
+        "Bird.cell.grass -= 1",
+    )
+    world = farm(kernel("go", "Bird", *steps, near=0), Bird=at(0, 0, 1))
+    call(world, "go")
+    assert (cells(world, "Bird"), world.column("Bird", "seen")) == ([1, 1, 2], [1, 1, 0])
+    assert world.column("Patch", "grass") == [1, -1, 0, 1, 1, 1]  # a row sees its own steps
+
+
+# Choice
+
+
+def test_choice_and_best() -> None:
+    """By offset from cell 0 come 104, 101, 102, 103; nobody is near cell 3."""
+    steps = (
+        "Sheep.mate = choice(other.entity)",
+        "Sheep.energy = random()",
+        "Sheep.seen = i64(max_by(other.Bird.energy, other.Bird.x, -distance))",
+        "Sheep.x = min_by(other.Bird.energy, other.Bird.seen, offset.x, where=offset.x >= 0)",
+        "Sheep.want = max_by(other.Bird.cell, offset.x != 0, other.Bird.x)",
+    )
+    pick = kernel("pick", "Sheep", *steps, near="{radius: 1, among: Bird}")
+    nan = np.nan
+    birds = at(0, 1, 1, 5, x=(7, 7, nan, 5), energy=(1, 2, 3, 4), seen=(1, 0, 1, 0))
+    world = farm(pick, Bird=birds, Sheep=at(0, 3))
+    call(world, "pick")
+    assert world.column("Sheep", "mate") == [(104, 101, 102, 103)[index(1, "pick", 0, 4)], 0]
+    drawn = [(word(who, "pick", 1) >> 11) * 2.0**-53 for who in (1, 2)]
+    assert world.column("Sheep", "energy") == drawn
+    assert world.column("Sheep", "seen") == [1, 0]
+    assert world.column("Sheep", "x") == [2, 0]
+    assert world.column("Sheep", "want") == [CELL + 1, 0]  # 7, NaN and 5: NaN loses
+
+
+def test_choice_of_a_component_and_who_has_died_since() -> None:
+    steps = "x = choice(Sheep)", "destroy(x)", "Bird.mate = choice(Sheep)"
+    world = farm(kernel("find", "Bird", *steps, turns="rows"), Bird=at(0), Sheep=at(1, 2))
+    first, second = (1 + index(101, "find", j, 2) for j in (0, 1))
+    call(world, "find")
+    assert world.column("Bird", "mate") == [0 if second == first else second]
+    assert owners(world) == [3 - first]
+
+
+def test_the_list_of_empty_cells() -> None:
+    """Taken cells leave their place to the last one, those that become empty go to the end."""
+    go = kernel("go", "Sheep", "Sheep.cell = random_empty(Sheep)", turns="rows")
+    world = farm(go, Sheep=at(0, 2, 4))
+    empty, wanted = [1, 3, 5], []
+    for who, old in ((1, 0), (2, 2), (3, 4)):
+        k = index(who, "go", 0, 3)
+        wanted.append(empty[k])
+        empty[k] = empty[2]
+        empty[2] = old
+    call(world, "go")
+    assert cells(world) == wanted
+
+
+# Births and deaths
+
+
+def test_deaths_at_once() -> None:
+    """Nobody notices; the destroyed take their steps; the last rows fill the holes."""
+    steps = (
+        "destroy(Sheep.mate)",
+        "die(where=Sheep.seen == 1)",
+        "Sheep.x = f64(count())",
+        "Sheep.mate.Sheep.energy += 1",
+    )
+    die = kernel("die", "Sheep", *steps, near=1)
+    world = farm(die, Sheep=at(0, 1, 2, 3, -1, mate=(3, 3, 4, 0, 0), seen=range(5)))
+    assert call(world, "die").dead == [3, 2, 4]
+    assert (owners(world), world.column("Sheep", "x")) == ([1, 5], [1, 0])
+
+
+def test_deaths_in_turns() -> None:
+    """The dead have no turn, are no neighbours, nobody finds them, and their cell is free."""
+    steps = (
+        "destroy(Sheep.mate)",
+        "Sheep.seen = count()",
+        "Sheep.cell = Sheep.want",
+        "Sheep.energy = 1 if exists(Sheep.mate) else 2",
+        "Sheep.mate.Sheep.energy = 7",
+    )
+    sheep = at(0, 1, 2, want=(CELL + 1,) * 3, mate=(2, 1, 0))
+    world = farm(kernel("eat", "Sheep", *steps, turns="rows", near=2), Sheep=sheep)
+    call(world, "eat")
+    assert (owners(world), cells(world)) == ([1, 3], [1, 2])
+    assert world.column("Sheep", "seen") == [1, 1]
+    assert world.column("Sheep", "energy") == [2, 2]
+
+
+def test_births() -> None:
+    """In the order of rows and steps; nobody sees who is born, and full cells bear nobody."""
+    steps = (
+        "spawn(Sheep(cell=Bird.cell, energy=Bird.x), where=Bird.x < 3)",
+        "Bird.seen = count()",
+        "spawn(Bird(cell=Bird.cell, x=Bird.x + 10), Sheep(energy=5))",
+        "Bird.energy = f64(exists(Bird.cell.Sheep))",
+    )
+    bear = kernel("bear", "Bird", *steps, turns="rows", near="{radius: 0, among: Sheep}")
+    world = farm(bear, Bird=at(1, 1, 0, 2, x=range(4)), Sheep=at(0))
+    call(world, "bear")
+    assert owners(world) == [1, 1001, 1002, 1003, 1004, 1005]
+    assert world.column("Sheep", "energy") == [0, 0, 5, 5, 5, 5]
+    assert (cells(world), cells(world, "Bird")[4:]) == ([0, 1, -1, -1, -1, -1], [1, 1, 0, 2])
+    assert owners(world, "Bird")[4:] == [1002, 1003, 1004, 1005]
+    assert world.column("Bird", "x")[4:] == [10, 11, 12, 13]
+    assert world.column("Bird", "seen")[:4] == world.column("Bird", "energy")[:4] == [0, 0, 1, 0]
+
+
+def test_a_newborn_holds_its_cell() -> None:
+    """1 finds the cell beside it taken and dies; 2 gets a child on cell 2, 3 on 1's cell 0."""
+    steps = (
+        "spawn(Sheep(cell=cell_at(Patch, coords(Sheep.cell) + 1)))",
+        "die(where=Sheep.seen == 1)",
+        "Sheep.want = random_empty(Sheep)",
+    )
+    world = farm(kernel("bear", "Sheep", *steps, turns="rows"), Sheep=at(0, 1, 5, seen=(1, 0, 0)))
+    call(world, "bear")
+    assert (owners(world), cells(world)) == ([3, 2, 1001, 1002], [5, 1, 2, 0])
+    lists = {3: (4, 3), 2: (0, 3, 4)}  # of 2, 3, 4 and, when 1 has died, 0
+    wanted = [cells[index(who, "bear", 0, len(cells))] for who, cells in lists.items()]
+    assert [k - CELL for k in world.column("Sheep", "want")[:2]] == wanted
+
+
+def test_what_a_spawn_gives() -> None:
+    """Bundles' values, outer ones over inner ones, the call's over both; what is required."""
+    text = """
+component: Body
+fields: {hp: {type: u8, default: 9}, x: f32, y: f32}
+---
+component: Soul
+requires: [Body]
+fields: {age: i32}
+---
+component: Seed
+owner: none
+fields: {kind: i32, next_one: id<Seed>}
+---
+world: Game
+bundles: {unit: {Body: {hp: 5, x: 1}}, knight: {unit: {}, Body: {hp: 7}}}
+kernels:
+  sow:
+    over: Seed
+    turns: rows
+    steps:
+      - "spawn(knight, Body(x=2.7), Soul(age=Seed.kind), where=Seed.kind == 0)"
+      - "spawn(Soul(), where=Seed.kind == 1)"
+      - spawn(Seed(kind=Seed.kind + 10))
+      - destroy(Seed.next_one)
+      - die(where=Seed.kind == 1)
+      - spawn(Seed(kind=Seed.kind + 20))
+"""
+    world = World(
+        text, lambda name, owners: [1000 + 100 * len(name) + n for n in range(len(owners))]
+    )
+    for k, after in enumerate((3, 0, 4, 0), 1):
+        world.add("Seed", id=k, kind=k - 1, next_one=after)
+    run = call(world, "sow")
+    assert [one.id for one in run.dead if isinstance(one, Row)] == [3, 2]
+    assert world.column("Seed", "kind") == [0, 3, 10, 20, 11, 13, 23]
+    assert [row.id for row in world.rows["Seed"]] == [1, 4, *range(1400, 1405)]
+    assert world.entities == {1000, 1001} == {*owners(world, "Body")} == {*owners(world, "Soul")}
+    body = [world.column("Body", field) for field in ("hp", "x", "y")]
+    assert body == [[7, 9], [np.float32(2.7), 0], [0, 0]]
+
+
+def test_turns_at_random_among_the_living() -> None:
+    """In the order of their first words; who dies in a space is near nobody from then on."""
+    text = """
+component: Fly
+fields: {at: "f32[2]", seen: i64, prey: entity}
+space: {field: at}
+---
+world: Air
+kernels:
+  buzz:
+    over: Fly
+    near: 2
+    turns: random
+    steps: [Fly.seen = count(), Fly.prey = choice(other), destroy(Fly.prey)]
+"""
+    world = World(text)
+    for k in range(1, 6):
+        world.entities.add(k)
+        world.add("Fly", k, at=(k, 0))
+    order, left, dead = (
+        sorted(range(1, 6), key=lambda who: word(who, "buzz", 0)),
+        {*range(1, 6)},
+        [],
+    )
+    seen = {}
+    for who in order:
+        if who in left:
+            near = [k for k in (who - 2, who - 1, who + 1, who + 2) if k in left]
+            near.sort(key=lambda k: (k // 2.002, k))  # cell by cell
+            seen[who] = len(near)
+            if near:
+                dead.append(near[index(who, "buzz", 1, len(near))])
+                left.remove(dead[-1])
+    assert call(world, "buzz").dead == dead
+    assert {row.owner: row.cells["seen"].one for row in world.rows["Fly"]} == {
+        who: seen[who] for who in left
+    }
+
+
+def test_time() -> None:
+    due = kernel("due", "Patch", "Patch.due = tick + 2", where="Patch.due <= tick")
+    world = farm(due, "schedule: {step: [due, {run: due, every: 3, from: 1}, tick]}")
+    found = []
+    for _ in range(5):
+        step(world, "step")
+        found.append((world.tick, world.column("Patch", "due")[0], world.calls["due"]))
+    assert found == [(1, 2, 1), (2, 2, 3), (3, 4, 4), (4, 4, 5), (5, 6, 7)]
+
+
+def test_parents_come_first() -> None:
+    """Whatever the order of rows: children see what their parents have become."""
+    steps = '["world = parent.world @ local", "place.x += world[0, 1]", "hp -= 3"]'
+    fields = '{world: "f32[2,2]", local: "f32[2,2]", place: "f32[3]", hp: u8}'
+    text = f"component: Body\nfields: {fields}\nhierarchy: {{orphans: root}}\n"
+    world = World(f"{text}kernels: {{k: {{steps: {steps}}}}}")
+    child, above, root = (
+        world.add("Body", k, local=[[1, 2], [0, 1]], hp=hp) for k, hp in ((1, 9), (2, 2), (3, 0))
+    )
+    child.parent, above.parent = above, root
+    call(world, "Body.k")
+    assert [place[0] for place in world.column("Body", "place")] == [6, 4, 2]
+    assert world.column("Body", "hp") == [6, 255, 253]

@@ -1,0 +1,232 @@
+"""The judge says what the product does, byte for byte; and what examples worked out by hand say."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.models import random_kernels
+from tests.models.random_neighbour_worlds import NearWorlds
+from tests.reference.interpreter import call
+from tests.reference.schema import Kernel, read
+from tests.reference.world import World
+from tests.reference.world_copy import assert_same, filled, manager, mirrored
+from tests.support.world_package import world_package
+
+SCHEMA = """
+component: Boid
+ids: true
+fields:
+  at: "f32[2]"
+  way: "f32[2]"
+  mass: {type: f32, default: 1.5}
+  d: f64
+  hits: i32
+  b: {type: u8, default: 3}
+  on: bool
+  mode: Mode
+  mate: entity
+  after: id<Boid>
+  twist: "f32[2,2]"
+space: {field: at, wrap: [9, 0]}
+kernels:
+"""
+OTHERS = """
+---
+component: Crumb
+owner: none
+fields: {at: "f64[3]", size: f64, luck: u64, holder: entity}
+space: {field: at}
+---
+component: Herd
+instances: many
+ids: true
+partition: {start: active}
+fields: {weight: f64, chief: entity, last: id<Crumb>, parts: {type: "f32[3]", split: true}}
+---
+enum: Mode
+values: [idle, walk, run]
+---
+world: Game
+queries: {both: {all: [Boid, Herd]}}
+kernels:
+  feed:
+    over: Herd
+    where: exists(Herd.chief) or random() < 0.5
+    steps:
+      - Herd.chief.Boid.d += Herd.weight * uniform(0.5, Herd.last.size)
+      - Herd.last.size = min(Herd.last.size, Herd.weight)
+      - entity.Boid.hits -= i32(randrange(9))
+      - Herd.parts += Herd.last.holder.Boid.twist[0].y
+  lead:
+    over: both
+    turns: random
+    near: {radius: r, among: Boid}
+    args: {r: f64, gain: {type: f32, each: true}}
+    steps:
+      - Herd.weight = sum(other.Boid.mass) + Herd.chief.Boid.mass
+      - Herd.chief.Boid.at = Boid.at * gain
+      - Herd.chief.Boid.mate = nearest(other.entity)
+  strew: {over: Crumb, near: 2.5, key: Crumb.luck, steps: ["Crumb.size = mean(offset.z)"]}
+  crowd:
+    over: Boid
+    turns: random
+    near: 2
+    steps:
+      - Boid.at = Boid.after.at
+      - Boid.d = sum(other.Boid.d / 3)
+      - Boid.mate = nearest(other.entity)
+      - Boid.mate.Boid.at.y = Boid.at.x
+  noise: {over: Crumb, steps: ["Crumb.at = normal(3)"]}
+"""
+
+
+class Text:
+    """Random kernels of a Boid: well-typed steps with references, messages, draws, questions."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = Random(seed)
+        self.pick = self.random.choice
+        self.asks = self.random.random() < 0.5
+        self.turns = self.pick(["", "", "rows", "random"])
+        self.leaves = ["mass", "d", "hits", "b", "way.x", "at[1]", "2", "0.5", "by", "twist[1, 0]"]
+        self.leaves += ["mate.Boid.mass", "after.d", "after.after.hits", "after.mate.Boid.way.y"]
+        self.leaves += ["random()", "uniform(hits, 2)", "randrange(b)", "norm(after.at - at)"]
+        if self.asks:
+            self.leaves += ["sum(other.mass)", "mean(other.hits)", "nearest(other.b)", "count()"]
+            self.leaves += [
+                "max(distance)",
+                "count(other.on or other.hits > hits)",
+                "sum(offset.x * d)",
+            ]
+            self.leaves += ["nearest(norm(offset) if other.on else mass)", "sum(other.b)"]
+
+    def number(self, depth: int = 2) -> str:
+        if depth == 0 or self.random.random() < 0.1:
+            return self.pick(self.leaves)
+        one, other = self.number(depth - 1), self.number(depth - 1)
+        ways = [f"({one} {sign} {other})" for sign in ("+", "-", "*", "/", "//", "%")]
+        ways += [f"(min({one}, {other}) + 0)", f"({one} if {self.condition()} else {other})"]
+        ways += [f"{name}({one})" for name in ("f32", "i32", "u8", "u64", "abs", "sqrt", "floor")]
+        return self.pick(ways)
+
+    def condition(self) -> str:
+        one, other = self.number(0), self.number(0)
+        compared = f"{one} {self.pick(['<', '<=', '==', '!=', '>'])} {other}"
+        return self.pick([compared, "on", "exists(after)", "mate != entity", f"not ({compared})"])
+
+    def own(self) -> str:
+        mates = ["mate = after.mate", "mate = nearest(other.entity)" if self.asks else "after = 0"]
+        ways = [
+            f"mass = f32({self.number()})",
+            f"d += {self.number()}",
+            f"hits = i32({self.number()})",
+        ]
+        ways += [f"b += u8({self.number()})", f"on = {self.condition()}", self.pick(mates)]
+        ways += [
+            f"way.y = {self.number()}",
+            f"at += way * f32({self.number(1)})",
+            *("way = twist @ way", "at = after.at"),
+        ]
+        ways += [f"mode = Mode.run if {self.condition()} else after.mode"]
+        return self.pick(ways)
+
+    def sent(self) -> str:
+        ways = [f"after.mass += {self.number()}", f"after.way.y -= {self.number()}"]
+        ways += [f"mate.Boid.hits = max(mate.Boid.hits, i32({self.number()}))"]
+        ways += [f"mate.Boid.on = mate.Boid.on or {self.condition()}", "mate.Boid.twist += twist"]
+        if self.turns:
+            ways += [f"after.d = {self.number()}", "mate.Boid.at = at", "after.b *= 3"]
+            ways += ["mate.Boid.after = after.after", "after.mode = mode"]
+        return self.pick(ways)
+
+    def kernel(self, name: str) -> str:
+        lines = [f"  {name}:", "    args: {by: {type: f32, each: true}}"]
+        lines += ["    near: 2.3"] if self.asks else []
+        lines += [f"    turns: {self.turns}"] if self.turns else []
+        lines += [f'    where: "{self.condition()}"'] if self.random.random() < 0.3 else []
+        steps = [self.own(), self.own(), self.sent(), self.own(), *self.pick([[], [self.sent()]])]
+        return "\n".join([*lines, "    steps:", *(f'    - "{one}"' for one in steps), ""])
+
+
+def arguments(judge: World, kernel: Kernel, random: np.random.Generator) -> dict[str, Any]:
+    """Some value for each argument, or one for each row."""
+    rows = judge.actors(kernel.over)
+    if not kernel.home and kernel.over in judge.rows:
+        rows = [one for one in rows if one[kernel.over].is_active]
+    known = {"shift": -3, "by": random.integers(-8, 8, len(rows)) / 4}
+    known["gain"] = (
+        known["by"] if kernel.args.get("gain") and kernel.args["gain"].each else (1, 2, 0)
+    )
+    return {name: known.get(name, 2.25) for name in kernel.args}
+
+
+def check(world: Any, text: str, name: str, seed: int) -> None:
+    """Call a kernel twice in both worlds."""
+    judge, random = mirrored(world, text), np.random.default_rng(seed)
+    kernel = judge.kernel(name)
+    holder = manager(world, kernel.home) if kernel.home else world
+    if hasattr(holder, "seed"):
+        holder.seed = seed
+    judge.seed(seed)
+    for _ in range(2):
+        given = arguments(judge, kernel, random)
+        with np.errstate(all="ignore"):
+            getattr(holder, name.rpartition(".")[2])(**given)
+        call(judge, name, **given)
+        assert_same(world, judge, kernel)
+
+
+def check_all(text: str, package: str, home: str = "") -> None:
+    module, schema = world_package(text, package), read(text)
+    kernels = schema.components[home].kernels if home else schema.kernels
+    for seed, kernel in enumerate(kernels.values()):
+        check(filled(module, text, seed), text, kernel.name, seed)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_references_messages_draws_questions_and_turns(seed: int) -> None:
+    kernels = "".join(Text(100 * seed + k).kernel(f"k{k}") for k in range(12))
+    check_all(SCHEMA + kernels + OTHERS, f"judged_{seed}", "Boid")
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_kernels_of_the_world(seed: int) -> None:
+    text = SCHEMA + Text(0).kernel("only") + OTHERS
+    module = world_package(text, "judged_world")
+    for name in read(text).kernels:
+        check(filled(module, text, seed), text, name, seed)
+
+
+def test_arithmetic_of_all_types() -> None:
+    kernels = "".join(random_kernels.kernel(seed) for seed in range(30))
+    head = random_kernels.FIELDS.format(keys="") + "kernels:\n"
+    check_all(head + kernels + random_kernels.ENUM, "judged_numbers", "Body")
+
+
+@pytest.mark.parametrize("number", [0, 2, 6, 11])
+def test_neighbours_of_any_policies(number: int) -> None:
+    check_all(NearWorlds(number).text, f"judged_near_{number}")
+
+
+def test_where_rows_are_after_deaths_and_births() -> None:
+    """As in 1.8: the last rows of each part fill the holes, the newborn are appended."""
+    text = "component: A\npartition: {start: active}\nfields: {k: i32}\n---\ncomponent: B\n"
+    module = world_package(text, "judged_places")
+    for seed in range(20):
+        random, world = np.random.default_rng(seed), module.World()
+        entities = world.spawn(12, a={"k": range(12)}, b={})
+        world.a.deactivate_many(random.random(12) < 0.4)
+        judge = mirrored(world, text)
+        dead = random.permutation(entities)[: random.integers(0, 12)]
+        world.destroy_many(dead)
+        world.collect()
+        for name in judge.rows:
+            judge.bury([row for row in judge.rows[name] if row.owner in dead.tolist()])
+        newborn = world.spawn(int(random.integers(1, 9)), a={"k": 7}, b={}).tolist()
+        for name in judge.rows:
+            judge.append(name, [judge.made(name, one, 0, {}) for one in newborn])
+            assert [row.owner for row in judge.rows[name]] == list(manager(world, name))

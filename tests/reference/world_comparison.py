@@ -1,0 +1,201 @@
+"""Random worlds with a grid, in which the product plays a kernel against the judge."""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from ecsgen_runtime.base.handles import NIL
+from numpy.random import Generator
+
+from tests.reference.grids import FIRST_CELL
+from tests.reference.interpreter import Run
+from tests.reference.schema import Component, Field, Schema, read
+from tests.reference.world import Row, World
+from tests.reference.world_copy import assert_same, cell_number, manager, mirrored, rows_of
+
+LONGEST = 0, 11, 5, 3
+"""Axes of a grid, by how many it has."""
+BACKENDS_AT_ONCE = ["numpy", pytest.param("numba", marks=pytest.mark.soak)]
+if os.environ.get("NUMBA_DISABLE_JIT"):
+    BACKENDS_AT_ONCE = ["numba"]
+"""Backends for tests with many kernels: numba compiles for long, which is for `make soak` alone;
+where numba is off Python runs the same loops."""
+
+
+def populated(module: Any, text: str, random: Generator, count: int = 14) -> Any:
+    """A world in which some stand on cells, some nowhere, and some are dead."""
+    schema = read(text)
+    axes = len(schema.components["Patch"].shape)
+    world = module.World(patch=random.integers(1, LONGEST[axes], axes, endpoint=True).tolist())
+    world.patch.wrap = tuple((random.random(axes) < 0.5).tolist())
+    entities = world.entities.create_many(count)
+    for name, component in schema.components.items():
+        if not component.shape:
+            some = random.permutation(entities[random.random(count) < 0.6])
+            settle(manager(world, name), component, some, len(world.patch), random)
+    world.entities.destroy_many(entities[random.random(count) < 0.2])
+    fill(world, schema, random, entities)
+    return world
+
+
+def settle(part: Any, component: Component, some: Any, size: int, random: Generator) -> None:
+    """Give some entities rows, which stand somewhere if they can."""
+    stands = {}
+    if component.stands:
+        stands = {component.stands: cells(random, size, len(some), component.capacity)}
+    part.create_many(len(some) if component.says("owner", "none") else some, **stands)
+    if component.says("instances", "many"):
+        part.create_many(some[:3])
+    if component.keys.get("partition") == {"start": "inactive"}:
+        part.activate_many(random.random(len(part)) < 0.8)
+    if "partition" in component.keys:
+        part.deactivate_many(random.random(len(part)) < 0.3)
+
+
+def cells(random: Generator, size: int, count: int, capacity: float) -> Any:
+    """A cell for each of so many rows, or none; not more on each than may stand there."""
+    every = np.repeat(FIRST_CELL + np.arange(size, dtype=np.uint64), int(min(capacity, count)))
+    found = np.zeros(count, np.uint64)
+    some = random.permutation(every)[:count]
+    found[: len(some)] = some
+    return random.permutation(np.where(random.random(count) < 0.1, np.uint64(0), found))
+
+
+def fill(world: Any, schema: Schema, random: Generator, entities: Any) -> None:
+    """Give all fields values, mostly small ones, so that there are ties."""
+    for name, component in schema.components.items():
+        part = manager(world, name)
+        for field, one in component.fields.items():
+            for k in rows_of(part) if field != component.stands else ():
+                getattr(part, f"set_{field}")(k, tame(one, world, entities, random))
+
+
+def tame(one: Field, world: Any, entities: Any, random: Generator) -> Any:
+    if one.shape:
+        return random.integers(-2, 3, one.shape).tolist()
+    if one.type[0] == "f" and random.random() < 0.9:
+        return float(random.integers(-3, 4)) / 2
+    if one.type == "i8" or (one.type[1:].isdigit() and random.random() < 0.95):
+        return int(random.integers(0 if one.type[0] == "u" else -1, 4))
+    return cell_number(one, world, entities, random, is_place=False)
+
+
+class Nursery:
+    """Says who is born, by doing to a copy of the world in Python what the kernel does."""
+
+    def __init__(self, world: Any) -> None:
+        self.world, self.dead = world, list[int | Row]()
+        self._copy: Any = None
+
+    def __call__(self, name: str, owners: Sequence[int]) -> Sequence[int]:
+        self._copy = self._copy or self._without_dead()
+        if not name:
+            found: list[int] = self._copy.entities.create_many(len(owners)).tolist()
+            return found
+        part = manager(self._copy, name)
+        if not hasattr(part, "entity"):
+            return [int(one) for one in part.create_many(len(owners))]
+        return [int(one) for one in part.id_of_many(part.create_many(owners))]
+
+    def _without_dead(self) -> Any:
+        world, dead = copy.deepcopy(self.world), dict.fromkeys(self.dead)  # each once
+        entities = [one for one in dead if not isinstance(one, Row)]
+        rows = [one for one in dead if isinstance(one, Row)]
+
+        def bury() -> None:
+            world.entities.destroy_many(entities)
+            for part in world._collecting_managers:
+                part.remove_many(entities)
+            for name in {row.component for row in rows}:
+                part = manager(world, name)
+                ids = np.array([row.id for row in rows if row.component == name], np.uint64)
+                found = part.resolve_many(ids)
+                part.destroy_many(np.sort(found[found != NIL]))
+
+        world.entities.dispatch.run(bury)  # callbacks are called last
+        return world
+
+
+class Match:
+    """The product's world, against the judge's."""
+
+    def __init__(self, world: Any, text: str, seed: int) -> None:
+        self.world, self.text, self.seed = world, text, seed
+        self.schema = read(text)
+        self.calls: dict[str, int] = {}
+        world.seed = seed
+
+    def play(self, name: str, rows: Any = None, **arguments: Any) -> Run:
+        """Call a kernel of both; a component's own one, if these rows are given, for them alone."""
+        judge = mirrored(self.world, self.text)
+        judge.seed(self.seed)
+        judge.calls = self.calls
+        judge.newborn = nursery = Nursery(self.world)
+        home = judge.kernel(name).home
+        holder = manager(self.world, home) if home else self.world
+        given = arguments if rows is None else {**arguments, "rows": rows}
+        places = None if rows is None else [*np.searchsorted(rows_of(holder), rows)]
+        with np.errstate(all="ignore"):
+            run = Run(judge, name, places, arguments)
+            nursery.dead = run.dead
+            run.run()
+        before, died = self.versions(), list[int]()
+        watch = self.world.entities.on_destroy(lambda gone: died.extend(gone.tolist()))
+        with np.errstate(all="ignore"):
+            getattr(holder, name.rpartition(".")[2])(**given)
+        watch.cancel()
+        assert died == [one for one in dict.fromkeys(run.dead) if not isinstance(one, Row)]
+        assert judge.entities == {*map(int, self.world.entities)}, run.kernel.keys
+        self.assert_rows(judge, run)
+        assert_same(self.world, judge, run.kernel)
+        if not run.dead and not run.births:
+            assert self.versions() == before
+        self.assert_standing()
+        return run
+
+    def versions(self) -> list[int]:
+        return [manager(self.world, name).version for name in self.schema.components]
+
+    def assert_rows(self, judge: World, run: Run) -> None:
+        """The same rows, in the same order; of a group's members, and inactive ones, in any."""
+        grouped = {one for some in self.schema.world.get("groups", {}).values() for one in some}
+        for name, rows in judge.rows.items():
+            part = manager(self.world, name)
+            there, about = rows_of(part), (name, run.kernel.keys)
+            has_ids = judge.has_ids(name)
+            known = [int(part.id_of(k) if has_ids else part.entity(k)) for k in there]
+            wanted = [row.id if has_ids else row.owner for row in rows]
+            is_free = [name in grouped or not row.is_active for row in rows]
+            if any(is_free) and {*known} == {*wanted}:
+                free = {one for one, is_any in zip(wanted, is_free, strict=True) if is_any}
+                places = {one: k if one in free else -1 for k, one in enumerate(known)}
+                in_order = sorted((places[one], k) for k, one in enumerate(wanted))
+                rows[:] = [rows[k] for _, k in in_order]
+            assert known == [row.id if has_ids else row.owner for row in rows], about
+            owners = [int(part.entity(k)) if judge.is_owned(name) else 0 for k in there]
+            assert owners == [row.owner for row in rows], about
+
+    def assert_standing(self) -> None:
+        """Who stands where is what the columns say."""
+        patch = [*self.world.patch]
+        for name, component in self.schema.components.items():
+            if component.stands:
+                found, where = manager(self.world, name).near(patch, 0), self.where(name)
+                for k, cell in enumerate(patch):
+                    rows = found.rows[found.starts[k] : found.starts[k + 1]].tolist()
+                    assert rows == [row for row, at in enumerate(where) if at == cell]
+                    assert len(rows) <= component.capacity
+
+    def where(self, name: str) -> list[int]:
+        """On which cell each row stands; those of the dead stand nowhere."""
+        part, field = manager(self.world, name), self.schema.components[name].stands
+        rows = range(len(part))
+        if not hasattr(part, "entity"):
+            return [int(getattr(part, field)(k)) for k in rows]
+        alive = self.world.entities.alive_many([part.entity(k) for k in rows])
+        return [int(getattr(part, field)(k)) * bool(alive[k]) for k in rows]

@@ -1,0 +1,123 @@
+"""Generated packages with methods in C, and the same without."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from tests.support.generated_package import build
+
+ROOT = Path(__file__).parents[2]
+SCHEMAS = ROOT / "tests" / "fast.yaml"
+"""Policies whose rows come and go in C, in pairs that no shipped schema has."""
+
+Packages = tuple[ModuleType, ModuleType]
+"""With methods in C, and without."""
+
+
+METHODS = {
+    "PositionManager": "create ensure _destroy_row remove destroy lookup has require row "
+    "value set_value",
+    "PointMassManager": "create _destroy_row remove lookup label set_label mass set_mass",
+    "TransformManager": "create _destroy_row remove destroy lookup rotation set_rotation",
+    "SoundSourceManager": "create ensure lookup next previous first clip set_clip",
+    "StatusEffectManager": "create _destroy_row remove destroy_id resolve id_of",
+    "SparkManager": "create _destroy_row destroy_id resolve position set_position __contains__",
+    "TileManager": "create _destroy_row remove id_of resolve destroy_id",
+    "World": "spawn create",
+    "EveryTypeManager": "lookup has mode set_mode title set_title targets set_targets",
+    "EntityManager": "create destroy alive require __contains__",
+}
+"""What must be in C, so that nothing falls out unnoticed."""
+
+NOT_OWNED = {"SparkManager", "EntityManager", "World", "TileManager"}
+
+
+def need_layer() -> None:
+    """Leave a test out if the layer is not there; in CI that is a failure."""
+    try:
+        importlib.import_module("ecsgen_runtime.accelerator")
+    except ModuleNotFoundError:
+        if os.environ.get("CI"):
+            pytest.fail("methods in C are not there: `make fast` needs a C compiler")
+        pytest.skip("methods in C are not there: `make fast` compiles them")
+
+
+def built(folder: Path, schemas: Path = SCHEMAS) -> Path:
+    """Build the package of a file of schemas, or a folder, and return where it is."""
+    if schemas.is_file():
+        (folder / "schemas").mkdir()
+        shutil.copy(schemas, folder / "schemas")
+        schemas = folder / "schemas"
+    build(schemas, folder / "yard", runtime="vendored")
+    return folder / "yard"
+
+
+@cache
+def both(schemas: Path, names: tuple[str, str]) -> Packages:
+    """Build a package, and import two copies of it, with methods in C and without."""
+    need_layer()
+    folder = Path(mkdtemp())
+    package = built(folder, schemas)
+    ignored = shutil.ignore_patterns("tests", "__pycache__")
+    found: list[Any] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        for name, is_pure in zip(names, "01", strict=True):
+            shutil.copytree(package, folder / name, ignore=ignored)
+            patch.setenv("ECSGEN_PURE", is_pure)
+            found.append(importlib.import_module(name))
+            importlib.import_module(f"{name}._runtime.base.specialisation")  # which asks for it
+    return found[0], found[1]
+
+
+def find_accelerator(kind: type[Any]) -> dict[str, Any]:
+    """Return the methods of a class with a function in C before them."""
+    return {name: m for name, m in vars(kind).items() if type(m).__name__ == "Method"}
+
+
+def blocks_taken(exercise: Callable[[], Any]) -> int:
+    """Return how many more blocks of memory there are after an exercise: the fewest of some times,
+    for whatever else goes on in the process takes blocks, too."""
+    exercise()
+    taken = []
+    gc.collect()
+    gc.freeze()  # what is there need not be looked through each time
+    try:
+        for _ in range(4):
+            before = sys.getallocatedblocks()
+            exercise()
+            gc.collect()
+            taken.append(sys.getallocatedblocks() - before)
+    finally:
+        gc.unfreeze()
+    return min(taken)
+
+
+def outcome(call: Callable[[], Any]) -> tuple[Any, ...]:
+    """Return what a call gives, or what it raises."""
+    try:
+        value = call()
+    except Exception as error:
+        return type(error).__name__, str(error).replace("quick", "plain")
+    return type(value).__name__, repr(value)
+
+
+def filled(package: ModuleType, name: str, count: int = 3) -> tuple[Any, Any, list[int]]:
+    """Return a manager with a row for each of some entities, their manager, and the entities."""
+    entities = package.EntityManager()
+    manager = getattr(package, name)(entities)
+    owners = entities.create_many(count).tolist()
+    manager.create_many(owners)
+    return manager, entities, owners

@@ -1,0 +1,101 @@
+"""An import hook for packages that tests generate: most of each is the same in all of them, and to
+compile it anew, with pytest's rewriting of asserts, takes several times as long as to run it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.util import spec_from_file_location
+from os.path import isdir, isfile, join, realpath
+from pathlib import Path
+from pkgutil import walk_packages
+from tempfile import gettempdir
+from types import CodeType, ModuleType
+
+import pytest
+
+TEMPORARY = join(realpath(gettempdir()), "")
+OURS = join(realpath(Path(__file__).parents[2]), "")
+
+
+@contextmanager
+def uncompiled() -> Iterator[None]:
+    """Leave the loops of packages that are imported meanwhile to Python: numba takes 20 s for some.
+
+    What they call of the library is there before, compiled, for it stays for all other tests.
+    """
+    config = pytest.importorskip("numba").config
+    library = import_module("ecsgen_runtime")
+    for module in walk_packages(library.__path__, f"{library.__name__}."):
+        if ".compiled_" in module.name:
+            import_module(module.name)
+    before, config.DISABLE_JIT = config.DISABLE_JIT, True
+    try:
+        yield
+    finally:
+        config.DISABLE_JIT = before
+
+
+def install() -> None:
+    """Put the hook before that of pytest."""
+    sys.meta_path.insert(0, TemporaryModules())
+
+
+class TemporaryModules:
+    """Finds modules in temporary folders."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None, /
+    ) -> ModuleSpec | None:
+        for folder in sys.path if path is None else path:
+            place = join(folder, name.rpartition(".")[2])
+            if not place.startswith(TEMPORARY) or place.startswith(OURS):
+                continue
+            if isdir(place) and isfile(package := join(place, "__init__.py")):
+                return _spec(name, package, within=[place])
+            if isfile(module := f"{place}.py"):
+                return _spec(name, module)
+        return None
+
+
+def _spec(name: str, path: str, within: list[str] | None = None) -> ModuleSpec | None:
+    loader = _Loader(name, path)
+    return spec_from_file_location(name, path, loader=loader, submodule_search_locations=within)
+
+
+class _Loader(SourceFileLoader):
+    """Compiles each text once, wherever it stands, and leaves nothing on the disk."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        path = self.get_filename(fullname)
+        text = self.get_data(path)
+        if text not in _COMPILED:
+            _COMPILED[text] = self.source_to_code(text, path)
+        return _moved(_COMPILED[text], path)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Let packages share what compiled kernels call, where it knows nothing of the package."""
+        text = self.get_data(self.path)
+        alone = b"from .." not in text.replace(b"from ..base.jit", b"")
+        if ".compiled_" not in module.__name__ or not alone:
+            super().exec_module(module)
+        elif text in _SHARED:
+            vars(module).update(vars(_SHARED[text]))
+        else:
+            super().exec_module(module)
+            _SHARED[text] = module
+
+
+_COMPILED: dict[bytes, CodeType] = {}
+_SHARED: dict[bytes, ModuleType] = {}
+
+
+def _moved(code: CodeType, path: str) -> CodeType:
+    """What compiling the same text in another place gives."""
+    if code.co_filename == path:
+        return code
+    parts = (_moved(part, path) if isinstance(part, CodeType) else part for part in code.co_consts)
+    return code.replace(co_filename=path, co_consts=tuple(parts))
