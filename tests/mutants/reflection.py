@@ -42,15 +42,15 @@ GROUPS = (
         Mutant("dead entities have rows, too", r"not self\._entities\.alive\(row\)", "False"),
     ),
     module(
-        "_runtime/tables/html_reprs.py",
+        "_runtime/base/text.py",
         ("test_every_type.py", "test_world.py"),
         Mutant("one too many is shown", r"first\[:_SHOWN\]", "first"),
         Mutant("what is left out is not told", r'\*\["…"\]', "*[]"),
-        Mutant("rows are not counted", r"\{format_count\(n, 'row'\)\}", ""),
     ),
     module(
         "_runtime/tables/html_reprs.py",
         FIELDS,
+        Mutant("rows are not counted", r"\{format_count\(n, 'row'\)\}", ""),
         Mutant("all rows are shown", r"if n <= 2 \* _ENDS", "if True"),
         Mutant("the gap is not shown", r"if n > 2 \* _ENDS:", "if False:"),
     ),

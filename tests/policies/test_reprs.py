@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.tables.html_reprs import format_bytes, format_list
+from ecsgen_runtime.base.text import format_bytes, format_list
 
 from tests.support import policies_package
 from tests.support.entities_package import entity_manager

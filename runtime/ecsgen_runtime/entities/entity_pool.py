@@ -26,7 +26,7 @@ from ..base.handles import (
 )
 from ..base.locks import is_broken, mark_broken
 from ..base.specialisation import specialised
-from ..tables.html_reprs import format_bytes, format_count
+from ..base.text import format_bytes, format_count
 from ..values.array_coercion import are_stored_handles, as_entities
 
 

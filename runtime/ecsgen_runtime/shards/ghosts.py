@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..base.fast_typing import NamedTuple
 from ..base.handles import NIL, EntityArray, RowArray
 from ..base.specialisation import NO_SLOTS
+from ..base.text import format_count
 from ..kernels.spaces.cell_lists import Positions
 from ..kernels.spaces.neighbour_search import NeighbourSearch
 from ..kernels.spaces.spatial import (
@@ -23,7 +24,6 @@ from ..kernels.spaces.spatial import (
 from ..managers.policies.owners import Owned
 from ..tables.buffers import grown_capacity, item_view, read_only
 from ..tables.columns import OwnedRows
-from ..tables.html_reprs import format_count
 from ..tables.placement import NO_ROWS
 from ..values.array_coercion import as_entities, drop_duplicates
 from ..values.field_tables import FieldInfo

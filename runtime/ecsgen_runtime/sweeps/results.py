@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..base.errors import short_repr
 from ..base.fast_typing import NamedTuple
-from ..tables.html_reprs import format_count
+from ..base.text import format_count
 from ..values.interchange import refuse_nulls
 
 Column: TypeAlias = NDArray[Any]

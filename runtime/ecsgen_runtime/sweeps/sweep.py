@@ -16,7 +16,7 @@ import numpy as np
 
 from ..base.errors import short_repr
 from ..base.fast_typing import NamedTuple
-from ..tables.html_reprs import format_count, format_list
+from ..base.text import format_count, format_list
 from ..values.interchange import require_pyarrow
 from .processes import RunExecutor, available_cores, in_executor, in_processes
 from .provenance import provenance_of

@@ -4,53 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from enum import IntEnum, IntFlag
-from itertools import islice
 from typing import Any, Final
 
 import numpy as np
 
 from ..base.errors import short_repr
 from ..base.handles import NIL, HandleLayout
+from ..base.text import format_count, format_list
 from ..values.field_tables import FieldInfo
 from .buffers import split_columns
-
-_SHOWN: Final = 8
-"""Parts that a line names."""
-
-
-def format_count(count: int, what: str, several: str = "") -> str:
-    """Return `1 row`, `2 rows`."""
-    return f"{count} {what if count == 1 else several or f'{what}s'}"
-
-
-def format_list(parts: Iterable[str]) -> str:
-    """Return the first parts as a list; an ellipsis stands for the others."""
-    first = list(islice(parts, _SHOWN + 1))
-    return ", ".join([*first[:_SHOWN], *["…"][: len(first) - _SHOWN]])
-
-
-def query_text(
-    all: Sequence[str],
-    any: Sequence[str] = (),
-    none: Sequence[str] = (),
-    optional: Sequence[str] = (),
-) -> str:
-    """Return the components that a query asks for, in words."""
-    parts = {"all of": all, "any of": any, "none of": none, "optional": optional}
-    said = [f"{how} {format_list(names)}" for how, names in parts.items() if names]
-    return "; ".join(said)
-
-
-def format_bytes(nbytes: int) -> str:
-    """Return a number of bytes as `512 B`, `5.0 KiB`."""
-    if nbytes < 1024:
-        return f"{nbytes} B"
-    size, unit = nbytes / 1024, "KiB"
-    for larger in ("MiB", "GiB", "TiB"):
-        if size < 1024:
-            break
-        size, unit = size / 1024, larger
-    return f"{size:.1f} {unit}"
 
 
 def columns_repr(columns: Any, n: int) -> str:

@@ -21,11 +21,11 @@ from ..base.errors import StructureLockedError
 from ..base.handles import NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ..base.locks import mark_broken, read_only_attribute_error
 from ..base.specialisation import NO_SLOTS, specialised
+from ..base.text import format_count, format_list
 from ..managers.policies.owners import Owned
 from ..managers.policies.packed import Bounded, Compaction
 from ..tables import placement
 from ..tables.columns import OwnedRows
-from ..tables.html_reprs import format_count, format_list
 from ..tables.placement import CommitSteps, Moves, Remap, is_integer
 
 

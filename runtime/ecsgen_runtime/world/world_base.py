@@ -14,10 +14,11 @@ from ..base.errors import CapacityError
 from ..base.handles import Columns, Entity, EntityArray, RowClass
 from ..base.locks import ReadOnlyAttributes, is_broken
 from ..base.specialisation import install_accelerator
+from ..base.text import format_count, format_list
 from ..entities.entity_manager import EntityManagerBase
 from ..entities.entity_pool import remove_rows_with_fallback
 from ..tables.bulk import SMALL_BATCH, are_cells, as_small_int_list, small_values
-from ..tables.html_reprs import format_count, format_list, world_table
+from ..tables.html_reprs import world_table
 from ..tables.placement import is_integer
 from ..values.array_coercion import as_entities, drop_duplicates, parse_count
 from ..values.field_tables import ColumnsOrRow, did_you_mean, parse_columns, unknown_component_error

@@ -14,10 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 from ...base.errors import DuplicateInstanceError, StructureLockedError
 from ...base.handles import Entity, EntityArray, HandleLayout, RowClass
 from ...base.locks import Lockable, is_broken
+from ...base.text import format_bytes, format_count, query_text
 from ...entities.entity_manager import EntityManagerBase
 from ...entities.entity_pool import remove_rows_with_fallback
 from ...managers.row_proxies import ProxyT, new_proxy
-from ...tables.html_reprs import format_bytes, format_count, query_text
 from ...tables.placement import (
     duplicate_instance_error,
     first_repeated,

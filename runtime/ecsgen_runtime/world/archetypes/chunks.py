@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ...base.errors import CapacityError
 from ...base.fast_typing import NamedTuple
 from ...base.handles import NIL, EntityArray, RowArray
+from ...base.text import format_count, format_list
 from ...tables.buffers import (
     CACHE_LINE,
     Column,
@@ -22,7 +23,6 @@ from ...tables.buffers import (
     unfilled,
 )
 from ...tables.columns import ColumnsBase
-from ...tables.html_reprs import format_count, format_list
 from ...tables.placement import swap_remove_moves
 from ...values.field_tables import check_field_names
 from ...values.field_types import FieldTable

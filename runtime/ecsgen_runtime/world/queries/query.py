@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 
 from ...base.handles import NIL, EntityArray, HandleLayout, RowArray
 from ...base.specialisation import install_accelerator, specialise_methods, specialised
+from ...base.text import format_count, query_text
 from ...entities.entity_manager import EntityManagerBase
 from ...tables.bulk import Tuning
-from ...tables.html_reprs import format_count, query_table, query_text
+from ...tables.html_reprs import query_table
 from ...values.interchange import ArrowExportable
 from .join_rows import (
     CleanMembers,

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base.handles import NIL, RowArray
+from ...base.text import format_list
 from ...tables.buffers import is_same_view, item_view, put_cells
-from ...tables.html_reprs import format_list
 from .join_rows import JoinRows, rows_to_array
 from .query import QueryJoin
 
