@@ -19,9 +19,9 @@ from ..base.errors import CapacityError, StaleEntityError
 from ..base.handles import INDEX_COUNT, INDEX_MASK, MIN_FREE, ONE_GENERATION, Entity, EntityArray
 from ..base.locks import is_broken, mark_broken
 from ..base.specialisation import install_accelerator, specialise_methods, specialised
-from ..tables.bulk import as_small_int_list
 from ..values.array_coercion import (
     all_distinct_below,
+    as_small_int_list,
     drop_duplicates,
     find_first_duplicate,
     parse_count,

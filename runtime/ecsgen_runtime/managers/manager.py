@@ -29,10 +29,11 @@ from ..base.specialisation import (
 )
 from ..base.text import format_bytes, format_count
 from ..tables.buffers import Column
-from ..tables.bulk import SMALL_REMOVAL, as_small_int_list, small_values
+from ..tables.bulk import SMALL_REMOVAL, small_values
 from ..tables.columns import Rows
 from ..tables.html_reprs import manager_table
 from ..tables.placement import NO_ROWS, locked_error
+from ..values.array_coercion import as_small_int_list
 from ..values.field_tables import FieldInfo, unexpected_keyword_error
 from ..values.field_types import FieldTable
 from ..values.interchange import TableLike, read_table

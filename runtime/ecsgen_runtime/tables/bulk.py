@@ -127,9 +127,6 @@ class Tuning:
 # here, and goes the bulk way, which knows all that there is and says what is wrong.
 
 
-SMALL_BATCH: Final = 16
-"""Up to so many are looked up one by one, or created of the same values."""
-
 SMALL_REMOVAL: Final = 6
 """Up to so many are removed one by one."""
 
@@ -140,22 +137,6 @@ _PLAIN: Final = frozenset((bool, int, float, str, bytes, tuple))
 """Types of values that are taken as they are."""
 
 _SEVERAL: Final = frozenset((list, tuple))
-
-
-def as_small_int_list(given: Any, most: int = SMALL_BATCH) -> list[int] | None:
-    """Return a few plain integers as a list."""
-    if type(given) is np.ndarray:
-        if given.ndim != 1 or len(given) > most or given.dtype.kind not in "iu":
-            return None
-        numbers: list[int] = given.tolist()
-        return numbers
-    if type(given) is not list or len(given) > most:
-        return None
-    numbers = given.copy()  # values of other arguments may run code
-    for number in numbers:
-        if type(number) is not int:
-            return None
-    return numbers
 
 
 def are_cells(table: FieldTable, given: Mapping[str, Any]) -> bool:

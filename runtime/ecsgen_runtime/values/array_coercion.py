@@ -290,3 +290,23 @@ def find_first_duplicate(values: NDArray[Any]) -> int:
     repeats = np.ones(len(values) + 1, np.bool_)
     repeats[first] = False
     return int(repeats.argmax())
+
+
+SMALL_BATCH: Final = 16
+"""Up to so many are looked up one by one, or created of the same values."""
+
+
+def as_small_int_list(given: Any, most: int = SMALL_BATCH) -> list[int] | None:
+    """Return a few plain integers as a list."""
+    if type(given) is np.ndarray:
+        if given.ndim != 1 or len(given) > most or given.dtype.kind not in "iu":
+            return None
+        numbers: list[int] = given.tolist()
+        return numbers
+    if type(given) is not list or len(given) > most:
+        return None
+    numbers = given.copy()  # values of other arguments may run code
+    for number in numbers:
+        if type(number) is not int:
+            return None
+    return numbers

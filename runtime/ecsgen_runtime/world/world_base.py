@@ -17,10 +17,16 @@ from ..base.specialisation import install_accelerator
 from ..base.text import format_count, format_list
 from ..entities.entity_manager import EntityManagerBase
 from ..entities.entity_pool import remove_rows_with_fallback
-from ..tables.bulk import SMALL_BATCH, are_cells, as_small_int_list, small_values
+from ..tables.bulk import are_cells, small_values
 from ..tables.html_reprs import world_table
 from ..tables.placement import is_integer
-from ..values.array_coercion import as_entities, drop_duplicates, parse_count
+from ..values.array_coercion import (
+    SMALL_BATCH,
+    as_entities,
+    as_small_int_list,
+    drop_duplicates,
+    parse_count,
+)
 from ..values.field_tables import ColumnsOrRow, did_you_mean, parse_columns, unknown_component_error
 
 if TYPE_CHECKING:

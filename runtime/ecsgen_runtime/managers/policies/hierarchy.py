@@ -21,10 +21,9 @@ from ...base.handles import NIL, Columns, Entity, EntityArray, IdArray, Instance
 from ...base.locks import mark_broken_if_changed
 from ...base.specialisation import NO_SLOTS, specialised
 from ...tables.buffers import read_only
-from ...tables.bulk import SMALL_BATCH
 from ...tables.columns import OwnedRows, Rows
 from ...tables.placement import NO_ROWS, CommitSteps, Remap, apply_writes
-from ...values.array_coercion import parse_count
+from ...values.array_coercion import SMALL_BATCH, parse_count
 from ...values.interchange import TableLike
 from . import chains
 from .chains import MAX_STEPS, LevelCache, chain_to_array, is_below

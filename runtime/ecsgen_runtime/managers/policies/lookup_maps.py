@@ -16,9 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from ...base.handles import INDEX_MASK, NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ...base.specialisation import NO_SLOTS, specialised
 from ...tables.buffers import cell_view, round_up_rows
-from ...tables.bulk import as_small_int_list
 from ...tables.placement import NO_ROWS, is_integer
-from ...values.array_coercion import as_entities
+from ...values.array_coercion import as_entities, as_small_int_list
 from ...world.queries.join_rows import QueryMember, QuerySparseMember
 from .owners import Owned
 from .packed import Packed

@@ -18,7 +18,7 @@ from ...base.handles import NIL, Entity, EntityArray, Id, IdArray, Instance, Row
 from ...base.locks import mark_broken_if_changed
 from ...base.specialisation import NO_SLOTS, clone_function, specialised
 from ...entities.entity_manager import EntityManagerBase
-from ...tables.bulk import SMALL_BATCH, SMALL_REMOVAL, as_small_int_list
+from ...tables.bulk import SMALL_REMOVAL
 from ...tables.columns import OwnedRows
 from ...tables.placement import (
     NO_ROWS,
@@ -26,7 +26,7 @@ from ...tables.placement import (
     is_integer,
     missing_instance_error,
 )
-from ...values.array_coercion import as_entities, parse_count
+from ...values.array_coercion import SMALL_BATCH, as_entities, as_small_int_list, parse_count
 from ...values.field_tables import unexpected_keyword_error
 from ...values.field_types import check_values
 from ...values.interchange import TableLike
