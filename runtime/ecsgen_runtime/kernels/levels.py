@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..base.fast_typing import NamedTuple
 from ..base.handles import NIL, RowArray
-from ..world.queries.join_rows import rows_to_slice
+from ..tables.placement import rows_to_slice
 from .blocks import (
     BlockColumn,
     Copied,

@@ -17,7 +17,7 @@ from ..tables.buffers import read_only
 from ..world.ticking import TickingWorld
 
 if TYPE_CHECKING:
-    from ..world.queries.join_rows import RowsOrSlice
+    from ..tables.placement import RowsOrSlice
     from ..world.queries.query import QueryMatch
     from .record_files import RecordFiles
 

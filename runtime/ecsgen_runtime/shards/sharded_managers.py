@@ -16,9 +16,9 @@ from ..managers.policies.direct import Direct, DirectIdRows, DirectIds
 from ..managers.policies.ids import SLOT_BITS, IdRows, Ids
 from ..managers.policies.lookup_maps import Hash, Sparse
 from ..managers.policies.owners import Owned
+from ..managers.query_members import QueryMember, QuerySparseMember
 from ..tables.columns import Rows
 from ..values.array_coercion import as_entities, as_small_int_list
-from ..world.queries.join_rows import QueryMember, QuerySparseMember
 from .handle_map import HandleMap, ShardedBulk
 from .sharded_entities import ID_FOREIGN_FLAG, ID_LAST, ID_SHARD_BITS, ShardedEntities
 

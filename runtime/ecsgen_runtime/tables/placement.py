@@ -333,3 +333,26 @@ def swap_moves(rows: RowArray, start: int, end: int) -> tuple[RowArray, RowArray
     leaving = outside.nonzero()[0] + start
     coming = rows[(rows < start) | (rows >= end)]
     return np.concatenate((leaving, coming)), np.concatenate((coming, leaving))
+
+
+RowsOrSlice: TypeAlias = slice | RowArray
+"""Rows of one manager; a slice where they follow each other."""
+
+
+FoundRows: TypeAlias = slice | NDArray[Any]
+"""The same while a join goes on: u32 or intp."""
+
+
+def rows_to_array(rows: RowsOrSlice) -> RowArray:
+    """Return rows as an array."""
+    return np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
+
+
+def rows_to_slice(rows: RowArray) -> RowsOrSlice:
+    """Return rows that follow each other as a slice, others as they are."""
+    if len(rows) == 0 or rows[0] == NIL:
+        return rows
+    first, end = int(rows[0]), int(rows[-1]) + 1
+    if end - first == len(rows) and np.array_equal(rows, np.arange(first, end)):
+        return slice(first, end)
+    return rows

@@ -40,7 +40,7 @@ GROUPS = (
         Mutant("what is computed stays in working memory", r"cells\.put\(.*\)"),
     ),
     module(
-        "_runtime/world/queries/join_rows.py",
+        "_runtime/tables/placement.py",
         ("test_scene_node.py",),
         Mutant("rows always follow each other", r"end - first == len\(rows\) and .*", "True:"),
     ),

@@ -125,7 +125,7 @@ GROUPS = (
         Mutant("rows ask themselves", r"manager\.wrap, True, None", "manager.wrap, False, None"),
     ),
     module(
-        "_runtime/world/queries/join_rows.py",
+        "_runtime/tables/placement.py",
         ("test_world.py",),
         Mutant(
             "rows that follow each other are the first",

@@ -44,6 +44,12 @@ GROUPS = (
             r"frozenset\(\s+member for member in self\._members if .*\s+\)",
             "frozenset(self._members)",
         ),
+        Mutant("cells are put in other places", r"(np\.put\(out, )(self\.places)", r"\1\2[::-1]"),
+        Mutant("pieces with gaps are a slice", r"== len\(pieces\) and follows:", "== len(pieces):"),
+    ),
+    module(
+        "_runtime/managers/query_members.py",
+        ("test_world.py",),
         Mutant("owners are not compared", r"and _equal\(owners\[rows\], entities\)", ""),
         Mutant(
             "a query begins with all instances",
@@ -55,9 +61,11 @@ GROUPS = (
             r"(first row of each entity, NIL .*\n +)return self\.manager\.lookup_many\(entities\)",
             r"\1return super().find(entities, all_live)",
         ),
+    ),
+    module(
+        "_runtime/tables/placement.py",
+        ("test_world.py",),
         Mutant("absent rows make a slice", r" or rows\[0\] == NIL:", ":"),
-        Mutant("cells are put in other places", r"(np\.put\(out, )(self\.places)", r"\1\2[::-1]"),
-        Mutant("pieces with gaps are a slice", r"== len\(pieces\) and follows:", "== len(pieces):"),
     ),
     module(
         "_runtime/world/queries/query_columns.py",

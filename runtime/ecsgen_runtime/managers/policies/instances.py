@@ -15,7 +15,7 @@ from ...tables import placement
 from ...tables.columns import OwnedRows
 from ...tables.placement import NO_ROWS, CommitSteps, Remap, Write
 from ...values.array_coercion import as_entities
-from ...world.queries.join_rows import QueryListMember, QueryMember
+from ..query_members import QueryListMember, QueryMember
 from ..row_proxies import ProxyT, iter_fixed_proxies
 from .chains import (
     LinkUpdates,

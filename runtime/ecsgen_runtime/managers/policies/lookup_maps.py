@@ -18,7 +18,7 @@ from ...base.specialisation import NO_SLOTS, specialised
 from ...tables.buffers import cell_view, round_up_rows
 from ...tables.placement import NO_ROWS, is_integer
 from ...values.array_coercion import as_entities, as_small_int_list
-from ...world.queries.join_rows import QueryMember, QuerySparseMember
+from ..query_members import QueryMember, QuerySparseMember
 from .owners import Owned
 from .packed import Packed
 

@@ -30,8 +30,8 @@ from ...values.array_coercion import SMALL_BATCH, as_entities, as_small_int_list
 from ...values.field_tables import unexpected_keyword_error
 from ...values.field_types import check_values
 from ...values.interchange import TableLike
-from ...world.queries.join_rows import QueryMember
 from ..manager import Manager
+from ..query_members import QueryMember
 from ..row_proxies import ProxyT, iter_tracking_proxies, new_proxy, proxy_of_id
 from .ids import IdMethods
 

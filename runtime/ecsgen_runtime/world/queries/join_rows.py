@@ -4,104 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...base.fast_typing import NamedTuple
-from ...base.handles import NIL, EntityArray, RowArray
+from ...base.handles import NIL, RowArray
 from ...entities.entity_manager import EntityManagerBase
+from ...managers.query_members import QueryMember
 from ...tables.buffers import item_view
 from ...tables.bulk import Tuning
-
-if TYPE_CHECKING:
-    from ...managers.policies.instances import Many
-    from ...managers.policies.lookup_maps import Sparse
-    from ...managers.policies.owners import Owned
-
-RowsOrSlice: TypeAlias = slice | RowArray
-"""Rows of one manager; a slice where they follow each other."""
-
-FoundRows: TypeAlias = slice | NDArray[Any]
-"""The same while a join goes on: u32 or intp."""
-
-
-class QueryMember:
-    """A component of a query, of which an entity has one instance at most."""
-
-    __slots__ = ("manager",)
-
-    def __init__(self, manager: Owned) -> None:
-        self.manager = manager
-
-    def owners(self) -> EntityArray:
-        """Return the owner of each row: a view, not to be kept."""
-        owners: EntityArray = self.manager.data.entity
-        return owners
-
-    def candidates(self) -> RowsOrSlice:
-        """Return all rows with an owner, ascending, one for each owner."""
-        owners = self.owners()
-        if len(self.manager) < len(owners):  # there are holes
-            return owners.nonzero()[0]
-        return slice(0, len(owners))
-
-    def find(self, entities: EntityArray, all_live: bool) -> FoundRows:
-        """Return the row of each entity, NIL where it has none; O(k).
-
-        Where the owners of consecutive rows are these very entities, that is seen in a fifth
-        of the time that looking them up takes. `all_live`: neither these entities nor an owner
-        of a row is dead.
-        """
-        owners, count = self.owners(), len(entities)
-        if 0 < count <= len(owners):
-            first = self.manager.lookup(entities.item(0))  # type: ignore[arg-type]  # calling Entity takes time
-            rows = slice(first, first + count)
-            if rows.stop <= len(owners) and _equal(owners[rows], entities):
-                return rows
-        return self._look_up(entities, all_live)
-
-    def _look_up(self, entities: EntityArray, all_live: bool) -> NDArray[Any]:
-        """Return the row of each entity, NIL where it has none; O(k)."""
-        return self.manager.lookup_many(entities)
-
-
-class QuerySparseMember(QueryMember):
-    """A component whose manager finds rows through a sparse array."""
-
-    __slots__ = ()
-
-    manager: Sparse
-
-    def _look_up(self, entities: EntityArray, all_live: bool) -> NDArray[Any]:
-        """Return the row of each entity, NIL where it has none; O(k).
-
-        Among the living an index belongs to one, so that the row's owner need not be looked at:
-        that is the greater part of a lookup, for owners are far from each other.
-        """
-        rows_of = self.manager._sparse
-        if all_live:
-            wanted = self.manager._entities._indices(entities)
-            if int(wanted.max(initial=0)) < len(rows_of):
-                return rows_of.take(wanted, mode="clip")
-        return self.manager.lookup_many(entities)
-
-
-class QueryListMember(QueryMember):
-    """A component of a query, of which an entity may have several: its first one counts."""
-
-    __slots__ = ()
-
-    manager: Many
-
-    def candidates(self) -> RowsOrSlice:
-        """Return the first row of each owner, ascending."""
-        return self.manager._first_rows()
-
-    def find(self, entities: EntityArray, all_live: bool) -> FoundRows:
-        """Return the first row of each entity, NIL where it has none; O(k)."""
-        return self.manager.lookup_many(entities)
+from ...tables.placement import FoundRows, RowsOrSlice, rows_to_array, rows_to_slice
 
 
 class CleanMembers:
@@ -131,12 +45,6 @@ class CleanMembers:
                 member for member in self._members if alive_many(member.owners()).all()
             )
         return self._found
-
-
-def _equal(owners: EntityArray, entities: EntityArray) -> bool:
-    """Return whether all are equal, which unequal ones in the middle or at the end refute."""
-    ends = owners[-1] == entities[-1] and owners[len(owners) // 2] == entities[len(owners) // 2]
-    return bool(ends) and bool((owners == entities).all())
 
 
 _CROWDED: Final = 4
@@ -244,11 +152,6 @@ def has_nil(rows: RowsOrSlice) -> bool:
     return not isinstance(rows, slice) and bool((rows == NIL).any())
 
 
-def rows_to_array(rows: RowsOrSlice) -> RowArray:
-    """Return rows as an array."""
-    return np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
-
-
 def member_rows(rows: slice | JoinRows) -> RowsOrSlice:
     """Return the rows of one member themselves."""
     return rows.rows if isinstance(rows, JoinRows) else rows
@@ -286,16 +189,6 @@ def merged_rows(pieces: list[FoundRows]) -> RowsOrSlice:
         return slice(spans[0].start, spans[-1].stop)
     arrays = [rows_to_array(piece) for piece in pieces]
     return rows_to_slice(np.concatenate(arrays, dtype=np.intp))
-
-
-def rows_to_slice(rows: RowArray) -> RowsOrSlice:
-    """Return rows that follow each other as a slice, others as they are."""
-    if len(rows) == 0 or rows[0] == NIL:
-        return rows
-    first, end = int(rows[0]), int(rows[-1]) + 1
-    if end - first == len(rows) and np.array_equal(rows, np.arange(first, end)):
-        return slice(first, end)
-    return rows
 
 
 def _order_rows(rows: RowArray) -> RowOrder | None:

@@ -20,20 +20,18 @@ from ...base.handles import NIL, EntityArray, HandleLayout, RowArray
 from ...base.specialisation import install_accelerator, specialise_methods, specialised
 from ...base.text import format_count, query_text
 from ...entities.entity_manager import EntityManagerBase
+from ...managers.query_members import QueryMember
 from ...tables.bulk import Tuning
 from ...tables.html_reprs import query_table
+from ...tables.placement import FoundRows, RowsOrSlice, rows_to_array
 from ...values.interchange import ArrowExportable
 from .join_rows import (
     CleanMembers,
-    FoundRows,
     JoinRows,
-    QueryMember,
-    RowsOrSlice,
     has_nil,
     is_scattered,
     merged_rows,
     row_blocks,
-    rows_to_array,
     sample_rows,
 )
 

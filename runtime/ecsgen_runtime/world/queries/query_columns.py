@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from ...base.handles import NIL, RowArray
 from ...base.text import format_list
 from ...tables.buffers import is_same_view, item_view, put_cells
-from .join_rows import JoinRows, rows_to_array
+from ...tables.placement import rows_to_array
+from .join_rows import JoinRows
 from .query import QueryJoin
 
 # --- Who reads a column: who may keep what he gets, or an operator that does not ------
