@@ -89,13 +89,6 @@ GROUPS = (
         "_runtime/tables/placement.py",
         SMALL_BATCH,
         Mutant("rows given twice are accepted", r"if len\(ascending\) < len\(rows\):", "if False:"),
-        Mutant("the row behind the last is accepted", r"< manager\.data\._n", "<= manager.data._n"),
-        Mutant(
-            "the row behind the last is accepted among many",
-            r"\(given >= n\)(?=\n.*\n    if np.*wrong)",
-            "(given > n)",
-        ),
-        Mutant("masks of any length", r"if len\(given\) != n:", "if False:"),
         Mutant(
             "survivors in the wrong order", r"stays\.nonzero\(\)\[0\]", "stays.nonzero()[0][::-1]"
         ),
@@ -105,6 +98,18 @@ GROUPS = (
             r"len\(given\) != n or not np\.logical_and\.reduce\(seen\)",
             "False",
         ),
+    ),
+    module(
+        "_runtime/managers/manager.py",
+        SMALL_BATCH,
+        Mutant(
+            "the row behind the last is accepted",
+            r"number < self\.data\._n",
+            "number <= self.data._n",
+        ),
+        Mutant("the row behind the last is accepted among many", r"\(given >= n\)", "(given > n)"),
+        Mutant("rows outside are accepted", r"if np\.logical_or\.reduce\(wrong\):", "if False:"),
+        Mutant("masks of any length", r"if len\(given\) != n:", "if False:"),
     ),
     module(
         "_runtime/tables/bulk.py",

@@ -32,7 +32,7 @@ from ..tables.buffers import Column
 from ..tables.bulk import SMALL_REMOVAL, small_values
 from ..tables.columns import Rows
 from ..tables.html_reprs import manager_table
-from ..tables.placement import NO_ROWS, locked_error
+from ..tables.placement import NO_ROWS, integers, locked_error
 from ..values.array_coercion import as_small_int_list
 from ..values.field_tables import FieldInfo, unexpected_keyword_error
 from ..values.field_types import FieldTable
@@ -182,9 +182,12 @@ class BaseManager(Lockable, ReadOnlyAttributes):
         """Bytes that the manager holds: columns, map, and what kernels work on; O(1)."""
         return self._nbytes()
 
-    @abstractmethod
     def _require_row(self, row: object) -> Instance:
-        """Return a row that is in use, or raise StaleInstanceError."""
+        """Return a row that is in use (anything with `__index__`), or raise StaleInstanceError."""
+        number = index(row)  # type: ignore[arg-type]  # raises TypeError for what is no integer
+        if 0 <= number < self.data._n:
+            return Instance(number)
+        raise self._unused_row_error(number)
 
     def _unused_row_error(self, row: int) -> StaleInstanceError:
         given, n = f"NIL ({NIL})" if row == NIL else str(row), self.data._n
@@ -192,9 +195,31 @@ class BaseManager(Lockable, ReadOnlyAttributes):
         manager = type(self).__name__
         return StaleInstanceError(f"{manager}: row {given} is not in use; {used}")
 
-    @abstractmethod
     def _require_rows(self, rows: ArrayLike) -> RowArray:
-        """Return rows that are in use, given as numbers or as a mask."""
+        """Return `rows` (row numbers, or a bool mask of length n) as numbers of rows in use; O(k).
+
+        A view is copied: it may be one of a column that is going to move. The number of rows is
+        asked for after the conversion, which may run code of the caller's.
+
+        Raises:
+            TypeError: they are not integers.
+            ValueError: a mask of another length, or more than one dimension.
+            StaleInstanceError: a row is not in use.
+        """
+        name = type(self).__name__
+        given = integers(rows, name, "rows")
+        n = self.data._n
+        if given.dtype == np.bool_:
+            if len(given) != n:
+                raise ValueError(f"{name}: a mask of length {len(given)} for {n} rows")
+            return given.nonzero()[0]
+        if len(given) == 0:
+            return np.empty(0, np.intp)
+        wrong = (given < 0) | (given >= n)
+        # `any` and `all` are written in Python, and call these
+        if np.logical_or.reduce(wrong):
+            raise self._unused_row_error(int(given[wrong.argmax()]))
+        return given.astype(np.intp, copy=given.base is not None)
 
     def _distinct(self, rows: RowArray) -> RowArray:
         """Return rows in use, ascending; StaleInstanceError if one is given twice."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from operator import index
-from typing import TYPE_CHECKING, Any, Final, SupportsIndex, TypeAlias, TypeGuard
+from typing import Any, Final, SupportsIndex, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,10 +18,6 @@ from ..base.errors import (
 )
 from ..base.handles import NIL, EntityArray, HandleLayout, RowArray
 from ..values.interchange import plain_array, refuse_nulls, table_hint
-
-if TYPE_CHECKING:
-    from ..managers.manager import BaseManager
-
 
 Moves: TypeAlias = tuple[RowArray, RowArray]
 """(src, dst): rows src[k] go to dst[k]."""
@@ -56,41 +52,6 @@ _DENSE = 16
 def is_integer(value: object) -> TypeGuard[SupportsIndex]:
     """Return whether a value can be a handle or a row at all."""
     return hasattr(value, "__index__")
-
-
-def require_row(row: object, manager: BaseManager) -> int:
-    """Return `row` (anything with `__index__`) as an int, or raise StaleInstanceError."""
-    number = index(row)  # type: ignore[arg-type]  # raises TypeError for what is no integer
-    if 0 <= number < manager.data._n:
-        return number
-    raise manager._unused_row_error(number)
-
-
-def require_rows(rows: ArrayLike, manager: BaseManager) -> RowArray:
-    """Return `rows` (row numbers, or a bool mask of length n) as row numbers below n; O(k).
-
-    A view is copied: it may be one of a column that is going to move. The number of rows is asked
-    for after the conversion, which may run code of the caller's.
-
-    Raises:
-        TypeError: they are not integers.
-        ValueError: a mask of another length, or more than one dimension.
-        StaleInstanceError: a row is not in use.
-    """
-    name = type(manager).__name__
-    given = integers(rows, name, "rows")
-    n = manager.data._n
-    if given.dtype == np.bool_:
-        if len(given) != n:
-            raise ValueError(f"{name}: a mask of length {len(given)} for {n} rows")
-        return given.nonzero()[0]
-    if len(given) == 0:
-        return np.empty(0, np.intp)
-    wrong = (given < 0) | (given >= n)
-    # `any` and `all` are written in Python, and call these
-    if np.logical_or.reduce(wrong):
-        raise manager._unused_row_error(int(given[wrong.argmax()]))
-    return given.astype(np.intp, copy=given.base is not None)
 
 
 def integers(values: ArrayLike, manager: str, what: str) -> NDArray[Any]:

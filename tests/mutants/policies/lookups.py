@@ -104,7 +104,11 @@ GROUPS = (
         Mutant("no entity is found in holes", r" and entity:", ":"),
         Mutant("holes are taken for rows", r" and data\._entity_cells\[row\]\):", "):"),
         Mutant("holes among many are taken for rows", r"np\.logical_or\.reduce\(holes\)", "False"),
-        Mutant("rows are taken as given", r"require_rows\(rows, .*\)", "np.asarray(rows, np.intp)"),
+        Mutant(
+            "rows are taken as given",
+            r"super\(\)\._require_rows\(rows\)",
+            "np.asarray(rows, np.intp)",
+        ),
         Mutant("the last owner is missed", r"int\((\w+)\[-1\]\) \+ 1", r"int(\1[-1])"),
         Mutant("clearing spares the last row", r"(def _used_rows.*\n +return .*)$", r"\1[:-1]"),
         Mutant("holes have owners", r"owners\[owners != NULL_ENTITY\]", "owners"),

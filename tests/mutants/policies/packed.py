@@ -34,9 +34,6 @@ GROUPS = (
         Mutant("a lock is not respected", r"if self\._locks:$", "if False:"),
         Mutant("it sorts by any field", r"if name not in self\._SORT_KEYS:", "if False:"),
         Mutant(
-            "rows outside are accepted", r"require_rows\(rows, .*\)", "np.asarray(rows, np.intp)"
-        ),
-        Mutant(
             "the row behind the last is accepted",
             r"not 0 <= row < self\.data\._n:",
             "not 0 <= row <= self.data._n:",

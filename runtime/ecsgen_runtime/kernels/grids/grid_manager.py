@@ -17,7 +17,7 @@ from ...managers.manager import BaseManager
 from ...managers.row_proxies import ProxyT, iter_tracking_proxies, proxy_of_id
 from ...tables.buffers import round_up_rows, split_columns
 from ...tables.columns import Rows
-from ...tables.placement import is_integer, require_row, require_rows
+from ...tables.placement import is_integer
 from ...values.array_coercion import as_entities
 from ..spaces.spatial import Neighbours
 from .grid_layout import (
@@ -155,12 +155,6 @@ class GridManager(BaseManager):
         )
 
     # --- what all managers have ------------------------------------------------------------
-
-    def _require_row(self, row: object) -> Instance:
-        return Instance(require_row(row, self))
-
-    def _require_rows(self, rows: ArrayLike) -> RowArray:
-        return require_rows(rows, self)
 
     @property
     def _dispatch(self) -> Dispatch:

@@ -24,7 +24,7 @@ from ...base.handles import (
 )
 from ...base.specialisation import NO_SLOTS, specialised
 from ...tables.columns import OwnedRows
-from ...tables.placement import NO_ROWS, require_row, require_rows
+from ...tables.placement import NO_ROWS
 from ...values.array_coercion import as_entities
 from .ids import (
     EXHAUSTED_GENERATION,
@@ -193,13 +193,13 @@ class Direct(One):
         data._count -= len(gone)
 
     def _require_row(self, row: object) -> Instance:
-        number = require_row(row, self)
+        number = super()._require_row(row)
         if not self.data._entity_column[number]:
             raise self._unused_row_error(number)
-        return Instance(number)
+        return number
 
     def _require_rows(self, rows: ArrayLike) -> RowArray:
-        given = require_rows(rows, self)
+        given = super()._require_rows(rows)
         holes = self.data._entity_column[given] == 0
         if np.logical_or.reduce(holes):  # `any` is written in Python
             raise self._unused_row_error(int(given[holes.argmax()]))

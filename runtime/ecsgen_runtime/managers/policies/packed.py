@@ -109,12 +109,6 @@ class Packed(Manager):
         """Find out what links need when the ascending rows `gone` go and rows src[k] move."""
         return ()
 
-    def _require_row(self, row: object) -> Instance:
-        return Instance(placement.require_row(row, self))
-
-    def _require_rows(self, rows: ArrayLike) -> RowArray:
-        return placement.require_rows(rows, self)
-
     def _check_sortable(self) -> None:
         """Raise if something else orders the rows."""
 
