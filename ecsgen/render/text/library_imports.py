@@ -30,6 +30,7 @@ _DOOR = f"{RUNTIME}/snapshots/snapshot_world.py"
 
 _NOT_COPIED = ("accelerator", "__main__.py")
 _IMPORTS = re.compile(r"^ *from (\.+)([\w.]*) import (?:\(([^)]*)\)|(.*))$", re.MULTILINE)
+_MODULE_ENDS = (".py", "/__init__.py")
 _IMPORTED = re.compile(r"(\w+)(?: +as +\w+)?")
 _OF_RUNTIME = re.compile(rf"^( *)from \S*\.{RUNTIME}\b", re.MULTILINE)
 _OF_LIBRARY = re.compile(rf"^( *)from {LIBRARY}\b(.*)", re.MULTILINE)
@@ -125,7 +126,7 @@ def _imported(path: str, text: str) -> list[str]:
             found.append(f"{place}.py")
         elif f"{place}/__init__.py" in library():
             names = _IMPORTED.findall(several or one)
-            modules = (f"{place}/{name}.py" for name in names)
+            modules = (f"{place}/{name}{end}" for name in names for end in _MODULE_ENDS)
             found += [f"{place}/__init__.py", *(path for path in modules if path in library())]
     return found
 

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from ..base.fast_typing import NamedTuple
 from ..base.handles import NIL, EntityArray
+from ..tables.arrow_mixins import ArrowExportableColumns
 from ..tables.html_reprs import element_names, shown_columns
 from ..tables.placement import rows_to_array
 from ..values.field_tables import FieldInfo
-from ..values.interchange import ArrowExportableColumns, require_pyarrow
+from ..values.interchange import require_pyarrow
 from ..world.queries.join_rows import JoinRows
 from ..world.queries.query import QueryJoin
 

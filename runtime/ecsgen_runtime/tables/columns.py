@@ -15,7 +15,7 @@ from ..base.handles import MAX_ROWS, Entity, EntityArray, RowArray
 from ..base.specialisation import NO_SLOTS, saved_number_names, specialise_methods
 from ..entities.entity_manager import EntityManagerBase
 from ..values.field_tables import FieldInfo
-from ..values.interchange import ArrowExportableColumns
+from .arrow_mixins import ArrowExportableColumns
 from .buffers import (
     Column,
     allocate,

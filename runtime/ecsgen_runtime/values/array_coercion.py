@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..base.errors import short_repr
+from ..base.extensions import arrow
 from ..base.handles import EntityArray
 from .interchange import is_foreign_column, refuse_nulls, table_hint
 
@@ -60,10 +61,8 @@ def to_array(value: Any, depth: int, wanted: str, field: Field | None = None) ->
     if isinstance(value, (list, tuple)):
         return _from_sequence(value, depth, wanted)
     if is_foreign_column(type(value)):
-        from ..arrow.arrow_import import read_column
-
         name = wanted.partition(": ")[0] if field is None else field.name
-        return to_array(read_column(value, name, field), depth, wanted)
+        return to_array(arrow().read_column(value, name, field), depth, wanted)
     if any(hasattr(type(value), protocol) for protocol in _ARRAY_PROTOCOLS):
         return to_array(np.asarray(value), depth, wanted)
     try:

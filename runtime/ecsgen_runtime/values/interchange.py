@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from typing import Any, Final, Protocol, TypeAlias
@@ -11,7 +10,7 @@ from typing import Any, Final, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.handles import RowArray
+from ..base.extensions import arrow
 
 
 class ArrowStream(Protocol):
@@ -22,68 +21,6 @@ class ArrowStream(Protocol):
 
 TableLike: TypeAlias = ArrowStream | Mapping[str, Any]
 """What creations take columns from."""
-
-
-class ArrowExportable:
-    """Something that Arrow sees as a table, wherever one is taken: polars, duckdb, pandas.
-
-    Numbers, enums, bytes and lists of them are views, good as long as those of `data` are; bools
-    and text are copies.
-    """
-
-    __slots__ = ()
-
-    @abstractmethod
-    def _arrow(self, copy: bool, flat: bool) -> tuple[Any, Iterator[Any]]:
-        """Return the types of the columns, and what yields the rows, some at a time."""
-
-    def __arrow_c_schema__(self) -> object:
-        """Return the types of the columns as a capsule, for other libraries; O(columns)."""
-        return self._arrow(False, False)[0].__arrow_c_schema__()
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Return the columns as a capsule, for other libraries: what `to_arrow` returns."""
-        schema, batches = self._arrow(False, False)
-        reader = require_pyarrow().RecordBatchReader.from_batches(schema, [*batches])
-        return reader.__arrow_c_stream__(requested_schema)
-
-    def to_arrow(self, *, copy: bool = False, flat: bool = False) -> Any:
-        """Return a pyarrow.RecordBatch; O(columns), and O(n) for each column that is copied.
-
-        A view shows later writes, and is good until rows are added or removed; with `copy`
-        nothing is shared. With `flat` there is a column for each element of a shape
-        (`position_x`), copied, because pandas makes Python objects of lists.
-
-        Raises:
-            ImportError: there is no pyarrow.
-            ValueError: a raw write left a number that no member of an enum has, or no UTF-8.
-            OverflowError: a column of text has 2 GiB or more, which is Arrow's limit.
-        """
-        schema, parts = self._arrow(copy, flat)
-        batches = [*parts]
-        if len(batches) == 1:
-            return batches[0]
-        pa = require_pyarrow()
-        if not batches:
-            return pa.RecordBatch.from_pylist([], schema=schema)
-        return pa.concat_batches(batches)
-
-
-class ArrowExportableColumns(ArrowExportable):
-    """The columns of a manager, of its first rows, or of a chunk: the owner, then the fields as
-    the schema orders them; no objects."""
-
-    __slots__ = ()
-
-    @abstractmethod
-    def _shown_rows(self) -> slice | RowArray:
-        """Return the rows that a table has."""
-
-    def _arrow(self, copy: bool, flat: bool) -> tuple[Any, Iterator[Any]]:
-        from ..arrow.arrow_export import record_batches, table_schema
-
-        kind: Any = type(self)
-        return table_schema(kind, flat), record_batches(self, copy, flat)
 
 
 # --- pyarrow, which is optional, and columns of libraries that nobody needs to have ---
@@ -124,9 +61,8 @@ def read_table(
     component: str, fields: Mapping[str, Any], table: TableLike, count: int, buffer: Any
 ) -> dict[str, Any]:
     """Return a table's columns by field, read by what is imported for tables alone."""
-    from ..arrow.arrow_import import table_columns
-
-    return table_columns(component, fields, table, count, buffer)
+    columns: dict[str, Any] = arrow().table_columns(component, fields, table, count, buffer)
+    return columns
 
 
 def table_hint(given: object, before: str = "") -> str:

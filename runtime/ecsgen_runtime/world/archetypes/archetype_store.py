@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...base.errors import DuplicateInstanceError, StructureLockedError
+from ...base.extensions import arrow
 from ...base.handles import Entity, EntityArray, HandleLayout, RowClass
 from ...base.locks import Lockable, is_broken
 from ...base.text import format_bytes, format_count, query_text
@@ -483,9 +484,9 @@ class ChunkQuery(QueryBase[RowsT, RowT], Generic[ChunkT, RowsT, RowT]):
         return self._store._entities._LAYOUT
 
     def _arrow(self, copy: bool, flat: bool) -> tuple[Any, Iterator[Any]]:
-        from ...arrow.arrow_export import chunk_table
-
-        return chunk_table(self._columns(), self.chunks(), copy, flat)
+        table: tuple[Any, Iterator[Any]]
+        table = arrow().chunk_table(self._columns(), self.chunks(), copy, flat)
+        return table
 
     def _columns(self) -> dict[int, type[ChunkColumns]]:
         """Return the classes of the columns that rows can have, by component number."""

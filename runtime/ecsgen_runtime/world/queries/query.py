@@ -16,15 +16,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ...base.extensions import arrow
 from ...base.handles import NIL, EntityArray, HandleLayout, RowArray
 from ...base.specialisation import install_accelerator, specialise_methods, specialised
 from ...base.text import format_count, query_text
 from ...entities.entity_manager import EntityManagerBase
 from ...managers.query_members import QueryMember
+from ...tables.arrow_mixins import ArrowExportable
 from ...tables.bulk import Tuning
 from ...tables.html_reprs import query_table
 from ...tables.placement import FoundRows, RowsOrSlice, rows_to_array
-from ...values.interchange import ArrowExportable
 from .join_rows import (
     CleanMembers,
     JoinRows,
@@ -462,9 +463,9 @@ class RowQuery(QueryBase[RowsT, RowT]):
         return self._join.arrays()
 
     def _arrow(self, copy: bool, flat: bool) -> tuple[Any, Iterator[Any]]:
-        from ...arrow.arrow_export import join_table
-
-        return join_table(self._join, self._components, copy, flat)
+        table: tuple[Any, Iterator[Any]]
+        table = arrow().join_table(self._join, self._components, copy, flat)
+        return table
 
     @property
     def _components(self) -> tuple[str, ...]:

@@ -1,0 +1,12 @@
+"""The door to what stands above: modules that lower ones use if they are asked for it."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+
+def arrow() -> ModuleType:
+    """Return the functions that read and write Arrow, imported by their first use."""
+    from .. import arrow
+
+    return arrow
