@@ -6,23 +6,38 @@ import csv
 import io
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from enum import IntEnum, IntFlag
 from functools import partial
 from importlib import import_module
 from operator import index, setitem
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeAlias
 
 from numpy.typing import NDArray
 
 from ..arrow.arrow_export import BadCellError, element_kind
+from ..base.atomic_files import replace_file
 from ..base.file_locks import file_lock
-from ..snapshots.atomic_files import replace_file
 from ..values.interchange import require_pyarrow
-from .records import RecordedTable
 
 _Enum: TypeAlias = type[IntEnum | IntFlag]
+
+if TYPE_CHECKING:
+
+    class LinesInMemory(Protocol):
+        """A table that a world records."""
+
+        _NAME: ClassVar[str]
+        _COLUMNS: ClassVar[Mapping[str, str]]
+        _ENUMS: ClassVar[Mapping[str, _Enum]]
+
+        @property
+        def _lines(self) -> Any: ...
+        @property
+        def columns(self) -> dict[str, NDArray[Any]]: ...
+        def to_arrow(self) -> Any: ...
+
 
 FORMATS: Final = ("parquet", "csv")
 _PART: Final = re.compile(rf"(\d{{5,}})\.({'|'.join(FORMATS)})")
@@ -72,7 +87,7 @@ class RecordFiles:
         """Let others write the folder."""
         self._held.close()
 
-    def write(self, table: RecordedTable) -> None:
+    def write(self, table: LinesInMemory) -> None:
         """Make a file of a table's lines, which then leave memory; O(lines). Whatever raises leaves
         either no file, or the file and no lines in memory."""
         if self._lock_error.closed:  # here, in a forked process
@@ -105,7 +120,7 @@ def _parquet() -> Any:
     return import_module("pyarrow.parquet")
 
 
-def arrow_table(table: RecordedTable) -> Any:
+def arrow_table(table: LinesInMemory) -> Any:
     """Return a table's lines as a pyarrow.Table, which shares their memory."""
 
     def array(cells: NDArray[Any], enum: _Enum | None) -> Any:
@@ -117,7 +132,7 @@ def arrow_table(table: RecordedTable) -> Any:
     return pa.Table.from_arrays(_made(table, array), names=[*table._COLUMNS])
 
 
-def pandas_table(table: RecordedTable) -> Any:
+def pandas_table(table: LinesInMemory) -> Any:
     """Return a table's lines as a pandas.DataFrame, a copy; enums become categories."""
 
     def column(cells: NDArray[Any], enum: _Enum | None) -> Any:
@@ -131,7 +146,7 @@ def pandas_table(table: RecordedTable) -> Any:
     return pandas.DataFrame(dict(zip(table._COLUMNS, _made(table, column), strict=True)))
 
 
-def _write_csv(table: RecordedTable, file: io.BufferedIOBase) -> None:
+def _write_csv(table: LinesInMemory, file: io.BufferedIOBase) -> None:
     """Write a head and all lines, enums by name."""
 
     def shown(cells: NDArray[Any], enum: _Enum | None) -> Any:
@@ -144,7 +159,7 @@ def _write_csv(table: RecordedTable, file: io.BufferedIOBase) -> None:
     file.write(text.getvalue().encode())
 
 
-def _made(table: RecordedTable, make: Callable[[NDArray[Any], _Enum | None], Any]) -> list[Any]:
+def _made(table: LinesInMemory, make: Callable[[NDArray[Any], _Enum | None], Any]) -> list[Any]:
     """Return what is made of each column; ValueError names the line of a bad cell."""
     found = []
     for name, cells in table.columns.items():

@@ -337,7 +337,7 @@ class ParcelBase:
 
         OSError as for every file.
         """
-        from ..snapshots.atomic_files import replace_file
+        from ..base.atomic_files import replace_file
 
         plan = self._plan()
         before = header_nbytes(plan)

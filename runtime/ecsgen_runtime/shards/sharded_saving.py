@@ -13,10 +13,10 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.atomic_files import replace_file
 from ..base.errors import SnapshotError
 from ..base.handles import EntityArray, RowArray
 from ..managers.policies.ids import EXHAUSTED_GENERATION
-from ..snapshots.atomic_files import replace_file
 from ..snapshots.documents import Document, SnapshotContent
 from ..snapshots.entity_table import EntityTable, HandleRewriter
 from ..snapshots.field_migration import Generations, had_ids, id_columns

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+from ..base.atomic_files import replace_file
 from ..base.errors import CapacityError
 from ..entities.entity_manager import EntityManagerBase
 from ..managers.manager import BaseManager, Manager
 from ..tables.columns import Rows, field_of
 from ..tables.placement import locked_error
 from . import serialisation
-from .atomic_files import replace_file
 from .content_checks import check_content, check_field_cells, checked_documents
 from .documents import (
     ATTRIBUTE,

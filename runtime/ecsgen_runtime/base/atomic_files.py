@@ -21,8 +21,8 @@ from io import FileIO
 from operator import call
 from typing import Final
 
-from ..base.file_locks import is_still, try_lock
-from .documents import refuse
+from .errors import SnapshotError
+from .file_locks import is_still, try_lock
 
 if sys.platform != "win32":
     import fcntl
@@ -84,7 +84,7 @@ def _mode_of(path: str) -> int | None:
     if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
     if not stat.S_ISREG(status.st_mode):
-        refuse(os.path.basename(path), "is no regular file")
+        raise SnapshotError(f"{os.path.basename(path)}: is no regular file")
     return stat.S_IMODE(status.st_mode)
 
 
