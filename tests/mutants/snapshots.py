@@ -50,6 +50,6 @@ GROUPS = (
         Mutant(
             "all parts are the first one", r"(np\.cumsum\(counts), dtype=np\.intp\)", r"0 * \1)"
         ),
-        Mutant("chunks: the version begins anew", r"self\._store\._version = .*"),
+        Mutant("chunks: the version begins anew", r'(?<="version": )state\["version"\]', "0"),
     ),
 )

@@ -10,18 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..tables.buffers import Column
-from ..world.archetypes.archetype_store import ArchetypeStore
-from ..world.archetypes.archetype_table import SavedArchetype, load_archetypes
-from ..world.archetypes.chunks import Archetype
 from .documents import Codecs, Document, SnapshotContent
-from .serialisation import as_cells, loaded_objects, object_parts
+from .stored_columns import as_cells, loaded_objects, object_parts
 from .writing import TensorGroup, single
 
 
 class ChunkSerialiser:
     """The rows of a world's archetypes."""
 
-    def __init__(self, store: ArchetypeStore[Any]) -> None:
+    def __init__(self, store: Any) -> None:
         self._store = store
         self._table = store._table
 
@@ -59,7 +56,9 @@ class ChunkSerialiser:
         """Take the rows of a snapshot into empty tables; O(n)."""
         state = saved.state["archetypes"]
         rows = [n for _, n in state["tables"]]
-        found: list[SavedArchetype] = [(tuple(it), []) for it, _ in state["tables"]]
+        found: list[tuple[tuple[str, ...], list[Any]]] = [
+            (tuple(it), []) for it, _ in state["tables"]
+        ]
         _deal_out(saved.arrays["archetypes.entity"], rows, [it for _, it in found])
         for name, number, _, column in self._columns():
             component = self._table.parts[number]._ROW.__name__
@@ -70,12 +69,12 @@ class ChunkSerialiser:
             else:
                 cells = as_cells(saved.arrays[name], column.dtype)
             _deal_out(cells, counts, [it for _, it in compress(found, having)])
-        load_archetypes(self._table, found)
-        self._store._version = state["version"]
+        self._store._load({"version": state["version"], "archetypes": found})
 
-    def _tables(self) -> list[Archetype]:
+    def _tables(self) -> list[Any]:
         """Return all archetypes but that of entities without components, in order."""
-        return self._table.archetypes[1:]
+        tables: list[Any] = self._table.archetypes[1:]
+        return tables
 
     def _columns(self) -> Iterator[tuple[str, int, int, Column]]:
         """Yield each column's name, its component's number, and which one of that it is."""
@@ -83,6 +82,12 @@ class ChunkSerialiser:
             module = part._ROW.__module__.rpartition(".")[2]
             for k, column in enumerate(part.LAYOUT):
                 yield f"{module}.{column.name}", number, k, column
+
+
+def chunk_serialiser(world: Any) -> ChunkSerialiser | None:
+    """Return what serialises a world's archetypes, if it has some."""
+    store = world._archetype_store()
+    return None if store is None else ChunkSerialiser(store)
 
 
 def _deal_out(cells: NDArray[Any], counts: list[int], tables: list[list[NDArray[Any]]]) -> None:

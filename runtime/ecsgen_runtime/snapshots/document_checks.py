@@ -17,7 +17,7 @@ from ..tables.buffers import split_columns
 from .documents import ATTRIBUTE, WORLD, Document, SnapshotContent, is_json, refuse, state_key
 from .policy_rules import DIRECT_IDS, GRID, POLICIES, max_rows, policies_of
 from .rule_types import FLOATS, CellType, NumberRule, cell_type
-from .serialisation import LENGTHS
+from .stored_columns import LENGTHS
 
 if TYPE_CHECKING:
     from .saving import SnapshotFormat

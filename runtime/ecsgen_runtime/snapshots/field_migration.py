@@ -26,7 +26,7 @@ from .rule_types import (
     differing,
 )
 from .schema_matching import AS_BYTES, OldComponent, SchemaMatch
-from .serialisation import LENGTHS, object_parts
+from .stored_columns import LENGTHS, object_parts
 from .type_conversion import BadRowError, TypeChange, change_of, converted, is_same_in_files
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from ..managers.policies.chains import Links
 from ..managers.policies.ids import EXHAUSTED_GENERATION
 from .documents import NOTHING, Document, SnapshotContent
 from .rule_types import CellType
-from .serialisation import LENGTHS
+from .stored_columns import LENGTHS
 
 # --- Cells in a snapshot: whether each is a value of its field's type -----------------
 

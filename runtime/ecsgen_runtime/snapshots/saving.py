@@ -16,6 +16,7 @@ from ..managers.manager import BaseManager, Manager
 from ..tables.columns import Rows, field_of
 from ..tables.placement import locked_error
 from . import serialisation
+from .chunk_serialisation import chunk_serialiser
 from .content_checks import check_content, check_field_cells, checked_documents
 from .documents import (
     ATTRIBUTE,
@@ -36,6 +37,7 @@ from .migration_view import Snapshot
 from .policy_rules import POLICIES
 from .reading import NAMELESS, SnapshotFile, read_snapshot
 from .rule_types import PolicySnapshotRules
+from .stored_columns import LENGTHS, as_cells, loaded_objects
 from .writing import FilePlan
 
 if TYPE_CHECKING:
@@ -70,7 +72,7 @@ class WorldLoader:
                 self._load_manager(module, manager)
         except CapacityError as error:
             saved.refuse(str(error))
-        chunked = world._chunk_serialiser()
+        chunked = chunk_serialiser(world)
         if chunked is not None:
             chunked.load(saved, self.codecs)
         for name in world.GROUPS:
@@ -121,16 +123,14 @@ class WorldLoader:
             offsets = {f"{prefix}.{name}": place for name, place in places.items()}
             pages = self.file.part(offsets, size)
         if not rows._lie_smallest(held, pages):
-            arrays, as_cells = self.saved.arrays, serialisation.as_cells
+            arrays = self.saved.arrays
             rows._take_columns(
                 lambda column: as_cells(arrays[f"{prefix}.{column.name}"], column.dtype)
             )
         objects = {}
         for field in map(field_of, rows.OBJECTS):
             tensor, column = f"{prefix}.{field}", f"{module}.{field}"
-            objects[field] = serialisation.loaded_objects(
-                self.saved, tensor, column, self.codecs, rows._n
-            )
+            objects[field] = loaded_objects(self.saved, tensor, column, self.codecs, rows._n)
         rows._take_objects(objects)
         rows._restore()
 
@@ -269,9 +269,9 @@ def _require_empty(world: Any) -> None:
 def _codecs_for(saved: SnapshotContent, codecs: Codecs | None) -> Codecs:
     """Return codecs, which are there for each column of objects that a snapshot has."""
     columns = [
-        name.removesuffix(serialisation.LENGTHS).replace(".cold.", ".")
+        name.removesuffix(LENGTHS).replace(".cold.", ".")
         for name in saved.arrays
-        if name.endswith(serialisation.LENGTHS)
+        if name.endswith(LENGTHS)
     ]
     columns += serialisation.attribute_columns(saved)
     objects = [

@@ -15,7 +15,7 @@ from ..base.handles import EntityArray, RowArray
 from ..tables.buffers import split_columns
 from .documents import OTHERS, Codecs, Document, SnapshotContent, state_key
 from .rule_types import HANDLES, INTEGERS, CellType, cell_type, default_cell, differing
-from .serialisation import loaded_objects
+from .stored_columns import loaded_objects
 from .type_conversion import MemberNames, TypeChange, change_of
 
 # --- A component of an old snapshot: what its tensors hold, whatever its policies are.

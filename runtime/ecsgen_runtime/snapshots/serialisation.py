@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..managers.manager import BaseManager
 from ..tables.buffers import round_up_pages, round_up_rows
 from ..tables.columns import Rows
+from .chunk_serialisation import chunk_serialiser
 from .documents import (
     ATTRIBUTE,
-    NOTHING,
     OTHERS,
     WORLD,
     Codecs,
@@ -28,55 +27,11 @@ from .documents import (
     require_codecs,
     state_key,
 )
+from .stored_columns import object_parts
 from .writing import Tensor, TensorGroup, single
 
 if TYPE_CHECKING:
     from .saving import SnapshotFormat
-
-# --- Columns as tensors, and back: text is bytes in rows, objects go through codecs ---
-
-LENGTHS: Final = "._lengths"
-"""What the name of a tensor with the lengths of encoded objects ends with."""
-
-
-def object_parts(
-    tensor: str, column: str, cells: NDArray[np.object_], codecs: Codecs
-) -> Iterator[TensorGroup]:
-    """Yield the bytes that a codec makes of all cells, one after the other, and their lengths.
-
-    What the codec raises passes through.
-    """
-    codec = codec_of(codecs, column)
-    if codec is None:
-        return
-    parts = [
-        None if value is None else encoded_value(column, codec, value) for value in cells.tolist()
-    ]
-    whole = b"".join(part for part in parts if part is not None)
-    lengths = (NOTHING if part is None else len(part) for part in parts)
-    yield single(tensor, np.frombuffer(whole, np.uint8))
-    yield single(tensor + LENGTHS, np.fromiter(lengths, np.int64, len(parts)))
-
-
-def as_cells(tensor: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return a tensor as cells of a column of this type: text is stored as bytes in rows."""
-    return tensor.view(dtype)[..., 0] if dtype.kind == "S" else tensor
-
-
-def loaded_objects(
-    saved: SnapshotContent, tensor: str, column: str, codecs: Codecs, count: int
-) -> NDArray[np.object_]:
-    """Return the objects that a codec makes of their bytes; None where it leaves them out, and
-    for all `count` of them if they were not saved."""
-    cells = np.full(count, None, np.object_)
-    codec, start = codec_of(codecs, column), 0
-    if codec is not None and tensor + LENGTHS in saved.arrays:
-        whole: memoryview[Any] = saved.arrays[tensor].data
-        for row, length in enumerate(saved.arrays[tensor + LENGTHS].tolist()):
-            if length != NOTHING:
-                cells[row] = codec[1](bytes(whole[start : start + length]))
-                start += length
-    return cells
 
 
 # --- What of a world goes into a snapshot: parts with tensors, and `state` ------------
@@ -98,7 +53,7 @@ def object_columns(world: Any) -> list[str]:
         for rows in (manager.data, *manager.data._subtables().values())
         for field in rows._saved_objects()
     ]
-    chunked = world._chunk_serialiser()
+    chunked = chunk_serialiser(world)
     return found if chunked is None else [*found, *chunked.object_columns()]
 
 
@@ -118,7 +73,7 @@ def serialise_tensors(world: Any, saving: SnapshotFormat, codecs: Codecs) -> Ite
         for name, rows in manager.data._subtables().items():
             yield rows_part(f"{module}.{name}", rows)
             yield from _object_parts(f"{module}.{name}", module, rows, codecs)
-    chunked = world._chunk_serialiser()
+    chunked = chunk_serialiser(world)
     if chunked is not None:
         yield from chunked.parts(codecs)
 
@@ -154,7 +109,7 @@ def serialise_state(world: Any, saving: SnapshotFormat, attributes: Document) ->
         numbers = {name[1:]: it for name, it in rows._saved_numbers().items()}
         numbers |= {f"n_{name}": part._n for name, part in rows._subtables().items()}
         state[state_key(module)] = numbers | manager._json_state()
-    chunked = world._chunk_serialiser()
+    chunked = chunk_serialiser(world)
     if chunked is not None:
         state["archetypes"] = chunked.state()
     state["groups"] = {name: getattr(world, name).n for name in world.GROUPS}

@@ -114,8 +114,8 @@ class SnapshotWorld:
 
         return SnapshotFormat()
 
-    def _chunk_serialiser(self) -> Any:
-        """Return the components that live in chunks, if there are any."""
+    def _archetype_store(self) -> Any:
+        """Return what has the components that live in chunks; None if there are none."""
         return None
 
     def _json_state(self) -> dict[str, Any]:

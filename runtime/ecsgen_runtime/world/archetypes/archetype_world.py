@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,10 +17,6 @@ from ..entity_views import EntityViewWorld, RowsByClass, columns_of
 from ..world_base import ComponentHolder, RollbackTarget, SpawnPart
 from .archetype_store import ArchetypeStore
 from .archetype_table import NO_LOCATION
-
-if TYPE_CHECKING:
-    from ...snapshots.chunk_serialisation import ChunkSerialiser
-
 
 _GivenT = TypeVar("_GivenT")
 
@@ -164,10 +160,8 @@ class ArchetypeWorld(EntityViewWorld):
         super().__setstate__(state)
         self._hold(self._store)
 
-    def _chunk_serialiser(self) -> ChunkSerialiser | None:
-        from ...snapshots.chunk_serialisation import ChunkSerialiser
-
-        return ChunkSerialiser(self._store)
+    def _archetype_store(self) -> ArchetypeStore[Any]:
+        return self._store
 
     def _holders(self) -> Iterator[tuple[str, int, object]]:
         yield from super()._holders()
