@@ -1,4 +1,4 @@
-"""What is the same for every schema: real Python, tested by itself, that generated packages import.
+"""Library that generated packages import: whatever does not depend on a schema, tested by itself.
 
 The modules import numpy, the standard library and each other, relatively; no public name is
 defined twice. What is abstract is so for type checkers, which ask for no `ABC`: that looks for it

@@ -14,7 +14,7 @@ from typing import Any, Final
 from . import INTERFACES, __version__
 
 PACKAGES: Final[set[str]] = set()
-"""Who has asked: the names of generated packages that are loaded."""
+"""Names of the generated packages that are loaded."""
 EXPORTED: Final = {
     ".values.field_tables": "FieldInfo",
     ".base.errors": "BrokenManagerError CapacityError DuplicateInstanceError DuplicateValueError"
@@ -24,14 +24,14 @@ EXPORTED: Final = {
     ".snapshots.migration_view": "Snapshot SnapshotTable",
     ".sweeps.sweep": "Sweep sweep",
 }
-"""What every package has of the library for its users, by module."""
+"""Public names of the library that every package has, by module."""
 SOME_EXPORT: Final = {
     ".base.errors": "FullCellError",
     ".kernels.random_streams": "Draws",
     ".shards.parcels": "ParcelError ShardError",
     ".kernels.spaces.spatial": "Neighbours",
 }
-"""The same of what only some packages have: those whose schemas give rise to it."""
+"""Public names of the library that only packages with certain schemas have, by module."""
 
 _LIBRARY: Final = __name__.rpartition(".")[0]
 
@@ -60,8 +60,8 @@ def is_generated(module: str) -> bool:
     package = module.rpartition(".")[0]
     if module in PACKAGES or package in PACKAGES:
         return True
-    own, tests = f"{_LIBRARY}.", f"{_LIBRARY}.testing."
-    return f"{module}.".startswith(own) and not f"{module}.".startswith(tests)
+    library, tests = f"{_LIBRARY}.", f"{_LIBRARY}.testing."
+    return f"{module}.".startswith(library) and not f"{module}.".startswith(tests)
 
 
 def lazy_names(
@@ -74,25 +74,25 @@ def lazy_names(
     stays in the package, so that only the first use of a name costs more than any attribute.
     """
     wanted = set(also.split())
-    some = {module: names for module, names in SOME_EXPORT.items() if wanted & {*names.split()}}
+    optional = {module: names for module, names in SOME_EXPORT.items() if wanted & {*names.split()}}
     found_in = {
         name: (module, anchor)
-        for tables, anchor in ((EXPORTED, _LIBRARY), (some, _LIBRARY), (places, package))
+        for tables, anchor in ((EXPORTED, _LIBRARY), (optional, _LIBRARY), (places, package))
         for module, names in tables.items()
         for name in names.split()
     }
-    own = vars(sys.modules[package])
+    members = vars(sys.modules[package])
 
     def getattr(name: str) -> Any:
         if name in found_in:
-            own[name] = vars(import_module(*found_in[name]))[name]
-            return own[name]
+            members[name] = vars(import_module(*found_in[name]))[name]
+            return members[name]
         if f".{name}" in places:
             return import_module(f".{name}", package)
         message = f"module {package!r} has no attribute {name!r}"
         raise AttributeError(message, name=name, obj=sys.modules[package])
 
     def dir() -> list[str]:
-        return sorted({*own, *found_in, *(module[1:] for module in places)})
+        return sorted({*members, *found_in, *(module[1:] for module in places)})
 
     return getattr, dir, sorted(found_in)

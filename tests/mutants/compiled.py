@@ -31,8 +31,8 @@ GROUPS = (
         "_runtime/tables/compiled_bulk.py",
         ("test_bead.py", "test_cell.py"),
         Mutant("other owners are found", r" and owners\[row\] == entity else", " else"),
-        Mutant("rows given twice are accepted", r"if len\(found\) < len\(rows\):", "if False:"),
-        Mutant("a row too many", r"found\[:count\]", "found[:count + 1]"),
+        Mutant("rows given twice are accepted", r"if len\(distinct\) < len\(rows\):", "if False:"),
+        Mutant("a row too many", r"distinct\[:count\]", "distinct[:count + 1]"),
     ),
     module(
         "_runtime/kernels/compiled_random_streams.py",

@@ -38,7 +38,7 @@ GROUPS = (
         ),
         Mutant("the dead stay alive", r"cells \^= 1$"),
         Mutant("repeated entities are accepted", r"if not ascending and", "if False and"),
-        Mutant("nobody is told", r"(self\._free_handles\(es\)\n +)tell\(.*\)", r"\1pass"),
+        Mutant("nobody is told", r"(self\._free_handles\(es\)\n +)notify\(.*\)", r"\1pass"),
         Mutant("nobody is asked first", r"self\._callbacks\.check\(\)"),
         Mutant("one callback's changes are seen by others", r"es\.flags\.writeable = False"),
         Mutant("the caller's array becomes read-only", r"\(es\.copy\(\)\)", "(es)"),
@@ -79,7 +79,7 @@ GROUPS = (
         ENTITIES,
         Mutant(
             "stale handles are held",
-            r"np\.equal\(found\[:n\], block, out=held.*\)",
+            r"np\.equal\(stored\[:n\], block, out=held.*\)",
             "held[start : start + n] = True",
         ),
         Mutant("a run is told by its ends", r" and np\.array_equal\(.*\)", ""),

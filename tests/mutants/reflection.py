@@ -17,8 +17,8 @@ GROUPS = (
     module(
         "_runtime/values/field_tables.py",
         WORLD,
-        Mutant("rows are refused", r"if not isinstance\(given, component\):", "if True:"),
-        Mutant("any row will do", r"if not isinstance\(given, component\):", "if False:"),
+        Mutant("rows are refused", r"if not isinstance\(columns, component\):", "if True:"),
+        Mutant("any row will do", r"if not isinstance\(columns, component\):", "if False:"),
     ),
     module(
         "_runtime/values/field_types.py",

@@ -76,7 +76,7 @@ GROUPS = (
     module(
         "_runtime/base/locks.py",
         FIELDS,
-        Mutant("a broken one is as it was", r'object\.__setattr__\(whole, "__class__", .*\)'),
+        Mutant("a broken one is as it was", r'object\.__setattr__\(target, "__class__", .*\)'),
         Mutant(
             "attributes of broken ones are found",
             r"return refuse\(self\)",
@@ -92,10 +92,10 @@ GROUPS = (
         Mutant(
             "survivors in the wrong order", r"stays\.nonzero\(\)\[0\]", "stays.nonzero()[0][::-1]"
         ),
-        Mutant("the last one that stays does not move", r"if kept == 0:", "if kept <= 1:"),
+        Mutant("the last one that stays does not move", r"if n_kept == 0:", "if n_kept <= 1:"),
         Mutant(
             "orders that are no permutation",
-            r"len\(given\) != n or not np\.logical_and\.reduce\(seen\)",
+            r"len\(order\) != n or not np\.logical_and\.reduce\(seen\)",
             "False",
         ),
     ),
@@ -114,8 +114,8 @@ GROUPS = (
     module(
         "_runtime/tables/bulk.py",
         ("test_particle.py", "test_tile.py", "test_transform.py"),
-        Mutant("other owners are found", r"found\[other\] = NIL"),
-        Mutant("no entity is found among many", r"found &= entities != 0"),
+        Mutant("other owners are found", r"block\[other\] = NIL"),
+        Mutant("no entity is found among many", r"is_owner &= entities != 0"),
         Mutant("none has a row where there are none", r"rows\.fill\(NIL\)", "rows.fill(0)"),
     ),
     module(
@@ -153,7 +153,7 @@ GROUPS = (
         Mutant("NUL in text", r" and 0 not in text", ""),
         Mutant("text is cut", r"if len\(text\) <= self\._size and", "if"),
         Mutant("numbers of no member", r"if number in self\._members or", "if True or"),
-        Mutant("values broadcast anyhow", r"given in \(size, 1\)", "True"),
+        Mutant("values broadcast anyhow", r"actual in \(size, 1\)", "True"),
     ),
     module(
         "_runtime/values/field_types.py",

@@ -1,5 +1,1 @@
-"""What compiled kernels call: small functions that numba puts into the loops.
-
-Copied to `_compiled` of packages that are made with `backend: numba`. Each does to the bit what
-numpy does with whole columns.
-"""
+"""Foundations of the library: errors, handles, callbacks, locks, compilation by numba."""

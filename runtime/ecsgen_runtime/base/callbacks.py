@@ -26,7 +26,7 @@ class Subscription:
 
     @property
     def active(self) -> bool:
-        """Whether the callback is still going to be called."""
+        """True until the callback is cancelled."""
         return self._remove is not None
 
     def cancel(self) -> None:
@@ -47,7 +47,7 @@ class CallbackEntry:
         self.function = function
 
     def retry(self, argument: Any, errors: list[BaseException]) -> None:
-        """Do again what must be done, and may have failed."""
+        """Repeat a call that must not be left out and may have failed."""
 
 
 Pending: TypeAlias = Iterator[CallbackEntry]
@@ -55,7 +55,7 @@ Pending: TypeAlias = Iterator[CallbackEntry]
 
 
 class Callbacks(Generic[_Argument]):
-    """Callables that are told about one argument, in order of registration.
+    """Callables that take one argument, called in order of registration.
 
     `entries`, empty when there are none, is replaced and never changed in place, so a run is not
     disturbed by what its callbacks add or cancel: added ones wait for the next run, cancelled ones
@@ -80,7 +80,7 @@ class Callbacks(Generic[_Argument]):
     ) -> None:
         """Call all of them; what they raise is appended to `errors` and stops nothing.
 
-        `pending`: those who are still to be called, if an interrupt ended a run before.
+        `pending`: the entries still to be called, if an interrupt ended a run before.
         """
         pending = iter(self.entries) if pending is None else pending
         entry: CallbackEntry | None = None
@@ -163,7 +163,7 @@ class Dispatch:
             return result
         finally:
             # Cycles through tracebacks would keep the frames of managers, with their views:
-            # those that were told hold the list.
+            # the groups raised hold the list.
             errors.clear()
             del error, errors
 
@@ -173,7 +173,7 @@ class Dispatch:
         argument: _Argument,
         pending: Pending | None = None,
     ) -> None:
-        """Run callbacks, as a method of theirs does, and keep what they raise."""
+        """Run callbacks by `run` and collect what they raise."""
         running = self.running
         try:
             self.running = running + 1
@@ -188,12 +188,12 @@ class Dispatch:
                 try:
                     drain = None if self._drain is None else self._drain()
                     if drain is not None:
-                        drain(self.queue[0])  # which has it until that is done
+                        drain(self.queue[0])  # the queue keeps it until that is done
                     break
                 except Exception as error:
                     self.errors.extend(flatten_exceptions(error))
                     break
-                except BaseException as interrupt:  # perhaps before anybody died
+                except BaseException as interrupt:  # perhaps before any entity died
                     self.errors.extend(flatten_exceptions(interrupt))
             self.queue.popleft()
 
@@ -211,21 +211,21 @@ def _is_run_below(frame: FrameType | None) -> bool:
 
 
 def _leaving(error: BaseException | None, errors: list[BaseException]) -> BaseException:
-    """Return what is to be raised for what a call and its callbacks have raised.
+    """Return the one exception to raise for those of a call and its callbacks.
 
-    What is no Exception is meant for others, an interrupt say, and is raised itself.
+    A BaseException that is no Exception, an interrupt say, is raised itself.
     """
-    for one in (error, *errors):
-        if one is not None and not isinstance(one, (Exception, BaseExceptionGroup)):
-            if one is not error and error is not None:
+    for raised in (error, *errors):
+        if raised is not None and not isinstance(raised, (Exception, BaseExceptionGroup)):
+            if raised is not error and error is not None:
                 errors = [*flatten_exceptions(error), *errors]
-            error = one
+            error = raised
             break
-    others = [one for one in errors if one is not error]
-    if not others:
+    failures = [raised for raised in errors if raised is not error]
+    if not failures:
         assert error is not None
         return error
-    group = BaseExceptionGroup("callbacks failed", others)
+    group = BaseExceptionGroup("callbacks failed", failures)
     if error is None:
         return group
     _set_innermost_context(error, group)
@@ -234,15 +234,15 @@ def _leaving(error: BaseException | None, errors: list[BaseException]) -> BaseEx
 
 def flatten_exceptions(error: BaseException) -> list[BaseException]:
     """The exceptions in a group and its subgroups, in order; any other exception alone."""
-    found: list[BaseException] = []
+    exceptions: list[BaseException] = []
     pending = [error]
     while pending:
         current = pending.pop()
         if isinstance(current, BaseExceptionGroup):
             pending.extend(reversed(current.exceptions))
         else:
-            found.append(current)
-    return found
+            exceptions.append(current)
+    return exceptions
 
 
 def _set_innermost_context(error: BaseException, context: BaseException) -> None:

@@ -22,31 +22,31 @@ _NEW: Final = {"_new": tuple.__new__, "__builtins__": {}, "__name__": __name__}
 _GENERAL = namedtuple("_GENERAL", ())
 """Some of its methods ask for the fields."""
 _UNEXPECTED: Final = TypeError if sys.version_info >= (3, 13) else ValueError
-"""What a field that is not there is for `_replace` of named tuples."""
+"""Exception of `_replace` of named tuples for a field that does not exist."""
 
 
 @cache
 def _constructor(count: int) -> CodeType:
-    given = "".join(f"_{number}, " for number in range(count))
-    function: FunctionType = eval(f"lambda _cls, {given}: _new(_cls, ({given}))")
+    arguments = "".join(f"_{number}, " for number in range(count))
+    function: FunctionType = eval(f"lambda _cls, {arguments}: _new(_cls, ({arguments}))")
     return function.__code__
 
 
 def _make(cls: type[_TupleT], iterable: Iterable[Any]) -> _TupleT:
     """Make a new row from a sequence or iterable."""
     fields: tuple[str, ...] = cls._fields  # type: ignore[attr-defined]  # a NamedTuple has it
-    made = tuple.__new__(cls, iterable)
-    if len(made) != len(fields):
-        raise TypeError(f"Expected {len(fields)} arguments, got {len(made)}")
-    return made
+    row = tuple.__new__(cls, iterable)
+    if len(row) != len(fields):
+        raise TypeError(f"Expected {len(fields)} arguments, got {len(row)}")
+    return row
 
 
 def _replace(self: Any, /, **changed: Any) -> Any:
     """Return a copy with other values in some fields."""
-    made = self._make(map(changed.pop, self._fields, self))
+    copy = self._make(map(changed.pop, self._fields, self))
     if changed:
         raise _UNEXPECTED(f"Got unexpected field names: {list(changed)!r}")
-    return made
+    return copy
 
 
 def _repr(self: Any) -> str:

@@ -1,4 +1,4 @@
-"""Who may write a file or a folder that one process writes at a time."""
+"""Locks of files and folders that one process writes at a time."""
 
 from __future__ import annotations
 

@@ -70,11 +70,11 @@ class HandleLayout:
         module = method.__globals__
         if NUMBERS.isdisjoint(method.__code__.co_names):
             return module
-        place = module["__name__"]
-        if place not in self._globals:
+        module_name = module["__name__"]
+        if module_name not in self._globals:
             numbers = {name: getattr(self, name) for name in NUMBERS}
-            self._globals[place] = {**module, **numbers}
-        return self._globals[place]
+            self._globals[module_name] = {**module, **numbers}
+        return self._globals[module_name]
 
     def format_short(self, entity: SupportsIndex) -> str:
         """Return an entity as `5v1`: the index v the generation."""
@@ -109,4 +109,4 @@ NUMBERS: Final = frozenset(
         *("GENERATION_SHIFT", "ONE_GENERATION", "LAST_GENERATION"),
     )
 )
-"""What such methods may read."""
+"""Names of the numbers that methods of a generated class may read as globals."""

@@ -1,4 +1,4 @@
-"""What compiles functions so that machine code kept on disk is never that of other functions.
+"""Decorators that compile functions, whose cached machine code is never that of other functions.
 
 numba keeps what it compiled beside a function's file and takes it again as long as that file stays
 as it is. But a loop has the functions in it that it calls, and the constants that these see: those
@@ -28,16 +28,16 @@ def jit(**options: Any) -> Callable[[_Function], _Function]:
     compiled = njit(cache=True, error_model="numpy", **options)
 
     def decorated(function: Any) -> Any:
-        made = compiled(marked := _marked(function))
-        return _in_python(function) if made is marked else made
+        result = compiled(marked := _marked(function))
+        return _in_python(function) if result is marked else result
 
     return decorated
 
 
 def intrinsic_of(built: Any) -> Callable[[Any], Any]:
     """Return a decorator of a function for which compiled ones have what `built` builds."""
-    made, in_python = intrinsic(built), config.DISABLE_JIT  # type: ignore[attr-defined]
-    return lambda function: function if in_python else made
+    compiled, in_python = intrinsic(built), config.DISABLE_JIT  # type: ignore[attr-defined]
+    return lambda function: function if in_python else compiled
 
 
 def _in_python(function: Any) -> Any:
@@ -48,9 +48,9 @@ def _in_python(function: Any) -> Any:
     floats = (np.float64(c) if type(c) is float else c for c in constants)
     function.__code__ = function.__code__.replace(co_consts=tuple(floats))
 
-    def run(*given: Any) -> Any:
+    def run(*arguments: Any) -> Any:
         with np.errstate(over="ignore"):
-            return function(*map(_typed, given))
+            return function(*map(_typed, arguments))
 
     return update_wrapper(run, function)
 
@@ -104,4 +104,4 @@ def _digest() -> str:
 
 
 MADE_WITH: Final = _digest()
-"""What stands in the key: all that loops take from here."""
+"""Digest of the modules whose functions and constants are in compiled loops."""

@@ -1,4 +1,4 @@
-"""What may not be changed: parts of a whole, what is locked for now, what is broken for good."""
+"""Protection from changes: read-only attributes, locks, objects that are broken for good."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ _ANSWERS = ("__len__", "__iter__", "__contains__", "__getitem__", "__bool__")
 
 
 BROKEN_MARKER: Final = "_is_broken"
-"""What the class of something broken has, and no other."""
+"""Attribute that only the class of a broken object has."""
 
 
-def mark_broken(whole: Any) -> None:
-    """Let every later call of `whole` raise BrokenManagerError; O(1).
+def mark_broken(target: Any) -> None:
+    """Make every later call of `target` raise BrokenManagerError; O(1).
 
     Its class is exchanged for one that only raises, so what works pays nothing for it.
     """
-    if not is_broken(whole):
-        object.__setattr__(whole, "__class__", _broken(type(whole)))
+    if not is_broken(target):
+        object.__setattr__(target, "__class__", _broken(type(target)))
 
 
 def mark_broken_if_changed(manager: Any, version: int) -> None:
-    """Break a manager of which several rows were to come or go, if some did and others did not."""
+    """Mark a manager broken if a batch of its rows was created or removed only in part."""
     if not is_broken(manager) and manager.data._version != version:
         manager._mark_broken()
 
 
-def is_broken(whole: object) -> bool:
-    """Return whether all calls of `whole` raise."""
-    return BROKEN_MARKER in vars(type(whole))
+def is_broken(target: object) -> bool:
+    """Return whether all calls of `target` raise."""
+    return BROKEN_MARKER in vars(type(target))
 
 
 def _broken(kind: type[Any]) -> type[Any]:
-    """Return the class of what is broken; breaking is rare, so each gets its own."""
+    """Return a subclass that only raises; breaking is rare, so each object gets its own."""
 
     def refuse(self: Any, /, *_: Any, **__: Any) -> NoReturn:
         raise BrokenManagerError(
@@ -51,7 +51,7 @@ def _broken(kind: type[Any]) -> type[Any]:
     def attribute(self: Any, name: str) -> Any:
         if name in ("__class__", "__doc__", "__repr__"):
             return object.__getattribute__(self, name)
-        if name == "_mark_broken":  # somebody further out breaks what is broken already
+        if name == "_mark_broken":  # an outer call marks it again
             return lambda: None
         return refuse(self)
 
@@ -66,19 +66,19 @@ def _broken(kind: type[Any]) -> type[Any]:
 
 
 class LockGuard(BytesIO):
-    """Holds a lock until it is closed, as the end of a `with` block does, or nobody has it.
+    """Lock that ends when the guard is closed, as by the end of a `with` block, or collected.
 
     The method that ends the block is one in C: before one in Python an interrupt may come, and the
     lock would never end.
     """
 
-    def __init__(self, whole: Lockable) -> None:
+    def __init__(self, target: Lockable) -> None:
         super().__init__()
-        self._whole = whole
+        self._target = target
 
     def __enter__(self) -> Self:
         try:
-            self._whole._lock(ref(self))
+            self._target._lock(ref(self))
             return self
         except BaseException:
             self.close()
@@ -86,16 +86,16 @@ class LockGuard(BytesIO):
 
 
 class Lockable:
-    """What `with x.locked():` forbids to change."""
+    """Mixin of `locked()`, which forbids structural changes inside a `with` block."""
 
     __slots__ = NO_SLOTS
 
     _locks: int
-    """0 if it is surely not locked; otherwise its holds tell."""
+    """0 if surely not locked; otherwise `_holds` decide."""
     _holds: list[ref[BytesIO]]
 
     def locked(self) -> AbstractContextManager[object]:
-        """Let structural changes raise StructureLockedError inside the `with` block."""
+        """Return a context manager that makes structural changes raise StructureLockedError."""
         return LockGuard(self)
 
     def _unlock(self) -> None:
@@ -103,7 +103,7 @@ class Lockable:
         self._holds = []
 
     def _lock(self, hold: ref[BytesIO]) -> None:
-        """Be locked until somebody closes what it refers to, or nobody has it."""
+        """Lock until the guard that `hold` refers to is closed or collected."""
         self._locks = 1
         self._holds.append(hold)
 
@@ -113,7 +113,7 @@ class Lockable:
         return self._locks > 0
 
     def _is_held(self) -> bool:
-        """Return whether somebody holds a lock of this one, and forget who does not any more."""
+        """Return whether a guard is open, and drop those that are closed or collected."""
         holds = self._holds
         while holds:
             hold = holds[-1]()
@@ -128,11 +128,11 @@ class Lockable:
 
     @abstractmethod
     def _lock_error(self) -> StructureLockedError:
-        """Return what is raised while somebody holds a lock."""
+        """Return the error of changes while locked."""
 
 
 class ReadOnlyAttributes:
-    """What a thing is made of stays; attributes of other names are its own affair."""
+    """Mixin that makes the attributes in `_READ_ONLY` constant once they are set."""
 
     __slots__ = ()
 
@@ -151,8 +151,8 @@ class ReadOnlyAttributes:
             super().__delattr__(name)
 
 
-def read_only_attribute_error(whole: object, name: str) -> AttributeError:
-    """Return the error of assigning to a part."""
-    part = type(getattr(whole, name)).__name__
-    message = f"{type(whole).__name__}.{name} is its {part} and can't be replaced"
-    return AttributeError(message, name=name, obj=whole)
+def read_only_attribute_error(owner: object, name: str) -> AttributeError:
+    """Return the AttributeError of an assignment to a part of `owner`."""
+    part = type(getattr(owner, name)).__name__
+    message = f"{type(owner).__name__}.{name} is its {part} and can't be replaced"
+    return AttributeError(message, name=name, obj=owner)

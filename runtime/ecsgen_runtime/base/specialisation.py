@@ -1,4 +1,4 @@
-"""What each class has for itself: slots of its policies, one-row methods, and these in C."""
+"""Members that each class has for itself: slots of its policies, one-row methods in Python or C."""
 
 from __future__ import annotations
 
@@ -25,8 +25,6 @@ def saved_number_names(kind: type[Any]) -> tuple[str, ...]:
     )
 
 
-# --- One-row methods, which each class has for itself ---------------------------------
-#
 # CPython fits the machine code of a function to the types that it meets. A function
 # that twenty managers share meets twenty, and fits none: a lookup takes a third
 # longer.
@@ -46,17 +44,18 @@ def specialised(method: _Method) -> _Method:
 
 
 def specialise_methods(owner: type[Any], layout: HandleLayout | None = None) -> None:
-    """Give a class its own copies of what it inherits and is marked; some 1 µs each.
+    """Clone every inherited `@specialised` method into a class. About 1 µs per method.
 
-    `layout`: the numbers that these find as globals.
+    `layout`: the numbers that the methods find as globals.
 
-    A generated class, which has all its bases: in a base, a copy would hide what others have.
+    For generated classes, which have all their bases: in a base, a copy would hide the methods of
+    the classes between.
     """
-    own = vars(owner)
+    members = vars(owner)
     for base in owner.__mro__[1:]:
         for name in _marked(base):
             method = getattr(owner, name)
-            if name not in own and hasattr(method, _MARK):
+            if name not in members and hasattr(method, _MARK):
                 names = None if layout is None else layout.globals_of(method)
                 setattr(owner, name, clone_function(method, names=names))
 
@@ -105,11 +104,8 @@ def clone_function(
     return copy
 
 
-# --- One-row methods in C, if the installed ecsgen-runtime has some; ECSGEN_PURE=1
-# leaves them out.
-#
-# A copy of this module in a vendored package looks there, too, and takes those of its
-# version only.
+# A copy of this module in a vendored package takes the one-row methods in C of the
+# installed ecsgen-runtime, too, if that has its version; ECSGEN_PURE=1 leaves them out.
 
 
 LIBRARY: Final = "ecsgen_runtime"
@@ -118,7 +114,7 @@ _Installer: TypeAlias = Callable[[type], object]
 
 
 def find_accelerator() -> tuple[_Installer | None, str]:
-    """Return what puts functions in C before the methods of a class, or why there is nothing."""
+    """Return what installs methods in C in a class, or None and the reason why there are none."""
     if os.environ.get("ECSGEN_PURE", "0") not in ("", "0"):
         return None, "left out by ECSGEN_PURE"
     try:
@@ -136,6 +132,6 @@ _INSTALL: Final = find_accelerator()[0]
 
 
 def install_accelerator(kind: type) -> None:
-    """Let a class have its one-row methods in C, if there are such."""
+    """Put the C versions before a class's one-row methods, if the accelerator is there."""
     if _INSTALL is not None:
         _INSTALL(kind)

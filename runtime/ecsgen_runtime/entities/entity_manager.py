@@ -68,10 +68,10 @@ class EntityManagerBase(EntityPool):
         """Raise TypeError, in the name of an owner, for what is no manager of this package."""
         if isinstance(entities, cls):
             return
-        given = type(entities)
-        name = given.__name__
+        kind = type(entities)
+        name = kind.__name__
         if name == cls.__name__:  # of another package
-            name = f"{given.__module__}.{name}"
+            name = f"{kind.__module__}.{name}"
         raise TypeError(
             f"{type(owner).__name__} takes the EntityManager that its owners come from, "
             f"not {name}"
@@ -212,27 +212,27 @@ class EntityManagerBase(EntityPool):
 
     @property
     def _despawn_count(self) -> int:
-        """How many entities died since this object was made or loaded: a version."""
+        """Number of despawns since this object was made or loaded: a version."""
         free = self._free
         return free._head + free.count + self._n_retired
 
     @property
     def _has_no_dead_rows(self) -> bool:
-        """Whether nobody died since the world collected the rows of the dead."""
+        """True if no entity died since the world last removed the rows of dead entities."""
         return self._despawn_count == self._despawns_at_collect
 
-    def _add_listener(self, follower: DespawnListener, remove: RemoveRows) -> None:
-        """Tell a component manager of deaths, without keeping it alive.
+    def _add_listener(self, listener: DespawnListener, remove: RemoveRows) -> None:
+        """Register a manager for despawns, without keeping the manager alive.
 
         `remove`, its method, removes the rows of one entity.
         """
-        self._callbacks.add_listener(follower, remove)
+        self._callbacks.add_listener(listener, remove)
 
     def _undo_create(self, es: EntityArray) -> None:
-        """Take back what `create_many` gave, as if it had never been alive. O(k).
+        """Undo `create_many`: return the indices without counting despawns. O(k).
 
-        When nothing else was created since, the next creation gives the same again. One by one,
-        the last first: that takes no memory.
+        If nothing else was created since, the next creation returns the same handles again. One by
+        one, the last first: that allocates nothing.
         """
         free, cells, layout = self._free, self._cells, self._LAYOUT
         try:
@@ -256,16 +256,16 @@ class EntityManagerBase(EntityPool):
         self.dispatch.run(self._despawn_one, e, index)
 
     def _despawn_one(self, e: Entity, index: int) -> None:
-        """Let an entity be dead and tell the callbacks, all of them whatever comes between."""
-        tell, pending = self.dispatch.notify, iter(self._callbacks.entries)
+        """Free an entity's index and notify all callbacks, even after an interrupt in between."""
+        notify, pending = self.dispatch.notify, iter(self._callbacks.entries)
         try:
             self._free_index(e, index)
-            tell(self._callbacks.run_one, e, pending)
+            notify(self._callbacks.run_one, e, pending)
         except BaseException as error:
             if is_broken(self) or self._cells[index] == e:
                 raise
             self.dispatch.errors.extend(flatten_exceptions(error))
-            tell(self._callbacks.run_one, e, pending)
+            notify(self._callbacks.run_one, e, pending)
 
     def _destroy_announced(self, es: EntityArray) -> None:
         """Destroy live entities and tell the callbacks; inside of a callback, later."""
@@ -277,18 +277,18 @@ class EntityManagerBase(EntityPool):
         self.dispatch.run(self._despawn_many, es)
 
     def _despawn_many(self, es: EntityArray) -> None:
-        """Let entities be dead and tell the callbacks, all of them whatever comes between."""
+        """Free entities' indices and notify all callbacks, even after an interrupt in between."""
         if len(es) == 0:
             return
-        tell, pending = self.dispatch.notify, iter(self._callbacks.entries)
+        notify, pending = self.dispatch.notify, iter(self._callbacks.entries)
         try:
             self._free_handles(es)
-            tell(self._callbacks.run, es, pending)
+            notify(self._callbacks.run, es, pending)
         except BaseException as error:
             if is_broken(self) or self.alive(int(es[0])):
                 raise
             self.dispatch.errors.extend(flatten_exceptions(error))
-            tell(self._callbacks.run, es, pending)
+            notify(self._callbacks.run, es, pending)
 
     def _destroy_queued(self, es: EntityArray) -> None:
         """Destroy a queued batch, except what an earlier one has destroyed."""
@@ -341,7 +341,7 @@ class EntityManagerBase(EntityPool):
         self._restore(len(handles), state["free"], state["n_retired"])
 
     def _restore(self, n: int, free: NDArray[np.int64], n_retired: int) -> None:
-        """Go on where another one was saved, whose n cells are in place. O(k)."""
+        """Restore counts and free indices of a saved manager whose n cells are in place. O(k)."""
         self._n_used = n
         self._n_retired = n_retired
         self._free.push_many(free)
@@ -350,5 +350,5 @@ class EntityManagerBase(EntityPool):
 
     @property
     def _bits(self) -> tuple[int, int]:
-        """How many bits of a handle are the index, and how many the generation."""
+        """Bits of the index and of the generation in a handle."""
         return self._LAYOUT.INDEX_BITS, self._LAYOUT.GENERATION_BITS

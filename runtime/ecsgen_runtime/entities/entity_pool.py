@@ -109,20 +109,20 @@ class IndexQueue:
         self._use_array(cells)
 
     def _use_array(self, cells: NDArray[np.uint32]) -> None:
-        own: memoryview[int] = cells.data
+        memory: memoryview[int] = cells.data
         # at once: no interrupt comes between
-        self._ring, self._cells, self._mask = cells, own, len(own) - 1
+        self._ring, self._cells, self._mask = cells, memory, len(memory) - 1
 
 
 def _fill(cells: NDArray[np.uint32], start: int, indices: NDArray[np.int64]) -> None:
-    """Write indices from a place on, those that have no room there to the beginning."""
+    """Write indices from `start` on, and those behind the end from the beginning."""
     room = len(cells) - start
     cells[start : start + len(indices)] = indices[:room]
     cells[: max(0, len(indices) - room)] = indices[room:]
 
 
 class EntityPool:
-    """Knows which entities are alive."""
+    """Handles of all entities: which are alive, which indices are free."""
 
     # One cell of `_handles` per index: the live handle, or the next one with its lowest
     # bit flipped, which makes it a handle of the neighbouring index; 0 where nothing
@@ -134,7 +134,7 @@ class EntityPool:
     __slots__ = ("_cells", "_free", "_handles", "_n_cells", "_n_retired", "_n_used")
 
     _LAYOUT: ClassVar[HandleLayout]
-    """What the bits of the package's handles are."""
+    """Index and generation bits of the package's handles."""
 
     def __init__(self) -> None:
         self._free = IndexQueue()
@@ -153,7 +153,7 @@ class EntityPool:
 
     @specialised
     def alive(self, e: SupportsIndex) -> bool:
-        """Whether the entity is alive; no number that can't be an entity is. O(1)."""
+        """Return True if the entity is alive; False for numbers that can't be entities. O(1)."""
         if type(e) is not int:
             e = operator.index(e)
         try:
@@ -163,7 +163,7 @@ class EntityPool:
         return alive
 
     def alive_many(self, es: ArrayLike) -> NDArray[np.bool_]:
-        """Which of them are alive, a bool for each. O(k)."""
+        """Return which of them are alive, shape (k,). O(k)."""
         return self._are_alive(as_entities(es))
 
     def _are_alive(self, handles: EntityArray) -> NDArray[np.bool_]:
@@ -174,19 +174,19 @@ class EntityPool:
         return (es & whole_mask(self._LAYOUT.INDEX_MASK)).view(np.intp)
 
     _slots = _indices
-    """The same of what has a place for each entity, alive or dead: where that is."""
+    """Slots of entities, alive or dead, in tables that have one for each index."""
 
     def _span(self, es: EntityArray) -> int:
         """Return one more than the highest slot of entities, 0 without any; O(k)."""
         return int(np.maximum.reduce(self._slots(es))) + 1 if len(es) else 0
 
     def _slot_finder(self) -> Callable[[int], int]:
-        """Return what tells the same of one."""
+        """Return a function that returns the slot of one entity."""
         # three times as fast as the mask's `__and__`
         return partial(operator.and_, self._LAYOUT.INDEX_MASK)
 
     def _few_slots(self, es: list[int]) -> list[int]:
-        """Return the same of a few."""
+        """Return the slots of a few entities."""
         mask = self._LAYOUT.INDEX_MASK
         return [e & mask for e in es]
 
@@ -292,9 +292,9 @@ class EntityPool:
         self._use_array(handles)
 
     def _use_array(self, handles: EntityArray) -> None:
-        own: memoryview[Any] = handles.data
+        memory: memoryview[Any] = handles.data
         # at once: no interrupt comes between
-        self._handles, self._cells, self._n_cells = handles, own, len(own)
+        self._handles, self._cells, self._n_cells = handles, memory, len(memory)
 
     def _empty_cells(self, n: int) -> EntityArray:
         handles = np.zeros(n, np.uint64)
@@ -318,90 +318,90 @@ class DespawnListener(Protocol):
 
 
 def remove_rows_with_fallback(
-    follower: Any, remove: Callable[[EntityArray], object], entities: EntityArray
+    listener: Any, remove: Callable[[EntityArray], object], entities: EntityArray
 ) -> None:
-    """Remove a follower's rows of entities: what fails for all, is done one after the other."""
+    """Remove a listener's rows of entities: what fails for all, is done one after the other."""
     try:
         remove(entities)
     except BaseException as error:
-        if is_broken(follower):
+        if is_broken(listener):
             raise
-        follower._remove_rows_one_by_one(entities)
+        listener._remove_rows_one_by_one(entities)
         if not isinstance(error, MemoryError):
             raise
 
 
 RemoveRows: TypeAlias = Callable[[Any, Entity], object]
-"""A follower's method, unbound, that removes what one entity has."""
+"""A listener's method, unbound, that removes what one entity has."""
 
 
 class _ListenerEntry(CallbackEntry):
-    """A follower among the callbacks, which is not kept alive by it."""
+    """A listener among the callbacks, which is not kept alive by it."""
 
     __slots__ = ("listener", "remove")
 
     def __init__(
-        self, subscription: Subscription, follower: ref[DespawnListener], remove: RemoveRows
+        self, subscription: Subscription, listener: ref[DespawnListener], remove: RemoveRows
     ) -> None:
-        super().__init__(subscription, self._tell)
-        self.listener = follower
+        super().__init__(subscription, self._notify)
+        self.listener = listener
         self.remove = remove
 
-    def _tell(self, entities: EntityArray) -> None:
-        follower = self.listener()
-        if follower is not None:
-            follower._on_despawn(entities)
+    def _notify(self, entities: EntityArray) -> None:
+        listener = self.listener()
+        if listener is not None:
+            listener._on_despawn(entities)
 
     def retry(self, argument: EntityArray, errors: list[BaseException]) -> None:
-        """Remove what the entities still have: what is left out is never removed."""
+        """Remove the entities' rows again: rows left out now would never be removed."""
         if is_broken(self.listener()):
             return
         try:
-            self._tell(argument)
+            self._notify(argument)
         except BaseException as error:
             errors.extend(flatten_exceptions(error))
 
 
 class DespawnListeners(Callbacks[EntityArray]):
-    """Followers and callbacks, which are told of deaths in order of registration."""
+    """Managers and callbacks that are notified of despawns, in order of registration."""
 
     __slots__ = ()
 
-    def add_listener(self, follower: DespawnListener, remove: RemoveRows) -> None:
-        """Tell a manager of deaths for as long as others keep it; O(k)."""
+    def add_listener(self, listener: DespawnListener, remove: RemoveRows) -> None:
+        """Notify a manager of despawns for as long as something else keeps it alive; O(k)."""
         subscription = Subscription(self._remove)
-        gone = ref(follower, lambda _: subscription.cancel())
+        gone = ref(listener, lambda _: subscription.cancel())
         self.entries = (*self.entries, _ListenerEntry(subscription, gone, remove))
 
     def check(self) -> None:
-        """Ask all followers that are locked; what the first one raises passes through."""
+        """Raise what the first locked manager raises that can't follow a despawn now."""
         for entry in self.entries:
             if type(entry) is _ListenerEntry:
-                follower = entry.listener()
-                if follower is not None and follower._locks:
-                    follower._check_can_despawn()
+                listener = entry.listener()
+                if listener is not None and listener._locks:
+                    listener._check_can_despawn()
 
     def run_one(
         self, entity: Entity, errors: list[BaseException], pending: Pending | None = None
     ) -> None:
-        """Do what `run` does, of one entity: without an array, if no callback wants one."""
+        """Run the callbacks for one entity; an array is made only if a callback takes one."""
         pending = iter(self.entries) if pending is None else pending
-        told: EntityArray | None = None
+        argument: EntityArray | None = None
         entry: CallbackEntry | None = None
         while True:
             try:
                 for entry in pending:
                     if type(entry) is _ListenerEntry:
-                        follower = entry.listener()
-                        if follower is not None:
-                            entry.remove(follower, entity)
+                        listener = entry.listener()
+                        if listener is not None:
+                            entry.remove(listener, entity)
                     elif entry.is_active:
-                        if told is None:
-                            told = single_entity_array(entity)
-                        entry.function(told)
+                        if argument is None:
+                            argument = single_entity_array(entity)
+                        entry.function(argument)
                 return
             except BaseException as error:
-                # a follower's is raised if what the dead have does not go nevertheless
+                # of a manager only if the retry below can't remove the rows
                 if (
                     type(entry) is not _ListenerEntry
                     or not isinstance(error, Exception)
@@ -413,7 +413,7 @@ class DespawnListeners(Callbacks[EntityArray]):
 
 
 def single_entity_array(entity: Entity) -> EntityArray:
-    """Return an entity as what callbacks are told."""
+    """Return an entity as a read-only array, shape (1,), for callbacks."""
     entities = np.array([entity], np.uint64)
     entities.flags.writeable = False
     return entities

@@ -142,8 +142,8 @@ def put_cells(column: NDArray[Any], rows: slice | RowArray, values: NDArray[Any]
         except MemoryError:  # which the longer way does not take
             column[rows] = values
             return
-        whole = item_view(column)
-        whole[rows] = cell.reshape(-1).view(whole.dtype)
+        items = item_view(column)
+        items[rows] = cell.reshape(-1).view(items.dtype)
 
 
 def read_only(view: NDArray[Any]) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""What is done for many rows at once, and from how many rows on; what is done for a few."""
+"""Operations on many rows in numpy, their tuning, and short cuts for a few rows."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def sparse_lookup(
     owner = index  # not needed any more
     for start in range(0, count, _BLOCK):  # one table after the other fills the cache
         wanted = entities[start : start + _BLOCK]
-        found = rows[start : start + _BLOCK]
+        block = rows[start : start + _BLOCK]
         k = len(wanted)
-        owners.take(found, out=owner[:k], mode="clip")
+        owners.take(block, out=owner[:k], mode="clip")
         other = owner[:k] != wanted
         if other.any():
-            found[other] = NIL
+            block[other] = NIL
     return rows
 
 
@@ -58,9 +58,9 @@ def direct_lookup(owners: EntityArray, entities: EntityArray, index_mask: int) -
     if len(owners) == 0:
         return np.full(len(entities), NIL, np.intp)
     rows = (entities & np.uint64(index_mask)).view(np.intp)
-    found = owners.take(rows, mode="clip") == entities
-    found &= entities != 0
-    return np.where(found, rows, NIL)
+    is_owner = owners.take(rows, mode="clip") == entities
+    is_owner &= entities != 0
+    return np.where(is_owner, rows, NIL)
 
 
 class Bulk:
@@ -74,15 +74,13 @@ class Bulk:
     sort_distinct = staticmethod(sort_distinct)
 
 
-# --- From how many rows on something is done in another way, and how many are done at
-# once.
-#
+# The thresholds decide from how many rows on something is done in another way.
 # Processors decide what is best. Results are the same whatever the sizes are, and
 # tests have small ones for a while: so a few rows go all ways.
 
 
 class Tuning:
-    """What is read each time that something is done for many rows."""
+    """Thresholds and block sizes, read at each bulk operation."""
 
     block_rows: ClassVar[tuple[int, int]] = (1024, 65536)
     """The least and the most rows of a block that kernels go over; powers of two."""
@@ -107,7 +105,7 @@ class Tuning:
     @classmethod
     @contextmanager
     def override(cls, **others: Any) -> Iterator[None]:
-        """Let others be in force inside of the `with` block: `Tuning.of(kept=2)`; for tests.
+        """Override tuning inside the `with` block, as `Tuning.override(sample_count=2)`; for tests.
 
         AttributeError for what is none.
         """
@@ -121,8 +119,6 @@ class Tuning:
                 setattr(cls, name, size)
 
 
-# --- Bulk calls that are given a few: then one row after the other is quicker ---------
-#
 # What is not plain (other types than lists and arrays, values that do not fit) is None
 # here, and goes the bulk way, which knows all that there is and says what is wrong.
 
@@ -139,10 +135,10 @@ _PLAIN: Final = frozenset((bool, int, float, str, bytes, tuple))
 _SEVERAL: Final = frozenset((list, tuple))
 
 
-def are_cells(table: FieldTable, given: Mapping[str, Any]) -> bool:
+def are_cells(table: FieldTable, fields: Mapping[str, Any]) -> bool:
     """Return whether these are fields, each with a plain value of one cell."""
     try:
-        for name, value in given.items():
+        for name, value in fields.items():
             if type(value) not in _PLAIN:
                 return False
             table[name][0].to_cell(value)
@@ -152,15 +148,15 @@ def are_cells(table: FieldTable, given: Mapping[str, Any]) -> bool:
 
 
 def small_values(
-    table: FieldTable, given: Mapping[str, Any], count: int
+    table: FieldTable, fields: Mapping[str, Any], count: int
 ) -> Sequence[Mapping[str, Any]] | None:
     """Return the fields of each of a few new rows, all of which are checked."""
-    if not given:
+    if not fields:
         return [{}] * count
     shared: dict[str, Any] = {}
     columns: dict[str, Sequence[Any]] = {}
     try:
-        for name, value in given.items():
+        for name, value in fields.items():
             field = table[name][0]
             is_array = type(value) is np.ndarray
             if is_array and value.ndim and count > _FEW_VALUES:

@@ -90,7 +90,7 @@ class Rows(ColumnsBase):
     _MAX_ROWS: ClassVar[int] = MAX_ROWS
     """How many rows there may be in use."""
     _BULK: ClassVar[type[Bulk]] = Bulk
-    """What is done for many rows at once; compiled packages have another."""
+    """Bulk operations; compiled packages have others."""
     _n: int
     _version: int
     _allocated: int
@@ -219,7 +219,7 @@ class Rows(ColumnsBase):
         buffer = self._new_buffer(capacity)
         old, held = self._buffer, self._allocated
         copy_rows(self.LAYOUT, old, held, buffer, capacity, self._held_rows())
-        kept = [(name, getattr(self, name)) for name in self.OBJECTS]
+        columns_before = [(name, getattr(self, name)) for name in self.OBJECTS]
         objects = [(n, self._copied_objects(n, capacity)) for n in self.OBJECTS]
         version = self._version
         try:
@@ -229,7 +229,7 @@ class Rows(ColumnsBase):
             warn_if_viewed(old, self.MANAGER, borrowed)
             self._version = version + is_counted
         except BaseException:  # no memory, or the warning is an error by a filter
-            for name, column in kept:
+            for name, column in columns_before:
                 setattr(self, name, column)
             self._use_buffer(old, held)
             self._version = version
@@ -247,7 +247,7 @@ class Rows(ColumnsBase):
         return [getattr(self, name)[rows] for name in self.OBJECTS]
 
     def _clear_objects(self, gone: RowArray) -> None:
-        """Let rows that are gone, or those behind the last one now, hold no objects."""
+        """Drop the objects of removed rows, or of as many rows behind the last one."""
         self._empty_objects(slice(self._n, self._n + len(gone)))
 
     def _empty_objects(self, rows: RowArray | slice) -> None:

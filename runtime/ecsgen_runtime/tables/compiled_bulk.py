@@ -1,4 +1,4 @@
-"""What is done for many rows at once, in loops that wait for memory alone."""
+"""Bulk operations compiled by numba, whose loops wait for memory alone."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from ..base.jit import jit
 from .bulk import Bulk
 from .placement import repeated_row_error
-
-# --- Sets of rows as bits -------------------------------------------------------------
 
 _SPREAD: Final = np.uint64(0x03F7_9D71_B4CB_0A89)
 """A de Bruijn sequence: shifted by 0 to 63 bits, it begins with six other bits each time."""
@@ -25,20 +23,17 @@ def distinct_rows(rows: NDArray[np.intp], n: int) -> NDArray[np.intp]:
     words = np.zeros((n >> 6) + 1, np.uint64)
     for k in range(len(rows)):
         words[rows[k] >> 6] |= np.uint64(1) << np.uint64(rows[k] & 63)
-    found = np.empty(len(rows), np.intp)
+    distinct = np.empty(len(rows), np.intp)
     count = 0
     for number in range(len(words)):
         word = words[number]
         while word:
             lowest = word & (~word + np.uint64(1))
-            found[count] = (number << 6) + _PLACES[lowest * _SPREAD >> np.uint64(58)]
+            distinct[count] = (number << 6) + _PLACES[lowest * _SPREAD >> np.uint64(58)]
             count += 1
             word ^= lowest
-    return found[:count]
+    return distinct[:count]
 
-
-# --- Lookups in one pass, which wait for memory alone, and rows in order, four times
-# as quick.
 
 _NIL: Final = 0xFFFF_FFFF
 _DENSE: Final = 16
@@ -86,14 +81,14 @@ def sort_distinct(rows: NDArray[np.intp], n: int, manager: str) -> NDArray[np.in
     if len(rows) < 2:
         return rows
     dense = len(rows) * _DENSE > n
-    found: NDArray[np.intp] = distinct_rows(rows, n) if dense else np.unique(rows)
-    if len(found) < len(rows):
+    distinct: NDArray[np.intp] = distinct_rows(rows, n) if dense else np.unique(rows)
+    if len(distinct) < len(rows):
         raise repeated_row_error(rows, manager)
-    return found
+    return distinct
 
 
 class CompiledBulk(Bulk):
-    """What is done for many rows at once, compiled."""
+    """Compiled twin of Bulk."""
 
     sparse_lookup = staticmethod(sparse_lookup)
     direct_lookup = staticmethod(direct_lookup)

@@ -1,4 +1,4 @@
-"""What a `repr` and a notebook show: how many rows of what, never an address."""
+"""Reprs and notebook tables: how many rows of which columns, never an address."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from .buffers import split_columns
 
 def columns_repr(columns: Any, n: int) -> str:
     """Return the repr of n rows of columns."""
-    found = shown_columns(type(columns))
-    parts = format_list(f"{name} {kind}" for name, kind, _ in found)
+    columns_shown = shown_columns(type(columns))
+    parts = format_list(f"{name} {kind}" for name, kind, _ in columns_shown)
     of = f" of {parts}" if parts else ""
     return f"<{type(columns).__name__}: {format_count(n, 'row')}{of}>"
 
@@ -29,17 +29,17 @@ def shown_columns(kind: type[Any]) -> list[tuple[str, str, FieldInfo | None]]:
     The owner comes first, then fields as the schema orders them; of split fields the elements,
     and none of those that live elsewhere.
     """
-    found: list[tuple[str, str, FieldInfo | None]] = []
+    columns: list[tuple[str, str, FieldInfo | None]] = []
     if hasattr(kind, "entity"):
-        found.append(("entity", "u64", None))
+        columns.append(("entity", "u64", None))
     for field in kind.FIELDS:
         if hasattr(kind, field.name):
-            found.append((field.name, field.type, field))
+            columns.append((field.name, field.type, field))
         else:
             scalar = field.type.partition("[")[0]
             names = element_names(field.name, field.shape)
-            found += [(name, scalar, field) for name in names if hasattr(kind, name)]
-    return found
+            columns += [(name, scalar, field) for name in names if hasattr(kind, name)]
+    return columns
 
 
 def element_names(field: str, shape: tuple[int, ...]) -> list[str]:
@@ -65,7 +65,7 @@ def html_table(
         return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"
 
     places = range(n) if n <= 2 * _ENDS else [*range(_ENDS), *range(n - _ENDS, n)]
-    lines = [line((str(place), *row(place)), "td") for place in places]
+    lines = [line((str(number), *row(number)), "td") for number in places]
     if n > 2 * _ENDS:
         lines.insert(_ENDS, line(["…"] * (1 + len(names)), "td"))
     head = line(("", *names), "th")
@@ -81,8 +81,8 @@ def columns_table(columns: Any, n: int) -> str:
     views = [(getattr(columns, name), field) for name, _, field in names]
     layout = columns._ENTITIES._LAYOUT
 
-    def row(place: int) -> list[str]:
-        return [_cell(column[place], field, layout) for column, field in views]
+    def row(number: int) -> list[str]:
+        return [_cell(column[number], field, layout) for column, field in views]
 
     return html_table(repr(columns), [name for name, _, _ in names], n, row)
 
@@ -95,14 +95,14 @@ def manager_table(manager: Any) -> str:
     owners = data._entity_cells if owner == "entity" else None
     layout = data._ENTITIES._LAYOUT
 
-    def row(place: int) -> list[str]:
+    def row(number: int) -> list[str]:
         if owners is None:
-            first = str(manager.id_of(place))
-        elif owners[place]:
-            first = layout.format_short(owners[place])
+            first = str(manager.id_of(number))
+        elif owners[number]:
+            first = layout.format_short(owners[number])
         else:
             return [""] * len(names)
-        values = zip(manager.row(place), fields, strict=True)
+        values = zip(manager.row(number), fields, strict=True)
         return [first, *(_cell(value, field, layout) for value, field in values)]
 
     return html_table(repr(manager), names, data.n, row)
@@ -112,8 +112,8 @@ def world_table(world: Any) -> str:
     """Return the table of a world's components."""
     holders = list(world._holders())
 
-    def row(place: int) -> list[str]:
-        name, count, holder = holders[place]
+    def row(number: int) -> list[str]:
+        name, count, holder = holders[number]
         return [name, str(count), repr(holder)]
 
     return html_table(repr(world), ("component", "rows", "where"), len(holders), row)
@@ -123,8 +123,8 @@ def query_table(query: Any) -> str:
     """Return the table of a query's entities, and of where their rows are."""
     rows, layout = query.rows(), query._layout
 
-    def row(place: int) -> list[str]:
-        first, *others = (int(array[place]) for array in rows)
+    def row(number: int) -> list[str]:
+        first, *others = (int(array[number]) for array in rows)
         return [layout.format_short(first), *("" if k == NIL else str(k) for k in others)]
 
     return html_table(repr(query), rows._fields, len(rows.entity), row)

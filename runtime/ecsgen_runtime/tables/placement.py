@@ -26,7 +26,7 @@ Write: TypeAlias = tuple[NDArray[Any], RowArray | slice, NDArray[Any] | int]
 """A column, rows of it, and what they are to hold."""
 
 CommitSteps: TypeAlias = tuple[Callable[[], None], ...]
-"""What is to be done once rows have moved; it allocates nothing of size."""
+"""Steps to take once rows have moved; they allocate nothing of size."""
 
 NO_ROWS: Final = np.empty(0, np.intp)
 NO_ROWS.flags.writeable = False
@@ -38,8 +38,6 @@ def apply_writes(writes: Iterable[Write]) -> None:
         column[rows] = values
 
 
-# --- Rows: what callers give as rows, and where rows go when the table changes --------
-#
 # The placements are pure functions over row numbers. They share one rule, on which
 # everything that keeps several columns or managers in step relies: ascending holes
 # take ascending survivors.
@@ -127,29 +125,29 @@ def swap_remove_moves(gone: RowArray, n: int) -> tuple[RowArray, RowArray]:
 
     The rows behind the new end move, in ascending order, into the holes before it.
     """
-    kept = n - len(gone)
-    if kept == 0:
+    n_kept = n - len(gone)
+    if n_kept == 0:
         return NO_ROWS, NO_ROWS
-    split = int(gone.searchsorted(kept))
-    stays = np.empty(n - kept, np.bool_)
+    split = int(gone.searchsorted(n_kept))
+    stays = np.empty(n - n_kept, np.bool_)
     stays.fill(True)  # `ones` is written in Python
-    stays[gone[split:] - kept] = False
-    return stays.nonzero()[0] + kept, gone[:split]
+    stays[gone[split:] - n_kept] = False
+    return stays.nonzero()[0] + n_kept, gone[:split]
 
 
-def permutation(given: NDArray[Any], n: int, manager: str) -> RowArray:
+def permutation(order: NDArray[Any], n: int, manager: str) -> RowArray:
     """Return integers as rows if they name each of n rows once, or raise ValueError; O(n).
 
     A view is copied: it may be one of a column that is going to move.
     """
-    if given.dtype == np.bool_:
+    if order.dtype == np.bool_:
         raise ValueError(f"{manager}: an order takes row numbers, not a mask")
     seen = np.zeros(n, np.bool_)
-    if len(given) == n and not np.logical_or.reduce((given < 0) | (given >= n)):
-        seen[given] = True
-    if len(given) != n or not np.logical_and.reduce(seen):
+    if len(order) == n and not np.logical_or.reduce((order < 0) | (order >= n)):
+        seen[order] = True
+    if len(order) != n or not np.logical_and.reduce(seen):
         raise ValueError(f"{manager}: the order is not a permutation of the {n} rows")
-    return given.astype(np.intp, copy=given.base is not None)
+    return order.astype(np.intp, copy=order.base is not None)
 
 
 class Remap:
@@ -176,9 +174,9 @@ class Remap:
             return self._table.take(rows, mode="clip")
         if len(self._keys) == 0:
             return rows.copy()
-        place = self._keys.searchsorted(rows)
-        np.minimum(place, len(self._keys) - 1, out=place)
-        return np.where(self._keys[place] == rows, self._values[place], rows)
+        slots = self._keys.searchsorted(rows)
+        np.minimum(slots, len(self._keys) - 1, out=slots)
+        return np.where(self._keys[slots] == rows, self._values[slots], rows)
 
 
 def locked_error(manager: str) -> StructureLockedError:
@@ -225,9 +223,6 @@ def first_repeated(manager: str, entities: EntityArray, layout: HandleLayout) ->
         )
 
 
-# --- Sort keys: arrays with one value per row, and the order that they ask for --------
-
-
 def key_values(key: ArrayLike, manager: str) -> NDArray[Any]:
     """Return a key as an array; objects as their ranks, TypeError if they have no order."""
     array = plain_array(key, f"{manager}: key")
@@ -260,9 +255,6 @@ def _ranks(values: list[Any], manager: str) -> RowArray:
     ranks = np.empty(len(values), np.intp)
     ranks[[*order, *sorted(nans)]] = np.arange(len(values))
     return ranks
-
-
-# --- Partitions: rows of two parts, the active ones in front of a bound ---------------
 
 
 def make_room_moves(bound: int, n: int, count: int) -> tuple[RowArray, RowArray]:

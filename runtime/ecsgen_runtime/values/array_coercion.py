@@ -1,4 +1,4 @@
-"""What users give, as arrays that hold exactly that: values, and handles of entities."""
+"""Coercion of arguments into arrays that hold exactly that: values, and handles of entities."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from .field_types import Field
 
 
-# --- Values to arrays that hold exactly what was given --------------------------------
-#
 # `np.asarray` alone turns `[2**63, 1]` into floats, `[True, 2]` into integers and cuts
 # NULs off text. Here a list becomes a typed array only when all its leaves are of one
 # type, otherwise an array of the leaves themselves.
@@ -33,7 +31,7 @@ _ARRAY_PROTOCOLS: Final = ("__array__", "__array_interface__", "__array_struct__
 
 
 def is_array_like(kind: type) -> bool:
-    """Whether values of a type have elements: sequences and arrays, 0-d arrays included."""
+    """Return True if values of a type have elements: sequences and arrays, 0-d arrays included."""
     if kind is list or kind is tuple or kind is np.ndarray:
         return True
     if issubclass(kind, _SINGLE):
@@ -147,9 +145,6 @@ def _from_parts(items: Collection[Any], depth: int, wanted: str) -> NDArray[Any]
     return np.fromiter(flat, object, count).reshape(len(parts), *shape)
 
 
-# --- Bulk arguments: arrays of handles from whatever holds integers -------------------
-
-
 _HANDLE_BITS: Final = 64
 
 _BLOCK: Final = 16_384
@@ -174,14 +169,14 @@ def parse_count(
     return number
 
 
-def parse_non_negative(label: str, given: Any) -> int:
+def parse_non_negative(label: str, value: Any) -> int:
     """Return an integer from 0 on, or raise TypeError or ValueError."""
-    if isinstance(given, bool):
-        raise TypeError(f"{label}: wanted a number, not {given}")
+    if isinstance(value, bool):
+        raise TypeError(f"{label}: wanted a number, not {value}")
     try:
-        number = operator.index(given)
+        number = operator.index(value)
     except TypeError:
-        raise TypeError(f"{label}: wanted a number, not {short_repr(given)}") from None
+        raise TypeError(f"{label}: wanted a number, not {short_repr(value)}") from None
     if number < 0:
         raise ValueError(f"{label}: wanted 0 or more, not {number}")
     return number
@@ -195,31 +190,31 @@ def as_entities(es: ArrayLike, what: str = "entities") -> EntityArray:
     fine), ValueError for more than one dimension and for nulls. O(k).
     """
     try:
-        given: NDArray[Any] = np.asarray(es)
+        array: NDArray[Any] = np.asarray(es)
     except (TypeError, ValueError) as error:  # sequences that differ in length, tables
         raise _not_flat(es, what, 2, short_repr(es)) from error
-    if given.ndim != 1 or _is_masked(es):
-        raise _not_flat(es, what, given.ndim, f"one of shape {given.shape}")
-    kind = given.dtype.kind
+    if array.ndim != 1 or _is_masked(es):
+        raise _not_flat(es, what, array.ndim, f"one of shape {array.shape}")
+    kind = array.dtype.kind
     if kind in "ui":
-        natural = given if kind == "u" else np.maximum(given, 0)
+        natural = array if kind == "u" else np.maximum(array, 0)
         handles: EntityArray = natural.astype(np.uint64, copy=False)
         return handles
-    if kind == "O" or (kind == "f" and given is not es):
+    if kind == "O" or (kind == "f" and array is not es):
         # numpy makes floats of an empty list, of ints that share no integer type, and of nulls.
         refuse_nulls(es, what)
         numbers = map(operator.index, cast(Iterable[SupportsIndex], es))
         fits = (n if 0 <= n < 1 << _HANDLE_BITS else 0 for n in numbers)
-        return np.fromiter(fits, np.uint64, len(given))
-    raise TypeError(f"{what} are integers, not {given.dtype}")
+        return np.fromiter(fits, np.uint64, len(array))
+    raise TypeError(f"{what} are integers, not {array.dtype}")
 
 
-def _not_flat(es: ArrayLike, what: str, ndim: int, given: str) -> Exception:
+def _not_flat(es: ArrayLike, what: str, ndim: int, shape_text: str) -> Exception:
     hint = table_hint(es, what if what == "entities" else "")
     if hint or ndim < 2:
         kind = f"{type(es).__name__}{hint}"
         return TypeError(f"expected an array or a sequence of {what}, not {kind}")
-    return ValueError(f"expected a flat array of {what}, not {given}")
+    return ValueError(f"expected a flat array of {what}, not {shape_text}")
 
 
 def _is_masked(es: ArrayLike) -> bool:
@@ -229,7 +224,7 @@ def _is_masked(es: ArrayLike) -> bool:
 
 
 def are_stored_handles(cells: EntityArray, es: EntityArray, mask: int) -> NDArray[np.bool_]:
-    """Whether cell `e & mask` holds e, for each handle; the last cell stands for those behind it.
+    """Return which handles e the cells `e & mask` hold, shape (k,); clipped to the last cell.
 
     O(k), three times faster in blocks than with whole arrays; and again for blocks of entities
     in order of creation.
@@ -239,7 +234,7 @@ def are_stored_handles(cells: EntityArray, es: EntityArray, mask: int) -> NDArra
         return np.equal(cells.take((es & mask).view(np.int64), mode="clip"), es)
     held = np.empty(k, np.bool_)
     indices = np.empty(_BLOCK, np.uint64)
-    found = np.empty(_BLOCK, np.uint64)
+    stored = np.empty(_BLOCK, np.uint64)
     for start in range(0, k, _BLOCK):
         block = es[start : start + _BLOCK]
         n = len(block)
@@ -247,20 +242,19 @@ def are_stored_handles(cells: EntityArray, es: EntityArray, mask: int) -> NDArra
             held[start : start + n] = True
             continue
         np.bitwise_and(block, mask, out=indices[:n])
-        cells.take(indices[:n].view(np.int64), out=found[:n], mode="clip")
-        np.equal(found[:n], block, out=held[start : start + n])
+        cells.take(indices[:n].view(np.int64), out=stored[:n], mode="clip")
+        np.equal(stored[:n], block, out=held[start : start + n])
     return held
 
 
 def _is_run(cells: EntityArray, es: EntityArray, mask: int) -> bool:
-    """Whether the handles are those of consecutive cells, which is seen without an index for
-    each; most others are told by the first and the last."""
+    """Return True if the handles are those of consecutive cells."""
     first, end = int(es[0]) & mask, (int(es[-1]) & mask) + 1
     return end - first == len(es) and np.array_equal(cells[first:end], es)
 
 
 def all_distinct_below(indices: NDArray[np.integer[Any]], bound: int) -> bool:
-    """Whether no index in `[0, bound)` occurs twice. O(k log k), or O(k + bound) for large k."""
+    """Return True if indices in `[0, bound)` are distinct; O(k log k), or O(k + bound)."""
     k = len(indices)
     if k < 2:
         return True

@@ -62,7 +62,7 @@ ColumnsOrRow: TypeAlias = Mapping[str, Any] | tuple[Any, ...]
 
 
 def parse_columns(
-    component: type[tuple[Any, ...]], given: ColumnsOrRow, converters: FieldTable, rows: int
+    component: type[tuple[Any, ...]], columns: ColumnsOrRow, converters: FieldTable, rows: int
 ) -> Mapping[str, Any]:
     """Return columns for so many rows by field; O(fields), O(rows) for lists as objects.
 
@@ -70,20 +70,20 @@ def parse_columns(
         TypeError: a field that there is not, or neither a mapping nor a row of the component.
         TypeError, ValueError, OverflowError: a row's value is not one that the field holds.
     """
-    if not isinstance(given, component):
-        return check_field_names(component, given)
+    if not isinstance(columns, component):
+        return check_field_names(component, columns)
     return {
         name: converters[name][0].to_repeated_column(value, rows)
-        for name, value in parse_row(component, given).items()
+        for name, value in parse_row(component, columns).items()
     }
 
 
-def parse_row(component: type[tuple[Any, ...]], given: ColumnsOrRow) -> Mapping[str, Any]:
+def parse_row(component: type[tuple[Any, ...]], columns: ColumnsOrRow) -> Mapping[str, Any]:
     """Return the fields of one row by name; TypeError as above."""
-    if not isinstance(given, component):
-        return check_field_names(component, given)
+    if not isinstance(columns, component):
+        return check_field_names(component, columns)
     names: tuple[str, ...] = component._fields  # type: ignore[attr-defined]  # a NamedTuple
-    return dict(zip(names, given, strict=True))
+    return dict(zip(names, columns, strict=True))
 
 
 def check_field_names(component: type[tuple[Any, ...]], fields: object) -> Mapping[str, Any]:
@@ -109,27 +109,27 @@ def did_you_mean(name: str, known: Sequence[str]) -> str:
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
-def component_name(given: object) -> str:
-    """Return how errors call what is given as a row class."""
-    return given.__name__ if isinstance(given, type) else short_repr(given)
+def component_name(row_class: object) -> str:
+    """Return how errors call an argument that should be a row class."""
+    return row_class.__name__ if isinstance(row_class, type) else short_repr(row_class)
 
 
 def unknown_component_error(
-    method: Callable[..., object], given: Mapping[str, object]
+    method: Callable[..., object], components: Mapping[str, object]
 ) -> TypeError:
     """Return the error of a keyword that a method which takes components does not know."""
     known: Iterable[str] = method.__kwdefaults__ or ()
     world: Any = method.__self__  # type: ignore[attr-defined]  # a method of a world
-    name = next(iter(given))
+    name = next(iter(components))
     hint = world._ownerless_hint(name) or _hint(name, known)
     return TypeError(f"{method.__name__} has no component {name!r}{hint}")
 
 
 def unexpected_keyword_error(
-    method: str, given: Iterable[str], known: Collection[str]
+    method: str, keywords: Iterable[str], known: Collection[str]
 ) -> TypeError:
     """Return the error of a keyword that names no field."""
-    name = next(name for name in given if name not in known)
+    name = next(name for name in keywords if name not in known)
     hint = _hint(name, known)
     return TypeError(f"{method}() got an unexpected keyword argument {name!r}{hint}")
 

@@ -24,7 +24,7 @@ _IMMUTABLE: Final = frozenset((bool, int, float))
 
 
 Converter: TypeAlias = "Field | ObjectField"
-"""What turns the values of a field into what its column stores."""
+"""Converter of a field's values into the items of its column."""
 
 FieldTable: TypeAlias = Mapping[str, tuple[Converter, Any]]
 """The converter and the default of each field."""
@@ -42,17 +42,17 @@ class Field:
     _kinds: ClassVar[str] = ""
     """The dtype kinds of arrays that `_cast` takes."""
     accepts_any_cell: ClassVar[bool] = False
-    """Whether any array of the column's dtype has values that the field holds."""
+    """True if the field accepts any array of the column's dtype."""
     _BY_SHAPE: ClassVar[Mapping[tuple[int, ...], type[Field]]] = {}
     """Fields of a few shapes that are told apart from others."""
 
-    def __new__(cls, *given: Any) -> Self:
+    def __new__(cls, *arguments: Any) -> Self:
         """Return a field, a ShapedField if the last argument is a shape."""
         kind: Any = cls
-        if given and type(given[-1]) is tuple and given[-1]:
-            kind = cls._BY_SHAPE.get(given[-1]) or _shaped(kind)
-        made: Self = object.__new__(kind)
-        return made
+        if arguments and type(arguments[-1]) is tuple and arguments[-1]:
+            kind = cls._BY_SHAPE.get(arguments[-1]) or _shaped(kind)
+        field: Self = object.__new__(kind)
+        return field
 
     def __init__(self, name: str, dtype: str, shape: tuple[int, ...], wanted: str) -> None:
         self.name = name
@@ -134,9 +134,9 @@ class Field:
             try:
                 self.to_element(element)
             except (TypeError, ValueError, OverflowError) as error:
-                place = tuple(map(int, np.unravel_index(position, array.shape)))
-                at = place[0] if len(place) == 1 else place
-                suffix = f" (at position {at})" if place else ""
+                indices = tuple(map(int, np.unravel_index(position, array.shape)))
+                at = indices[0] if len(indices) == 1 else indices
+                suffix = f" (at position {at})" if indices else ""
                 raise type(error)(f"{error}{suffix}") from None
         raise AssertionError(f"{self.name}: no element is wrong on its own")
 
@@ -146,7 +146,7 @@ class Field:
         if shape == (0,) and wanted[0] == 0:
             return np.empty(wanted, self.dtype)
         ends = zip(reversed(shape), reversed(wanted), strict=False)
-        if len(shape) <= len(wanted) and all(given in (size, 1) for given, size in ends):
+        if len(shape) <= len(wanted) and all(actual in (size, 1) for actual, size in ends):
             return array
         raise ValueError(f"{self.name}: wanted shape {wanted}, not {shape}")
 
@@ -225,7 +225,7 @@ _NOT_REAL: Final = (bool, np.bool_, np.complexfloating, np.flexible, np.datetime
 
 
 def _is_finite(value: Any) -> bool:
-    """Whether a number says so: `float` makes large Decimals infinite without an error."""
+    """Return True if a number is finite; `float` makes large Decimals infinite without an error."""
     try:
         return bool(-inf < value < inf)
     except TypeError:
@@ -285,8 +285,8 @@ class IntField(Field):
         return array.astype(self.dtype)
 
     def _holds(self, array: NDArray[Any]) -> bool:
-        given, own = array.dtype, self.dtype
-        is_narrower = given.itemsize < own.itemsize and given.kind in ("u", own.kind)
+        source, target = array.dtype, self.dtype
+        is_narrower = source.itemsize < target.itemsize and source.kind in ("u", target.kind)
         if is_narrower or array.size == 0:
             return True
         return self._low <= int(array.min()) and int(array.max()) <= self._high

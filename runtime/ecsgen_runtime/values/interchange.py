@@ -1,4 +1,4 @@
-"""What other libraries read as a table, columns that they have, and nulls, which are errors."""
+"""Tables and columns of other libraries: export, import, and their nulls, which are errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ArrowStream(Protocol):
 
 
 TableLike: TypeAlias = ArrowStream | Mapping[str, Any]
-"""What creations take columns from."""
+"""Source of columns for creations of many: an Arrow stream or a mapping."""
 
 
 # --- pyarrow, which is optional, and columns of libraries that nobody needs to have ---
@@ -32,10 +32,10 @@ _MARKS: Final = (_STREAM, "__arrow_c_array__", "null_count", "isna")
 
 def require_pyarrow() -> Any:
     """Return the module; ImportError that says how to get it."""
-    found = pyarrow_if_there()
-    if found is None:
+    pyarrow = pyarrow_if_there()
+    if pyarrow is None:
         raise ImportError("Arrow needs pyarrow: pip install pyarrow")
-    return found
+    return pyarrow
 
 
 @cache
@@ -48,12 +48,12 @@ def pyarrow_if_there() -> Any:
 
 
 def is_foreign_column(kind: type) -> bool:
-    """Whether values of a type may have nulls: what Arrow, polars and pandas make."""
+    """Return True if values of a type may have nulls, as those of Arrow, polars and pandas."""
     return any(hasattr(kind, mark) for mark in _MARKS)
 
 
 def has_stream(table: object) -> bool:
-    """Whether a table can be had from an object."""
+    """Return True if an object exports a table as an Arrow stream."""
     return hasattr(table, _STREAM)
 
 
@@ -65,22 +65,19 @@ def read_table(
     return columns
 
 
-def table_hint(given: object, before: str = "") -> str:
+def table_hint(argument: object, before: str = "") -> str:
     """Return what an error says of a table that is in the wrong place; nothing of other things.
 
     `before`: what `create_many` takes before a table, "n" or "entities", if it is the right place.
     """
-    if type(given).__name__ == "LazyFrame":  # of polars, which may not be there
+    if type(argument).__name__ == "LazyFrame":  # of polars, which may not be there
         return "; .collect() it first"
-    if before and isinstance(given, Mapping):
+    if before and isinstance(argument, Mapping):
         return f"; managers take tables by create_many({before}, columns)"
-    if before and has_stream(given) and hasattr(given, "columns"):
+    if before and has_stream(argument) and hasattr(argument, "columns"):
         first = "len(df)" if before == "n" else before
         return f"; managers take tables by create_many({first}, df)"
     return ""
-
-
-# --- Nulls: a value that is not there is an error, never NaN, 0 or an empty text ------
 
 
 def null_error(name: str, row: int) -> ValueError:
@@ -110,9 +107,9 @@ def refuse_nulls(values: Any, name: str) -> None:
         return
     if hint := table_hint(values):
         raise TypeError(f"{name}: wanted values, not {type(values).__name__}{hint}")
-    found = _nulls(values)
-    if found is not None and found.any():
-        rows = found.reshape(len(found), -1).any(axis=1)
+    nulls = _nulls(values)
+    if nulls is not None and nulls.any():
+        rows = nulls.reshape(len(nulls), -1).any(axis=1)
         raise null_error(name, int(rows.argmax()))
 
 

@@ -90,10 +90,10 @@ GROUPS = (
         Mutant("nothing leads to somewhere", r"self\._table\[n\] = NIL.*"),
         Mutant(
             "rows that stay are redirected",
-            r"np\.where\(self\._keys\[place\] == rows, (.*), rows\)",
+            r"np\.where\(self\._keys\[slots\] == rows, (.*), rows\)",
             r"\1",
         ),
-        Mutant("few rows stay where they were", r"self\._keys\[place\] == rows", "rows < 0"),
+        Mutant("few rows stay where they were", r"self\._keys\[slots\] == rows", "rows < 0"),
         Mutant("rows stay where they were", r"self\._table\[keys\] = values"),
         Mutant("redirections are in any order", r"keys\.argsort\(\)", "np.arange(len(keys))"),
     ),

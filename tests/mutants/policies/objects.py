@@ -24,7 +24,7 @@ GROUPS = (
         Mutant("saving loses objects", r"column\[: self\._n\] = columns.*"),
         Mutant(
             "objects stay in the old buffer",
-            r"(?<!kept:\n                )setattr\(self, name, column\)",
+            r"(?<!columns_before:\n                )setattr\(self, name, column\)",
         ),
     ),
 )
