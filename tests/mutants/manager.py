@@ -40,7 +40,7 @@ GROUPS = (
         ),
         Mutant("many have no room", r"if needed > data\._allocated:", "if False:"),
         Mutant("saving loses rows", r'= state\["data"\]', "= self._ROWS(self._CAPACITY)"),
-        Mutant("repeated rows are accepted", r"self\._distinct\(given\)", "given"),
+        Mutant("repeated rows are accepted", r"self\._distinct\(checked\)", "checked"),
         Mutant("reserve is not counted", r"rows, is_counted=True", "rows"),
         Mutant("shrinking is not counted", r"_shrink\(is_counted=True\)", "_shrink()"),
         Mutant("it reserves less than nothing", r"if rows < 0:", "if False:"),

@@ -36,7 +36,7 @@ GROUPS = (
         Mutant("defaults can be written to", r"cell\.flags\.writeable = False"),
         Mutant("what is written to a default is lost", r"self\._field\.__set__\(.*\)"),
         Mutant("operations in place are lost", r"out\[\.\.\.\] = values"),
-        Mutant("a cold row is not looked for", r"if place != NIL:", "if False:"),
+        Mutant("a cold row is not looked for", r"if cold_row != NIL:", "if False:"),
     ),
     module(
         "_runtime/world/archetypes/chunk_proxies.py",

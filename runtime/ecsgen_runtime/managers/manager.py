@@ -1,4 +1,4 @@
-"""What all managers have in common: a version, locks, room for rows, saving."""
+"""Base classes of all managers: a version, locks, capacity, saving."""
 
 from __future__ import annotations
 
@@ -51,45 +51,46 @@ class BaseManager(Lockable, ReadOnlyAttributes):
     LAYOUT: ClassVar[tuple[Column, ...]]
     """Where each column lies in the buffer."""
     FIELDS: ClassVar[tuple[FieldInfo, ...]] = ()
-    """What the schema says of each field, in its order."""
+    """Name, type, shape and default of each field, in the schema's order."""
     _ROWS: ClassVar[type[Rows]]
     _CAPACITY: ClassVar[int] = 0
     _CONVERTERS: ClassVar[FieldTable] = {}
     _STEPS: ClassVar[Mapping[str, str]] = {}
-    """What methods for one row consist of: the policies that have a part in `create`,
-    `create_many`, `_destroy_row` and `row`; what accessors do beside reading or writing a cell."""
+    """Parts of one-row methods: the policies that add to `create`, `create_many`, `_destroy_row`
+    and `row`; what accessors do besides reading or writing a cell."""
     _READ_ONLY: ClassVar[tuple[str, ...]] = ("data",)
     _ALLOWS_ONE_BY_ONE: ClassVar[bool] = True
-    """Whether several rows may come or go one by one, for one leaves the others where they are, or
-    takes the last one's place."""
+    """True if a batch may be created or removed row by row: a removal leaves the other rows where
+    they are, or moves the last one into the hole."""
     _ACCEPTS_ANY_VALUES: ClassVar[bool] = True
-    """Whether a row can be created of whatever values fit their fields."""
+    """True if any values that fit their fields may be created."""
     _EVICTS_STALE_ROWS: ClassVar[bool] = False
-    """Whether a dead entity's rows go before another of its index gets one."""
+    """True if a dead entity's rows are removed before another entity of its index gets one."""
     _HAS_ORDER: ClassVar[bool] = False
-    """Whether rows have an order, whoever owns them, that moves do not change."""
+    """True if rows have an order, independent of owners, that moves do not change."""
     _HAS_RELEASE_CALLBACKS: ClassVar[bool] = False
-    """Whether callbacks run when rows go."""
+    """True if callbacks run when rows are removed."""
     _DESPAWNS_OWNERS: ClassVar[bool] = False
-    """Whether entities die when rows go."""
+    """True if removing rows destroys entities."""
     _HOLDS_OBJECTS: ClassVar[bool] = False
-    """Whether Python objects end when rows go, which may run any code."""
+    """True if removing rows drops Python objects, which may run any code."""
     _CASCADES: ClassVar[bool] = False
-    """Whether other rows go with rows that go."""
+    """True if removing rows removes other rows."""
     _BEFORE_REMOVE: ClassVar[tuple[str, ...]] = ()
-    """The methods that forget rows which go, and are still readable; each class names its own."""
+    """Methods that forget rows about to be removed, which are still readable; each class lists its
+    own."""
     _PLAN_REMOVE: ClassVar[tuple[str, ...]] = ()
-    """Those that return what is to be done once rows are gone; likewise."""
+    """Methods that plan what to do once rows are removed; likewise."""
     _AFTER_MOVE: ClassVar[tuple[str, ...]] = ()
-    """Those that are told which rows have moved, where they are now; likewise."""
+    """Methods that take the rows that have moved, where they are now; likewise."""
     _REMOVE_HOOKS: ClassVar[tuple[Hooks, Hooks, bool]]
-    """The first two, and whether callbacks are told, other rows go as well, or objects end."""
+    """The first two, and True if removals run callbacks, remove other rows or drop objects."""
     _MOVE_HOOKS: ClassVar[Hooks]
-    """The last ones."""
+    """The methods in `_AFTER_MOVE`."""
     _ALLOWS_MANY: ClassVar[bool] = False
-    """Whether an entity may have several instances."""
+    """True if an entity may have several instances."""
     _CAN_ACCELERATE: ClassVar[bool] = True
-    """Whether methods in C find rows as it does: by an entity's index, by the slot in an id."""
+    """True if methods in C can find rows: by an entity's index, or by the slot in an id."""
     data: Rows
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -190,10 +191,10 @@ class BaseManager(Lockable, ReadOnlyAttributes):
         raise self._unused_row_error(number)
 
     def _unused_row_error(self, row: int) -> StaleInstanceError:
-        given, n = f"NIL ({NIL})" if row == NIL else str(row), self.data._n
+        shown, n = f"NIL ({NIL})" if row == NIL else str(row), self.data._n
         used = f"rows are 0 to {n - 1}" if n else "there are no rows"
         manager = type(self).__name__
-        return StaleInstanceError(f"{manager}: row {given} is not in use; {used}")
+        return StaleInstanceError(f"{manager}: row {shown} is not in use; {used}")
 
     def _require_rows(self, rows: ArrayLike) -> RowArray:
         """Return `rows` (row numbers, or a bool mask of length n) as numbers of rows in use; O(k).
@@ -244,31 +245,31 @@ class BaseManager(Lockable, ReadOnlyAttributes):
         return locked_error(type(self).__name__)
 
     def _mark_broken(self) -> None:
-        """Let later calls raise: a change failed halfway."""
+        """Mark the manager and its rows broken, after a change that failed halfway."""
         mark_broken(self.data)
         mark_broken(self)
 
-    def _commit(self, act: Callable[..., object], *given: Any) -> None:
-        """Do what is planned and count it as a change, which must not fail halfway."""
+    def _commit(self, act: Callable[..., object], *arguments: Any) -> None:
+        """Call `act`, which must not fail halfway, and count it as a change."""
         try:
-            act(*given)
+            act(*arguments)
             self.data._version += 1
         except BaseException:
             self._mark_broken()
             raise
 
-    def _check_names(self, given: Mapping[str, Any]) -> None:
+    def _check_names(self, arguments: Mapping[str, Any]) -> None:
         """Raise TypeError for a keyword that names no field."""
-        if not given.keys() <= self._CONVERTERS.keys():
+        if not arguments.keys() <= self._CONVERTERS.keys():
             method = f"{type(self).__name__}.create_many"
-            raise unexpected_keyword_error(method, given, self._CONVERTERS.keys())
+            raise unexpected_keyword_error(method, arguments, self._CONVERTERS.keys())
 
-    def _convert(self, count: int, given: Mapping[str, Any]) -> Columns:
-        """Check columns for `count` new rows; fields that are not given take their defaults."""
+    def _convert(self, count: int, arguments: Mapping[str, Any]) -> Columns:
+        """Check columns for `count` new rows; missing fields take their defaults."""
         buffer = self.data._buffer
         columns: Columns = {}
         for name, (field, default) in self._CONVERTERS.items():
-            columns[name] = field.to_column(given.get(name, default), count, buffer)
+            columns[name] = field.to_column(arguments.get(name, default), count, buffer)
         return columns
 
     def _used_cells(self) -> memoryview[Any] | None:
@@ -284,7 +285,7 @@ class Manager(BaseManager):
 
     __slots__ = NO_SLOTS
     _CREATED_TYPE: ClassVar[type[np.integer[Any]]] = np.intp
-    """What creations of many return: rows, or ids."""
+    """Dtype of what creations of many return: rows, or ids."""
 
     def reserve(self, rows: int, /) -> None:
         """Make room for `rows` instances in all, so that creating them moves nothing; O(n)."""
@@ -312,8 +313,8 @@ class Manager(BaseManager):
             self._raise_if_locked()
         few = as_small_int_list(rows, SMALL_REMOVAL)
         if not few or not self._destroy_small_batch(few):
-            given = self._require_rows(rows)
-            self._destroy_rows(self._distinct(given))
+            checked = self._require_rows(rows)
+            self._destroy_rows(self._distinct(checked))
 
     def clear(self) -> None:
         """Remove every instance; the capacity stays. O(n)."""
@@ -365,30 +366,30 @@ class Manager(BaseManager):
 
     @abstractmethod
     def _compact(self, gone: RowArray, closing: Any) -> None:
-        """Let there be no such rows any more, as planned."""
+        """Remove rows as planned."""
 
     def _notify_release(self, rows: RowArray) -> None:
-        """Tell the callbacks of rows about to go, if there may be any."""
+        """Notify the callbacks of rows about to be removed."""
 
     def _shrink(self) -> None:
         self.data._shrink(is_counted=True)
 
     def _columns_beside(
-        self, given: Mapping[str, Any], table: TableLike, count: int
+        self, arguments: Mapping[str, Any], table: TableLike, count: int
     ) -> Mapping[str, Any]:
-        """Return a table's columns for `count` rows beside those given, which win."""
+        """Return a table's columns for `count` rows beside `arguments`, which win."""
         component = self.data.MANAGER.removesuffix("Manager")
         fields, buffer = self._CONVERTERS, self.data._buffer
-        return {**read_table(component, fields, table, count, buffer), **given}
+        return {**read_table(component, fields, table, count, buffer), **arguments}
 
     @property
     def _has_release_listeners(self) -> bool:
-        """Whether callbacks run when what a dead entity has left goes."""
+        """True if there are callbacks for rows of dead entities."""
         return False
 
-    def _prepare_columns(self, count: int, given: Mapping[str, Any]) -> Columns:
+    def _prepare_columns(self, count: int, arguments: Mapping[str, Any]) -> Columns:
         """Check columns for the rows of `count` entities that are about to be created."""
-        columns = self._convert(count, given)
+        columns = self._convert(count, arguments)
         if self._locks:
             self._raise_if_locked()
         return columns
@@ -416,11 +417,11 @@ class Manager(BaseManager):
         data, ordered = self.data, sorted(rows, reverse=True)
         used = self._used_cells()
         before = end = data._n
-        kept = end - len(rows)
+        n_kept = end - len(rows)
         for row in ordered:
             if row == end - 1 >= 0:
                 end = row
-            elif not 0 <= row < kept or row == before:
+            elif not 0 <= row < n_kept or row == before:
                 return False
             if used is not None and not used[row]:
                 return False
@@ -438,12 +439,12 @@ class Manager(BaseManager):
         return True
 
     def _small_values(
-        self, count: int, given: Mapping[str, Any]
+        self, count: int, arguments: Mapping[str, Any]
     ) -> Sequence[Mapping[str, Any]] | None:
         """Return the fields of each of a few rows that are plain to create one by one."""
         if self._locks or not self._ALLOWS_ONE_BY_ONE:
             return None
-        fields = small_values(self._CONVERTERS, given, count)  # arrays are told at once
+        fields = small_values(self._CONVERTERS, arguments, count)  # arrays are told at once
         if fields is None or (self._HAS_RELEASE_CALLBACKS and self._has_release_listeners):
             return None
         return fields if self._has_capacity(count) else None

@@ -31,9 +31,9 @@ class RowProxy:
     __slots__ = ("_manager", "_owner", "_row", "_version")
 
     _manager: Any
-    """What has the row: a manager, or archetypes."""
+    """Owner of the row: a manager, or archetypes."""
     _owner: Any
-    """What the row is found by; None if it is good until the next structural change only."""
+    """Key by which the row is found again; None if only until the next structural change."""
     _row: Instance
     _version: int
 
@@ -100,7 +100,7 @@ class EntityProxy(ManagedProxy):
 
     @property
     def entity(self) -> Entity:
-        """Whose row it is."""
+        """Entity of the row."""
         entity: Entity = self._owner
         return self._manager.entity(self.row) if entity is None else entity
 
@@ -220,8 +220,6 @@ def _standing(
         raise rows_changed(type(manager).__name__)
 
 
-# --- What a proxy's fields are made of: a manager's accessors -------------------------
-#
 # Each gets a function with machine code of its own, for the reason that `specialised`
 # has. The row is looked for behind the conversion of what is written, which may run
 # code of the caller's.
@@ -239,7 +237,7 @@ PLAIN: Final = frozenset((float, int, bool, str, bytes))
 
 
 class ProxyField(Protocol[_ReadT_co, _WriteT_contra]):
-    """What checkers see of a proxy's field; at run time it is a `property`."""
+    """Type of a proxy's field for checkers; at run time it is a `property`."""
 
     @overload
     def __get__(self: _SelfT, proxy: None, kind: type[Any]) -> _SelfT: ...
@@ -296,7 +294,7 @@ class RowField:
 
         A row that was found since the last structural change is in use.
         """
-        one, exact = converter.to_cell, stored_type(converter)
+        to_cell, exact = converter.to_cell, stored_type(converter)
 
         def get(self: ManagedProxy) -> Any:
             data = self._manager.data
@@ -314,7 +312,7 @@ class RowField:
                         return
                     except (ValueError, OverflowError):
                         pass  # said in the field's own words
-                data._field_cells[self._row] = one(value)
+                data._field_cells[self._row] = to_cell(value)
             else:
                 write(self._manager, LateRow(self), value)  # type: ignore[arg-type]  # it is an int to `__index__`
 
@@ -489,7 +487,7 @@ def _plain(value: Any) -> Any:
 
 
 def _read_only(value: Any) -> Any:
-    """The same for what an operation reads; `ufunc.at` would write to it."""
+    """Return the array that an operation reads, read-only: `ufunc.at` would write to it."""
     plain = _plain(value)
     if plain is not value:
         plain.flags.writeable = False
@@ -516,9 +514,9 @@ class ColdArray:
         def get(self: ManagedProxy) -> Any:
             row = self.row
             data = self._manager.data
-            place = data._cold_row_cells[row]
-            if place != NIL:
-                return show(data._cold, place)
+            cold_row = data._cold_row_cells[row]
+            if cold_row != NIL:
+                return show(data._cold, cold_row)
             cell = np.array(read(self._manager, row), scalar).view(ColdDefault)
             cell._field, cell._proxy = field, self
             cell.flags.writeable = False

@@ -24,8 +24,8 @@ GROUPS = (
         ANNOUNCED,
         Mutant(
             "failures stop a removal",
-            r"self\._dispatch\.run\(self\._tell_and_destroy, row\)",
-            "self._tell_and_destroy(row)",
+            r"self\._dispatch\.run\(self\._notify_and_destroy, row\)",
+            "self._notify_and_destroy(row)",
         ),
         Mutant("it is not locked meanwhile", r"self\._lock\(ref\(hold\)\)"),
         Mutant("callbacks are not kept", r"self\._released\.add", "Callbacks[RowArray]().add"),

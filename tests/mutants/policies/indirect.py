@@ -32,7 +32,7 @@ GROUPS = (
         ),
         Mutant(
             "the owner of a moved cold row looks at its old place",
-            r"(_cold_row_cells\[cold\._row_cells\[place\]\] = )place",
+            r"(_cold_row_cells\[cold\._row_cells\[cold_row\]\] = )cold_row",
             r"\1last",
         ),
         Mutant(
@@ -61,7 +61,7 @@ GROUPS = (
             r"_cold_row_column\[rows\] = NIL",
             "_cold_row_column[rows] &= NIL",
         ),
-        Mutant("a cold row has its predecessor's values", r"cold\._reset\(place\)"),
+        Mutant("a cold row has its predecessor's values", r"cold\._reset\(cold_row\)"),
         Mutant("there is no room for a cold row", r"cold\._ensure_capacity\(1, borrowed\)"),
         Mutant("there is no room for cold rows", r"cold\._ensure_capacity\(wanted, .*"),
         Mutant("it grows a cold row too late", r"> self\._allocated", "- 1 > self._allocated"),

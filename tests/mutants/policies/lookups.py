@@ -27,7 +27,7 @@ GROUPS = (
         Mutant("saving loses the map", r"self\._set_map\(saved\)", "self._set_map(sparse_map(64))"),
         Mutant("rows are lost when the map grows", r"new\[: len\(old\)\] = old"),
         Mutant("a map grows too little", r"index \+ 1\)\)", "index))"),
-        Mutant("the living have to go", r"found\[found != entities\[used\]\]", "found"),
+        Mutant("the living have to go", r"owning\[owning != entities\[used\]\]", "owning"),
         Mutant("a lock is not respected", r"if self\._locks:$", "if False:"),
         Mutant(
             "an index behind the map is an error",

@@ -62,7 +62,7 @@ GROUPS = (
         Mutant("the map keeps lists that end", r"losing\[heads == NIL\]", "losing[:0]"),
         Mutant(
             "the map is not told of new first rows",
-            r"losing\[kept\]\)\)\n( +first = .*), heads\[kept\]\)\)",
+            r"losing\[is_left\]\)\)\n( +first = .*), heads\[is_left\]\)\)",
             r"losing[:0]))\n\1, heads[:0]))",
         ),
     ),
@@ -101,7 +101,7 @@ GROUPS = (
         "_runtime/managers/policies/chains.py",
         LISTS,
         Mutant("runs of neighbours are bridged by one", r"while len\(active\):", "if len(active):"),
-        Mutant("lists end after some rounds", r"found\.append\(.*\.nonzero\(\)\[0\]\)"),
+        Mutant("lists end after some rounds", r"parts\.append\(.*\.nonzero\(\)\[0\]\)"),
         Mutant(
             "equal owners come in any order",
             r"owners\.argsort\(kind=\"stable\"\)",

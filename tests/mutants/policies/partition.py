@@ -32,7 +32,7 @@ GROUPS = (
             "(Instance(row), last, last + 1)",
         ),
         Mutant("sorting crosses the bound", r"= self\.data\._n_active(?=\n +behind)", "= 0"),
-        Mutant("rows stay on their side", r"self\._swap\(row, place.*\)"),
+        Mutant("rows stay on their side", r"self\._swap\(row, target.*\)"),
         Mutant(
             "many stay on their side",
             r"chosen = ascending\[\(ascending .*\]",
@@ -45,16 +45,20 @@ GROUPS = (
             "sort_order(keys[bound:])",
         ),
         Mutant("orders cross the bound", r"if len\(order\) and bound and .*:", "if False:"),
-        Mutant("where rows went is not told", r"where = Remap\(.*\)\(given\)", "where = given"),
+        Mutant("where rows went is not told", r"where = Remap\(.*\)\(checked\)", "where = checked"),
         Mutant("saving loses the bound", r'= \("_n_active",\)', "= ()"),
         Mutant("a change is not counted", r"self\.data\._version \+= 1$"),
         Mutant("a lock is not respected", r"if self\._locks:$", "if False:"),
-        Mutant("repeated rows are accepted", r"self\._distinct\(given\)", "given[given.argsort()]"),
+        Mutant(
+            "repeated rows are accepted",
+            r"self\._distinct\(checked\)",
+            "checked[checked.argsort()]",
+        ),
         Mutant("the first inactive row is active", r"< data\._n_active$", "<= data._n_active"),
         Mutant(
             "a swap of a full buffer is half a swap",
-            r"np\.array\(\[one, other\]\), np\.array\(\[other, one\]\)",
-            "np.array([one]), np.array([other])",
+            r"np\.array\(\[row, other\]\), np\.array\(\[other, row\]\)",
+            "np.array([row]), np.array([other])",
         ),
         Mutant("a swap over no spare row", r"if data\._n < data\._allocated or ", "if True or "),
         Mutant(
@@ -64,7 +68,7 @@ GROUPS = (
         ),
         Mutant(
             "a swap uses the last row",
-            r"(self\._swap_via_spare\(one, other, Instance\(.*data\._n)\)\)",
+            r"(self\._swap_via_spare\(row, other, Instance\(.*data\._n)\)\)",
             r"\1 - 1))",
         ),
     ),

@@ -20,7 +20,9 @@ GROUPS = (
         Mutant("new rows repeat a value", r"if len\(set\(keys\)\) < len\(keys\):", "if False:"),
         Mutant("one value for all is no repeat", r"min\(count, 2\)", "min(count, 1)"),
         Mutant("new rows are not checked", r"index\.check_new\(.*\)"),
-        Mutant("written rows repeat a value", r"if len\(found\) < len\(pairs\):", "if False:"),
+        Mutant(
+            "written rows repeat a value", r"if len\(rows_by_key\) < len\(pairs\):", "if False:"
+        ),
         Mutant("a value of another row is taken", r"if stays\.any\(\):", "if False:"),
         Mutant("NaN is found", r"if key == key:", "if True:"),
         Mutant("many NaN are values", r"cells = cells\[cells == cells\]"),

@@ -66,16 +66,16 @@ def chain_rows(
 ) -> RowArray:
     """Return all rows of the wanted owners' chains, ascending and distinct."""
     here: RowArray = np.unique(heads[heads != NIL])
-    found = [here]
+    parts = [here]
     for _ in range(MAX_STEPS):
         following = nexts[here]
         here = following[following != NIL].astype(np.intp)
         if len(here) == 0:
             break
-        found.append(here)
+        parts.append(here)
     else:
-        found.append(np.isin(owners, wanted).nonzero()[0])
-    return np.unique(np.concatenate(found))
+        parts.append(np.isin(owners, wanted).nonzero()[0])
+    return np.unique(np.concatenate(parts))
 
 
 def first_rows(nexts: Links, previous: Links) -> RowArray:
@@ -115,7 +115,7 @@ def joined(
 
 
 class LinkUpdates:
-    """What becomes of chains when the ascending rows `gone` leave them and src[k] go to dst[k].
+    """Updates of chains when the ascending rows `gone` are removed and src[k] moves to dst[k].
 
     It only looks; `writes` are to be made once the rows have moved. O(k log k): runs of neighbours
     are bridged by pointer jumping.
@@ -134,7 +134,7 @@ class LinkUpdates:
             self._bridge(moves, gone, n)
 
     def follow(self, src: RowArray, dst: RowArray) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Let neighbours know where rows went; return which of these are first and last.
+        """Plan the links to moved rows; return which of the moved rows are first and last.
 
         What rows know themselves goes with them; their neighbours tell them if these move or go.
         """
@@ -151,11 +151,12 @@ class LinkUpdates:
         return is_first, is_last
 
     def close(self, heads: NDArray[Any]) -> NDArray[Any]:
-        """Let chains that lose rows be circular again; return their first rows, NIL without any."""
+        """Plan chains that lose rows to be circular again; return their first rows, NIL where
+        empty."""
         first = self.after(heads)
-        kept = first != NIL
-        last = self.before(self._previous[heads[kept]])
-        self.writes.append((self._previous, first[kept], last))
+        is_left = first != NIL
+        last = self.before(self._previous[heads[is_left]])
+        self.writes.append((self._previous, first[is_left], last))
         return first
 
     def _bridge(self, moves: Moves, gone: RowArray, n: int) -> None:
@@ -178,11 +179,11 @@ class LinkUpdates:
 
 def _bridged(neighbours: RowArray, gone: RowArray) -> RowArray:
     """Return, for each row of `gone`, the first row along its neighbours that stays, or NIL."""
-    place = gone.searchsorted(neighbours)
-    np.minimum(place, len(gone) - 1, out=place)
-    goes_too = gone[place] == neighbours
+    slots = gone.searchsorted(neighbours)
+    np.minimum(slots, len(gone) - 1, out=slots)
+    goes_too = gone[slots] == neighbours
     active = goes_too.nonzero()[0]
-    jump = np.where(goes_too, place, -1)
+    jump = np.where(goes_too, slots, -1)
     while len(active):
         through = jump[active]
         neighbours[active], jump[active] = neighbours[through], jump[through]
@@ -190,8 +191,6 @@ def _bridged(neighbours: RowArray, gone: RowArray) -> RowArray:
     return neighbours
 
 
-# --- Trees: what follows from a column of parents alone, found by pointer doubling ----
-#
 # A round replaces every row's ancestor by that one's ancestor, so that r rounds climb
 # 2**r steps: a chain of a million rows takes twenty.
 
@@ -244,17 +243,17 @@ def small_subtree(
 
     One after the other, which is quicker than numpy's calls for a level at a time.
     """
-    found, pending = set(rows), rows
+    subtree, pending = set(rows), rows
     while pending:
         row = firsts[pending.pop()]
         while row != NIL:
-            if row not in found:
-                found.add(row)
+            if row not in subtree:
+                subtree.add(row)
                 pending.append(row)
-            if len(found) > _FEW_BELOW:
+            if len(subtree) > _FEW_BELOW:
                 return None
             row = nexts[row]
-    return sorted(found)
+    return sorted(subtree)
 
 
 def own_ancestor(parents: Links, rows: RowArray) -> int:
@@ -317,8 +316,6 @@ def _by_depth(depth: NDArray[np.int32]) -> RowArray:
     return order
 
 
-# --- Hierarchies: the parent, first child and siblings of rows, kept right in bulk ----
-#
 # The children of a parent are a chain in order of attachment; a root is one of its own.
 
 
@@ -342,26 +339,26 @@ def parent_numbers(parents: ArrayLike, manager: str) -> NDArray[Any]:
     if is_integer(parent) and np.ndim(parents) == 0:
         number = index(parent)
         return np.array(number if -(2**63) <= number < 2**64 else -1)
-    given = integers(parents, manager, "parents")
-    if given.dtype == np.bool_:
+    numbers = integers(parents, manager, "parents")
+    if numbers.dtype == np.bool_:
         raise TypeError(f"{manager}: parents are rows, not a mask")
-    return given
+    return numbers
 
 
-def parents_given(given: NDArray[Any], count: int, manager: Manager) -> RowArray:
+def parents_given(numbers: NDArray[Any], count: int, manager: Manager) -> RowArray:
     """Return the numbers (one for all, or one per row; NIL for none) as `count` rows; O(count).
 
     Raises:
         ValueError: their number is not `count`.
         StaleInstanceError: one of them is neither NIL nor a row in use.
     """
-    if given.ndim and len(given) != count:
+    if numbers.ndim and len(numbers) != count:
         name = type(manager).__name__
-        raise ValueError(f"{name}: {len(given)} parents for {count} rows")
-    wrong = ((given < 0) | (given >= manager.data._n)) & (given != NIL)
+        raise ValueError(f"{name}: {len(numbers)} parents for {count} rows")
+    wrong = ((numbers < 0) | (numbers >= manager.data._n)) & (numbers != NIL)
     if wrong.any():
-        raise manager._unused_row_error(int(given.flat[wrong.argmax()]))
-    return np.broadcast_to(given.astype(np.intp, copy=False), count)
+        raise manager._unused_row_error(int(numbers.flat[wrong.argmax()]))
+    return np.broadcast_to(numbers.astype(np.intp, copy=False), count)
 
 
 def closed_circle(links: HierarchyLinks, rows: RowArray, parents: RowArray, n: int) -> int:
@@ -374,9 +371,9 @@ def closed_circle(links: HierarchyLinks, rows: RowArray, parents: RowArray, n: i
     before = column[rows]
     try:
         column[rows] = parents
-        found = own_ancestor(column, rows)
+        ancestor = own_ancestor(column, rows)
         column[rows] = before
-        return found
+        return ancestor
     except BaseException:
         column[rows] = before
         raise
@@ -483,15 +480,15 @@ def with_descendants(links: HierarchyLinks, rows: RowArray, n: int) -> RowArray:
         return rows
     if len(rows) * _MANY > n:
         return subtree_rows(links.parents[:n], rows)
-    found = [rows]
+    parts = [rows]
     for _ in range(MAX_STEPS):
         # a row that is in `rows` itself has sent its children already
         new = here[~isin_sorted(here, rows, n)].astype(np.intp)
-        found.append(new)
+        parts.append(new)
         here = np.concatenate((links.nexts[here], links.first[new]))
         here = here[here != NIL]
         if len(here) == 0:
-            return np.sort(np.concatenate(found))
+            return np.sort(np.concatenate(parts))
     return subtree_rows(links.parents[:n], rows)
 
 
@@ -502,10 +499,10 @@ def _children_told(links: HierarchyLinks, chains: LinkUpdates, moves: Moves, n: 
     to are told of their parents later.
     """
     src, dst = moves
-    found = _children_with_parents(links, src, dst) if len(dst) * _MANY <= n else None
-    if found is None:
+    changes = _children_with_parents(links, src, dst) if len(dst) * _MANY <= n else None
+    if changes is None:
         return [(links.parents, slice(0, n), chains.after(links.parents[:n]))]
-    children, parents = found
+    children, parents = changes
     return [(links.parents, children, parents)]
 
 
@@ -534,6 +531,6 @@ def isin_sorted(rows: NDArray[Any], ascending: RowArray, n: int) -> NDArray[np.b
         mask = np.zeros(n + 1, np.bool_)
         mask[ascending] = True
         return mask.take(rows, mode="clip")
-    place = np.minimum(ascending.searchsorted(rows), len(ascending) - 1)
-    found: NDArray[np.bool_] = ascending[place] == rows
-    return found
+    slots = np.minimum(ascending.searchsorted(rows), len(ascending) - 1)
+    is_member: NDArray[np.bool_] = ascending[slots] == rows
+    return is_member

@@ -57,21 +57,21 @@ def _other_cells(bits: NDArray[Any], default: NDArray[Any]) -> NDArray[np.bool_]
         return np.atleast_1d(bits != default)
     if bits.ndim <= default.ndim:
         return np.array([(bits != default).any()])
-    whole = np.broadcast_to(bits, (len(bits), *default.shape))
+    cells = np.broadcast_to(bits, (len(bits), *default.shape))
     if default.size > _FEW:
-        found: NDArray[np.bool_] = (whole != default).any(axis=tuple(range(1, whole.ndim)))
-        return found
+        differs: NDArray[np.bool_] = (cells != default).any(axis=tuple(range(1, cells.ndim)))
+        return differs
     other = np.zeros(len(bits), np.bool_)
-    for place in np.ndindex(default.shape):
-        other |= whole[(slice(None), *place)] != default[place]
+    for element in np.ndindex(default.shape):
+        other |= cells[(slice(None), *element)] != default[element]
     return other
 
 
 def _bits(array: NDArray[Any]) -> NDArray[Any]:
-    """Return scalars as integers of their size; text as it is; objects as whether they are some."""
+    """Return scalars as integers of their size, text as it is, objects as: is it not None."""
     if array.dtype.kind == "O":
-        some = (value is not None for value in array.flat)
-        return np.fromiter(some, np.bool_, array.size).reshape(array.shape)
+        is_set = (value is not None for value in array.flat)
+        return np.fromiter(is_set, np.bool_, array.size).reshape(array.shape)
     return array if array.dtype.kind == "S" else array.view(f"u{array.itemsize}")
 
 
@@ -109,12 +109,12 @@ class ColdRows(Rows):
         """Copy one row over another, column by column."""
 
     @abstractmethod
-    def _reset(self, place: int) -> None:
-        """Let a cold row hold the defaults."""
+    def _reset(self, cold_row: int) -> None:
+        """Set a cold row to the defaults."""
 
     @abstractmethod
     def _fill(self, places: slice, columns: Columns, count: int, wanted: RowArray) -> None:
-        """Let cold rows hold the `wanted` of `count` new rows' checked columns."""
+        """Fill cold rows with the `wanted` of `count` new rows' checked columns."""
 
     def _ensure_capacity(self, count: int, borrowed: tuple[object, ...] = ()) -> None:
         """Make room for `count` more cold rows; O(n) if the buffer grows."""
@@ -123,11 +123,12 @@ class ColdRows(Rows):
             self._grow(needed, borrowed)
 
     def _take(self, row: int) -> int:
-        """Give a row the next cold row, for which there is room and which the caller fills."""
-        place = self._n
-        self._row_cells[place] = row
-        self._n = place + 1
-        return place
+        """Assign the next cold row to a row, and return it; the caller has reserved it and fills
+        it."""
+        cold_row = self._n
+        self._row_cells[cold_row] = row
+        self._n = cold_row + 1
+        return cold_row
 
     def _fill_free(self, columns: Columns, count: int, wanted: RowArray) -> None:
         """Fill cold rows behind the last one with the `wanted` of `count` new rows."""
@@ -164,18 +165,18 @@ class IndirectRows(Rows):
         super()._shrink(is_counted)
 
     def _take_cold_row(self, row: int, borrowed: tuple[object, ...] = ()) -> int:
-        """Give a row a cold row of defaults; O(1). `borrowed`: the caller's arguments."""
+        """Assign a cold row of defaults to a row; O(1). `borrowed`: the caller's arguments."""
         cold = self._cold
         cold._ensure_capacity(1, borrowed)
-        place = cold._n
-        cold._reset(place)
-        cold._row_cells[place] = row
+        cold_row = cold._n
+        cold._reset(cold_row)
+        cold._row_cells[cold_row] = row
         # at once: no interrupt comes between
-        self._cold_row_cells[row], cold._n = place, place + 1
-        return place
+        self._cold_row_cells[row], cold._n = cold_row, cold_row + 1
+        return cold_row
 
     def _plan_cold_rows(self, columns: Columns, count: int) -> tuple[RowArray, RowArray]:
-        """Fill cold rows, which nobody has yet, with other values than defaults; O(k).
+        """Fill free cold rows with values other than the defaults; O(k).
 
         Returns which of the new rows get a cold row, and which one.
         """
@@ -187,7 +188,7 @@ class IndirectRows(Rows):
         return which, places
 
     def _append_cold_rows(self, rows: RowArray, new: tuple[RowArray, RowArray]) -> None:
-        """Give those of the new rows a cold row for which one is filled; O(k)."""
+        """Assign the filled cold rows to their new rows; O(k)."""
         cold, (which, places) = self._cold, new
         owners = rows[which]
         self._cold_row_column[rows] = NIL
@@ -195,17 +196,17 @@ class IndirectRows(Rows):
         cold._row_column[places] = owners
         cold._n += len(owners)
 
-    def _drop_cold_row(self, place: int) -> object:
-        """Take a cold row back; the last one moves into its place.
+    def _drop_cold_row(self, cold_row: int) -> object:
+        """Free a cold row; the last one moves into its place.
 
         Returns the objects in it, which the caller holds until its row is gone.
         """
         cold = self._cold
-        left = cold._objects_of([place]) if cold.OBJECTS else None
+        left = cold._objects_of([cold_row]) if cold.OBJECTS else None
         last = cold._n - 1
-        if place != last:
-            cold._move_row(last, place)
-            self._cold_row_cells[cold._row_cells[place]] = place
+        if cold_row != last:
+            cold._move_row(last, cold_row)
+            self._cold_row_cells[cold._row_cells[cold_row]] = cold_row
         cold._n = last
         cold._empty_objects(slice(last, last + 1))
         return left
@@ -236,8 +237,8 @@ class Indirect(Packed):
     LAYOUT_COLD: ClassVar[tuple[Column, ...]]
     data: IndirectRows
 
-    def _convert(self, count: int, given: Mapping[str, Any]) -> Columns:
-        columns, buffer = super()._convert(count, given), self.data._cold._buffer
+    def _convert(self, count: int, arguments: Mapping[str, Any]) -> Columns:
+        columns, buffer = super()._convert(count, arguments), self.data._cold._buffer
         return {name: copied_if_view(cells, buffer) for name, cells in columns.items()}
 
     def _ensure_capacity(
@@ -259,7 +260,7 @@ class Indirect(Packed):
         return partial(data._drop_cold_rows, src, dst, len(places), left)
 
     def _move_cold_owners(self, dst: RowArray) -> None:
-        """Tell cold rows that their instances are at `dst` now."""
+        """Update the rows that cold rows belong to, for instances that are at `dst` now."""
         places = self.data._cold_row_column[dst]
         held = places != NIL
         self.data._cold._row_column[places[held]] = dst[held]

@@ -124,9 +124,11 @@ class Release(Manager):
         self._released = Callbacks()
 
     def _own(self, columns: Columns) -> Columns:
-        """Copy views, and all if there are callbacks, which may write to the caller's arrays."""
-        kept = not self._released.entries
-        return {name: c if kept and c.base is None else c.copy() for name, c in columns.items()}
+        """Copy views; copy all if there are callbacks, which may write to the caller's arrays."""
+        no_callbacks = not self._released.entries
+        return {
+            name: c if no_callbacks and c.base is None else c.copy() for name, c in columns.items()
+        }
 
     @property
     def _has_release_listeners(self) -> bool:
@@ -139,7 +141,7 @@ class Release(Manager):
         return self._ACCEPTS_ANY_VALUES and self._has_capacity(count)
 
     def _notify_release(self, rows: RowArray) -> None:
-        """Tell the callbacks of rows about to go."""
+        """Notify the callbacks of rows about to be removed."""
         if not self._released.entries:
             return
         shown = rows.copy()  # not what is going to be removed
@@ -150,16 +152,16 @@ class Release(Manager):
             self._dispatch.notify(self._released.run, shown)
 
     def _destroy_notified(self, row: Instance) -> int:
-        """Remove a row of which the callbacks are told first."""
-        return self._dispatch.run(self._tell_and_destroy, row)
+        """Notify the callbacks, then remove a row."""
+        return self._dispatch.run(self._notify_and_destroy, row)
 
-    def _tell_and_destroy(self, row: Instance) -> int:
+    def _notify_and_destroy(self, row: Instance) -> int:
         self._notify_release(np.array([row]))
-        return self._destroy_row(row, told=True)
+        return self._destroy_row(row, True)
 
     @abstractmethod
-    def _destroy_row(self, row: Instance, told: bool = False) -> int:
-        """Remove a row that is known to be in use and return how many went.
+    def _destroy_row(self, row: Instance, is_notified: bool = False, /) -> int:
+        """Remove a row that is known to be in use and return how many rows went.
 
-        `told`: whether the callbacks know of it.
+        `is_notified`: True if the callbacks have run.
         """

@@ -73,11 +73,11 @@ class DirectRows(OwnedRows):
         if self._count == self._n:
             return columns
         holes = ~self.present
-        found = {**columns}
+        copies = {**columns}
         for name in columns.keys() - self._COLUMN_LENGTHS.keys():
-            found[name] = cells = columns[name].copy()
+            copies[name] = cells = columns[name].copy()
             cells[holes] = None if cells.dtype.hasobject else np.zeros((), cells.dtype)
-        return found
+        return copies
 
     def _restore(self) -> None:
         super()._restore()
@@ -135,11 +135,11 @@ class Direct(One):
 
     def lookup_many(self, entities: ArrayLike, /) -> RowArray:
         """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
-        given = as_entities(entities)
+        handles = as_entities(entities)
         data = self.data
         owners = data._entity_column[: data._n]
         mask = self._entities._LAYOUT.INDEX_MASK
-        return data._BULK.direct_lookup(owners, given, mask)
+        return data._BULK.direct_lookup(owners, handles, mask)
 
     @specialised
     def destroy(self, row: int, /) -> None:
@@ -199,11 +199,11 @@ class Direct(One):
         return number
 
     def _require_rows(self, rows: ArrayLike) -> RowArray:
-        given = super()._require_rows(rows)
-        holes = self.data._entity_column[given] == 0
+        checked = super()._require_rows(rows)
+        holes = self.data._entity_column[checked] == 0
         if np.logical_or.reduce(holes):  # `any` is written in Python
-            raise self._unused_row_error(int(given[holes.argmax()]))
-        return given
+            raise self._unused_row_error(int(checked[holes.argmax()]))
+        return checked
 
     def _unused_row_error(self, row: int) -> StaleInstanceError:
         if not 0 <= row < self.data._n:
@@ -320,11 +320,11 @@ class DirectIds(IdMethods, Direct):
 
     def resolve_many(self, ids: ArrayLike, /) -> RowArray:
         """Return the row of each of k ids, NIL for those whose instance is gone; O(k)."""
-        given = as_entities(ids, "ids")
+        handles = as_entities(ids, "ids")
         data = self.data
         n = data._n
         rows = np.where(data.present, np.arange(n), NIL)
-        return resolve_ids(given, rows, data._id_generation_column[:n])
+        return resolve_ids(handles, rows, data._id_generation_column[:n])
 
     def _have_no_rows(self, entities: list[int]) -> bool:
         data = self.data

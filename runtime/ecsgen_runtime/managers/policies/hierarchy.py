@@ -178,19 +178,19 @@ class Hierarchy(Packed):
             self._raise_if_locked()
         data, name = self.data, type(self).__name__
         numbers = chains.parent_numbers(parents, name)
-        given = self._require_rows(rows)
+        checked = self._require_rows(rows)
         n = data._n
-        self._distinct(given)
-        wanted = chains.parents_given(numbers, len(given), self)
-        changed = data._parent_column[given] != wanted
-        given, wanted = given[changed], wanted[changed]
-        if len(given) == 0:
+        self._distinct(checked)
+        wanted = chains.parents_given(numbers, len(checked), self)
+        changed = data._parent_column[checked] != wanted
+        checked, wanted = checked[changed], wanted[changed]
+        if len(checked) == 0:
             return
         links = data._family()
-        culprit = chains.closed_circle(links, given, wanted, n)
+        culprit = chains.closed_circle(links, checked, wanted, n)
         if culprit != NIL:
             raise chains.cycle_error(name, culprit)
-        self._commit(apply_writes, chains.plan_reparenting(links, given, wanted, n))
+        self._commit(apply_writes, chains.plan_reparenting(links, checked, wanted, n))
 
     def _init_transient(self) -> None:
         super()._init_transient()
@@ -307,7 +307,7 @@ class Hierarchy(Packed):
 
     @specialised
     def _tell_children(self, src: int, dst: Instance) -> None:
-        """Let the children of a row that went from src to dst know it."""
+        """Update the parent of the children of a row that moved from src to dst."""
         data = self.data
         parents = data._parent_cells
         child = data._first_child_cells[dst]
@@ -319,8 +319,6 @@ class Hierarchy(Packed):
         column = data._parent_column[: data._n + 1]  # the spare row as well
         column[column == src] = dst  # many children: one pass over all rows is quicker
 
-    # --- rows that are created as children: creation and attachment in one call ---
-    #
     # A creation may have to remove rows and move others before there is a new one; the
     # parents are followed meanwhile.
 
@@ -384,7 +382,7 @@ class Hierarchy(Packed):
         """Return how many rows there are to be, of so many entities or of a number."""
 
     @abstractmethod
-    def _rows_made(self, made: NDArray[Any]) -> RowArray:
+    def _created_rows(self, created: NDArray[Any]) -> RowArray:
         """Return the rows of what a creation of many returned."""
 
     def _create_child(
@@ -396,13 +394,13 @@ class Hierarchy(Packed):
         **fields: Any,
     ) -> _Made:
         """Create a row and attach it to another; a dead entity counts for more than that one."""
-        made: Callable[..., _Made] = self._made_below
+        create_below: Callable[..., _Made] = self._create_below
         if self._HAS_RELEASE_CALLBACKS or self._HOLDS_OBJECTS:
             # who dies of it waits until the row is attached
-            return self._dispatch.run(made, parent, create, *owner, **fields)
-        return made(parent, create, *owner, **fields)
+            return self._dispatch.run(create_below, parent, create, *owner, **fields)
+        return create_below(parent, create, *owner, **fields)
 
-    def _made_below(
+    def _create_below(
         self,
         parent: Instance,
         create: Callable[..., _Made],
@@ -418,36 +416,36 @@ class Hierarchy(Packed):
             raise
         version = self.data._version
         try:
-            made = create(*owner, **fields)
+            created = create(*owner, **fields)
             # without an owner it is an id, and the manager has `resolve`
-            row: Any = made if owner else self.resolve(made)  # type: ignore[attr-defined]  # see above
+            row: Any = created if owner else self.resolve(created)  # type: ignore[attr-defined]  # see above
             self._attach_to_tracked(row)
         except BaseException as error:
             self._stop_tracking(version, error)
             raise
-        return made
+        return created
 
     def _create_children(
         self,
         parents: ArrayLike,
         create: Callable[..., NDArray[_Cell]],
         of: Any,
-        given: Mapping[str, Any],
+        arguments: Mapping[str, Any],
         table: TableLike | None = None,
     ) -> NDArray[_Cell]:
         """Create rows of these fields, of entities or so many, below their parents; O(k)."""
-        self._check_names(given)
+        self._check_names(arguments)
         self._track_parents(self._count_new(of), parents)
 
         def adopted() -> NDArray[_Cell]:
             version = self.data._version
             try:
-                made = create(of, given, table)
-                self._attach_many_to_tracked(self._rows_made(made))
+                created = create(of, arguments, table)
+                self._attach_many_to_tracked(self._created_rows(created))
             except BaseException as error:
                 self._stop_tracking(version, error)
                 raise
-            return made
+            return created
 
         return self._dispatch.run(adopted)
 
@@ -487,8 +485,8 @@ class OwnedHierarchy(Hierarchy, Owned):
     def _count_new(self, entities: ArrayLike) -> int:
         return len(self._entities.require_many(entities))
 
-    def _rows_made(self, made: RowArray) -> RowArray:
-        return made
+    def _created_rows(self, created: RowArray) -> RowArray:
+        return created
 
 
 class UnownedHierarchy(Unowned, Hierarchy):
@@ -499,8 +497,8 @@ class UnownedHierarchy(Unowned, Hierarchy):
     def _count_new(self, count: SupportsIndex) -> int:
         return parse_count(count, "instances", "n", type(self).__name__)
 
-    def _rows_made(self, made: IdArray) -> RowArray:
-        return self.resolve_many(made)
+    def _created_rows(self, created: IdArray) -> RowArray:
+        return self.resolve_many(created)
 
 
 _FEW: Final = 64

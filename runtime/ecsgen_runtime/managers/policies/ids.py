@@ -167,7 +167,7 @@ class IdRows(Rows):
 
 
 class IdMethods(Manager):
-    """What all managers with ids have, whatever an id is made of."""
+    """Methods of all managers with ids, whatever an id is made of."""
 
     __slots__ = NO_SLOTS
 
@@ -213,15 +213,15 @@ class IdMethods(Manager):
         """
         if self._locks:
             self._raise_if_locked()
-        given = as_entities(ids, "ids")
-        rows, name = self.resolve_many(given), type(self).__name__
+        handles = as_entities(ids, "ids")
+        rows, name = self.resolve_many(handles), type(self).__name__
         stale = rows == NIL
         if stale.any():
-            raise stale_id_error(name, int(given[stale.argmax()]))
+            raise stale_id_error(name, int(handles[stale.argmax()]))
         ascending = np.sort(rows)
         again = ascending[1:][ascending[1:] == ascending[:-1]]
         if len(again):
-            twice = int(given[(rows == again[0]).argmax()])
+            twice = int(handles[(rows == again[0]).argmax()])
             raise StaleIdError(f"{name}: id {twice:#x} is given twice")
         self._destroy_rows(ascending)
 
@@ -275,7 +275,7 @@ class Ids(IdMethods, Packed):
 
     def resolve_many(self, ids: ArrayLike, /) -> RowArray:
         """Return the row of each of k ids, NIL for those whose instance is gone; O(k)."""
-        given = as_entities(ids, "ids")
+        handles = as_entities(ids, "ids")
         data = self.data
         rows = data._id_row_column[: data._peak]
-        return resolve_ids(given, rows, data._id_generation_column[: data._peak])
+        return resolve_ids(handles, rows, data._id_generation_column[: data._peak])

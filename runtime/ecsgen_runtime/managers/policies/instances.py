@@ -59,7 +59,7 @@ class One(Owned):
 
 
 class MappedOne(Mapped, One):
-    """The same where a map knows the row."""
+    """One instance per entity, found by a map."""
 
     __slots__ = NO_SLOTS
 
@@ -67,8 +67,6 @@ class MappedOne(Mapped, One):
     _AFTER_MOVE: ClassVar[tuple[str, ...]] = ("_map_moved_rows",)
 
 
-# --- instances: many: an entity's rows are a list through `next` and `previous` -------
-#
 # Bitsquid leaves the list "as an exercise". It is circular backwards: the first row's
 # `previous` cell holds the last row, so that appending is O(1) and a row is the first
 # exactly if next[previous[row]] is NIL. The map holds each entity's first row.
@@ -145,10 +143,10 @@ class Many(Mapped):
 
     def count_many(self, entities: ArrayLike, /) -> RowArray:
         """Return how many instances each of k entities has, shape (k,); O(k), or O(n)."""
-        given = as_entities(entities)
+        handles = as_entities(entities)
         data = self.data
         owners = data._entity_column[: data._n]
-        return chain_lengths(data._next_column, owners, given, self.lookup_many(given))
+        return chain_lengths(data._next_column, owners, handles, self.lookup_many(handles))
 
     def _first_rows(self) -> RowArray:
         data = self.data
@@ -249,9 +247,9 @@ class Many(Mapped):
         if len(gone):
             losing = np.unique(owners[gone])
             heads = chains.close(self._firsts_of(losing))
-            kept, left = heads != NIL, losing[heads == NIL]
-            entered = np.concatenate((entered, losing[kept]))
-            first = np.concatenate((first, heads[kept]))
+            is_left, left = heads != NIL, losing[heads == NIL]
+            entered = np.concatenate((entered, losing[is_left]))
+            first = np.concatenate((first, heads[is_left]))
         plan = chains.writes, entered, first, left
         return (*super()._plan_moves(src, dst, gone), partial(self._commit_chains, plan))
 

@@ -41,7 +41,7 @@ class Mapped(Packed, Owned):
         return self.data._used_rows()
 
     def _enter_firsts(self) -> None:
-        """Let the map, which is empty, have every owner's first row; O(n)."""
+        """Map every owner to its first row; O(n). The map is empty before."""
         rows = self._first_rows()
         self._map_rows(self.data._entity_column[rows], rows)
 
@@ -52,16 +52,16 @@ class Mapped(Packed, Owned):
 
     @specialised
     def _map_moved_rows(self, dst: RowArray) -> None:
-        """Let the map have the rows that the owners of moved ones have now."""
+        """Map the owners of moved rows to where these are now."""
         self._map_rows(self.data._entity_column[dst], dst)
 
     @abstractmethod
     def _map_row(self, entity: Entity, row: Instance) -> None:
-        """Let the map have an entity's first row."""
+        """Map an entity to its first row."""
 
     @abstractmethod
     def _map_rows(self, entities: EntityArray, rows: RowArray) -> None:
-        """Let the map have the first rows of k entities."""
+        """Map k entities to their first rows."""
 
     @abstractmethod
     def _first_of(self, entity: Entity) -> Instance:
@@ -126,11 +126,11 @@ class Sparse(Mapped):
         if few is not None:
             lookup = self.lookup
             return np.array([lookup(entity) for entity in few], np.intp)  # type: ignore[arg-type]  # a call takes time
-        given = as_entities(entities)
+        handles = as_entities(entities)
         data = self.data
         owners = data._entity_column[: data._n]
         mask = self._entities._LAYOUT.INDEX_MASK
-        return data._BULK.sparse_lookup(self._sparse, owners, given, mask)
+        return data._BULK.sparse_lookup(self._sparse, owners, handles, mask)
 
     def _extra_arrays(self) -> dict[str, NDArray[Any]]:
         return {**super()._extra_arrays(), "_map": self._sparse[: self._span()]}
@@ -211,8 +211,8 @@ class Sparse(Mapped):
         slots = self._entities._slots(entities)  # which may lie behind the map
         heads = self._sparse.take(slots, mode="clip")
         used = ((heads != NIL) & (slots < len(self._sparse))).nonzero()[0]
-        found = owners[heads[used]]
-        return np.unique(found[found != entities[used]])
+        owning = owners[heads[used]]
+        return np.unique(owning[owning != entities[used]])
 
     @specialised
     def _map_row(self, entity: Entity, row: Instance) -> None:
@@ -315,8 +315,8 @@ class Hash(Mapped):
 
     def _firsts_of(self, entities: EntityArray) -> RowArray:
         # 0.1 µs and more per entity
-        found = map(self._rows.get, entities.tolist(), repeat(NIL))
-        return np.fromiter(found, np.intp, len(entities))
+        rows = map(self._rows.get, entities.tolist(), repeat(NIL))
+        return np.fromiter(rows, np.intp, len(entities))
 
     @specialised
     def _unmap(self, entity: Entity) -> None:

@@ -137,11 +137,11 @@ class Owned(Manager):
         Raises:
             MissingInstanceError: one of them has none.
         """
-        given = as_entities(entities)
-        rows = self.lookup_many(given)
+        handles = as_entities(entities)
+        rows = self.lookup_many(handles)
         absent = rows == NIL
         if absent.any():
-            entity, layout = int(given[absent.argmax()]), self._entities._LAYOUT
+            entity, layout = int(handles[absent.argmax()]), self._entities._LAYOUT
             raise missing_instance_error(type(self).__name__, entity, layout)
         return rows
 
@@ -232,25 +232,25 @@ class Owned(Manager):
         return None
 
     def _create_many(
-        self, entities: ArrayLike, given: Mapping[str, Any], table: TableLike | None = None
+        self, entities: ArrayLike, arguments: Mapping[str, Any], table: TableLike | None = None
     ) -> RowArray:
         """Give each of k entities an instance of these fields; O(k)."""
         if table is not None:
             count = len(as_entities(entities))
             try:
-                given = self._columns_beside(given, table, count)
+                arguments = self._columns_beside(arguments, table, count)
             except Exception:
                 self._entities.require_many(entities)  # a dead entity counts for more
                 raise
         few = as_small_int_list(entities)
         if few:
-            rows = self._create_small_batch(few, given)
+            rows = self._create_small_batch(few, arguments)
             if rows is not None:
                 return rows
-        self._check_names(given)
+        self._check_names(arguments)
         handles = as_entities(entities)
         try:
-            columns = self._convert(len(handles), given)
+            columns = self._convert(len(handles), arguments)
         except Exception:
             self._entities.require_many(entities)  # a dead entity counts for more
             raise
@@ -258,16 +258,18 @@ class Owned(Manager):
         if self._locks:
             self._raise_if_locked()
         self._check_can_create(handles)
-        borrowed = handles, entities, *given.values()
+        borrowed = handles, entities, *arguments.values()
         return self._create_checked(handles, columns, borrowed)
 
-    def _create_small_batch(self, entities: list[int], given: Mapping[str, Any]) -> RowArray | None:
+    def _create_small_batch(
+        self, entities: list[int], arguments: Mapping[str, Any]
+    ) -> RowArray | None:
         """Create a few plain rows one by one; None if something is not that plain.
 
         None may be in another's way, for that would move the rows of those before it.
         """
         count = len(entities)
-        fields = self._small_values(count, given)
+        fields = self._small_values(count, arguments)
         if fields is None or len(set(entities)) < count:
             return None
         if not self._entities._all_alive(entities):
@@ -414,26 +416,26 @@ class Unowned(IdMethods):
         return iter_tracking_proxies(kind, self, self.resolve, ids, rows.tolist())
 
     def _create_many(
-        self, count: SupportsIndex, given: Mapping[str, Any], table: TableLike | None = None
+        self, count: SupportsIndex, arguments: Mapping[str, Any], table: TableLike | None = None
     ) -> IdArray:
         """Add `count` instances of these fields; O(count)."""
         count = parse_count(count, "instances", "n", type(self).__name__)
         if table is not None:
-            given = self._columns_beside(given, table, count)
+            arguments = self._columns_beside(arguments, table, count)
         if 0 < count <= SMALL_BATCH:
-            ids = self._create_small_batch(count, given)
+            ids = self._create_small_batch(count, arguments)
             if ids is not None:
                 return ids
-        self._check_names(given)
-        columns = self._convert(count, given)
+        self._check_names(arguments)
+        columns = self._convert(count, arguments)
         if self._locks:
             self._raise_if_locked()
         nobody = np.zeros(count, np.uint64)
-        return self._create_checked(nobody, columns, tuple(given.values()))
+        return self._create_checked(nobody, columns, tuple(arguments.values()))
 
-    def _create_small_batch(self, count: int, given: Mapping[str, Any]) -> IdArray | None:
+    def _create_small_batch(self, count: int, arguments: Mapping[str, Any]) -> IdArray | None:
         """Create a few plain instances one by one; None if something is not that plain."""
-        fields = self._small_values(count, given)
+        fields = self._small_values(count, arguments)
         if fields is None:
             return None
         version = self.data._version

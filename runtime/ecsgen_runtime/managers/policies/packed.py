@@ -67,7 +67,7 @@ class Packed(Manager):
         self._permute(self._sorted(keys))
 
     def reorder(self, order: ArrayLike, /) -> None:
-        """Let row k become what row order[k] was; O(n).
+        """Move the instance in row order[k] to row k, for all k; O(n).
 
         Raises:
             ValueError: the order is not a permutation of the rows, or moves one across the
@@ -78,8 +78,8 @@ class Packed(Manager):
             self._raise_if_locked()
         self._check_sortable()
         name = type(self).__name__
-        given = placement.integers(order, name, "the order")
-        rows = placement.permutation(given, self.data._n, name)
+        numbers = placement.integers(order, name, "the order")
+        rows = placement.permutation(numbers, self.data._n, name)
         self._permute(self._checked_order(rows))
 
     @specialised
@@ -147,25 +147,25 @@ class Bounded(Packed):
         """Move one row, and tell what knows its number."""
 
     @abstractmethod
-    def _swap_via_spare(self, one: Instance, other: Instance, spare: Instance) -> None:
-        """Let two rows change places by way of a third, which is not in use."""
+    def _swap_via_spare(self, row: Instance, other: Instance, spare: Instance) -> None:
+        """Swap two rows by way of a third, which is not in use."""
 
     @specialised
-    def _plan_swap(self, one: Instance, other: Instance) -> Compaction | None:
-        """Find out how two rows change places where there is no spare row behind the last one."""
+    def _plan_swap(self, row: Instance, other: Instance) -> Compaction | None:
+        """Plan the swap of two rows; None if the spare row behind the last one serves."""
         data = self.data
-        if data._n < data._allocated or one == other:
+        if data._n < data._allocated or row == other:
             return None
-        src, dst = np.array([one, other]), np.array([other, one])
+        src, dst = np.array([row, other]), np.array([other, row])
         return src, dst, self._plan_moves(src, dst)
 
     @specialised
-    def _swap(self, one: Instance, other: Instance, swap: Compaction | None) -> None:
-        """Let two rows change places, as planned, or over the spare row behind the last one."""
+    def _swap(self, row: Instance, other: Instance, swap: Compaction | None) -> None:
+        """Swap two rows as planned, or by way of the spare row behind the last one."""
         if swap is not None:
             self._move_many(*swap)
-        elif one != other:
-            self._swap_via_spare(one, other, Instance(self.data._n))
+        elif row != other:
+            self._swap_via_spare(row, other, Instance(self.data._n))
 
 
 class PartitionedRows(Rows):
@@ -187,7 +187,7 @@ class Partition(Bounded):
     _PLAN_REMOVE: ClassVar[tuple[str, ...]] = ("_plan_bound",)
     _ALLOWS_ONE_BY_ONE: ClassVar[bool] = False
     _STARTS_ACTIVE: ClassVar[bool] = False
-    """Whether new rows are active."""
+    """True if new rows are active."""
     data: PartitionedRows
 
     @property
@@ -205,7 +205,7 @@ class Partition(Bounded):
 
     @specialised
     def activate(self, row: int, /) -> Instance:
-        """Let a row be active and return where it is now; O(1), one swap or none."""
+        """Make a row active and return where it is now; O(1), one swap or none."""
         if self._locks:
             self._raise_if_locked()
         data = self.data
@@ -218,7 +218,7 @@ class Partition(Bounded):
 
     @specialised
     def deactivate(self, row: int, /) -> Instance:
-        """Let a row be inactive and return where it is now; O(1), one swap or none."""
+        """Make a row inactive and return where it is now; O(1), one swap or none."""
         if self._locks:
             self._raise_if_locked()
         data = self.data
@@ -230,7 +230,7 @@ class Partition(Bounded):
         return self._swap_across(Instance(row), last, last)
 
     def activate_many(self, rows: ArrayLike, /) -> RowArray:
-        """Let k rows, or a mask's, be active; return where they are, in the order given; O(k).
+        """Make k rows, or a mask's, active; return where they are, in the order given; O(k).
 
         Raises:
             StaleInstanceError: a row is not in use, or is given twice.
@@ -239,7 +239,7 @@ class Partition(Bounded):
         return self._cross(rows, True)
 
     def deactivate_many(self, rows: ArrayLike, /) -> RowArray:
-        """Let k rows, or a mask's, be inactive; return where they are, in the order given; O(k).
+        """Make k rows, or a mask's, inactive; return where they are, in the order given; O(k).
 
         Raises:
             StaleInstanceError: a row is not in use, or is given twice.
@@ -271,31 +271,31 @@ class Partition(Bounded):
         return order
 
     @specialised
-    def _swap_across(self, row: Instance, place: Instance, bound: int) -> Instance:
-        """Swap a row to a place at the bound, and set the bound."""
-        swap = self._plan_swap(row, place)
+    def _swap_across(self, row: Instance, target: Instance, bound: int) -> Instance:
+        """Swap a row with the one at the boundary, and move the boundary."""
+        swap = self._plan_swap(row, target)
         try:
-            self._swap(row, place, swap)
+            self._swap(row, target, swap)
             self.data._n_active = bound
             self.data._version += 1
         except BaseException:
             self._mark_broken()
             raise
-        return place
+        return target
 
     def _cross(self, rows: ArrayLike, is_active: bool) -> RowArray:
-        """Let rows be active or not, and return where they are, in the order given."""
+        """Make rows active or inactive; return where they are, in the order given."""
         if self._locks:
             self._raise_if_locked()
-        given = self._require_rows(rows)
-        ascending, before = self._distinct(given), self.data._n_active
+        checked = self._require_rows(rows)
+        ascending, before = self._distinct(checked), self.data._n_active
         chosen = ascending[(ascending >= before) == is_active]
         if len(chosen) == 0:
-            return given.copy()
+            return checked.copy()
         bound = before + len(chosen) if is_active else before - len(chosen)
         start, end = min(before, bound), max(before, bound)
         src, dst = placement.swap_moves(chosen, start, end)
-        where = Remap(src, dst, self.data._n)(given)
+        where = Remap(src, dst, self.data._n)(checked)
         set_bound = partial(setattr, self.data, "_n_active", bound)
         moves = *self._plan_moves(src, dst), set_bound
         self._commit(self._move_many, src, dst, moves)

@@ -132,12 +132,12 @@ class Ring(Packed):
             return False  # those that are too many go at once
         return data._rows_for(count) <= data._allocated
 
-    def _convert(self, count: int, given: Mapping[str, Any]) -> Columns:
+    def _convert(self, count: int, arguments: Mapping[str, Any]) -> Columns:
         most = self.data._MAX_ROWS
         if count > most:
             name = type(self).__name__
             raise CapacityError(f"{name}: {count} instances at once, {most} are all that stay")
-        return super()._convert(count, given)
+        return super()._convert(count, arguments)
 
     def _plan_moves(self, src: RowArray, dst: RowArray, gone: RowArray = NO_ROWS) -> CommitSteps:
         data = self.data
@@ -162,6 +162,6 @@ class Ring(Packed):
         return np.sort(oldest)
 
     def _drop_oldest(self, row: Instance) -> None:
-        """Let the oldest row make room for another one; O(1)."""
+        """Evict the oldest row, so that another one has room; O(1)."""
         self._evict_row(row)
         self.data._reserve(self.data._rows_for(1))  # worn out ids leave no room

@@ -22,7 +22,7 @@ from ...values.field_types import Field, TextField
 from ..manager import Manager
 
 GoingRows: TypeAlias = Callable[[RowArray], NDArray[np.bool_]]
-"""Tells which of some rows will be gone before new ones come."""
+"""Predicate: which of k rows will be removed before new ones are created."""
 
 
 class ValueIndex:
@@ -68,13 +68,13 @@ class ValueIndex:
         return np.array(cell, self.field.dtype).item()
 
     def enter(self, row: int) -> None:
-        """Let the index have the value of a row."""
+        """Index the value of a row."""
         key = self.column.item(row)
         if key == key:
             self.rows[key] = row
 
     def enter_many(self, rows: RowArray) -> None:
-        """Let the index have the values of k rows, which are all different."""
+        """Index the values of k rows, which are all different."""
         self.rows.update(self._pairs(self.column[rows], rows))
 
     def forget(self, row: int) -> None:
@@ -89,10 +89,10 @@ class ValueIndex:
     def entries(self, cells: NDArray[Any], rows: RowArray) -> dict[Any, int]:
         """Return the row of each cell, or raise DuplicateValueError; O(k)."""
         pairs = self._pairs(cells, rows)
-        found = dict(pairs)
-        if len(found) < len(pairs):
+        rows_by_key = dict(pairs)
+        if len(rows_by_key) < len(pairs):
             raise self._repeated(key for key, _ in pairs)
-        return found
+        return rows_by_key
 
     def check_new(self, cells: NDArray[Any], count: int, going: GoingRows) -> None:
         """Raise DuplicateValueError unless `count` new rows may have these cells; O(k)."""
@@ -170,12 +170,12 @@ class UniqueRows(Rows):
         super()._shrink(is_counted)
 
     def _index_row(self, row: int) -> None:
-        """Let the indexes have a row, which is new or was moved."""
+        """Index a row, which is new or has moved."""
         for index in self._indexes.values():
             index.enter(row)
 
     def _index_rows(self, rows: RowArray) -> None:
-        """Let the indexes have k rows, which are new or were moved."""
+        """Index k rows, which are new or have moved."""
         for index in self._indexes.values():
             index.enter_many(rows)
 
@@ -220,8 +220,8 @@ class Unique(Manager):
     _ACCEPTS_ANY_VALUES: ClassVar[bool] = False
     data: UniqueRows
 
-    def _prepare_columns(self, count: int, given: Mapping[str, Any]) -> Columns:
-        columns = super()._prepare_columns(count, given)
+    def _prepare_columns(self, count: int, arguments: Mapping[str, Any]) -> Columns:
+        columns = super()._prepare_columns(count, arguments)
         self._check_columns(count, columns, self._dead)
         return columns
 
