@@ -107,9 +107,9 @@ GROUPS = (
             r"number < self\.data\._n",
             "number <= self.data._n",
         ),
-        Mutant("the row behind the last is accepted among many", r"\(given >= n\)", "(given > n)"),
+        Mutant("the row behind the last is accepted among many", r"\(numbers >= n\)", "(numbers > n)"),
         Mutant("rows outside are accepted", r"if np\.logical_or\.reduce\(wrong\):", "if False:"),
-        Mutant("masks of any length", r"if len\(given\) != n:", "if False:"),
+        Mutant("masks of any length", r"if len\(numbers\) != n:", "if False:"),
     ),
     module(
         "_runtime/tables/bulk.py",

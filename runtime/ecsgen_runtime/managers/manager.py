@@ -208,19 +208,19 @@ class BaseManager(Lockable, ReadOnlyAttributes):
             StaleInstanceError: a row is not in use.
         """
         name = type(self).__name__
-        given = integers(rows, name, "rows")
+        numbers = integers(rows, name, "rows")
         n = self.data._n
-        if given.dtype == np.bool_:
-            if len(given) != n:
-                raise ValueError(f"{name}: a mask of length {len(given)} for {n} rows")
-            return given.nonzero()[0]
-        if len(given) == 0:
+        if numbers.dtype == np.bool_:
+            if len(numbers) != n:
+                raise ValueError(f"{name}: a mask of length {len(numbers)} for {n} rows")
+            return numbers.nonzero()[0]
+        if len(numbers) == 0:
             return np.empty(0, np.intp)
-        wrong = (given < 0) | (given >= n)
+        wrong = (numbers < 0) | (numbers >= n)
         # `any` and `all` are written in Python, and call these
         if np.logical_or.reduce(wrong):
-            raise self._unused_row_error(int(given[wrong.argmax()]))
-        return given.astype(np.intp, copy=given.base is not None)
+            raise self._unused_row_error(int(numbers[wrong.argmax()]))
+        return numbers.astype(np.intp, copy=numbers.base is not None)
 
     def _distinct(self, rows: RowArray) -> RowArray:
         """Return rows in use, ascending; StaleInstanceError if one is given twice."""

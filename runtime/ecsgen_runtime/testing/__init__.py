@@ -1,4 +1,4 @@
-"""What generated tests share: a naive model, its rules, and direct cases; hooks of pytest.
+"""Library of generated tests: a naive model, its rules, and direct cases; hooks of pytest.
 
 A policy has two classes, `RingCases` and `RingRules`; a component's tests derive from those of the
 policies that its schema asks for, and say which package they are about: no piece knows one.
@@ -37,14 +37,14 @@ def pytest_pycollect_makemodule(
     """Leave tests out without hypothesis, and say so; None to take them as they are."""
     if find_spec("hypothesis") is not None or module_path.name == "__init__.py":
         return None
-    found: Skipped = Skipped.from_parent(parent, path=module_path)
-    return found
+    skipped: Skipped = Skipped.from_parent(parent, path=module_path)
+    return skipped
 
 
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    """Say how to search longer, unless that has been done."""
+    """Print how to search longer, unless a profile was chosen."""
     if not config.getoption("--hypothesis-profile", None):
         terminalreporter.write_line(LONGER)
 

@@ -19,8 +19,6 @@ from .common_cases import LINE, PAGE, Cases, MemoryCases, State, check_columns, 
 from .state_machine import ManagerStateMachine, Record
 from .subject import Field, Float, Object, recreate, refuses, same
 
-# --- A full buffer is replaced by one of at least twice the size ----------------------
-
 
 class DoublingRules(ManagerStateMachine):
     """The capacity is what was asked for, or needed."""
@@ -101,10 +99,10 @@ class DoublingCases(MemoryCases):
     @pytest.mark.parametrize("count", [1, LINE])
     def test_creations_warn_when_the_buffer_moves(self, count: int) -> None:
         source, m, _ = self.filled(1)
-        for method, given in (self.add, [count]), (self.add_one, []):
+        for method, arguments in (self.add, [count]), (self.add_one, []):
             self.add(source, m, m.capacity - len(m))
             view = m.data.buffer[:1]
-            warning = self.warned(partial(method, source, m, *given))
+            warning = self.warned(partial(method, source, m, *arguments))
             cases = (vars(kind).get(method.__name__) for kind in type(self).__mro__)
             assert warning.filename in {f.__code__.co_filename for f in cases if f}
             assert len(view) == 1
@@ -143,9 +141,6 @@ class DoublingCases(MemoryCases):
         assert State(self.subject, m) == before
         del view
         self.check_rows(m, es, range(LINE))
-
-
-# --- All rows are there from the start: nothing ever moves to another buffer ----------
 
 
 SMALL_BATCH = 20_000
@@ -204,7 +199,7 @@ class ReservedCases(MemoryCases):
 
     def test_what_is_behind_is_given_back(self) -> None:
         _, m, _ = self.filled(3)
-        kept, behind = [m.row(row) for row in range(3)], []
+        rows, behind = [m.row(row) for row in range(3)], []
         for column in m.LAYOUT:
             if hasattr(m.data, column.name):
                 first = column.offset(m.capacity)
@@ -215,7 +210,7 @@ class ReservedCases(MemoryCases):
                 behind[-1].fill(1)
         m.shrink_to_fit()
         assert not any(pages.any() for pages in behind)
-        assert [m.row(row) for row in range(3)] == kept
+        assert [m.row(row) for row in range(3)] == rows
 
     def test_memory_follows_use(self, source: Any, m: Any) -> None:
         empty = m.nbytes
@@ -226,11 +221,8 @@ class ReservedCases(MemoryCases):
             assert m.nbytes < m.capacity * per_row
 
 
-# --- Cold fields: rows take places in a second buffer with another value --------------
-
-
 class IndirectRules(ManagerStateMachine):
-    """Who ever had another value has a cold row, until it goes."""
+    """A row that ever had a value other than the default has a cold row until it is removed."""
 
     def __init__(self) -> None:
         self.cold: set[Record] = set()
@@ -332,11 +324,11 @@ class IndirectCases(Cases):
             put(0, value)
             (last,) = self.add(source, m, 1, **{field.name: [value]})
             put(last, field.default)  # it keeps the last place
-            place = m.data.cold.row.tolist().index(0)
-            views = {field.name: getattr(m.data.cold, field.name)[place : place + 1]}
-            given = views[field.name].tobytes()
+            cold_row = m.data.cold.row.tolist().index(0)
+            views = {field.name: getattr(m.data.cold, field.name)[cold_row : cold_row + 1]}
+            bytes_before = views[field.name].tobytes()
             new = recreate(source, es[:1])  # drives out the row whose place that is
-            if views[field.name].tobytes() != given:
+            if views[field.name].tobytes() != bytes_before:
                 continue  # the row went with its entity
             (row,) = m.create_many(new, **views)
             assert same(getattr(m, field.name)(row), field.read(value))
@@ -349,8 +341,8 @@ class IndirectCases(Cases):
             values = [field.default, field.default / 2, field.default * 2]
             self.add(source, m, 3, **{field.name: values})
             m.sort(field.name)
-            found = [getattr(m, field.name)(row) for row in range(3)]
-            assert same(found, [field.read(value) for value in sorted(values)])
+            values_found = [getattr(m, field.name)(row) for row in range(3)]
+            assert same(values_found, [field.read(value) for value in sorted(values)])
 
     def test_places_count_as_memory(self) -> None:
         source, m = self.new(10 * LINE)
@@ -365,9 +357,6 @@ class IndirectCases(Cases):
         m.shrink_to_fit()
         assert m.nbytes < before
         self.check_unused(m, 0)
-
-
-# --- Fields of type object: what leaves is let go of ----------------------------------
 
 
 class Thing:
@@ -410,32 +399,32 @@ class ObjectsCases(Cases):
             assert [k for k, thing in enumerate(column) if thing() is None] == gone
 
     def test_objects_are_themselves(self, source: Any, m: Any) -> None:
-        one, two = [1, 2, 3], {"key": np.zeros(2)}
+        first, second = [1, 2, 3], {"key": np.zeros(2)}
         for name in self.names:
-            row = self.add_one(source, m, **{name: one})
-            assert getattr(m, name)(row) is one
-            getattr(m, f"set_{name}")(row, two)
-            assert getattr(m, name)(row) is two
-            rows = self.add(source, m, 2, **{name: [one, two]})
-            assert [getattr(m, name)(row) for row in rows] == [one, two]
-            for given in (("a", "b"), {"a": 1, "b": 2}, "ab", Thing()):
-                rows = self.add(source, m, 2, **{name: given})
-                assert all(getattr(m, name)(row) is given for row in rows)
+            row = self.add_one(source, m, **{name: first})
+            assert getattr(m, name)(row) is first
+            getattr(m, f"set_{name}")(row, second)
+            assert getattr(m, name)(row) is second
+            rows = self.add(source, m, 2, **{name: [first, second]})
+            assert [getattr(m, name)(row) for row in rows] == [first, second]
+            for thing in (("a", "b"), {"a": 1, "b": 2}, "ab", Thing()):
+                rows = self.add(source, m, 2, **{name: thing})
+                assert all(getattr(m, name)(row) is thing for row in rows)
 
     def test_a_list_of_another_length_is_refused(self, source: Any, m: Any) -> None:
-        whole = ["a", "list"]
+        thing = ["a", "list"]
         for name in self.names:
-            for wrong in (whole, np.array(whole, object), []):
+            for wrong in (thing, np.array(thing, object), []):
                 with pytest.raises(ValueError, match=r"write \[x\] \* 3"):
                     self.add(source, m, 3, **{name: wrong})
             assert m.data.n == 0
-            rows = self.add(source, m, 3, **{name: [whole] * 3})
-            assert all(getattr(m, name)(row) is whole for row in rows)
+            rows = self.add(source, m, 3, **{name: [thing] * 3})
+            assert all(getattr(m, name)(row) is thing for row in rows)
             m.destroy_many(rows)
 
     def test_objects_count_as_memory(self) -> None:
         source, m = self.new(10_000)
         objects = {name: list(range(10_000)) for name in self.names}
         self.add(source, m, 10_000, **objects)
-        own = sum(column.nbytes for column in self.subject.columns)
-        assert m.nbytes >= 10_000 * (own + 8 * len(self.names))
+        columns_size = sum(column.nbytes for column in self.subject.columns)
+        assert m.nbytes >= 10_000 * (columns_size + 8 * len(self.names))

@@ -42,8 +42,6 @@ from .subject import (
     skipped_if_full,
 )
 
-# --- Components in chunks: rows to store, and what is found of them -------------------
-
 
 class Chunked(WorldTests):
     """The components in chunks of a world."""
@@ -73,9 +71,9 @@ class Chunked(WorldTests):
 
     def created(self, w: Any, modules: Iterable[str], count: int) -> EntityArray:
         names = list(modules)
-        given = {module: self.members[module].samples(count) for module in names}
+        columns = {module: self.members[module].samples(count) for module in names}
         with skipped_if_full():
-            es: EntityArray = w.archetypes.create(self.rows(names), count, **given)
+            es: EntityArray = w.archetypes.create(self.rows(names), count, **columns)
         return es
 
     def check_samples(self, w: Any, module: str, es: Any, ks: Iterable[int]) -> None:
@@ -106,11 +104,8 @@ class Chunked(WorldTests):
         """Return some sets of components: none, each, pairs, all."""
         names = sorted(self.members)
         sizes = sorted({0, 1, 2, len(names)})
-        found = [s for size in sizes for s in combinations(names, size)]
-        return list(dict.fromkeys(found))[:20]
-
-
-# --- Archetypes: entities one at a time, whose rows go from chunk to chunk ------------
+        subsets = [s for size in sizes for s in combinations(names, size)]
+        return list(dict.fromkeys(subsets))[:20]
 
 
 class ChunkProxyCases(Chunked):
@@ -167,9 +162,9 @@ class ChunkProxyCases(Chunked):
         for modules in self.subsets():
             w = self.world()
             rows = [self.members[m].row(**self.members[m].sample(1)) for m in modules]
-            one, other = w.create(*rows), w.create()
+            first, other = w.create(*rows), w.create()
             w[other].add(*rows)
-            for e in (one, other):
+            for e in (first, other):
                 assert set(w[e]) == set(self.rows(modules))
                 for module in modules:
                     subject = self.members[module]
@@ -179,9 +174,9 @@ class ChunkProxyCases(Chunked):
                     assert repr(expected) in repr(w[e])
             for module in modules:
                 row = self.row_class(module)
-                assert (w[one].remove(row), w[one].remove(row)) == (1, 0)
-            assert len(w[one]) == 0
-            assert [w.get(one, row) for row in self.rows(modules)] == [None] * len(rows)
+                assert (w[first].remove(row), w[first].remove(row)) == (1, 0)
+            assert len(w[first]) == 0
+            assert [w.get(first, row) for row in self.rows(modules)] == [None] * len(rows)
 
     def test_rows_are_added_together_or_not_at_all(self) -> None:
         names = sorted(self.members)
@@ -205,9 +200,6 @@ class ChunkProxyCases(Chunked):
             assert list(x) == [subject.row]
             assert w.archetypes.version == version
             assert list(w) == [x.entity, other]
-
-
-# --- Archetypes: chunks, their buffers, and what changes them -------------------------
 
 
 class ChunkStructureCases(Chunked):
@@ -383,9 +375,6 @@ class ChunkStructureCases(Chunked):
             self.check_samples(other, module, es[2:], [2])
 
 
-# --- Archetypes: rows and columns of components in chunks -----------------------------
-
-
 class ChunkCases(ChunkProxyCases, CopyingCases):
     """Rows and columns of components in chunks, one thing at a time."""
 
@@ -402,12 +391,12 @@ class ChunkCases(ChunkProxyCases, CopyingCases):
             refused: list[tuple[Any, type[Exception]]] = [((1, 2), TypeError)]
             wrong = subject.wrong()
             refused += [(subject.row(**{f.name: v}), error) for f, v, error in wrong]
-            for given, error in refused:
+            for row_given, error in refused:
                 for call in (
-                    partial(w.archetypes.add, added[3], given),
-                    partial(w.archetypes.add_many, added[3:], given),
-                    partial(w.archetypes.create, [subject.row], **{module: given}),
-                    partial(w.spawn, 2, **{module: given}),
+                    partial(w.archetypes.add, added[3], row_given),
+                    partial(w.archetypes.add_many, added[3:], row_given),
+                    partial(w.archetypes.create, [subject.row], **{module: row_given}),
+                    partial(w.spawn, 2, **{module: row_given}),
                 ):
                     refuses(error, call)
             refuses(TypeError, w.archetypes.add, added[3], row, no_such_field=1)
@@ -435,7 +424,8 @@ class ChunkCases(ChunkProxyCases, CopyingCases):
             self.check_successor(first, other, at_once)
 
     def check_successor(self, first: str, other: str, at_once: bool) -> None:
-        """Let the successor of a dead entity get a component before its rows have gone."""
+        """Check that a dead entity's successor may get a component before the dead rows are
+        removed."""
         had, got = self.members[first], self.members[other]
         entities = had.entities()
 
@@ -498,19 +488,16 @@ class ChunkCases(ChunkProxyCases, CopyingCases):
             es = self.created(w, [module], 3)
             (chunk,) = w.archetypes.chunks()
             data = getattr(chunk, module)
-            own = {f.name: getattr(data, f.name)[::-1] for f in subject.whole}
-            others = w.archetypes.create([subject.row], 3, **{module: own})
+            columns = {f.name: getattr(data, f.name)[::-1] for f in subject.whole}
+            others = w.archetypes.create([subject.row], 3, **{module: columns})
             for k in range(3):
                 row = w.archetypes.get(others[k], subject.row)
                 for field in subject.whole:
-                    found = getattr(row, field.name)
-                    assert same(found, field.read(field.sample(2 - k)))
+                    value = getattr(row, field.name)
+                    assert same(value, field.read(field.sample(2 - k)))
             w.archetypes.remove_many(chunk.entity[:3], subject.row)
             has = w.archetypes.has_many([*es, *others], subject.row)
             assert has.tolist() == [False] * 3 + [True] * 3
-
-
-# --- Archetypes under any sequence of changes -----------------------------------------
 
 
 REFUSED = (TypeError, ValueError, OverflowError)
@@ -531,20 +518,18 @@ class ChunkRules(Chunked, RuleBasedStateMachine):
     def teardown(self) -> None:
         self.small.stop()
 
-    # --- choosing ------------------------------------------------------------------
-
     def some_values(self, data: st.DataObject, module: str) -> dict[str, Any]:
         values: dict[str, Any] = data.draw(self.members[module].some_values)
         return values
 
     def chosen(self, data: st.DataObject, module: str, has: bool, at_most: int = 1000) -> list[int]:
-        found = [e for e, rows in self.entities.items() if (module in rows) == has]
-        if not found:
+        owners = [e for e, rows in self.entities.items() if (module in rows) == has]
+        if not owners:
             return []
         if at_most > 1 and data.draw(st.booleans()):
-            return found
-        some = st.lists(st.sampled_from(found), unique=True, max_size=at_most)
-        return data.draw(some)
+            return owners
+        choices = st.lists(st.sampled_from(owners), unique=True, max_size=at_most)
+        return data.draw(choices)
 
     def a_module(self, data: st.DataObject) -> str:
         module: str = data.draw(st.sampled_from(sorted(self.members)))
@@ -554,27 +539,25 @@ class ChunkRules(Chunked, RuleBasedStateMachine):
         for e in es:
             self.entities[e][module] = self.members[module].read(values)
 
-    # --- changes -------------------------------------------------------------------
-
     @initialize(data=st.data())
     def begin(self, data: st.DataObject) -> None:
         self.create(data, 40)
 
     @rule(data=st.data(), n=st.sampled_from([0, 1, 2, 5]))
     def create(self, data: st.DataObject, n: int) -> None:
-        some = st.lists(st.sampled_from(sorted(self.members)), unique=True)
-        modules = data.draw(some)
-        given = {module: self.some_values(data, module) for module in modules}
+        choices = st.lists(st.sampled_from(sorted(self.members)), unique=True)
+        modules = data.draw(choices)
+        columns = {module: self.some_values(data, module) for module in modules}
         try:
             if data.draw(st.booleans()):
-                es = self.w.spawn(n, **given).tolist()
+                es = self.w.spawn(n, **columns).tolist()
             else:
                 names = self.rows(modules)
-                es = self.w.archetypes.create(names, n, **given).tolist()
+                es = self.w.archetypes.create(names, n, **columns).tolist()
         except CapacityError:
             return
         self.entities |= {e: {} for e in es}
-        for module, values in given.items():
+        for module, values in columns.items():
             self.learn(es, module, values)
         self.version += bool(es and modules)
 
@@ -637,8 +620,6 @@ class ChunkRules(Chunked, RuleBasedStateMachine):
     def copy(self, copied: Callable[[Any], Any]) -> None:
         self.w = copied(self.w)
 
-    # --- what is refused -----------------------------------------------------------
-
     @rule(data=st.data())
     def refused(self, data: st.DataObject) -> None:
         module = self.a_module(data)
@@ -661,30 +642,28 @@ class ChunkRules(Chunked, RuleBasedStateMachine):
             refuses(DuplicateInstanceError, store.add_many, [e], row, **bad)
             refuses(MissingInstanceError, store.remove_many, [e, e], row)
 
-    # --- what must hold ------------------------------------------------------------
-
     @invariant()
     def rows_agree(self) -> None:
         store = self.w.archetypes
         assert store.version == self.version
-        found: dict[int, dict[str, Any]] = {}
+        stored: dict[int, dict[str, Any]] = {}
         for chunk in store.chunks():
             es = chunk.entity.tolist()
             assert 0 < len(chunk) == len(es) <= chunk.capacity
             assert chunk.buffer.nbytes == self.module.CHUNK_BYTES
             modules = [m for m, s in self.members.items() if chunk.has(s.row)]
-            assert not found.keys() & set(es)
-            found |= {e: {} for e in es}
+            assert not stored.keys() & set(es)
+            stored |= {e: {} for e in es}
             for module in modules:
                 for e, row in zip(es, self.columns(chunk, module), strict=True):
-                    found[e][module] = row
-        assert len(store) == len(found)
+                    stored[e][module] = row
+        assert len(store) == len(stored)
         expected = {e: rows for e, rows in self.entities.items() if rows}
-        assert found.keys() == expected.keys()
+        assert stored.keys() == expected.keys()
         for e, rows in expected.items():
-            assert found[e].keys() == rows.keys()
+            assert stored[e].keys() == rows.keys()
             for module, row in rows.items():
-                assert same(found[e][module], self.stored(module, row))
+                assert same(stored[e][module], self.stored(module, row))
 
     @invariant()
     def chunks_are_packed(self) -> None:

@@ -1,4 +1,4 @@
-"""What every manager does: direct cases, each of which builds on `Cases`."""
+"""Direct cases of every manager, each of which builds on `Cases`."""
 
 from __future__ import annotations
 
@@ -27,9 +27,6 @@ from .subject import (
     through_pickle,
 )
 
-# --- What direct cases start from -----------------------------------------------------
-
-
 INTERRUPTED = property(lambda _: 0, raise_error)
 """A version that cannot be counted up, which is the last thing in each change."""
 
@@ -45,20 +42,20 @@ class Cases:
         """Return where owners of rows come from, and a manager that may have so many rows."""
         raise NotImplementedError
 
-    @pytest.fixture(name="made")
-    def made_new(self) -> tuple[Any, Any]:
+    @pytest.fixture(name="new_pair")
+    def make_new_pair(self) -> tuple[Any, Any]:
         """Return both, for the two fixtures after this one."""
         return self.new()
 
     @pytest.fixture(name="source")
-    def source_of_owners(self, made: tuple[Any, Any]) -> Any:
+    def source_of_owners(self, new_pair: tuple[Any, Any]) -> Any:
         """Return where owners of rows come from."""
-        return made[0]
+        return new_pair[0]
 
     @pytest.fixture(name="m")
-    def manager(self, made: tuple[Any, Any]) -> Any:
+    def manager(self, new_pair: tuple[Any, Any]) -> Any:
         """Return a manager without rows."""
-        return made[1]
+        return new_pair[1]
 
     def add_one(self, source: Any, m: Any, /, **values: Any) -> int:
         """Create an instance of nobody known yet, and return its row."""
@@ -184,9 +181,6 @@ def sortable(fields: Iterable[Field]) -> list[Field]:
     return [f for f in fields if not f.shape and not isinstance(f, Object)]
 
 
-# --- Values: defaults, every way to write and read them, what is refused --------------
-
-
 MOST = 256
 """Rows of a full buffer, unless it is larger from the start."""
 
@@ -222,9 +216,9 @@ class ValueCases(Cases):
         for field in self.subject.whole:
             _, m, _ = self.filled(3)
             samples = [field.sample(k) for k in (7, 8, 9)]
-            for given in (samples, field.array(samples)):
+            for values in (samples, field.array(samples)):
                 setattr(m.data, field.name, field.sample(0))
-                setattr(m.data, field.name, given)
+                setattr(m.data, field.name, values)
                 self.check_column(m, field, samples)
             setattr(m.data, field.name, getattr(m.data, field.name)[::-1])
             self.check_column(m, field, samples[::-1])
@@ -240,8 +234,8 @@ class ValueCases(Cases):
                 value = field.sample(3)
                 if array and isinstance(field, Object):  # one per row, or none
                     continue
-                given = field.array([value]) if array else value
-                self.add(source, m, 3, **{field.name: given})
+                values = field.array([value]) if array else value
+                self.add(source, m, 3, **{field.name: values})
                 self.check_column(m, field, [value] * 3)
 
     @pytest.mark.parametrize("is_full", [False, True])
@@ -261,10 +255,10 @@ class ValueCases(Cases):
                 if isinstance(field, Object):  # then it is one object for all
                     continue
                 name, few = field.name, [field.sample(0)] * 2
-                for given in (few, field.array([*few, *few])):
-                    refuses(ValueError, name, self.add, source, m, 3, **{name: given})
+                for values in (few, field.array([*few, *few])):
+                    refuses(ValueError, name, self.add, source, m, 3, **{name: values})
                     if field in self.subject.whole:
-                        refuses(ValueError, name, setattr, m.data, name, given)
+                        refuses(ValueError, name, setattr, m.data, name, values)
 
     def test_unknown_fields_are_refused(self, source: Any, m: Any) -> None:
         refuses(TypeError, self.add_one, source, m, no_such_field=1)
@@ -277,9 +271,9 @@ class ValueCases(Cases):
             group = m.data.tagged(tag)
             assert group._fields == names
             for name, column in zip(names, group, strict=True):
-                own = getattr(m.data, name, None)
-                if own is not None:  # those of the second buffer are elsewhere
-                    assert column.__array_interface__ == own.__array_interface__
+                column_of_rows = getattr(m.data, name, None)
+                if column_of_rows is not None:  # those of the second buffer are elsewhere
+                    assert column.__array_interface__ == column_of_rows.__array_interface__
         refuses(ValueError, "no_such_tag", m.data.tagged, "no_such_tag")
 
     def test_arrays_given_are_not_kept(self) -> None:
@@ -287,11 +281,11 @@ class ValueCases(Cases):
             if field.dtype == "O":
                 continue
             source, m = self.new()
-            given = field.array([field.sample(0), field.sample(1)])
-            self.add(source, m, 2, **{field.name: given})
-            given[0] = given[1]
+            values = field.array([field.sample(0), field.sample(1)])
+            self.add(source, m, 2, **{field.name: values})
+            values[0] = values[1]
             self.check_column(m, field, [field.sample(0), field.sample(1)])
-            assert not np.may_share_memory(given, m.data.buffer)
+            assert not np.may_share_memory(values, m.data.buffer)
 
     def test_a_transposed_column_is_not_the_column(self) -> None:
         for field in self.subject.whole:
@@ -304,9 +298,6 @@ class ValueCases(Cases):
             expected = turned.tolist()
             setattr(m.data, field.name, turned)
             assert same(getattr(m.data, field.name).tolist(), expected)
-
-
-# --- Direct cases of what every manager does with rows --------------------------------
 
 
 class StructureCases(Cases):
@@ -374,14 +365,14 @@ class StructureCases(Cases):
         kinds = list(self.subject.manager.__mro__)
         while "LAYOUT" not in vars(kinds[0]):
             del kinds[0]
-        own, *bases = map(vars, kinds)
-        names = [name for name in own if hasattr(own[name], "_is_per_class")]
+        members, *bases = map(vars, kinds)
+        names = [name for name in members if hasattr(members[name], "_is_per_class")]
         assert "destroy" in names
         for name in names:
             inherited = next(base[name] for base in bases if name in base)
-            assert own[name].__code__ is not inherited.__code__
+            assert members[name].__code__ is not inherited.__code__
             for detail in ("__doc__", "__annotations__", "__module__", "__qualname__"):
-                assert getattr(own[name], detail) == getattr(inherited, detail)
+                assert getattr(members[name], detail) == getattr(inherited, detail)
 
     def test_locked(self) -> None:
         source, m, _ = self.filled(3)
@@ -414,8 +405,8 @@ class StructureCases(Cases):
             assert isinstance(m, self.subject.manager)
             calls: list[tuple[Any, ...]] = [(len, m), (contains, m, es[0]), (iter, m)]
             calls += [(getattr, m, name) for name in ("data", "row", "clear")]
-            for call, *given in [*calls, (setattr, m, "data", None)]:
-                refuses(BrokenManagerError, self.subject.label, call, *given)
+            for call, *arguments in [*calls, (setattr, m, "data", None)]:
+                refuses(BrokenManagerError, self.subject.label, call, *arguments)
             refuses(BrokenManagerError, getattr, data, "n")
             refuses(BrokenManagerError, setattr, data, "n", 0)
 
@@ -433,9 +424,6 @@ class StructureCases(Cases):
         assert State(self.subject, m) == before
         m.clear()
         assert len(other) == 4
-
-
-# --- What components say of themselves ------------------------------------------------
 
 
 def check_fields(subject: Subject, infos: Any) -> None:
@@ -489,9 +477,6 @@ class ReflectionCases(Cases):
         assert repr(m).startswith(f"<{name}: 0 rows, ")
 
 
-# --- Direct cases of memory: one buffer and its columns -------------------------------
-
-
 PAGE = 4096
 LINE = 64
 
@@ -539,9 +524,6 @@ class MemoryCases(Cases):
         self.check_values(m, rows, range(2 * LINE + 1))
         owners = [self.owner(m, row) for row in rows]
         assert [self.found(m, owner) for owner in owners] == rows
-
-
-# --- The direct cases of every manager ------------------------------------------------
 
 
 class CommonCases(MemoryCases, ReflectionCases, StructureCases, ValueCases):

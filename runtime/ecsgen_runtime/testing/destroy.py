@@ -1,4 +1,4 @@
-"""What becomes of rows whose entities die, and what is told of rows that go."""
+"""Cases and rules of rows whose entities are destroyed, and of the callbacks for removed rows."""
 
 from __future__ import annotations
 
@@ -27,8 +27,6 @@ from .subject import (
     through_pickle,
 )
 
-# --- Rows of dead entities go lazily: by random picks, or all at once on demand -------
-
 
 class GcRules(OwnedRules):
     """The dead are found by random picks until four in a row are alive."""
@@ -39,11 +37,11 @@ class GcRules(OwnedRules):
 
     @rule(seed=st.none() | st.integers(0, 9))
     def gc(self, seed: int | None) -> None:
-        given = None if seed is None else Random(seed)
+        random_given = None if seed is None else Random(seed)
         random = self.own_random if seed is None else Random(seed)
         with self.held():
             expected = self.picked(random)
-        assert self.manager.gc(given) == expected
+        assert self.manager.gc(random_given) == expected
 
     def picked(self, random: Random) -> int:
         """Collect in the model; a hole counts as alive."""
@@ -111,11 +109,8 @@ class GcCases(OwnedCases):
         assert went[-1] == 0
 
 
-# --- Callbacks see the rows about to go, on every way out -----------------------------
-
-
 class ReleaseRules(ManagerStateMachine):
-    """What goes is announced, with its values, before it goes."""
+    """Callbacks see rows that are removed, with their values, before they are removed."""
 
     def __init__(self) -> None:
         self.seen: list[list[tuple[int, int, str]]] = []
@@ -151,16 +146,16 @@ class ReleaseCases(Cases):
     def test_the_manager_is_locked_meanwhile(self) -> None:
         source, m, _ = self.filled(3)
         calls = self.structural_calls(source, m)
-        told: list[list[int]] = []
+        calls_seen: list[list[int]] = []
 
         def meddle(rows: Any) -> None:
-            for call in () if told else calls:  # then ids are stale
+            for call in () if calls_seen else calls:  # then ids are stale
                 refuses(StructureLockedError, call)
-            told.append(rows.tolist())
+            calls_seen.append(rows.tolist())
 
         m.on_release(meddle)
         m.destroy(0)
-        assert (told, len(m)) == ([[0]], 2)
+        assert (calls_seen, len(m)) == ([[0]], 2)
         m.clear()
         self.add_one(source, m)
 
@@ -192,9 +187,6 @@ class ReleaseCases(Cases):
         assert sorted(m) == sorted(es[[1, 3, 4, 5]].tolist())
 
 
-# --- Callbacks of rows that belong to entities ----------------------------------------
-
-
 class OwnedReleaseCases(OwnedCases, ReleaseCases):
     """Removal by entity, and entities that come and go inside of callbacks."""
 
@@ -220,26 +212,26 @@ class OwnedReleaseCases(OwnedCases, ReleaseCases):
 
     def test_failures_stop_no_creation(self) -> None:
         entities, m, es = self.filled(6)
-        one, *more = recreate(entities, es[:4]).tolist()
+        first, *more = recreate(entities, es[:4]).tolist()
         m.on_release(raise_error)
         with suppress(ExceptionGroup):  # where the dead must go first
-            m.create(one, **self.subject.sample(8))
+            m.create(first, **self.subject.sample(8))
         with suppress(ExceptionGroup):
             m.create_many(more, **self.subject.samples(3))
-        rows = m.lookup_many([one, *more])
+        rows = m.lookup_many([first, *more])
         self.check_values(m, rows, [8, 0, 1, 2])
 
     def test_callbacks_do_not_change_what_is_created(self) -> None:
         for field in self.subject.whole:
             entities, m, es = self.filled(4)
             successors = recreate(entities, es[:2])
-            given = field.array([field.sample(k) for k in range(3)])
+            values = field.array([field.sample(k) for k in range(3)])
 
-            def overwrite(_: object, given: Any = given) -> None:
-                given[:2] = given[2]
+            def overwrite(_: object, values: Any = values) -> None:
+                values[:2] = values[2]
 
             m.on_release(overwrite)
-            rows = m.create_many(successors, **{field.name: given[:2]})
+            rows = m.create_many(successors, **{field.name: values[:2]})
             expected = [field.read(field.sample(k)) for k in range(2)]
             assert same([getattr(m, field.name)(row) for row in rows], expected)
 
@@ -247,9 +239,9 @@ class OwnedReleaseCases(OwnedCases, ReleaseCases):
     def test_callbacks_do_not_change_who_gets_it(self, count: int) -> None:
         entities, m, es = self.filled(count)
         successors = recreate(entities, es)
-        given = successors.copy()
-        m.on_release(lambda rows: given.fill(0))
-        rows = m.create_many(given)
+        owners = successors.copy()
+        m.on_release(lambda rows: owners.fill(0))
+        rows = m.create_many(owners)
         assert m.data.entity[rows].tolist() == successors.tolist()
 
     @pytest.mark.parametrize("name", ["clear", "gc", "collect"])
@@ -261,9 +253,6 @@ class OwnedReleaseCases(OwnedCases, ReleaseCases):
         with suppress(ExceptionGroup):  # unless the rows went with their entities
             sweep()
         assert len(m) < 90
-
-
-# --- Rows go together with their entity -----------------------------------------------
 
 
 class CallbackRules(OwnedRules):
@@ -311,12 +300,12 @@ class CallbackCases(OwnedCases):
         more, named = create_or_skip(entities, 1), f"{self.subject.label}Manager"
         with self.unchanged(m):
             with m.locked():
-                for call, given in (
+                for call, argument in (
                     (entities.destroy, es[0]),
                     (entities.destroy, more[0]),
                     (entities.destroy_many, es),
                 ):
-                    refuses(StructureLockedError, named, call, given)
+                    refuses(StructureLockedError, named, call, argument)
             assert entities.alive_many([*es, *more]).all()
         entities.destroy(es[0])
         assert len(m) == 2

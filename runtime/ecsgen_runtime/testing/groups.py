@@ -33,9 +33,6 @@ from .subject import (
     skipped_if_full,
 )
 
-# --- A group of a world and its members: what cases and rules have in common ----------
-
-
 MANY = 60
 """No rule adds entities or rows beyond these."""
 
@@ -73,16 +70,13 @@ class GroupMember(WorldTests):
         """Check that the first n rows of every member are those of the same entities."""
         group = self.grouped(w)
         owners = [list(manager) for manager in self.managers(w)]
-        whole = set.intersection(*map(set, owners))
-        assert group.n == len(group) == len(whole)
-        for module, found in zip(self.members, owners, strict=True):
+        common = set.intersection(*map(set, owners))
+        assert group.n == len(group) == len(common)
+        for module, rows_of in zip(self.members, owners, strict=True):
             part = getattr(group, module)
             assert part.n == group.n
-            assert found[: group.n] == group.entity.tolist() == part.entity.tolist()
-        assert set(group.entity.tolist()) == whole
-
-
-# --- Joining, leaving, order, locks and copies ----------------------------------------
+            assert rows_of[: group.n] == group.entity.tolist() == part.entity.tolist()
+        assert set(group.entity.tolist()) == common
 
 
 class GroupCases(UnlimitedWorldTests, GroupMember):
@@ -142,14 +136,14 @@ class GroupCases(UnlimitedWorldTests, GroupMember):
             lacking = [other for other in self.members if other != module]
             new = self.spawn(w, [2, 3, 4, 5], lacking)
             fresh = self.spawn(w, [6], [])
-            some = self.spawn(w, [7], lacking[1:])
+            partial_members = self.spawn(w, [7], lacking[1:])
             order = [5, 1, 3, 4, 0]
-            given = np.concatenate((new, fresh, some))[order]
+            owners = np.concatenate((new, fresh, partial_members))[order]
             manager = getattr(w, module)
             columns = self.samples(module, [k + 2 for k in order])
             with self.counted(w, 1):
-                rows = manager.create_many(given, **columns)
-            assert rows.tolist() == manager.lookup_many(given).tolist()
+                rows = manager.create_many(owners, **columns)
+            assert rows.tolist() == manager.lookup_many(owners).tolist()
             self.check(w, [*es, new[1], new[3], new[0]], [0, 1, 3, 5, 2])
 
     def test_leaving_takes_the_last_into_the_hole(self) -> None:
@@ -198,9 +192,9 @@ class GroupCases(UnlimitedWorldTests, GroupMember):
                 with handles_with(w.entities, MIN_FREE=0):
                     new = self.spawn(w, [0], [])  # it drives out the dead one's row
                 manager = getattr(w, module)
-                given = getattr(getattr(w, mate).data, other)[:1]
-                expected = given.tolist()
-                (row,) = manager.create_many(new, **{field: given})
+                values = getattr(getattr(w, mate).data, other)[:1]
+                expected = values.tolist()
+                (row,) = manager.create_many(new, **{field: values})
                 assert getattr(manager.data, field)[row : row + 1].tolist() == expected
                 self.check_aligned(w)
 
@@ -231,8 +225,8 @@ class GroupCases(UnlimitedWorldTests, GroupMember):
     def test_what_a_group_is_not_sorted_by(self) -> None:
         w, es = self.filled(3)
         group, (module, *_) = self.grouped(w), self.members
-        for given in ((module, "no_field"), (module, [1, 2]), ("no_member", [1, 2, 3])):
-            refuses(ValueError, r"no_|shape", group.sort, *given)
+        for arguments in ((module, "no_field"), (module, [1, 2]), ("no_member", [1, 2, 3])):
+            refuses(ValueError, r"no_|shape", group.sort, *arguments)
         for order in ([0, 1], [0, 1, 1], [0, 1, 2, 3]):
             refuses(ValueError, "permutation", group.reorder, order)
         for member in self.managers(w):
@@ -338,7 +332,7 @@ class GroupRules(GroupMember, RuleBasedStateMachine):
         self.know(modules, es.tolist())
 
     def know(self, modules: list[str], es: list[int]) -> None:
-        """Tell the model of new rows, and which rows of the dead they drove out."""
+        """Add new rows to the model, and remove those of dead entities that they evict."""
         for module in modules:
             ks = range(self.k, self.k + len(es))
             self.rows[module] |= dict(zip(es, ks, strict=True))
@@ -363,8 +357,8 @@ class GroupRules(GroupMember, RuleBasedStateMachine):
         return [e for e in self.w.entities if e not in self.rows[module]][:room]
 
     def some(self, data: st.DataObject, values: list[int]) -> list[int]:
-        some = st.lists(st.sampled_from(values), unique=True)
-        return data.draw(some) if values else []
+        choices = st.lists(st.sampled_from(values), unique=True)
+        return data.draw(choices) if values else []
 
     def member(self, data: st.DataObject) -> str:
         return data.draw(st.sampled_from(sorted(self.members)))

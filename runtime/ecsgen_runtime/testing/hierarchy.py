@@ -20,16 +20,14 @@ from .owned import OwnedCases, OwnedRules
 from .state_machine import ManagerStateMachine, Record
 from .subject import create_or_skip, recreate, refuses, skip_without
 
-# --- Rows have parents and children, in order of attachment ---------------------------
-
 
 def check_children(m: Any, row: int, children: list[int]) -> None:
     """Check a row's children, forwards and backwards."""
     assert m.children(row).tolist() == children
     assert m.first_child(row) == [*children, NIL][0]
-    for one, other in pairwise([NIL, *children, NIL]):
-        assert one == NIL or m.next_sibling(one) == other
-        assert other == NIL or m.previous_sibling(other) == one
+    for previous, following in pairwise([NIL, *children, NIL]):
+        assert previous == NIL or m.next_sibling(previous) == following
+        assert following == NIL or m.previous_sibling(following) == previous
 
 
 class HierarchyRules(ManagerStateMachine):
@@ -39,8 +37,6 @@ class HierarchyRules(ManagerStateMachine):
         self.parents: dict[Record, Record] = {}  # roots have none
         self.children: dict[Record, list[Record]] = {}
         super().__init__()
-
-    # --- the model -----------------------------------------------------------------
 
     def leaving(self, rows: list[int]) -> None:
         super().leaving(rows)
@@ -61,11 +57,11 @@ class HierarchyRules(ManagerStateMachine):
 
     def ancestors(self, record: Record | None) -> list[Record]:
         """Return a row and those above it; an endless way ends where it began."""
-        found: list[Record] = []
-        while record is not None and record not in found:
-            found.append(record)
+        ancestors: list[Record] = []
+        while record is not None and record not in ancestors:
+            ancestors.append(record)
             record = self.parents.get(record)
-        return found
+        return ancestors
 
     def where(self) -> dict[Record | None, int]:
         """Return the row of each record, and NIL for none."""
@@ -78,18 +74,16 @@ class HierarchyRules(ManagerStateMachine):
         row = data.draw(st.none() | st.sampled_from(few))
         return None if row is None else self.at(row)
 
-    # --- rules ---------------------------------------------------------------------
-
     @precondition(lambda self: self.used())
     @rule(data=st.data())
     def set_parent(self, data: st.DataObject) -> None:
         row = data.draw(st.sampled_from(self.used()))
         record, parent = self.at(row), self.draw_parent(data)
-        given = self.where()[parent]
+        parent_row = self.where()[parent]
         if record in self.ancestors(parent):
-            refuses(HierarchyError, self.manager.set_parent, row, given)
+            refuses(HierarchyError, self.manager.set_parent, row, parent_row)
             return
-        self.manager.set_parent(row, given)
+        self.manager.set_parent(row, parent_row)
         if self.parents.get(record) is not parent:
             self.attach(record, parent)
             self.version += 1
@@ -99,11 +93,11 @@ class HierarchyRules(ManagerStateMachine):
     def set_parents(self, data: st.DataObject, for_all: bool) -> None:
         rows = data.draw(self.some(self.used()))
         wanted = [self.draw_parent(data) for _ in ([None] if for_all else rows)]
-        given = [self.where()[parent] for parent in wanted]
+        parent_rows = [self.where()[parent] for parent in wanted]
         if for_all:
-            self.set_all(rows, wanted * len(rows), given[0])
+            self.set_all(rows, wanted * len(rows), parent_rows[0])
         else:
-            self.set_all(rows, wanted, given)
+            self.set_all(rows, wanted, parent_rows)
 
     @rule(data=st.data())
     def set_a_chain(self, data: st.DataObject) -> None:
@@ -121,7 +115,7 @@ class HierarchyRules(ManagerStateMachine):
         rows = [other for other in self.used() if other != row]
         self.set_all(rows, [self.at(row)] * len(rows), row)
 
-    def set_all(self, rows: list[int], wanted: Sequence[Record | None], given: Any) -> None:
+    def set_all(self, rows: list[int], wanted: Sequence[Record | None], parents: Any) -> None:
         """Give many rows their parents, if what comes of it are trees."""
         pairs = [(self.at(row), to) for row, to in zip(rows, wanted, strict=True)]
         changed = [(r, to) for r, to in pairs if self.parents.get(r) is not to]
@@ -132,16 +126,14 @@ class HierarchyRules(ManagerStateMachine):
         endless = any(top in self.parents for top in tops)
         self.parents = before
         if endless:
-            refuses(HierarchyError, self.manager.set_parent_many, rows, given)
+            refuses(HierarchyError, self.manager.set_parent_many, rows, parents)
             return
-        self.manager.set_parent_many(rows, given)
+        self.manager.set_parent_many(rows, parents)
         for record, _ in changed:
             self.attach(record, None)
         for record, to in changed:
             self.attach(record, to)
         self.version += bool(changed)
-
-    # --- what must hold ------------------------------------------------------------
 
     @invariant()
     def relatives_agree(self) -> None:
@@ -162,8 +154,8 @@ class HierarchyRules(ManagerStateMachine):
         assert m.roots().tolist() == level
         for row in level:
             assert m.next_sibling(row) == m.previous_sibling(row) == NIL
-        for found in m.levels():
-            assert found.tolist() == level
+        for level_rows in m.levels():
+            assert level_rows.tolist() == level
             below = [c for row in level for c in self.children.get(self.at(row), [])]
             level = sorted(where[child] for child in below)
         assert level == []
@@ -298,9 +290,6 @@ class HierarchyCases(Cases):
         self.check_family(m, [NIL, NIL])
 
 
-# --- Instances may be created below a parent ------------------------------------------
-
-
 class LostParentError(Exception):
     """A parent goes to make room for its child."""
 
@@ -338,7 +327,7 @@ class ChildrenRules(HierarchyRules):
         rows: Sequence[dict[str, Any]],
         create: Callable[[], list[int]],
     ) -> None:
-        """Let rows arrive that have parents, or see that one would go for its child."""
+        """Create rows below parents, or see that a parent would be evicted for its child."""
         self.newborn = parents
         try:
             self.arrive(owners, rows, create)
@@ -352,8 +341,8 @@ class ChildrenRules(HierarchyRules):
     def create_below(self, data: st.DataObject) -> None:
         owner = data.draw(st.sampled_from(self.creatable()))
         values, parent = data.draw(self.subject.some_values), self.draw_parent(data)
-        given = self.where()[parent]
-        create = partial(self.create_one, owner, parent=given, **values)
+        parent_row = self.where()[parent]
+        create = partial(self.create_one, owner, parent=parent_row, **values)
         self.arrive_below([parent], [owner], [values], lambda: [create()])
 
     @precondition(lambda self: self.used())
@@ -365,8 +354,8 @@ class ChildrenRules(HierarchyRules):
         numbers = [self.where()[parent] for parent in parents]
         rows = [self.shifted(values, k) for k in range(count)]
         columns = self.columns(rows, rows_to_array=False)
-        given = numbers[0] if for_all else numbers
-        create = partial(self.create_all, owners, parents=given, **columns)
+        parent_rows = numbers[0] if for_all else numbers
+        create = partial(self.create_all, owners, parents=parent_rows, **columns)
         self.arrive_below(parents * count if for_all else parents, owners, rows, create)
 
 
@@ -380,12 +369,12 @@ class ChildrenCases(HierarchyCases):
             partial(self.add, source, m, 1, parents=0),
         ]
 
-    def check_twins(self, one: Any, other: Any) -> None:
+    def check_twins(self, manager: Any, other: Any) -> None:
         """Check that two managers have the same rows, and the same relatives for them."""
-        assert State(self.subject, one) == State(self.subject, other)
-        assert one.data.parent.tolist() == other.data.parent.tolist()
-        for row in range(len(one)):
-            assert one.children(row).tolist() == other.children(row).tolist()
+        assert State(self.subject, manager) == State(self.subject, other)
+        assert manager.data.parent.tolist() == other.data.parent.tolist()
+        for row in range(len(manager)):
+            assert manager.children(row).tolist() == other.children(row).tolist()
 
     def parent_of(self, m: Any, owners: Any, parent: int) -> int:
         """Return where the row is that was number `parent`; NIL for NIL."""
@@ -406,8 +395,8 @@ class ChildrenCases(HierarchyCases):
         twin, other, owners = self.family([NIL, 0, 0, NIL])
         rows = self.add(source, m, 3, parents=parents)
         assert self.add(twin, other, 3) == rows
-        given = np.broadcast_to(parents, 3).tolist()
-        where = [self.parent_of(other, owners, parent) for parent in given]
+        parents_by_row = np.broadcast_to(parents, 3).tolist()
+        where = [self.parent_of(other, owners, parent) for parent in parents_by_row]
         other.set_parent_many(rows, where)
         self.check_twins(m, other)
 
@@ -444,9 +433,6 @@ class ChildrenCases(HierarchyCases):
         self.check_family(m, [NIL, 0])
         m.reorder([1, 0])  # nobody is followed any more
         assert m.data.parent.tolist() == [1, NIL]
-
-
-# --- Entities may be given instances below a parent -----------------------------------
 
 
 class OwnedChildrenRules(ChildrenRules, OwnedRules):
@@ -491,9 +477,6 @@ class OwnedChildrenCases(ChildrenCases, OwnedCases):
             row = self.found(m, successors[0])
             assert m.parent(row) == self.found(m, es[4])
             check_children(m, self.found(m, es[4]), [row])
-
-
-# --- Instances that belong to nobody may be created below a parent --------------------
 
 
 class UnownedChildrenRules(ChildrenRules, UnownedRules):

@@ -17,8 +17,6 @@ from .common_cases import LINE, Cases
 from .state_machine import ManagerStateMachine, Record
 from .subject import need, refuses, skip_without, through_pickle
 
-# --- Ids find their instance, or say that it is gone ----------------------------------
-
 
 class StableIdsRules(ManagerStateMachine):
     """Ids stay with their instance through every move, and never come again."""
@@ -68,7 +66,7 @@ class StableIdsCases(Cases):
         return int(m.id_of(0) >> 32)
 
     def wear_out(self, m: Any, rows: list[int]) -> None:
-        """Let the slots of rows be in their last generation, by way of the buffer."""
+        """Put the slots of rows into their last generation, by writing to the buffer."""
         column = next(c for c in m.LAYOUT if c.name == "id_generation")
         start = column.offset(m.capacity)
         cells = m.data.buffer[start : start + 4 * m.capacity].view(column.dtype)
@@ -106,13 +104,13 @@ class StableIdsCases(Cases):
         ids = m.id_of_many(range(4)).tolist()
         m.destroy_id(ids[1])
         with self.unchanged(m):
-            for call, given in (
+            for call, argument in (
                 (m.destroy_id, ids[1]),
                 (m.destroy_id_many, [ids[1]]),
                 (m.destroy_id_many, [ids[0], ids[1]]),
                 (m.destroy_id_many, [ids[2], ids[0], ids[2]]),
             ):
-                refuses(StaleIdError, f"{self.subject.label}Manager", call, given)
+                refuses(StaleIdError, f"{self.subject.label}Manager", call, argument)
 
     def test_saving_keeps_ids(self) -> None:
         source, m, _ = self.filled(6)
@@ -129,9 +127,6 @@ class StableIdsCases(Cases):
         for row in (-1, 2, NIL, 2**70):
             refuses(StaleInstanceError, m.id_of, row)
             refuses(StaleInstanceError, m.id_of_many, [0, row])
-
-
-# --- An id is a slot, which is used again, and its generation -------------------------
 
 
 class IdsRules(StableIdsRules):
@@ -204,9 +199,6 @@ class IdsCases(StableIdsCases):
             m.shrink_to_fit()
 
 
-# --- An id is a row, which stays where it is, and the generation of what is in it -----
-
-
 class DirectIdsRules(StableIdsRules):
     """Generations must be kept for every row that was ever in use."""
 
@@ -238,8 +230,13 @@ class DirectIdsCases(StableIdsCases):
         m.destroy(2)
         m.create(es[2])
         assert [m.id_of(row) & 0xFFFF_FFFF for row in range(4)] == [0, 1, 2, 3]
-        one = self.one()
-        assert [m.id_of(row) >> 32 for row in range(4)] == [one, one, 2 * one, one]
+        generation = self.one()
+        assert [m.id_of(row) >> 32 for row in range(4)] == [
+            generation,
+            generation,
+            2 * generation,
+            generation,
+        ]
 
     def test_shrinking_forgets_no_generation(self) -> None:
         _, m, es = self.filled(min(3000, self.subject.reserve or 3000))
@@ -256,13 +253,10 @@ class DirectIdsCases(StableIdsCases):
         m.destroy_many([0, 1])
         with self.unchanged(m):
             refuses(CapacityError, "generation", m.create, es[1])
-            for some in (es[[1]], es[[0, 1]]):
-                refuses(CapacityError, "generation", m.create_many, some)
+            for owners in (es[[1]], es[[0, 1]]):
+                refuses(CapacityError, "generation", m.create_many, owners)
         assert m.resolve(id) == NIL
         m.create_many(es[[0]])
-
-
-# --- Rows belong to nobody: they are made in return for an id -------------------------
 
 
 class UnownedRules(ManagerStateMachine):
@@ -325,12 +319,12 @@ class UnownedCases(Cases):
         for name in ("entity", "lookup", "remove", "ensure", "collect"):
             assert not hasattr(m, name)
         assert not hasattr(m.data, "entity")
-        one = m.create()
-        assert type(one) is int
+        id = m.create()
+        assert type(id) is int
         many = m.create_many(3, **self.subject.samples(3))
         assert (many.dtype, many.shape) == (np.uint64, (3,))
-        assert len({one, *many.tolist()}) == 4
-        assert list(m) == [one, *many.tolist()]
+        assert len({id, *many.tolist()}) == 4
+        assert list(m) == [id, *many.tolist()]
         self.check_values(m, [1, 2, 3], range(3))
 
     def test_counts_are_whole_numbers(self, m: Any) -> None:
