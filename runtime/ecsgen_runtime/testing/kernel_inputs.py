@@ -1,4 +1,4 @@
-"""What kernels are tried on: managers with rows of random bits, arguments, and draws."""
+"""Inputs of kernel tests: managers with rows of random bits, arguments, and draws."""
 
 from __future__ import annotations
 
@@ -16,9 +16,6 @@ from ..entities.entity_manager import EntityManagerBase
 from ..tables.bulk import Tuning
 from .common_cases import Cases
 from .subject import COPIES, Enum, Subject, create_or_skip
-
-# --- Cells of columns: random ones, a manager's, and whether they are the same --------
-
 
 Columns: TypeAlias = Mapping[str, NDArray[Any]]
 Rng: TypeAlias = np.random.Generator
@@ -45,8 +42,8 @@ def put_columns(subject: Subject, manager: Any, columns: Columns) -> None:
         getattr(manager.data, f.name)[...] = columns[f.name]
     for name, parts in subject.split.items():
         cells = columns[name].reshape(len(columns[name]), len(parts))
-        for place, part in enumerate(parts):
-            getattr(manager.data, part)[...] = cells[:, place]
+        for number, part in enumerate(parts):
+            getattr(manager.data, part)[...] = cells[:, number]
 
 
 def random_cells(
@@ -85,28 +82,25 @@ def randomize(subject: Subject, manager: Any, rng: Rng, *, tame: bool = False) -
     put_columns(subject, manager, columns)
 
 
-def same_cells(found: NDArray[Any], expected: NDArray[Any], is_exact: bool) -> bool:
-    """Whether two columns are the same to the bit; NaN is NaN, and 0.0 is -0.0."""
-    if found.dtype.kind != "f":
-        return bool((found == expected).all())
+def same_cells(actual: NDArray[Any], expected: NDArray[Any], is_exact: bool) -> bool:
+    """Return whether two columns are the same to the bit; NaN is NaN, and 0.0 is -0.0."""
+    if actual.dtype.kind != "f":
+        return bool((actual == expected).all())
     if not is_exact:
         with np.errstate(all="ignore"):
-            return bool(np.isclose(found, expected, 1e-3, 1e-3, equal_nan=True).all())
-    return bool(((found == expected) | (np.isnan(found) & np.isnan(expected))).all())
+            return bool(np.isclose(actual, expected, 1e-3, 1e-3, equal_nan=True).all())
+    return bool(((actual == expected) | (np.isnan(actual) & np.isnan(expected))).all())
 
 
 def flat(value: Any) -> Value:
     return list(np.ravel(value))
 
 
-def put(column: NDArray[Any], place: tuple[int, ...], value: Value) -> None:
+def put(column: NDArray[Any], index: tuple[int, ...], value: Value) -> None:
     """Write a cell of a column, or an element of one."""
-    cell = column[place]
+    cell = column[index]
     filled = np.array(value if np.ndim(cell) else value[0], column.dtype)
-    column[place] = filled.reshape(np.shape(cell)) if len(value) > 1 else filled
-
-
-# --- Arguments: one value for all rows, or one for each -------------------------------
+    column[index] = filled.reshape(np.shape(cell)) if len(value) > 1 else filled
 
 
 class Each(NamedTuple):
@@ -133,18 +127,18 @@ class Inputs:
         self._kinds = kinds
         self._rng = rng
         self._values = {}
-        for key, one in kinds.items():
-            kind, shape, *enum = one
-            shape = (rows, *shape) if isinstance(one, Each) else shape
+        for key, description in kinds.items():
+            kind, shape, *enum = description
+            shape = (rows, *shape) if isinstance(description, Each) else shape
             self._values[key] = argument(rng, kind, shape, *enum)
 
     def of(self, rows: int) -> Inputs:
         """Return the same values for all rows, with others for each of so many."""
-        found = Inputs(self._kinds, self._rng, rows)
+        inputs = Inputs(self._kinds, self._rng, rows)
         for key, kind in self._kinds.items():
             if not isinstance(kind, Each):
-                found._values[key] = self._values[key]
-        return found
+                inputs._values[key] = self._values[key]
+        return inputs
 
     def radius(self, near: str | float) -> float:
         """Return a radius for neighbours; if it is an argument, let that be one of a few."""
@@ -155,25 +149,22 @@ class Inputs:
         return float(chosen)
 
     def lead(self, pool: NDArray[np.uint64]) -> None:
-        """Let arguments that may be handles be some of a pool."""
+        """Replace arguments that may be handles by some of a pool."""
         for key, value in self._values.items():
             if value.dtype == pool.dtype:
                 self._values[key] = self._rng.choice(pool, value.shape)
 
     @property
     def plain(self) -> dict[str, Any]:
-        """What a call takes."""
+        """Keyword arguments of a call."""
         return {key: value.tolist() for key, value in self._values.items()}
 
-    def cells(self, place: int) -> list[Value]:
-        """Return what the steps of one row take: the row at a place."""
+    def cells(self, row: int) -> list[Value]:
+        """Return the arguments of one row's steps."""
         return [
-            flat(value[place] if isinstance(self._kinds[key], Each) else value)
+            flat(value[row] if isinstance(self._kinds[key], Each) else value)
             for key, value in self._values.items()
         ]
-
-
-# --- Managers with rows of random bits, for kernels to run on -------------------------
 
 
 def run(manager: Any, name: str, arguments: Mapping[str, Any]) -> Any:
@@ -223,10 +214,10 @@ def _created(subject: Subject, rows: int, name: str, inputs: Inputs) -> Any:
 
 def owners(manager: Any, entities: EntityManagerBase, count: int) -> EntityArray:
     """Return so many new entities, some of them twice where they can have several rows."""
-    found = create_or_skip(entities, count)
+    entities_found = create_or_skip(entities, count)
     if manager._ALLOWS_MANY:
-        found[1::3] = found[0::3][: len(found[1::3])]
-    return found
+        entities_found[1::3] = entities_found[0::3][: len(entities_found[1::3])]
+    return entities_found
 
 
 def move_buffer(subject: Subject, manager: Any, name: str, arguments: Mapping[str, Any]) -> None:
@@ -285,8 +276,6 @@ def used_rows(manager: Any) -> NDArray[Any]:
     return np.arange(manager.data.n)
 
 
-# --- Rows at the border of a kernel's condition: it just holds, or it just does not ---
-#
 # Random rows are far from where a condition turns, and a kernel that asks for
 # something a little different would treat them alike.
 
@@ -325,17 +314,14 @@ def _halve(columns: Columns, inside: int, outside: int, matches: Callable[[int],
             column[outside], column[inside] = column[inside], before[name]
 
 
-def _between(one: Any, other: Any) -> Any:
+def _between(cell: Any, other: Any) -> Any:
     """Return the middle of two cells; what is not finite gives way, and a bool stays."""
-    if one.dtype.kind == "b":
-        return one
-    if one.dtype.kind == "f":
-        middle = one / 2 + other / 2
+    if cell.dtype.kind == "b":
+        return cell
+    if cell.dtype.kind == "f":
+        middle = cell / 2 + other / 2
         return np.where(np.isfinite(middle), middle, other)
-    return one // 2 + other // 2 + (one & other & 1)
-
-
-# --- Random numbers of kernels, one at a time, by their definition --------------------
+    return cell // 2 + other // 2 + (cell & other & 1)
 
 
 ALL = 2**64 - 1
@@ -363,16 +349,16 @@ def mix(x: int) -> int:
 
 def name_hash(name: str) -> int:
     """Return the FNV-1a of a name."""
-    found = 0xCBF29CE484222325
+    hashed = 0xCBF29CE484222325
     for byte in name.encode():
-        found = (found ^ byte) * 0x100000001B3 & ALL
-    return found
+        hashed = (hashed ^ byte) * 0x100000001B3 & ALL
+    return hashed
 
 
 def stems(seed: int, name: str, call: int, who: NDArray[Any]) -> list[int]:
-    """Return what all numbers of a row have in common, for each row."""
+    """Return the row keys of a kernel's call."""
     key = mix(mix(seed ^ name_hash(name)) + call * STEP & ALL)
-    return [mix(one ^ key) for one in who.tolist()]
+    return [mix(row_key ^ key) for row_key in who.tolist()]
 
 
 def first_word(stem: int) -> int:
@@ -397,22 +383,23 @@ def numbers(how: str, stem: int, first: int, count: int, bounds: Sequence[Value]
         return [np.float64((word >> 11) * 2.0**-53) for word in words]
     if how == "normal":
         return [np.float64(INVERSE(((word >> 12) + 0.5) * 2.0**-52)) for word in words]
-    (given,) = bounds
-    several = [int(bound) for bound in given] * (count if len(given) == 1 else 1)
+    (limits,) = bounds
+    several = [int(bound) for bound in limits] * (count if len(limits) == 1 else 1)
     pairs = zip(words, several, strict=True)
     return [np.int64((word >> 32) * bound >> 32) for word, bound in pairs]
 
 
-# --- Managers with a seed, and the calls of each kernel -------------------------------
-
-
 def draw_keys(*holders: Any) -> list[int]:
     """Count a call of each kernel that draws, and return what its numbers have in common."""
-    return [int(one._next_call_key(kernel)) for one in holders for kernel in one._RANDOM_KERNELS]
+    return [
+        int(holder._next_call_key(kernel))
+        for holder in holders
+        for kernel in holder._RANDOM_KERNELS
+    ]
 
 
 class SeededCases(Cases):
-    """What calls of kernels have in common."""
+    """Cases of kernels that draw."""
 
     def expected(self, m: Any, call: int) -> list[int]:
         """Return the same as the definition has it."""

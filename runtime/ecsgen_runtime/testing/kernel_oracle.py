@@ -1,4 +1,4 @@
-"""What a kernel does to all rows is what its steps do to each, in plain Python."""
+"""Oracle of kernels: their steps, row by row, in plain Python."""
 
 from __future__ import annotations
 
@@ -40,8 +40,6 @@ from .spaces import Neighbour as Neighbour
 from .state_machine import SEARCH as SEARCH
 from .subject import Handle, Subject
 
-# --- The operations of kernels in plain Python, one scalar after another --------------
-
 
 def number(scalar: str, value: Any) -> Value:
     """Return a literal."""
@@ -51,19 +49,19 @@ def number(scalar: str, value: Any) -> Value:
 def element(value: Value, shape: tuple[int, ...], *index: int) -> Value:
     """Return an element of a shape, or what is left of it."""
     places = np.arange(math.prod(shape)).reshape(shape)[index]
-    return [value[place] for place in np.ravel(places).tolist()]
+    return [value[number] for number in np.ravel(places).tolist()]
 
 
 def cast(value: Value, scalar: str) -> Value:
     """Return a value in another type: integers wrap, floats are cut, NaN is 0."""
-    return [_converted(one, np.dtype(scalar)) for one in value]
+    return [_converted(item, np.dtype(scalar)) for item in value]
 
 
 def apply(name: str, *operands: Value) -> Value:
     """Return what an operation makes of each element."""
     longest = max(map(len, operands))
     spread = [value * longest if len(value) == 1 else value for value in operands]
-    return [SCALARS[name](*one) for one in zip(*spread, strict=True)]
+    return [SCALARS[name](*items) for items in zip(*spread, strict=True)]
 
 
 def dot(left: Value, right: Value) -> Value:
@@ -175,9 +173,6 @@ SCALARS: dict[str, Callable[..., Any]] = {
 }
 
 
-# --- The rows that kernels refer and send messages to, in plain Python ----------------
-
-
 NIL = 2**32 - 1
 
 
@@ -237,13 +232,13 @@ class Others:
             self._held.append(arrive)
 
     def deliver(self) -> None:
-        """Let the messages that were sent arrive, in order."""
+        """Deliver the messages that were sent, in order."""
         for arrive in self._held:
             arrive()
         self._held.clear()
 
     def hears_from(self, component: str, row: int) -> bool:
-        """Whether a row's messages arrive: not those of dead entities."""
+        """Return whether a row gets messages: not if its entity is dead."""
         data = self._managers[component].data
         return not hasattr(data, "entity") or self._alive(int(data.entity[row]))
 
@@ -253,25 +248,22 @@ class Others:
 
 
 def handles(managers: Iterable[Any]) -> NDArray[np.uint64]:
-    """Return the owners and ids of all rows, and what leads to nothing."""
-    found = [np.array([0, 1, 2**64 - 1, 77 << 32], np.uint64)]
+    """Return the owners and ids of all rows, and handles that lead to no row."""
+    pools = [np.array([0, 1, 2**64 - 1, 77 << 32], np.uint64)]
     for manager in managers:
         if hasattr(manager.data, "entity"):
-            found.append(manager.data.entity)
+            pools.append(manager.data.entity)
         if hasattr(manager, "id_of_many"):
-            found.append(manager.id_of_many(used_rows(manager)))
-    return np.concatenate(found)
+            pools.append(manager.id_of_many(used_rows(manager)))
+    return np.concatenate(pools)
 
 
 def link(subject: Subject, manager: Any, pool: NDArray[np.uint64], rng: Rng) -> None:
-    """Let the fields with handles lead to rows of a pool."""
+    """Make fields with handles lead to rows of a pool."""
     for f in subject.whole:
         if isinstance(f, Handle):
             column = getattr(manager.data, f.name)
             column[...] = rng.choice(pool, column.shape)
-
-
-# --- A row as its kernel's steps see it, in plain Python ------------------------------
 
 
 @dataclass
@@ -314,20 +306,20 @@ class Row:
             self.crowd.moved(column, row)
 
     def send(self, text: str, by: str, handle: Value, how: str, value: Value, *index: int) -> None:
-        """Send a message, if anybody hears of it."""
-        if all(self.others.hears_from(*one) for one in self.rows.items()):
+        """Send a message unless a row's entity is dead."""
+        if all(self.others.hears_from(*pair) for pair in self.rows.items()):
             self.others.send(text, by, handle, how, value, *index)
 
     @property
     def neighbours(self) -> list[Neighbour]:
-        """Who is near now."""
+        """Neighbours of the row now."""
         assert self.crowd is not None
         with np.errstate(all="ignore"):
             return self.crowd.around(self.place(self.crowd.place))
 
     def answer(self, how: str, scalar: str, shape: tuple[int, ...], values: list[Value]) -> Value:
         """Return what comes of what each neighbour answers."""
-        squares = [one.square for one in self.neighbours]
+        squares = [neighbour.square for neighbour in self.neighbours]
         return spaces.answer(how, scalar, math.prod(shape), values, squares)
 
 
@@ -336,9 +328,6 @@ class Asked(Row):
 
     def put(self, name: str, value: Value, *index: int) -> None:
         """Write nothing."""
-
-
-# --- Reductions, compared with what Python makes of the values of all rows ------------
 
 
 def check_reduction(
@@ -369,33 +358,33 @@ def check_reduction(
         with np.errstate(all="ignore"):
             return [value(Row(columns, row)) for row in rows]
 
-    found = values()
-    matching = [one for one in found if one]
+    row_values = values()
+    matching = [row_value for row_value in row_values if row_value]
     compare_reduction(run(manager, name, {}), matching, how)
     for choose in (max, min) if matching else ():
-        found = values()
-        places = [k for k in range(len(found)) if found[k]]
-        last = choose(places, key=lambda k: found[k][0])
-        _rotate(subject, manager, len(found) - 1 - last)
-        matching = [one for one in values() if one]
+        row_values = values()
+        places = [k for k in range(len(row_values)) if row_values[k]]
+        last = choose(places, key=lambda k: row_values[k][0])
+        _rotate(subject, manager, len(row_values) - 1 - last)
+        matching = [row_value for row_value in values() if row_value]
         compare_reduction(run(manager, name, {}), matching, how)
 
 
-def compare_reduction(found: Any, values: list[Value], how: str) -> None:
+def compare_reduction(actual: Any, values: list[Value], how: str) -> None:
     """Compare what is made of the values of all rows with what Python makes of them."""
     if how == "count":
-        assert found == sum(bool(one[0]) for one in values)
+        assert actual == sum(bool(item[0]) for item in values)
     elif not values:
-        assert np.isnan(found).all() if how != "sum" else not np.any(found)
+        assert np.isnan(actual).all() if how != "sum" else not np.any(actual)
     else:
-        for got, given in zip(np.ravel(found), zip(*values, strict=True), strict=True):
-            wanted, slack = _reduced(how, [float(one) for one in given])
+        for got, items in zip(np.ravel(actual), zip(*values, strict=True), strict=True):
+            wanted, slack = _reduced(how, [float(item) for item in items])
             is_nothing = math.isnan(got) and math.isnan(wanted)
             assert is_nothing or abs(float(got) - wanted) <= slack
 
 
 def _rotate(subject: Subject, manager: Any, places: int) -> None:
-    """Let the fields of all rows go some places on, those of the last ones to the first."""
+    """Move the fields of all rows on by `places` rows, those of the last ones to the first."""
     names = [f.name for f in subject.whole]
     used = used_rows(manager)
     for name in (*names, *(part for parts in subject.split.values() for part in parts)):
@@ -414,7 +403,7 @@ def _reduced(how: str, values: list[float]) -> tuple[float, float]:
     if how == "median":
         return statistics.median(values), slack
     if how == "gini":
-        weighted = [place * one for place, one in enumerate(sorted(values), 1)]
+        weighted = [rank * item for rank, item in enumerate(sorted(values), 1)]
         if not total:
             return math.nan, 0.0
         slack += 1e-9 * math.fsum(map(abs, weighted)) * slack / total**2
@@ -422,8 +411,6 @@ def _reduced(how: str, values: list[float]) -> tuple[float, float]:
     return total / (n if how == "mean" else 1), slack
 
 
-# --- Kernels, row by row, one scalar after another ------------------------------------
-#
 # A value is a list of numpy scalars, one per element of its shape. Nothing is fast
 # here.
 
@@ -445,14 +432,14 @@ class Kernel(NamedTuple):
     """The dtype and shape of each, and the class of enums."""
     is_exact: bool
     has_border: bool = False
-    """Whether there is a condition to look for; then `steps` return whether it holds."""
+    """True if there is a condition to look for; then `steps` return whether it holds."""
     all_rows: bool = False
     takes_rows: bool = False
     drawing: Drawing | None = None
     near: str | float = 0.0
     """The radius for neighbours, or the argument that it is."""
     component: str = ""
-    """Whose kernel it is, if it refers or sends to other rows."""
+    """Component of the kernel, if it refers or sends to other rows."""
     turns: Literal["", "rows", "random"] = ""
 
 
@@ -463,13 +450,13 @@ def check(
     arguments: Mapping[str, tuple[Any, ...]],
     rows: int,
     seed: int,
-    **told: Any,
+    **options: Any,
 ) -> None:
-    """Run a kernel, and its steps row by row, on the same random columns: nothing may differ.
+    """Run a kernel, and its steps row by row, on the same random columns, and compare.
 
-    Then the same with some rows only, where a call can name them. `told`: more of `Kernel`.
+    Then the same with some rows only, where a call can name them. `options`: more of `Kernel`.
     """
-    kernel = Kernel(name, steps, arguments, **told)
+    kernel = Kernel(name, steps, arguments, **options)
     comparison = _Comparison(subject, kernel, rows, seed)
     comparison.of_all()
     if kernel.takes_rows:
@@ -478,7 +465,7 @@ def check(
 
 
 class _Comparison:
-    """A manager to run a kernel on, and what its steps make of the rows."""
+    """A manager to run a kernel on, and its rows after the steps."""
 
     def __init__(self, subject: Subject, kernel: Kernel, rows: int, seed: int) -> None:
         self.subject = subject
@@ -523,7 +510,7 @@ class _Comparison:
         rows = sorted(rows) if is_mask else rows
         named = np.isin(np.arange(self.manager.data.n), rows) if is_mask else rows
         inputs, bound = self.inputs.of(len(rows)), self.bound
-        pairs = ((row, inputs.cells(place)) for place, row in enumerate(rows))
+        pairs = ((row, inputs.cells(k)) for k, row in enumerate(rows))
         acts = [(row, cells) for row, cells in pairs if row < bound]
         self._compare(acts, inputs.plain | {"rows": named})
 
@@ -533,13 +520,13 @@ class _Comparison:
         expected = columns_of(self.subject, manager)
         stems, turns, crowd = self._stems(expected), bool(kernel.turns), None
         if self.radius:
-            place = manager._SPACE.field
-            crowd = NaiveCellList(manager, expected, self.radius, place, in_turns=turns)
+            field = manager._SPACE.field
+            crowd = NaiveCellList(manager, expected, self.radius, field, in_turns=turns)
         name, above = kernel.component, self.parents.tolist()
-        managers, whole = {name: manager}, {name: expected}
+        managers, columns_by_name = {name: manager}, {name: expected}
         entities = getattr(manager, "_entities", None)
         alive = bool if entities is None else entities.alive
-        others = Others(managers, whole, alive, in_turns=turns, crowd=crowd)
+        others = Others(managers, columns_by_name, alive, in_turns=turns, crowd=crowd)
         with np.errstate(all="ignore"):
             run(manager, kernel.name, arguments)
             rows = [
@@ -548,9 +535,9 @@ class _Comparison:
             ]
             take_turns(kernel, rows, [cells for _, cells in acts])
             others.deliver()
-        found, used = columns_of(self.subject, manager), used_rows(manager)
+        actual, used = columns_of(self.subject, manager), used_rows(manager)
         for key, column in expected.items():
-            assert same_cells(found[key][used], column[used], kernel.is_exact), key
+            assert same_cells(actual[key][used], column[used], kernel.is_exact), key
         put_columns(self.subject, manager, expected)
 
     def _stems(self, columns: Columns) -> list[int]:
@@ -562,25 +549,25 @@ class _Comparison:
         return kernel_inputs.stems(self.seed, drawing.name, 0, who)
 
     def _approach(self, order: list[int]) -> None:
-        """Let the condition turn between some of the rows."""
+        """Move rows to both sides of the condition's border."""
         columns = columns_of(self.subject, self.manager)
 
         def matches(row: int) -> bool:
-            one = Asked(columns, row, int(self.parents[row]))
-            return bool(self.kernel.steps(one, *self.inputs.cells(row)))
+            asked = Asked(columns, row, int(self.parents[row]))
+            return bool(self.kernel.steps(asked, *self.inputs.cells(row)))
 
-        own = {name: column for name, column in columns.items() if name != "entity"}
+        columns_written = {name: column for name, column in columns.items() if name != "entity"}
         rows = [row for row in order if row in set(used_rows(self.manager).tolist())]
         with np.errstate(all="ignore"):
-            kernel_inputs.approach(own, rows, matches, self.rng)
+            kernel_inputs.approach(columns_written, rows, matches, self.rng)
         put_columns(self.subject, self.manager, columns)
 
 
 def take_turns(kernel: Any, rows: Sequence[Row], cells: Sequence[list[Value]]) -> None:
-    """Let the steps change what rows see, one row after the other, or by their first words."""
+    """Run the steps of one row after the other, or in the order of their first words."""
     turns: Iterable[int] = range(len(rows))
     if kernel.turns == "random":
-        words = [(kernel_inputs.first_word(one.stem), one.row) for one in rows]
+        words = [(kernel_inputs.first_word(row.stem), row.row) for row in rows]
         turns = sorted(turns, key=words.__getitem__)
     for k in turns:
         kernel.steps(rows[k], *cells[k])

@@ -1,4 +1,4 @@
-"""What becomes of children whose parents go: destroyed, with their entities, or roots."""
+"""Children whose parents are removed: destroyed, destroyed with their entities, or roots."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from ..base.handles import NIL
 from .hierarchy import HierarchyCases, HierarchyRules, check_children
 from .owned import OwnedCases, OwnedRules
 from .subject import Guard, deaths, refuses
-
-# --- Families of which some go --------------------------------------------------------
 
 
 class OrphansCases(HierarchyCases):
@@ -47,22 +45,19 @@ class OrphansCases(HierarchyCases):
         assert m.roots().tolist() == sorted(roots)
 
 
-# --- Descendants of what goes, go too -------------------------------------------------
-
-
 class OrphansDestroyRules(HierarchyRules):
     """Whole subtrees leave at once."""
 
     def expanded(self, rows: Sequence[int]) -> Sequence[int]:
         where = self.where()
-        found = dict.fromkeys(super().expanded(rows))
-        waiting = list(found)
+        expanded = dict.fromkeys(super().expanded(rows))
+        waiting = list(expanded)
         while waiting:
             children = self.children.get(self.at(waiting.pop()), [])
-            fresh = [where[child] for child in children if where[child] not in found]
-            found |= dict.fromkeys(fresh)
+            fresh = [where[child] for child in children if where[child] not in expanded]
+            expanded |= dict.fromkeys(fresh)
             waiting += fresh
-        return list(found)
+        return list(expanded)
 
 
 class OrphansDestroyCases(OrphansCases):
@@ -93,9 +88,6 @@ class OrphansDestroyCases(OrphansCases):
                 left.append(row)
         for m, owners in self.left_by(parents, gone):
             self.check_left(m, owners, parents, left)
-
-
-# --- Descendants of what goes, go too, and their entities die -------------------------
 
 
 class OrphansDieRules(OrphansDestroyRules, OwnedRules):
@@ -129,7 +121,7 @@ class OrphansDieRules(OrphansDestroyRules, OwnedRules):
 
 
 class OrphansDieCases(OrphansDestroyCases, OwnedCases):
-    """Who dies and who lives."""
+    """Entities of children die with their parents."""
 
     def check_alive(self, entities: Any, owners: Any, expected: list[int]) -> None:
         assert np.flatnonzero(entities.alive_many(owners)).tolist() == expected
@@ -199,9 +191,6 @@ class OrphansDieCases(OrphansDestroyCases, OwnedCases):
         self.check_alive(entities, owners, [0, 2])
 
 
-# --- Where the dead are found lazily, so are those who die of it ----------------------
-
-
 class GcOrphansDieCases(OrphansDieCases):
     """A collection makes orphans."""
 
@@ -241,9 +230,6 @@ class GcOrphansDieCases(OrphansDieCases):
         assert len(m) == 3
         guard._locks = 0
         assert m.collect() == 2
-
-
-# --- Children whose parent goes become roots ------------------------------------------
 
 
 class OrphansRootCases(OrphansCases):

@@ -55,8 +55,6 @@ class OwnedRules(ManagerStateMachine):
     def owner_of(self, row: int) -> int:
         return int(self.manager.entity(row))
 
-    # --- what policies say ---------------------------------------------------------
-
     def evicted(self, chosen: Sequence[int]) -> list[int]:
         """Return the rows that go because these entities have their owners' indices."""
         return []
@@ -87,8 +85,6 @@ class OwnedRules(ManagerStateMachine):
     def found(self, records: list[Record], known: list[int]) -> list[int]:
         return known
 
-    # --- the model -----------------------------------------------------------------
-
     def displaced(self, records: Sequence[Record]) -> Sequence[int]:
         return self.evicted([record.owner for record in records])
 
@@ -110,8 +106,6 @@ class OwnedRules(ManagerStateMachine):
         """Return an entity's rows, in order of creation."""
         wanted = self.lists.get(entity, [])
         return [self.table.index(record) for record in wanted]
-
-    # --- entities ------------------------------------------------------------------
 
     @rule(count=st.integers(0, 6))
     def entities_are_born(self, count: int) -> None:
@@ -144,8 +138,6 @@ class OwnedRules(ManagerStateMachine):
         self.dead += chosen
         self.died(chosen)
 
-    # --- instances come ------------------------------------------------------------
-
     @precondition(lambda self: self.alive)
     @rule(data=st.data())
     def ensure(self, data: st.DataObject) -> None:
@@ -158,8 +150,6 @@ class OwnedRules(ManagerStateMachine):
         else:
             self.arrive([entity], [values], lambda: [ensure(entity, **values)])
 
-    # --- instances go --------------------------------------------------------------
-
     @rule(data=st.data())
     def remove(self, data: st.DataObject) -> None:
         entity = data.draw(st.sampled_from([*self.alive, *self.lists, 0, 2**64]))
@@ -170,8 +160,6 @@ class OwnedRules(ManagerStateMachine):
         chosen = data.draw(self.some([*self.alive, *self.lists, 0], unique=False))
         rows = [row for entity in set(chosen) for row in self.rows_of(entity)]
         assert self.manager.remove_many(chosen) == self.leave(rows)
-
-    # --- what is refused -----------------------------------------------------------
 
     @precondition(lambda self: self.dead)
     @rule(data=st.data())
@@ -189,8 +177,6 @@ class OwnedRules(ManagerStateMachine):
             columns = {field.name: [field.sample(0), value]}
             refuses(error, m.create_many, [first, second], **columns)
 
-    # --- what must hold ------------------------------------------------------------
-
     @invariant()
     def owners_agree(self) -> None:
         owners = [record.owner if record else 0 for record in self.table]
@@ -200,7 +186,7 @@ class OwnedRules(ManagerStateMachine):
     def lookups_agree(self) -> None:
         m = self.manager
         where = {id(record): row for row, record in enumerate(self.table)}
-        firsts = {entity: where[id(found[0])] for entity, found in self.lists.items()}
+        firsts = {entity: where[id(records[0])] for entity, records in self.lists.items()}
         known = [*self.alive, *self.lists, *self.dead[-20:], 0, 1, 2**64 - 1]
         expected = [firsts.get(entity, NIL) for entity in known]
         assert [m.lookup(entity) for entity in known] == expected
@@ -221,7 +207,7 @@ class OwnedCases(Cases):
     """Entities and their rows."""
 
     collects: ClassVar[bool] = False
-    """Whether rows of the dead wait until they are collected."""
+    """True if rows of dead entities wait until they are collected."""
 
     def new(self, room: int = 0) -> tuple[EntityManagerBase, Any]:
         need(self.subject, room)
@@ -269,8 +255,8 @@ class OwnedCases(Cases):
         name = f"{entities.index(entity)}v{entities.generation(entity)}"
         named = re.escape(f"entity {name} ({entity}) ")
         refuses(MissingInstanceError, named, m.require, entity)
-        for call, given in ((m.require, entity), (m.require_many, [entity])):
-            refuses(MissingInstanceError, f"{self.subject.label}Manager", call, given)
+        for call, argument in ((m.require, entity), (m.require_many, [entity])):
+            refuses(MissingInstanceError, f"{self.subject.label}Manager", call, argument)
         m.create(entity)
         also = r"(; that is an id; resolve\(id\) gives its row)?"  # it may be both
         hint = rf"that is the entity {name}; lookup\(entity\) gives its row{also}$"
@@ -371,9 +357,6 @@ class OwnedCases(Cases):
         assert m.lookup(es[1]) == NIL
 
 
-# --- What `sparse` and `direct` share: rows are found by an entity's index ------------
-
-
 class IndexedRules(OwnedRules):
     """Rows of a dead entity go before another entity of its index gets new ones."""
 
@@ -403,9 +386,6 @@ class IndexedCases(OwnedCases):
         assert sorted(m) == sorted([es[0], *es[4:], *successors])
         self.check_values(m, rows, samples)
         assert (len(m), m.remove(es[1]), m.remove(successors[1])) == (6, 0, 1)
-
-
-# --- Lookup by an array over entity indices -------------------------------------------
 
 
 class SparseRules(IndexedRules):
@@ -453,12 +433,9 @@ class SparseCases(IndexedCases):
         entities, m, es = self.filled(6)
         successors = recreate(entities, es[:2])
         expected = [m.row(row) for row in range(2)]
-        own = self.subject.own_columns(m, slice(2))
-        rows = m.create_many(successors, **own)
+        columns = self.subject.own_columns(m, slice(2))
+        rows = m.create_many(successors, **columns)
         assert same([m.row(row) for row in rows], expected)
-
-
-# --- Lookup by a map over whole handles: the dead are in nobody's way -----------------
 
 
 class HashCases(OwnedCases):
@@ -470,9 +447,6 @@ class HashCases(OwnedCases):
         _, m, _ = self.filled(1)
         m.reserve(1000)
         assert more.nbytes >= m.nbytes + 1000
-
-
-# --- At most one instance per entity --------------------------------------------------
 
 
 class OneRules(OwnedRules):
@@ -499,9 +473,6 @@ class OneCases(OwnedCases):
             with m.locked():  # an earlier error
                 refuses(StructureLockedError, m.create, es[0])
                 refuses(StructureLockedError, m.create_many, es)
-
-
-# --- The entity's index is the row: nothing moves, and there may be holes -------------
 
 
 class DirectRules(IndexedRules, OneRules):
@@ -576,9 +547,6 @@ class DirectCases(IndexedCases, OneCases):
             refuses(StaleInstanceError, m.destroy_many, np.ones(4, np.bool_))
         m.destroy_many(m.data.present & (m.data.entity != es[0]))
         assert list(m) == [es[0]]
-
-
-# --- Any number of instances per entity, in order of creation -------------------------
 
 
 class ManyRules(OwnedRules):
@@ -668,6 +636,6 @@ class ManyCases(OwnedCases):
 
     def test_instances_are_those_of_now(self) -> None:
         m, names = self.several("aab")
-        found = m.instances(names["a"])
+        instances = m.instances(names["a"])
         m.create(names["a"])
-        assert list(found) == [0, 1]
+        assert list(instances) == [0, 1]

@@ -19,8 +19,6 @@ from .common_cases import Cases, sortable
 from .state_machine import MANY_ROWS, ManagerStateMachine, Record
 from .subject import Object, handles_with, refuses, same, skip_without
 
-# --- Rows without holes: the last row moves into the place of one that goes -----------
-
 
 class PackedRules(ManagerStateMachine):
     """Where rows go when others leave, and orders."""
@@ -35,11 +33,11 @@ class PackedRules(ManagerStateMachine):
         del self.table[len(self.table) - len(rows) :]
 
     def fill(self, holes: list[int], end: int) -> None:
-        """Let the last rows before `end` fill ascending holes."""
-        kept = end - len(holes)
-        moving = (row for row in range(kept, end) if row not in holes)
+        """Fill ascending holes with the last rows before `end`."""
+        new_end = end - len(holes)
+        moving = (row for row in range(new_end, end) if row not in holes)
         for hole in holes:
-            if hole < kept:
+            if hole < new_end:
                 self.table[hole] = self.table[next(moving)]
 
     def parts(self) -> list[slice]:
@@ -139,9 +137,6 @@ class GroupedCases(PackedCases):
     """Nothing is in the group without a world that tells of mates."""
 
 
-# --- Active rows in front, kept there by swaps ----------------------------------------
-
-
 class PartitionRules(PackedRules):
     """Two parts: rows come and go in each, and change sides."""
 
@@ -176,9 +171,9 @@ class PartitionRules(PackedRules):
         coming = sorted(row for row in rows if row not in wanted)
         leaving = [row for row in wanted if row not in rows]
         now = {row: row for row in rows}
-        for one, other in zip(coming, leaving, strict=True):
-            self.table[one], self.table[other] = self.table[other], self.table[one]
-            now[one] = other
+        for source, target in zip(coming, leaving, strict=True):
+            self.table[source], self.table[target] = self.table[target], self.table[source]
+            now[source] = target
         self.version += bool(rows)
         return [now[row] for row in rows]
 
@@ -191,12 +186,12 @@ class PartitionRules(PackedRules):
 
     @rule(data=st.data(), side=st.sampled_from(["activate", "deactivate"]), as_mask=st.booleans())
     def change_sides(self, data: st.DataObject, side: str, as_mask: bool) -> None:
-        rows, given = self.chosen(data, as_mask)
+        rows, argument = self.chosen(data, as_mask)
         now = self.sided(rows, side)
-        assert getattr(self.manager, f"{side}_many")(given).tolist() == now
+        assert getattr(self.manager, f"{side}_many")(argument).tolist() == now
 
     def sided(self, rows: list[int], side: str) -> list[int]:
-        """Let rows of the model be active, or not, and return where they are now."""
+        """Make rows of the model active or inactive, and return where they are now."""
         in_front = side == "activate"
         crossing = [row for row in rows if (row < self.active) != in_front]
         start = self.active if in_front else self.active - len(crossing)
@@ -250,7 +245,7 @@ class PartitionCases(PackedCases):
     def structural_calls(self, source: Any, m: Any) -> list[Callable[[], object]]:
         both = (m.activate, 1), (m.deactivate, 1)
         many = (m.activate_many, [1, 2]), (m.deactivate_many, [1, 2])
-        calls = [partial(call, given) for call, given in (*both, *many)]
+        calls = [partial(call, argument) for call, argument in (*both, *many)]
         return [*super().structural_calls(source, m), *calls]
 
     def test_what_new_rows_are(self) -> None:
@@ -279,8 +274,8 @@ class PartitionCases(PackedCases):
         assert m.activate_many([79, 3, 41]).tolist() == [40, 3, 41]
         assert m.deactivate_many([3, 50, 0]).tolist() == [41, 50, 40]
         expected = [*range(80)]
-        for one, other in ((40, 79), (0, 40), (3, 41)):
-            expected[one], expected[other] = expected[other], expected[one]
+        for row, other in ((40, 79), (0, 40), (3, 41)):
+            expected[row], expected[other] = expected[other], expected[row]
         self.check_rows(m, owners, expected)
 
     def test_swaps_in_a_full_buffer(self) -> None:
@@ -315,8 +310,8 @@ class PartitionCases(PackedCases):
 
     def test_parts_of_active_rows(self) -> None:
         split = self.subject.split.items()
-        whole = [parts for name, parts in split if name not in self.subject.indirect]
-        for part in sum(whole, ()):
+        part_names = [parts for name, parts in split if name not in self.subject.indirect]
+        for part in sum(part_names, ()):
             _, m, _ = self.parted(2, 2)
             first, *others = getattr(m.data, part).tolist()
             setattr(m.data.active, part, first)
@@ -331,9 +326,6 @@ class PartitionCases(PackedCases):
             for call in (m.activate_many, m.deactivate_many):
                 refuses(StaleInstanceError, call, rows)
         assert m.n_active == 1
-
-
-# --- At most so many instances: the oldest ones make room for new ones ----------------
 
 
 SIZE = 64
@@ -392,7 +384,7 @@ class RingCases(PackedCases):
     """Rings that are full, and who is the oldest."""
 
     def setup_method(self) -> None:
-        """Let the ring be of a handy size."""
+        """Give the ring a handy size."""
         self.room = ExitStack()
         self.room.enter_context(self.subject.room_for(SIZE))
 
@@ -434,8 +426,8 @@ class RingCases(PackedCases):
         """Check who is there, the oldest first, and that they are found."""
         assert [self.owner(m, row) for row in m.by_age()] == owners
         assert sorted(m) == sorted(owners)
-        found = [self.found(m, owner) for owner in owners]
-        assert m.by_age().tolist() == found
+        rows = [self.found(m, owner) for owner in owners]
+        assert m.by_age().tolist() == rows
 
     @pytest.mark.parametrize("count", [0, 1, 2, 10])
     def test_the_oldest_make_room(self, count: int) -> None:

@@ -33,9 +33,6 @@ from .subject import (
     skipped_if_full,
 )
 
-# --- What the tests of queries share: the definition, and worlds to compare it with ---
-
-
 Clauses = Mapping[str, tuple[str, ...]]
 """The components of `all`, `any`, `none` and `optional`, as attributes of the world."""
 
@@ -54,7 +51,7 @@ SMALL_BATCH: dict[str, Any] = {
 
 
 def as_if_large() -> Any:
-    """Let a few rows be joined and gathered as very many are."""
+    """Override tuning, so that a few rows are joined and gathered as very many are."""
     return Tuning.override(**SMALL_BATCH)
 
 
@@ -122,30 +119,30 @@ class Queried(Defined, UnlimitedWorldTests):
 
     def expected(self, w: Any, clauses: Clauses) -> dict[int, list[int]]:
         """Return the entities, and their rows in `all` and `optional`, by the definition."""
-        found = {}
+        rows_of = {}
         for e in w.entities:
             row = {
                 name: int(getattr(w, name).lookup(e))
                 for names in clauses.values()
                 for name in names
             }
-            some = [row[name] != NIL for name in clauses["any"]]
+            has_any = [row[name] != NIL for name in clauses["any"]]
             if (
                 all(row[name] != NIL for name in clauses["all"])
                 and all(row[name] == NIL for name in clauses["none"])
-                and (any(some) or not some)
+                and (any(has_any) or not has_any)
             ):
-                found[e] = [row[n] for n in (*clauses["all"], *clauses["optional"])]
-        return found
+                rows_of[e] = [row[n] for n in (*clauses["all"], *clauses["optional"])]
+        return rows_of
 
     def check(self, w: Any) -> None:
         for name, clauses in self.queries.items():
             query = getattr(w, name)
             arrays = query.rows()
             lists = [array.tolist() for array in arrays]
-            found = {e: rows for e, *rows in zip(*lists, strict=True)}
-            assert found == self.expected(w, clauses)
-            assert len(found) == len(lists[0]) == len(query)
+            rows_of = {e: rows for e, *rows in zip(*lists, strict=True)}
+            assert rows_of == self.expected(w, clauses)
+            assert len(rows_of) == len(lists[0]) == len(query)
             assert [tuple(row) for row in query] == list(zip(*lists, strict=True))
             assert arrays._fields[0] == "entity"
             assert arrays._fields[1:] == (*clauses["all"], *clauses["optional"])
@@ -157,8 +154,8 @@ class Queried(Defined, UnlimitedWorldTests):
             w = self.world()
             modules = [*clauses["all"], *clauses["any"], *clauses["optional"]]
             for left_out in ("", "", *modules):
-                kept = [name for name in modules if name != left_out]
-                self.populate(w, 2, kept)
+                present = [name for name in modules if name != left_out]
+                self.populate(w, 2, present)
             yield query, clauses, w
 
     def with_all(self, clauses: Clauses) -> Any:
@@ -166,9 +163,6 @@ class Queried(Defined, UnlimitedWorldTests):
         w = self.world()
         self.populate(w, 6, [*clauses["all"], *clauses["any"]])
         return w
-
-
-# --- Columns of queries: what is read is a copy, what is assigned is written ----------
 
 
 class ColumnCases(Queried):
@@ -236,7 +230,7 @@ class ColumnCases(Queried):
         column = f"query.{module}.{field.name}"
         scope = {"query": getattr(w, name), "np": np}
         before = eval(column, scope)
-        kept = before.copy()
+        copy = before.copy()
         assert type(before) is np.ndarray
         refuses(ValueError, "read-only", exec, f"{column}[...] = 0", scope)
         refuses(ValueError, "read-only", exec, f"alone = {column}\nalone *= 0", scope)
@@ -251,7 +245,7 @@ class ColumnCases(Queried):
             rows = getattr(getattr(w, name).rows(), module)
             assert not getattr(data, field.name)[rows].any()
             assert not eval(column, scope).any()
-        assert same_cells(before, kept)
+        assert same_cells(before, copy)
 
     def test_one_absent_component(self) -> None:
         for name, clauses in self.queries.items():
@@ -280,14 +274,11 @@ class ColumnCases(Queried):
                     assert same_cells(getattr(columns, field.name), cells)
 
 
-def same_cells(found: NDArray[Any], wanted: NDArray[Any]) -> bool:
+def same_cells(actual: NDArray[Any], wanted: NDArray[Any]) -> bool:
     """Return whether cells are the same, bit for bit; objects themselves."""
-    if found.dtype == np.object_:
-        return [id(value) for value in found] == [id(value) for value in wanted]
-    return found.shape == wanted.shape and found.tobytes() == wanted.tobytes()
-
-
-# --- Queries: equal to the definition by sets, whatever happens to the managers -------
+    if actual.dtype == np.object_:
+        return [id(value) for value in actual] == [id(value) for value in wanted]
+    return actual.shape == wanted.shape and actual.tobytes() == wanted.tobytes()
 
 
 class QueryCases(ColumnCases):
@@ -338,8 +329,8 @@ class QueryCases(ColumnCases):
                     self.check(w)
                     if module not in clauses["any"]:
                         rows = getattr(getattr(w, query).rows(), module)
-                        found = rows[rows != NIL]
-                        assert all(manager.previous(row) == NIL for row in found)
+                        firsts = rows[rows != NIL]
+                        assert all(manager.previous(row) == NIL for row in firsts)
 
     def test_reprs_say_what_is_known(self) -> None:
         """They do not look for entities; how many there are is known from the last time."""
@@ -349,8 +340,8 @@ class QueryCases(ColumnCases):
             with methods_of(query._join, _join=None):
                 assert repr(query).startswith(f"<{kind}: up to ")
             n = len(query)
-            found = f"<{kind}: {n} {'entity' if n == 1 else 'entities'}; "
-            assert repr(query).startswith(found)
+            prefix = f"<{kind}: {n} {'entity' if n == 1 else 'entities'}; "
+            assert repr(query).startswith(prefix)
             check_shown(query, n)
             w.destroy(query.rows().entity[0])
             assert repr(query).startswith(f"<{kind}: up to ")
@@ -378,9 +369,6 @@ class QueryCases(ColumnCases):
                 return
 
 
-# --- Queries of chunks: equal to the definition by each entity's components -----------
-
-
 class ChunkQueryCases(Defined, Chunked):
     """The queries of chunks of a world."""
 
@@ -388,12 +376,12 @@ class ChunkQueryCases(Defined, Chunked):
         """Return the components that matter to a query."""
         return [module for modules in clauses.values() for module in modules]
 
-    def fulfils(self, found: set[Any], clauses: Clauses) -> bool:
+    def fulfils(self, components: set[Any], clauses: Clauses) -> bool:
         """Return whether a query finds an entity with these components, by the definition."""
-        every, some, none = (
-            [row in found for row in self.rows(clauses[key])] for key in ("all", "any", "none")
+        every, has_any, none = (
+            [row in components for row in self.rows(clauses[key])] for key in ("all", "any", "none")
         )
-        return all(every) and (any(some) or not some) and not any(none)
+        return all(every) and (any(has_any) or not has_any) and not any(none)
 
     def check(self, w: Any) -> None:
         for name, clauses in self.queries.items():
@@ -401,14 +389,14 @@ class ChunkQueryCases(Defined, Chunked):
             having = {e: set(w.archetypes.components(e)) for e in w.entities}
             expected = {e for e in having if self.fulfils(having[e], clauses)}
             rows = query.rows()
-            found = rows.entity.tolist()
+            entities = rows.entity.tolist()
             assert rows._fields == ("entity",)
             assert rows.entity.dtype == np.uint64
-            assert len(query) == len(found) == len(expected)
-            assert set(found) == expected
-            assert [tuple(row) for row in query] == [(e,) for e in found]
+            assert len(query) == len(entities) == len(expected)
+            assert set(entities) == expected
+            assert [tuple(row) for row in query] == [(e,) for e in entities]
             chunks = list(query.chunks())
-            assert [e for chunk in chunks for e in chunk.entity.tolist()] == found
+            assert [e for chunk in chunks for e in chunk.entity.tolist()] == entities
             assert all(self.fulfils(set(c.components), clauses) for c in chunks)
 
     def change(self, w: Any, random: Random) -> None:

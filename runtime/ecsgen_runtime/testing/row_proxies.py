@@ -15,7 +15,7 @@ from .common_cases import Cases
 from .subject import Enum, Field, Float, Handle, Int, Subject, refuses, same
 
 TOMBSTONE = (MissingInstanceError, StaleIdError)
-"""What a row that went away is, by entity and by id."""
+"""Errors of a removed row, by entity and by id."""
 
 
 class SideEffectNumber:
@@ -64,7 +64,7 @@ class Followed:
 
 
 def is_shown(field: Field) -> bool:
-    """Whether a proxy shows the field as a view."""
+    """Return whether a proxy shows the field as a view."""
     return bool(field.shape) and isinstance(field, Int | Float)
 
 
@@ -99,8 +99,8 @@ class ProxyCases(Cases):
         for field in self.subject.fields:
             setattr(proxy, field.name, field.sample(5))
             assert same(getattr(m, field.name)(1), field.read(field.sample(5)))
-            whole = field.array([field.sample(6)])[0]
-            setattr(proxy, field.name, whole if field.shape else field.sample(6))
+            array = field.array([field.sample(6)])[0]
+            setattr(proxy, field.name, array if field.shape else field.sample(6))
             assert same(getattr(m, field.name)(1), field.read(field.sample(6)))
         self.check_values(m, [0, 2], [0, 2])
         self.check_proxy(proxy, m, 1)
@@ -170,19 +170,19 @@ class ProxyCases(Cases):
     def test_proxies_follow_their_rows(self) -> None:
         _, m, es = self.filled(70)
         owners = es.tolist()
-        kept = {owner: m[owner] for owner in owners}
+        proxies = {owner: m[owner] for owner in owners}
         m.destroy_many(range(0, 70, 3))
         m.destroy(self.found(m, owners[1]))
         m.reserve(1000) if not self.subject.reserve else None
         for k, owner in enumerate(owners):
             if k % 3 and k != 1:
-                self.check_proxy(kept[owner], m, self.found(m, owner))
+                self.check_proxy(proxies[owner], m, self.found(m, owner))
                 continue
             for name in ("row", *(f.name for f in self.subject.fields)):
-                refuses(TOMBSTONE, getattr, kept[owner], name)
+                refuses(TOMBSTONE, getattr, proxies[owner], name)
             for field in self.subject.fields:
-                refuses(TOMBSTONE, setattr, kept[owner], field.name, field.sample(0))
-            assert type(kept[owner]).__name__ in repr(kept[owner])
+                refuses(TOMBSTONE, setattr, proxies[owner], field.name, field.sample(0))
+            assert type(proxies[owner]).__name__ in repr(proxies[owner])
 
     def test_values_that_move_rows_go_to_the_right_one(self) -> None:
         for field in self.subject.fields:
@@ -196,8 +196,8 @@ class ProxyCases(Cases):
             moved = self.owner(m, m.data.n - 1)
             value = with_first(sample, SideEffectNumber(first, act))
             setattr(m[moved], field.name, value)
-            found = getattr(m, field.name)(self.found(m, moved))
-            assert same(field.stored(found), field.stored(expected))
+            cell = getattr(m, field.name)(self.found(m, moved))
+            assert same(field.stored(cell), field.stored(expected))
 
     def test_there_are_no_other_attributes(self) -> None:
         _, m, es = self.filled(1)

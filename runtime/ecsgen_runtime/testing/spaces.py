@@ -14,9 +14,6 @@ from .common_cases import Cases
 from .kernel_inputs import Columns, Rng, Value, columns_of, flat, put_columns
 from .subject import COPIES, Subject, refuses
 
-# --- Who is near whom, as the definition has it: place by place, in plain Python ------
-
-
 Cell = tuple[int, ...]
 
 
@@ -32,23 +29,23 @@ class Space:
         sizes = zip(wrap, self._counts, strict=True)
         self._edges = [size / count if count else edge for size, count in sizes]
 
-    def offset(self, place: Any, other: Any) -> list[Any]:
+    def offset(self, start: Any, target: Any) -> list[Any]:
         """Return the way from a place to another."""
-        found = []
-        for x, y, size in zip(place, other, self._wrap, strict=True):
+        offset = []
+        for x, y, size in zip(start, target, self._wrap, strict=True):
             apart = y - x
             if size and abs(apart) > size / 2:
                 apart = apart - size * np.rint(apart / size)
-            found.append(apart)
-        return found
+            offset.append(apart)
+        return offset
 
     def square(self, offset: Sequence[Any]) -> Any:
         """Return `dot(offset, offset)`."""
         return sum((apart * apart for apart in offset), self._kind(0))
 
-    def cell(self, place: Any) -> Cell:
+    def cell(self, point: Any) -> Cell:
         """Return the cell of a finite place."""
-        axes = zip(place, self._edges, self._counts, strict=True)
+        axes = zip(point, self._edges, self._counts, strict=True)
         cells = ((math.floor(float(x) / edge), count) for x, edge, count in axes)
         return tuple(cell % count if count else cell for cell, count in cells)
 
@@ -57,7 +54,8 @@ class Space:
         steps = product((-1, 0, 1), repeat=len(cell))
         axes = [tuple(map(sum, zip(cell, step, strict=True))) for step in steps]
         met = [
-            tuple(c % n if n else c for c, n in zip(one, self._counts, strict=True)) for one in axes
+            tuple(c % n if n else c for c, n in zip(around, self._counts, strict=True))
+            for around in axes
         ]
         return list(dict.fromkeys(met))
 
@@ -87,11 +85,11 @@ def neighbours(
     """
     with np.errstate(all="ignore"):
         by_cell: dict[Cell, list[int]] = {}
-        for row, place in enumerate(places):
-            if seen[row] and np.isfinite(place).all():
-                by_cell.setdefault(space.cell(place), []).append(row)
+        for row, position in enumerate(places):
+            if seen[row] and np.isfinite(position).all():
+                by_cell.setdefault(space.cell(position), []).append(row)
         met = (space.met(by_cell, point, places) for point in points)
-        return [[row for row, *_ in one] for one in met]
+        return [[row for row, *_ in near] for near in met]
 
 
 Rows = Mapping[str, int]
@@ -135,16 +133,16 @@ class NaiveCellList:
         manager: Any,
         columns: Columns,
         radius: float,
-        place: str,
+        field: str,
         *,
         in_turns: bool,
         members: Members | None = None,
     ) -> None:
         if not in_turns:
             columns = {name: column.copy() for name, column in columns.items()}
-        self.place = place
+        self.place = field
         self._columns = columns
-        self._places = columns[place]
+        self._places = columns[field]
         self._in_turns = in_turns
         self._space = Space(radius, manager.wrap, self._places.dtype)
         everybody = range(len(self._places))
@@ -159,7 +157,7 @@ class NaiveCellList:
             self._enter(row)
 
     def moved(self, column: NDArray[Any], row: int) -> None:
-        """Let a row go to another cell if its place was written, and it is seen."""
+        """Move a row to another cell if its position was written and other rows see it."""
         if self._in_turns and column is self._places:
             self._found.clear()
             if row in self._rows:
@@ -171,15 +169,15 @@ class NaiveCellList:
             places, name = self._places, self._names[row]
             met = self._space.met(self._cells, places[row], places)
             self._found[row] = [
-                Neighbour(self._columns, one, self._rows[one], offset, square)
-                for one, offset, square in met
-                if self._names[one] != name
+                Neighbour(self._columns, near, self._rows[near], offset, square)
+                for near, offset, square in met
+                if self._names[near] != name
             ]
         return self._found[row]
 
     def _enter(self, row: int) -> None:
-        place, before = self._places[row], self._cell_of.get(row)
-        cell = self._space.cell(place) if np.isfinite(place).all() else None
+        point, before = self._places[row], self._cell_of.get(row)
+        cell = self._space.cell(point) if np.isfinite(point).all() else None
         if cell == before:
             return
         if before is not None:
@@ -196,7 +194,7 @@ def are_seen(manager: Any) -> list[bool]:
     seen = [row < active for row in range(data.n)]
     if hasattr(data, "entity"):
         alive = manager._entities.alive_many(data.entity).tolist()
-        seen = [one and other for one, other in zip(seen, alive, strict=True)]
+        seen = [is_active and other for is_active, other in zip(seen, alive, strict=True)]
     return seen
 
 
@@ -226,7 +224,7 @@ def _folded(how: str, kind: Any, values: list[Any]) -> Any:
 
 
 def gather(subject: Subject, manager: Any, field: str, radius: float, rng: Rng) -> None:
-    """Let some places be near others, in a space that goes around or does not."""
+    """Move some rows near others, in a space that wraps around or does not."""
     columns = columns_of(subject, manager)
     places = columns[field]
     half = places.dtype.type(radius / 2)
@@ -240,21 +238,18 @@ def gather(subject: Subject, manager: Any, field: str, radius: float, rng: Rng) 
 
 
 def kill_some(manager: Any, rng: Rng) -> None:
-    """Let some owners die; their rows stay, or go at once."""
+    """Destroy some owners; their rows stay, or go at once."""
     if hasattr(manager.data, "entity"):
         owners = np.unique(manager.data.entity)
         owners = owners[owners != 0]
         manager._entities.destroy_many(owners[rng.random(len(owners)) < 0.2])
 
 
-# --- Rows have places: who is near a point, and around what the space goes ------------
-
-
 COUNT = 40
 
 
 class SpatialCases(Cases):
-    """What rows are found around points."""
+    """Searches for rows around points."""
 
     def placed(self) -> tuple[Any, Any, list[int]]:
         """Return rows at random places in a square of 10, two of them at none."""
@@ -270,10 +265,10 @@ class SpatialCases(Cases):
     def check(self, m: Any, radius: float) -> None:
         """Compare with the definition, for points among the rows and others."""
         places = columns_of(self.subject, m)[m._SPACE.field]
-        some = np.vstack([places, places[:5] * 0.5, places[:5] - 11])
+        points = np.vstack([places, places[:5] * 0.5, places[:5] - 11])
         space = Space(radius, m.wrap, places.dtype)
-        expected = neighbours(space, some, places, are_seen(m))
-        starts, rows = m.near(some, radius)
+        expected = neighbours(space, points, places, are_seen(m))
+        starts, rows = m.near(points, radius)
         assert (starts.dtype, rows.dtype) == (np.intp, np.intp)
         pairs = pairwise(starts)
         assert [rows[start:end].tolist() for start, end in pairs] == expected
@@ -294,8 +289,8 @@ class SpatialCases(Cases):
             m.deactivate_many(range(1, m.data.n, 4))
             self.check(m, 2)
         m.clear()
-        starts, found = m.near(np.zeros((2, axes)), 1.0)
-        assert (starts.tolist(), found.tolist()) == ([0, 0, 0], [])
+        starts, rows_found = m.near(np.zeros((2, axes)), 1.0)
+        assert (starts.tolist(), rows_found.tolist()) == ([0, 0, 0], [])
         assert m.near(np.empty((0, axes)), 1.0).starts.tolist() == [0]
 
     def test_what_is_no_point_or_radius(self) -> None:

@@ -1,4 +1,4 @@
-"""What every world does: entities with instances come, and go at once or later."""
+"""Cases of every world: entities come with instances, and go at once or later."""
 
 from __future__ import annotations
 
@@ -176,8 +176,6 @@ class SpawningCases(CopyingCases, UnlimitedWorldTests):
         for manager in self.managers(other).values():
             assert set(es[1:].tolist()) <= set(manager) <= set(es.tolist())
 
-    # --- spawning when values move, rows go, or something fails --------------------
-
     def locks(self, w: Any, first: str, module: str) -> bool:
         """Return whether a manager is locked with another, whose rows move with its own."""
         with getattr(w, first).locked():
@@ -208,9 +206,9 @@ class SpawningCases(CopyingCases, UnlimitedWorldTests):
             es = self.populate(w, 3, [module])
             manager = getattr(w, module)
             expected = manager.row(0)
-            own = subject.own_columns(manager, slice(0, 1))
+            columns = subject.own_columns(manager, slice(0, 1))
             if hasattr(manager, "collect"):
-                successor = replace_entity(w, es[0], **{module: own})
+                successor = replace_entity(w, es[0], **{module: columns})
                 assert same(manager.row(manager.require(successor)), expected)
 
     def test_columns_of_others_whose_rows_go_can_be_spawned(self) -> None:
@@ -228,8 +226,8 @@ class SpawningCases(CopyingCases, UnlimitedWorldTests):
             w.destroy_many(es[:3])
             with handles_with(w.entities, MIN_FREE=0):
                 es = w.spawn(3, **{other: {}, module: {field: column}})
-            found = getattr(manager.data, field)[manager.require_many(es)]
-            assert same(found.tolist(), expected)
+            cells = getattr(manager.data, field)[manager.require_many(es)]
+            assert same(cells.tolist(), expected)
 
     def test_callbacks_may_create_what_is_spawned(self) -> None:
         """Then the spawn fails, and nothing of it is left, nor of what they created."""
@@ -295,8 +293,8 @@ class SpawningCases(CopyingCases, UnlimitedWorldTests):
         for module, subject, w in self.each():
             create = subject.manager.create
 
-            def create_others(m: Any, *given: Any, create: Any = create, **fields: Any) -> Any:
-                return lack() if len(m) == count - 1 else create(m, *given, **fields)
+            def create_others(m: Any, *arguments: Any, create: Any = create, **fields: Any) -> Any:
+                return lack() if len(m) == count - 1 else create(m, *arguments, **fields)
 
             with (
                 patch.object(subject.manager, "create", create_others),

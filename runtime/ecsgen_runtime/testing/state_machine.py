@@ -17,9 +17,6 @@ from ..base.errors import CapacityError
 from .row_proxies import Followed
 from .subject import Field, Subject, refuses, same, through_pickle, through_snapshot
 
-# --- How long tests search: a tenth of what Hypothesis' profile says ------------------
-
-
 EXAMPLES: Final = max(5, settings().max_examples // 10)
 SEARCH: Final = settings(
     max_examples=EXAMPLES,
@@ -29,8 +26,6 @@ SEARCH: Final = settings(
 )
 
 
-# --- Random calls of a manager and of a naive model, compared each time ---------------
-#
 # The model is a list of rows. What depends on a policy (whom rows belong to, where
 # they go, what leaves with them) is in that policy's `Rules`.
 
@@ -77,8 +72,6 @@ class ManagerStateMachine(RuleBasedStateMachine):
         self.version = 0
         self.proxies = Followed()
         self.watch()
-
-    # --- what policies say ---------------------------------------------------------
 
     def made(self) -> Any:
         """Return a new manager."""
@@ -141,8 +134,6 @@ class ManagerStateMachine(RuleBasedStateMachine):
 
     def leaving(self, rows: list[int]) -> None:
         """Look at ascending rows that are about to go."""
-
-    # --- the model -----------------------------------------------------------------
 
     def leave(self, rows: Sequence[int]) -> int:
         """Remove rows from the model and return how many went."""
@@ -222,8 +213,6 @@ class ManagerStateMachine(RuleBasedStateMachine):
         columns = self.columns(rows, form == "array")
         return (rows, columns, {}) if form == "table" else (rows, None, columns)
 
-    # --- instances come ------------------------------------------------------------
-
     def arrive(
         self, owners: Sequence[int], rows: Sequence[dict[str, Any]], create: Callable[[], list[int]]
     ) -> None:
@@ -269,8 +258,6 @@ class ManagerStateMachine(RuleBasedStateMachine):
     def create_many_rows(self, count: int) -> None:
         self.create_rows([self.subject.sample(k) for k in range(count)])
 
-    # --- instances go --------------------------------------------------------------
-
     @precondition(lambda self: self.used())
     @rule(data=st.data())
     def destroy(self, data: st.DataObject) -> None:
@@ -280,15 +267,15 @@ class ManagerStateMachine(RuleBasedStateMachine):
 
     @rule(data=st.data(), as_mask=st.booleans())
     def destroy_many(self, data: st.DataObject, as_mask: bool) -> None:
-        rows, given = self.chosen(data, as_mask)
+        rows, argument = self.chosen(data, as_mask)
         self.leave(rows)
-        self.manager.destroy_many(given)
+        self.manager.destroy_many(argument)
 
     @precondition(lambda self: len(self.used()) > 10)
     @rule(data=st.data())
     def most_go(self, data: st.DataObject) -> None:
-        kept = data.draw(self.some(self.used()))
-        rows = [row for row in self.used() if row not in kept]
+        remaining = data.draw(self.some(self.used()))
+        rows = [row for row in self.used() if row not in remaining]
         self.leave(rows)
         self.manager.destroy_many(rows[::-1])
 
@@ -299,8 +286,6 @@ class ManagerStateMachine(RuleBasedStateMachine):
         self.leave(self.used())
         self.manager.clear()
         assert self.manager.capacity == capacity
-
-    # --- values --------------------------------------------------------------------
 
     @precondition(lambda self: self.used() and self.subject.fields)
     @rule(data=st.data())
@@ -322,16 +307,12 @@ class ManagerStateMachine(RuleBasedStateMachine):
         for row in self.used():
             self.at(row).values[field.name] = field.read(values[row])
 
-    # --- memory --------------------------------------------------------------------
-
     @rule(way=st.sampled_from([through_pickle, deepcopy, through_snapshot]))
     def copy(self, way: Any) -> None:
         if way is through_snapshot:
             way = partial(way, self.subject.world)
         self.manager = self.copied(way)
         self.watch()
-
-    # --- what must hold ------------------------------------------------------------
 
     @invariant()
     def proxies_follow_their_rows(self) -> None:

@@ -1,4 +1,4 @@
-"""What is under test: one manager, its fields, and how it should lie in memory."""
+"""Subject of generated tests: one manager, its fields, and how it should lie in memory."""
 
 from __future__ import annotations
 
@@ -25,9 +25,6 @@ from ..base.errors import CapacityError, DuplicateValueError, StructureLockedErr
 from ..base.handles import EntityArray
 from ..entities.entity_manager import EntityManagerBase
 from ..world.world_base import WorldBase
-
-# --- Fields: values to store, how they read back, what is refused ---------------------
-
 
 Refused: TypeAlias = tuple[tuple[Any, type[Exception]], ...]
 
@@ -87,8 +84,8 @@ class Field:
 
     def is_default(self, value: Any) -> bool:
         """Return whether a value is the default, bit by bit."""
-        given, default = self.array([value]), self.array([self.default])
-        return given.tobytes() == default.tobytes()
+        cell, default = self.array([value]), self.array([self.default])
+        return cell.tobytes() == default.tobytes()
 
     def element(self, k: int) -> Any:
         """Return the k-th of several elements; neighbours differ."""
@@ -278,9 +275,6 @@ def _mapped(
     return kind(_mapped(function, item, depth - 1, kind) for item in value)
 
 
-# --- Other numbers or methods for what is under test alone ----------------------------
-
-
 @contextmanager
 def handles_with(
     manager: EntityManagerBase | type[EntityManagerBase], **numbers: int
@@ -294,17 +288,14 @@ def handles_with(
 
 
 @contextmanager
-def methods_of(one: Any, **methods: Any) -> Iterator[None]:
+def methods_of(instance: Any, **methods: Any) -> Iterator[None]:
     """Give one object other methods than its class has, which others may share."""
-    kind = type(one)
-    one.__class__ = type(kind.__name__, (kind,), {"__slots__": (), **methods})
+    kind = type(instance)
+    instance.__class__ = type(kind.__name__, (kind,), {"__slots__": (), **methods})
     try:
         yield
     finally:
-        one.__class__ = kind
-
-
-# --- Managers that go through a file --------------------------------------------------
+        instance.__class__ = kind
 
 
 def through_pickle(value: Any) -> Any:
@@ -339,9 +330,6 @@ def through_snapshot(kind: type[WorldBase], value: Any) -> Any:
     if hasattr(other, "_link_group"):
         other._link_group((), 0)  # the loaded world's
     return other if entities is None else (other, again.entities)
-
-
-# --- What is under test: one manager, its fields, and how it should lie in memory -----
 
 
 @dataclass(frozen=True)
@@ -391,9 +379,9 @@ class Subject:
     grid: Any = None
     """The manager of the cells."""
 
-    def made(self, *given: Any) -> Any:
+    def made(self, *arguments: Any) -> Any:
         """Return a manager without rows, with entities if it needs some."""
-        return self.manager(*given, *([self.grid()] if self.grid else []))
+        return self.manager(*arguments, *([self.grid()] if self.grid else []))
 
     def hidden(self) -> dict[str, Any]:
         """Return what a row shows of fields that tests do not look at."""
@@ -401,7 +389,7 @@ class Subject:
 
     @contextmanager
     def room_for(self, rows: int) -> Iterator[None]:
-        """Let no row go before there are so many, inside the `with` block."""
+        """Evict no row before there are so many, inside the `with` block."""
         if not self.max_rows:
             yield
             return
@@ -414,11 +402,11 @@ class Subject:
             if self.manager.__module__.endswith(f".{component['module']}"):
                 bounds = [key for key, value in component.items() if type(value) is int]
                 component |= dict.fromkeys(bounds, rows)
-        said = json.dumps(document, separators=(",", ":"))
-        known_by = sha256(said.encode()).hexdigest()
+        text = json.dumps(document, separators=(",", ":"))
+        known_by = sha256(text.encode()).hexdigest()
         with (
             patch.object(data, "_MAX_ROWS", rows),
-            patch.multiple(schema, SCHEMA=said, FINGERPRINT=known_by),
+            patch.multiple(schema, SCHEMA=text, FINGERPRINT=known_by),
         ):
             yield
 
@@ -429,7 +417,7 @@ class Subject:
 
     @property
     def takes_repeats(self) -> bool:
-        """Whether several rows may have the same values, those of defaults, say."""
+        """True if several rows may have the same values, those of defaults, say."""
         return True
 
     @property
@@ -461,8 +449,8 @@ class Subject:
 
     def wrong(self) -> Iterator[tuple[Field, Any, type[Exception]]]:
         """Yield fields with values that no row may hold, and what these raise."""
-        for one in self.fields:
-            yield from ((one, *pair) for pair in one.wrong())
+        for f in self.fields:
+            yield from ((f, *pair) for pair in f.wrong())
 
     def expected(self, k: int) -> Any:
         """Return the k-th of several rows as it reads back."""
@@ -491,14 +479,14 @@ class Subject:
             parts = [getattr(data, name) for name in self.split[field.name]]
             cells: list[Any] = np.stack(parts, 1).reshape(-1, *field.shape).tolist()
             return cells
-        whole: list[Any] = getattr(data, field.name).tolist()
-        return whole
+        column: list[Any] = getattr(data, field.name).tolist()
+        return column
 
     def own_columns(self, manager: Any, rows: slice) -> dict[str, Any]:
         """Return some rows as a creation takes them, views of the columns where there are any."""
         ks = range(manager.data.n)[rows]
-        own = {f.name: [*map(getattr(manager, f.name), ks)] for f in self.fields}
-        return own | {f.name: getattr(manager.data, f.name)[rows] for f in self.whole}
+        columns = {f.name: [*map(getattr(manager, f.name), ks)] for f in self.fields}
+        return columns | {f.name: getattr(manager.data, f.name)[rows] for f in self.whole}
 
     def one_row(self, manager: Any, row: int) -> Any:
         """Return a row as the fields' accessors have it."""
@@ -513,11 +501,11 @@ def skip_without(part: Any, name: str, why: str) -> None:
         pytest.skip(why)
 
 
-def alike(one: Subject, other: Subject) -> list[tuple[str, str]]:
+def alike(subject: Subject, other: Subject) -> list[tuple[str, str]]:
     """Return the pairs of fields whose columns hold the same kind of floats."""
     return [
         (mine.name, theirs.name)
-        for mine, theirs in product(one.whole, other.whole)
+        for mine, theirs in product(subject.whole, other.whole)
         if (mine.dtype, mine.shape) == (theirs.dtype, theirs.shape) and mine.dtype[0] == "f"
     ]
 
@@ -525,8 +513,8 @@ def alike(one: Subject, other: Subject) -> list[tuple[str, str]]:
 def need(subject: Subject, rows: int) -> None:
     """Skip the test of a manager that can't have so many rows."""
     if 0 < subject.reserve < rows:
-        said = f"no more than {subject.reserve} rows are reserved, {rows} are needed"
-        pytest.skip(said)
+        reason = f"no more than {subject.reserve} rows are reserved, {rows} are needed"
+        pytest.skip(reason)
 
 
 def same(actual: object, expected: object) -> bool:
@@ -539,7 +527,7 @@ def raise_error(*_: object) -> None:
     raise ZeroDivisionError
 
 
-def lack(*_: Any, **given: Any) -> Any:
+def lack(*_: Any, **named: Any) -> Any:
     """Have no memory."""
     raise MemoryError
 
@@ -552,7 +540,7 @@ def reorder(holder: Any, order: Any) -> None:
 
 
 def shuffle(w: Any, names: Iterable[str]) -> None:
-    """Let the orders of a world's managers or groups differ, where they have one."""
+    """Reorder a world's managers or groups differently, where they have an order."""
     for seed, name in enumerate(names):
         holder = getattr(w, name)
         if hasattr(holder, "reorder"):
@@ -567,10 +555,12 @@ def deaths(manager: EntityManagerBase) -> list[list[int]]:
     return died
 
 
-def fails(errors: Sequence[type[Exception]], call: Callable[..., object], /, *given: Any) -> None:
+def fails(
+    errors: Sequence[type[Exception]], call: Callable[..., object], /, *arguments: Any
+) -> None:
     """Check that a call does all that it should, and raises what callbacks did, in order."""
     with pytest.raises(ExceptionGroup) as caught:
-        call(*given)
+        call(*arguments)
     assert [type(error) for error in caught.value.exceptions] == [*errors]
 
 
@@ -584,14 +574,14 @@ def skipped_if_full() -> Iterator[None]:
 
 
 def refuses(
-    error: type[Exception] | tuple[type[Exception], ...], /, *given: Any, **named: Any
+    error: type[Exception] | tuple[type[Exception], ...], /, *arguments: Any, **named: Any
 ) -> None:
     """Check that a call raises an error.
 
     `given`: what its message matches, if that is text; what is called; its arguments.
     """
     __tracebackhide__ = True
-    text, call, *rest = given if isinstance(given[0], str) else (None, *given)
+    text, call, *rest = arguments if isinstance(arguments[0], str) else (None, *arguments)
     with pytest.raises(error, match=text):
         call(*rest, **named)
 
@@ -603,7 +593,7 @@ def create_or_skip(manager: EntityManagerBase, count: int) -> EntityArray:
 
 
 def recreate(manager: EntityManagerBase, es: EntityArray) -> EntityArray:
-    """Let entities die, and return new ones of the same indices, in the same order."""
+    """Destroy entities, and return new ones of the same indices, in the same order."""
     manager.destroy_many(es)
     with handles_with(manager, MIN_FREE=0):
         again = create_or_skip(manager, len(es))
@@ -612,7 +602,7 @@ def recreate(manager: EntityManagerBase, es: EntityArray) -> EntityArray:
 
 
 def replace_entity(w: Any, entity: int, /, **components: Any) -> int:
-    """Let an entity die, and spawn another of the same index."""
+    """Destroy an entity, and spawn another of the same index."""
     w.destroy(entity)
     with handles_with(w.entities, MIN_FREE=0):
         successor: int = w.spawn(1, **components).tolist()[0]
@@ -620,8 +610,8 @@ def replace_entity(w: Any, entity: int, /, **components: Any) -> int:
 
 
 def announcing(world: Callable[[], Any]) -> list[str]:
-    """Return the managers that tell of a dead entity's row as its successor gets one."""
-    found = []
+    """Return the managers that notify of a dead entity's row as its successor gets one."""
+    names = []
     for name in world().MANAGERS:
         w = world()
         manager = getattr(w, name)
@@ -630,12 +620,12 @@ def announcing(world: Callable[[], Any]) -> list[str]:
             with suppress(DuplicateValueError):  # two rows of defaults
                 replace_entity(w, entity, **{name: {}})
             if entity not in manager:
-                found.append(name)
-    return found
+                names.append(name)
+    return names
 
 
 class Guard:
-    """What managers have that destroy rows together with their entities: it refuses that."""
+    """Stand-in for managers that destroy rows together with their entities: it refuses that."""
 
     def __init__(self, entities: EntityManagerBase, locks: int = 1) -> None:
         self._locks = locks
@@ -654,14 +644,11 @@ class Guard:
         self.heard.append([gone])
 
 
-# --- Tests of a world, in which no row makes way for another, however few there may be
-
-
 class WorldTests:
     """Tests of a world."""
 
     world: ClassVar[Any]
-    """What makes one."""
+    """Class of the world."""
 
     @pytest.fixture(name="w")
     def new_world(self) -> Any:
@@ -690,7 +677,7 @@ class WorldTests:
 
 
 class CopyingCases(WorldTests):
-    """What a spawn is given, somebody may write who hears of it."""
+    """A callback may write to the arguments of a spawn."""
 
     @pytest.mark.parametrize("is_part", [False, True])
     def test_arrays_that_callbacks_write_were_copied(self, is_part: bool) -> None:
@@ -698,16 +685,16 @@ class CopyingCases(WorldTests):
         for w, first, module, entity in self.announced():
             fields = self.components()[module].fields
             both = {f.name: f.array([f.sample(0), f.sample(1)]) for f in fields}
-            given = {name: array[:1] for name, array in both.items()}
+            arrays = {name: array[:1] for name, array in both.items()}
             if not is_part:
-                given = {name: array.copy() for name, array in given.items()}
+                arrays = {name: array.copy() for name, array in arrays.items()}
 
-            def write(_: object, to: Any = given, what: Any = both) -> None:
+            def write(_: object, to: Any = arrays, what: Any = both) -> None:
                 for name, array in to.items():
                     array[:] = what[name][1:]
 
             getattr(w, first).on_release(write)
-            successor = replace_entity(w, entity, **{first: {}, module: given})
+            successor = replace_entity(w, entity, **{first: {}, module: arrays})
             self.check_samples(w, module, [successor], [0])
 
 
@@ -721,7 +708,7 @@ class UnlimitedWorldTests(WorldTests):
     subjects: ClassVar[Mapping[str, Subject]]
     """By the attribute of the world that holds the manager, sorted by name."""
     unowned: ClassVar[Mapping[str, Subject]] = {}
-    """The same of those whose rows belong to no entity."""
+    """Components without owners, likewise."""
 
     def components(self) -> Mapping[str, Subject]:
         return self.subjects
@@ -743,7 +730,7 @@ class UnlimitedWorldTests(WorldTests):
             assert same(manager.row(row), subject.expected(k))
 
     def setup_method(self) -> None:
-        """Let no row make way for another."""
+        """Give rings so much room that no row evicts another."""
         self.room = ExitStack()
         for subject in (*self.components().values(), *self.unowned.values()):
             self.room.enter_context(subject.room_for(MANY))

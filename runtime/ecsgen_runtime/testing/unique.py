@@ -74,15 +74,15 @@ class _Filled:
     data: Any
 
     def create(self, /, *args: Any, **values: Any) -> Any:
-        given = {**values, **self._fresh(1, self._given(values))}
-        return self.plain.create(self, *args, **given)
+        arguments = {**values, **self._fresh(1, self._given(values))}
+        return self.plain.create(self, *args, **arguments)
 
     def row(self, row: int, /) -> Any:
-        found = self.plain.row(self, row)
-        return found._replace(**self.subject.hidden())
+        values = self.plain.row(self, row)
+        return values._replace(**self.subject.hidden())
 
-    def _convert(self, rows: int, given: Mapping[str, Any]) -> Any:
-        filled = {**given, **self._fresh(rows, self._given(given), many=True)}
+    def _convert(self, rows: int, arguments: Mapping[str, Any]) -> Any:
+        filled = {**arguments, **self._fresh(rows, self._given(arguments), many=True)}
         return self.plain._convert(self, rows, filled)
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
@@ -96,25 +96,25 @@ class _Filled:
             if field.name in values and repr(values[field.name]) != repr(field.default)
         }
 
-    def _fresh(self, rows: int, given: set[str], many: bool = False) -> dict[str, Any]:
+    def _fresh(self, rows: int, names: set[str], many: bool = False) -> dict[str, Any]:
         """Return values that no row has; skip the test where there are too few."""
-        found: dict[str, Any] = {}
+        fresh: dict[str, Any] = {}
         for field in self.subject.unique:
-            if field.name in given:
+            if field.name in names:
                 continue
             held = set(getattr(self.data, field.name).tolist())
             free = (v for v in values_of(field) if field.stored(v) not in held)
             values = list(islice(free, rows))
             if len(values) < rows:
                 pytest.skip(f"{field.name} has too few values for {rows} more rows")
-            found[field.name] = values if many else values[0]
-        return found
+            fresh[field.name] = values if many else values[0]
+        return fresh
 
 
 def _unfilled(kind: type) -> Any:
     """Return a manager to be loaded."""
-    made = _MANAGER_CLASSES[kind]
-    return made.__new__(made)
+    manager_class = _MANAGER_CLASSES[kind]
+    return manager_class.__new__(manager_class)
 
 
 def _as_of(module: str, method: FunctionType) -> FunctionType:
@@ -158,17 +158,17 @@ class UniqueSubject(Subject):
 
 def filled_world(world: Any, *subjects: Mapping[str, Subject]) -> Callable[[], Any]:
     """Return what makes a world whose managers are those of the subjects."""
-    every = {name: s for some in subjects for name, s in some.items()}
+    every = {name: s for mapping in subjects for name, s in mapping.items()}
     return partial(_world, world, every)
 
 
 def _world(world: Any, subjects: Mapping[str, Subject]) -> Any:
-    made = world()
-    for name, one in subjects.items():
-        manager = getattr(made, name)
-        if type(manager) is not one.manager:
-            manager.__class__ = one.manager
-    return made
+    filled = world()
+    for name, subject in subjects.items():
+        manager = getattr(filled, name)
+        if type(manager) is not subject.manager:
+            manager.__class__ = subject.manager
+    return filled
 
 
 class UniqueRules(ManagerStateMachine):
@@ -218,8 +218,8 @@ class UniqueRules(ManagerStateMachine):
             find_many = getattr(self.manager, f"find_{field.name}_many")
             assert find_many(column[used]).tolist() == used
             held = {cells[row] for row in used}
-            some = islice(values_of(field), 9)
-            unused = [v for v in some if field.stored(v) not in held]
+            candidates = islice(values_of(field), 9)
+            unused = [v for v in candidates if field.stored(v) not in held]
             assert find_many(unused).tolist() == [NIL] * len(unused)
 
 
@@ -231,8 +231,8 @@ class UniqueCases(Cases):
     def three(self, field: Field) -> tuple[Any, Any, list[Any]]:
         """Return a manager with the first three values of a field, and others."""
         default = field.stored(field.default)  # which stands for nothing given
-        some = (v for v in values_of(field) if field.stored(v) != default)
-        values = list(islice(some, 8))
+        candidates = (v for v in values_of(field) if field.stored(v) != default)
+        values = list(islice(candidates, 8))
         if len(values) < 8:
             pytest.skip(f"{field.name} has too few values")
         source, m = self.new()
@@ -294,8 +294,8 @@ class UniqueCases(Cases):
         """Return the unique values, and where they are found."""
         columns = [getattr(m.data, field.name).copy() for field in self.subject.unique]
         pairs = zip(self.subject.unique, columns, strict=True)
-        found = [getattr(m, f"find_{f.name}_many")(cells).tolist() for f, cells in pairs]
-        return [[column.tolist() for column in columns], found]
+        rows = [getattr(m, f"find_{f.name}_many")(cells).tolist() for f, cells in pairs]
+        return [[column.tolist() for column in columns], rows]
 
     def test_values_may_change_places(self) -> None:
         for field in self.subject.unique:
@@ -319,7 +319,7 @@ class UniqueCases(Cases):
         for field in self.subject.unique:
             column = getattr(m.data, field.name)
             tags = map(m.data.tagged, self.subject.tagged)
-            tagged = [getattr(one, field.name, column) for one in tags]
+            tagged = [getattr(group, field.name, column) for group in tags]
             if hasattr(m, "n_active"):
                 m.activate_many(range(3))
                 tagged.append(getattr(m.data.active, field.name))

@@ -1,4 +1,4 @@
-"""What worlds show of entities, and keep: signatures, views, bundles, files, parcels."""
+"""Cases of worlds' entities and files: signatures, views, bundles, files, parcels."""
 
 from __future__ import annotations
 
@@ -31,8 +31,6 @@ from .subject import (
     skipped_if_full,
     through_pickle,
 )
-
-# --- Signatures: the components of entities as flags ----------------------------------
 
 
 class SignatureCases(UnlimitedWorldTests):
@@ -76,9 +74,6 @@ class SignatureCases(UnlimitedWorldTests):
     def test_nobody_has_nothing(self, w: Any) -> None:
         assert (w.signature(0), w.signatures([]).tolist()) == (0, [])
         assert w.signatures([0, 1 << 63]).tolist() == [0, 0]
-
-
-# --- Entities one at a time: made from rows, read, and shown with their components ----
 
 
 class EntityViewCases(UnlimitedWorldTests):
@@ -125,8 +120,8 @@ class EntityViewCases(UnlimitedWorldTests):
                 assert self.state(w) == before
                 continue
             manager = getattr(w, module)
-            found = [manager.row(row) for row in manager.instances(w.create(*rows))]
-            assert same(found, [subject.expected(k) for k in (0, 1)])
+            values = [manager.row(row) for row in manager.instances(w.create(*rows))]
+            assert same(values, [subject.expected(k) for k in (0, 1)])
 
     def test_a_failing_creation_changes_nothing(self, w: Any) -> None:
         x = w[w.create()]
@@ -171,9 +166,9 @@ class EntityViewCases(UnlimitedWorldTests):
         for module, subject, w in self.each():
             x = w[w.create(self.row(subject, 1))]
             assert type(x) is self.view
-            found = getattr(x, module)
-            assert found.entity == x.entity
-            assert same(getattr(w, module).row(found.row), w.get(x.entity, subject.row))
+            proxy = getattr(x, module)
+            assert proxy.entity == x.entity
+            assert same(getattr(w, module).row(proxy.row), w.get(x.entity, subject.row))
             assert (list(x), len(x)) == ([subject.row], 1)
             assert subject.row in x
             assert repr(w.get(x.entity, subject.row)) in repr(x)
@@ -203,9 +198,6 @@ class EntityViewCases(UnlimitedWorldTests):
             assert len(x) == 0
             x.destroy()
             assert x.entity not in w
-
-
-# --- Bundles: spawning sets of components ---------------------------------------------
 
 
 class BundleCases(UnlimitedWorldTests):
@@ -257,9 +249,6 @@ def repeatable(subjects: Mapping[str, Subject]) -> dict[str, Subject]:
     return {m: s for m, s in subjects.items() if s.takes_repeats}
 
 
-# --- Worlds saved and loaded ----------------------------------------------------------
-
-
 class SavingCases(UnlimitedWorldTests):
     """A world goes into a file, and comes back as it was."""
 
@@ -280,9 +269,12 @@ class SavingCases(UnlimitedWorldTests):
             ids = [manager.create(**subject.sample(k)) for k in range(4)]
             manager.destroy_id(ids[1])
         w.destroy(es[3])
-        one = w.entities.create()
-        with handles_with(w.entities, LAST_GENERATION=one - w.entities.index(one)):
-            w.destroy(one)  # the last one of its index
+        entity_of_last_generation = w.entities.create()
+        with handles_with(
+            w.entities,
+            LAST_GENERATION=entity_of_last_generation - w.entities.index(entity_of_last_generation),
+        ):
+            w.destroy(entity_of_last_generation)  # the last one of its index
         w.destroy_later(es[0])
         w.turns = 3
         return w
@@ -327,13 +319,10 @@ class SavingCases(UnlimitedWorldTests):
     def test_damage_is_noticed(self) -> None:
         data = bytearray(self.filled().to_bytes(codecs=CODECS))
         refuses(SnapshotError, "<bytes>", self.loaded, data[:-1])
-        for place in range(0, len(data), max(1, len(data) // 50)):
+        for offset in range(0, len(data), max(1, len(data) // 50)):
             broken = data.copy()
-            broken[place] ^= 4
+            broken[offset] ^= 4
             refuses(SnapshotError, self.loaded, broken)
-
-
-# --- Parcels: entities go to another world and come back ------------------------------
 
 
 class ShardCases(WorldTests):
@@ -385,7 +374,7 @@ class ShardCases(WorldTests):
         plain = (int, float, str, bytes, tuple)
         return len(ones) == len(others) and all(
             same(left, right)
-            for one, other in zip(ones, others, strict=True)
-            for left, right in zip(one, other, strict=True)
+            for row, other in zip(ones, others, strict=True)
+            for left, right in zip(row, other, strict=True)
             if isinstance(left, plain)
         )

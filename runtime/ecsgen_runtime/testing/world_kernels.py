@@ -35,8 +35,6 @@ from .kernel_oracle import Asked, Others, Row, Value
 from .spaces import Members, NaiveCellList, Rows
 from .subject import UnlimitedWorldTests, refuses, same, shuffle, skipped_if_full
 
-# --- Changes of managers that kernels of the world run over ---------------------------
-
 
 def move(manager: Any) -> None:
     """Give a manager a larger buffer, and a smaller one, if it can have another."""
@@ -44,9 +42,6 @@ def move(manager: Any) -> None:
         warnings.simplefilter("error")  # nobody holds a view
         manager.reserve(manager.data.allocated + 64)
         manager.shrink_to_fit()
-
-
-# --- What there is to know of a kernel of the world, and one of its rows --------------
 
 
 class Case(NamedTuple):
@@ -59,9 +54,9 @@ class Case(NamedTuple):
     arguments: Mapping[str, tuple[Any, ...]]
     is_exact: bool
     kinds: Sequence[tuple[str, ...]]
-    """What entities have that it runs over; then others that it has to do with."""
+    """Components of the entities that it runs over; then other ones that it uses."""
     has_border: bool
-    """Whether there is a condition; then `steps` return whether it holds."""
+    """True if there is a condition; then `steps` return whether it holds."""
     leads: Mapping[str, str] = {}
     """Those that it refers or sends to, likewise."""
     drawing: kernel_inputs.Drawing | None = None
@@ -71,7 +66,7 @@ class Case(NamedTuple):
     place: str = ""
     """The field with their places."""
     among: str = ""
-    """Who is asked, if these are others than it runs over."""
+    """Group, query or component that is asked, if not the one that it runs over."""
     asked: Mapping[str, str] = {}
     """The components that these have, likewise."""
 
@@ -81,16 +76,13 @@ class Case(NamedTuple):
         return {**self.modules, **self.leads, **self.asked}
 
 
-def flat_names(whole: Mapping[str, Columns]) -> dict[str, NDArray[Any]]:
+def flat_names(columns_of_each: Mapping[str, Columns]) -> dict[str, NDArray[Any]]:
     """Return the columns of each component by the names that steps have for them."""
     return {
         f"{component}.{name}": column
-        for component, columns in whole.items()
+        for component, columns in columns_of_each.items()
         for name, column in columns.items()
     }
-
-
-# --- Kernels of the world, row by row: what their steps say in plain Python -----------
 
 
 SEVERAL = 21
@@ -135,9 +127,9 @@ class WorldKernelStepsCases(UnlimitedWorldTests):
             used = used_rows(over)
             rows = used[used < running(over)].tolist()
             return [dict.fromkeys(modules, row) for row in rows]
-        found = over.rows().entity if hasattr(over, "rows") else over.entity
+        entities = over.rows().entity if hasattr(over, "rows") else over.entity
         managers = [getattr(w, module) for module in modules.values()]
-        places = [manager.require_many(found).tolist() for manager in managers]
+        places = [manager.require_many(entities).tolist() for manager in managers]
         return [dict(zip(modules, row, strict=True)) for row in zip(*places, strict=True)]
 
     def whole(self, w: Any, case: Case | Told) -> dict[str, dict[str, NDArray[Any]]]:
@@ -160,7 +152,7 @@ class WorldKernelStepsCases(UnlimitedWorldTests):
             inputs.lead(pool)
 
     def gather(self, w: Any, case: Case, inputs: Inputs, rng: Rng) -> float:
-        """Let some be near others, and return the radius."""
+        """Move some rows near others, and return the radius."""
         if not case.near:
             return 0.0
         radius = inputs.radius(case.near)
@@ -181,9 +173,9 @@ class WorldKernelStepsCases(UnlimitedWorldTests):
         if case.among:
             names = columns[f"{component}.entity"]
         members = {
-            one[component]: one
-            for one in self.rows_of(w, case.among or case.over, others)
-            if all(row < running(getattr(w, others[of])) for of, row in one.items())
+            member[component]: member
+            for member in self.rows_of(w, case.among or case.over, others)
+            if all(row < running(getattr(w, others[of])) for of, row in member.items())
         }
         return NaiveCellList(
             manager,
@@ -220,12 +212,12 @@ class WorldKernelStepsCases(UnlimitedWorldTests):
             kernel_oracle.take_turns(case, seen, cells)
             others.deliver()
         assert versions == [manager.version for manager in managers.values()]
-        found = self.whole(w, case)
+        actual = self.whole(w, case)
         for component, module in case.every.items():
             used = used_rows(getattr(w, module))
             apart = np.setdiff1d(used, [row.get(component, -1) for row in rows])
             for name, column in expected[component].items():
-                new, old = found[component][name], before[component][name]
+                new, old = actual[component][name], before[component][name]
                 assert same_cells(new[used], column[used], case.is_exact), name
                 if component not in case.leads:
                     assert new[apart].tobytes() == old[apart].tobytes(), name
@@ -244,15 +236,15 @@ class WorldKernelStepsCases(UnlimitedWorldTests):
         return kernel_inputs.stems(seed, drawing.name, 0, who[chosen])
 
     def approach(self, w: Any, case: Case, rows: Sequence[Rows], inputs: Inputs, rng: Rng) -> None:
-        """Let the condition turn between some of the rows."""
-        whole = self.whole(w, case)
-        columns = flat_names(whole)
+        """Move rows to both sides of the condition's border."""
+        columns_of_each = self.whole(w, case)
+        columns = flat_names(columns_of_each)
         places = {
             name: [row[name.partition(".")[0]] for row in rows]
             for name in columns
             if not name.endswith(".entity")
         }
-        cells = {name: columns[name][place] for name, place in places.items()}
+        cells = {name: columns[name][row_numbers] for name, row_numbers in places.items()}
 
         def matches(k: int) -> bool:
             return bool(case.steps(Asked(cells, k), *inputs.cells(k)))
@@ -260,10 +252,10 @@ class WorldKernelStepsCases(UnlimitedWorldTests):
         with np.errstate(all="ignore"):
             order = rng.permutation(len(rows)).tolist()
             kernel_inputs.approach(cells, order, matches, rng)
-        for name, place in places.items():
-            columns[name][place] = cells[name]
+        for name, row_numbers in places.items():
+            columns[name][row_numbers] = cells[name]
         for component, module in case.every.items():
-            put_columns(self.subjects[module], getattr(w, module), whole[component])
+            put_columns(self.subjects[module], getattr(w, module), columns_of_each[component])
 
     def test_over_nobody(self) -> None:
         for kernel in self.kernels:
@@ -318,16 +310,13 @@ class WorldKernelStepsCases(UnlimitedWorldTests):
         manager.remove(manager.entity(row))
 
     def destroy_one(self, w: Any, case: Case, k: int) -> None:
-        """Let the owner of a row die, or a row that has none."""
+        """Destroy the owner of a row, or a row without an owner."""
         (component, row), *_ = self.rows(w, case)[k].items()
         manager = getattr(w, case.modules[component])
         if hasattr(manager.data, "entity"):
             w.destroy(manager.entity(row))
         else:
             manager.destroy(row)
-
-
-# --- Kernels over chunks: each row as if it were alone, whatever chunk it is in -------
 
 
 IN_CHUNKS = 150
@@ -337,7 +326,7 @@ class ChunkKernelCases(Chunked):
     """The kernels over chunks of a world."""
 
     kernels: ClassVar[Mapping[str, tuple[str, tuple[str, ...], tuple[Any, ...]]]]
-    """What each runs over, components with which it runs, and some arguments."""
+    """By kernel: its query, components with which it runs, and some arguments."""
     written: ClassVar[Mapping[str, tuple[tuple[str, str], ...]]]
     """By kernel: the fields that it may change, with their components."""
 
@@ -358,15 +347,15 @@ class ChunkKernelCases(Chunked):
 
     def expected(self, kernel: str, w: Any) -> dict[int, list[Any]]:
         """Return what each row becomes on its own, in a world without any other."""
-        found, alone = self.rows_of(w), self.world()
+        rows_by_entity, alone = self.rows_of(w), self.world()
         modules = {subject.row: module for module, subject in self.members.items()}
-        for e, rows in found.items():
-            given = {modules[type(row)]: row._asdict() for row in rows}
-            (one,) = alone.archetypes.create(map(type, rows), 1, **given).tolist()
+        for e, rows in rows_by_entity.items():
+            components = {modules[type(row)]: row._asdict() for row in rows}
+            (entity,) = alone.archetypes.create(map(type, rows), 1, **components).tolist()
             self.run(kernel, alone)
-            found[e] = self.rows_of_one(alone, one)
-            alone.destroy(one)
-        return found
+            rows_by_entity[e] = self.rows_of_one(alone, entity)
+            alone.destroy(entity)
+        return rows_by_entity
 
     def run(self, kernel: str, w: Any) -> None:
         with np.errstate(all="ignore"):  # whatever numbers the samples grow to
@@ -379,8 +368,8 @@ class ChunkKernelCases(Chunked):
         with w.archetypes.locked():
             self.run(kernel, w)
         assert w.archetypes.version == version
-        found = self.rows_of(w)
-        assert all(same(found[e], rows) for e, rows in expected.items())
+        actual = self.rows_of(w)
+        assert all(same(actual[e], rows) for e, rows in expected.items())
 
     def others(self, kernel: str, row: Any) -> list[Any]:
         """Return the fields of a row that a kernel leaves alone."""
@@ -429,8 +418,8 @@ class ChunkKernelCases(Chunked):
             self.check(kernel, w)
             self.created(w, modules, IN_CHUNKS // 2)
             self.check(kernel, w)
-            found = getattr(w, query).rows().entity
-            w.archetypes.remove_many(found[::4], self.row_class(modules[0]))
+            entities = getattr(w, query).rows().entity
+            w.archetypes.remove_many(entities[::4], self.row_class(modules[0]))
             self.check(kernel, w)
             w.archetypes.shrink_to_fit()
             self.check(kernel, w)
@@ -445,8 +434,8 @@ class ChunkKernelCases(Chunked):
             w.archetypes.shrink_to_fit()
             before = w.archetypes.nbytes
             self.run(kernel, w)
-            kept = w.archetypes._kept[kernel]
-            assert w.archetypes.nbytes == before + kept.nbytes
+            scratch = w.archetypes._kept[kernel]
+            assert w.archetypes.nbytes == before + scratch.nbytes
             w.archetypes.shrink_to_fit()
             assert w.archetypes.nbytes == before
             self.run(kernel, w)
@@ -455,9 +444,6 @@ class ChunkKernelCases(Chunked):
             w.archetypes.shrink_to_fit()
             gc.collect()
             assert not any(buffer() is not None for buffer in buffers)
-
-
-# --- Schedules do what their kernels do one after the other ---------------------------
 
 
 COUNTS = (0, 3, 41, 1100)
@@ -472,13 +458,13 @@ class Call(NamedTuple):
     kernel: str
     arguments: tuple[str, ...]
     modules: tuple[str, ...]
-    """What the entities have that it runs over."""
+    """Components of the entities that it runs over."""
     every: int = 0
     """How many ticks apart it happens; 0: always."""
     start: int = 0
     """The first of them."""
     is_table: bool = False
-    """Whether it writes lines of one."""
+    """True if it writes lines of a table."""
 
     def run(self, w: Any, arguments: Mapping[str, Any]) -> None:
         """Do what it says."""
@@ -509,11 +495,11 @@ class ScheduleCases(UnlimitedWorldTests):
     def add(self, w: Any, schedule: Schedule, count: int) -> None:
         """Add entities, and rows without owners, for each kernel."""
         known = self.subjects if count < 100 else {}
-        samples = {module: one.samples(count) for module, one in known.items()}
+        samples = {module: subject.samples(count) for module, subject in known.items()}
         for modules in dict.fromkeys(call.modules for call in schedule.calls):
             if modules:
-                given = {module: samples.get(module, {}) for module in modules}
-                w.spawn(count, **given)
+                components = {module: samples.get(module, {}) for module in modules}
+                w.spawn(count, **components)
         for call in schedule.calls:
             manager: Any = getattr(w, call.holder) if call.holder else None
             if not call.modules and hasattr(manager, "create_many"):
@@ -532,12 +518,12 @@ class ScheduleCases(UnlimitedWorldTests):
 
     def cells(self, w: Any) -> dict[tuple[str, str], NDArray[Any]]:
         """Return the columns of all managers, of the rows in use."""
-        found = {}
+        cells = {}
         for module in w.MANAGERS:
             data = getattr(w, module).data
             for name in (column.name for column in data.LAYOUT):
-                found[module, name] = getattr(data, f"_{name}_column")[: data.n]
-        return found
+                cells[module, name] = getattr(data, f"_{name}_column")[: data.n]
+        return cells
 
     def columns(self, w: Any) -> dict[tuple[str, str], bytes]:
         return {name: cells.tobytes() for name, cells in self.cells(w).items()}
@@ -553,13 +539,13 @@ class ScheduleCases(UnlimitedWorldTests):
             other = deepcopy(w)
             with np.errstate(all="ignore"):
                 for _ in range(2):
-                    said: list[str] = []
-                    with Tuning.override(block_rows=(8, 8)), noted(said):
+                    messages: list[str] = []
+                    with Tuning.override(block_rows=(8, 8)), noted(messages):
                         getattr(w, name)(**schedule.arguments)
-                    with noted(said):
+                    with noted(messages):
                         for call in schedule.calls:
                             call.run(other, schedule.arguments)
-                    assert said == said[:1] * 2  # births may be refused
+                    assert messages == messages[:1] * 2  # births may be refused
                     assert self.columns(w) == self.columns(other)
                     for call in schedule.calls if count < 100 else ():
                         if call.is_table:
@@ -569,7 +555,7 @@ class ScheduleCases(UnlimitedWorldTests):
                             self.add(each, schedule, 2)
 
     def same_lines(self, w: Any, other: Any, table: str) -> None:
-        columns, others = (getattr(one.records, table).columns for one in (w, other))
+        columns, others = (getattr(each.records, table).columns for each in (w, other))
         assert [*columns] == [*others]
         for name, cells in columns.items():
             assert cells.tobytes() == others[name].tobytes()
@@ -579,21 +565,18 @@ class ScheduleCases(UnlimitedWorldTests):
             w = self.filled(schedule, 5)
             before = self.columns(w)
             for wrong in schedule.arguments:
-                given = {**schedule.arguments, wrong: "wrong"}
-                refuses((TypeError, ValueError), getattr(w, name), **given)
+                arguments = {**schedule.arguments, wrong: "wrong"}
+                refuses((TypeError, ValueError), getattr(w, name), **arguments)
                 assert self.columns(w) == before
 
 
 @contextmanager
-def noted(said: list[str]) -> Iterator[None]:
+def noted(messages: list[str]) -> Iterator[None]:
     """Keep what is raised of entities and rows, as text."""
     try:
         yield
     except EcsError as error:
-        said.append(repr(error))
-
-
-# --- Tables have what plain Python makes of the same rows, one after the other --------
+        messages.append(repr(error))
 
 
 class Told(NamedTuple):
@@ -603,11 +586,12 @@ class Told(NamedTuple):
     modules: Mapping[str, str]
     """The components that its rows have: the attributes of the world."""
     value: Callable[[Row], Value]
-    """What a row has for it, nothing if it does not match; of lines whether it has one."""
+    """A row's value for the column, nothing if the row does not match; of lines whether it has one.
+    """
     how: str = ""
-    """What is made of the values of all rows; nothing: a line for each."""
+    """Reduction of the values of all rows; empty: a line for each."""
     fields: Sequence[str] = ()
-    """What lines have of a row, behind whose it is."""
+    """Fields of a line, behind its entity."""
 
     @property
     def every(self) -> Mapping[str, str]:
@@ -626,44 +610,46 @@ class RecordCases(WorldKernelStepsCases):
     tables: ClassVar[Mapping[tuple[str, str], Told]]
     """By table and column; lines of rows have none."""
 
-    def places(self, w: Any, told: Told) -> list[Row]:
+    def places(self, w: Any, expectation: Told) -> list[Row]:
         """Return the rows that count, in order: of the living, active ones."""
-        columns = flat_names(self.whole(w, told))
-        parts = told.every.items()
+        columns = flat_names(self.whole(w, expectation))
+        parts = expectation.every.items()
         seen = {name: spaces.are_seen(getattr(w, of)) for name, of in parts}
         return [
             Row(columns, 0, rows=rows)
-            for rows in self.rows_of(w, told.over, told.modules)
+            for rows in self.rows_of(w, expectation.over, expectation.modules)
             if all(seen[name][row] for name, row in rows.items())
         ]
 
     @pytest.mark.parametrize("seed", [0, 1, 2])
     def test_lines(self, seed: int) -> None:
         """Each table has what it should, of a third of the columns at a time."""
-        for (name, column), told in [*self.tables.items()][seed::3]:
-            w, rng = self.filled(told, seed), np.random.default_rng(seed)
-            for module in told.modules.values():
+        for (name, column), expectation in [*self.tables.items()][seed::3]:
+            w, rng = self.filled(expectation, seed), np.random.default_rng(seed)
+            for module in expectation.modules.values():
                 randomize(self.subjects[module], getattr(w, module), rng, tame=True)
             w.entities.destroy_many(w.entities.live()[::5])
             w.tick = 7 + seed
-            self.check_lines(w, name, column, told)
+            self.check_lines(w, name, column, expectation)
             w.entities.destroy_many(w.entities.live()[1:])
             getattr(w.records, name).clear()
-            self.check_lines(w, name, column, told)
+            self.check_lines(w, name, column, expectation)
 
-    def check_lines(self, w: Any, name: str, column: str, told: Told) -> None:
+    def check_lines(self, w: Any, name: str, column: str, expectation: Told) -> None:
         table = getattr(w.records, name)
         table.write()
-        places = self.places(w, told)
+        places = self.places(w, expectation)
         with np.errstate(all="ignore"):
-            values = [told.value(one) for one in places]
+            values = [expectation.value(row) for row in places]
         assert set(table.tick) <= {w.tick}
-        if told.how:
-            found = [one for one in values if one]
-            kernel_oracle.compare_reduction(table.columns[column][0].item(), found, told.how)
+        if expectation.how:
+            values_found = [row for row in values if row]
+            kernel_oracle.compare_reduction(
+                table.columns[column][0].item(), values_found, expectation.how
+            )
             return
-        some = [one for one, is_in in zip(places, values, strict=True) if is_in[0]]
-        assert len(table) == len(some)
-        for field in told.fields:
+        expected = [row for row, is_in in zip(places, values, strict=True) if is_in[0]]
+        assert len(table) == len(expected)
+        for field in expectation.fields:
             cells = table.columns[field.partition(".")[2]]
-            assert cells.tolist() == [one[field][0].item() for one in some]
+            assert cells.tolist() == [row[field][0].item() for row in expected]
