@@ -36,23 +36,23 @@ from .subject import (
 Clauses = Mapping[str, tuple[str, ...]]
 """The components of `all`, `any`, `none` and `optional`, as attributes of the world."""
 
-SMALL_BATCH: dict[str, Any] = {
-    "tuples": 2,
-    "joined": 3,
-    "kept": 2,
-    "scattered": 0,
-    "ordered": 2,
-    "samples": 2,
-    "sample": 2,
-    "near": 0,
-    "plain": (),
+SMALL_SIZES: dict[str, Any] = {
+    "tuple_batch": 2,
+    "join_block_rows": 3,
+    "max_cached_tuples": 2,
+    "cached_random_rows": 0,
+    "reorder_block_rows": 2,
+    "sample_count": 2,
+    "sample_length": 2,
+    "cached_random_bytes": 0,
+    "fast_copy_sizes": (),
 }
-"""Instead of the sizes from which on it is worth while to go about it in another way."""
+"""Tuning with which a few rows take the ways of very many."""
 
 
 def as_if_large() -> Any:
     """Override tuning, so that a few rows are joined and gathered as very many are."""
-    return Tuning.override(**SMALL_BATCH)
+    return Tuning.override(**SMALL_SIZES)
 
 
 class Defined:
