@@ -30,7 +30,7 @@ GROUPS = (
     module(
         "_runtime/managers/manager.py",
         ("test_point_mass.py", "test_particle.py", "test_world.py"),
-        Mutant("rows are not forgotten", r"forget\(self, gone\)"),
+        Mutant("rows are not forgotten", r"hook\(self, gone\)"),
         Mutant("the removal of many is not counted", r"(self\.)?data\._version \+= 1$"),
         Mutant("a lock is not respected", r"if self\._locks:$", "if False:"),
         Mutant(

@@ -1,4 +1,4 @@
-"""Callbacks: a list of them, and the one place where their failures are gathered."""
+"""Lists of callbacks, and dispatch, which gathers their failures."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class Dispatch:
         self._drain = None if drain is None else WeakMethod(drain)
         self.depth = 0
         self.running = 0
-        """How many callbacks are at work, each called by the one before."""
+        """Depth of callbacks: each is called by the one before."""
         self.errors: list[BaseException] = []
         self.queue: deque[EntityArray] = deque()
 
@@ -182,7 +182,7 @@ class Dispatch:
             self.running = running
 
     def empty_queue(self) -> None:
-        """Destroy what is queued, in order, and what is queued meanwhile."""
+        """Destroy the queued entities, in order, and those queued meanwhile."""
         while self.queue:
             for _ in range(2):
                 try:
@@ -202,7 +202,7 @@ _RUN: Final = Dispatch.run.__code__
 
 
 def _is_run_below(frame: FrameType | None) -> bool:
-    """Return whether a frame is that of `run`, or of what that called."""
+    """Return whether a frame is that of `run`, or below it."""
     while frame is not None:
         if frame.f_code is _RUN:
             return True
@@ -233,7 +233,7 @@ def _leaving(error: BaseException | None, errors: list[BaseException]) -> BaseEx
 
 
 def flatten_exceptions(error: BaseException) -> list[BaseException]:
-    """The exceptions in a group and its subgroups, in order; any other exception alone."""
+    """Return the exceptions in a group and its subgroups, in order; any other exception alone."""
     exceptions: list[BaseException] = []
     pending = [error]
     while pending:
@@ -246,7 +246,7 @@ def flatten_exceptions(error: BaseException) -> list[BaseException]:
 
 
 def _set_innermost_context(error: BaseException, context: BaseException) -> None:
-    """Put `context` where a traceback of `error` shows it: at the end of its chain."""
+    """Set the context at the end of an error's chain, where tracebacks show it."""
     seen = set()
     while id(error) not in seen:
         seen.add(id(error))

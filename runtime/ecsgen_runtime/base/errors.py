@@ -22,7 +22,7 @@ class MissingInstanceError(EcsError, LookupError):
 
 
 class StaleIdError(EcsError, LookupError):
-    """The id's instance is gone."""
+    """The id's instance was destroyed."""
 
 
 class StaleInstanceError(EcsError, IndexError):
@@ -38,7 +38,7 @@ class DuplicateValueError(EcsError, ValueError):
 
 
 class FullCellError(EcsError, ValueError):
-    """As many rows as may stand on the cell already."""
+    """The cell is at its capacity already."""
 
 
 class HierarchyError(EcsError, ValueError):

@@ -20,7 +20,7 @@ from typing import TypedDict as TypedDict
 _TupleT = TypeVar("_TupleT", bound=tuple[Any, ...])
 _NEW: Final = {"_new": tuple.__new__, "__builtins__": {}, "__name__": __name__}
 _GENERAL = namedtuple("_GENERAL", ())
-"""Some of its methods ask for the fields."""
+"""Source of methods that read the fields at each call."""
 _UNEXPECTED: Final = TypeError if sys.version_info >= (3, 13) else ValueError
 """Exception of `_replace` of named tuples for a field that does not exist."""
 
@@ -70,7 +70,7 @@ if sys.version_info >= (3, 13):
 
 
 class _TupleMaker(type):
-    """Makes what follows `class X(NamedTuple):`."""
+    """Metaclass that makes a named tuple of `class X(NamedTuple):`."""
 
     def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> Any:
         types: dict[str, Any] = body.setdefault("__annotations__", {})

@@ -18,7 +18,7 @@ else:
 
 _IS_POSIX: Final = os.name == "posix"
 _LOCKED_BYTE: Final = 2**30
-"""Windows lets nobody else read what is locked: this is far behind all that is written."""
+"""Offset of the locked byte, far behind the text: Windows keeps other processes from reading it."""
 _HELD: Final[WeakSet[FileIO]] = WeakSet()
 
 
@@ -29,12 +29,12 @@ def file_lock(target: str, path: str) -> Iterator[FileIO]:
 
     However that process ends, the lock ends with it, and the next one takes the file over. Gives
     the file, which is closed in a forked process: the lock stays with its parent.
-    BlockingIOError, if somebody has it, names the process and the target.
+    BlockingIOError, if another process has it, names that process and the target.
     """
     while True:
         with FileIO(path, "a+") as file:
             is_free = try_lock(file.fileno())
-            if not is_still(path, file.fileno()):  # who had it took it away
+            if not is_still(path, file.fileno()):  # the last holder removed the file
                 continue
             if not is_free:
                 file.seek(0)
@@ -43,22 +43,22 @@ def file_lock(target: str, path: str) -> Iterator[FileIO]:
                 raise BlockingIOError(EWOULDBLOCK, problem, target)
             _HELD.add(file)
             try:
-                with suppress(OSError):  # on a full disk nobody learns the number
+                with suppress(OSError):  # on a full disk the process number is missing
                     file.truncate(0)
                     file.write(str(os.getpid()).encode())
                 yield file
             finally:
                 is_lost = file.closed
                 if not _IS_POSIX:
-                    file.close()  # what is open cannot be removed there
+                    file.close()  # open files cannot be removed there
                 with suppress(OSError):
                     if not is_lost:
-                        os.unlink(path)  # elsewhere while nobody else can have it
+                        os.unlink(path)  # elsewhere while no other process can have it
         return
 
 
 def is_still(path: str, handle: int) -> bool:
-    """Return whether an open file has this path, and nobody has removed it."""
+    """Return whether an open file still has this path."""
     try:
         return os.path.samestat(os.stat(path), os.fstat(handle))
     except FileNotFoundError:
@@ -78,8 +78,8 @@ if sys.platform == "win32":
 else:
 
     def try_lock(handle: int) -> bool:
-        """Lock a file until it is closed; return whether nobody else has. Some network drives
-        have no locks: there, nobody is kept away."""
+        """Lock a file until it is closed; return whether that succeeded. Some network drives
+        have no locks: there, it always does."""
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

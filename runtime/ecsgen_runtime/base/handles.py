@@ -1,9 +1,9 @@
-"""Handles: integers with types of their own: entities, instances and ids; and what the bits mean.
+"""Handles: entities, instances, ids, integers with types of their own; and their bits.
 
 Several packages share these modules, and each has a `HandleLayout` of its own: its `EntityManager`
-names it as `_LAYOUT`. Who has the entities asks that for numbers. A method for one row, where this
-would be a twentieth of the time, is marked `specialised` and reads the numbers as names of its
-module: the copy that a package's class has of it finds the package's own there.
+names it as `_LAYOUT`, and most code reads it there. One-row methods, where this would be a
+twentieth of the time, are marked `specialised` and read the numbers as globals: the copy of the
+method in a package's class has the package's numbers as globals.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ MAX_ROWS: Final = NIL - 63
 
 
 class HandleLayout:
-    """How many bits of a handle are what: the generation on top, the index at the bottom."""
+    """Bits of a handle: the generation on top, the index at the bottom."""
 
     def __init__(
         self, index_bits: int, generation_bits: int, min_free: int, between: int = 0
@@ -55,7 +55,7 @@ class HandleLayout:
         self.INDEX_BITS: Final = index_bits
         self.GENERATION_BITS: Final = generation_bits
         self.MIN_FREE: Final = min_free
-        """So many free indices wait before one is used again."""
+        """Number of free indices that wait before one is used again."""
         self.INDEX_COUNT: Final = 1 << index_bits
         self.INDEX_MASK: Final = self.INDEX_COUNT - 1
         self.GENERATION_SHIFT: Final = shift
@@ -65,8 +65,8 @@ class HandleLayout:
         """By module: the globals of methods that read these numbers."""
 
     def globals_of(self, method: FunctionType) -> dict[str, Any]:
-        """Return the globals of a copy of a method that is to find these numbers, if it reads
-        any. All copies of a module's methods have the same."""
+        """Return the globals for a copy of a method: with these numbers, if the method reads
+        any. The copies of a module's methods share them."""
         module = method.__globals__
         if NUMBERS.isdisjoint(method.__code__.co_names):
             return module
@@ -95,7 +95,7 @@ def whole_mask(index_mask: int) -> NDArray[np.uint64]:
     return np.array(index_mask, np.uint64)
 
 
-# Nothing, so that whoever reads them without being copied fails at once:
+# Unbound, so that a method that reads them without being copied fails at once:
 INDEX_COUNT: Final = cast(int, None)
 INDEX_MASK: Final = cast(int, None)
 GENERATION_SHIFT: Final = cast(int, None)

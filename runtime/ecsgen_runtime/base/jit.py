@@ -1,8 +1,8 @@
 """Decorators that compile functions, whose cached machine code is never that of other functions.
 
 numba keeps what it compiled beside a function's file and takes it again as long as that file stays
-as it is. But a loop has the functions in it that it calls, and the constants that these see: those
-come from here and from a few modules more, and can change while the file of the loop does not.
+as it is. But compiled loops contain the functions that they call, and the constants of these: those
+come from here and a few more modules, and can change while the file of the loop does not.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 def jit(**options: Any) -> Callable[[_Function], _Function]:
     """Return a decorator like `numba.njit`: as numpy divides, with no fusing of operations, and
-    kept on disk under a key that is another one when the functions of this package change.
+    cached on disk under a key that changes with the functions of this package.
     """
     compiled = njit(cache=True, error_model="numpy", **options)
 
@@ -35,14 +35,14 @@ def jit(**options: Any) -> Callable[[_Function], _Function]:
 
 
 def intrinsic_of(built: Any) -> Callable[[Any], Any]:
-    """Return a decorator of a function for which compiled ones have what `built` builds."""
+    """Return a decorator of a function that compiled callers replace by the intrinsic `built`."""
     compiled, in_python = intrinsic(built), config.DISABLE_JIT  # type: ignore[attr-defined]
     return lambda function: function if in_python else compiled
 
 
 def _in_python(function: Any) -> Any:
-    """Return what stands for a compiled function with NUMBA_DISABLE_JIT: its numbers have the types
-    that numba gives them, and wrap without a warning. Floats in its text divide as numpy's do.
+    """Return the stand-in for a compiled function with NUMBA_DISABLE_JIT: numbers have the types
+    that numba gives them, and wrap without a warning; float constants divide as numpy's do.
     """
     constants = function.__code__.co_consts
     floats = (np.float64(c) if type(c) is float else c for c in constants)
@@ -65,8 +65,8 @@ _TYPES: Final[dict[type, Any]] = {int: np.int64, float: np.float64}
 
 
 def _marked(function: FunctionType) -> FunctionType:
-    """Return a function with one more free variable, which it never looks at: numba's key for it
-    has the values of these."""
+    """Return a function with one more free variable, never read: numba's key has the values of free
+    variables."""
     code = function.__code__
     marked = FunctionType(
         code.replace(co_freevars=(*code.co_freevars, "_made_with")),
@@ -89,7 +89,7 @@ CONSTANTS_OF: Final = (
     "shards/handle_map.py",
     "kernels/spaces/cell_lists.py",
 )
-"""Other modules whose constants and functions compiled functions see."""
+"""Other modules with constants and functions that compiled functions use."""
 
 
 def _digest() -> str:
@@ -98,7 +98,7 @@ def _digest() -> str:
     seen = (library / name for name in CONSTANTS_OF)
     digest = sha256()
     for path in (here, *sorted(library.rglob("compiled_*.py")), *seen):
-        if path.exists():  # a vendored copy leaves out what its package has no use for
+        if path.exists():  # a vendored copy leaves out unused modules
             digest.update(path.read_bytes())
     return digest.hexdigest()
 

@@ -1,4 +1,4 @@
-"""The manager that gives entities out.
+"""Manager that creates and destroys entities.
 
 The design is Bitsquid's ("Building a Data-Oriented Entity System"): an entity is a number, an index
 with a generation; freed indices wait in a queue, so that one index is not reused at once and its
@@ -36,15 +36,15 @@ from .entity_pool import (
 
 
 class EntityManagerBase(EntityPool):
-    """Gives out entities and knows which are alive; a package's `EntityManager` is one.
+    """Creates and destroys entities; base of a package's `EntityManager`.
 
     An entity is `generation << INDEX_BITS | index`. Destroying it frees the index, with
     the next generation; freed indices are reused first in, first out, once more than
     MIN_FREE of them wait. An index without further generations is retired.
 
-    `on_destroy` callbacks are told which entities died. What they destroy themselves
-    stays alive until its turn, which comes before the outermost call returns; what they
-    raise is raised then, as one exception group. Not thread-safe. Pickles and copies
+    `on_destroy` callbacks get the entities that died. Entities that callbacks destroy stay
+    alive until their turn, which comes before the outermost call returns; exceptions of
+    callbacks are raised then, as one exception group. Not thread-safe. Pickles and copies
     without its callbacks.
     """
 
@@ -61,11 +61,11 @@ class EntityManagerBase(EntityPool):
         self.dispatch = Dispatch(self._destroy_queued)
         self._callbacks = DespawnListeners()
         self._despawns_at_collect = 0
-        """How many had died when no manager of the world that collects had rows of the dead."""
+        """The despawn count when no `gc` manager of the world had rows of dead entities."""
 
     @classmethod
     def _check_entity_manager(cls, entities: object, owner: object) -> None:
-        """Raise TypeError, in the name of an owner, for what is no manager of this package."""
+        """Raise TypeError, in the name of `owner`, unless it is a manager of this package."""
         if isinstance(entities, cls):
             return
         kind = type(entities)
@@ -248,7 +248,7 @@ class EntityManagerBase(EntityPool):
             raise
 
     def _destroy_one(self, e: Entity, index: int) -> None:
-        """Destroy a live entity and tell the callbacks; inside of a callback, later."""
+        """Destroy a live entity and notify the callbacks; inside of a callback, later."""
         if self.dispatch.is_open():
             self.dispatch.queue.append(single_entity_array(e))
             return
@@ -268,7 +268,7 @@ class EntityManagerBase(EntityPool):
             notify(self._callbacks.run_one, e, pending)
 
     def _destroy_announced(self, es: EntityArray) -> None:
-        """Destroy live entities and tell the callbacks; inside of a callback, later."""
+        """Destroy live entities and notify the callbacks; inside of a callback, later."""
         es.flags.writeable = False  # the callbacks share it
         if self.dispatch.is_open():
             self.dispatch.queue.append(es)
@@ -295,7 +295,7 @@ class EntityManagerBase(EntityPool):
         try:
             self._despawn_if_alive(es)
         except MemoryError:
-            self._despawn_if_alive(es)  # what the first attempt held is free again
+            self._despawn_if_alive(es)  # the memory of the first attempt is free again
 
     def _despawn_if_alive(self, es: EntityArray) -> None:
         es = es[self.alive_many(es)]
@@ -345,7 +345,7 @@ class EntityManagerBase(EntityPool):
         self._n_used = n
         self._n_retired = n_retired
         self._free.push_many(free)
-        # there may be rows of the dead, whose indices others have again
+        # there may be rows of dead entities, whose indices are in use again
         self._despawns_at_collect = -1
 
     @property

@@ -1,4 +1,4 @@
-"""Which entities are alive, who gives their indices out, and who is told of deaths."""
+"""Handles of entities, the queue of free indices, and listeners for despawns."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from ..values.array_coercion import are_stored_handles, as_entities
 
 
 class IndexQueue:
-    """First in, first out: indices below 2**32 going round, one at a time or in bulk by slices."""
+    """Queue of indices below 2**32 in a ring, one at a time or in bulk by slices."""
 
     __slots__ = ("_cells", "_head", "_mask", "_ring", "count")
 
-    # `_head` counts what was taken; where that is in the cells, the mask tells.
+    # `_head` counts the indices taken; `_head & _mask` is the next one's cell.
 
     def __init__(self) -> None:
         self.count = 0
@@ -306,21 +306,21 @@ class EntityPool:
 
 
 class DespawnListener(Protocol):
-    """A manager whose rows go with their entities."""
+    """A manager that removes rows when their entities are destroyed."""
 
     _locks: int
 
     def _check_can_despawn(self) -> None:
-        """Raise if no entity may die now."""
+        """Raise StructureLockedError if no entity may be destroyed now."""
 
     def _on_despawn(self, entities: EntityArray, /) -> None:
-        """Remove what entities have that have just died."""
+        """Remove the rows of entities that have just died."""
 
 
 def remove_rows_with_fallback(
     listener: Any, remove: Callable[[EntityArray], object], entities: EntityArray
 ) -> None:
-    """Remove a listener's rows of entities: what fails for all, is done one after the other."""
+    """Remove a listener's rows of entities; one by one if that fails for all at once."""
     try:
         remove(entities)
     except BaseException as error:
@@ -332,11 +332,11 @@ def remove_rows_with_fallback(
 
 
 RemoveRows: TypeAlias = Callable[[Any, Entity], object]
-"""A listener's method, unbound, that removes what one entity has."""
+"""Unbound method of a listener that removes the rows of one entity."""
 
 
 class _ListenerEntry(CallbackEntry):
-    """A listener among the callbacks, which is not kept alive by it."""
+    """Entry of a listener, which it does not keep alive."""
 
     __slots__ = ("listener", "remove")
 
@@ -409,7 +409,7 @@ class DespawnListeners(Callbacks[EntityArray]):
                 ):
                     errors.extend(flatten_exceptions(error))
             if entry is not None:
-                entry.retry(single_entity_array(entity), errors)  # in bulk it goes all the same
+                entry.retry(single_entity_array(entity), errors)  # the retry is in bulk
 
 
 def single_entity_array(entity: Entity) -> EntityArray:

@@ -49,7 +49,7 @@ class BaseManager(Lockable, ReadOnlyAttributes):
     __slots__ = ("__weakref__", "_holds", "_locks", "data")
 
     LAYOUT: ClassVar[tuple[Column, ...]]
-    """Where each column lies in the buffer."""
+    """Columns of the buffer, in order."""
     FIELDS: ClassVar[tuple[FieldInfo, ...]] = ()
     """Name, type, shape and default of each field, in the schema's order."""
     _ROWS: ClassVar[type[Rows]]
@@ -94,7 +94,7 @@ class BaseManager(Lockable, ReadOnlyAttributes):
     data: Rows
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Check classes of one's own: TypeError for what a generated manager has already."""
+        """Raise TypeError if a user's subclass redefines a member of its generated manager."""
         super().__init_subclass__(**options)
         generated = next((b for b in cls.__mro__[1:] if "LAYOUT" in vars(b)), None)
         if generated is not None:
@@ -148,29 +148,29 @@ class BaseManager(Lockable, ReadOnlyAttributes):
         return twin
 
     def _extra_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return what is to be saved beside the columns: views or copies, by name."""
+        """Return the arrays saved beside the columns: views or copies, by name."""
         return {}
 
     def _restore(self, extras: Mapping[str, NDArray[Any]]) -> None:
-        """Set what policies know, when the columns are as they were saved; O(n).
+        """Restore the policies' state from saved columns and `extras`; O(n).
 
-        The extras are kept; what is not among them is worked out.
+        The extras are kept, whatever is missing is computed.
         """
 
     def _first_invalid_cell(self) -> tuple[str, int, str] | None:
-        """Return a cell that no row may have as things are: its column, its row, and why; O(n)."""
+        """Return the column, row and flaw of a cell that contradicts others, or None; O(n)."""
         return None
 
     def _json_state(self) -> dict[str, Any]:
-        """Return what is to be saved beside arrays, as JSON; nothing of what is as in a new one."""
+        """Return the state saved as JSON beside arrays, without whatever is as in a new manager."""
         return {}
 
     def _load_json_state(self, notes: Mapping[str, Any]) -> None:
-        """Set what the notes say; what they do not name is as in a new manager."""
+        """Restore the state that `_json_state` returned."""
 
     @property
     def version(self) -> int:
-        """How many structural changes there were; views and rows are good until the next."""
+        """Number of structural changes; views and rows are good until the next."""
         return self.data._version
 
     @property
@@ -180,7 +180,7 @@ class BaseManager(Lockable, ReadOnlyAttributes):
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the manager holds: columns, map, and what kernels work on; O(1)."""
+        """Bytes that the manager holds: columns, map, and kernels' scratch; O(1)."""
         return self._nbytes()
 
     def _require_row(self, row: object) -> Instance:
@@ -230,13 +230,13 @@ class BaseManager(Lockable, ReadOnlyAttributes):
     @property
     @abstractmethod
     def _dispatch(self) -> Dispatch:
-        """Where failures of callbacks are gathered."""
+        """Runner of callbacks, which collects their failures."""
 
     def _init_empty(self) -> None:
-        """Set what policies know when there are no rows."""
+        """Set the policies' state to that without rows."""
 
     def _init_transient(self) -> None:
-        """Set what is not saved."""
+        """Set the state that is not saved."""
 
     def _nbytes(self) -> int:
         return self.data._nbytes()
@@ -273,12 +273,12 @@ class BaseManager(Lockable, ReadOnlyAttributes):
         return columns
 
     def _used_cells(self) -> memoryview[Any] | None:
-        """Return what is not 0 where a row is in use, if there are holes."""
+        """Return a memoryview that is 0 at holes; None if rows are packed. O(1)."""
         return None
 
 
 class Manager(BaseManager):
-    """A manager whose instances come and go.
+    """A manager whose instances are created and destroyed by calls.
 
     Rows are good until the next structural change; `version` counts those.
     """
@@ -331,7 +331,7 @@ class Manager(BaseManager):
         """Remove rows in use, ascending and distinct, and return how many went."""
         if len(gone) == 0:
             return 0
-        forgetting, leaving, is_more = self._REMOVE_HOOKS
+        before_remove, plan_remove, is_more = self._REMOVE_HOOKS
         if is_more:
             if self._HAS_RELEASE_CALLBACKS and not self._dispatch.is_open():
                 # raises what callbacks raise when all is done
@@ -343,15 +343,15 @@ class Manager(BaseManager):
             self._notify_release(gone)
             # callbacks may have changed values, but no row
             _objects = data._objects_of(gone) if self._HOLDS_OBJECTS else None
-        left = []
-        for leave in leaving:
-            left.append(leave(self, gone))  # a comprehension takes longer
+        steps = []
+        for plan in plan_remove:
+            steps.append(plan(self, gone))  # a comprehension takes longer
         try:
-            for forget in forgetting:
-                forget(self, gone)
+            for hook in before_remove:
+                hook(self, gone)
             self._compact(gone, closing)
-            for planned in left:
-                planned()
+            for step in steps:
+                step()
             if is_more and data.OBJECTS:
                 data._clear_objects(gone)
             data._version += 1
@@ -362,7 +362,7 @@ class Manager(BaseManager):
 
     @abstractmethod
     def _plan_compaction(self, gone: RowArray) -> Any:
-        """Find out which rows are where without the ascending rows `gone`; allocate."""
+        """Plan the removal of the ascending rows `gone`; whatever must be allocated is."""
 
     @abstractmethod
     def _compact(self, gone: RowArray, closing: Any) -> None:
@@ -396,18 +396,18 @@ class Manager(BaseManager):
 
     @specialised
     def _has_capacity(self, count: int) -> bool:
-        """Return whether so many more rows surely need no memory."""
+        """Return whether `count` more rows surely need no memory."""
         return self.data._n + count <= self.data._allocated
 
     @specialised
     def _takes_small_batch(self, count: int) -> bool:
-        """Return whether so many entities may get a row one by one, and surely all will."""
+        """Return whether `count` entities may get a row one by one, and surely all will."""
         return not self._locks and self._ACCEPTS_ANY_VALUES and self._has_capacity(count)
 
     def _destroy_small_batch(self, rows: list[int]) -> bool:
-        """Remove a few rows, the last one first, and return True, if that is plain.
+        """Remove a few rows, the last one first, and return True; False if that does not serve.
 
-        It is if it leaves the others where the bulk way does: the last ones in the holes, in
+        It serves if it leaves rows where the bulk way does: the last ones in the holes, in
         ascending order.
         """
         if not self._ALLOWS_ONE_BY_ONE or (
@@ -444,7 +444,7 @@ class Manager(BaseManager):
         """Return the fields of each of a few rows that are plain to create one by one."""
         if self._locks or not self._ALLOWS_ONE_BY_ONE:
             return None
-        fields = small_values(self._CONVERTERS, arguments, count)  # arrays are told at once
+        fields = small_values(self._CONVERTERS, arguments, count)  # quick for arrays
         if fields is None or (self._HAS_RELEASE_CALLBACKS and self._has_release_listeners):
             return None
         return fields if self._has_capacity(count) else None
@@ -454,19 +454,19 @@ class Manager(BaseManager):
         return columns
 
     def _own_entities(self, entities: EntityArray) -> EntityArray:
-        """Return the same of the entities."""
+        """Return entities that no later step of a creation can change."""
         return entities
 
     def _with_cascaded(self, gone: RowArray) -> RowArray:
-        """Return rows with all those that go with them, ascending."""
+        """Return rows and all that are removed with them, ascending."""
         return gone
 
     def _add_overflow_rows(self, count: int, gone: RowArray) -> RowArray:
-        """Return which rows are to go for `count` more: `gone`, and what has no room then."""
+        """Return the rows to remove for `count` more: `gone`, and those beyond the capacity."""
         return gone
 
     def _rows_to_evict(self, entities: EntityArray) -> RowArray:
-        """Return the rows that must go before there are new ones of these entities, ascending."""
+        """Return the rows to evict before these entities get new ones, ascending."""
         return self._add_overflow_rows(len(entities), NO_ROWS)
 
     @abstractmethod
@@ -486,16 +486,16 @@ class Manager(BaseManager):
         return self._evict_and_append(entities, columns)
 
     def _evict_and_append(self, entities: EntityArray, columns: Columns) -> NDArray[Any]:
-        """Append rows once those that are in the way are gone; a change that is counted cannot be
-        taken back, so then nothing may fail any more."""
+        """Evict rows, then append new ones. A counted change cannot be undone: after it a failure
+        marks the manager broken."""
         gone = self._rows_to_evict(entities)
         _left = None
-        if self._HOLDS_OBJECTS and len(gone):  # which live until the new rows are there
+        if self._HOLDS_OBJECTS and len(gone):  # objects live until the new rows are there
             _left = self.data._objects_of(self._with_cascaded(gone))
         version = self.data._version
         try:
             if self._destroy_rows(gone):
-                # callbacks may have written values, and used the room
+                # callbacks may have written values, and used the capacity
                 self._ensure_capacity(entities, columns, ())
             return self._append_many(entities, columns)
         except EcsError:
@@ -513,7 +513,7 @@ class Manager(BaseManager):
         *args: Any,
         **fields: Any,
     ) -> _Made:
-        """Create a row once one that is in its way is gone, which cannot be taken back."""
+        """Evict a row, then create a new one; a failure in between marks the manager broken."""
 
         def exchange() -> _Made:
             version = self.data._version
@@ -539,8 +539,10 @@ class Manager(BaseManager):
     def _ensure_capacity(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
     ) -> None:
-        """Allocate what the rows of these entities need, which are NULL_ENTITY where rows have no
-        owners. `borrowed`: the caller's arguments."""
+        """Allocate for the rows of these entities, NULL_ENTITY for rows without owners.
+
+        `borrowed`: the caller's arguments.
+        """
         data = self.data
         needed = data._rows_for(len(entities))
         if needed > data._allocated:
@@ -552,10 +554,9 @@ _REMOVE: Final = ("clear", "collect", "destroy", "gc", "remove")
 
 
 def _refuse_overriding(kind: type[Any], generated: type[Any]) -> None:
-    """Raise TypeError if a subclass, or what it inherits from before the generated class, has
-    something under a name of that class.
+    """Raise TypeError if a subclass, or a base before the generated class, has one of its names.
 
-    Bulk calls, kernels and C reach rows without the public methods, and would go past it. Names
+    Bulk calls, kernels and C reach rows without the public methods, and would bypass it. Names
     that only Python asks for, such as `__repr__`, are free.
     """
     known = frozenset(dir(generated))

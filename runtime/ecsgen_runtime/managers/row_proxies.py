@@ -22,7 +22,7 @@ ProxyT = TypeVar("ProxyT", bound="RowProxy")
 
 
 class RowProxy:
-    """One row, which follows its owner; a generated class for each component adds the fields.
+    """A row as an object that follows its owner; a generated class per component adds the fields.
 
     Fields read as the accessors of managers do and write as their setters do. Shaped fields of
     numbers read as views of the buffer, which are good until the next structural change.
@@ -71,7 +71,7 @@ class ManagedProxy(RowProxy):
 
         Raises:
             MissingInstanceError, StaleIdError: the instance is gone.
-            StaleInstanceError: `rows` gave the row, there is no way back to it, and rows were
+            StaleInstanceError: `rows` yielded the proxy, which no key can find again, and rows were
                 added, removed or moved.
         """
         if self._manager.data._version != self._version:
@@ -113,7 +113,7 @@ class EntityProxy(ManagedProxy):
 
 
 class IdProxy(ManagedProxy):
-    """A row that belongs to nobody, and follows its id."""
+    """A row without an owner, which follows its id."""
 
     __slots__ = ()
 
@@ -152,7 +152,7 @@ new_proxy: Final = object.__new__
 
 
 _own: Any = cache(lambda loop, kind: clone_function(loop))
-"""Returns a loop with code of its own for each class of proxies, as `specialised` has it."""
+"""Function that clones a loop once for each class of proxies, as `specialised` methods are."""
 
 
 def iter_tracking_proxies(
@@ -164,7 +164,7 @@ def iter_tracking_proxies(
 ) -> Iterator[ProxyT]:
     """Iterate over proxies of the present rows, which `find` finds by their owners.
 
-    Those that go before their turn are skipped.
+    Rows removed before their turn are skipped.
     """
     version = manager.data._version
     pairs = list(zip(owners, rows, strict=True))
@@ -249,7 +249,7 @@ class ProxyField(Protocol[_ReadT_co, _WriteT_contra]):
 
 
 class LateRow:
-    """A proxy's row number, which is asked for when the value for it is ready."""
+    """A proxy's row number, found when the value for it is ready."""
 
     __slots__ = ("_proxy",)
 
@@ -261,7 +261,7 @@ class LateRow:
 
 
 class RowField:
-    """Makes what reads and writes one field of the row that something leads to."""
+    """Maker of a proxy's field."""
 
     @staticmethod
     def of(
@@ -290,7 +290,7 @@ class RowField:
         write: Callable[[_ManagerT, int, _WriteT], None],
         converter: Converter,
     ) -> ProxyField[_ReadT, _WriteT]:
-        """Return what `of` does, for a field that reads as its cell: in half the time.
+        """Return the field that `of` returns, for a field that reads as its cell: in half the time.
 
         A row that was found since the last structural change is in use.
         """
@@ -311,7 +311,7 @@ class RowField:
                         data._field_cells[self._row] = value
                         return
                     except (ValueError, OverflowError):
-                        pass  # said in the field's own words
+                        pass  # the field raises a better message
                 data._field_cells[self._row] = to_cell(value)
             else:
                 write(self._manager, LateRow(self), value)  # type: ignore[arg-type]  # it is an int to `__index__`
@@ -332,7 +332,7 @@ def stored_type(converter: Converter) -> type[Any] | None:
 
 
 def late_writer(write: Callable[[Any, int, Any], None]) -> Callable[[ManagedProxy, Any], None]:
-    """Return what writes a proxy's value by a setter, which looks for the row when it is ready."""
+    """Return a function that writes by a setter; the row is found after the value's conversion."""
 
     def put(self: ManagedProxy, value: Any) -> None:
         write(self._manager, LateRow(self), value)  # type: ignore[arg-type]  # it is an int to `__index__`
@@ -359,11 +359,11 @@ def field_property(
 _ScalarT = TypeVar("_ScalarT", bound=np.generic)
 
 CellView: TypeAlias = Callable[[Any, int], NDArray[Any]]
-"""Returns the cell of a row, as a view, of what has the columns."""
+"""Function from columns and a row to a view of the cell."""
 
 
 class ArrayField:
-    """Makes what shows and writes one shaped field of numbers."""
+    """Maker of a proxy's shaped field of numbers."""
 
     @staticmethod
     def of(
@@ -373,7 +373,7 @@ class ArrayField:
     ) -> ProxyField[NDArray[_ScalarT], ArrayLike]:
         """Return a proxy's field that reads as a view, and writes as the manager's setter does.
 
-        `view`: what shows its cells, if that is not one column of its name.
+        `view`: function that returns its cells, if they are not in one column of its name.
         """
         show = view or column_cell(write.__name__.removeprefix("set_"))
 
@@ -388,7 +388,7 @@ class ArrayField:
 
     @staticmethod
     def split(shape: tuple[int, ...], first: str, second: str) -> CellView:
-        """Return what shows cells of a column per element, the first two of which are named.
+        """Return the view of cells with a column per element; the first two columns are named.
 
         The columns of a field lie one behind another, at equal distances.
         """
@@ -405,7 +405,7 @@ class ArrayField:
 
 
 def column_cell(name: str) -> CellView:
-    """Return what shows cells of one column."""
+    """Return the view of cells of one column."""
     column_of = attrgetter(f"_{name}_column")
 
     def view(columns: Any, row: int) -> NDArray[Any]:
@@ -418,7 +418,7 @@ def column_cell(name: str) -> CellView:
 def array_writer(
     scalar: type[np.generic], write: Callable[[Any, Any], None], show: Callable[[Any], NDArray[Any]]
 ) -> Callable[[RowProxy, Any], None]:
-    """Return what writes a shaped field of numbers; `write` checks the value.
+    """Return a function that writes a shaped field of numbers; `write` checks the value.
 
     Numbers that lie in the same buffer already are not checked again: those of the view that `+=`
     hands back.
@@ -443,7 +443,7 @@ def _address(column: NDArray[Any]) -> int:
 
 
 class ColdDefault(np.ndarray[Any, np.dtype[Any]]):
-    """The default of a cell that has no place in the buffer yet: writing to it makes one.
+    """The default of a cell without a cold row: writing to it makes one.
 
     `cell[...] = …` and operations in place go through the field. Whatever else writes finds a
     read-only array, so nothing is lost unnoticed.
@@ -453,7 +453,7 @@ class ColdDefault(np.ndarray[Any, np.dtype[Any]]):
     _proxy: RowProxy | None = None
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        if self._proxy is None:  # a part of one
+        if self._proxy is None:  # a part of a cell
             super().__setitem__(key, value)
             return
         cell = self._copied()
@@ -474,7 +474,7 @@ class ColdDefault(np.ndarray[Any, np.dtype[Any]]):
         return tuple(shown) if len(shown) > 1 else shown[0]
 
     def _shown(self) -> Any:
-        """Return what the field holds now: something may have been written since."""
+        """Return the field's present value, which may have been written since."""
         return self if self._proxy is None else self._field.__get__(self._proxy)
 
     def _copied(self) -> NDArray[Any]:
@@ -482,7 +482,7 @@ class ColdDefault(np.ndarray[Any, np.dtype[Any]]):
 
 
 def _plain(value: Any) -> Any:
-    """Return an ordinary array with what the cell holds now, or another value as it is."""
+    """Return an ordinary array of the cell's present value; any other value as it is."""
     return value._copied() if isinstance(value, ColdDefault) else value
 
 
@@ -495,7 +495,7 @@ def _read_only(value: Any) -> Any:
 
 
 class ColdArray:
-    """Makes what shows and writes one shaped field of numbers that is cold."""
+    """Maker of a proxy's shaped field of numbers that is cold."""
 
     @staticmethod
     def of(
@@ -507,7 +507,7 @@ class ColdArray:
         """Return a proxy's field that reads as a view, and writes as the manager's setter does.
 
         Reading makes no cold row: where there is none, a ColdDefault stands for the cell.
-        `view`: what shows its cells, if that is not one column of its name.
+        `view`: function that returns its cells, if they are not in one column of its name.
         """
         show = view or column_cell(write.__name__.removeprefix("set_"))
 

@@ -1,4 +1,4 @@
-"""Buffers: one allocation for all columns of a manager, and who still looks at it."""
+"""Buffers: one allocation for all columns of a manager, and a warning if views of it remain."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ CACHE_LINE: Final = 64
 """Columns start on cache lines, so the capacity is a multiple of 64 rows."""
 
 _MANY: Final = 64
-"""So many rows are filled faster by way of a view of items."""
+"""Number of rows from which on they are filled faster as items."""
 
 PAGE: Final = 4096
 """Buffers are whole pages: the granularity of a page allocator."""
 
 
 class Column(NamedTuple):
-    """Where one column lies in the buffer."""
+    """Name, type and offset of a column."""
 
     name: str
     dtype: np.dtype[Any]
@@ -62,7 +62,7 @@ def round_up_rows(rows: int) -> int:
 
 
 def grown_capacity(allocated: int, rows: int) -> int:
-    """Return the capacity that makes place for `rows`: at least double the present one."""
+    """Return a capacity for `rows`: at least double the present one."""
     return round_up_rows(max(rows, min(2 * allocated, NIL - CACHE_LINE)))
 
 
@@ -139,7 +139,7 @@ def put_cells(column: NDArray[Any], rows: slice | RowArray, values: NDArray[Any]
     else:
         try:
             cell = np.ascontiguousarray(np.broadcast_to(values, column.shape[1:]))
-        except MemoryError:  # which the longer way does not take
+        except MemoryError:  # the slower way takes no memory
             column[rows] = values
             return
         items = item_view(column)
@@ -147,7 +147,7 @@ def put_cells(column: NDArray[Any], rows: slice | RowArray, values: NDArray[Any]
 
 
 def read_only(view: NDArray[Any]) -> NDArray[Any]:
-    """Return a view, of which nobody else has this object, that nobody can write to."""
+    """Make a view that the caller alone has read-only, and return it."""
     view.flags.writeable = False
     return view
 
@@ -166,10 +166,10 @@ def nested(values: Iterable[Any], shape: tuple[int, ...]) -> tuple[Any, ...]:
 
 
 def is_same_view(column: NDArray[Any], values: object) -> bool:
-    """Return whether `values` is that very view, as in `data.x *= 2`: written already."""
+    """Return whether `values` is the column itself, written already, as in `data.x *= 2`."""
     return (
         isinstance(values, np.ndarray)
-        and values.base is column.base  # refutes most in a tenth of the others' time
+        and values.base is column.base  # refutes most in a tenth of the time of the rest
         and values.dtype == column.dtype
         and values.shape == column.shape
         and values.__array_interface__["data"] == column.__array_interface__["data"]
@@ -178,7 +178,7 @@ def is_same_view(column: NDArray[Any], values: object) -> bool:
 
 
 def _references(buffer: NDArray[np.uint8]) -> int:
-    """Count what refers to a buffer, and to the memory that it and its views are views of."""
+    """Count the references to a buffer, and to the memory under it and its views."""
     return sys.getrefcount(buffer) + sys.getrefcount(buffer.base)
 
 
@@ -187,7 +187,7 @@ def _count(buffer: NDArray[np.uint8]) -> int:
 
 
 def _unshared() -> int:
-    """Return the count for a buffer that one caller has and passes on, as managers do."""
+    """Return that count for a buffer that only a manager has, and passes on."""
     buffer = allocate(1, CACHE_LINE)
     return _count(buffer)
 

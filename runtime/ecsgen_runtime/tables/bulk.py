@@ -24,7 +24,7 @@ def sparse_lookup(
 
     `owners` are the rows in use. The owner's whole handle decides, so stale handles
     find nothing; an index behind the map or an entry of NIL is clipped to a row that
-    belongs to someone else.
+    belongs to another entity.
     """
     count = len(entities)
     rows = np.empty(count, np.intp)
@@ -64,9 +64,9 @@ def direct_lookup(owners: EntityArray, entities: EntityArray, index_mask: int) -
 
 
 class Bulk:
-    """These by numpy; `compiled.bulk` has the same as loops.
+    """Bulk operations by numpy; `CompiledBulk` has them as loops.
 
-    The columns of a manager name the one that is used: `_BULK`.
+    `_BULK` of a manager's rows is the one in use.
     """
 
     sparse_lookup = staticmethod(sparse_lookup)
@@ -76,7 +76,7 @@ class Bulk:
 
 # The thresholds decide from how many rows on something is done in another way.
 # Processors decide what is best. Results are the same whatever the sizes are, and
-# tests have small ones for a while: so a few rows go all ways.
+# tests override them by small ones, so that a few rows take every way.
 
 
 class Tuning:
@@ -91,27 +91,27 @@ class Tuning:
     cached_random_bytes: ClassVar[int] = 1 << 20
     """Bytes that a processor reads in any order without waiting long."""
     fast_copy_sizes: ClassVar[tuple[int, ...]] = (1, 2, 4, 8, 16, 32)
-    """Sizes of cells that numpy copies without a call: many of them are on their way at once."""
+    """Sizes of cells that numpy copies without a call, so that many loads overlap."""
     reorder_block_rows: ClassVar[int] = 16_384
-    """Cells that are on their way from order to order: a core's own cache holds them."""
+    """Cells reordered at once: a core's own cache holds them."""
     sample_count: ClassVar[int] = 16
     sample_length: ClassVar[int] = 256
-    """Rows that follow each other in each sample of many."""
+    """Number of adjacent rows in a sample."""
     max_cached_tuples: ClassVar[int] = 16_384
-    """So many entities' rows are kept as tuples: making one takes longer than a loop's step."""
+    """Number of rows kept as tuples: making one takes longer than a loop's step."""
     tuple_batch: ClassVar[int] = 1024
-    """Rows that a loop over a query makes ahead."""
+    """Number of tuples that a loop over a query makes ahead."""
 
     @classmethod
     @contextmanager
-    def override(cls, **others: Any) -> Iterator[None]:
+    def override(cls, **sizes: Any) -> Iterator[None]:
         """Override tuning inside the `with` block, as `Tuning.override(sample_count=2)`; for tests.
 
-        AttributeError for what is none.
+        AttributeError for an unknown name.
         """
-        before = {name: getattr(cls, name) for name in others}
+        before = {name: getattr(cls, name) for name in sizes}
         try:
-            for name, size in others.items():
+            for name, size in sizes.items():
                 setattr(cls, name, size)
             yield
         finally:
@@ -119,18 +119,18 @@ class Tuning:
                 setattr(cls, name, size)
 
 
-# What is not plain (other types than lists and arrays, values that do not fit) is None
-# here, and goes the bulk way, which knows all that there is and says what is wrong.
+# Small batches: the functions below return None for anything but plain lists, arrays and values
+# that fit. The bulk way then takes all types, and raises for bad ones.
 
 
 SMALL_REMOVAL: Final = 6
-"""Up to so many are removed one by one."""
+"""At most so many rows are removed one by one."""
 
 _FEW_VALUES: Final = 2
-"""Up to so many are created of values of their own: more of them are checked faster at once."""
+"""At most so many rows are created of different values one by one: arrays check more faster."""
 
 _PLAIN: Final = frozenset((bool, int, float, str, bytes, tuple))
-"""Types of values that are taken as they are."""
+"""Types of plain values."""
 
 _SEVERAL: Final = frozenset((list, tuple))
 
@@ -150,7 +150,7 @@ def are_cells(table: FieldTable, fields: Mapping[str, Any]) -> bool:
 def small_values(
     table: FieldTable, fields: Mapping[str, Any], count: int
 ) -> Sequence[Mapping[str, Any]] | None:
-    """Return the fields of each of a few new rows, all of which are checked."""
+    """Return the checked fields of each of a few new rows; None if the bulk way must check them."""
     if not fields:
         return [{}] * count
     shared: dict[str, Any] = {}

@@ -30,13 +30,13 @@ from .html_reprs import columns_repr, columns_table
 
 
 class ColumnsBase(ArrowExportableColumns):
-    """Columns that people and other libraries look at; the generated class has the fields."""
+    """Columns with reprs and exports; the generated class has the fields."""
 
     __slots__ = ()
 
     FIELDS: ClassVar[tuple[FieldInfo, ...]] = ()
     _ENTITIES: ClassVar[type[EntityManagerBase]]
-    """The package's own, which knows what the bits of its entities are."""
+    """Entity manager of the package, for the layout of its handles."""
 
     @abstractmethod
     def _size(self) -> int:
@@ -82,13 +82,13 @@ class Rows(ColumnsBase):
     LAYOUT: ClassVar[tuple[Column, ...]]
     ROW_BYTES: ClassVar[int]
     OBJECTS: ClassVar[tuple[str, ...]] = ()
-    """The attributes of columns of Python objects, which lie beside the buffer."""
+    """Attributes of columns of Python objects, which lie beside the buffer."""
     _SAVED_NUMBERS: ClassVar[tuple[str, ...]] = ("_n", "_version")
     """The attributes that are numbers to be saved; each class names its own."""
     _COLUMN_LENGTHS: ClassVar[Mapping[str, str]] = {}
-    """Columns of another length than the rows have, and the number that tells it."""
+    """Attributes with the lengths of columns that are not as long as the rows."""
     _MAX_ROWS: ClassVar[int] = MAX_ROWS
-    """How many rows there may be in use."""
+    """Largest number of rows in use."""
     _BULK: ClassVar[type[Bulk]] = Bulk
     """Bulk operations; compiled packages have others."""
     _n: int
@@ -125,12 +125,12 @@ class Rows(ColumnsBase):
 
     @property
     def buffer(self) -> NDArray[np.uint8]:
-        """The one buffer that all columns but those of objects are cut from."""
+        """The one buffer under all columns but those of objects."""
         return self._buffer
 
     @abstractmethod
     def _bind_columns(self) -> None:
-        """Cut the columns out of the buffer; O(1)."""
+        """Make the views of the buffer that are the columns; O(1)."""
 
     def _column_view(self, number: int) -> NDArray[Any]:
         """Return a column of the buffer, shape (allocated, *shape); O(1)."""
@@ -150,7 +150,7 @@ class Rows(ColumnsBase):
         raise NotImplementedError
 
     def _init_empty(self) -> None:
-        """Set what policies know of the rows when there are none."""
+        """Set the policies' state to that without rows."""
 
     def _use_buffer(self, buffer: NDArray[np.uint8], capacity: int) -> None:
         self._buffer = buffer
@@ -162,14 +162,14 @@ class Rows(ColumnsBase):
         """Drop views of the buffer that are kept beside the columns."""
 
     def _drop_row_caches(self) -> None:
-        """Know no more which rows are where, if that is kept."""
+        """Drop caches of which rows are where."""
 
     def _held_rows(self) -> int:
-        """Return how many rows of the columns hold anything."""
+        """Return the number of leading rows that hold anything."""
         return self._n
 
     def _held_rows_of(self, column: str) -> int:
-        """Return how many cells of a column, from the first on, hold anything."""
+        """Return the number of a column's leading cells that hold anything."""
         count: int = getattr(self, self._COLUMN_LENGTHS.get(column, "_n"))
         return count
 
@@ -178,7 +178,7 @@ class Rows(ColumnsBase):
         return np.arange(self._n)
 
     def _rows_for(self, count: int) -> int:
-        """Return how many rows there must be for `count` more instances."""
+        """Return the capacity that `count` more instances need."""
         return self._n + count
 
     def _new_buffer(self, capacity: int) -> NDArray[np.uint8]:
@@ -241,8 +241,8 @@ class Rows(ColumnsBase):
         return column
 
     def _objects_of(self, rows: RowArray | list[int]) -> list[NDArray[np.object_]]:
-        """Return the objects in rows that are about to go. Whoever changes the rows holds them
-        until all is done, for the end of an object may run code that changes them, too.
+        """Return the objects in rows about to be removed. The caller keeps them until all is done,
+        for the end of an object may run code that changes the rows, too.
         """
         return [getattr(self, name)[rows] for name in self.OBJECTS]
 
@@ -255,7 +255,7 @@ class Rows(ColumnsBase):
             getattr(self, name)[rows] = None
 
     def _saved_numbers(self) -> dict[str, int]:
-        """Return what is to be saved beside the columns."""
+        """Return the numbers saved beside the columns."""
         names = saved_number_names(type(self))  # type: ignore[arg-type]  # classes are hashable
         return {name: getattr(self, name) for name in names}
 
@@ -272,7 +272,7 @@ class Rows(ColumnsBase):
         return {field_of(name): getattr(self, name)[:n] for name in self.OBJECTS}
 
     def _without_holes(self, columns: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[Any]]:
-        """Return saved columns with nothing in rows that are not in use: what was there is gone."""
+        """Return saved columns with zeros in rows that are not in use."""
         return columns
 
     def _subtables(self) -> dict[str, Rows]:
@@ -280,9 +280,9 @@ class Rows(ColumnsBase):
         return {}
 
     def _lie_smallest(self, rows: int, buffer: NDArray[np.uint8] | None) -> bool:
-        """Lie in a buffer of the smallest capacity for `rows` rows: in this one, or a new one.
+        """Take a buffer of the smallest capacity for `rows` rows: `buffer`, or a new one.
 
-        Returns whether the given one was taken, which has the rows.
+        Returns True if it is `buffer`, which has the rows already.
         """
         capacity = round_up_rows(rows)
         new = self._new_buffer(capacity) if buffer is None else buffer
@@ -290,10 +290,10 @@ class Rows(ColumnsBase):
         return buffer is not None
 
     def _restore(self) -> None:
-        """Work out what is not saved, when columns and numbers are as they were; O(n)."""
+        """Compute the state that is not saved from columns and numbers; O(n)."""
 
     def _take_columns(self, held: Callable[[Column], NDArray[Any]]) -> None:
-        """Copy what is held of each column into its first rows."""
+        """Copy the held cells of each column into its first rows."""
         for number, column in enumerate(self.LAYOUT):
             cells = held(column)
             self._column_view(number)[: len(cells)] = cells
@@ -305,7 +305,7 @@ class Rows(ColumnsBase):
             setattr(self, name, column)
 
     def __getstate__(self) -> dict[str, Any]:
-        """The rows in use, for pickle and deepcopy."""
+        """Return the rows in use, for pickle and deepcopy."""
         return {
             "allocated": self._allocated,
             "numbers": self._saved_numbers(),
@@ -325,7 +325,7 @@ class Rows(ColumnsBase):
         self._restore()
 
     def __copy__(self) -> Self:
-        """Return rows in memory of their own, of which other parts have theirs."""
+        """Return a copy, with copies of subtables."""
         parts = {name: rows.__copy__() for name, rows in self._subtables().items()}
         twin = type(self).__new__(type(self))
         twin.__setstate__({**self.__getstate__(), "parts": parts})
@@ -353,7 +353,7 @@ class OwnedRows(Rows):
 
 
 class HotColumns(ColumnsBase):
-    """Columns of fields of which none bears a tag of its own, so that all are `hot`."""
+    """Columns of fields without tags, which are all `hot`."""
 
     __slots__ = ()
 
@@ -372,14 +372,14 @@ def _tuple_of(component: str, names: tuple[str, ...]) -> Any:
 
 
 class LeadingRows(ColumnsBase):
-    """The columns of the rows before a bound; the generated class has the fields."""
+    """The columns of the rows before a boundary; the generated class has the fields."""
 
     __slots__ = ()
 
     @property
     @abstractmethod
     def n(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
 
     def _size(self) -> int:
         return self.n

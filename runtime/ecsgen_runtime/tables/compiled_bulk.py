@@ -12,9 +12,9 @@ from .bulk import Bulk
 from .placement import repeated_row_error
 
 _SPREAD: Final = np.uint64(0x03F7_9D71_B4CB_0A89)
-"""A de Bruijn sequence: shifted by 0 to 63 bits, it begins with six other bits each time."""
+"""De Bruijn sequence: its first six bits after a shift by 0 to 63 bits differ each time."""
 _PLACES: Final = np.argsort((_SPREAD << np.arange(64, dtype=np.uint64)) >> np.uint64(58))
-"""By how many bits it was, by these six."""
+"""Number of bits shifted, by these six."""
 
 
 @jit()
@@ -77,7 +77,7 @@ def direct_lookup(
 
 
 def sort_distinct(rows: NDArray[np.intp], n: int, manager: str) -> NDArray[np.intp]:
-    """Return the rows, ascending, or raise StaleInstanceError if one is twice there; O(k)."""
+    """Return the rows, ascending, or raise StaleInstanceError if one is repeated; O(k)."""
     if len(rows) < 2:
         return rows
     dense = len(rows) * _DENSE > n

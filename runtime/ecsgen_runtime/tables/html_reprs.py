@@ -27,7 +27,7 @@ def shown_columns(kind: type[Any]) -> list[tuple[str, str, FieldInfo | None]]:
     """Return the columns of a class that has some: name, type, and the field if it is one.
 
     The owner comes first, then fields as the schema orders them; of split fields the elements,
-    and none of those that live elsewhere.
+    and no cold ones.
     """
     columns: list[tuple[str, str, FieldInfo | None]] = []
     if hasattr(kind, "entity"):
@@ -51,14 +51,14 @@ _ENDS: Final = 5
 """Rows that are shown at either end."""
 
 _VALUES: Final = (bool, int, float, str, bytes, type(None))
-"""Objects that are shown as they are."""
+"""Types of objects shown by their repr."""
 
 
 def html_table(
     title: str, names: Sequence[str], n: int, row: Callable[[int], Iterable[str]]
 ) -> str:
     """Return a table of n rows, of which `row` returns the cells."""
-    # whose table of entities takes a while, for notebooks alone
+    # a slow import, for notebooks alone
     from html import escape
 
     def line(cells: Iterable[str], tag: str) -> str:
@@ -76,7 +76,7 @@ def html_table(
 
 
 def columns_table(columns: Any, n: int) -> str:
-    """Return the table of columns: those of all rows, or of some in front."""
+    """Return the table of columns, of the first n rows."""
     names = shown_columns(type(columns))
     views = [(getattr(columns, name), field) for name, _, field in names]
     layout = columns._ENTITIES._LAYOUT
@@ -120,7 +120,7 @@ def world_table(world: Any) -> str:
 
 
 def query_table(query: Any) -> str:
-    """Return the table of a query's entities, and of where their rows are."""
+    """Return the table of a query's entities and rows."""
     rows, layout = query.rows(), query._layout
 
     def row(number: int) -> list[str]:
@@ -131,7 +131,7 @@ def query_table(query: Any) -> str:
 
 
 def _cell(value: Any, field: FieldInfo | None, layout: HandleLayout) -> str:
-    """Return what a field, or the owner, is in one row."""
+    """Return a field's value, or the owner, as text."""
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if isinstance(value, list | tuple) and field is not None and field.shape:
@@ -143,7 +143,7 @@ def _cell(value: Any, field: FieldInfo | None, layout: HandleLayout) -> str:
     if field.enum is not None:
         return _member(field.enum, value)
     if field.dtype is None:
-        # anything but plain values by its type: it may show its address
+        # objects by their type: a repr may show an address
         return short_repr(value) if type(value) in _VALUES else type(value).__name__
     if isinstance(value, bytes) and field.type.startswith("str"):
         return value.decode(errors="replace")
@@ -153,7 +153,7 @@ def _cell(value: Any, field: FieldInfo | None, layout: HandleLayout) -> str:
 
 
 def _member(enum: type[IntEnum | IntFlag], value: int) -> str:
-    """Return a member's name, or a number that none has: views are written without checks."""
+    """Return a member's name; a number if there is no such member: views are written unchecked."""
     try:
         return enum(value).name or str(int(value))
     except ValueError:

@@ -1,4 +1,4 @@
-"""Placement: what callers give as rows, and where rows go when the table changes."""
+"""Placement: checks of row arguments, and where rows move when the table changes."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from ..base.handles import NIL, EntityArray, HandleLayout, RowArray
 from ..values.interchange import plain_array, refuse_nulls, table_hint
 
 Moves: TypeAlias = tuple[RowArray, RowArray]
-"""(src, dst): rows src[k] go to dst[k]."""
+"""(src, dst): rows src[k] move to dst[k]."""
 
 Write: TypeAlias = tuple[NDArray[Any], RowArray | slice, NDArray[Any] | int]
-"""A column, rows of it, and what they are to hold."""
+"""Column, rows, and their new cells."""
 
 CommitSteps: TypeAlias = tuple[Callable[[], None], ...]
 """Steps to take once rows have moved; they allocate nothing of size."""
@@ -33,14 +33,13 @@ NO_ROWS.flags.writeable = False
 
 
 def apply_writes(writes: Iterable[Write]) -> None:
-    """Make writes, one after the other."""
+    """Execute writes, one after the other."""
     for column, rows, values in writes:
         column[rows] = values
 
 
-# The placements are pure functions over row numbers. They share one rule, on which
-# everything that keeps several columns or managers in step relies: ascending holes
-# take ascending survivors.
+# Placements are pure functions over row numbers, with one rule that keeps columns and
+# managers in step: the rows that fill ascending holes ascend.
 
 
 _DENSE = 16
@@ -48,18 +47,18 @@ _DENSE = 16
 
 
 def is_integer(value: object) -> TypeGuard[SupportsIndex]:
-    """Return whether a value can be a handle or a row at all."""
+    """Return whether a value has the type of a handle or a row."""
     return hasattr(value, "__index__")
 
 
 def integers(values: ArrayLike, manager: str, what: str) -> NDArray[Any]:
     """Return array-like integers (or bools) as an array of one dimension.
 
-    TypeError for others and for masked elements, ValueError for nulls and for more dimensions.
+    TypeError for all else and for masked elements, ValueError for nulls and for more dimensions.
     """
     try:
         array = np.asarray(values)
-    except ValueError as error:  # of sequences that differ in length
+    except ValueError as error:  # sequences of different lengths
         wrong = f"{manager}: {what} must be a flat array, not {short_repr(values)}"
         raise ValueError(wrong) from error
     if array is not values and isinstance(values, np.ndarray):
@@ -83,7 +82,7 @@ def integers(values: ArrayLike, manager: str, what: str) -> NDArray[Any]:
 def _from_objects(array: NDArray[Any]) -> NDArray[Any]:
     """Return integers of any size as int64, bools as bools, as libraries keep them in objects.
 
-    What is no row number becomes -1, a row never in use.
+    Numbers that fit no row become -1, a row never in use.
     """
     values = array.tolist()
     if values and all(isinstance(value, (bool, np.bool_)) for value in values):
@@ -114,14 +113,14 @@ def sort_distinct(rows: RowArray, n: int, manager: str) -> RowArray:
 
 
 def repeated_row_error(rows: RowArray, manager: str) -> StaleInstanceError:
-    """Return the error of rows of which one is twice there."""
+    """Return the error of rows of which one is repeated."""
     ordered = np.sort(rows)
     twice = int(ordered[1:][ordered[1:] == ordered[:-1]][0])
     return StaleInstanceError(f"{manager}: row {twice} is given twice")
 
 
 def swap_remove_moves(gone: RowArray, n: int) -> tuple[RowArray, RowArray]:
-    """Return (src, dst): which of n rows move where when the ascending rows `gone` leave.
+    """Return the moves (src, dst) when the ascending rows `gone` of n are removed.
 
     The rows behind the new end move, in ascending order, into the holes before it.
     """
@@ -151,8 +150,8 @@ def permutation(order: NDArray[Any], n: int, manager: str) -> RowArray:
 
 
 class Remap:
-    """Where row numbers below n lead once rows `keys` are at `values`, which may be NIL; NIL and
-    other rows stay. O(k log k).
+    """Map of rows below n: `keys` to `values`, which may be NIL; NIL and other rows to themselves.
+    O(k log k).
     """
 
     __slots__ = ("_keys", "_table", "_values")
@@ -161,7 +160,7 @@ class Remap:
         self._table: RowArray | None = None
         if len(keys) * _DENSE > n:
             self._table = np.arange(n + 1)
-            self._table[n] = NIL  # where NIL is clipped to
+            self._table[n] = NIL  # NIL is clipped to this
             self._table[keys] = values
         else:
             order = keys.argsort()
@@ -169,7 +168,7 @@ class Remap:
             self._values = values[order]
 
     def __call__(self, rows: NDArray[Any]) -> NDArray[Any]:
-        """Return where each of the rows leads, a new array; O(k log k)."""
+        """Return where each of the rows is mapped, a new array; O(k log k)."""
         if self._table is not None:
             return self._table.take(rows, mode="clip")
         if len(self._keys) == 0:
@@ -205,14 +204,14 @@ def duplicate_instance_error(
 def first_present(
     manager: str, entities: EntityArray, rows: RowArray, layout: HandleLayout
 ) -> None:
-    """Raise DuplicateInstanceError for the first entity whose row is not NIL, if there is one."""
+    """Raise DuplicateInstanceError for the first entity with a row other than NIL."""
     present = rows != NIL
     if present.any():
         raise duplicate_instance_error(manager, int(entities[present.argmax()]), layout)
 
 
 def first_repeated(manager: str, entities: EntityArray, layout: HandleLayout) -> None:
-    """Raise DuplicateInstanceError if an entity is there twice; O(k) if ascending."""
+    """Raise DuplicateInstanceError if an entity is repeated; O(k) if ascending."""
     if len(entities) < 2 or bool((entities[1:] > entities[:-1]).all()):
         return
     ordered = np.sort(entities)
@@ -244,7 +243,7 @@ def sort_order(key: NDArray[Any]) -> RowArray:
 
 
 def _ranks(values: list[Any], manager: str) -> RowArray:
-    """Return the place of each value in their stable ascending order; NaN, which is not equal to
+    """Return the rank of each value in their stable ascending order; NaN, which is not equal to
     itself, comes last."""
     try:
         numbers = [k for k, value in enumerate(values) if value == value]
@@ -258,17 +257,16 @@ def _ranks(values: list[Any], manager: str) -> RowArray:
 
 
 def make_room_moves(bound: int, n: int, count: int) -> tuple[RowArray, RowArray]:
-    """Return (src, dst) that free `count` rows at the bound: those behind it go to the end."""
+    """Return the moves that free `count` rows at the boundary: rows behind it move to the end."""
     end = bound + count
     return np.arange(bound, min(end, n)), np.arange(max(n, end), n + count)
 
 
 def swap_remove_moves_in_parts(gone: RowArray, bound: int, n: int) -> tuple[RowArray, RowArray]:
-    """Return (src, dst) that close both parts when the ascending rows `gone` leave.
+    """Return the moves that close both parts when the ascending rows `gone` are removed.
 
-    The active part closes as any table does. The rows that it gives up belong to the
-    inactive part now: they are holes of that part, like those of its own rows that
-    leave.
+    The active part closes as any table does. Its last rows then are holes of the inactive
+    part, like the rows removed there.
     """
     split = int(gone.searchsorted(bound))
     src, dst = swap_remove_moves(gone[:split], bound)
@@ -279,7 +277,7 @@ def swap_remove_moves_in_parts(gone: RowArray, bound: int, n: int) -> tuple[RowA
 
 
 def swap_moves(rows: RowArray, start: int, end: int) -> tuple[RowArray, RowArray]:
-    """Return (src, dst) by which the ascending `rows` come to be [start, end), by swaps alone."""
+    """Return the moves, swaps alone, that bring the ascending `rows` to [start, end)."""
     outside = np.ones(end - start, np.bool_)
     inside = rows[(rows >= start) & (rows < end)]
     outside[inside - start] = False

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 # `np.asarray` alone turns `[2**63, 1]` into floats, `[True, 2]` into integers and cuts
-# NULs off text. Here a list becomes a typed array only when all its leaves are of one
-# type, otherwise an array of the leaves themselves.
+# NULs off text. Here a list becomes a typed array only if all its items are of one
+# type, otherwise an array of the items themselves.
 
 
 _SINGLE: Final = (float, int, str, bytes, bytearray, np.generic, Mapping)
-"""Types of one value, elements or `__array__` notwithstanding."""
+"""Types of single values, even if they have elements or `__array__`."""
 
 _ARRAY_PROTOCOLS: Final = ("__array__", "__array_interface__", "__array_struct__")
 
@@ -45,7 +45,7 @@ def to_array(value: Any, depth: int, wanted: str, field: Field | None = None) ->
     """Return an array-like as an array of a plain type or of objects; O(elements).
 
     An array is returned as it is, unless it is one of objects. Lists may be nested `depth` levels.
-    Error messages begin with `wanted`. `field` is who takes the elements.
+    Error messages begin with `wanted`. `field` converts the elements.
 
     Raises:
         TypeError: an element is masked.
@@ -71,7 +71,7 @@ def to_array(value: Any, depth: int, wanted: str, field: Field | None = None) ->
 
 
 def flatten_exact(value: Any, shape: tuple[int, ...]) -> Sequence[Any] | None:
-    """Return the elements of nested lists and tuples of exactly a shape, or None for others."""
+    """Return the elements of nested lists and tuples of exactly a shape, else None."""
     level: Sequence[Any] = (value,)
     for size in shape:
         for row in level:
@@ -115,7 +115,7 @@ def _from_ints(items: Collection[int]) -> NDArray[Any]:
 
 
 def _from_rows(rows: Collection[Any], depth: int, wanted: str) -> NDArray[Any]:
-    """Return a list of lists: the leaves gathered at once, then shaped."""
+    """Return the array of a list of lists: items are gathered at once, then shaped."""
     lengths = set(map(len, rows))
     if len(lengths) > 1:
         raise ValueError(f"{wanted}, not rows that differ in length: {short_repr(rows)}")
@@ -126,7 +126,7 @@ def _from_rows(rows: Collection[Any], depth: int, wanted: str) -> NDArray[Any]:
 
 
 def _from_parts(items: Collection[Any], depth: int, wanted: str) -> NDArray[Any]:
-    """Return a sequence of arrays, lists and single values, all of one shape."""
+    """Return the array of a sequence of arrays, lists and single values, all of one shape."""
     parts = [
         (
             to_array(item, depth - 1, wanted)
@@ -154,9 +154,9 @@ _BLOCK: Final = 16_384
 def parse_count(
     count: SupportsIndex, things: str = "entities", before: str = "", manager: str = ""
 ) -> int:
-    """A number of things as an int; TypeError for what is none, ValueError below 0.
+    """Return a count as an int; TypeError for anything else, ValueError below 0.
 
-    `before`: what `create_many` takes before a table, which may be given in its place.
+    `before`: what `create_many` takes before a table, which may be passed by mistake.
     """
     whose = f"{manager}: " if manager else ""
     try:
@@ -183,7 +183,7 @@ def parse_non_negative(label: str, value: Any) -> int:
 
 
 def as_entities(es: ArrayLike, what: str = "entities") -> EntityArray:
-    """The handles as a flat `uint64` array: the argument itself where it is one already.
+    """Return handles as a flat `uint64` array: the argument itself if it is one already.
 
     Numbers that can't be handles (negative, over 64 bits) become 0, which is never alive. Integers
     never pass through floats. Raises TypeError for anything but integers (an empty sequence is
@@ -267,7 +267,7 @@ def all_distinct_below(indices: NDArray[np.integer[Any]], bound: int) -> bool:
 
 
 def drop_duplicates(es: EntityArray) -> EntityArray:
-    """Each of the handles once, where it occurs first. O(k) if they ascend, else O(k log k)."""
+    """Return each handle once, where it occurs first. O(k) if they ascend, else O(k log k)."""
     if (es[1:] > es[:-1]).all():
         return es
     _, first = np.unique(es, return_index=True)
@@ -275,7 +275,7 @@ def drop_duplicates(es: EntityArray) -> EntityArray:
 
 
 def find_first_duplicate(values: NDArray[Any]) -> int:
-    """The position of the first value that occurred before; `len(values)` if none does.
+    """Return the position of the first value that occurred before; `len(values)` if none did.
     O(k) if they ascend, else O(k log k)."""
     if (values[1:] > values[:-1]).all():
         return len(values)

@@ -1,4 +1,4 @@
-"""Fields: what a schema says of each, and those that are given by name."""
+"""Fields of components: metadata, converters, and arguments by field name."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class ComponentFields(NamedTuple):
 
 
 def component_fields(*fields: tuple[Any, ...]) -> ComponentFields:
-    """Return what is known of fields, by their converters and by their schema: of each its
-    converter, type and default, its tags, and if there are some its unit and doc."""
+    """Return metadata and converters of fields, from tuples of a field's converter, type, default,
+    tags, and unit and doc if there are some."""
     infos = tuple(_info(*field) for field in fields)
     return ComponentFields(infos, {i.name: f[:3:2] for i, f in zip(infos, fields, strict=True)})
 
@@ -58,7 +58,7 @@ def _info(
 
 
 ColumnsOrRow: TypeAlias = Mapping[str, Any] | tuple[Any, ...]
-"""Columns by field, or a row whose values are those of all rows."""
+"""Columns by field, or one row that stands for all rows."""
 
 
 def parse_columns(
@@ -67,7 +67,7 @@ def parse_columns(
     """Return columns for so many rows by field; O(fields), O(rows) for lists as objects.
 
     Raises:
-        TypeError: a field that there is not, or neither a mapping nor a row of the component.
+        TypeError: an unknown field, or neither a mapping nor a row of the component.
         TypeError, ValueError, OverflowError: a row's value is not one that the field holds.
     """
     if not isinstance(columns, component):
@@ -87,11 +87,11 @@ def parse_row(component: type[tuple[Any, ...]], columns: ColumnsOrRow) -> Mappin
 
 
 def check_field_names(component: type[tuple[Any, ...]], fields: object) -> Mapping[str, Any]:
-    """Return fields by name; TypeError for one that there is not, or for no mapping.
+    """Return fields by name; TypeError for an unknown one, or unless it is a mapping.
 
     The component is given by its row class, a NamedTuple.
     """
-    if not isinstance(fields, (dict, Mapping)):  # a dict is quickly seen
+    if not isinstance(fields, (dict, Mapping)):  # quick for a dict
         kind = f"{type(fields).__name__}{table_hint(fields, 'entities')}"
         raise TypeError(f"{component.__name__} takes a dict of its fields, not {kind}")
     known: tuple[str, ...] = component._fields  # type: ignore[attr-defined]  # see above
@@ -103,7 +103,7 @@ def check_field_names(component: type[tuple[Any, ...]], fields: object) -> Mappi
 
 def did_you_mean(name: str, known: Sequence[str]) -> str:
     """Return what an error adds if one of the known names is near; else nothing."""
-    from difflib import get_close_matches  # which takes a while, for errors alone
+    from difflib import get_close_matches  # a slow import, for errors alone
 
     near = get_close_matches(name, known, n=1)
     return f"; did you mean {near[0]!r}?" if near else ""
@@ -117,7 +117,7 @@ def component_name(row_class: object) -> str:
 def unknown_component_error(
     method: Callable[..., object], components: Mapping[str, object]
 ) -> TypeError:
-    """Return the error of a keyword that a method which takes components does not know."""
+    """Return the error of a keyword that names no component, of a method that takes components."""
     known: Iterable[str] = method.__kwdefaults__ or ()
     world: Any = method.__self__  # type: ignore[attr-defined]  # a method of a world
     name = next(iter(components))
@@ -135,7 +135,7 @@ def unexpected_keyword_error(
 
 
 def unknown_field_error(component: str, name: object, known: Iterable[str]) -> TypeError:
-    """Return the error of a field that there is not."""
+    """Return the error of an unknown field."""
     return TypeError(f"{component} has no field {name!r}{_hint(name, known)}")
 
 

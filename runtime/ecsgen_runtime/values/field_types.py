@@ -1,7 +1,8 @@
-"""Fields of every type: one value or many to what a column stores, or an error.
+"""Fields of every type: converters of values into cells and columns, which raise for bad values.
 
-Values are never silently changed. `one` prepares a value for one cell, `many` a whole argument of a
-bulk call. A field class says how to check one element (`cell`) and a typed array (`_cast`).
+Values are never silently changed. `to_cell` converts a value for one cell, `to_column` a whole
+argument of a bulk call. Field classes define checks of one element (`to_element`) and of a typed
+array (`_cast`).
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ FieldTable: TypeAlias = Mapping[str, tuple[Converter, Any]]
 
 
 def check_values(fields: FieldTable, row: Iterable[Any]) -> None:
-    """Raise what a creation would if a value, one for each field, does not fit it."""
+    """Check a row's values, one for each field; raises as a creation does."""
     for (field, _), value in zip(fields.values(), row, strict=True):
         field.to_cell(value)
 
@@ -44,7 +45,7 @@ class Field:
     accepts_any_cell: ClassVar[bool] = False
     """True if the field accepts any array of the column's dtype."""
     _BY_SHAPE: ClassVar[Mapping[tuple[int, ...], type[Field]]] = {}
-    """Fields of a few shapes that are told apart from others."""
+    """Subclasses for a few shapes."""
 
     def __new__(cls, *arguments: Any) -> Self:
         """Return a field, a ShapedField if the last argument is a shape."""
@@ -61,12 +62,12 @@ class Field:
         self.wanted = wanted
         rows = ", ".join(["rows", *map(str, shape)])
         self._wanted_one = f"{name}: wanted " + (f"shape {shape}" if shape else f"one {wanted}")
-        self._checked: tuple[object, Any] = (self, None)  # a value, and its cell
+        self._checked: tuple[object, Any] = (self, None)  # the last value checked, and its cell
         self._wanted_many = f"{name}: wanted shape ({rows}{'' if shape else ','})"
 
     @property
     def enum(self) -> type[IntEnum | IntFlag] | None:
-        """The enum that its values are members of, if they are."""
+        """Enum of the field's values, or None."""
         return None
 
     def to_element(self, value: Any) -> Any:
@@ -84,7 +85,7 @@ class Field:
         return self.to_element(value)
 
     def to_repeated_column(self, value: Any, rows: int) -> Any:
-        """Return one value for all of so many rows as `many` takes it; raises what `one` raises."""
+        """Return one value for `rows` rows as `to_column` takes it; raises as `to_cell` does."""
         self.to_cell(value)
         return value
 
@@ -209,15 +210,15 @@ class ShapedField(Field):
 
 @cache
 def _shaped(kind: type[Field]) -> type[Field]:
-    """Return the class of such fields that have a shape."""
+    """Return the subclass with a shape."""
     return type(f"Shaped{kind.__name__}", (ShapedField, kind), {})
 
 
 _EXACT: Final = 2**53
-"""Up to here every integer is a float of 64 bits."""
+"""Bound up to which every integer is a float of 64 bits."""
 
 _ROUNDS_TO_INF: Final = {"f32": float.fromhex("0x1.ffffffp127"), "f64": inf}
-"""Where rounding makes a finite number infinite: half a step over the largest finite one."""
+"""Bounds from which rounding makes finite numbers infinite: half a step over the largest float."""
 
 
 _NOT_REAL: Final = (bool, np.bool_, np.complexfloating, np.flexible, np.datetime64, np.timedelta64)
@@ -374,8 +375,8 @@ class FloatField(Field):
         return self._once(float(value), value)
 
     def _once(self, number: float, value: Any) -> float:
-        """Return the float of 64 bits that rounds on as `value` itself does: of the two next to an
-        inexact one the odd one, so that f32 is not rounded twice."""
+        """Return the float of 64 bits that rounds to f32 as `value` itself does: an inexact one is
+        rounded to odd, so that f32 is not rounded twice."""
         if self.dtype.itemsize == 8 or number == value or not isfinite(number):
             return number
         if int(frexp(number)[0] * _EXACT) & 1:
@@ -506,7 +507,7 @@ def _is_utf8(characters: NDArray[np.uint8]) -> bool:
 
 
 def _decoded(array: NDArray[Any]) -> NDArray[np.object_]:
-    """Return an array of dtype S as text; what is not UTF-8 becomes surrogates."""
+    """Return an array of dtype S as text; bytes that are no UTF-8 become surrogates."""
     cells = array.ravel().tolist()
     texts = (text.decode(errors="surrogateescape") for text in cells)
     return np.fromiter(texts, object, array.size).reshape(array.shape)
@@ -555,7 +556,7 @@ class TextField(Field):
 
 
 class BytesField(Field):
-    """At most `size` bytes; what is shorter is padded with zeros."""
+    """At most `size` bytes; shorter values are padded with zeros."""
 
     _kinds: ClassVar[str] = "S"
 
@@ -602,7 +603,7 @@ class ObjectField:
         return value
 
     def to_repeated_column(self, value: Any, rows: int) -> Any:
-        """Return one object for all of so many rows as `many` takes it."""
+        """Return one object for `rows` rows as `to_column` takes it."""
         return [value] * rows if isinstance(value, list | np.ndarray) else value
 
     def to_column(

@@ -14,7 +14,7 @@ from ..base.extensions import arrow
 
 
 class ArrowStream(Protocol):
-    """A table of another library: of Arrow, polars, pandas, duckdb and others."""
+    """A table of another library: Arrow, polars, pandas, duckdb and more."""
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
 
@@ -31,7 +31,7 @@ _MARKS: Final = (_STREAM, "__arrow_c_array__", "null_count", "isna")
 
 
 def require_pyarrow() -> Any:
-    """Return the module; ImportError that says how to get it."""
+    """Return pyarrow, or raise ImportError with the way to get it."""
     pyarrow = pyarrow_if_there()
     if pyarrow is None:
         raise ImportError("Arrow needs pyarrow: pip install pyarrow")
@@ -40,7 +40,7 @@ def require_pyarrow() -> Any:
 
 @cache
 def pyarrow_if_there() -> Any:
-    """Return the module, or None."""
+    """Return pyarrow, or None."""
     try:
         return import_module("pyarrow")
     except ImportError:
@@ -66,11 +66,11 @@ def read_table(
 
 
 def table_hint(argument: object, before: str = "") -> str:
-    """Return what an error says of a table that is in the wrong place; nothing of other things.
+    """Return an error's hint for a table in the wrong place; empty for other arguments.
 
     `before`: what `create_many` takes before a table, "n" or "entities", if it is the right place.
     """
-    if type(argument).__name__ == "LazyFrame":  # of polars, which may not be there
+    if type(argument).__name__ == "LazyFrame":  # of polars, which may be missing
         return "; .collect() it first"
     if before and isinstance(argument, Mapping):
         return f"; managers take tables by create_many({before}, columns)"
@@ -86,14 +86,14 @@ def null_error(name: str, row: int) -> ValueError:
 
 
 def plain_array(values: Any, name: str) -> NDArray[Any]:
-    """Return what `np.asarray` makes of values; raises what `refuse_nulls` does."""
+    """Return `np.asarray` of values; raises as `refuse_nulls` does."""
     refuse_nulls(values, name)
     return np.asarray(values)
 
 
 def refuse_nulls(values: Any, name: str) -> None:
     """Raise ValueError if a column of Arrow, polars or pandas has nulls, TypeError if an array has
-    masked elements, or for columns that are yet to be computed; leave all else alone.
+    masked elements, or for lazy columns; leave all else alone.
 
     O(1), but O(n) in pandas, where NaN is null: `to_numpy()` gives it as a number.
     """
@@ -134,5 +134,5 @@ def _nulls_inside(column: Any) -> NDArray[np.bool_] | None:
     if elements is column or not elements.null_count():
         return None
     nulls = np.asarray(elements.is_null())
-    # lists of one length: of others there is no array
+    # only lists of one length make an array
     return nulls.reshape(len(column), -1)

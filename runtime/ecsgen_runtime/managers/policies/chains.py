@@ -1,4 +1,4 @@
-"""Rows linked by columns: chains by next and previous ones, and the hierarchies that chains make.
+"""Rows linked by columns: chains by `next` and `previous`, and hierarchies made of chains.
 
 Every chain has an owner, the entity or the parent, by which its first row is found. It is circular
 backwards: its first row's `previous` cell holds its last row, whose `next` is NIL.
@@ -109,7 +109,7 @@ def linked(
 def joined(
     nexts: Links, previous: Links, chains: tuple[RowArray, RowArray], new: tuple[RowArray, RowArray]
 ) -> list[Write]:
-    """Plan to append new chains to others; both are given by their first and last rows."""
+    """Plan to append new chains to existing ones; both are given by their first and last rows."""
     (heads, tails), (first, last) = chains, new
     return [(nexts, tails, first), (previous, first, tails), (previous, heads, last)]
 
@@ -117,8 +117,8 @@ def joined(
 class LinkUpdates:
     """Updates of chains when the ascending rows `gone` are removed and src[k] moves to dst[k].
 
-    It only looks; `writes` are to be made once the rows have moved. O(k log k): runs of neighbours
-    are bridged by pointer jumping.
+    Nothing is changed here: `writes` are to be made once the rows have moved. O(k log k): runs of
+    neighbours are bridged by pointer jumping.
     """
 
     __slots__ = ("_nexts", "_previous", "after", "before", "moved", "writes")
@@ -129,14 +129,14 @@ class LinkUpdates:
         self.writes: list[Write] = []
         src, dst = moves
         self.moved = self.after = self.before = Remap(src, dst, n)
-        """Where links forwards and backwards lead: those to rows that go, to the next that stay."""
+        """Maps of rows, `next` and `previous` links; links to removed rows skip on."""
         if len(gone):
             self._bridge(moves, gone, n)
 
     def follow(self, src: RowArray, dst: RowArray) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Plan the links to moved rows; return which of the moved rows are first and last.
 
-        What rows know themselves goes with them; their neighbours tell them if these move or go.
+        The links of a row move with its cells; links from its neighbours are written here.
         """
         after, before = self._nexts[src], self._previous[src]
         is_first = self._nexts[before] == NIL
@@ -160,7 +160,7 @@ class LinkUpdates:
         return first
 
     def _bridge(self, moves: Moves, gone: RowArray, n: int) -> None:
-        """Link the rows on both sides of those that go."""
+        """Link the rows on both sides of removed ones."""
         nexts, previous = self._nexts, self._previous
         is_first = nexts[previous[gone]] == NIL
         after = _bridged(nexts[gone].astype(np.intp), gone)
@@ -196,7 +196,7 @@ def _bridged(neighbours: RowArray, gone: RowArray) -> RowArray:
 
 
 _FEW_BELOW: Final = 64
-"""So many rows are found one after the other."""
+"""At most so many rows are found one after the other."""
 
 _SHORT: Final = 16
 """Bits of a key that numpy sorts by radix, ten times faster than longer ones."""
@@ -334,7 +334,7 @@ class HierarchyLinks(NamedTuple):
 
 
 def parent_numbers(parents: ArrayLike, manager: str) -> NDArray[Any]:
-    """Return `parents`, one for all or one per row, as integers; TypeError for others."""
+    """Return `parents`, one for all or one per row, as integers; TypeError for other arguments."""
     parent: object = parents
     if is_integer(parent) and np.ndim(parents) == 0:
         number = index(parent)
@@ -387,7 +387,7 @@ def cycle_error(manager: str, row: int) -> HierarchyError:
 def plan_reparenting(
     links: HierarchyLinks, rows: RowArray, parents: RowArray, n: int
 ) -> list[Write]:
-    """Plan to take rows out of their parents' chains and to append them to others, in order."""
+    """Plan to detach rows from their parents and to attach them to new ones, in order."""
     left = np.sort(rows[links.parents[rows] != NIL])
     chains = LinkUpdates(links.nexts, links.previous, (NO_ROWS, NO_ROWS), left, n)
     writes = [*_left_parents(links, chains, left)]
@@ -412,7 +412,7 @@ def plan_roots(links: HierarchyLinks, rows: RowArray) -> list[Write]:
 
 
 def _left_parents(links: HierarchyLinks, chains: LinkUpdates, left: RowArray) -> list[Write]:
-    """Plan what the parents know of rows that leave their chains, and mend the chains."""
+    """Plan first children of the parents that rows leave, and mend the chains."""
     if len(left) == 0:
         return chains.writes
     owners = np.unique(links.parents[left])
@@ -423,9 +423,9 @@ def _left_parents(links: HierarchyLinks, chains: LinkUpdates, left: RowArray) ->
 def plan_hierarchy_moves(
     links: HierarchyLinks, moves: Moves, gone: RowArray, orphans: RowArray, n: int
 ) -> list[Write]:
-    """Plan parents, children and siblings when the ascending rows `gone` go and others move.
+    """Plan parents, children and siblings when the ascending rows `gone` are removed and rows move.
 
-    `orphans` are the children of rows that go, and may go themselves.
+    `orphans` are the children of removed rows, and may be removed as well.
     """
     src, dst = moves
     owners, left = links.parents[src], gone
@@ -482,7 +482,7 @@ def with_descendants(links: HierarchyLinks, rows: RowArray, n: int) -> RowArray:
         return subtree_rows(links.parents[:n], rows)
     parts = [rows]
     for _ in range(MAX_STEPS):
-        # a row that is in `rows` itself has sent its children already
+        # the children of a row in `rows` are in `here` already
         new = here[~isin_sorted(here, rows, n)].astype(np.intp)
         parts.append(new)
         here = np.concatenate((links.nexts[here], links.first[new]))
@@ -493,10 +493,10 @@ def with_descendants(links: HierarchyLinks, rows: RowArray, n: int) -> RowArray:
 
 
 def _children_told(links: HierarchyLinks, chains: LinkUpdates, moves: Moves, n: int) -> list[Write]:
-    """Plan to tell the children of rows that move where their parents are.
+    """Plan the new parents of the children of rows that move.
 
-    What is written to those that move or go themselves does not matter: all rows that others move
-    to are told of their parents later.
+    Cells of children that move or are removed may get anything: the parents of moved rows are
+    written later.
     """
     src, dst = moves
     changes = _children_with_parents(links, src, dst) if len(dst) * _MANY <= n else None
@@ -509,7 +509,7 @@ def _children_told(links: HierarchyLinks, chains: LinkUpdates, moves: Moves, n: 
 def _children_with_parents(
     links: HierarchyLinks, rows: RowArray, owners: RowArray
 ) -> tuple[NDArray[Any], RowArray] | None:
-    """Return the children of rows and the owner of each, or None if a chain is long."""
+    """Return the children of rows and the parent of each, or None if a chain is long."""
     here = links.first[rows]
     children, parents = [NO_ROWS], [NO_ROWS]
     for _ in range(MAX_STEPS):

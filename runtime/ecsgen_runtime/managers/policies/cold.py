@@ -1,8 +1,8 @@
 """cold: indirect: cold fields live in a second, packed buffer; rows pay four bytes.
 
-An instance takes a cold row at the first value that is not the default, and keeps it until it goes.
-`cold_row` says where an instance's cold data are, the cold buffer's `row` whose they are. The last
-cold row moves into a hole, as rows do: of many at once when all rows are where they stay.
+An instance takes a cold row at the first value that is not the default, and keeps it for good.
+`cold_row` is the cold row of an instance, the cold buffer's `row` the instance's row. The last
+cold row moves into a hole, as rows do; for a batch once all rows have moved.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ...values.field_types import Field
 from .packed import Packed
 
 _FEW: Final = 32
-"""Up to so many elements of a cell are compared one after the other, for all rows at once."""
+"""At most so many elements of a cell are compared one after the other, for all rows at once."""
 
 
 def default_cell(field: Field, stored: bytes) -> NDArray[Any]:
@@ -87,10 +87,10 @@ def select_rows(values: NDArray[Any], shape: tuple[int, ...], wanted: RowArray) 
 
 
 class ColdRows(Rows):
-    """The cold columns, one cold row per instance that has other values than defaults.
+    """Cold columns, one cold row per instance that has other values than defaults.
 
-    `row` says whose each is. A view is good until cold rows are added or removed, which does
-    not count in the manager's `version`.
+    `row` is the instance's row. A view is good until cold rows are added or removed, which does not
+    count in the manager's `version`.
     """
 
     __slots__ = NO_SLOTS
@@ -219,8 +219,8 @@ class IndirectRows(Rows):
         ]
 
     def _drop_cold_rows(self, src: RowArray, dst: RowArray, leaving: int, left: object) -> None:
-        """Take so many cold rows back once their rows are gone; the last ones, `src`, move into
-        their places. `left`: the objects in them, which live until then."""
+        """Free cold rows once their rows are removed; the last ones, `src`, move to `dst`. `left`:
+        the objects in the freed rows, which live until then."""
         cold, n = self._cold, self._cold._n
         cold._move_rows(src, dst)
         self._cold_row_column[cold._row_column[dst]] = dst
@@ -247,7 +247,7 @@ class Indirect(Packed):
         super()._ensure_capacity(entities, columns, borrowed)
         cold, count = self.data._cold, len(entities)
         wanted = int(np.count_nonzero(differing(columns, cold.DEFAULTS, count)))
-        # no more than there will be rows: those that make way leave theirs
+        # no more than there will be rows: evicted ones free theirs
         wanted = min(wanted, self.data._rows_for(count) - cold._n)
         cold._ensure_capacity(wanted, borrowed)
 

@@ -1,4 +1,4 @@
-"""destroy and release: what becomes of the rows of the dead, and who is told."""
+"""destroy and release: removal of the rows of dead entities, and callbacks for removed rows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .owners import Owned
 
 
 class Callback(Owned):
-    """A manager whose rows go with their entities."""
+    """A manager that removes rows when their entities are destroyed."""
 
     __slots__ = NO_SLOTS
 
@@ -52,7 +52,7 @@ class Gc(Owned):
     def gc(self, rng: Random | None = None) -> int:
         """Remove rows of dead entities, picked at random, until four picks in a row are alive.
 
-        Costs next to nothing when nobody died, and finds the dead quickly when many
+        Costs next to nothing when no entity died, and finds dead ones quickly when many
         did. Returns how many rows went. The manager's own generator is seeded, so runs
         repeat. (Bitsquid, "Building a Data-Oriented Entity System".)
         """
@@ -103,7 +103,7 @@ class Gc(Owned):
 
 
 class Release(Manager):
-    """A manager that tells which rows are about to go."""
+    """A manager with callbacks for rows about to be removed."""
 
     __slots__ = NO_SLOTS
     _HAS_RELEASE_CALLBACKS: ClassVar[bool] = True
@@ -148,7 +148,7 @@ class Release(Manager):
         shown.flags.writeable = False
         with BytesIO() as hold:  # as `locked` does it
             self._lock(ref(hold))
-            del hold  # but from the block
+            del hold  # the block alone keeps it
             self._dispatch.notify(self._released.run, shown)
 
     def _destroy_notified(self, row: Instance) -> int:

@@ -81,7 +81,7 @@ class DirectRows(OwnedRows):
 
     def _restore(self) -> None:
         super()._restore()
-        if self._n and not self._count:  # not everybody saves it
+        if self._n and not self._count:  # older snapshots may lack it
             self._count = int(np.count_nonzero(self._entity_column[: self._n]))
 
 
@@ -167,7 +167,7 @@ class Direct(One):
         return last_owner(data._entity_column[: max(row - NEAR, 0)])
 
     def _plan_compaction(self, gone: RowArray) -> int:
-        """Return what `n` is going to be without the ascending rows `gone`."""
+        """Return `n` after the removal of the ascending rows `gone`."""
         data = self.data
         if len(gone) == data._count:
             return 0
@@ -309,7 +309,7 @@ class DirectIds(IdMethods, Direct):
 
     @specialised
     def resolve(self, id: Id, /) -> Instance:
-        """Return the row of an id, or NIL if its instance is gone; O(1)."""
+        """Return the row of an id, or NIL if the id is stale; O(1)."""
         if type(id) is not int:
             id = Id(index(id))
         data = self.data
@@ -319,7 +319,7 @@ class DirectIds(IdMethods, Direct):
         return NIL
 
     def resolve_many(self, ids: ArrayLike, /) -> RowArray:
-        """Return the row of each of k ids, NIL for those whose instance is gone; O(k)."""
+        """Return the row of each of k ids, NIL for stale ids; O(k)."""
         handles = as_entities(ids, "ids")
         data = self.data
         n = data._n
@@ -329,7 +329,7 @@ class DirectIds(IdMethods, Direct):
     def _have_no_rows(self, entities: list[int]) -> bool:
         data = self.data
         for row in self._entities._few_slots(entities):
-            # a row without another generation is for many at once, where it is refused in time
+            # an exhausted row goes the bulk way, which refuses it in time
             if row < data._allocated and data._is_exhausted(row):
                 return False
         return super()._have_no_rows(entities)

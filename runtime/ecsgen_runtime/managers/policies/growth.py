@@ -69,7 +69,7 @@ def untouched_objects(capacity: int) -> NDArray[np.object_]:
 
 
 class ReservedRows(Rows):
-    """Rows in a buffer that is there from the start, its pages as they are touched."""
+    """Rows in a buffer of fixed address space, whose pages take memory as they are touched."""
 
     __slots__ = NO_SLOTS
 

@@ -53,7 +53,7 @@ class HierarchyRows(Rows):
         return read_only(self._parent_column[: self._n])
 
     def _family(self) -> chains.HierarchyLinks:
-        """Return the columns that make the hierarchy."""
+        """Return the link columns."""
         return chains.HierarchyLinks(
             self._parent_column,
             self._first_child_column,
@@ -68,7 +68,7 @@ class Hierarchy(Packed):
     __slots__ = NO_SLOTS
     data: HierarchyRows
     _entities: Any
-    """Of rows with owners: `Entities`, of whichever kind the class next to this one has."""
+    """Entity manager, if rows have owners."""
     _levels: LevelCache
     _tracked_parents: Sequence[Instance] | RowArray | None
     """The parents of rows that are being created, wherever they move meanwhile."""
@@ -201,7 +201,7 @@ class Hierarchy(Packed):
         return super()._nbytes() + self._levels.rows.nbytes
 
     def _with_descendants(self, gone: RowArray) -> RowArray:
-        """Return rows with all that are below them, ascending."""
+        """Return rows and all their descendants, ascending."""
         data = self.data
         if len(gone) <= SMALL_BATCH:
             firsts, nexts = data._first_child_cells, data._next_sibling_cells
@@ -223,7 +223,7 @@ class Hierarchy(Packed):
             child = following
 
     def _orphans(self, gone: RowArray) -> RowArray:
-        """Return the children of rows that go, if they stay behind."""
+        """Return the children that stay when the rows `gone` are removed."""
         return NO_ROWS
 
     def _plan_moves(self, src: RowArray, dst: RowArray, gone: RowArray = NO_ROWS) -> CommitSteps:
@@ -246,7 +246,7 @@ class Hierarchy(Packed):
 
     @specialised
     def _attach_to_parent(self, row: Instance, parent: Instance) -> None:
-        """Append a row without a parent to the children of one, or leave it a root."""
+        """Append a root to the children of `parent`; NIL leaves it a root."""
         data = self.data
         nexts, previous = data._next_sibling_cells, data._previous_sibling_cells
         data._parent_cells[row] = parent
@@ -265,7 +265,7 @@ class Hierarchy(Packed):
 
     @specialised
     def _detach_from_parent(self, row: Instance) -> None:
-        """Take a row out of its parent's children."""
+        """Detach a row from its parent."""
         data = self.data
         firsts = data._first_child_cells
         nexts, previous = data._next_sibling_cells, data._previous_sibling_cells
@@ -283,7 +283,7 @@ class Hierarchy(Packed):
 
     @specialised
     def _relink_hierarchy(self, src: int, dst: Instance) -> None:
-        """Mend the links of children, siblings and parent after row src went to dst."""
+        """Mend the links of children, siblings and parent after row src moved to dst."""
         data = self.data
         firsts = data._first_child_cells
         nexts, previous = data._next_sibling_cells, data._previous_sibling_cells
@@ -319,18 +319,17 @@ class Hierarchy(Packed):
         column = data._parent_column[: data._n + 1]  # the spare row as well
         column[column == src] = dst  # many children: one pass over all rows is quicker
 
-    # A creation may have to remove rows and move others before there is a new one; the
-    # parents are followed meanwhile.
+    # A creation may evict and move rows before there is a new one: parents are tracked meanwhile.
 
     def _evict_row(self, row: Instance) -> None:
         if self._tracked_parents is None:
             super()._evict_row(row)
-        else:  # only moves in bulk tell where parents go
+        else:  # only bulk moves update tracked parents
             self._destroy_rows(np.array([row]))
 
     @specialised
     def _track_parent(self, parent: Instance) -> None:
-        """Follow a parent, if it is not NIL; StaleInstanceError if it is not in use."""
+        """Track a parent, if it is not NIL; StaleInstanceError if it is not in use."""
         number = index(parent)
         self._tracked_parents = None
         if 0 <= number < self.data._n:
@@ -340,12 +339,12 @@ class Hierarchy(Packed):
 
     @specialised
     def _attach_to_tracked(self, row: Instance) -> None:
-        """Make a new row the last child of the one that was followed, if one was."""
+        """Make a new row the last child of the tracked parent, if there is one."""
         if self._tracked_parents is None:
             return
         above, self._tracked_parents, data = self._tracked_parents[0], None, self.data
         try:
-            if above == row:  # it made room for the new row, and went to the end
+            if above == row:  # the parent made room for the new row, and moved to the end
                 above = data._n - 1
             self._attach_to_parent(row, int(above))  # type: ignore[arg-type]  # an Instance
             data._version += 1
@@ -354,20 +353,20 @@ class Hierarchy(Packed):
             raise
 
     def _track_parents(self, count: int, parents: ArrayLike) -> None:
-        """Follow the parents of so many new rows."""
+        """Track the parents of so many new rows."""
         name = type(self).__name__
         numbers = chains.parent_numbers(parents, name)
         above = chains.parents_given(numbers, count, self)
         self._tracked_parents = above.copy() if (above != NIL).any() else None
 
     def _stop_tracking(self, version: int, error: BaseException) -> None:
-        """Follow nobody any more: a creation failed, before or after there were new rows."""
+        """Stop tracking parents: a creation failed, before or after there were new rows."""
         self._tracked_parents = None
         if not isinstance(error, EcsError):
             mark_broken_if_changed(self, version)
 
     def _attach_many_to_tracked(self, rows: RowArray) -> None:
-        """Make new rows the last children of those that were followed."""
+        """Make new rows the last children of the tracked parents."""
         if self._tracked_parents is None:
             return
         above, self._tracked_parents = np.asarray(self._tracked_parents, np.intp), None
@@ -379,7 +378,7 @@ class Hierarchy(Packed):
 
     @abstractmethod
     def _count_new(self, of: Any) -> int:
-        """Return how many rows there are to be, of so many entities or of a number."""
+        """Return how many rows entities, or a number, ask for."""
 
     @abstractmethod
     def _created_rows(self, created: NDArray[Any]) -> RowArray:
@@ -393,10 +392,10 @@ class Hierarchy(Packed):
         *owner: Entity,
         **fields: Any,
     ) -> _Made:
-        """Create a row and attach it to another; a dead entity counts for more than that one."""
+        """Create a row below a parent. A dead owner is reported before a stale parent."""
         create_below: Callable[..., _Made] = self._create_below
         if self._HAS_RELEASE_CALLBACKS or self._HOLDS_OBJECTS:
-            # who dies of it waits until the row is attached
+            # despawns wait until the row is attached
             return self._dispatch.run(create_below, parent, create, *owner, **fields)
         return create_below(parent, create, *owner, **fields)
 
@@ -417,7 +416,7 @@ class Hierarchy(Packed):
         version = self.data._version
         try:
             created = create(*owner, **fields)
-            # without an owner it is an id, and the manager has `resolve`
+            # without an owner `created` is an id, and the manager has `resolve`
             row: Any = created if owner else self.resolve(created)  # type: ignore[attr-defined]  # see above
             self._attach_to_tracked(row)
         except BaseException as error:
@@ -451,7 +450,7 @@ class Hierarchy(Packed):
 
 
 class OrphansDestroy(Hierarchy):
-    """A manager in whose hierarchy the descendants of rows that go, go with them."""
+    """A manager that removes the descendants of removed rows."""
 
     __slots__ = NO_SLOTS
     _ALLOWS_ONE_BY_ONE: ClassVar[bool] = False
@@ -462,7 +461,7 @@ class OrphansDestroy(Hierarchy):
 
 
 class OrphansRoot(Hierarchy):
-    """A manager in whose hierarchy the children of rows that go become roots."""
+    """A manager that makes the children of removed rows roots."""
 
     __slots__ = NO_SLOTS
 
@@ -490,7 +489,7 @@ class OwnedHierarchy(Hierarchy, Owned):
 
 
 class UnownedHierarchy(Unowned, Hierarchy):
-    """A hierarchy of rows that belong to nobody."""
+    """A hierarchy of rows without owners."""
 
     __slots__ = NO_SLOTS
 
@@ -502,14 +501,14 @@ class UnownedHierarchy(Unowned, Hierarchy):
 
 
 _FEW: Final = 64
-"""So many are compared in a tenth of the time that `setdiff1d` takes for any."""
+"""At most so many are compared in a tenth of the time that `setdiff1d` takes for any."""
 
 NO_ENTITIES: Final = np.empty(0, np.uint64)
 NO_ENTITIES.flags.writeable = False
 
 
 class OrphansDie(OrphansDestroy, OwnedHierarchy):
-    """A manager in whose hierarchy the entities of all descendants die with a row that goes."""
+    """A manager that destroys the entities of a removed row's descendants."""
 
     __slots__ = NO_SLOTS
     _HAS_RELEASE_CALLBACKS: ClassVar[bool] = True
@@ -522,18 +521,18 @@ class OrphansDie(OrphansDestroy, OwnedHierarchy):
         self._orphaned(self._with_descendants(self._rows_to_evict(entities)))
 
     def _plan_moves(self, src: RowArray, dst: RowArray, gone: RowArray = NO_ROWS) -> CommitSteps:
-        # before callbacks are told: it may be refused
+        # before callbacks run: it may be refused
         orphans = self._orphaned(gone)
         planned = super()._plan_moves(src, dst, gone)
-        if len(orphans):  # their turn comes when the rows are gone
+        if len(orphans):  # destroyed once the rows are removed
             planned = (*planned, partial(self._dispatch.queue.append, orphans))
         return planned
 
     def _orphaned(self, gone: RowArray) -> EntityArray:
-        """Return who dies with rows that go, their descendants among them.
+        """Return the entities to destroy when the rows `gone`, descendants included, are removed.
 
-        Whoever owns one of the topmost rows lives on. Raises StructureLockedError if that
-        is refused; but what callbacks destroy is asked for at its turn.
+        Owners of the topmost rows stay alive. Raises StructureLockedError if despawns are
+        refused; inside of callbacks that is checked later.
         """
         data = self.data
         is_below = chains.isin_sorted(data._parent_column[gone], gone, data._n)
@@ -549,7 +548,7 @@ class OrphansDie(OrphansDestroy, OwnedHierarchy):
 
 
 def _difference(ones: EntityArray, others: EntityArray) -> EntityArray:
-    """Return those of the first that are not among the others, ascending, each once."""
+    """Return the entities that are only in the first array, ascending, each once."""
     if len(ones) > _FEW:
         return np.setdiff1d(ones, others)
     return np.array(sorted({*ones.tolist()}.difference(others.tolist())), np.uint64)

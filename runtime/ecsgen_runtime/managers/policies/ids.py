@@ -42,12 +42,12 @@ def resolve_ids(ids: IdArray, rows: NDArray[Any], generations: NDArray[np.uint32
 
 
 def stale_id_error(manager: str, id: SupportsIndex) -> StaleIdError:
-    """Return the error of an id whose instance is gone."""
+    """Return the error of a stale id."""
     return StaleIdError(f"{manager}: id {index(id):#x} has no instance, or no longer")
 
 
 def slot_exhausted_error(manager: str, row: int) -> CapacityError:
-    """Return the error of a row that had as many instances as ids can tell apart."""
+    """Return the error of a row whose generations are exhausted."""
     return CapacityError(f"{manager}: row {row} has no generation left for another id")
 
 
@@ -123,7 +123,7 @@ class IdRows(Rows):
 
     @specialised
     def _free_slot(self, slot: int) -> None:
-        """Free the slot of a row that is gone, or retire it after its last generation."""
+        """Free the slot of a removed row, or retire it after its last generation."""
         if self._id_generation_cells[slot] == EXHAUSTED_GENERATION:
             self._slots -= 1
             self._id_slot_cells[self._n] = self._id_slot_cells[self._slots]
@@ -139,7 +139,7 @@ class IdRows(Rows):
         return fresh
 
     def _free_slots(self, slots: NDArray[np.uint32]) -> None:
-        """Free the slots of the rows that are gone, but retire those that are worn out."""
+        """Free the slots of removed rows, but retire exhausted ones."""
         self._id_row_column[slots] = NIL
         fresh = self._renewed(slots)
         worn = len(slots) - len(fresh)
@@ -156,7 +156,7 @@ class IdRows(Rows):
         used = self._id_slot_column[:n]
         peak = int(used.max()) + 1 if n else 0
         if peak == self._peak or self._slots < self._peak:
-            return  # none, or some were retired, which must not come again
+            return  # none, or some were retired, which must not be used again
         dropped = self._id_generation_column[peak : self._peak]
         first_generation = max(self._first_generation, int(dropped.max()))
         free = np.ones(peak, np.bool_)
@@ -183,18 +183,18 @@ class IdMethods(Manager):
 
     @abstractmethod
     def resolve(self, id: Id, /) -> Instance:
-        """Return the row of an id, or NIL if its instance is gone; O(1)."""
+        """Return the row of an id, or NIL if the id is stale; O(1)."""
 
     @abstractmethod
     def resolve_many(self, ids: ArrayLike, /) -> RowArray:
-        """Return the row of each of k ids, NIL for those whose instance is gone; O(k)."""
+        """Return the row of each of k ids, NIL for stale ids; O(k)."""
 
     @specialised
     def destroy_id(self, id: Id, /) -> None:
         """Remove the instance with this id; O(1).
 
         Raises:
-            StaleIdError: it is gone already.
+            StaleIdError: the id is stale.
             StructureLockedError: the manager is locked.
         """
         row = self.resolve(id)
@@ -264,7 +264,7 @@ class Ids(IdMethods, Packed):
 
     @specialised
     def resolve(self, id: Id, /) -> Instance:
-        """Return the row of an id, or NIL if its instance is gone; O(1)."""
+        """Return the row of an id, or NIL if the id is stale; O(1)."""
         if type(id) is not int:
             id = Id(index(id))
         data = self.data
@@ -274,7 +274,7 @@ class Ids(IdMethods, Packed):
         return NIL
 
     def resolve_many(self, ids: ArrayLike, /) -> RowArray:
-        """Return the row of each of k ids, NIL for those whose instance is gone; O(k)."""
+        """Return the row of each of k ids, NIL for stale ids; O(k)."""
         handles = as_entities(ids, "ids")
         data = self.data
         rows = data._id_row_column[: data._peak]

@@ -83,8 +83,7 @@ class LinkedRows(OwnedRows):
 
 
 ListPlan: TypeAlias = tuple[list[Write], EntityArray, RowArray, EntityArray]
-"""How lists are going to be linked, and what the map is going to know: owners with the first rows
-that they have from now on, and owners without rows from now on."""
+"""Plan of lists and map: writes to links, owners to map, their first rows, and owners to unmap."""
 
 
 class Many(Mapped):
@@ -197,7 +196,7 @@ class Many(Mapped):
         src: RowArray = NO_ROWS,
         dst: RowArray = NO_ROWS,
     ) -> ListPlan:
-        """Plan to append new rows to lists, in the order given, once src[k] have gone to dst[k]."""
+        """Plan to append new rows to lists, in the order given, once src[k] are at dst[k]."""
         nexts, previous = self.data._next_column, self.data._previous_column
         writes, first, last, owners = linked(nexts, previous, entities, rows)
         heads = self.lookup_many(owners)
@@ -261,7 +260,7 @@ class Many(Mapped):
 
     @specialised
     def _relink_row(self, src: int, dst: Instance) -> None:
-        """Mend a list after row src went to dst."""
+        """Mend a list after row src moved to dst."""
         nexts, previous = self.data._next_cells, self.data._previous_cells
         owner = self.data._entity_cells[dst]
         before, after = previous[dst], nexts[dst]

@@ -83,7 +83,7 @@ class Mapped(Packed, Owned):
 class Sparse(Mapped):
     """A manager that finds rows in an array by entity index.
 
-    Rows of dead entities stay in it until their index is used again.
+    Rows of dead entities stay until a new entity of the index needs the cell.
     """
 
     __slots__ = NO_SLOTS
@@ -192,7 +192,7 @@ class Sparse(Mapped):
     def _surely_have_no_rows(self, entities: EntityArray) -> bool:
         if self.data._n == 0:
             return True
-        # an index behind the map is clipped to the last one, of which nothing follows
+        # an index behind the map is clipped to the last one, which proves nothing
         heads = self._sparse.take(self._entities._slots(entities), mode="clip")
         return bool((heads == NIL).all())
 
@@ -208,7 +208,7 @@ class Sparse(Mapped):
         owners = self.data._entity_column[: self.data._n]
         if len(owners) == 0:
             return owners
-        slots = self._entities._slots(entities)  # which may lie behind the map
+        slots = self._entities._slots(entities)  # slots may lie behind the map
         heads = self._sparse.take(slots, mode="clip")
         used = ((heads != NIL) & (slots < len(self._sparse))).nonzero()[0]
         owning = owners[heads[used]]
@@ -252,7 +252,7 @@ def grow_map(old: NDArray[np.uint32], index: int) -> NDArray[np.uint32]:
 
 class Hash(Mapped):
     """A manager that finds rows in a dict by whole handle, for rare components (Bitsquid's
-    choice); those of the dead are in nobody's way."""
+    choice); rows of dead entities block no new ones."""
 
     __slots__ = NO_SLOTS
     _rows: dict[int, Instance]
@@ -328,5 +328,5 @@ class Hash(Mapped):
 
 
 def remember(rows: dict[int, Instance], entities: EntityArray, places: RowArray) -> None:
-    """Enter the row of each entity."""
+    """Map each entity to its row."""
     rows.update(zip(entities.tolist(), places.tolist(), strict=True))

@@ -1,4 +1,4 @@
-"""owner: rows belong to entities, which are alive or dead, or to nobody and are reached by id."""
+"""owner: rows belong to entities, which are alive or dead, or have ids instead of owners."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _Fields = ParamSpec("_Fields")
 
 
 _ALL_ALIVE: Final[WeakKeyDictionary[Owned, tuple[int, int]]] = WeakKeyDictionary()
-"""The version and the count of deaths when all rows of a manager were of the living."""
+"""By manager: its version and the despawn count when no row belonged to a dead entity."""
 
 
 class Owned(Manager):
@@ -78,8 +78,7 @@ class Owned(Manager):
         return self._entities.dispatch
 
     def _are_all_alive(self) -> bool:
-        """Return whether no row is a dead entity's; O(n) if something has changed since the answer
-        was yes."""
+        """Return whether no row belongs to a dead entity; O(n), or O(1) since the last True."""
         data, entities = self.data, self._entities
         stamp = data._version, entities._despawn_count
         if _ALL_ALIVE.get(self) != stamp:
@@ -213,7 +212,7 @@ class Owned(Manager):
         return self._destroy_rows(self._rows_of_many(as_entities(entities)))
 
     def _remove_rows_of(self, entities: EntityArray) -> None:
-        """Remove what rows k entities have, if any; O(k + their number)."""
+        """Remove the rows of k entities; O(k + their number)."""
         if self.has_many(entities).any():
             self.remove_many(entities)
 
@@ -240,7 +239,7 @@ class Owned(Manager):
             try:
                 arguments = self._columns_beside(arguments, table, count)
             except Exception:
-                self._entities.require_many(entities)  # a dead entity counts for more
+                self._entities.require_many(entities)  # a dead entity is the more important error
                 raise
         few = as_small_int_list(entities)
         if few:
@@ -252,7 +251,7 @@ class Owned(Manager):
         try:
             columns = self._convert(len(handles), arguments)
         except Exception:
-            self._entities.require_many(entities)  # a dead entity counts for more
+            self._entities.require_many(entities)  # a dead entity is the more important error
             raise
         handles = self._entities._require_handles(handles, entities)
         if self._locks:
@@ -264,9 +263,9 @@ class Owned(Manager):
     def _create_small_batch(
         self, entities: list[int], arguments: Mapping[str, Any]
     ) -> RowArray | None:
-        """Create a few plain rows one by one; None if something is not that plain.
+        """Create a few plain rows one by one; None if that does not serve.
 
-        None may be in another's way, for that would move the rows of those before it.
+        Stale rows do not serve: evicting them would move rows just created.
         """
         count = len(entities)
         fields = self._small_values(count, arguments)
@@ -292,10 +291,10 @@ class Owned(Manager):
 
     @abstractmethod
     def _have_no_rows(self, entities: list[int]) -> bool:
-        """Return whether nothing has the indices of a few live entities."""
+        """Return whether no row has the indices of a few live entities."""
 
     def _surely_have_no_rows(self, entities: EntityArray) -> bool:
-        """Return True if it is quickly seen that nothing has the indices of k >= 1 entities."""
+        """Return True if a quick look proves that no row has the indices of k >= 1 entities."""
         return False
 
     def _duplicate(self, entity: Entity) -> DuplicateInstanceError:
@@ -311,10 +310,7 @@ class Owned(Manager):
         return entities
 
     def _evict_for(self, entities: EntityArray) -> int:
-        """Remove rows that are in the way of these entities' new ones; return how many went.
-
-        They go at once: if that is refused, none has gone.
-        """
+        """Remove all rows that block these entities' new ones, or none; return how many went."""
         return self._destroy_rows(self._rows_to_evict(entities))
 
 
@@ -340,7 +336,7 @@ def make_ensure(
             raise
         if fields:
             refuse_others(self, fields)
-        self._entities.require(entity)  # rows of the dead may be there
+        self._entities.require(entity)  # there may be rows of dead entities
         return row
 
     def refuse_others(self: Any, fields: dict[str, Any]) -> None:
@@ -351,7 +347,7 @@ def make_ensure(
     method.__qualname__ = f"{create.__qualname__.rpartition('.')[0]}.ensure"
     method.__module__ = create.__module__
     method.__doc__ = ensure.__doc__
-    method.__wrapped__ = create  # what `help` shows the parameters of
+    method.__wrapped__ = create  # `help` shows its parameters
     return cast(Callable[Concatenate[_ManagerT, Entity, _Fields], Instance], method)
 
 
@@ -385,7 +381,7 @@ class Tag(Owned):
 
 
 class Unowned(IdMethods):
-    """A manager whose rows belong to nobody; a creation returns ids."""
+    """A manager whose rows have no owners; a creation returns ids."""
 
     __slots__ = NO_SLOTS
     _CREATED_TYPE: ClassVar[type[np.integer[Any]]] = np.uint64
@@ -434,7 +430,7 @@ class Unowned(IdMethods):
         return self._create_checked(nobody, columns, tuple(arguments.values()))
 
     def _create_small_batch(self, count: int, arguments: Mapping[str, Any]) -> IdArray | None:
-        """Create a few plain instances one by one; None if something is not that plain."""
+        """Create a few plain instances one by one; None if that does not serve."""
         fields = self._small_values(count, arguments)
         if fields is None:
             return None

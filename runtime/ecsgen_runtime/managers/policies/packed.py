@@ -1,4 +1,4 @@
-"""Packed rows: [0, n) are in use; the last row moves into a hole, or across a bound."""
+"""Packed rows: [0, n) are in use; the last row moves into a hole, or across a boundary."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ...tables.placement import NO_ROWS, CommitSteps, Remap
 from ..manager import Manager
 
 Compaction: TypeAlias = tuple[RowArray, RowArray, CommitSteps]
-"""Which rows move where, and what is planned with it."""
+"""Moves (src, dst) and the steps planned with them."""
 
 
 class Packed(Manager):
@@ -97,16 +97,16 @@ class Packed(Manager):
 
     @specialised
     def _move_many(self, src: RowArray, dst: RowArray, moves: CommitSteps) -> None:
-        """Move rows src[k] to dst[k], and tell what knows their numbers, as planned."""
+        """Move rows src[k] to dst[k], and update what refers to them, as planned."""
         if len(src):
             self.data._move_rows(src, dst)
-            for tell in self._MOVE_HOOKS:
-                tell(self, dst)
+            for update in self._MOVE_HOOKS:
+                update(self, dst)
         for planned in moves:
             planned()
 
     def _plan_moves(self, src: RowArray, dst: RowArray, gone: RowArray = NO_ROWS) -> CommitSteps:
-        """Find out what links need when the ascending rows `gone` go and rows src[k] move."""
+        """Plan the links when the ascending rows `gone` are removed and rows src[k] move."""
         return ()
 
     def _check_sortable(self) -> None:
@@ -138,13 +138,13 @@ class Packed(Manager):
 
 
 class Bounded(Packed):
-    """A manager whose first rows are kept apart from the others."""
+    """A manager whose rows have a boundary: those before it are kept apart."""
 
     __slots__ = NO_SLOTS
 
     @abstractmethod
     def _move(self, src: Instance, dst: Instance) -> None:
-        """Move one row, and tell what knows its number."""
+        """Move one row, and update what refers to it."""
 
     @abstractmethod
     def _swap_via_spare(self, row: Instance, other: Instance, spare: Instance) -> None:
@@ -192,7 +192,7 @@ class Partition(Bounded):
 
     @property
     def n_active(self) -> int:
-        """How many rows are active: rows [0, n_active)."""
+        """Number of active rows: [0, n_active)."""
         return self.data._n_active
 
     @specialised

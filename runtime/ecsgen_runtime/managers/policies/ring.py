@@ -23,7 +23,7 @@ from .packed import Packed
 
 
 class RingRows(Rows):
-    """Rows that know which one was created before and after them."""
+    """Rows linked in the order of their creation."""
 
     __slots__ = NO_SLOTS
     _SAVED_NUMBERS: ClassVar[tuple[str, ...]] = ("_oldest",)
@@ -41,7 +41,7 @@ class RingRows(Rows):
         return super()._rows_for(min(count, self._MAX_ROWS - self._n))
 
     def _grow(self, rows: int, borrowed: tuple[object, ...] = ()) -> None:
-        if self._n < self._MAX_ROWS:  # else the oldest row makes room
+        if self._n < self._MAX_ROWS:  # else the oldest row is evicted
             super()._grow(rows, borrowed)
 
     def _oldest_rows(self, count: int) -> RowArray:
@@ -97,7 +97,7 @@ class RingRows(Rows):
 
     @specialised
     def _relink_in_ring(self, src: int, dst: Instance) -> None:
-        """Mend the chain after row src went to dst."""
+        """Mend the chain after row src moved to dst."""
         newer, older = self._newer_cells, self._older_cells
         before, after = older[dst], newer[dst]
         if src == self._oldest:
@@ -108,7 +108,7 @@ class RingRows(Rows):
 
 
 class Ring(Packed):
-    """A manager with at most so many instances: creating more removes the oldest first."""
+    """A manager of at most `_MAX_ROWS` instances: creating more evicts the oldest."""
 
     __slots__ = NO_SLOTS
     _ALLOWS_ONE_BY_ONE: ClassVar[bool] = False
@@ -129,7 +129,7 @@ class Ring(Packed):
     def _has_capacity(self, count: int) -> bool:
         data = self.data
         if count > 1 and data._n + count > data._MAX_ROWS:
-            return False  # those that are too many go at once
+            return False  # the excess is evicted at once
         return data._rows_for(count) <= data._allocated
 
     def _convert(self, count: int, arguments: Mapping[str, Any]) -> Columns:
@@ -164,4 +164,4 @@ class Ring(Packed):
     def _drop_oldest(self, row: Instance) -> None:
         """Evict the oldest row, so that another one has room; O(1)."""
         self._evict_row(row)
-        self.data._reserve(self.data._rows_for(1))  # worn out ids leave no room
+        self.data._reserve(self.data._rows_for(1))  # exhausted ids leave no room

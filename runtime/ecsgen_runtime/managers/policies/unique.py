@@ -1,4 +1,4 @@
-"""unique: no two rows have the same value of a field; a dict tells the row of each value."""
+"""unique: no two rows have the same value of a field; a dict maps values to rows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ GoingRows: TypeAlias = Callable[[RowArray], NDArray[np.bool_]]
 
 
 class ValueIndex:
-    """Which row has which value of a field: a dict from what `tolist` makes of a cell.
+    """Rows by the value of a field: a dict from what `tolist` makes of a cell.
 
     NaN equals nothing, not even NaN: any number of rows may have it, and it is never found.
     """
@@ -97,14 +97,14 @@ class ValueIndex:
     def check_new(self, cells: NDArray[Any], count: int, going: GoingRows) -> None:
         """Raise DuplicateValueError unless `count` new rows may have these cells; O(k)."""
         if cells.size == 1:
-            count = min(count, 2)  # the same for all: two tell as much as any number
+            count = min(count, 2)  # one value for all: two rows prove as much as any number
         keys = self._keys(np.broadcast_to(cells, count))
         if len(set(keys)) < len(keys):
             raise self._repeated(keys)
         self.check_taken(keys, going)
 
     def check_taken(self, keys: Collection[Any], going: GoingRows) -> None:
-        """Raise DuplicateValueError if a row that stays has one of the values."""
+        """Raise DuplicateValueError if a row that is not evicted has one of the values."""
         if self.rows.keys().isdisjoint(keys):
             return
         taken = [key for key in keys if key in self.rows]
@@ -146,7 +146,7 @@ class UniqueRows(Rows):
     """The converters of these fields."""
     _indexes: dict[str, ValueIndex]
     _entity_column: EntityArray
-    """Of rows with owners."""
+    """Owners, if rows have some."""
 
     def _init_empty(self) -> None:
         super()._init_empty()
@@ -266,15 +266,15 @@ class Unique(Manager):
             raise
 
     def _dead(self, rows: RowArray) -> NDArray[np.bool_]:
-        """Return which rows are those of dead entities, and may go before others come."""
+        """Return which rows belong to dead entities, and may be evicted."""
         if not self._EVICTS_STALE_ROWS:
             return np.zeros(len(rows), np.bool_)
-        # Those who displace have owners; what these are managed by, their own base says.
+        # Only rows with owners are evicted; their base class has the entity manager.
         entities: EntityManagerBase = self._entities  # type: ignore[attr-defined]  # see above
         return ~entities.alive_many(self.data._entity_column[rows])
 
     def _displaced(self, rows: RowArray, entities: EntityArray) -> NDArray[np.bool_]:
-        """Return which rows go before these entities get theirs."""
+        """Return which rows are evicted before these entities get theirs."""
         gone = self._dead(rows)
         if gone.any():
             slots_of = self._entities._slots  # type: ignore[attr-defined]  # as in `_dead`
