@@ -410,7 +410,7 @@ class BlockBody:
                 # all rows run: nearly always nobody is dead, and masks take several times as long
                 given += [self._view(one).text for one in fields]
                 self._last = f"{COMMANDS}.restore_dead_cells()"
-        self.emit.run(f"{LIVING} = {COMMANDS}.begin", *given)
+        self.emit.run(f"{LIVING} = {COMMANDS}.begin_block", *given)
         self._kinds = {"": 0, **{name: 1 + k for k, name in enumerate(program.mortal_rows)}}
         """Of rows of a component, or of entities, by the number that they are noted with."""
 
@@ -437,7 +437,7 @@ class BlockBody:
         assert bearer is not None
         is_row = bearer.name != tree.ENTITY
         who, test = "None" if is_row else self._view(bearer).text, self.emit.value(one.test)
-        self._note("die", self._kinds[bearer.owner] if is_row else 0, test, who)
+        self._note("despawn", self._kinds[bearer.owner] if is_row else 0, test, who)
         if is_last:
             self.emit.working.release(test)
         else:
@@ -457,7 +457,7 @@ class BlockBody:
             whole = f"member_row_array({self._source.rows(component)})"
             own = emit.slice_per_block("own_rows", whole, "i64").text
         mask = self._both(test, emit.value(one.test))
-        self._note("die", self._kinds[component], mask, who)
+        self._note("despawn", self._kinds[component], mask, who)
         if own:
             is_own = ArrayValue(f"{who} == {own}", "bool", (), ElementOrder.ROWS)
             self._narrow("greater", self._both(mask, is_own))
@@ -467,7 +467,7 @@ class BlockBody:
     def _spawn(self, one: form.QueueSpawn) -> None:
         values = [self.emit.value(value) for born in one.instances for _, value in born.values]
         test = self.emit.value(one.test)
-        self._note("bear", one.number, test, *(as_typed(value) for value in values))
+        self._note("spawn", one.number, test, *(as_typed(value) for value in values))
         self.emit.working.release(test, *values)
 
     # --- neighbours and messages -----------------------------------------------------------------

@@ -45,7 +45,7 @@ class CommandEmitter:
         if not component:
             return self._given("is_despawned", "bool", "is_despawned")
         module = self._managers.components[component].module
-        return self._given(f"{module}_gone", "bool", f"gone_rows[{literal(module)}]")
+        return self._given(f"{module}_gone", "bool", f"is_row_despawned[{literal(module)}]")
 
     def entity_alive_test(self, entity: str, slot: str = "") -> str:
         """The expression for whether an entity has not died meanwhile; nothing if nobody does."""
@@ -108,7 +108,7 @@ class CommandEmitter:
     def _despawn_row(self, component: str, row: str) -> None:
         module = self._managers.components[component].module
         gone, tally, place = self._gone(component), self._tally, 1 + self._of_rows.index(component)
-        dead = self._given(f"{module}_dead", "i64", f"dead_rows[{literal(module)}]")
+        dead = self._given(f"{module}_dead", "i64", f"despawned_rows[{literal(module)}]")
         with self._body.block(f"if not {gone}[{row}]"):
             if self.is_now:
                 self._leave_cell(component, row)
@@ -189,7 +189,7 @@ class CommandEmitter:
         with body.block(f"if {test}") if test else nullcontext():
             tally, place = self._tally, 1 + len(self._of_rows) + number
             k = body.names.allocate("born")
-            at = self._given(f"born_at_{number}", "i64", f"spawn_batches[{number}].at")
+            at = self._given(f"born_at_{number}", "i64", f"spawn_batches[{number}].turns")
             body.write(f"{k} = {tally}[{place}]", f"{at}[{k}] = {self._frame.turn}")
             for (component, name), value in values.items():
                 field, module = field_of(component, name), component.module

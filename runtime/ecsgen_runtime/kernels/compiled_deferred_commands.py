@@ -1,4 +1,4 @@
-"""Births and deaths of compiled kernels: in one loop where entities and rows are plain."""
+"""Deferred commands of compiled kernels, applied by compiled loops where rows are plain."""
 
 from __future__ import annotations
 
@@ -14,139 +14,141 @@ from ..base.jit import jit
 from ..base.locks import mark_broken
 from ..entities.entity_manager import EntityManagerBase
 from ..managers.policies.lookup_maps import grow_map
-from .deferred_commands import CommandBuffer as PlainFates
+from .deferred_commands import CommandBuffer as PlainCommandBuffer
 from .deferred_commands import defaults
 
-_KEPT: Final = 16_384
-"""Of up to so many rows and indices the arrays are kept from call to call."""
+_MAX_REUSED: Final = 16_384
+"""Rows and indices up to which arrays are reused by the next call."""
 
 _PLAIN: Final = {"packed", "sparse", "one", "occupant"}
-"""Policies whose columns and map are all that there is of a row."""
+"""Policies under which a row is nothing but its columns and an entry of the lookup map."""
 
 
 class _Plan(NamedTuple):
-    """How a kernel ends whose entities and rows are plain."""
+    """Constants by which one loop applies a kernel's commands."""
 
     numbers: NDArray[np.uint64]
-    """The bits of an index, the first generation and the last one."""
+    """Mask of the index, one generation, and the last generation."""
     columns: tuple[NDArray[np.intp], ...]
-    """Of each manager, the bytes of a row in front of each column, and in it: (2, columns)."""
-    births: tuple[Any, ...]
-    """Of each statement: its managers by name and number, with where the bytes of each field are;
-    and the defaults of others. None if there is more to it."""
+    """Bytes of a row before each column, and in it, of each manager: (2, columns)."""
+    spawns: tuple[Any, ...]
+    """Name, number and byte ranges of each manager, and defaults of fields that are not set.
+
+    A pair for each statement; None if its rows are not plain."""
 
 
-class CommandBuffer(PlainFates):
-    """Who dies and who is born in one call of a kernel."""
+class CommandBuffer(PlainCommandBuffer):
+    """Commands of a compiled loop, in arrays that may serve the next call."""
 
     @classmethod
     def of(cls, world: Any, count: int, *kinds: Any) -> Self:
-        """Return one whose arrays may have been another call's."""
-        kept: Self | None = vars(world.entities).get("_fates", {}).pop(kinds, None)
+        """Return a buffer, the last call's if it is large enough."""
+        former: Self | None = vars(world.entities).get("_command_buffers", {}).pop(kinds, None)
         indices = len(world.entities._handles)
-        if kept is None or count > kept._room or indices != len(kept.is_despawned):
-            more = 0 if kept is None else count // 2  # for they will grow again
-            return cls(world, count + more, *kinds)
-        kept._begin(world)
-        kept.counts.fill(0)
-        return kept
+        if former is None or count > former._capacity or indices != len(former.is_despawned):
+            spare = 0 if former is None else count // 2  # counts that grew will grow again
+            return cls(world, count + spare, *kinds)
+        former._begin_call(world)
+        former.counts.fill(0)
+        return former
 
-    def __init__(self, world: Any, count: int, rows: Any = (), births: Any = ()) -> None:
-        super().__init__(world, count, rows, births)
-        self._kinds = rows, births
+    def __init__(self, world: Any, count: int, rows: Any = (), spawns: Any = ()) -> None:
+        super().__init__(world, count, rows, spawns)
+        self._kinds = rows, spawns
         kinds = tuple(map(type, world._collecting_managers))
-        given = tuple(
-            tuple((type(getattr(world, name)), name, fields) for name, fields in one)
-            for one in births
+        specs = tuple(
+            tuple((type(getattr(world, name)), name, fields) for name, fields in spec)
+            for spec in spawns
         )
         entities: Any = type(world.entities)
-        self._plan = _plan(entities, kinds, given) if kinds and not rows else None
+        self._plan = _plan(entities, kinds, specs) if kinds and not rows else None
 
     def apply(self) -> None:
-        """Let the dead go, and then the others come."""
-        plan, tally = self._plan, self.counts.tolist()
-        if any(tally) and (plan is None or not self._apply_fast(plan, tally)):
+        """Apply the commands as the plain class does, in compiled loops if possible."""
+        plan, counts = self._plan, self.counts.tolist()
+        if any(counts) and (plan is None or not self._apply_fast(plan, counts)):
             super().apply()
             return
-        if plan is not None and max(self._room, len(self.is_despawned)) <= _KEPT:
-            vars(self._world.entities).setdefault("_fates", {})[self._kinds] = self
-        self._world = None  # which may be kept by what this is kept by
+        if plan is not None and max(self._capacity, len(self.is_despawned)) <= _MAX_REUSED:
+            vars(self._world.entities).setdefault("_command_buffers", {})[self._kinds] = self
+        self._world = None  # the world may hold this buffer by its entity manager
 
-    def _apply_fast(self, plan: _Plan, tally: list[int]) -> bool:
-        """Do all at once, or return False, and nothing has changed, if there is more to it."""
+    def _apply_fast(self, plan: _Plan, counts: list[int]) -> bool:
+        """Apply all commands, or return False and change nothing if a command is not plain."""
         entities, managers = self._world.entities, self._world._collecting_managers
-        dead, some = tally[0], [k for k, count in enumerate(tally[1:]) if count]
-        is_plain = len(some) < 2 and (not some or plan.births[some[0]] is not None)
+        n_despawned, numbers = counts[0], [k for k, count in enumerate(counts[1:]) if count]
+        is_plain = len(numbers) < 2 and (not numbers or plan.spawns[numbers[0]] is not None)
         if not is_plain or entities._callbacks.entries or entities.dispatch.depth:
             return False
-        free, most = entities._free, entities._LAYOUT.INDEX_COUNT
-        free.reserve(free.count + dead)
-        born = tally[1 + some[0]] if some else 0
-        if born:
-            indices = min(entities._n_used + born, most)
+        free, max_indices = entities._free, entities._LAYOUT.INDEX_COUNT
+        free.reserve(free.count + n_despawned)
+        n_spawned = counts[1 + numbers[0]] if numbers else 0
+        if n_spawned:
+            indices = min(entities._n_used + n_spawned, max_indices)
             entities.reserve(indices)
-            for _, home, _ in plan.births[some[0]][0]:
-                _ensure_capacity(managers[home], born, indices)
+            for _, manager, _ in plan.spawns[numbers[0]][0]:
+                _ensure_capacity(managers[manager], n_spawned, indices)
         try:
-            if dead:
-                self._despawn_fast(plan, dead)
-            are_born = not born or self._spawn_fast(plan, some[0], born)
+            if n_despawned:
+                self._despawn_fast(plan, n_despawned)
+            is_complete = not n_spawned or self._spawn_fast(plan, numbers[0], n_spawned)
         except BaseException:
             mark_broken(entities)
             for manager in managers:
                 manager._mark_broken()
             raise
-        if not are_born:
+        if not is_complete:
             self.counts[0] = 0
             self._apply_spawns()
         return True
 
     def _despawn_fast(self, plan: _Plan, count: int) -> None:
-        entities, dead = self._world.entities, self.despawned[:count]
+        entities, despawned = self._world.entities, self.despawned[:count]
         free, was_clean = entities._free, entities._has_no_dead_rows
         handles, end = entities._handles, free._head + free.count
-        freed = _free_indices(dead, self.is_despawned, plan.numbers, handles, free._ring, end)
+        arguments = plan.numbers, handles, free._ring, end
+        freed = _free_indices(despawned, self.is_despawned, *arguments)
         free.count += freed
         entities._n_retired += count - freed
         entities._despawns_at_collect += count if was_clean else 0
         for manager, columns in zip(self._world._collecting_managers, plan.columns, strict=True):
             if manager.data._n:
-                home = _shard_bits(manager)
-                _set_count(manager.data, _take_out(dead, plan.numbers, columns, *home))
+                arrays = _row_arrays(manager)
+                _set_count(manager.data, _remove_rows(despawned, plan.numbers, columns, *arrays))
 
     def _spawn_fast(self, plan: _Plan, number: int, count: int) -> bool:
-        """Let them come, or return False, and nobody has, if there are no indices for all, or rows
-        of the dead in the way."""
+        """Spawn entities, or return False and change nothing: too few indices are free, or dead
+        entities still have rows."""
         entities, managers = self._world.entities, self._world._collecting_managers
         free, used, layout = entities._free, entities._n_used, entities._LAYOUT
         early = min(count, max(0, free.count - layout.MIN_FREE))
         fresh = min(count - early, layout.INDEX_COUNT - used)
         if count - fresh > free.count:
             return False
-        born, handles = np.empty(count, np.uint64), entities._handles
-        whose = free._ring, free._head, early, used, fresh
-        _take_indices(born, plan.numbers, handles, *whose)
-        homes, others = plan.births[number]
-        for _, home, _ in homes:
-            if not _are_without(born, plan.numbers, managers[home]._sparse):
+        spawned, handles = np.empty(count, np.uint64), entities._handles
+        sources = free._ring, free._head, early, used, fresh
+        _take_indices(spawned, plan.numbers, handles, *sources)
+        members, unset = plan.spawns[number]
+        for _, manager, _ in members:
+            if not _have_no_rows(spawned, plan.numbers, managers[manager]._sparse):
                 return False
         free.drop(count - fresh)
         entities._n_used += fresh
-        for name, home, places in homes:
-            births = self.spawn_batches[number]
-            given = places, births.room, births.cells[name]
-            _append(born, plan.numbers, handles, *given, *_shard_bits(managers[home]))
-        for home, name, default in others:
-            data = managers[home].data
+        for name, manager, ranges in members:
+            batch = self.spawn_batches[number]
+            source = ranges, batch.capacity, batch.buffers[name]
+            _append(spawned, plan.numbers, handles, *source, *_row_arrays(managers[manager]))
+        for manager, name, default in unset:
+            data = managers[manager].data
             getattr(data, f"_{name}_column")[data._n : data._n + count] = default
-        for _, home, _ in homes:
-            _set_count(managers[home].data, managers[home].data._n + count)
+        for _, manager, _ in members:
+            _set_count(managers[manager].data, managers[manager].data._n + count)
         return True
 
 
 @cache
-def _plan(entities: Any, kinds: tuple[Any, ...], given: Any) -> _Plan | None:
-    """Return how a kernel ends in a world of such managers; None if there is more to it."""
+def _plan(entities: Any, kinds: tuple[Any, ...], specs: Any) -> _Plan | None:
+    """Return the plan for a world of such managers; None if they are not plain."""
     is_known = (entities._free_handles, entities._slots) == (
         EntityManagerBase._free_handles,
         EntityManagerBase._slots,
@@ -154,51 +156,50 @@ def _plan(entities: Any, kinds: tuple[Any, ...], given: Any) -> _Plan | None:
     if not is_known or not all(map(_is_plain, kinds)):
         return None
     layout = entities._LAYOUT
-    ends = layout.INDEX_MASK, layout.ONE_GENERATION, layout.LAST_GENERATION
+    numbers = layout.INDEX_MASK, layout.ONE_GENERATION, layout.LAST_GENERATION
     columns = [[(c.bytes_before, c.nbytes) for c in kind.LAYOUT] for kind in kinds]
     return _Plan(
-        np.array(ends, np.uint64),
-        tuple(np.array(one, np.intp).T.copy() for one in columns),
-        tuple(_births_of(kinds, one) for one in given),
+        np.array(numbers, np.uint64),
+        tuple(np.array(ranges, np.intp).T.copy() for ranges in columns),
+        tuple(_spawn_plan(kinds, spec) for spec in specs),
     )
 
 
 def _is_plain(kind: Any) -> bool:
-    """Whether rows of a manager are nothing but their columns and an entry of the map."""
+    """Return True if rows are nothing but their columns and an entry of the lookup map."""
     steps = {step for steps in kind._STEPS.values() for step in steps.split()}
-    _, leaving, is_more = kind._REMOVE_HOOKS
-    is_by_index = "sparse" in steps and kind._CAN_ACCELERATE  # and not by visitors' slots
-    return steps <= _PLAIN and is_by_index and not (leaving or is_more)
+    _, hooks, is_more = kind._REMOVE_HOOKS
+    is_by_index = "sparse" in steps and kind._CAN_ACCELERATE  # and not by slots of foreign entities
+    return steps <= _PLAIN and is_by_index and not (hooks or is_more)
 
 
-def _births_of(kinds: tuple[Any, ...], newborn: Any) -> Any:
-    homes, others = [], []
-    for kind, name, fields in newborn:
+def _spawn_plan(kinds: tuple[Any, ...], spec: Any) -> Any:
+    members, unset = [], []
+    for kind, name, fields in spec:
         columns = {column.name: column for column in kind.LAYOUT}
         is_split = not kind._CONVERTERS.keys() <= columns.keys()
-        is_narrow = getattr(kind._ROWS, "_CELL_CAPACITY", False)
-        if kind not in kinds or is_split or is_narrow:
+        has_capacity = getattr(kind._ROWS, "_CELL_CAPACITY", False)
+        if kind not in kinds or is_split or has_capacity:
             return None
-        home, sizes = kinds.index(kind), [columns[field].nbytes for field in fields]
-        befores = [columns[field].bytes_before for field in fields]
-        places = np.array([befores, sizes, np.cumsum(sizes) - sizes], np.intp)
-        homes.append((name, home, places))
-        others += [(home, n, d) for n, d in defaults(kind).items() if n not in fields]
-    return tuple(homes), tuple(others)
+        manager, sizes = kinds.index(kind), [columns[field].nbytes for field in fields]
+        offsets = [columns[field].bytes_before for field in fields]
+        ranges = np.array([offsets, sizes, np.cumsum(sizes) - sizes], np.intp)
+        members.append((name, manager, ranges))
+        unset += [(manager, n, d) for n, d in defaults(kind).items() if n not in fields]
+    return tuple(members), tuple(unset)
 
 
-def _ensure_capacity(manager: Any, count: int, most: int) -> None:
-    """Make room for so many rows of entities whose indices are below a number."""
+def _ensure_capacity(manager: Any, count: int, max_indices: int) -> None:
+    """Reserve `count` rows, and lookup for entities with indices below `max_indices`."""
     data = manager.data
     if data._n + count > data._allocated:
         data._grow(data._n + count)
-    if len(manager._sparse) < most:
-        manager._set_map(grow_map(manager._sparse, most - 1))
+    if len(manager._sparse) < max_indices:
+        manager._set_map(grow_map(manager._sparse, max_indices - 1))
 
 
-def _shard_bits(manager: Any) -> Any:
-    """Return the rows by index, the owners by row, all columns as bytes, and how many rows there
-    are."""
+def _row_arrays(manager: Any) -> Any:
+    """Return rows by index, owners by row, the buffer of all columns, and the row count."""
     data = manager.data
     return manager._sparse, data._entity_column, data._buffer, data._n
 
@@ -210,30 +211,27 @@ def _set_count(data: Any, n: int) -> None:
         data._drop_row_caches()
 
 
-# --- loops -------------------------------------------------------------------------------
-
 _NO_ROW: Final = np.uint32(NIL)
 
 
 @jit()
 def _free_indices(
-    dead: EntityArray,
-    gone: NDArray[np.bool_],
+    despawned: EntityArray,
+    is_despawned: NDArray[np.bool_],
     numbers: NDArray[np.uint64],
     handles: NDArray[np.uint64],
-    waiting: NDArray[np.uint32],
+    free: NDArray[np.uint32],
     end: int,
 ) -> int:
-    """Let the indices of the dead wait behind the others; return how many have a further
-    generation."""
+    """Append the entities' indices to the free ones unless exhausted; return how many."""
     freed = 0
-    for entity in dead:
+    for entity in despawned:
         index = entity & numbers[0]
-        gone[index] = False
+        is_despawned[index] = False
         if entity >= numbers[2]:
             handles[index] = index ^ np.uint64(1)
         else:
-            waiting[(end + freed) & (len(waiting) - 1)] = index
+            free[(end + freed) & (len(free) - 1)] = index
             handles[index] = (entity + numbers[1]) ^ np.uint64(1)
             freed += 1
     return freed
@@ -241,109 +239,110 @@ def _free_indices(
 
 @jit()
 def _take_indices(
-    born: EntityArray,
+    spawned: EntityArray,
     numbers: NDArray[np.uint64],
     handles: NDArray[np.uint64],
-    waiting: NDArray[np.uint32],
+    free: NDArray[np.uint32],
     head: int,
     early: int,
     used: int,
     fresh: int,
 ) -> None:
-    """Write who is born: so many with freed indices, then with fresh ones, then freed ones."""
-    for k in range(len(born)):
+    """Write entities: `early` with freed indices, then `fresh` new ones, then freed ones."""
+    for k in range(len(spawned)):
         if early <= k < early + fresh:
-            born[k] = numbers[1] | np.uint64(used + k - early)
+            spawned[k] = numbers[1] | np.uint64(used + k - early)
         else:
-            index = np.uint64(waiting[head & (len(waiting) - 1)])
-            born[k] = handles[index] ^ np.uint64(1)
+            index = np.uint64(free[head & (len(free) - 1)])
+            spawned[k] = handles[index] ^ np.uint64(1)
             head += 1
 
 
 @jit()
-def _are_without(
-    born: EntityArray, numbers: NDArray[np.uint64], rows_of: NDArray[np.uint32]
+def _have_no_rows(
+    spawned: EntityArray, numbers: NDArray[np.uint64], row_of: NDArray[np.uint32]
 ) -> bool:
-    """Return whether no index has a row, of one who is dead."""
-    met = 0
-    for entity in born:
-        met += rows_of[entity & numbers[0]] != _NO_ROW
-    return met == 0
+    """Return True if no index has a row, which would be a dead entity's."""
+    count = 0
+    for entity in spawned:
+        count += row_of[entity & numbers[0]] != _NO_ROW
+    return count == 0
 
 
 @jit()
-def _take_out(
-    dead: EntityArray,
+def _remove_rows(
+    despawned: EntityArray,
     numbers: NDArray[np.uint64],
     columns: NDArray[np.intp],
-    rows_of: NDArray[np.uint32],
+    row_of: NDArray[np.uint32],
     owners: NDArray[np.uint64],
-    cells: NDArray[np.uint8],
+    buffer: NDArray[np.uint8],
     n: int,
 ) -> int:
-    """Let the dead have no row, and the last of the n rows fill the holes; return how many stay."""
-    mask, size, kept = numbers[0], np.uint64(len(rows_of)), n
-    gone, words = np.zeros((n >> 6) + 1, np.uint64), cells.view(np.uint64)
-    for entity in dead:
-        row = np.int64(rows_of[entity & mask]) if entity & mask < size else n
+    """Remove the entities' rows; the last of the n rows fill the holes. Return the new count."""
+    mask, size, count = numbers[0], np.uint64(len(row_of)), n
+    is_removed, words = np.zeros((n >> 6) + 1, np.uint64), buffer.view(np.uint64)
+    for entity in despawned:
+        row = np.int64(row_of[entity & mask]) if entity & mask < size else n
         if row < n and owners[row] == entity:
-            gone[row >> 6] |= np.uint64(1) << np.uint64(row & 63)
-            rows_of[entity & mask] = _NO_ROW
-            kept -= 1
-    if kept == n:
+            is_removed[row >> 6] |= np.uint64(1) << np.uint64(row & 63)
+            row_of[entity & mask] = _NO_ROW
+            count -= 1
+    if count == n:
         return int(n)
-    # without branches: which rows those are nobody can guess
-    holes, stays = np.empty(n - kept + 1, np.uint32), np.empty(n - kept + 1, np.uint32)
-    found, met = np.int64(0), np.int64(0)
-    for number in range((kept + 63) >> 6):
-        word = gone[number]
+    # without branches, which no processor could predict here
+    holes, moving = np.empty(n - count + 1, np.uint32), np.empty(n - count + 1, np.uint32)
+    n_holes, n_moving = np.int64(0), np.int64(0)
+    for number in range((count + 63) >> 6):
+        word = is_removed[number]
         for bit in range(64 if word else 0):
-            holes[found] = (number << 6) + bit
-            found += np.int64(word >> np.uint64(bit) & np.uint64(1))
-    while found > 0 and holes[found - 1] >= kept:
-        found -= 1
-    for row in range(kept, n):
-        stays[met] = row
-        met += np.int64(~(gone[row >> 6] >> np.uint64(row & 63)) & np.uint64(1))
-    for k in range(found):
-        rows_of[owners[stays[k]] & mask] = holes[k]
+            holes[n_holes] = (number << 6) + bit
+            n_holes += np.int64(word >> np.uint64(bit) & np.uint64(1))
+    while n_holes > 0 and holes[n_holes - 1] >= count:
+        n_holes -= 1
+    for row in range(count, n):
+        moving[n_moving] = row
+        n_moving += np.int64(~(is_removed[row >> 6] >> np.uint64(row & 63)) & np.uint64(1))
+    for k in range(n_holes):
+        row_of[owners[moving[k]] & mask] = holes[k]
     for column in range(columns.shape[1]):
         start, width = columns[0, column] * len(owners), columns[1, column]
-        for k in range(found):
-            come, go = start + stays[k] * width, start + holes[k] * width
-            if width == 8:  # others by bytes: a call would count its arrays
-                words[go >> 3] = words[come >> 3]
+        for k in range(n_holes):
+            source, target = start + moving[k] * width, start + holes[k] * width
+            if width == 8:  # other widths by bytes: a call would count references to arrays
+                words[target >> 3] = words[source >> 3]
             else:
                 for byte in range(width):
-                    cells[go + byte] = cells[come + byte]
-    return int(kept)
+                    buffer[target + byte] = buffer[source + byte]
+    return int(count)
 
 
 @jit()
 def _append(
-    born: EntityArray,
+    spawned: EntityArray,
     numbers: NDArray[np.uint64],
     handles: NDArray[np.uint64],
-    places: NDArray[np.intp],
-    room: int,
-    given: NDArray[np.uint8],
-    rows_of: NDArray[np.uint32],
+    ranges: NDArray[np.intp],
+    capacity: int,
+    batch: NDArray[np.uint8],
+    row_of: NDArray[np.uint32],
     owners: NDArray[np.uint64],
-    cells: NDArray[np.uint8],
+    buffer: NDArray[np.uint8],
     n: int,
 ) -> None:
-    """Let them live, and write their rows behind the n first ones: from cells for `room` rows."""
-    given_words, words = given.view(np.uint64), cells.view(np.uint64)
-    for k in range(len(born)):
-        handles[born[k] & numbers[0]] = owners[n + k] = born[k]
-        rows_of[born[k] & numbers[0]] = n + k
-    for column in range(places.shape[1]):
-        size = places[1, column] * len(born)
-        come = places[2, column] * room
-        go = places[0, column] * len(owners) + n * places[1, column]
-        if (come | go | size) & 7 == 0:
+    """Make entities alive, and append their rows after the first n: copies from a batch whose
+    columns hold `capacity` rows."""
+    batch_words, words = batch.view(np.uint64), buffer.view(np.uint64)
+    for k in range(len(spawned)):
+        handles[spawned[k] & numbers[0]] = owners[n + k] = spawned[k]
+        row_of[spawned[k] & numbers[0]] = n + k
+    for column in range(ranges.shape[1]):
+        size = ranges[1, column] * len(spawned)
+        source = ranges[2, column] * capacity
+        target = ranges[0, column] * len(owners) + n * ranges[1, column]
+        if (source | target | size) & 7 == 0:
             for k in range(size >> 3):
-                words[(go >> 3) + k] = given_words[(come >> 3) + k]
+                words[(target >> 3) + k] = batch_words[(source >> 3) + k]
         else:
             for k in range(size):
-                cells[go + k] = given[come + k]
+                buffer[target + k] = batch[source + k]

@@ -1,5 +1,5 @@
-"""Births and deaths in kernels of the world: who they are is noted while rows run, and done after
-the last one."""
+"""Deferred commands of the world's kernels: spawns and despawns are recorded while rows run, and
+applied after the last row."""
 
 from __future__ import annotations
 
@@ -20,41 +20,41 @@ from ..entities.entity_pool import remove_rows_with_fallback
 from ..values.array_coercion import drop_duplicates
 
 SpawnSpec = tuple[tuple[str, tuple[str, ...]], ...]
-"""The managers that give rows to who is born, by name, and the fields of each that are given."""
+"""Managers in which a spawn creates rows, by name, and the fields of each that it sets."""
 
 
 _Removal = tuple[Any, Callable[[], object]]
-"""A manager, and what removes rows from it: again does no harm."""
+"""A manager, and an idempotent function that removes rows from it."""
 
 _Mask: TypeAlias = NDArray[np.bool_] | np.bool_
-_Note: TypeAlias = tuple[NDArray[Any], ...]
+_Record: TypeAlias = tuple[NDArray[Any], ...]
 
-_Places = slice | RowArray
-_Share = tuple[_Places, _Places]
-"""Which of those who are born a statement gives, and where it has noted them."""
+_Positions = slice | RowArray
+_Share = tuple[_Positions, _Positions]
+"""Positions of a statement's spawns among all spawns, and in the statement's batch."""
 
 
 class SpawnBatch:
-    """What one statement of a kernel brings into the world."""
+    """Spawns of one statement of a kernel: turns and columns of field values."""
 
-    def __init__(self, world: Any, newborn: SpawnSpec, room: int) -> None:
-        self.newborn = newborn
-        self.room = room = -(-room // 8) * 8  # columns begin where their cells may
-        self.at = np.empty(room, np.int64)
-        """Whose turn it was, by number."""
+    def __init__(self, world: Any, spec: SpawnSpec, capacity: int) -> None:
+        self.spec = spec
+        self.capacity = capacity = -(-capacity // 8) * 8  # columns begin at aligned offsets
+        self.turns = np.empty(capacity, np.int64)
+        """Number of the turn in which each spawn was recorded."""
         self.columns: dict[tuple[str, str], NDArray[Any]] = {}
-        self.cells: dict[str, NDArray[np.uint8]] = {}
-        """What these columns lie in, by manager."""
-        for name, fields in newborn:
+        self.buffers: dict[str, NDArray[np.uint8]] = {}
+        """Memory of the columns, by manager."""
+        for name, fields in spec:
             converters = getattr(world, name)._CONVERTERS
             kinds = [converters[field][0] for field in fields]
-            sizes = [room * k.dtype.itemsize * prod(k.shape) for k in kinds]
-            cells, before = np.empty(sum(sizes), np.uint8), 0
-            self.cells[name] = cells
+            sizes = [capacity * k.dtype.itemsize * prod(k.shape) for k in kinds]
+            buffer, offset = np.empty(sum(sizes), np.uint8), 0
+            self.buffers[name] = buffer
             for field, kind, size in zip(fields, kinds, sizes, strict=True):
-                column = np.ndarray((room, *kind.shape), kind.dtype, cells, before)
+                column = np.ndarray((capacity, *kind.shape), kind.dtype, buffer, offset)
                 self.columns[name, field] = column
-                before += size
+                offset += size
 
     def flat(self, manager: str, field: str) -> NDArray[Any]:
         """Return the values of a field, as loops write them."""
@@ -62,33 +62,33 @@ class SpawnBatch:
 
 
 class DeferredCommands:
-    """Who dies and who is born in one call of a kernel, and how it is done at its end."""
+    """Spawns and despawns of one kernel call, applied together at its end."""
 
     despawned: EntityArray
-    """In the order in which they died."""
-    dead_rows: Mapping[str, RowArray]
-    """The same of single rows, by manager."""
+    """Entities in the order of their despawns."""
+    despawned_rows: Mapping[str, RowArray]
+    """Single rows in the order of their removals, by manager."""
     spawn_batches: Sequence[SpawnBatch]
     counts: NDArray[np.int64]
-    """How many died, of each kind, and were born, by each statement."""
+    """Despawned entities, removed rows of each manager, spawns of each statement."""
 
-    def _begin(self, world: Any) -> None:
-        """Begin a call; raises StructureLockedError, BrokenManagerError: a manager is that."""
+    def _begin_call(self, world: Any) -> None:
+        """Begin a call; raises StructureLockedError, BrokenManagerError if a manager is that."""
         for manager in world._all_managers():
             if manager._locks:
                 manager._raise_if_locked()
         self._world = world
         self._have_no_rows = False
-        """Whether the dead, who die when all their rows have gone, have none."""
+        """True if all rows of the entities to despawn are removed."""
 
     def apply(self) -> None:
-        """Let the dead go, and then the others come."""
+        """Apply despawns, then spawns; raises the callbacks' group after both. O(commands)."""
         failed = None
         if self.counts.any():
             try:
                 self._apply_despawns()
             except BaseExceptionGroup as group:
-                failed = group  # of callbacks: all the others did their part
+                failed = group  # of callbacks: despawns and removals are complete
             try:
                 self._apply_spawns()
             except BrokenManagerError as error:
@@ -98,30 +98,29 @@ class DeferredCommands:
         if failed is not None:
             raise failed
 
-    # --- deaths --------------------------------------------------------------------------
-
     def _apply_despawns(self) -> None:
-        """Let all dead go with their rows, or nobody; rows that cannot go are of what is broken."""
-        world, tally = self._world, self.counts.tolist()
-        dead, removals = self.despawned[: tally[0]], list[_Removal]()
-        for manager in world._collecting_managers if tally[0] else ():
+        """Despawn all entities with their rows, or none; mark managers broken whose rows cannot be
+        removed."""
+        world, counts = self._world, self.counts.tolist()
+        dead, removals = self.despawned[: counts[0]], list[_Removal]()
+        for manager in world._collecting_managers if counts[0] else ():
             if manager.data._n:
-                given = manager, manager.remove_many, dead
-                removals.append((manager, partial(remove_rows_with_fallback, *given)))
-        for (name, rows), count in zip(self.dead_rows.items(), tally[1:], strict=False):
+                arguments = manager, manager.remove_many, dead
+                removals.append((manager, partial(remove_rows_with_fallback, *arguments)))
+        for (name, rows), count in zip(self.despawned_rows.items(), counts[1:], strict=False):
             if count:
                 manager = getattr(world, name)
                 ids = manager.id_of_many(rows[:count])
                 removals.append((manager, partial(_remove_ids, manager, ids)))
         entities = world.entities
         try:
-            entities.dispatch.run(self._bury_all, dead, removals)
+            entities.dispatch.run(self._destroy_and_remove, dead, removals)
         finally:
             may_live = self._have_no_rows and not is_broken(entities)
             if may_live and entities.alive(dead[0]) and not entities.dispatch.is_open():
-                mark_broken(entities)  # there was no memory to let them die
+                mark_broken(entities)  # no memory was left to destroy entities without rows
 
-    def _bury_all(self, dead: EntityArray, removals: list[_Removal]) -> None:
+    def _destroy_and_remove(self, dead: EntityArray, removals: list[_Removal]) -> None:
         """Queue entities to be destroyed, and remove rows: all, once one of these is done."""
         dispatch, removal = self._world.entities.dispatch, None
         queued = len(dispatch.queue)
@@ -134,265 +133,274 @@ class DeferredCommands:
             if removal is None and len(dispatch.queue) == queued:
                 raise
             dispatch.errors.extend(flatten_exceptions(error))
-            for removal in removals:  # again does no harm
+            for removal in removals:  # they are idempotent
                 try:
                     _remove(*removal)
                 except BaseException as another:
                     dispatch.errors.extend(flatten_exceptions(another))
 
-    # --- births --------------------------------------------------------------------------
-
     def _apply_spawns(self) -> None:
-        """Create all who are born, in the order of their turns, or nobody."""
+        """Create all spawned entities and rows in the order of their turns, or none."""
         counts = self.counts[len(self.counts) - len(self.spawn_batches) :].tolist()
-        some = [number for number, count in enumerate(counts) if count]
-        if len(some) == 1 and not self._is_narrow(self.spawn_batches[some[0]]):
-            number, count = some[0], counts[some[0]]
+        numbers = [number for number, count in enumerate(counts) if count]
+        if len(numbers) == 1 and not self._has_cell_capacity(self.spawn_batches[numbers[0]]):
+            number, count = numbers[0], counts[numbers[0]]
             self._create([(count, {number: (slice(0, count), slice(0, count))})])
-        elif some:
+        elif numbers:
             self._apply_spawns_in_turn_order(counts)
 
     def _apply_spawns_in_turn_order(self, counts: list[int]) -> None:
-        who = np.arange(len(counts)).repeat(counts)
-        place = np.concatenate([np.arange(k) for k in counts])
-        at = [one.at[:k] for one, k in zip(self.spawn_batches, counts, strict=True)]
-        order = np.lexsort((who, np.concatenate(at)))
-        who, place = who[order], place[order]
-        taken = self._over_cell_capacity(who, place)
-        who, place = who[~taken], place[~taken]
-        owned, groups = (np.array([self._is_owned(one) for one in self.spawn_batches])[who], [])
-        for those in (owned, ~owned):
-            who_of, place_of = who[those], place[those]
-            each = {n: (who_of == n).nonzero()[0] for n in np.unique(who_of).tolist()}
-            shares = {n: (k, place_of[k]) for n, k in each.items()}
-            groups += [(len(who_of), shares)] if shares else []
+        numbers = np.arange(len(counts)).repeat(counts)
+        positions = np.concatenate([np.arange(k) for k in counts])
+        turns = [batch.turns[:k] for batch, k in zip(self.spawn_batches, counts, strict=True)]
+        order = np.lexsort((numbers, np.concatenate(turns)))
+        numbers, positions = numbers[order], positions[order]
+        is_refused = self._over_cell_capacity(numbers, positions)
+        numbers, positions = numbers[~is_refused], positions[~is_refused]
+        is_owned = np.array([self._is_owned(batch) for batch in self.spawn_batches])[numbers]
+        groups = []
+        for mask in (is_owned, ~is_owned):
+            members, sources = numbers[mask], positions[mask]
+            spawns = {n: (members == n).nonzero()[0] for n in np.unique(members).tolist()}
+            shares = {n: (k, sources[k]) for n, k in spawns.items()}
+            groups += [(len(members), shares)] if shares else []
         self._create(groups)
 
-    def _is_owned(self, births: SpawnBatch) -> bool:
-        """Whether entities are born, and not a row that is nobody's."""
-        return all(hasattr(getattr(self._world, n), "_entities") for n, _ in births.newborn)
+    def _is_owned(self, batch: SpawnBatch) -> bool:
+        """Return True if spawns create entities, and not a row without owner."""
+        return all(hasattr(getattr(self._world, name), "_entities") for name, _ in batch.spec)
 
-    def _is_narrow(self, births: SpawnBatch) -> bool:
-        """Whether somebody comes to a cell on which not any number may stand."""
-        return any(
-            getattr(getattr(self._world, n).data, "_CELL_CAPACITY", 0) for n, _ in births.newborn
-        )
+    def _has_cell_capacity(self, batch: SpawnBatch) -> bool:
+        """Return True if a spawned row needs capacity on a cell."""
+        managers = (getattr(self._world, name) for name, _ in batch.spec)
+        return any(getattr(manager.data, "_CELL_CAPACITY", 0) for manager in managers)
 
-    def _over_cell_capacity(self, who: RowArray, place: RowArray) -> NDArray[np.bool_]:
-        """Return who find no room on their cells any more."""
-        refused = np.zeros(len(who), np.bool_)
-        for name in dict.fromkeys(n for one in self.spawn_batches for n, _ in one.newborn):
+    def _over_cell_capacity(self, numbers: RowArray, positions: RowArray) -> NDArray[np.bool_]:
+        """Return a mask, by statement and position in its batch, of spawns whose cell is full."""
+        is_refused = np.zeros(len(numbers), np.bool_)
+        for name in dict.fromkeys(n for batch in self.spawn_batches for n, _ in batch.spec):
             manager = getattr(self._world, name)
             if not getattr(manager.data, "_CELL_CAPACITY", 0):
                 continue
-            more: dict[int, int] = {}
-            for k, (number, row) in enumerate(zip(who.tolist(), place.tolist(), strict=True)):
+            arrivals: dict[int, int] = {}
+            spawns = zip(numbers.tolist(), positions.tolist(), strict=True)
+            for k, (number, position) in enumerate(spawns):
                 column = self.spawn_batches[number].columns.get((name, manager.data._CELL_FIELD))
                 if column is None:
                     continue
-                id = int(column[row])
-                more[id] = more.get(id, 0) + 1
-                if not manager._has_room_on(manager._cell_of_id(id), more[id]):
-                    refused[k] = True
-                    more[id] -= 1
-        return refused
+                id = int(column[position])
+                arrivals[id] = arrivals.get(id, 0) + 1
+                if not manager._has_room_on(manager._cell_of_id(id), arrivals[id]):
+                    is_refused[k] = True
+                    arrivals[id] -= 1
+        return is_refused
 
     def _create(self, groups: Sequence[tuple[int, Mapping[int, _Share]]]) -> None:
-        """Create so many entities, and so many rows that are nobody's, by what each statement gives
-        them, or nobody."""
+        """Create groups of entities or of rows without owner by statements' shares, or none."""
         world, parts = self._world, []
-        made, nobodys = list[EntityArray](), list[tuple[Any, int, list[Any]]]()
+        created = list[EntityArray]()
+        ownerless = list[tuple[Any, int, list[Any]]]()
         try:
-            for count, each in groups:
+            for count, shares in groups:
                 owners = np.zeros(count, np.uint64)
-                if self._is_owned(self.spawn_batches[next(iter(each))]):
-                    # made and kept at once: behind a call of ours an interrupt may come
-                    made.extend(map(world.entities.create_many, (count,)))
-                    owners = made[-1]
-                for name, those, columns in self._newborn(count, each):
-                    parts.append((getattr(world, name), owners[those], columns))
-            for manager, *given in parts:  # what one refuses all refuse
-                manager._ensure_capacity(*given, ())
-            for manager, *given in parts:
+                if self._is_owned(self.spawn_batches[next(iter(shares))]):
+                    # created and recorded at once: an interrupt may come after a call
+                    created.extend(map(world.entities.create_many, (count,)))
+                    owners = created[-1]
+                for name, positions, columns in self._rows_to_create(count, shares):
+                    parts.append((getattr(world, name), owners[positions], columns))
+            for manager, *arguments in parts:  # all refuse if one does
+                manager._ensure_capacity(*arguments, ())
+            for manager, *arguments in parts:
                 ids = list[Any]()
                 if not hasattr(manager, "_entities"):
-                    nobodys.append((manager, manager.data._version, ids))
-                ids.extend(starmap(manager._create_checked, ((*given, ()),)))
+                    ownerless.append((manager, manager.data._version, ids))
+                ids.extend(starmap(manager._create_checked, ((*arguments, ()),)))
         except BaseException as error:
-            for manager, version, ids in nobodys:
+            for manager, version, ids in ownerless:
                 if ids:
                     _remove(manager, partial(_remove_ids, manager, ids[0]))
                 elif not isinstance(error, EcsError):
                     mark_broken_if_changed(manager, version)
-            for entities in made:
+            for entities in created:
                 world._rollback_spawn(entities)
             raise
 
-    def _newborn(
-        self, count: int, each: Mapping[int, _Share]
-    ) -> Iterator[tuple[str, _Places, Columns]]:
-        """Give each manager that gets rows, who of them has one, and their values."""
-        found: dict[str, dict[int, _Share]] = {}
-        for number, share in each.items():
-            for name, _ in self.spawn_batches[number].newborn:
-                found.setdefault(name, {})[number] = share
-        for name, shares in found.items():
-            if len(shares) == len(each):
-                yield name, slice(None), self._columns(name, count, shares)
+    def _rows_to_create(
+        self, count: int, shares: Mapping[int, _Share]
+    ) -> Iterator[tuple[str, _Positions, Columns]]:
+        """Yield each manager's name, the positions of the spawns with a row in it, and columns."""
+        shares_of: dict[str, dict[int, _Share]] = {}
+        for number, share in shares.items():
+            for name, _ in self.spawn_batches[number].spec:
+                shares_of.setdefault(name, {})[number] = share
+        for name, members in shares_of.items():
+            if len(members) == len(shares):
+                yield name, slice(None), self._columns(name, count, members)
                 continue
-            those = np.sort(np.concatenate([np.arange(count)[k] for k, _ in shares.values()]))
-            shares = {
-                n: (those.searchsorted(np.arange(count)[k]), place)
-                for n, (k, place) in shares.items()
+            positions = np.sort(np.concatenate([np.arange(count)[k] for k, _ in members.values()]))
+            members = {
+                n: (positions.searchsorted(np.arange(count)[k]), source)
+                for n, (k, source) in members.items()
             }
-            yield name, those, self._columns(name, len(those), shares)
+            yield name, positions, self._columns(name, len(positions), members)
 
     def _columns(self, name: str, count: int, shares: Mapping[int, _Share]) -> Columns:
-        """Return the values of all who get rows of a manager, by field; of fields that only some
-        are given the others have the default."""
+        """Return `count` values of each field of a manager: defaults unless statements set them."""
         kind: Any = type(getattr(self._world, name))
         columns = dict(defaults(kind))
-        for number, (mine, place) in shares.items():
-            for (of, field), values in self.spawn_batches[number].columns.items():
-                if of != name:
+        for number, (positions, source) in shares.items():
+            for (manager, field), values in self.spawn_batches[number].columns.items():
+                if manager != name:
                     continue
                 if len(shares) == 1:
-                    columns[field] = values[place]
+                    columns[field] = values[source]
                     continue
-                if not columns[field].flags.writeable:  # the default, as yet
+                if not columns[field].flags.writeable:  # still the default
                     columns[field] = columns[field].repeat(count, 0)
-                columns[field][mine] = values[place]
+                columns[field][positions] = values[source]
         return columns
 
 
 class CommandBuffer(DeferredCommands):
-    """Those of a loop: arrays with room for all."""
+    """Commands of a loop: arrays with capacity for all."""
 
     @classmethod
     def of(cls, world: Any, count: int, *kinds: Any) -> Self:
-        """Return one; compiled ones may have another call's arrays."""
+        """Return a buffer; a compiled one may reuse another call's arrays."""
         return cls(world, count, *kinds)
 
     def __init__(
-        self, world: Any, count: int, rows: Sequence[str], births: Sequence[SpawnSpec]
+        self, world: Any, count: int, rows: Sequence[str], spawns: Sequence[SpawnSpec]
     ) -> None:
-        """`count`: how many rows run. `rows`: the managers of which single rows may
-        die. Raises what `_begin` does."""
-        self._begin(world)
+        """`count` rows run; single rows of the managers named in `rows` may be removed. Raises what
+        `_begin_call` raises."""
+        self._begin_call(world)
         self.is_despawned = np.zeros(len(world.entities._handles), np.bool_)
-        """Which entities have died, by slot."""
+        """True for despawned entities, by slot."""
         self.despawned = np.empty(len(self.is_despawned), np.uint64)
-        self.gone_rows = {n: np.zeros(getattr(world, n).data._n, np.bool_) for n in rows}
-        self.dead_rows = {n: np.empty(len(g), np.int64) for n, g in self.gone_rows.items()}
-        self._room = count
-        self.spawn_batches = [SpawnBatch(world, newborn, count) for newborn in births]
-        self.counts = np.zeros(1 + len(rows) + len(births), np.int64)
+        self.is_row_despawned = {n: np.zeros(getattr(world, n).data._n, np.bool_) for n in rows}
+        """True for removed rows, by manager."""
+        self.despawned_rows = {
+            n: np.empty(len(g), np.int64) for n, g in self.is_row_despawned.items()
+        }
+        self._capacity = count
+        self.spawn_batches = [SpawnBatch(world, spec, count) for spec in spawns]
+        self.counts = np.zeros(1 + len(rows) + len(spawns), np.int64)
 
 
 class BlockCommandBuffer(DeferredCommands):
-    """Those of blocks of rows, one after the other: nothing is made until somebody dies or is
-    born."""
+    """Commands of blocks of rows, one block after the other. Empty until the first command."""
 
-    def __init__(self, world: Any, rows: Sequence[str], births: Sequence[SpawnSpec]) -> None:
-        """`rows`: the managers of which single rows may die. Raises what `_begin` does."""
-        self._begin(world)
-        self._rows, self._statements = rows, births
+    def __init__(self, world: Any, rows: Sequence[str], spawns: Sequence[SpawnSpec]) -> None:
+        """Single rows of the managers named in `rows` may be removed. Raises as `_begin_call`."""
+        self._begin_call(world)
+        self._rows, self._specs = rows, spawns
         self._first = self._next = 0
-        """The numbers of the block's first row, and of the one behind its last."""
-        self._spared: list[tuple[NDArray[Any], ...]] = []
-        """Columns of the block, whose cells are those of the dead, and these."""
-        self._deaths: dict[int, list[_Note]] = {}
-        """Of entities: 0, or of rows of the manager of a number: whose turns, and who."""
-        self._born: dict[int, list[_Note]] = {}
-        """Of each statement: whose turns, and all values, rows last."""
+        """Numbers of the block's first row, and of the row after its last."""
+        self._dead_cells: list[tuple[NDArray[Any], ...]] = []
+        """Columns of the block, masks of the dead rows, and those rows' cells."""
+        self._despawns: dict[int, list[_Record]] = {}
+        """Turns and entities by 0, turns and rows by the number of their manager."""
+        self._spawns: dict[int, list[_Record]] = {}
+        """Turns and all values, rows last, by the number of the statement."""
 
-    def begin(self, bearers: NDArray[Any], is_clean: bool = True, *columns: NDArray[Any]) -> _Mask:
-        """Begin a block, and return which of its rows live; `is_clean`: all do, and else those
-        whose entities do, and others are to have the cells that they have now."""
-        self._first, self._next = self._next, self._next + len(bearers)
+    def begin_block(
+        self, owners: NDArray[Any], is_clean: bool = True, *columns: NDArray[Any]
+    ) -> _Mask:
+        """Begin a block, and return a mask of its rows with alive owners: all if `is_clean`.
+
+        `restore_dead_cells` restores the present cells of the other rows in `columns`.
+        """
+        self._first, self._next = self._next, self._next + len(owners)
         if is_clean:
             return np.True_
-        living: NDArray[np.bool_] = self._world.entities.alive_many(bearers)
-        dead = ~living
-        self._spared = [(c, dead, c[..., dead]) for c in columns if dead.any()]
-        return living
+        alive: NDArray[np.bool_] = self._world.entities.alive_many(owners)
+        dead = ~alive
+        self._dead_cells = [(c, dead, c[..., dead]) for c in columns if dead.any()]
+        return alive
 
     def restore_dead_cells(self) -> None:
-        """Put back cells of the dead, after the block's last step."""
-        for column, dead, cells in self._spared:
+        """Write the former cells of dead rows, after the block's last step."""
+        for column, dead, cells in self._dead_cells:
             column[..., dead] = cells
-        self._spared = []  # views of columns, which may grow now
+        self._dead_cells = []  # holds views of columns, which may grow now
 
-    def die(self, kind: int, running: _Mask, test: _Mask, who: NDArray[Any] | None) -> None:
-        """Let those die whose rows run and pass a test: entities, or rows of the manager of that
-        number; None: the block's own rows. O(rows)."""
-        if _is_any(test):
-            at, turns = self._passing(running, test)
-            gone = turns if who is None else self._at(who, at)
-            self._deaths.setdefault(kind, []).append((turns, gone))
+    def despawn(self, kind: int, running: _Mask, test: _Mask, targets: NDArray[Any] | None) -> None:
+        """Record despawns for the rows that run and pass a test. O(rows).
 
-    def bear(self, number: int, running: _Mask, test: _Mask, *values: Any) -> None:
-        """Let a statement bear somebody for each row that runs and passes a test, with values of
-        the block's rows, rows last, or the same for all. O(rows)."""
+        `kind` 0: `targets` are entities; else rows of the manager of that number, None for the
+        block's own rows.
+        """
         if _is_any(test):
-            at, turns = self._passing(running, test)
-            notes = self._born.setdefault(number, [])
-            notes.append((turns, *(self._at(given, at) for given in values)))
+            positions, turns = self._passing(running, test)
+            despawned = turns if targets is None else self._at(targets, positions)
+            self._despawns.setdefault(kind, []).append((turns, despawned))
+
+    def spawn(self, number: int, running: _Mask, test: _Mask, *values: Any) -> None:
+        """Record a statement's spawn for each row that runs and passes a test. O(rows).
+
+        `values` are the block's, rows last, or one for all rows.
+        """
+        if _is_any(test):
+            positions, turns = self._passing(running, test)
+            records = self._spawns.setdefault(number, [])
+            records.append((turns, *(self._at(array, positions) for array in values)))
 
     def _passing(self, running: _Mask, test: _Mask) -> tuple[RowArray, RowArray]:
-        """Return the places of such rows in the block, and their numbers."""
+        """Return positions in the block, and numbers, of the rows that run and pass."""
         passing = np.broadcast_to(running & test, self._next - self._first)
-        at = passing.nonzero()[0]
-        return at, at + self._first
+        positions = passing.nonzero()[0]
+        return positions, positions + self._first
 
-    def _at(self, values: Any, at: RowArray) -> NDArray[Any]:
+    def _at(self, values: Any, positions: RowArray) -> NDArray[Any]:
         shape = (*np.shape(values)[:-1], self._next - self._first)
-        return np.broadcast_to(values, shape)[..., at]
+        return np.broadcast_to(values, shape)[..., positions]
 
     def apply(self) -> None:
-        """Let the dead go in the order of rows and steps, each once, and then the others come."""
-        if self._deaths or self._born:
-            self.despawned, *rows = map(self._gone, range(1 + len(self._rows)))
-            self.dead_rows = dict(zip(self._rows, rows, strict=True))
-            self.spawn_batches = [*map(self._births, range(len(self._statements)))]
-            born = map(self._count, range(len(self.spawn_batches)))
-            self.counts = np.array([len(self.despawned), *map(len, rows), *born])
+        """Apply the commands in the order of rows and steps: distinct despawns, then spawns."""
+        if self._despawns or self._spawns:
+            self.despawned, *rows = map(self._distinct_despawns, range(1 + len(self._rows)))
+            self.despawned_rows = dict(zip(self._rows, rows, strict=True))
+            self.spawn_batches = [*map(self._batch, range(len(self._specs)))]
+            spawns = map(self._count, range(len(self.spawn_batches)))
+            self.counts = np.array([len(self.despawned), *map(len, rows), *spawns])
             super().apply()
 
-    def _gone(self, kind: int) -> NDArray[Any]:
-        if kind not in self._deaths:
+    def _distinct_despawns(self, kind: int) -> NDArray[Any]:
+        if kind not in self._despawns:
             return np.empty(0, np.uint64)
-        turns, gone = map(np.concatenate, zip(*self._deaths[kind], strict=True))
-        return drop_duplicates(gone[turns.argsort(kind="stable")])
+        turns, targets = map(np.concatenate, zip(*self._despawns[kind], strict=True))
+        return drop_duplicates(targets[turns.argsort(kind="stable")])
 
     def _count(self, number: int) -> int:
-        return sum(len(turns) for turns, *_ in self._born.get(number, ()))
+        return sum(len(turns) for turns, *_ in self._spawns.get(number, ()))
 
-    def _births(self, number: int) -> SpawnBatch:
+    def _batch(self, number: int) -> SpawnBatch:
         count = self._count(number)
-        births = SpawnBatch(self._world, self._statements[number], count)
+        batch = SpawnBatch(self._world, self._specs[number], count)
         if count:
-            columns = births.at, *births.columns.values()
-            notes = zip(*self._born[number], strict=True)
-            for column, parts in zip(columns, notes, strict=True):
+            columns = batch.turns, *batch.columns.values()
+            records = zip(*self._spawns[number], strict=True)
+            for column, parts in zip(columns, records, strict=True):
                 rows_last = column[:count].transpose(*range(1, column.ndim), 0)
                 rows_last[...] = np.concatenate(parts, -1)
-        return births
+        return batch
 
 
 def _is_any(mask: Any) -> bool:
-    """Return whether a mask is true anywhere; it has a row, or is for all."""
+    """Return whether a mask is true anywhere; it has at least one row, or is one bool for all."""
     return bool(mask.item(mask.argmax()))  # a third of the time of `any`
 
 
 def _remove(manager: Any, remove: Callable[[], object]) -> None:
-    """Remove rows from a manager, if it is not broken."""
+    """Remove rows from a manager unless it is broken."""
     if not is_broken(manager):
         remove()
 
 
 def _remove_ids(manager: Any, ids: IdArray) -> None:
-    """Remove the rows that ids have, if any; without memory one by one."""
+    """Remove the rows of ids that are not stale; one by one if memory is short."""
     try:
         rows = manager.resolve_many(ids)
         manager.destroy_many(np.sort(rows[rows != NIL]))
