@@ -1,4 +1,4 @@
-"""What kernels run on: blocks of columns, rows that are chosen, and what is folded of them."""
+"""Blocks of columns that kernels run on, selected rows, and the end of reductions."""
 
 from __future__ import annotations
 
@@ -22,61 +22,61 @@ from ..values.field_types import Converter
 from ..world.queries.join_rows import RowOrder, member_rows
 
 ALL_ROWS: RowArray = np.zeros(1, np.intp)
-"""The first of all rows, for loops that take it that they follow each other."""
+"""The first row, for loops over all rows, which are consecutive."""
 
 NO_MASK: NDArray[np.bool_] = np.zeros(0, np.bool_)
 """The mask of a call that names no rows, and so runs over all."""
 
 
 class SelectedRows:
-    """The rows that a call names: k distinct ones in the order given, or those of a mask.
+    """Rows that a call names: k distinct ones in its order, or those of a mask.
 
     Raises:
         TypeError, ValueError, StaleInstanceError: as `destroy_many` does.
     """
 
-    def __init__(self, manager: BaseManager, rows: ArrayLike, bound: int = -1) -> None:
-        given = manager._require_rows(rows)
-        manager._distinct(given)
-        self.count = len(given)
-        """How many were given."""
+    def __init__(self, manager: BaseManager, rows: ArrayLike, boundary: int = -1) -> None:
+        selected = manager._require_rows(rows)
+        manager._distinct(selected)
+        self.count = len(selected)
+        """Number of rows that the call names."""
         self._running: NDArray[np.bool_] | None = None
-        if bound >= 0:
-            running = given < bound
+        if boundary >= 0:
+            running = selected < boundary
             if not running.all():
-                self._running, given = running, given[running]
-        self.rows: RowArray = given
-        """Those over which the kernel runs: with a bound, the ones before it."""
+                self._running, selected = running, selected[running]
+        self.rows: RowArray = selected
+        """Rows over which the kernel runs: with a boundary, the ones before it."""
 
     def of_each(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return the values, one for each row given, of those that run."""
+        """Return the values of the rows that run, of one for each row that the call names."""
         return values if self._running is None else values[self._running]
 
     def mask(self, n: int) -> NDArray[np.bool_]:
-        """Return for each of n rows whether the kernel runs over it."""
-        found = np.zeros(n, np.bool_)
-        found[self.rows] = True
-        return found
+        """Return a mask, (n,), of the rows over which the kernel runs."""
+        mask = np.zeros(n, np.bool_)
+        mask[self.rows] = True
+        return mask
 
     def spread(self, values: NDArray[Any], n: int) -> NDArray[Any]:
-        """Return the values, one for each row given, where a loop over n rows looks for them."""
+        """Return the values, one for each row that the call names, by row: (n, ...)."""
         spread = np.empty((n, *values.shape[1:]), values.dtype)
         spread[self.rows] = self.of_each(values)
         return spread
 
 
 def passing_rows(mask: NDArray[np.bool_], chosen: SelectedRows | None = None) -> RowArray:
-    """Return those of all rows, or of the chosen ones, in their order, for which a mask is true."""
+    """Return the rows, or those of the selected ones in their order, for which a mask is true."""
     return mask.nonzero()[0] if chosen is None else chosen.rows[mask]
 
 
 def each_value(
     converter: Converter, value: ArrayLike, count: int, *buffers: NDArray[np.uint8]
 ) -> NDArray[Any]:
-    """Return a checked value for each row, shape (count, *shape), to be read only.
+    """Return a checked value for each row, shape (count, *shape), read only.
 
-    It shares no memory with the buffers, which the kernel may write. Raises what
-    `create_many` does for a field.
+    The array shares no memory with `buffers`, which the kernel may write. Raises what
+    `create_many` raises for a field.
     """
     values = converter.to_column(value, count)
     if any(np.may_share_memory(values, buffer) for buffer in buffers):
@@ -85,13 +85,13 @@ def each_value(
 
 
 def check_unchanged(before: object, now: object) -> None:
-    """Raise RuntimeError if there are other rows than those that values were counted for."""
+    """Raise RuntimeError if the rows changed while an argument was converted."""
     if now != before:
         raise RuntimeError("converting the values of an argument changed the rows")
 
 
 class SelectedCells:
-    """The cells of some rows: copies, of which those that are written are put back."""
+    """Copies of the cells of selected rows; `put` writes those back that a kernel writes."""
 
     def __init__(self, rows: RowArray) -> None:
         self._rows = rows
@@ -99,23 +99,23 @@ class SelectedCells:
         self._written: list[tuple[NDArray[Any], NDArray[Any]]] = []
 
     def read(self, column: NDArray[Any], elements: int = 1) -> NDArray[Any]:
-        """Return the rows' cells of a column with so many elements per row."""
+        """Return a copy of the rows' cells of a column with `elements` elements per row."""
         return column.reshape(-1, elements)[self._rows].reshape(-1)
 
     def written(self, column: NDArray[Any], elements: int = 1) -> NDArray[Any]:
-        """Return the same, to be put back."""
+        """Return what `read` returns; `put` will write it back."""
         copy = self.read(column, elements)
         self._written.append((column.reshape(-1, elements), copy))
         return copy
 
     def put(self) -> None:
-        """Put back what is written."""
+        """Write back the copies that `written` returned."""
         for cells, copy in self._written:
             cells[self._rows] = copy.reshape(-1, cells.shape[1])
 
 
 def flat_cells(values: NDArray[Any]) -> NDArray[Any]:
-    """Return values as an array of the one kind that a loop is compiled for."""
+    """Return values as a flat, contiguous, writeable array, for which loops are compiled."""
     return np.require(values, requirements=("C", "A", "W")).reshape(-1)
 
 
@@ -124,7 +124,7 @@ class KernelRows(Rows):
 
     __slots__ = NO_SLOTS
     _kernels: dict[str, Any]
-    """The blocks of each."""
+    """Blocks of each kernel, by name."""
 
     def _forget_views(self) -> None:
         super()._forget_views()
@@ -136,11 +136,11 @@ class KernelRows(Rows):
 
 
 class WorldKernelRows(Rows):
-    """Rows with the blocks of the world's kernels that look at them."""
+    """Rows with the blocks of the world's kernels that read or write them."""
 
     __slots__ = NO_SLOTS
     _world_kernels: dict[str, Any]
-    """Of each, known to all whose columns it has."""
+    """Blocks of each kernel, by name; every manager with a column in them holds them."""
 
     def _init_empty(self) -> None:
         super()._init_empty()
@@ -157,43 +157,38 @@ class WorldKernelRows(Rows):
         return super()._nbytes() + held
 
 
-# --- What kernels run on: the columns in blocks that stay in the cache, and their
-# working memory.
-#
-# In a block rows come last, `(*shape, rows)`: `position[0]` is one element of every
-# row, and what is one number per row goes with each element of a shape.
-
+# In a block, which stays in the cache, rows come last, `(*shape, rows)`: `position[0]` is one
+# element of every row, and one number per row broadcasts with each element of a shape.
 
 _CACHED: Final = 1 << 20
-"""Bytes of a block's columns and working memory together: what a core's own cache holds."""
+"""Bytes of a block's columns and working memory together: a core's own cache."""
 
-
-_MOST_SHARED: Final = 4
-"""How many times as large the blocks of several kernels are, which share most of the columns."""
+_MAX_SHARED: Final = 4
+"""Factor by which blocks of several kernels, which share most columns, are larger."""
 
 _MISREAD: Final = frozenset((16, 64))
-"""Strides with which `np.negative` is not to be trusted."""
+"""Strides with which `np.negative` may read wrong cells."""
 
 ScratchSpec: TypeAlias = tuple[str, tuple[int, ...], bool]
-"""Working memory of a kernel: dtype, shape per row, and whether a row's elements lie together."""
+"""Working memory of a kernel: dtype, shape per row, and True if a row's elements are adjacent."""
 
 
 class BlockMemory:
-    """Arrays for as many rows as a block has: the same ones again if they have room."""
+    """Arrays for the rows of a block, reused while they are large enough."""
 
-    def __init__(self, cells: Sequence[ScratchSpec]) -> None:
-        self._cells = cells
-        self._room = -1
+    def __init__(self, specs: Sequence[ScratchSpec]) -> None:
+        self._specs = specs
+        self._capacity = -1
         self._arrays: list[NDArray[Any]] = []
         self.nbytes = 0
         """Bytes that are held."""
 
-    def take(self, rows: int, room: int) -> list[NDArray[Any]]:
-        """Return uninitialised arrays of shape (*shape, rows): of those that there are, or, if they
-        have too few, of new ones of `room` rows."""
-        if rows > self._room:
-            self._room = room
-            self._arrays = [working_memory(cells, room) for cells in self._cells]
+    def take(self, rows: int, capacity: int) -> list[NDArray[Any]]:
+        """Return uninitialised arrays of shape (*shape, rows), views of present arrays or, if those
+        are too small, of new ones for `capacity` rows."""
+        if rows > self._capacity:
+            self._capacity = capacity
+            self._arrays = [working_memory(spec, capacity) for spec in self._specs]
             self.nbytes = sum(array.nbytes for array in self._arrays)
         return [array[..., :rows] for array in self._arrays]
 
@@ -201,13 +196,12 @@ class BlockMemory:
 class KernelBlocks:
     """Views of a kernel's columns and of its working memory, block after block.
 
-    Good until the buffer moves or the stamp (the number of rows, or the version) changes. Those of
-    another number of rows take over the memory of the `former` ones: all that it takes then is to
-    cut it again.
+    Valid until the buffer moves or the stamp (the number of rows, or the version) changes. Blocks
+    for another number of rows take over the memory of the `former` ones.
     """
 
-    most: int
-    """Rows of a block at most."""
+    max_rows: int
+    """Maximal rows of a block."""
     _memory: BlockMemory
 
     def __init__(
@@ -223,47 +217,47 @@ class KernelBlocks:
         self.columns = columns
         self.working = working
         if former is not None:
-            self.most, self._memory = former.most, former._memory
+            self.max_rows, self._memory = former.max_rows, former._memory
         else:
             each = [BlockColumn(array).memory for array in columns]
-            self.most = block_rows([*each, *working], kernels)
+            self.max_rows = block_rows([*each, *working], kernels)
             self._memory = BlockMemory(working)
-        size = self.most
-        some = min(rows, size)
-        room = 1 << (some - 1).bit_length()
-        memory = self._memory.take(some, room) if rows else []
+        size = self.max_rows
+        used = min(rows, size)
+        capacity = 1 << (used - 1).bit_length()
+        memory = self._memory.take(used, capacity) if rows else []
         self.nbytes = self._memory.nbytes
-        """Bytes that are held beside the columns."""
+        """Bytes of working memory."""
         self.views: list[tuple[Any, ...]] = []
-        if 0 < rows <= size:  # few rows are what this has to be quick for
+        if 0 < rows <= size:  # a fast path: with few rows this code takes most of the time
             self.views.append((*columns, *memory))
             return
         for start in range(0, rows, size):
-            cut = [column[..., start : start + size] for column in columns]
+            views = [column[..., start : start + size] for column in columns]
             scratch = [array[..., : rows - start] for array in memory]
-            self.views.append((*cut, *scratch))
+            self.views.append((*views, *scratch))
 
 
-def block_rows(cells: Iterable[ScratchSpec], kernels: int = 1, others: int = 0) -> int:
-    """Return how many rows make a block, a power of two; of several kernels more.
+def block_rows(specs: Iterable[ScratchSpec], kernels: int = 1, others: int = 0) -> int:
+    """Return the number of rows of a block, a power of two; more for several kernels.
 
-    `others`: bytes of a row beside those of the cells.
+    `others`: bytes of a row beside those of `specs`.
     """
-    row_bytes = (sum(map(_row_bytes, cells)) + others) // min(kernels, _MOST_SHARED)
+    row_bytes = (sum(map(_row_bytes, specs)) + others) // min(kernels, _MAX_SHARED)
     least, most = Tuning.block_rows
     fitting = max(least, min(most, _CACHED // max(row_bytes, 1)))
     return 1 << (fitting.bit_length() - 1)
 
 
 @cache
-def _row_bytes(cells: ScratchSpec) -> int:
-    return prod(cells[1]) * np.dtype(cells[0]).itemsize
+def _row_bytes(spec: ScratchSpec) -> int:
+    return prod(spec[1]) * np.dtype(spec[0]).itemsize
 
 
-def working_memory(cells: ScratchSpec, rows: int) -> NDArray[Any]:
+def working_memory(spec: ScratchSpec, rows: int) -> NDArray[Any]:
     """Return uninitialised memory of shape (*shape, rows)."""
-    dtype, shape, together = cells
-    if together:
+    dtype, shape, is_adjacent = spec
+    if is_adjacent:
         return rows_last(np.empty((rows, *shape), dtype))
     return np.empty((*shape, rows), dtype)
 
@@ -271,12 +265,12 @@ def working_memory(cells: ScratchSpec, rows: int) -> NDArray[Any]:
 def block_memory(
     columns: Sequence[BlockColumn], working: Sequence[ScratchSpec], rows: int
 ) -> list[NDArray[Any]]:
-    """Return memory of blocks: for columns that are gathered, and what the kernel works in."""
-    rooms = [0 if column.rows is None else rows for column in columns]
-    gathered = zip(columns, rooms, strict=True)
+    """Return memory of blocks: for columns that are gathered, and the kernel's working memory."""
+    sizes = [0 if column.rows is None else rows for column in columns]
+    gathered = zip(columns, sizes, strict=True)
     return [
-        *(working_memory(column.memory, room) for column, room in gathered),
-        *(working_memory(cells, rows) for cells in working),
+        *(working_memory(column.memory, size) for column, size in gathered),
+        *(working_memory(spec, rows) for spec in working),
     ]
 
 
@@ -288,7 +282,7 @@ def rows_last(column: NDArray[Any]) -> NDArray[Any]:
 def planes(
     buffer: NDArray[np.uint8], first: Column, capacity: int, shape: tuple[int, ...]
 ) -> NDArray[Any]:
-    """Return the columns of a split field, which follow each other, as (*shape, capacity)."""
+    """Return the adjacent columns of a split field as (*shape, capacity)."""
     start = first.offset(capacity)
     size = prod(shape) * first.nbytes * capacity
     return buffer[start : start + size].view(first.dtype).reshape(*shape, capacity)
@@ -306,19 +300,19 @@ def put_where(target: NDArray[Any], mask: Any, values: Any) -> None:
             np.putmask(target, mask, values)
         return
     masks = np.broadcast_to(mask, target.shape)
-    given = np.broadcast_to(np.asarray(values, target.dtype), target.shape)
+    sources = np.broadcast_to(np.asarray(values, target.dtype), target.shape)
     if target.strides[-1] == target.itemsize:
-        for place in np.ndindex(target.shape[:-1]):
-            np.putmask(target[place], masks[place], given[place])
-    else:  # a row's elements lie together: so shall those of the others
+        for index in np.ndindex(target.shape[:-1]):
+            np.putmask(target[index], masks[index], sources[index])
+    else:  # a row's elements are adjacent: lay out the other arrays alike
         axes = (target.ndim - 1, *range(target.ndim - 1))
-        np.putmask(target.transpose(axes), masks.transpose(axes), given.transpose(axes))
+        np.putmask(target.transpose(axes), masks.transpose(axes), sources.transpose(axes))
 
 
 def negated(values: Any, out: NDArray[Any], dtype: Any = None) -> None:
-    """Write -values to `out`, as `np.negative` does where it is right.
+    """Write -values to `out`, as `np.negative` should.
 
-    numpy 2.4 takes other cells where those of values and `out` are both 16 or 64 bytes apart.
+    numpy 2.4 reads wrong cells if the strides of values and `out` are both 16 or both 64 bytes.
     """
     cells = np.asarray(values)
     if _MISREAD.isdisjoint(cells.strides):
@@ -328,64 +322,60 @@ def negated(values: Any, out: NDArray[Any], dtype: Any = None) -> None:
 
 
 def as_integers(values: Any, dtype: Any) -> NDArray[Any]:
-    """Return floats as integers: cut towards zero, the range's end beyond it, 0 for NaN."""
+    """Return floats as integers: truncated, clipped to the dtype's range, 0 for NaN."""
     limits = np.iinfo(dtype)
     low, beyond = float(limits.min), float(limits.max + 1)  # powers of two, so exact
-    given = np.asarray(values)
-    fits = (given >= low) & (given < beyond)
+    floats = np.asarray(values)
+    fits = (floats >= low) & (floats < beyond)
     if fits.all():
-        return given.astype(dtype)
-    result = np.where(fits, given, 0).astype(dtype)
-    np.copyto(result, limits.min, where=given < low)
-    np.copyto(result, limits.max, where=given >= beyond)
+        return floats.astype(dtype)
+    result = np.where(fits, floats, 0).astype(dtype)
+    np.copyto(result, limits.min, where=floats < low)
+    np.copyto(result, limits.max, where=floats >= beyond)
     return result
 
 
-def rows_below(levels: tuple[RowArray, ...], bound: int) -> tuple[RowArray, ...]:
-    """Return the rows of each level that are less than a bound: the active ones."""
-    return tuple(level[level < bound] for level in levels)
+def rows_below(levels: tuple[RowArray, ...], boundary: int) -> tuple[RowArray, ...]:
+    """Return the rows of each level before a boundary: the active ones."""
+    return tuple(level[level < boundary] for level in levels)
 
 
 def row_cells(array: NDArray[Any]) -> list[NDArray[Any]]:
-    """Return cells, rows last, as arrays of one item per row: one, or one per element."""
+    """Return cells, rows last, as arrays of one item per row: one array, or one per element."""
     if array.ndim == 1:
         return [array]
-    is_vector = array.ndim == 2  # soonest done
+    is_vector = array.ndim == 2  # a fast path
     if array.strides[-1] != array.itemsize:
         rows_first = (-1, *range(array.ndim - 1))
         return [item_view(array.T if is_vector else array.transpose(rows_first))]
     if is_vector:
         return list(array)
-    return [array[place] for place in np.ndindex(array.shape[:-1])]
-
-
-# --- Blocks of rows that lie anywhere: copies, which are gathered before a block is
-# worked on, and put back behind it where they are written.
+    return [array[index] for index in np.ndindex(array.shape[:-1])]
 
 
 Copied: TypeAlias = tuple[NDArray[Any], RowArray, NDArray[Any]]
-"""Cells, some rows of them, and a copy of these; an item per row."""
+"""Cells, rows, and a copy of the rows' cells; an item per row."""
 
 
 class BlockColumn(NamedTuple):
-    """A field of a kernel."""
+    """Column of a kernel's field."""
 
     cells: NDArray[Any]
-    """Rows last."""
+    """Cells of all rows, rows last."""
     rows: Any = None
-    """Where those over which the kernel runs are in it; None: they are its own."""
+    """Rows in the column over which the kernel runs; None if the kernel runs over the column's."""
     is_read: bool = True
     is_written: bool = False
 
     @property
     def memory(self) -> ScratchSpec:
-        """What the cells of a block are gathered in: laid out as the column is."""
-        together = self.cells.strides[-1] != self.cells.itemsize
-        return self.cells.dtype.str, self.cells.shape[:-1], together
+        """Memory into which a block's cells are gathered, laid out as the column is."""
+        is_adjacent = self.cells.strides[-1] != self.cells.itemsize
+        return self.cells.dtype.str, self.cells.shape[:-1], is_adjacent
 
 
 class RowBatch(NamedTuple):
-    """A block: what is copied before it, its arrays, and what is copied behind it."""
+    """A block of rows anywhere: copies to gather before it, its arrays, copies to put after it."""
 
     gathered: list[Copied]
     views: tuple[Any, ...]
@@ -395,17 +385,17 @@ class RowBatch(NamedTuple):
 def batch_of(
     columns: Sequence[BlockColumn], rows: RowArray | slice, memory: Sequence[NDArray[Any]]
 ) -> RowBatch:
-    """Return a batch of some rows: columns where they follow each other, else in memory, then what
-    else there is of memory."""
+    """Return a batch of rows: views of columns where rows are consecutive, else of memory, then the
+    rest of the memory."""
     views = list(memory)
     gathered: list[Copied] = []
     put: list[Copied] = []
-    for place, column in enumerate(columns):
-        where = rows if column.rows is None else column.rows[rows]
-        if isinstance(where, slice):
-            views[place] = column.cells[..., where]
+    for index, column in enumerate(columns):
+        column_rows = rows if column.rows is None else column.rows[rows]
+        if isinstance(column_rows, slice):
+            views[index] = column.cells[..., column_rows]
             continue
-        moves = row_copies(column.cells, where, memory[place])
+        moves = row_copies(column.cells, column_rows, memory[index])
         if column.is_read:
             gathered += moves
         if column.is_written:
@@ -416,20 +406,20 @@ def batch_of(
 def batches_of(
     columns: Sequence[BlockColumn], memory: Sequence[NDArray[Any]], count: int, size: int
 ) -> Iterator[RowBatch]:
-    """Yield batches of so many rows, `size` in each, which all have the same memory."""
+    """Yield batches of `count` rows, `size` in each, which share one memory."""
     for start in range(0, count, size or 1):
         end = min(start + size, count)
-        some = [array[..., : end - start] for array in memory]
-        yield batch_of(columns, slice(start, end), some)
+        views = [array[..., : end - start] for array in memory]
+        yield batch_of(columns, slice(start, end), views)
 
 
 def row_copies(column: NDArray[Any], rows: RowArray, copy: NDArray[Any]) -> list[Copied]:
-    """Return what is copied of a column, rows last."""
+    """Return the copies of rows of a column, rows last."""
     return list(zip(row_cells(column), repeat(rows), row_cells(copy), strict=False))
 
 
 def moved_rows(batches: Iterable[RowBatch]) -> Iterator[tuple[Any, ...]]:
-    """Yield the arrays of batches: copies are put back when the next one is asked for."""
+    """Yield the arrays of batches; written copies are put back as the next batch is requested."""
     for gathered, views, put in batches:
         for cells, rows, copy in gathered:
             cells.take(rows, out=copy, mode="clip")
@@ -442,31 +432,28 @@ def moved_rows(batches: Iterable[RowBatch]) -> Iterator[tuple[Any, ...]]:
 
 
 def selected_blocks(
-    whole: KernelBlocks, rows: RowArray, written: Sequence[int]
+    blocks: KernelBlocks, rows: RowArray, written: Sequence[int]
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield blocks of some rows of those that a kernel has blocks of, with the same arrays;
-    `written` says which of the columns are put back."""
+    """Yield blocks of selected rows with the arrays of a kernel's blocks; columns with an index in
+    `written` are put back."""
     columns = [
-        BlockColumn(cells, rows, True, place in written)
-        for place, cells in enumerate(whole.columns)
+        BlockColumn(cells, rows, True, index in written)
+        for index, cells in enumerate(blocks.columns)
     ]
-    size = min(len(rows), whole.most)
-    memory = block_memory(columns, whole.working, size)
+    size = min(len(rows), blocks.max_rows)
+    memory = block_memory(columns, blocks.working, size)
     return moved_rows(batches_of(columns, memory, len(rows), size))
 
 
 def with_row_values(
     blocks: Iterable[tuple[Any, ...]], *each: NDArray[Any]
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield blocks with the values of their rows behind the arrays; rows are last in all."""
+    """Yield blocks with the values of their rows after the arrays; rows are last in all."""
     start = 0
     for views in blocks:
         end = start + views[0].shape[-1]
         yield (*views, *(values[..., start:end] for values in each))
         start = end
-
-
-# --- Reductions: what the blocks gave, put together -----------------------------------
 
 
 def combine_sums(parts: list[NDArray[Any]], dtype: Any, shape: tuple[int, ...]) -> Any:
@@ -485,7 +472,7 @@ def combine_means(parts: list[NDArray[Any]], rows: int, shape: tuple[int, ...]) 
 
 
 def combine_extremes(parts: list[NDArray[Any]], choose: np.ufunc, shape: tuple[int, ...]) -> Any:
-    """Return the smallest or largest of those of blocks; NaN if one is, and for none."""
+    """Return the smallest or largest of the blocks' extremes; NaN if one is NaN, and for none."""
     return as_cell(choose.reduce(np.array(parts)), shape) if parts else nan_cell(shape)
 
 
@@ -500,12 +487,11 @@ def as_cell(array: Any, shape: tuple[int, ...]) -> Any:
 
 
 class JoinedKernelBlocks:
-    """Views of several managers' columns and working memory, block after block; kept.
+    """Views of several managers' columns and working memory, block after block; cached.
 
-    Good until one of the buffers moves, or the stamp (how many entities, or which match of
-    a query) changes. Rows that follow each other are a view. Others are gathered as a block
-    is asked for, or all of them at first where that is faster, and scattered when the next
-    one is asked for, if they are written.
+    Valid until one of the buffers moves, or the stamp (the number of entities, or the match of a
+    query) changes. Consecutive rows are a view. Other rows are gathered as a block is requested, or
+    all at first where that is faster; written ones are scattered as the next block is requested.
     """
 
     def __init__(
@@ -524,18 +510,18 @@ class JoinedKernelBlocks:
         parts = [self._part(column, n) for column in columns]
         memory = block_memory(parts, working, size)
         self.nbytes = sum(array.nbytes for array in memory)
-        """Bytes that are held beside the columns; of what several keep, the share of one."""
-        self.nbytes += sum(one.copy.nbytes for one in self._ordered)
+        """Bytes of working memory; if several managers hold these blocks, the share of one."""
+        self.nbytes += sum(ordered.copy.nbytes for ordered in self._ordered)
         self._batches = list(batches_of(parts, memory, n, size))
-        for one in self._ordered:
-            one.put_by(self._batches, size)
+        for ordered in self._ordered:
+            ordered.put_by(self._batches, size)
         self._views = [batch.views for batch in self._batches]
         is_moved = any(batch.gathered or batch.put for batch in self._batches)
         self._moves = bool(self._ordered) or is_moved
 
     def _part(self, column: BlockColumn, n: int) -> BlockColumn:
-        """Return what blocks have parts of: cells that follow each other, in the column or in a
-        copy of all, or any of them."""
+        """Return the column that blocks are parts of: consecutive cells, in the column or in a copy
+        of all rows, or cells anywhere."""
         rows = member_rows(column.rows)
         if isinstance(rows, slice):
             return BlockColumn(column.cells[..., rows])
@@ -550,14 +536,14 @@ class JoinedKernelBlocks:
         return BlockColumn(copy)
 
     def keep(self, name: str, holders: Sequence[WorldKernelRows]) -> Self:
-        """Let all whose columns these are know them by the kernel's name."""
+        """Store the blocks by the kernel's name with all managers whose columns they have."""
         self.nbytes = -(-self.nbytes // len(holders))
         for holder in holders:
             holder._world_kernels[name] = self
         return self
 
     def drop(self) -> None:
-        """Let go of all views: a buffer is about to go."""
+        """Release all views: a buffer is about to be freed."""
         self.stamp = None
         self.nbytes = 0
         self._moves = False
@@ -569,18 +555,18 @@ class JoinedKernelBlocks:
         """Iterate over the blocks."""
         if not self._moves:
             return iter(self._views)
-        for one in self._ordered:
-            one.gather()
+        for ordered in self._ordered:
+            ordered.gather()
         return moved_rows(self._batches)
 
 
 class _Ordered(NamedTuple):
-    """A column that is gathered at once, in the order that is fast."""
+    """A column whose rows are gathered all at once, in a fast order."""
 
     order: RowOrder
     column: BlockColumn
     copy: NDArray[Any]
-    """Of all rows, rows last."""
+    """Copy of all rows, rows last."""
 
     def gather(self) -> None:
         """Copy the cells of all rows."""
@@ -588,8 +574,8 @@ class _Ordered(NamedTuple):
         self.order.gather(cells[0], copy[0])
 
     def put_by(self, batches: Sequence[RowBatch], size: int) -> None:
-        """Let batches of so many rows put back what is written."""
-        for place, batch in enumerate(batches if self.column.is_written else ()):
-            some = slice(place * size, (place + 1) * size)
-            rows, copy = self.column.rows[some], self.copy[..., some]
+        """Make batches of `size` rows put back the cells, if they are written."""
+        for number, batch in enumerate(batches if self.column.is_written else ()):
+            positions = slice(number * size, (number + 1) * size)
+            rows, copy = self.column.rows[positions], self.copy[..., positions]
             batch.put.extend(row_copies(self.column.cells, rows, copy))
