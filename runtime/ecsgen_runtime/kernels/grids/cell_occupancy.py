@@ -1,7 +1,4 @@
-"""What kernels see of grids: cells in reach, who stands on them, and in turns as it is now.
-
-As plain loops have it; compiled ones have the same under the same names.
-"""
+"""Neighbourhoods and occupancy of grids for plain loops; compiled twins have the same names."""
 
 from __future__ import annotations
 
@@ -21,25 +18,24 @@ from .occupants import Occupant
 MOORE: Final = "moore"
 VON_NEUMANN: Final = "von_neumann"
 AXES: Final = "axes"
-"""The hoods, as kernels name them."""
+"""Last of the hoods, by the names that kernels give them."""
 
-
-_MOST_KNOWN: Final = 1 << 21
-"""So many cells are kept as those in reach of others."""
-_MADE_AT_ONCE: Final = 1 << 12
-"""So many of them are found together: numpy takes as long for a few."""
+_MAX_CACHED: Final = 1 << 21
+"""Number of neighbours that are cached."""
+_BATCH: Final = 1 << 12
+"""Number of neighbours that are computed together: numpy takes as long for a few."""
 
 
 class CellNeighbourhood(dict[int, list[int]]):
-    """The cells in reach of each cell, by offset; none of what is none."""
+    """Cells in reach of each cell, by offset; none for a number below 0."""
 
-    __slots__ = ("_all_ways", "_layout", "_steps", "_ways")
+    __slots__ = ("_all_offsets", "_layout", "_offsets", "_steps")
 
     def __init__(self, layout: GridLayout, hood: str, radius: int, center: bool) -> None:
         self._layout = layout
         self._steps = neighbourhood_offsets(layout, hood, radius, center)
-        self._all_ways: list[list[int]] = self._steps.tolist()
-        self._ways: dict[int, list[list[int]]] = {}
+        self._all_offsets: list[list[int]] = self._steps.tolist()
+        self._offsets: dict[int, list[list[int]]] = {}
 
     def __missing__(self, cell: int) -> list[int]:
         if cell < 0:
@@ -48,32 +44,32 @@ class CellNeighbourhood(dict[int, list[int]]):
         return self[cell]
 
     def ways(self, cell: int) -> list[list[int]]:
-        """Return the offset of each of those in reach of a cell."""
-        return self._ways[cell] if self[cell] else []
+        """Return the offsets of the cells in reach of a cell."""
+        return self._offsets[cell] if self[cell] else []
 
     def _find(self, cell: int) -> None:
-        """Find those of a cell, and of some beside it."""
+        """Compute the neighbours of a cell, and of cells beside it."""
         count, axes = self._steps.shape
-        if len(self) * count > _MOST_KNOWN:
+        if len(self) * count > _MAX_CACHED:
             self.clear()
-            self._ways.clear()
-        layout, some = self._layout, 1 + _MADE_AT_ONCE // (1 + count)
-        first = cell - cell % some
-        cells = np.arange(first, min(first + some, layout.cells))
-        places = layout.unravel(cells)[:, None, :] + self._steps
-        found = layout.ravel(places.reshape(-1, axes)).reshape(len(cells), count)
-        all_inside = np.all(found >= 0, axis=1)
-        each = cells.tolist(), found.tolist(), all_inside.tolist()
-        for one, near, is_whole in zip(*each, strict=True):
-            ways = self._all_ways
-            if not is_whole:
-                ways = [w for w, c in zip(ways, near, strict=True) if c >= 0]
+            self._offsets.clear()
+        layout, batch = self._layout, 1 + _BATCH // (1 + count)
+        first = cell - cell % batch
+        cells = np.arange(first, min(first + batch, layout.cells))
+        positions = layout.unravel(cells)[:, None, :] + self._steps
+        neighbours = layout.ravel(positions.reshape(-1, axes)).reshape(len(cells), count)
+        are_inside = np.all(neighbours >= 0, axis=1)
+        columns = cells.tolist(), neighbours.tolist(), are_inside.tolist()
+        for center, near, is_inside in zip(*columns, strict=True):
+            offsets = self._all_offsets
+            if not is_inside:
+                offsets = [w for w, c in zip(offsets, near, strict=True) if c >= 0]
                 near = [c for c in near if c >= 0]
-            self[one], self._ways[one] = near, ways
+            self[center], self._offsets[center] = near, offsets
 
 
 class GridAxes:
-    """A grid as kernels take it: three axes, the first ones of one cell where there are fewer."""
+    """Three axes of a grid; the first ones have one cell where the grid has fewer axes."""
 
     def __init__(self, layout: GridLayout) -> None:
         more = 3 - len(layout.shape)
@@ -82,14 +78,14 @@ class GridAxes:
         self.strides = (layout.cells,) * more + layout.strides
         self.cells = layout.cells
         self.reach = cache(partial(CellNeighbourhood, layout))
-        """The cells in reach of each, by hood, radius and center; kept for the next call."""
+        """Neighbourhood by hood, radius and center; cached for the next call."""
 
 
 _axes = lru_cache(16)(GridAxes)
 
 
 def grid_axes(grid: GridManager) -> GridAxes:
-    """Return a grid as kernels take it."""
+    """Return the axes of a grid."""
     return _axes(grid._layout)
 
 
@@ -107,14 +103,14 @@ def cell_neighbourhood(
 
 
 def coordinate_along(axes: GridAxes, cell: int, axis: int) -> int:
-    """Return where a cell is along an axis, the last of which is 2."""
+    """Return a cell's coordinate along an axis; 2 is the last one."""
     return cell // axes.strides[axis] % axes.sizes[axis]
 
 
-def distance_along(axes: GridAxes, one: int, other: int, axis: int) -> int:
-    """Return how far another cell is along an axis, the short way: in (-s/2, s/2] around."""
+def distance_along(axes: GridAxes, cell: int, other: int, axis: int) -> int:
+    """Return the shortest distance to another cell along an axis: in (-s/2, s/2] if it wraps."""
     size = axes.sizes[axis]
-    apart = coordinate_along(axes, other, axis) - coordinate_along(axes, one, axis)
+    apart = coordinate_along(axes, other, axis) - coordinate_along(axes, cell, axis)
     if axes.wrap[axis]:
         if 2 * apart > size:
             apart -= size
@@ -124,28 +120,28 @@ def distance_along(axes: GridAxes, one: int, other: int, axis: int) -> int:
 
 
 root_of: Final = sqrt
-"""Of a number of Python's own in a fraction of the time that numpy takes, and the same."""
+"""Square root of a Python number, with the bits of numpy's in a fraction of the time."""
 
 
 def cell_at(axes: GridAxes, x: Any, y: Any, z: Any) -> int:
-    """Return the id of the cell at a place, 0 outside of axes that do not go around."""
-    found = 0
-    for place, size, goes_around, stride in zip(
+    """Return the id of the cell at coordinates, 0 outside of axes that do not wrap."""
+    number = 0
+    for coordinate, size, wraps, stride in zip(
         (int(x), int(y), int(z)), axes.sizes, axes.wrap, axes.strides, strict=True
     ):
-        if goes_around:
-            place %= size
-        elif not 0 <= place < size:
+        if wraps:
+            coordinate %= size
+        elif not 0 <= coordinate < size:
             return 0
-        found += place * stride
-    return FIRST_CELL + found
+        number += coordinate * stride
+    return FIRST_CELL + number
 
 
 class OccupancyIndex:
-    """Who stands on each cell before the kernel."""
+    """Occupants of each cell before the kernel."""
 
     def __init__(self, manager: Occupant) -> None:
-        self.starts, self.rows = (each.tolist() for each in manager._occupants())
+        self.starts, self.rows = (array.tolist() for array in manager._occupants())
         self.empty: list[int] | None = None
 
     def occupants(self, cells: list[int]) -> list[int]:
@@ -154,7 +150,7 @@ class OccupancyIndex:
         return [row for cell in cells for row in rows[starts[cell] : starts[cell + 1]]]
 
     def occupants_here(self, cell: int) -> list[int]:
-        """Return those on one cell, none of one below 0."""
+        """Return the rows on one cell, none if it is below 0."""
         starts = self.starts
         return self.rows[starts[cell] : starts[cell + 1]] if cell >= 0 else []
 
@@ -165,17 +161,17 @@ class OccupancyIndex:
 
 
 class LiveOccupancy:
-    """Who stands on each cell now, in the order in which they came there."""
+    """Occupants of each cell now, in the order of their arrival."""
 
     def __init__(self, manager: Occupant) -> None:
         self._cells = len(manager._grid)
         self.here: dict[int, Any] = {}
-        """The rows on each cell that somebody stands on: keys of a dict."""
+        """Rows on each occupied cell, as keys of a dict."""
         for row, cell in enumerate(manager._cells_now().tolist()):
             if cell >= 0:
                 self._put(cell, row)
         self._taken: dict[int, int] = {}
-        """How many newborn will come to a cell."""
+        """Number of places on each cell that are reserved for deferred spawns."""
         self.empty: list[int] | None = None
 
     def _put(self, cell: int, row: int) -> None:
@@ -187,60 +183,60 @@ class LiveOccupancy:
         return [row for cell in cells if cell in here for row in here[cell]]
 
     def occupants_here(self, cell: int) -> list[int]:
-        """Return those on one cell."""
+        """Return the rows on one cell."""
         return list(self.here.get(cell, ()))
 
     def first(self, cell: int) -> int:
-        """Return who came first, or -1."""
+        """Return the row that came first, or -1."""
         return next(iter(self.here.get(cell, ())), -1)
 
     def count(self, cell: int) -> int:
-        """Return how many there are, those among them who will be born there."""
+        """Return the number of rows and of reserved places."""
         return len(self.here.get(cell, ())) + self._taken.get(cell, 0)
 
     def enter(self, cell: int, row: int) -> None:
-        """Let a row come to a cell."""
+        """Add a row to a cell."""
         self._put(cell, row)
         self._fill(cell)
 
     def leave(self, cell: int, row: int) -> None:
-        """Let a row go from a cell."""
+        """Remove a row from a cell."""
         del self.here[cell][row]
         if not self.here[cell]:
             self._clear(cell)
 
     def take(self, cell: int) -> None:
-        """Keep a place on a cell for one who will be born."""
+        """Reserve a place on a cell for a deferred spawn."""
         self._taken[cell] = self._taken.get(cell, 0) + 1
         self._fill(cell)
 
     def empties(self) -> list[int]:
-        """Return the cells on which nobody stands, in order at first."""
+        """Return the empty cells, in order at first."""
         if self.empty is None:
             cells = range(self._cells)
             self.empty = [cell for cell in cells if self.count(cell) == 0]
-            self.spots = {cell: place for place, cell in enumerate(self.empty)}
+            self.spots = {cell: position for position, cell in enumerate(self.empty)}
         return self.empty
 
     def _clear(self, cell: int) -> None:
-        """A cell that nobody is left on is the last of the empty ones."""
+        """Append a cell that is empty now to the empty ones."""
         del self.here[cell]
         if self.empty is not None and cell not in self._taken:
             self.spots[cell] = len(self.empty)
             self.empty.append(cell)
 
     def _fill(self, cell: int) -> None:
-        """The last of the empty cells takes the place of one that is not any more."""
+        """Replace a cell that was empty by the last of the empty ones."""
         empty = self.empty
         if empty is not None and cell in self.spots:
-            place, last = self.spots.pop(cell), empty.pop()
+            position, last = self.spots.pop(cell), empty.pop()
             if last != cell:
-                empty[place] = last
-                self.spots[last] = place
+                empty[position] = last
+                self.spots[last] = position
 
 
 class ExclusiveOccupancy(LiveOccupancy):
-    """The same where one at most may stand on a cell: `here` has the row itself."""
+    """Live occupancy of cells with capacity 1: `here` holds the row itself, no dict."""
 
     def _put(self, cell: int, row: int) -> None:
         self.here[cell] = row
@@ -267,57 +263,57 @@ occupancy_index: Final = OccupancyIndex
 
 
 def live_occupancy(manager: Occupant, follows_empty: bool) -> LiveOccupancy:
-    """Return who stands where, as rows that take turns change it. `follows_empty`: so does the list
-    of cells on which nobody stands."""
-    is_alone = manager.data._CELL_CAPACITY == 1
-    found = (ExclusiveOccupancy if is_alone else LiveOccupancy)(manager)
+    """Return the occupants of each cell, to be changed as rows move in turns; with `follows_empty`
+    the empty cells as well."""
+    is_exclusive = manager.data._CELL_CAPACITY == 1
+    occupancy = (ExclusiveOccupancy if is_exclusive else LiveOccupancy)(manager)
     if follows_empty:
-        found.empties()
-    return found
+        occupancy.empties()
+    return occupancy
 
 
-def first_occupant_before(crowds: OccupancyIndex | LiveOccupancy, id: Any, cells: int) -> int:
-    """Return the first row on a cell by its id; -1 without one, or on what is no cell."""
+def first_occupant_before(occupancy: OccupancyIndex | LiveOccupancy, id: Any, cells: int) -> int:
+    """Return the first row on a cell by its id; -1 if there is no row or no such cell."""
     cell = int(id) - FIRST_CELL
-    return crowds.first(cell) if 0 <= cell < cells else -1
+    return occupancy.first(cell) if 0 <= cell < cells else -1
 
 
 first_occupant_now: Final = first_occupant_before
 
 
 def move_to_free_cell(
-    crowds: LiveOccupancy, axes: GridAxes, row: int, old: Any, new: Any, most: int
+    occupancy: LiveOccupancy, axes: GridAxes, row: int, old: Any, new: Any, capacity: int
 ) -> int:
-    """Let a row go to a cell, unless it is full or none; return where it stands.
+    """Move a row to a cell unless it is full or no cell; return the id of the row's cell.
 
-    `most`: how many may stand on a cell; 0: any number.
+    `capacity` is the number of rows that a cell takes, 0 for any number.
     """
     if new == old:
         return int(old)
     cell, before = int(new) - FIRST_CELL, int(old) - FIRST_CELL
-    if not 0 <= cell < axes.cells or (most and crowds.count(cell) >= most):
+    if not 0 <= cell < axes.cells or (capacity and occupancy.count(cell) >= capacity):
         return int(old)
-    crowds.enter(cell, row)
+    occupancy.enter(cell, row)
     if before >= 0:
-        crowds.leave(before, row)
+        occupancy.leave(before, row)
     return int(new)
 
 
-def cell_has_capacity(crowds: LiveOccupancy, axes: GridAxes, id: Any, most: int) -> bool:
-    """Return whether one more may stand on a cell."""
+def cell_has_capacity(occupancy: LiveOccupancy, axes: GridAxes, id: Any, capacity: int) -> bool:
+    """Return True if a cell can take one more row."""
     cell = int(id) - FIRST_CELL
-    return 0 <= cell < axes.cells and not (most and crowds.count(cell) >= most)
+    return 0 <= cell < axes.cells and not (capacity and occupancy.count(cell) >= capacity)
 
 
-def reserve_cell(crowds: LiveOccupancy, id: Any) -> None:
-    """Keep a place on a cell for one who will be born there."""
-    crowds.take(int(id) - FIRST_CELL)
+def reserve_cell(occupancy: LiveOccupancy, id: Any) -> None:
+    """Reserve a place on a cell for a deferred spawn."""
+    occupancy.take(int(id) - FIRST_CELL)
 
 
-def leave_cell_if_on(crowds: LiveOccupancy, id: Any, row: int) -> None:
-    """Let a row go from the cell on which it stands, if it does."""
+def leave_cell_if_on(occupancy: LiveOccupancy, id: Any, row: int) -> None:
+    """Remove a row from its cell, if it has one."""
     if id:
-        crowds.leave(int(id) - FIRST_CELL, int(row))
+        occupancy.leave(int(id) - FIRST_CELL, int(row))
 
 
 def cell_number(id: Any) -> int:
@@ -330,18 +326,18 @@ def id_of_cell(cell: int) -> int:
     return FIRST_CELL + int(cell)
 
 
-def is_occupied_before(crowds: OccupancyIndex, cell: int) -> bool:
-    """Return whether somebody stands on a cell."""
-    return bool(crowds.starts[cell] < crowds.starts[cell + 1])
+def is_occupied_before(occupancy: OccupancyIndex, cell: int) -> bool:
+    """Return True if a cell had a row before the kernel."""
+    return bool(occupancy.starts[cell] < occupancy.starts[cell + 1])
 
 
-def is_occupied_now(crowds: LiveOccupancy, cell: int) -> bool:
-    """Return the same as it is now."""
-    return cell in crowds.here
+def is_occupied_now(occupancy: LiveOccupancy, cell: int) -> bool:
+    """Return True if a cell has a row now."""
+    return cell in occupancy.here
 
 
 def is_cell(axes: GridAxes, id: Any) -> bool:
-    """Return whether an id is that of a cell."""
+    """Return True if an id is that of a cell."""
     return 0 <= cell_number(id) < axes.cells
 
 
@@ -350,27 +346,25 @@ def make_cell_id(slot: Any, generation: Any) -> int:
     return int(generation) << 32 | int(slot)
 
 
-def compare_nan_lowest(one: Any, other: Any) -> int:
-    """Return 1 if a number is greater than another, -1 if it is less, and of equal ones 0; NaN is
-    less than any."""
-    if one > other:
+def compare_nan_lowest(number: Any, other: Any) -> int:
+    """Return 1 if a number is greater than another, -1 if less, 0 if equal; NaN is the least."""
+    if number > other:
         return 1
-    return -1 if one < other else int(one == one) - int(other == other)
+    return -1 if number < other else int(number == number) - int(other == other)
 
 
-def compare_nan_highest(one: Any, other: Any) -> int:
-    """Return 1 if a number is less than another, -1 if it is greater, and of equal ones 0; NaN is
-    greater than any."""
-    if one < other:
+def compare_nan_highest(number: Any, other: Any) -> int:
+    """Return 1 if a number is less than another, -1 if greater, 0 if equal; NaN is the greatest."""
+    if number < other:
         return 1
-    return -1 if one > other else int(one == one) - int(other == other)
+    return -1 if number > other else int(number == number) - int(other == other)
 
 
 def member_numbers(
     manager: Any, members: RowArray, hidden: RowArray | None = None
 ) -> NDArray[np.int64]:
-    """Return which member of a group or query each row of a manager is, -1 for none and for those
-    whom nobody sees; O(n)."""
+    """Return each row's number among the members of a group or query, -1 for no member and for
+    hidden rows; O(n)."""
     numbers = np.full(manager.data._n, -1, np.int64)
     numbers[members] = np.arange(len(members))
     if hidden is not None:
@@ -386,7 +380,7 @@ def empty_cells(manager: Occupant) -> list[int]:
 
 
 def live_active_rows(manager: Any) -> RowArray:
-    """Return all rows of living entities, active ones, in their order; O(n)."""
+    """Return the active rows of alive entities, in their order; O(n)."""
     data = manager.data
     rows: RowArray = data._used_rows()
     active = getattr(data, "_n_active", None)
@@ -400,7 +394,7 @@ def live_active_rows(manager: Any) -> RowArray:
 
 
 def live_active_handles(manager: Any) -> Any:
-    """Return the entity of each row of `live_active_rows`, or its id if it is nobody's; O(n)."""
+    """Return the entity of each row of `live_active_rows`, its id if rows have no owners; O(n)."""
     rows = live_active_rows(manager)
     if hasattr(manager, "_entities"):
         return manager.data._entity_column[rows]
@@ -408,15 +402,15 @@ def live_active_handles(manager: Any) -> Any:
 
 
 class Choosing:
-    """The rows of a component that one call of a kernel chooses among."""
+    """Rows of a component among which one call of a kernel chooses."""
 
     def __init__(self, manager: Any) -> None:
         self._manager = manager
         self._handles: Any = None
 
     def choose(self, stem: Any, number: int, out: Any, word: Any, bits: Any) -> None:
-        """Write for each row of a block the entity or id of a living row, each as likely, or 0 of
-        none; otherwise as `draw_range`. O(rows), the first time O(n) as well."""
+        """Write the entity or id of a random alive row for each row of a block, 0 if there is none;
+        otherwise as `draw_range`. O(rows), the first time O(n) as well."""
         if self._handles is None:
             self._handles = live_active_handles(self._manager)
         handles = self._handles
