@@ -1,1 +1,1 @@
-"""Who is near whom: places in cells, and the pairs that are in reach of each other."""
+"""Positions in cells, and the pairs within a radius of each other."""

@@ -1,4 +1,4 @@
-"""Cells for compiled kernels that ask neighbours, as places were and as they are now."""
+"""Cell lists for compiled kernels that search neighbours, before the kernel and live."""
 
 from __future__ import annotations
 
@@ -27,81 +27,82 @@ from .cell_lists import (
     runs_around,
     sorted_cells,
 )
-from .neighbour_search import finite_places
+from .neighbour_search import finite_positions
 
 PlaceNumbers = NDArray[np.uint32]
-"""Which places come k-th: without a sign, which would be looked at again and again."""
+"""Numbers of positions in an order: unsigned, so that no index has its sign tested."""
 
 _LOST: Final = -(2**63)
-"""The number of a cell where there is none."""
+"""Number of a cell that stands for no cell."""
 
 
 class NeighbourCells(NamedTuple):
-    """Who asks, who is asked, and where these are, for one call of a kernel."""
+    """Asking positions, members and their cells for one call of a kernel."""
 
     order: PlaceNumbers
-    """Who asks k-th, in the order of cells, shape (asking,)."""
+    """Numbers of the asking positions in the order of cells, shape (asking,)."""
     members: PlaceNumbers
-    """Who is the k-th who may be asked, shape (members,)."""
+    """Numbers of the members in the order of cells, shape (members,)."""
     names: EntityKeys
-    """Of two sets: who does not ask whom of the same name, shape (asking,)."""
+    """Keys of the asking positions of two sets, shape (asking,); equal keys make no pair."""
     other_names: EntityKeys
-    """Shape (members,)."""
+    """Keys of the members, shape (members,)."""
     cells: PlaceNumbers
-    """Where those of each cell begin, shape (cells + 1,)."""
+    """Start of each cell's asking positions, shape (cells + 1,)."""
     runs: PlaceNumbers
-    """Where the runs of members around each cell begin, shape (cells + 1,)."""
+    """Start of the runs of members around each cell, shape (cells + 1,)."""
     low: PlaceNumbers
-    """Where each run begins and ends among the members, shape (runs,)."""
+    """Start of each run among the members, shape (runs,); `high` has the ends."""
     high: PlaceNumbers
     crosses: NDArray[np.bool_]
-    """For which cells the way to a member may lead around."""
+    """True for cells from which the shortest way to a member may wrap."""
     most: int
-    """How many members are around a cell at most."""
+    """Maximal number of members around a cell."""
     own: Positions
-    """Places of those who ask, in their order, shape (axes, asking)."""
+    """Asking positions in their order, shape (axes, asking)."""
     others: Positions
-    """Places of members in the order of cells, NaN of those who are not seen."""
+    """Positions of members in the order of cells, NaN for those that are not visible."""
     reach: Any
-    """The square of the radius."""
+    """Square of the radius."""
     sizes: NDArray[Any]
-    """The size of each axis, and half of it: 1 and infinity where it is open; shape (2, axes)."""
+    """Size of each axis, and half of it: 1 and infinity where it is open; shape (2, axes)."""
 
 
 def neighbour_cells(
-    own: Positions,
+    positions: Positions,
     seen: Positions,
     radius: float,
     wrap: Sequence[float],
     is_one: bool = True,
     names: tuple[EntityKeys, EntityKeys] | None = None,
 ) -> NeighbourCells:
-    """Return the cells of places among themselves, shape (axes, k); `seen` has NaN for those that
-    others do not see. O(k). Or those of two sets, with their names; O(k log k)."""
-    grid = cell_grid(radius, wrap, own.dtype.type)
-    one = other = NO_KEYS
+    """Return the cells of one set of positions, shape (axes, k), in O(k), or of two in O(k log k).
+
+    `seen` has NaN for members that are not visible."""
+    grid = cell_grid(radius, wrap, positions.dtype.type)
+    keys = other_keys = NO_KEYS
     if is_one:
-        found = _one_set(grid, own)
-        order = met = found[0]
+        tables = _one_set(grid, positions)
+        order = met = tables[0]
     else:
-        lattice, numbers = numbered(grid, finite_places(own), finite_places(seen))
+        lattice, numbers = numbered(grid, finite_positions(positions), finite_positions(seen))
         asking, members = (sorted_cells(lattice.keys(each), lattice.most) for each in numbers)
-        found = _listed(lattice, numbers[0], asking, members)
-        order, met = found[0], members.order.astype(np.uint32)
+        tables = _listed(lattice, numbers[0], asking, members)
+        order, met = tables[0], members.order.astype(np.uint32)
         if names is not None:
-            one, other = names[0][order], names[1][met]
-    near = gathered_places(own, order)
-    others = near if seen is own else gathered_places(seen, met)
-    last = *found[1:], near, others, grid.reach, grid.sizes
-    return NeighbourCells(order, met, one, other, *last)
+            keys, other_keys = names[0][order], names[1][met]
+    near = gathered_positions(positions, order)
+    others = near if seen is positions else gathered_positions(seen, met)
+    last = *tables[1:], near, others, grid.reach, grid.sizes
+    return NeighbourCells(order, met, keys, other_keys, *last)
 
 
-_Found: TypeAlias = tuple[Any, ...]
-"""The order of those who ask, then what `NeighbourCells` has from `cells` to `most`."""
+_Tables: TypeAlias = tuple[Any, ...]
+"""Order of the asking positions, then the fields of `NeighbourCells` from `cells` to `most`."""
 
 
-def _one_set(grid: CellGrid, places: Positions) -> _Found:
-    """Return cells by way of a table of all of them, or sorted if they are few among many."""
+def _one_set(grid: CellGrid, places: Positions) -> _Tables:
+    """Return tables by counting positions in all cells, or by sorting if cells are far more."""
     numbers = np.empty(places.shape, np.int64)
     ends = np.zeros((2, len(places)), np.int64)
     edges, counts = np.array(grid.edges), np.array(grid.counts)
@@ -111,9 +112,9 @@ def _one_set(grid: CellGrid, places: Positions) -> _Found:
     spans = [count or span for count, span in zip(grid.counts, open_spans, strict=True)]
     most = prod(spans)
     if most > min(SPARSE * places.shape[1] + 1024, 2**32 - 2):
-        lattice, (along,) = numbered(grid, finite_places(places))
-        found = sorted_cells(lattice.keys(along), lattice.most)
-        return _listed(lattice, along, found, found)
+        lattice, (along,) = numbered(grid, finite_positions(places))
+        sorted_members = sorted_cells(lattice.keys(along), lattice.most)
+        return _listed(lattice, along, sorted_members, sorted_members)
     table, order = np.zeros(most + 1, np.uint32), np.empty(places.shape[1], np.uint32)
     cells = counted_cells(numbers, low, np.array(spans), table, order)
     starts, runs = np.empty(cells + 1, np.uint32), np.empty(cells + 1, np.uint32)
@@ -126,7 +127,7 @@ def _one_set(grid: CellGrid, places: Positions) -> _Found:
 
 def _listed(
     lattice: Lattice, numbers: list[CellNumbers], asking: CellList, members: CellList
-) -> _Found:
+) -> _Tables:
     firsts = asking.order[asking.starts[:-1]]
     ends = runs_around(lattice, [each[firsts] for each in numbers], members)
     low, high = ends.reshape(2, -1).astype(np.uint32)
@@ -145,8 +146,8 @@ def numbered_cells(
     numbers: CellNumbers,
     ends: CellNumbers,
 ) -> bool:
-    """Write the number of each place's cell along each axis, and the least and greatest; return
-    whether no place is outside of a wrapped axis."""
+    """Write the number of each position's cell along each axis, and the least and greatest; return
+    True if no position is outside of a wrapped axis."""
     is_inside = True
     for axis in range(len(places)):
         least, greatest = 2**62, -(2**62)
@@ -171,7 +172,7 @@ def counted_cells(
     table: PlaceNumbers,
     order: PlaceNumbers,
 ) -> int:
-    """Sort places into cells, those of one in their own order; return how many have any."""
+    """Sort positions into cells, stably; return the number of cells with positions."""
     keys = np.empty(len(order), np.uint32)
     for k in range(len(order)):
         key: Any = np.int64(0)
@@ -188,7 +189,7 @@ def counted_cells(
         key = keys[k]
         order[table[key]] = k
         table[key] += 1
-    before: Any = np.uint32(0)  # each is where the next one begins now
+    before: Any = np.uint32(0)  # each start is now the next cell's
     for key in range(len(table)):
         before, table[key] = table[key], before
     return cells
@@ -205,12 +206,12 @@ def cells_around(
     ends: PlaceNumbers,
     crosses: NDArray[np.bool_],
 ) -> tuple[int, int]:
-    """Write where the places of each cell begin and which runs are around it; return how many runs
-    there are, and how many places are around a cell at most.
+    """Write the start of each cell's positions and the runs around it; return the number of runs,
+    and the maximal number of positions around a cell.
 
-    The first side is 1 where there are two axes.
+    The first side is 1 if there are two axes.
     """
-    found, cell, most = 0, 0, 0
+    n_runs, cell, most = 0, 0, 0
     begin, end = (counts == 1) - 1, 2 - (counts == 1) - (counts == 2)
     is_narrow = ((counts > 0) & (counts < 4) & (sides > 1)).any() or counts[2] == 1
     is_narrow = is_narrow or counts[1] == 1
@@ -230,31 +231,31 @@ def cells_around(
             for z in range(sides[2]):
                 if table[first + z] == table[first + z + 1]:
                     continue
-                starts[cell], runs[cell] = table[first + z], found
+                starts[cell], runs[cell] = table[first + z], n_runs
                 is_end = count > 0 and (z == 0 or z == count - 1)
                 crosses[cell] = is_rim or is_end
                 places = 0
                 for k in range(strips):
                     strip = around[k]
                     if is_end:
-                        before = found
-                        found = _stretch(table, strip, z, count, ends, found)
-                        for run in range(before, found):
+                        before = n_runs
+                        n_runs = _stretch(table, strip, z, count, ends, n_runs)
+                        for run in range(before, n_runs):
                             places += ends[1, run] - ends[0, run]
                         continue
                     low, high = table[strip + z - 1], table[strip + z + 2]
-                    ends[0, found], ends[1, found] = low, high
-                    found += low < high
+                    ends[0, n_runs], ends[1, n_runs] = low, high
+                    n_runs += low < high
                     places += high - low
                 most = max(most, places)
                 cell += 1
-    starts[cell], runs[cell] = table[-1], found
-    return found, most
+    starts[cell], runs[cell] = table[-1], n_runs
+    return n_runs, most
 
 
 @jit(inline="always")
 def _moved(number: Any, count: Any) -> Any:
-    """Return a number one beyond the border as it is on the other side."""
+    """Return a number, at most one beyond the border of an axis, wrapped."""
     if count > 0:
         if number < 0:
             number += count
@@ -265,9 +266,10 @@ def _moved(number: Any, count: Any) -> Any:
 
 @jit()
 def _stretch(
-    table: PlaceNumbers, strip: int, z: int, count: int, ends: PlaceNumbers, found: int
+    table: PlaceNumbers, strip: int, z: int, count: int, ends: PlaceNumbers, n_runs: int
 ) -> int:
-    """Write the runs of a strip of cells that goes around, seen from one of its ends."""
+    """Write the runs around a cell at an end of a strip that wraps; return the new number of
+    runs."""
     low, high, again = z - 1, z + 2, 0
     if count == 1:
         low, high = z, z + 1
@@ -276,28 +278,28 @@ def _stretch(
     else:
         high, again = count, int(count > 2)
     if table[strip + low] < table[strip + high]:
-        ends[0, found], ends[1, found] = table[strip + low], table[strip + high]
-        found += 1
+        ends[0, n_runs], ends[1, n_runs] = table[strip + low], table[strip + high]
+        n_runs += 1
     if table[strip] < table[strip + again]:
-        ends[0, found], ends[1, found] = table[strip], table[strip + again]
-        found += 1
-    return found
+        ends[0, n_runs], ends[1, n_runs] = table[strip], table[strip + again]
+        n_runs += 1
+    return n_runs
 
 
 @jit()
-def gathered_places(places: Positions, order: PlaceNumbers) -> Positions:
-    """Return places in an order, NaN for those that are not finite."""
-    found = np.empty((len(places), len(order)), places.dtype)
+def gathered_positions(places: Positions, order: PlaceNumbers) -> Positions:
+    """Return positions in an order, NaN for those that are not finite."""
+    gathered = np.empty((len(places), len(order)), places.dtype)
     for k in range(len(order)):
         row, is_known = order[k], True
         for axis in range(len(places)):
             x = places[axis, row]
             is_known = is_known and np.isfinite(x)
-            found[axis, k] = x
+            gathered[axis, k] = x
         if not is_known:
             for axis in range(len(places)):
-                found[axis, k] = np.nan
-    return found
+                gathered[axis, k] = np.nan
+    return gathered
 
 
 _FACTORS: Final = (
@@ -308,38 +310,37 @@ _FACTORS: Final = (
 
 
 class LiveCellList(NamedTuple):
-    """Members by the cells in which they are, those of one cell in the order in which they came."""
+    """Members by cell, those of one cell in the order of their arrival."""
 
     frame: NDArray[np.float64]
-    """The edges of cells along three axes, and how many of them are around a wrapped axis: 0 of an
-    open one, 1 along one more; shape (2, 3)."""
+    """Edges of cells along three axes, and numbers of cells: 0 for an open axis, 1 for an axis that
+    the space does not have; shape (2, 3)."""
     sizes: NDArray[Any]
-    """The size of each axis, and half of it: 1 and infinity where it is open; shape (2, axes)."""
+    """Size of each axis, and half of it: 1 and infinity where it is open; shape (2, axes)."""
     reach: Any
     most: int
-    """How many members there are."""
+    """Number of members."""
     numbers: CellNumbers
-    """Which member each row of the manager is; -1 for none."""
+    """Member number of each row of the manager; -1 for none."""
     own_names: EntityKeys
     names: EntityKeys
-    """Of one set, the k-th of which is its k-th member: none of both."""
+    """Keys of members, `own_names` those of asking rows; both empty for one set."""
     cells: CellNumbers
-    """The cell of each member along the axes, and its bucket, -1 of those in none; shape (members,
-    4)."""
+    """Cell of each member along the axes, and its bucket, -1 if in none; shape (members, 4)."""
     buckets: CellNumbers
-    """Where each begins among the slots, how many are in it, and for how many it has room; at last
-    where there are free slots, and whether somebody was outside of a wrapped axis. Shape (buckets +
-    1, 3)."""
+    """Start among the slots, number of members and capacity of each bucket, shape (buckets + 1, 3).
+
+    The last line has the start of free slots, and 1 if a position was outside of a wrapped axis."""
     members: PlaceNumbers
-    """Who is in each slot."""
+    """Member in each slot."""
     places: Positions
-    """And where; shape (slots, axes)."""
+    """Position of the member in each slot; shape (slots, axes)."""
     is_dense: bool
-    """Whether each cell has a bucket of its own."""
+    """True if each cell has its own bucket."""
 
 
 _SPARE: Final = 2
-"""For how many more than there are a bucket has room at first."""
+"""Capacity of a bucket at first beyond its members."""
 
 
 def live_cell_list(
@@ -350,7 +351,7 @@ def live_cell_list(
     radius: float,
     wrap: Sequence[float],
 ) -> LiveCellList:
-    """Return the cells of what `live_search_arguments` returns; O(k)."""
+    """Return the cells for arguments that `live_search_arguments` returns; O(k)."""
     kind: Any = places.dtype.type
     grid, frame = _frame_of(radius, tuple(wrap), kind)
     count = places.shape[1]
@@ -393,8 +394,8 @@ def _enter_all(cells: LiveCellList, places: Positions) -> None:
     is_dense, last = cells.is_dense, len(buckets) - 1
     for member in range(places.shape[1]):
         y, z = places[axes - 2, member], places[axes - 1, member]
-        place = (places[0, member] if axes == 3 else y - y), y, z
-        is_within, bucket, cell = _find_cell(edges, counts, is_dense, last, place)
+        position = (places[0, member] if axes == 3 else y - y), y, z
+        is_within, bucket, cell = _find_cell(edges, counts, is_dense, last, position)
         _put_in_cell(cells, member, bucket, cell)
         if bucket >= 0:
             buckets[bucket, 2] += 1
@@ -421,17 +422,17 @@ def _frame(frame: Any) -> Any:
 
 
 @jit(forceinline=True)
-def _find_cell(edges: Any, counts: Any, is_dense: Any, buckets: Any, place: Any) -> Any:
-    """Return whether a place along two or three axes is inside of those that are wrapped, its
-    bucket, -1 if it is not finite, and its cell."""
-    axes = len(place)
+def _find_cell(edges: Any, counts: Any, is_dense: Any, buckets: Any, position: Any) -> Any:
+    """Return True if a position, of two or three axes, is inside of all wrapped axes; its bucket,
+    -1 if it is not finite; and its cell."""
+    axes = len(position)
     is_in_x, x, is_known = True, np.int64(0), True
     if axes == 3:
-        is_known = np.isfinite(place[0])
-        is_in_x, x = _cell_along(edges[0], counts[0], place[0])
-    is_known = is_known and np.isfinite(place[axes - 2]) and np.isfinite(place[axes - 1])
-    is_in_y, y = _cell_along(edges[1], counts[1], place[axes - 2])
-    is_in_z, z = _cell_along(edges[2], counts[2], place[axes - 1])
+        is_known = np.isfinite(position[0])
+        is_in_x, x = _cell_along(edges[0], counts[0], position[0])
+    is_known = is_known and np.isfinite(position[axes - 2]) and np.isfinite(position[axes - 1])
+    is_in_y, y = _cell_along(edges[1], counts[1], position[axes - 2])
+    is_in_z, z = _cell_along(edges[2], counts[2], position[axes - 1])
     bucket = (x * counts[1] + y) * counts[2] + z
     if not is_dense:
         bucket = _bucket(buckets, x, y, z)
@@ -440,13 +441,13 @@ def _find_cell(edges: Any, counts: Any, is_dense: Any, buckets: Any, place: Any)
 
 
 @jit(forceinline=True)
-def move_to_cell(cells: LiveCellList, row: int, place: Sequence[Any]) -> None:
-    """Let a row, which has another place now, go to its cell; to the end if that is another."""
+def move_to_cell(cells: LiveCellList, row: int, position: Sequence[Any]) -> None:
+    """Move a row with a new position to its cell; to the end if it was in another cell."""
     member, last = cells.numbers[row], len(cells.buckets) - 1
     if member < 0:
         return
     edges, counts = _frame(cells.frame)
-    is_within, new, there = _find_cell(edges, counts, cells.is_dense, last, place)
+    is_within, new, there = _find_cell(edges, counts, cells.is_dense, last, position)
     old = cells.cells[member, 3]
     if (
         new == old >= 0
@@ -468,8 +469,8 @@ def move_to_cell(cells: LiveCellList, row: int, place: Sequence[Any]) -> None:
         cells.members[slot] = member
     if not is_within:
         cells.buckets[last, 1] = 1
-    for axis in range(len(place)):
-        cells.places[slot, axis] = place[axis]
+    for axis in range(len(position)):
+        cells.places[slot, axis] = position[axis]
 
 
 @jit(forceinline=True)
@@ -490,7 +491,7 @@ def _slot_of(cells: Any, bucket: Any, member: Any) -> Any:
 
 @jit()
 def _take_from(cells: LiveCellList, bucket: int, member: int) -> None:
-    """Let a member be in a bucket no more; those behind it close up."""
+    """Remove a member from a bucket; the members after it move up."""
     cells.buckets[bucket, 1] -= 1
     end = cells.buckets[bucket, 0] + cells.buckets[bucket, 1]
     for slot in range(_slot_of(cells, bucket, member), end):
@@ -501,39 +502,45 @@ def _take_from(cells: LiveCellList, bucket: int, member: int) -> None:
 
 @jit()
 def _ensure_capacity(cells: LiveCellList, bucket: int) -> None:
-    """Let a full bucket go to free slots, twice as many; without them let all close up."""
+    """Move a full bucket to twice as many free slots, or compact all buckets if there are none."""
     buckets, members, places = cells.buckets, cells.members, cells.places
     last = len(buckets) - 1
-    free, room = buckets[last, 0], 2 * buckets[bucket, 1] + _SPARE
-    if free + room <= len(members):
+    free, capacity = buckets[last, 0], 2 * buckets[bucket, 1] + _SPARE
+    if free + capacity <= len(members):
         _move_bucket(buckets, bucket, members, places, free, members, places)
-        buckets[bucket, 2], buckets[last, 0] = room, free + room
+        buckets[bucket, 2], buckets[last, 0] = capacity, free + capacity
         return
-    some, where = members.copy(), places.copy()
+    old_members, old_places = members.copy(), places.copy()
     free = np.int64(0)
-    for one in range(last):
-        _move_bucket(buckets, one, some, where, free, members, places)
-        buckets[one, 2] = buckets[one, 1] + _SPARE
-        free += buckets[one, 2]
+    for other in range(last):
+        _move_bucket(buckets, other, old_members, old_places, free, members, places)
+        buckets[other, 2] = buckets[other, 1] + _SPARE
+        free += buckets[other, 2]
     buckets[last, 0] = free
 
 
 @jit(forceinline=True)
 def _move_bucket(
-    buckets: Any, bucket: Any, members: Any, places: Any, start: Any, to: Any, where: Any
+    buckets: Any,
+    bucket: Any,
+    members: Any,
+    places: Any,
+    start: Any,
+    to_members: Any,
+    to_places: Any,
 ) -> None:
-    """Copy what is in a bucket to other slots; it begins there from now on."""
+    """Move a bucket's members to slots from `start` on."""
     for k in range(buckets[bucket, 1]):
         slot = buckets[bucket, 0] + k
-        to[start + k] = members[slot]
+        to_members[start + k] = members[slot]
         for axis in range(places.shape[1]):
-            where[start + k, axis] = places[slot, axis]
+            to_places[start + k, axis] = places[slot, axis]
     buckets[bucket, 0] = start
 
 
 @jit()
 def remove_from_cells(cells: LiveCellList, row: int) -> None:
-    """Let a row be nowhere from now on."""
+    """Remove a row for good."""
     member = cells.numbers[row]
     if member >= 0:
         if cells.cells[member, 3] >= 0:
@@ -543,23 +550,27 @@ def remove_from_cells(cells: LiveCellList, row: int) -> None:
 
 @jit(forceinline=True)
 def find_neighbours_now(
-    cells: LiveCellList, own: int, place: Sequence[Any], found: PlaceNumbers, ways: Positions
+    cells: LiveCellList,
+    own_number: int,
+    position: Sequence[Any],
+    out: PlaceNumbers,
+    ways: Positions,
 ) -> int:
-    """Write which members are in reach of a place, in their order, and the ways to them, shape
-    (axes, members); return how many.
+    """Write the members in reach of a position, in their order, and their offsets to `ways`, shape
+    (axes, members); return their number.
 
-    No array has a name of its own, nor is passed on: numba would count each reference, which takes
-    as long as the search.
+    No array is bound to a local or passed on: numba would count references, which takes as long as
+    the search.
     """
-    axes, reach = len(place), cells.reach
+    axes, reach = len(position), cells.reach
     is_dense = cells.is_dense
     edges, counts = _frame(cells.frame)
     last = len(cells.buckets) - 1
-    is_within, bucket, cell = _find_cell(edges, counts, is_dense, last, place)
+    is_within, bucket, cell = _find_cell(edges, counts, is_dense, last, position)
     x, y, z = cell
-    is_one, name = len(cells.names) == 0, np.uint64(own)
+    is_one, name = len(cells.names) == 0, np.uint64(own_number)
     if not is_one:
-        name = cells.own_names[own]
+        name = cells.own_names[own_number]
     is_plain = is_one and is_dense and is_within and cells.buckets[last, 1] == 0
     is_plain = is_plain and min(counts[1], counts[2]) > 3
     is_plain = is_plain and (axes == 2 or counts[0] > 3)
@@ -575,27 +586,27 @@ def find_neighbours_now(
                     bucket = _bucket(last, a, b, c)
                 low, count = np.uintp(cells.buckets[bucket, 0]), np.uintp(cells.buckets[bucket, 1])
                 if is_plain and a - x == i and b - y == j and c - z == k:
-                    for slot in range(low, low + count):  # no way leads around
+                    for slot in range(low, low + count):  # no shortest way wraps
                         member = cells.members[slot]
-                        square = place[0] - place[0]
+                        square = position[0] - position[0]
                         for axis in range(axes):
-                            apart = cells.places[slot, axis] - place[axis]
+                            apart = cells.places[slot, axis] - position[axis]
                             square = square + apart * apart
                             ways[axis, met] = apart
-                        found[met] = member
-                        met += np.uintp((square <= reach) & (member != own))
+                        out[met] = member
+                        met += np.uintp((square <= reach) & (member != own_number))
                     continue
                 for slot in range(low, low + count):
                     member = cells.members[slot]
-                    square = place[0] - place[0]
+                    square = position[0] - position[0]
                     for axis in range(axes):
-                        apart = cells.places[slot, axis] - place[axis]
+                        apart = cells.places[slot, axis] - position[axis]
                         if abs(apart) > cells.sizes[1, axis]:
                             size = cells.sizes[0, axis]
                             apart = apart - size * np.rint(apart / size)
                         square = square + apart * apart
                         ways[axis, met] = apart
-                    found[met] = member
+                    out[met] = member
                     is_here = is_dense or (
                         cells.cells[member, 1] == b
                         and cells.cells[member, 2] == c
@@ -609,7 +620,7 @@ def find_neighbours_now(
 
 @jit(forceinline=True)
 def _cell_along(edge: Any, count: Any, x: Any) -> Any:
-    """Return whether a place is inside of an axis, and its cell."""
+    """Return True if a coordinate is inside of an axis, and its cell."""
     cell, is_within = np.floor(np.float64(x) / edge), True
     if count > 0 and not 0.0 <= cell < count:
         cell, is_within = cell % np.float64(count), False
@@ -619,7 +630,7 @@ def _cell_along(edge: Any, count: Any, x: Any) -> Any:
 
 @jit(forceinline=True)
 def _begin(count: Any) -> Any:
-    """Return the first step to the cells around one; the last one is before `_end`."""
+    """Return the first step to the cells around a cell; the last one is before `_end`."""
     return 0 if count == 1 else -1
 
 

@@ -1,4 +1,4 @@
-"""Pairs of places that are in reach of each other, block after block."""
+"""Pairs of positions within a radius of each other, block after block."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ from .cell_lists import (
 )
 
 _CANDIDATES: Final = 1 << 15
-"""Pairs that are looked at together, so that they stay in the cache."""
+"""Number of pairs that are compared together, so that they stay in the cache."""
 
 
 class NeighbourSearch:
-    """Who is in reach of whom: members are found by those who ask.
+    """Search for the members within a radius of asking positions.
 
-    Places are f32 or f64, shape (axes, k); none at a place that is not finite is found, or
-    finds any. Nobody finds who has the same name; without names, who asks as the k-th place
-    does not find the k-th member if it `is_one` set that asks for itself.
+    Positions are f32 or f64, shape (axes, k); one that is not finite neither finds nor is found. No
+    pair has equal keys; without keys, the k-th asking position does not find the k-th member if
+    both are one set (`is_one`).
     """
 
     asking: RowArray
-    """Who asks k-th, shape (asking,)."""
+    """Numbers of the asking positions in the order of their cells, shape (asking,)."""
     members: RowArray
-    """Who is the k-th member in the order of cells, shape (members,)."""
+    """Numbers of the members in the order of their cells, shape (members,)."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class NeighbourSearch:
         grid = cell_grid(radius, wrap, asking.dtype.type)
         self._reach, self._sizes = grid.reach, grid.sizes.T.tolist()
         self.is_one = is_one
-        known = [finite_places(each) for each in ((asking,) if is_one else (asking, members))]
+        known = [finite_positions(each) for each in ((asking,) if is_one else (asking, members))]
         lattice, numbers = numbered(grid, *known)
         most = lattice.most
         ordered = [sorted_cells(lattice.keys(each), most) for each in numbers]
@@ -68,15 +68,15 @@ class NeighbourSearch:
         firsts = ask.order[ask.starts[:-1]]
         self._runs = runs_around(lattice, [each[firsts] for each in numbers[0]], met)
         self._cell_of = ask.starts
-        own = finite_places(asking, np.nan).take(ask.order, axis=1)
-        seen = own
+        own_places = finite_positions(asking, np.nan).take(ask.order, axis=1)
+        seen = own_places
         if not (is_one and members is asking):
-            seen = finite_places(members, np.nan).take(met.order, axis=1)
-        self.places = own, seen
+            seen = finite_positions(members, np.nan).take(met.order, axis=1)
+        self.places = own_places, seen
         self._names = names and (names[0][ask.order], names[1][met.order])
 
     def blocks(self) -> Iterator[NeighbourPairs]:
-        """Iterate over all pairs, of some who ask after the other; everybody is in one block."""
+        """Iterate over all pairs; each asking position is in one block."""
         low, high = self._runs
         sizes = np.diff(self._cell_of)
         cells = np.repeat(np.arange(len(sizes)), sizes)
@@ -86,40 +86,40 @@ class NeighbourSearch:
         while start < len(cells):
             stop = int(ends.searchsorted(done + _CANDIDATES, "right"))
             stop = max(stop, start + 1)
-            some = cells[start:stop]
+            block_cells = cells[start:stop]
             with np.errstate(all="ignore"):
-                pairs = self._pairs(slice(start, stop), low[some], counts[some])
+                pairs = self._pairs(slice(start, stop), low[block_cells], counts[block_cells])
             yield pairs
             start, done = stop, int(ends[stop - 1])
 
     def neighbours(self) -> tuple[RowArray, RowArray]:
-        """Return all pairs by who asks, in the order given: where those of each begin, shape
-        (asking + 1,), and the members found."""
+        """Return the members near each asking position, and before them the start of each one's,
+        shape (asking + 1,), in the order of the positions."""
         parts = [(each.who + each.asking.start, each.found) for each in self.blocks()]
-        who = np.concatenate([np.empty(0, np.intp), *(who for who, _ in parts)])
-        found = np.concatenate([np.empty(0, np.intp), *(found for _, found in parts)])
-        counts = np.bincount(who, minlength=len(self.asking))
+        askers = np.concatenate([np.empty(0, np.intp), *(askers for askers, _ in parts)])
+        members = np.concatenate([np.empty(0, np.intp), *(members for _, members in parts)])
+        counts = np.bincount(askers, minlength=len(self.asking))
         starts = np.zeros(len(self.asking) + 1, np.intp)
         starts[self.asking + 1] = counts
         np.cumsum(starts, out=starts)
         shift = starts[self.asking] - (counts.cumsum() - counts)
-        rows = np.empty_like(found)
-        rows[np.arange(len(found)) + shift.repeat(counts)] = self.members[found]
+        rows = np.empty_like(members)
+        rows[np.arange(len(members)) + shift.repeat(counts)] = self.members[members]
         return starts, rows
 
     def _pairs(self, asking: slice, low: RowArray, counts: RowArray) -> NeighbourPairs:
-        """Return the pairs of some who ask and of members in runs, shape (asking, runs)."""
+        """Return the pairs of asking positions and of members in runs, shape (asking, runs)."""
         each = counts.sum(axis=1)
         flat = counts.ravel()
         shift = low.ravel() - flat.cumsum()
         shift += flat
-        found = shift.repeat(flat)
-        found += np.arange(len(found))
-        own, others = self.places
-        offset = np.empty((len(own), len(found)), own.dtype)
+        members = shift.repeat(flat)
+        members += np.arange(len(members))
+        own_places, member_places = self.places
+        offset = np.empty((len(own_places), len(members)), own_places.dtype)
         for axis, (size, half) in enumerate(self._sizes):
-            apart = others[axis].take(found, out=offset[axis], mode="clip")
-            apart -= own[axis, asking].repeat(each)
+            apart = member_places[axis].take(members, out=offset[axis], mode="clip")
+            apart -= own_places[axis, asking].repeat(each)
             take_around(apart, size, half)
         square = np.square(offset[0])
         for apart in offset[1:]:
@@ -127,29 +127,29 @@ class NeighbourSearch:
         near = square <= self._reach
         who = np.arange(len(each)).repeat(each)
         if self.is_one:
-            near &= found != who + asking.start
+            near &= members != who + asking.start
         elif self._names:
-            one, other = self._names
-            near &= other[found] != one[asking].repeat(each)
-        kept = near.nonzero()[0]
-        near_offset = np.empty((len(own), len(kept)), own.dtype)
+            keys, other_keys = self._names
+            near &= other_keys[members] != keys[asking].repeat(each)
+        indices = near.nonzero()[0]
+        near_offset = np.empty((len(own_places), len(indices)), own_places.dtype)
         for apart, copy in zip(offset, near_offset, strict=True):
-            apart.take(kept, out=copy, mode="clip")
-        return NeighbourPairs(asking, who[kept], found[kept], near_offset, square[kept])
+            apart.take(indices, out=copy, mode="clip")
+        return NeighbourPairs(asking, who[indices], members[indices], near_offset, square[indices])
 
 
-def finite_places(places: Positions, otherwise: float = 0) -> Positions:
-    """Return places, others for those that are not finite: NaN is found by no comparison."""
-    is_known = np.isfinite(places)
+def finite_positions(positions: Positions, otherwise: float = 0) -> Positions:
+    """Return positions, `otherwise` for those that are not finite; no comparison finds NaN."""
+    is_known = np.isfinite(positions)
     if is_known.all():
-        return places
-    return np.where(is_known.all(axis=0), places, otherwise).astype(places.dtype)
+        return positions
+    return np.where(is_known.all(axis=0), positions, otherwise).astype(positions.dtype)
 
 
 class NeighbourPairs:
-    """Who is in reach of some who ask, of each in the order in which they are met.
+    """Pairs of asking positions and members within the radius, in the order of the search.
 
-    Answers go to arrays of shape (*shape, asking); values have the shape (*shape, pairs), or
+    Aggregates go to arrays of shape (*shape, asking); values have the shape (*shape, pairs), or
     one that broadcasts to it.
     """
 
@@ -157,162 +157,163 @@ class NeighbourPairs:
         self,
         asking: slice,
         who: RowArray,
-        found: RowArray,
+        members: RowArray,
         offset: Positions,
         square: NDArray[Any],
-        kept: RowArray | None = None,
+        indices: RowArray | None = None,
     ) -> None:
-        self._kept = kept
+        self._indices = indices
         self.asking = asking
-        """Which they are, in the order of their cells."""
+        """Slice of the asking positions, in the order of their cells."""
         self.who = who
-        """Of each pair, which of them asks, from 0 on, ascending; shape (pairs,)."""
-        self.found = found
-        """The other one, in the order of cells; shape (pairs,)."""
+        """Number of each pair's asking position in the slice, ascending; shape (pairs,)."""
+        self.found = members
+        """Number of each pair's member in the order of cells; shape (pairs,)."""
         self.offset = offset
-        """Its place less that of the one who asks, shape (axes, pairs)."""
+        """Member's position minus the asking one, shape (axes, pairs)."""
         self.square = square
         """`dot(offset, offset)`, shape (pairs,)."""
 
     @cached_property
     def distance(self) -> NDArray[Any]:
-        """How far the other one is, shape (pairs,)."""
+        """Distance of each pair, shape (pairs,)."""
         distance: NDArray[Any] = np.sqrt(self.square)
         return distance
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
-        """How many pairs there are of each who asks, shape (asking,)."""
+        """Number of pairs of each asking position, shape (asking,)."""
         return np.bincount(self.who, minlength=self.asking.stop - self.asking.start)
 
     def spread(self, values: NDArray[Any], out: NDArray[Any]) -> None:
-        """Write the value of who asks to each pair."""
+        """Write each asking position's value to its pairs."""
         values.take(self.who, axis=-1, out=out, mode="clip")
 
     def where(self, values: Any) -> NeighbourPairs:
-        """Return those for which the values are true; they are given the values of all."""
-        return self._only(self._given(values).nonzero()[0])
+        """Return the pairs for which the values are true; they still take the values of all."""
+        return self._only(self._pair_values(values).nonzero()[0])
 
     def best(self, choose: np.ufunc, values: Any, is_first: bool) -> NeighbourPairs:
-        """Return those of each who asks whose value is the one to choose, `fmax` or `fmin`, of
-        all; NaN loses, and is no value if this is the first that is asked for."""
-        given = self._given(values)
-        if is_first and given.dtype.kind == "f":
-            some = self._only((given == given).nonzero()[0])
-            if len(some.who) < len(self.who):
-                return some.best(choose, values, True)
+        """Return each asking position's pairs with the extreme value, by `fmax` or `fmin`.
+
+        NaN loses; the first criterion (`is_first`) leaves pairs with NaN out."""
+        pair_values = self._pair_values(values)
+        if is_first and pair_values.dtype.kind == "f":
+            comparable = self._only((pair_values == pair_values).nonzero()[0])
+            if len(comparable.who) < len(self.who):
+                return comparable.best(choose, values, True)
         counts = self.counts[self.counts > 0]
         starts = counts.cumsum() - counts
-        found = choose.reduceat(given, starts) if len(counts) else given
-        least = found.repeat(counts)
-        is_best = given == least
-        if given.dtype.kind == "f":
-            is_best |= (given != given) & (least != least)
+        extremes = choose.reduceat(pair_values, starts) if len(counts) else pair_values
+        least = extremes.repeat(counts)
+        is_best = pair_values == least
+        if pair_values.dtype.kind == "f":
+            is_best |= (pair_values != pair_values) & (least != least)
         return self._only(is_best.nonzero()[0])
 
     def _only(self, chosen: RowArray) -> NeighbourPairs:
-        found = self.who[chosen], self.found[chosen], self.offset[:, chosen]
-        kept = chosen if self._kept is None else self._kept[chosen]
-        return NeighbourPairs(self.asking, *found, self.square[chosen], kept)
+        arrays = self.who[chosen], self.found[chosen], self.offset[:, chosen]
+        indices = chosen if self._indices is None else self._indices[chosen]
+        return NeighbourPairs(self.asking, *arrays, self.square[chosen], indices)
 
-    def _given(self, values: Any, shape: tuple[int, ...] = ()) -> NDArray[Any]:
+    def _pair_values(self, values: Any, shape: tuple[int, ...] = ()) -> NDArray[Any]:
         """Return the values of these pairs, shape (*shape, pairs)."""
-        given = np.asarray(values)
-        if self._kept is not None and given.shape[-1:] not in ((), (1,)):
-            given = given[..., self._kept]
-        return np.broadcast_to(given, (*shape, len(self.who)))
+        pair_values = np.asarray(values)
+        if self._indices is not None and pair_values.shape[-1:] not in ((), (1,)):
+            pair_values = pair_values[..., self._indices]
+        return np.broadcast_to(pair_values, (*shape, len(self.who)))
 
     def choice(self, which: RowArray, values: Any, out: NDArray[Any]) -> None:
-        """Write the value of the pair with a number among those of each who asks; 0 of none."""
+        """Write the value of one numbered pair of each asking position; 0 if it has none."""
         starts = self.counts.cumsum() - self.counts
         self._pick((starts + which)[self.counts > 0], values, out)
 
     def count(self, values: Any, out: NDArray[Any]) -> None:
-        """Write for how many the values are true."""
+        """Write the numbers of pairs for which the values are true."""
         if values is True:
             out[...] = self.counts
         else:
-            out[...] = np.bincount(self.who[self._given(values)], minlength=len(out))
+            out[...] = np.bincount(self.who[self._pair_values(values)], minlength=len(out))
 
     def sum(self, values: Any, out: NDArray[Any]) -> None:
         """Write sums: of floats in f64, in order; of integers in 64 bits, which wrap."""
-        for given, answer in self._planes(values, out):
+        for pair_values, answer in self._planes(values, out):
             if out.dtype.kind == "f":
-                answer[...] = self._added(given)
+                answer[...] = self._added(pair_values)
             else:
-                total = np.zeros(len(given) + 1, out.dtype)
-                np.cumsum(given, dtype=out.dtype, out=total[1:])
+                total = np.zeros(len(pair_values) + 1, out.dtype)
+                np.cumsum(pair_values, dtype=out.dtype, out=total[1:])
                 ends = self.counts.cumsum()
                 np.subtract(total[ends], total[ends - self.counts], out=answer)
 
     def mean(self, values: Any, out: NDArray[Any]) -> None:
-        """Write means, NaN of none."""
-        for given, answer in self._planes(values, out):
-            answer[...] = self._added(given) / self.counts
+        """Write means, NaN if there are no pairs."""
+        for pair_values, answer in self._planes(values, out):
+            answer[...] = self._added(pair_values) / self.counts
             answer[self.counts == 0] = np.nan  # whatever sign 0 / 0 has
 
     def min(self, values: Any, out: NDArray[Any]) -> None:
-        """Write the least values; NaN, or 0 of integers, of none."""
+        """Write the least values; NaN, or 0 for integers, if there are no pairs."""
         self._extreme(np.minimum, values, out)
 
     def max(self, values: Any, out: NDArray[Any]) -> None:
-        """Write the greatest values; as `min` otherwise."""
+        """Write the greatest values; NaN, or 0 for integers, if there are no pairs."""
         self._extreme(np.maximum, values, out)
 
     def nearest(self, values: Any, out: NDArray[Any]) -> None:
-        """Write the values of the nearest, of several the first; 0 of none."""
+        """Write the values of the first nearest pairs; 0 if there are no pairs."""
         self._pick(self._nearest, values, out)
 
-    def _pick(self, places: RowArray, values: Any, out: NDArray[Any]) -> None:
-        """Write the values of one pair of each who has any; 0 of none."""
-        some = self.counts > 0
-        for given, answer in self._planes(values, out):
+    def _pick(self, pairs: RowArray, values: Any, out: NDArray[Any]) -> None:
+        """Write the values of one pair of each asking position that has any, else 0."""
+        has_pairs = self.counts > 0
+        for pair_values, answer in self._planes(values, out):
             answer[...] = 0
-            answer[some] = given[places]
+            answer[has_pairs] = pair_values[pairs]
 
     @cached_property
     def _nearest(self) -> RowArray:
-        """Which pair is the nearest of each who has any."""
+        """Nearest pair of each asking position that has any."""
         counts = self.counts[self.counts > 0]
         starts = counts.cumsum() - counts
         least = np.minimum.reduceat(self.square, starts) if len(counts) else starts
-        places = (self.square == least.repeat(counts)).nonzero()[0]
-        who = self.who[places]
+        pairs = (self.square == least.repeat(counts)).nonzero()[0]
+        who = self.who[pairs]
         is_first = np.ones(len(who), np.bool_)
         np.not_equal(who[1:], who[:-1], out=is_first[1:])
-        found: RowArray = places[is_first]
-        return found
+        nearest: RowArray = pairs[is_first]
+        return nearest
 
     def _added(self, values: NDArray[Any]) -> NDArray[np.float64]:
-        """Return sums in f64, from the first to the last: no pairs are added first."""
-        given = values.astype(np.float64, copy=False)
-        found: Any = np.bincount(self.who, weights=given, minlength=len(self.counts))
-        return np.asarray(found, np.float64)
+        """Return sums in f64, added in order, not pairwise."""
+        weights = values.astype(np.float64, copy=False)
+        sums: Any = np.bincount(self.who, weights=weights, minlength=len(self.counts))
+        return np.asarray(sums, np.float64)
 
     def _extreme(self, choose: np.ufunc, values: Any, out: NDArray[Any]) -> None:
-        some = self.counts > 0
+        has_pairs = self.counts > 0
         starts = self.counts.cumsum() - self.counts
-        for given, answer in self._planes(values, out):
+        for pair_values, answer in self._planes(values, out):
             answer[...] = np.nan if out.dtype.kind == "f" else 0
-            if len(given):
-                answer[some] = choose.reduceat(given, starts[some])
+            if len(pair_values):
+                answer[has_pairs] = choose.reduceat(pair_values, starts[has_pairs])
 
     def _planes(self, values: Any, out: NDArray[Any]) -> list[tuple[NDArray[Any], NDArray[Any]]]:
-        """Return each element of all pairs, with that of the answers."""
+        """Return each element's values of all pairs, and its plane of `out`."""
         shape = out.shape[:-1]
-        given = self._given(values, shape)
-        return [(given[place], out[place]) for place in np.ndindex(shape)]
+        pair_values = self._pair_values(values, shape)
+        return [(pair_values[index], out[index]) for index in np.ndindex(shape)]
 
 
 class NeighbourBlocks:
-    """Blocks of a kernel: the pairs, the fields of the rows that ask, those of their neighbours as
-    they were before, pair by pair, and working memory of rows and of pairs.
+    """Blocks of a kernel: pairs, fields of the asking rows, former fields of their neighbours by
+    pair, and working memory of rows and of pairs.
 
-    Fields are gathered before a block is worked on, and written ones put back behind it.
+    Fields are gathered before each block, and written ones are put back after it.
     """
 
     asking: RowArray
-    """Who they are in the block at hand, shape (rows,)."""
+    """Asking rows of the current block, shape (rows,)."""
 
     def __init__(
         self,
@@ -325,18 +326,18 @@ class NeighbourBlocks:
         self._search = search
         self._columns = columns
         self._working = [*(column.memory for column in columns), *working]
-        self._other_members = [BlockColumn(self._copy(one)) for one in others]
-        self._paired = [*(one.memory for one in self._other_members), *paired]
+        self._other_members = [BlockColumn(self._copy(other)) for other in others]
+        self._paired = [*(member.memory for member in self._other_members), *paired]
 
     def _copy(self, other: BlockColumn) -> NDArray[Any]:
-        """Return a field of all who may be asked, in the order of their cells."""
+        """Return a copy of a field of all members, in the order of their cells."""
         rows = self._search.members
         if other.rows is not None:
             rows = other.rows[rows]
         memory: ScratchSpec = (other.cells.dtype.str, other.cells.shape[:-1], False)
         copy = working_memory(memory, len(rows))
-        for place in np.ndindex(copy.shape[:-1]):
-            other.cells[place].take(rows, out=copy[place], mode="clip")
+        for index in np.ndindex(copy.shape[:-1]):
+            other.cells[index].take(rows, out=copy[index], mode="clip")
         return copy
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
@@ -344,36 +345,36 @@ class NeighbourBlocks:
         return moved_rows(self._batches())
 
     def _batches(self) -> Iterator[RowBatch]:
-        """Find the blocks, which share their memory."""
+        """Yield the blocks, which share their memory."""
         for_rows, for_pairs = BlockMemory(self._working), BlockMemory(self._paired)
         fields, others = len(self._columns), len(self._other_members)
         for pairs in self._search.blocks():
             self.asking = rows = self._search.asking[pairs.asking]
-            found = pairs.found
-            memory = for_rows.take(len(rows), _room(rows))
-            own = batch_of(self._columns, rows, memory)
-            memory = for_pairs.take(len(found), _room(found))
-            near = batch_of(self._other_members, found, memory)
-            views = (*own.views[:fields], *near.views[:others])
-            working = (*own.views[fields:], *near.views[others:])
-            gathered = own.gathered + near.gathered
-            yield RowBatch(gathered, (pairs, *views, *working), own.put)
+            members = pairs.found
+            memory = for_rows.take(len(rows), _spare_capacity(rows))
+            asking_rows = batch_of(self._columns, rows, memory)
+            memory = for_pairs.take(len(members), _spare_capacity(members))
+            member_rows = batch_of(self._other_members, members, memory)
+            views = (*asking_rows.views[:fields], *member_rows.views[:others])
+            working = (*asking_rows.views[fields:], *member_rows.views[others:])
+            gathered = asking_rows.gathered + member_rows.gathered
+            yield RowBatch(gathered, (pairs, *views, *working), asking_rows.put)
 
     def with_row_values(self, *each: NDArray[Any]) -> Iterator[tuple[Any, ...]]:
-        """Iterate over the blocks with values for each row that asks behind the arrays."""
+        """Iterate over the blocks with values for each asking row after the arrays."""
         for arrays in self:
             yield (*arrays, *(values[..., self.asking] for values in each))
 
 
-def _room(rows: RowArray) -> int:
-    """Return how many rows memory is taken for: at least one, because of none no strides tell the
-    layout; planes whose distance is a power of two would share places in the cache."""
+def _spare_capacity(rows: RowArray) -> int:
+    """Return the number of rows to allocate: at least one, because arrays without rows have no
+    strides; more than needed, because planes a power of two apart would share cache lines."""
     return max(1, len(rows) + len(rows) // 4)
 
 
 class CellMessages(DeferredMessages):
-    """Messages of rows that come cell by cell: they wait for the last row, and arrive in the
-    order of rows."""
+    """Messages of rows that run cell by cell: delivered after the last row, in the order of
+    rows."""
 
     def __init__(
         self, column: NDArray[Any], ufunc: np.ufunc, steps: int, blocks: NeighbourBlocks
@@ -383,7 +384,7 @@ class CellMessages(DeferredMessages):
         self._asking: list[RowArray] = []
 
     def arrive(self) -> None:
-        """Let all messages arrive; O(k log k) for k rows that send any."""
+        """Deliver all messages; O(k log k) for k rows that send any."""
         if not self._held:
             return
         order = np.concatenate(self._asking).argsort()

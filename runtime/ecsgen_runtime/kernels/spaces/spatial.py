@@ -1,4 +1,4 @@
-"""Components with a space: whose places are near each other, or near any point."""
+"""Components with positions: rows near each other, or near any point."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from .neighbour_search import NeighbourSearch
 
 
 class SpaceLayout(NamedTuple):
-    """Where the places of a component are, as its schema says."""
+    """Fields and axes of a component's positions, as its schema says."""
 
     field: str
     columns: tuple[str, ...]
-    """The attribute with all axes, or one for each."""
+    """Attribute with all axes, or one attribute for each axis."""
     rows: str
-    """The attribute with the number of rows that others see."""
+    """Attribute with the number of visible rows."""
     wrap: tuple[float, ...]
-    """The size of each axis; 0 where it is open."""
+    """Size of each axis; 0 where it is open."""
 
 
 class Neighbours(NamedTuple):
@@ -43,7 +43,7 @@ class Neighbours(NamedTuple):
 
 
 class Spatial(Manager):
-    """A manager whose rows have places."""
+    """A manager whose rows have positions."""
 
     __slots__ = NO_SLOTS
     _SPACE: ClassVar[SpaceLayout]
@@ -51,7 +51,7 @@ class Spatial(Manager):
 
     @property
     def wrap(self) -> tuple[float, ...]:
-        """The size of each axis of the space, which goes around there; 0 where it is open.
+        """Size of each axis of the space that wraps; 0 where it is open.
 
         Assigning other than finite numbers from 0, one per axis, is a ValueError. Saved
         and copied with the rest.
@@ -65,7 +65,7 @@ class Spatial(Manager):
     def near(self, points: ArrayLike, radius: float) -> Neighbours:
         """Return the rows within a radius of each of k points, cell by cell; O(n log n + k).
 
-        Only active rows of living entities, at finite places. `points`: shape (k, axes).
+        Only active rows of alive entities, at finite positions. `points`: shape (k, axes).
 
         Raises:
             ValueError: the radius is no finite number above 0, or `points` have another
@@ -76,42 +76,42 @@ class Spatial(Manager):
         places = self._positions(getattr(self.data, self._SPACE.rows))
         label = f"{type(self).__name__}.near: points"
         axes, scalar = len(places), f"f{8 * places.dtype.itemsize}"
-        given = plain_array(points, label)
-        if given.ndim != 2 or given.shape[1] != axes:
-            raise ValueError(f"{label}: wanted shape (k, {axes}), not {given.shape}")
-        asking = FloatField(label, scalar, (axes,)).to_column(points, len(given)).T
-        own, seen = np.ascontiguousarray(asking), self._visible_positions(places)
-        found = NeighbourSearch(own, seen, reach, self._wrap).neighbours()
-        return Neighbours(*found)
+        array = plain_array(points, label)
+        if array.ndim != 2 or array.shape[1] != axes:
+            raise ValueError(f"{label}: wanted shape (k, {axes}), not {array.shape}")
+        asking = FloatField(label, scalar, (axes,)).to_column(points, len(array)).T
+        own_places, seen = np.ascontiguousarray(asking), self._visible_positions(places)
+        neighbours = NeighbourSearch(own_places, seen, reach, self._wrap).neighbours()
+        return Neighbours(*neighbours)
 
     def _search(
         self, kernel: str, radius: SupportsFloat, n: int, named: RowArray | None = None
     ) -> NeighbourSearch:
-        """Return who is in reach of the first n rows, or of some that a call names, or raise
-        ValueError for the radius."""
-        given = self._search_arguments(kernel, radius, n)
+        """Return a search for the neighbours of the first n rows, or of those that a call names, or
+        raise ValueError for the radius."""
+        arguments = self._search_arguments(kernel, radius, n)
         if named is None:
-            return NeighbourSearch(*given, is_one=True)
-        places, seen, reach, wrap = given
+            return NeighbourSearch(*arguments, is_one=True)
+        places, seen, reach, wrap = arguments
         names = np.arange(places.shape[1], dtype=np.uint64)
-        own = places.take(named, axis=1)
-        return NeighbourSearch(own, seen, reach, wrap, names=(names[named], names))
+        own_places = places.take(named, axis=1)
+        return NeighbourSearch(own_places, seen, reach, wrap, names=(names[named], names))
 
     def _search_arguments(
         self, kernel: str, radius: SupportsFloat, n: int
     ) -> tuple[Positions, Positions, float, tuple[float, ...]]:
-        """Return the places of the first n rows, as others see them, a radius and the wrap."""
+        """Return positions of the first n rows, visible positions, a radius and the wrap."""
         reach = checked_radius(f"{type(self).__name__}.{kernel}", radius)
         places = self._positions(n)
         return places, self._visible_positions(places), reach, self._wrap
 
     def _all_places(self) -> tuple[Positions, Positions]:
-        """Return the places of all rows, and these as others see them."""
+        """Return positions and visible positions of all rows."""
         places = self._positions(self.data._n)
         return places, self._visible_positions(places)
 
     def _positions(self, n: int) -> Positions:
-        """Return the places of the first n rows, shape (axes, n), as they are now."""
+        """Return a copy of the positions of the first n rows, shape (axes, n)."""
         columns = [getattr(self.data, name)[:n] for name in self._SPACE.columns]
         if len(columns) > 1:
             return np.stack(columns)
@@ -119,15 +119,14 @@ class Spatial(Manager):
         return places
 
     def _visible_positions(self, places: Positions) -> Positions:
-        """Return the places of the first rows as others see them: NaN of those whom they do not
-        see."""
+        """Return positions of the first rows, NaN for those that are not visible."""
         is_seen = self._visible_rows(places.shape[1])
         if is_seen is None:
             return places
         return np.where(is_seen, places, np.nan).astype(places.dtype)
 
     def _visible_rows(self, n: int) -> NDArray[np.bool_] | None:
-        """Return which of the first n rows others see, None if it is all."""
+        """Return a mask of the visible rows among the first n, None if it is all."""
         active = getattr(self.data, self._SPACE.rows)
         return None if active >= n else np.arange(n) < active
 
@@ -138,20 +137,20 @@ class Spatial(Manager):
     def _json_state(self) -> dict[str, Any]:
         return {**super()._json_state(), "wrap": list(self._wrap)}
 
-    def _load_json_state(self, notes: Mapping[str, Any]) -> None:
-        super()._load_json_state(notes)
-        wrap = tuple(notes.get("wrap", ()))
+    def _load_json_state(self, state: Mapping[str, Any]) -> None:
+        super()._load_json_state(state)
+        wrap = tuple(state.get("wrap", ()))
         fits = len(wrap) == len(self._SPACE.wrap)
         self._wrap = wrap if fits else self._SPACE.wrap
 
 
 class OwnedSpatial(Spatial, Owned):
-    """The same of rows that belong to entities, some of which are dead."""
+    """A manager whose rows have positions and owners; rows of dead entities are not visible."""
 
     __slots__ = NO_SLOTS
 
     def _all_owners(self) -> EntityArray:
-        """Return the owner of each row, and perhaps more."""
+        """Return the owner of each row, or an array that begins with the owners."""
         return self.data._entity_column
 
     def _visible_rows(self, n: int) -> NDArray[np.bool_] | None:
@@ -178,7 +177,7 @@ def checked_wrap(owner: Spatial, wrap: Sequence[float]) -> tuple[float, ...]:
 
 
 def checked_radius(label: str, radius: SupportsFloat) -> float:
-    """Return a radius as a float, or raise ValueError; `label`: whose it is, and its name."""
+    """Return a radius as a float, or raise ValueError that begins with `label`."""
     number: Any = radius
     if not isinstance(radius, float):
         try:
@@ -191,16 +190,14 @@ def checked_radius(label: str, radius: SupportsFloat) -> float:
     return float(number)
 
 
-# --- who asks whom: rows of a kernel ---------------------------------------------------------
-
 NearNames = tuple[EntityKeys, EntityKeys]
 SearchArguments = tuple[Positions, Positions, float, tuple[float, ...], bool, NearNames | None]
-"""Who asks, who is asked, the radius, the wrap, whether they are one set, and their names."""
+"""Asking positions, members, radius, wrap, True if both are one set, and the keys of two sets."""
 LiveSearchArguments = tuple[
     Positions, CellNumbers, EntityKeys, EntityKeys, float, tuple[float, ...]
 ]
-"""Places of members, NaN of those whom nobody sees; which member each row of the manager is, -1 for
-none; the names of those who ask, and of members, if they are two sets; the radius, and the wrap."""
+"""Positions of members, NaN for hidden ones; each row's member number, -1 for none; keys of asking
+rows and of members, if they are two sets; the radius, and the wrap."""
 
 
 def join_search_arguments(
@@ -211,29 +208,29 @@ def join_search_arguments(
     members: RowArray | None = None,
     hidden: RowArray = NO_ROWS,
 ) -> SearchArguments:
-    """Return the places of rows that ask, and of those who are asked, by default the same.
+    """Return arguments to search for `members`, by default `asking`, near the rows `asking`.
 
-    Nobody finds those that are hidden, and of two sets who is of the same entity. ValueError
-    for the radius.
+    Hidden rows are not found, nor, of two sets, rows of the same entity. Raises ValueError for the
+    radius.
     """
     reach = checked_radius(kernel, radius)
     places, seen = manager._all_places()
     if len(hidden):
         seen = seen.copy()
         seen[:, hidden] = np.nan
-    own = places.take(asking, axis=1)
+    own_places = places.take(asking, axis=1)
     if members is None:
-        others = own if seen is places else seen.take(asking, axis=1)
-        return own, others, reach, manager.wrap, True, None
+        others = own_places if seen is places else seen.take(asking, axis=1)
+        return own_places, others, reach, manager.wrap, True, None
     owners = manager._all_owners()  # type: ignore[attr-defined]  # in a group or query
     names = owners[asking], owners[members]
-    return own, seen.take(members, axis=1), reach, manager.wrap, False, names
+    return own_places, seen.take(members, axis=1), reach, manager.wrap, False, names
 
 
 def live_search_arguments(
     kernel: str, manager: Spatial, radius: SupportsFloat
 ) -> LiveSearchArguments:
-    """Return where the rows of a manager are, who ask each other; ValueError for the radius."""
+    """Return arguments for a search among all rows of a manager, or raise ValueError."""
     n = manager.data._n
     places, seen, reach, wrap = manager._search_arguments(kernel, radius, n)
     numbers = np.arange(n)
@@ -250,20 +247,20 @@ def join_live_search_arguments(
     members: RowArray | None = None,
     hidden: RowArray = NO_ROWS,
 ) -> LiveSearchArguments:
-    """Return the same of some rows of a manager, and of those who are asked, by default the same.
+    """Return arguments to search for `members`, by default `asking`, near the rows `asking`.
 
-    Nobody finds those that are hidden, and of two sets who is of the same entity.
+    Hidden rows are not found, nor, of two sets, rows of the same entity.
     """
-    found = join_search_arguments(kernel, manager, radius, asking, members, hidden)
-    _, places, reach, wrap, _, names = found
+    arguments = join_search_arguments(kernel, manager, radius, asking, members, hidden)
+    _, places, reach, wrap, _, names = arguments
     met = asking if members is None else members
-    one, other = names or (NO_KEYS, NO_KEYS)
-    return places, _numbers(manager, met, hidden), one, other, reach, wrap
+    keys, other_keys = names or (NO_KEYS, NO_KEYS)
+    return places, _numbers(manager, met, hidden), keys, other_keys, reach, wrap
 
 
 def _numbers(manager: Spatial, members: RowArray, hidden: RowArray = NO_ROWS) -> CellNumbers:
-    """Return which member each row of a manager is, -1 for none and for those whom nobody sees;
-    members that are ghosts lie behind the rows."""
+    """Return each row's member number, -1 for none and for hidden rows; members that are ghosts
+    come after the rows."""
     n = manager.data._n
     numbers = np.full(max(n, members.max(initial=-1) + 1), -1, np.int64)
     numbers[members] = np.arange(len(members))
