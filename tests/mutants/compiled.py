@@ -39,7 +39,9 @@ GROUPS = (
         ("test_bead.py", "test_world.py"),
         Mutant("words are mixed with a round less", r"    x = \(x \^ .*27\).*\n", ""),
         Mutant("the first number is the second", r"number \+ 1\)", "number + 2)"),
-        Mutant("who a row is does not matter", r"_mix\(np\.uint64\(who\) \^ key\)", "_mix(key)"),
+        Mutant(
+            "who a row is does not matter", r"_mix\(np\.uint64\(row_key\) \^ key\)", "_mix(key)"
+        ),
         Mutant("numbers reach 2", r"2\.0\*\*-53", "2.0**-52"),
         Mutant("tails are as the middle", r"is_middle = .*", "is_middle = square < 1.0"),
         Mutant("tails have no sign", r"distance > 0\.0, 1\.0, -1\.0", "distance > 0.0, 1.0, 1.0"),

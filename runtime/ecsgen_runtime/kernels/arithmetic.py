@@ -82,6 +82,6 @@ def as_uint64(value: Any) -> np.uint64:
     return np.uint64(int(between(value, 0.0, 2.0**64)))
 
 
-def row_at(rows: RowArray, place: int) -> int:
-    """Return one of some rows, of which only the first is there if they follow each other."""
-    return int(rows[place] if len(rows) > 1 else rows[0] + place)
+def row_at(rows: RowArray, position: int) -> int:
+    """Return the row at a position; of consecutive rows only the first is stored."""
+    return int(rows[position] if len(rows) > 1 else rows[0] + position)

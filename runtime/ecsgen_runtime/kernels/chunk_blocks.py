@@ -1,4 +1,4 @@
-"""What kernels over chunks run on: the columns of one chunk after another, cut into blocks."""
+"""Blocks of the columns of chunks, for kernels over chunks."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from .blocks import ScratchSpec, block_rows, rows_last, working_memory
 
 
 class ChunkField(NamedTuple):
-    """One field of a kernel: its component's number, and which of the columns there it is."""
+    """A field of a kernel: the numbers of its component and of its column there."""
 
     component: int
     column: int
     planes: tuple[int, ...] = ()
-    """The shape of a split field: its columns follow each other, from this one on."""
+    """Shape of a split field, whose adjacent columns begin with this one."""
 
     def place(self, layout: ChunkLayout) -> int:
-        """Return which of all columns of a chunk it is, or begins with."""
+        """Return the number of the field's first column among all columns of a chunk."""
         return layout.starts[self.component] + self.column
 
     def cells(self, chunk: ChunkBase) -> NDArray[Any]:
         """Return the cells of the rows in use, rows last."""
-        place = self.place(chunk._layout)
-        column, n = chunk._columns[place], chunk._rows.n
+        number = self.place(chunk._layout)
+        column, n = chunk._columns[number], chunk._rows.n
         if not self.planes:
             return rows_last(column[:n])
-        places = chunk._layout.places[place : place + prod(self.planes)]
+        places = chunk._layout.places[number : number + prod(self.planes)]
         step = places[-1].offset - places[-2].offset if len(places) > 1 else 0
         strides = [prod(self.planes[axis + 1 :]) * step for axis in range(len(self.planes))]
         return np.ndarray(
@@ -46,15 +46,15 @@ class ChunkField(NamedTuple):
 
 
 class ChunkCache:
-    """What a kernel keeps of the chunks that a query finds.
+    """Cache of a kernel for the chunks that a query finds.
 
-    It is good until a structural change of the archetypes.
+    Valid until a structural change of the archetypes.
     """
 
     __slots__ = ("_held", "_query", "_version")
 
     _held: Sequence[NDArray[Any]]
-    """Arrays beside the columns."""
+    """Arrays of the cache itself."""
 
     def __init__(self, query: ChunkQuery[Any, Any, Any]) -> None:
         self._query = query
@@ -63,35 +63,34 @@ class ChunkCache:
 
     @property
     def nbytes(self) -> int:
-        """Bytes held beside the columns."""
+        """Bytes of the cache itself."""
         return sum(array.nbytes for array in self._held)
 
     def drop(self) -> None:
-        """Let go of all that is kept."""
+        """Drop the cache."""
         raise NotImplementedError
 
     def keep(self, name: str) -> Self:
-        """Let the archetypes know it by the kernel's name."""
+        """Store the cache with the archetypes by the kernel's name."""
         self._query._store._kept[name] = self
         return self
 
     def _renew_if_changed(self) -> None:
         store = self._query._store
         if self._version != store._version:
-            self._renew([one for one in self._query._archetypes() if one.n])
+            self._renew([archetype for archetype in self._query._archetypes() if archetype.n])
             self._version = store._version
 
     def _renew(self, archetypes: Sequence[Archetype]) -> None:
-        """Look at all chunks of archetypes with rows."""
+        """Fill the cache for all chunks of archetypes with rows."""
         raise NotImplementedError
 
 
 class ChunkBlocks(ChunkCache):
-    """Views of a kernel's fields and of its working memory, block after block; kept.
+    """Views of a kernel's fields and of its working memory, block after block; cached.
 
-    After a structural change only those of chunks that are new, or have more or fewer
-    rows, are cut again. A block lies in one chunk; all share the working memory, which is
-    as long as the longest of them can be.
+    After a structural change only chunks that are new, or have more or fewer rows, get new
+    views. A block lies in one chunk; all share the working memory of the longest block.
     """
 
     __slots__ = ("_column_view", "_fields", "_size", "_views", "_working")
@@ -107,7 +106,7 @@ class ChunkBlocks(ChunkCache):
         super().__init__(query)
 
     def drop(self) -> None:
-        """Let go of all views and of the working memory."""
+        """Drop all views and the working memory."""
         self._version = -1
         self._size = 0
         self._held = []
@@ -130,7 +129,7 @@ class ChunkBlocks(ChunkCache):
         if size != self._size:
             before = {}
             self._size = size
-            self._held = [working_memory(cells, size) for cells in self._working]
+            self._held = [working_memory(spec, size) for spec in self._working]
         self._column_view = {}
         for archetype in archetypes:
             for chunk in archetype.used():
@@ -138,7 +137,7 @@ class ChunkBlocks(ChunkCache):
                 if n != chunk._rows.n:
                     blocks = self._blocks(chunk)
                 self._column_view[chunk] = chunk._rows.n, blocks
-        self._views = [block for _, found in self._column_view.values() for block in found]
+        self._views = [block for _, cached in self._column_view.values() for block in cached]
 
     def _blocks(self, chunk: ChunkBase) -> list[tuple[Any, ...]]:
         columns, n = [field.cells(chunk) for field in self._fields], chunk._rows.n
@@ -162,5 +161,5 @@ def chunk_cells(query: ChunkQuery[Any, Any, Any], field: ChunkField, dtype: str)
 def flat_chunk_cells(
     query: ChunkQuery[Any, Any, Any], field: ChunkField, dtype: str
 ) -> NDArray[Any]:
-    """Return the same, flat, the elements of a row together."""
+    """Return the cells of a field in all chunks, flat, the elements of a row adjacent; O(rows)."""
     return np.moveaxis(chunk_cells(query, field, dtype), -1, 0).reshape(-1)

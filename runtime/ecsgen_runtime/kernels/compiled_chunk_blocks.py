@@ -19,8 +19,8 @@ from .chunk_blocks import ChunkCache, ChunkField
 
 
 class ChunkAddresses(ChunkCache):
-    """The rows of each chunk, shape (chunks,), and where in memory each field begins there, shape
-    (chunks, fields); kept until a structural change of the archetypes."""
+    """Row counts of chunks, shape (chunks,), and addresses of their fields, shape (chunks, fields);
+    cached until a structural change of the archetypes."""
 
     __slots__ = ("_fields",)
 
@@ -31,7 +31,7 @@ class ChunkAddresses(ChunkCache):
         super().__init__(query)
 
     def drop(self) -> None:
-        """Let go of all addresses."""
+        """Drop all addresses."""
         self._version = -1
         self._held = np.empty(0, np.intp), np.empty((0, len(self._fields)), np.intp)
 
@@ -41,18 +41,18 @@ class ChunkAddresses(ChunkCache):
         return self._held
 
     def _renew(self, archetypes: Sequence[Archetype]) -> None:
-        rows, places = [self._held[0][:0]], [self._held[1][:0]]
+        rows, addresses = [self._held[0][:0]], [self._held[1][:0]]
         for archetype in archetypes:
             layout, chunks = archetype.layout, archetype.used()
             starts = np.array([chunk._address for chunk in chunks], np.intp)
             offsets = [layout.places[f.place(layout)].offset for f in self._fields]
-            places.append(starts[:, None] + np.array(offsets, np.intp))
+            addresses.append(starts[:, None] + np.array(offsets, np.intp))
             rows.append(np.array([chunk._rows.n for chunk in chunks], np.intp))
-        self._held = np.concatenate(rows), np.concatenate(places)
+        self._held = np.concatenate(rows), np.concatenate(addresses)
 
 
 def _as_pointer(context: Any, address: Any) -> Any:
-    """Return what makes a pointer of an address, and its type."""
+    """Return a code generator that casts an address to a pointer, and its type."""
 
     def cast(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.inttoptr(arguments[0], cgutils.voidptr_t)
@@ -67,5 +67,5 @@ def _pointer_to(address: Any) -> Any:
 
 @jit()
 def cells_at(address: int, count: int, dtype: Any) -> Any:
-    """Return the cells that begin at an address, shape (count,); nobody checks that they do."""
+    """Return the cells that begin at an address, shape (count,); unchecked."""
     return carray(_pointer_to(address), count, dtype)

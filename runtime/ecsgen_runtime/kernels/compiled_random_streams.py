@@ -1,4 +1,4 @@
-"""Random numbers of compiled kernels, one at a time: the same bits as `runtime.kernels.chance`."""
+"""Random numbers of compiled kernels, one at a time, with the bits of `random_streams`."""
 
 from __future__ import annotations
 
@@ -50,42 +50,42 @@ def _mix(x: Any) -> Any:
 
 
 @jit(forceinline=True)
-def stream_key(who: Any, key: Any) -> Any:
-    """Return what all numbers of a row have in common."""
-    return _mix(np.uint64(who) ^ key)
+def stream_key(row_key: Any, key: Any) -> Any:
+    """Return the key of a row's stream."""
+    return _mix(np.uint64(row_key) ^ key)
 
 
 @jit(forceinline=True)
 def id_stream_key(slot: Any, generation: Any, key: Any) -> Any:
-    """Return the same of a row that is known by its id."""
+    """Return the key of a row's stream, by the row's id."""
     return _mix((np.uint64(generation) << np.uint64(32) | np.uint64(slot)) ^ key)
 
 
 @jit(forceinline=True)
-def _word(stem: Any, number: Any) -> Any:
-    return _mix(stem + np.uint64(number + 1) * _STEP)
+def _word(stream: Any, number: Any) -> Any:
+    return _mix(stream + np.uint64(number + 1) * _STEP)
 
 
 @jit(forceinline=True)
-def random_at(stem: Any, number: Any) -> Any:
+def random_at(stream: Any, number: Any) -> Any:
     """Return a number in [0, 1)."""
-    return np.float64(np.int64(_word(stem, number) >> np.uint64(11))) * 2.0**-53
+    return np.float64(np.int64(_word(stream, number) >> np.uint64(11))) * 2.0**-53
 
 
 @jit(forceinline=True)
-def range_at(stem: Any, number: Any, bound: Any) -> Any:
+def range_at(stream: Any, number: Any, bound: Any) -> Any:
     """Return a whole number from 0 to `bound` - 1."""
-    high = _word(stem, number) >> np.uint64(32)
+    high = _word(stream, number) >> np.uint64(32)
     return np.int64(high * np.uint64(bound) >> np.uint64(32))
 
 
 @jit(forceinline=True)
-def normal_at(stem: Any, number: Any) -> Any:
+def normal_at(stream: Any, number: Any) -> Any:
     """Return a number of mean 0 and deviation 1.
 
-    Without a branch, so that loops stay vector loops: coefficients are chosen, not ways.
+    Without branches, so that loops stay vector loops: only coefficients are chosen.
     """
-    high = np.int64(_word(stem, number) >> np.uint64(12))
+    high = np.int64(_word(stream, number) >> np.uint64(12))
     distance = (np.float64(high) - MIDDLE_WORD) * 2.0**-52
     square = distance * distance
     is_middle = square <= NORMAL_EDGE * NORMAL_EDGE
@@ -100,13 +100,13 @@ def normal_at(stem: Any, number: Any) -> Any:
 
 
 @jit(forceinline=True)
-def _horner(found: Any, x: Any, is_middle: Any, a: Any, b: Any) -> Any:
-    """Go on with a polynomial for five powers, with the coefficients for the middle or others."""
-    found = found * x + _choice(is_middle, a[0], b[0])
-    found = found * x + _choice(is_middle, a[1], b[1])
-    found = found * x + _choice(is_middle, a[2], b[2])
-    found = found * x + _choice(is_middle, a[3], b[3])
-    return found * x + _choice(is_middle, a[4], b[4])
+def _horner(total: Any, x: Any, is_middle: Any, a: Any, b: Any) -> Any:
+    """Continue a polynomial for five powers, with the coefficients of the middle or the tails."""
+    total = total * x + _choice(is_middle, a[0], b[0])
+    total = total * x + _choice(is_middle, a[1], b[1])
+    total = total * x + _choice(is_middle, a[2], b[2])
+    total = total * x + _choice(is_middle, a[3], b[3])
+    return total * x + _choice(is_middle, a[4], b[4])
 
 
 @jit(forceinline=True)
@@ -124,25 +124,22 @@ def _minus_log(x: Any) -> Any:
     return half - s * (rest + half) - f - k * LN2
 
 
-# --- whose turn it is when -------------------------------------------------------------------
-
-
-def turn_order(who: NDArray[np.uint64], key: np.uint64, chosen: Any = None) -> RowArray:
-    """Return rows, or those of them that a call names, in the order of their first random words,
-    equal ones in the order given; `who` tells them apart, shape (n,). O(n)."""
+def turn_order(row_keys: NDArray[np.uint64], key: np.uint64, chosen: Any = None) -> RowArray:
+    """Return all rows, or the chosen ones, sorted stably by their first random words; `row_keys`,
+    shape (n,), tells rows apart. O(n)."""
     if chosen is not None:
-        some: RowArray = chosen.rows[turn_order(who[chosen.rows], key)]
-        return some
-    order = np.empty(len(who), np.intp)
-    _write_turns(who, key, order)
+        rows: RowArray = chosen.rows[turn_order(row_keys[chosen.rows], key)]
+        return rows
+    order = np.empty(len(row_keys), np.intp)
+    _write_turns(row_keys, key, order)
     return order
 
 
 @jit()
-def _write_turns(who: NDArray[np.uint64], key: Any, order: RowArray) -> None:
-    """Sort words, whose lowest bits are rows instead, by their highest bits in two rounds, and then
-    by insertion: hardly two have the same."""
-    count, bits = len(who), np.uint64(1)
+def _write_turns(row_keys: NDArray[np.uint64], key: Any, order: RowArray) -> None:
+    """Sort words, with rows in their lowest bits, by their highest bits in two rounds, then by
+    insertion: nearly all are in place by then."""
+    count, bits = len(row_keys), np.uint64(1)
     while 1 << bits <= count:
         bits += np.uint64(1)
     half = min(np.uint64(11), bits // np.uint64(2) + np.uint64(2))
@@ -151,7 +148,7 @@ def _write_turns(who: NDArray[np.uint64], key: Any, order: RowArray) -> None:
     words, others = np.empty(count, np.uint64), np.empty(count, np.uint64)
     firsts, seconds = np.zeros(1 << half, np.int32), np.zeros(1 << half, np.int32)
     for row in range(count):
-        word = _word(_mix(who[row] ^ key), 0)
+        word = _word(_mix(row_keys[row] ^ key), 0)
         words[row] = word >> bits << bits | np.uint64(row)
         firsts[word >> lower & digit] += 1
         seconds[word >> upper] += 1
@@ -160,30 +157,29 @@ def _write_turns(who: NDArray[np.uint64], key: Any, order: RowArray) -> None:
         firsts[k], first = first, first + firsts[k]
         seconds[k], second = second, second + seconds[k]
     for word in words:
-        place = firsts[word >> lower & digit]
-        others[place] = word
-        firsts[word >> lower & digit] = place + 1
+        position = firsts[word >> lower & digit]
+        others[position] = word
+        firsts[word >> lower & digit] = position + 1
     for word in others:
-        place = seconds[word >> upper]
-        words[place] = word
-        seconds[word >> upper] = place + 1
+        position = seconds[word >> upper]
+        words[position] = word
+        seconds[word >> upper] = position + 1
     for k in range(1, count):
-        word, place = words[k], k
-        while place > 0 and _comes_later(words[place - 1], word, who, key, bits):
-            words[place] = words[place - 1]
-            place -= 1
-        words[place] = word
+        word, position = words[k], k
+        while position > 0 and _comes_later(words[position - 1], word, row_keys, key, bits):
+            words[position] = words[position - 1]
+            position -= 1
+        words[position] = word
     for k in range(count):
         order[k] = np.intp(words[k] & row_mask)
 
 
 @jit(forceinline=True)
-def _comes_later(one: Any, other: Any, who: Any, key: Any, bits: Any) -> Any:
-    """Return whether a row is behind another; where what is left of their words is the same, the
-    rest of these decides."""
-    if one >> bits != other >> bits:
-        return one > other
+def _comes_later(word: Any, other_word: Any, row_keys: Any, key: Any, bits: Any) -> Any:
+    """Return True if a row comes after another; the words' lost bits decide between equal rests."""
+    if word >> bits != other_word >> bits:
+        return word > other_word
     mask = (np.uint64(1) << bits) - np.uint64(1)
-    first = _word(_mix(who[one & mask] ^ key), 0)
-    second = _word(_mix(who[other & mask] ^ key), 0)
-    return one > other if first == second else first > second
+    first = _word(_mix(row_keys[word & mask] ^ key), 0)
+    second = _word(_mix(row_keys[other_word & mask] ^ key), 0)
+    return word > other_word if first == second else first > second

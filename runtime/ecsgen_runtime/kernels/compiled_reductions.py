@@ -1,4 +1,4 @@
-"""What is made of values for a table, as loops: the same bits as those of `kernels/folds.py`."""
+"""Reductions of values for a table, as loops, with the bits of `reductions`."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ..base.jit import jit
 from . import reductions
 
 LANES: Final = reductions.LANES
-"""Rows whose values are added side by side."""
+"""Rows whose values are added in parallel."""
 _LINES: Final = reductions.BLOCK // reductions.LANES
 
 
 @jit()
 def in_order(values: NDArray[np.float64]) -> float:
-    """Return the sum of values, added one after the other; 0 for none."""
+    """Return the sum of values, added in order; 0 for none."""
     total = 0.0
     for value in values:
         total += value
@@ -26,20 +26,20 @@ def in_order(values: NDArray[np.float64]) -> float:
 
 
 @jit()
-def carried(lanes: NDArray[np.float64], whole: NDArray[np.float64], start: int) -> None:
+def carried(lanes: NDArray[np.float64], sums: NDArray[np.float64], start: int) -> None:
     """Add the lanes of a block to those of all blocks, if rows from `start` on were its last."""
     if start // LANES % _LINES == _LINES - 1:
-        for place in range(len(lanes)):
-            whole[place] += lanes[place]
-            lanes[place] = 0.0
+        for lane in range(len(lanes)):
+            sums[lane] += lanes[lane]
+            lanes[lane] = 0.0
 
 
 @jit()
-def lane_sum(lanes: NDArray[np.float64], whole: NDArray[np.float64]) -> float:
-    """Return the sum of the lanes of all blocks and of what is left of the last one."""
+def lane_sum(lanes: NDArray[np.float64], sums: NDArray[np.float64]) -> float:
+    """Return the sum of the lanes of all blocks and of the last, unfinished one."""
     total = 0.0
-    for place in range(len(lanes)):
-        total += whole[place] + lanes[place]
+    for lane in range(len(lanes)):
+        total += sums[lane] + lanes[lane]
     return total
 
 
@@ -53,7 +53,7 @@ def _square_sum(values: NDArray[np.float64], mean: float) -> float:
 
 
 def std_of(values: NDArray[np.float64]) -> float:
-    """Return the standard deviation of a whole population, in two passes; NaN of none."""
+    """Return the population standard deviation, in two passes; NaN for none."""
     n = len(values)
     if n == 0:
         return nan
@@ -62,14 +62,14 @@ def std_of(values: NDArray[np.float64]) -> float:
 
 @jit()
 def ranked_sums(ranked: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the sum of values, each by its place from 1, and their own."""
+    """Return the sum of values weighted by rank from 1, and the plain sum."""
     weighted = total = 0.0
-    for place in range(len(ranked)):
-        weighted += (place + 1) * ranked[place]
-        total += ranked[place]
+    for index in range(len(ranked)):
+        weighted += (index + 1) * ranked[index]
+        total += ranked[index]
     return weighted, total
 
 
 def gini_of(values: NDArray[np.float64]) -> float:
-    """Return the Gini coefficient; NaN of none, or if all are 0."""
+    """Return the Gini coefficient; NaN for none, or if all are 0."""
     return reductions.gini_of(values, ranked_sums)

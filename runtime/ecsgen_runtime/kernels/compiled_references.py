@@ -1,4 +1,4 @@
-"""What compiled loops need to find the rows that entities lead to."""
+"""Lookup of the rows of entities for compiled loops."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from . import arithmetic
 
 _NIL: Final = 0xFFFF_FFFF
 TABLE_FACTOR: Final = np.uint64(0x9E37_79B9_7F4A_7C15)
-"""Spreads entities over a table: odd, and no pattern in its bits."""
+"""Factor that spreads entities over a table: odd, without a pattern in its bits."""
 
 
 def live_row_table(manager: Mapped) -> tuple[NDArray[np.uint64], NDArray[np.int64], np.uint64]:
-    """Return who is alive of those who have rows, and their first rows, as an open table; O(n).
+    """Return the alive entities with rows, their first rows, and `shift`, as an open hash table.
 
-    Of each entity the search begins at the place `e * TABLE_FACTOR >> shift`, where `shift`
-    is the last thing returned, and goes on until the entity is there, or 0.
+    The search for an entity begins at slot `e * TABLE_FACTOR >> shift`, and ends at the entity or
+    at 0. O(n).
     """
     rows = manager._first_rows()
     owners = manager.data._entity_column[rows]
@@ -31,23 +31,23 @@ def live_row_table(manager: Mapped) -> tuple[NDArray[np.uint64], NDArray[np.int6
 def open_table(
     owners: NDArray[np.uint64], rows: NDArray[np.intp]
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64], np.uint64]:
-    """Return distinct numbers and their rows as such a table; O(k)."""
+    """Return distinct numbers and their rows as an open hash table; O(k)."""
     bits = max(2, (2 * len(owners)).bit_length())
-    return *_entered(owners, rows, bits), np.uint64(64 - bits)
+    return *_inserted(owners, rows, bits), np.uint64(64 - bits)
 
 
 @jit()
-def _entered(
+def _inserted(
     owners: NDArray[np.uint64], rows: NDArray[np.intp], bits: int
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    keys, found = np.zeros(1 << bits, np.uint64), np.full(1 << bits, _NIL, np.int64)
+    keys, first_rows = np.zeros(1 << bits, np.uint64), np.full(1 << bits, _NIL, np.int64)
     for k in range(len(owners)):
-        place = np.int64(owners[k] * TABLE_FACTOR >> np.uint64(64 - bits))
-        while keys[place] != 0:
-            place = (place + 1) % len(keys)
-        keys[place] = owners[k]
-        found[place] = rows[k]
-    return keys, found
+        slot = np.int64(owners[k] * TABLE_FACTOR >> np.uint64(64 - bits))
+        while keys[slot] != 0:
+            slot = (slot + 1) % len(keys)
+        keys[slot] = owners[k]
+        first_rows[slot] = rows[k]
+    return keys, first_rows
 
 
 row_at: Final = jit()(arithmetic.row_at)
@@ -55,7 +55,7 @@ row_at: Final = jit()(arithmetic.row_at)
 
 @jit()
 def rows_of_block(rows: NDArray[np.intp], start: int, end: int) -> NDArray[np.intp]:
-    """Return some of the rows, in the same form."""
+    """Return a slice of rows in the form that `row_at` reads."""
     if len(rows) > 1:
         return rows[start:end]
     first = np.empty(1, np.intp)

@@ -1,11 +1,11 @@
-"""Random numbers of kernels: made from seed, kernel, call, row and place, so that no order matters.
+"""Random numbers of kernels: functions of seed, kernel, call, row and number, in any order.
 
-SplitMix64's mixer, twice: once over who a row is, once over which of its numbers it is.
+SplitMix64's mixer runs twice: over the key of a row, and over the number among the row's numbers.
 
-Normal ones are the inverse of their distribution, within 1e-12. As Wichura's algorithm AS 241
-(1988), with a rational function for the middle and one for the tails; their coefficients were
-fitted in 60 digits by Lawson's iteration. With + - * / and square roots alone, so that compiled
-code gives the same bits: the logarithm too is made of these.
+Normal numbers are quantiles, within 1e-12, by Wichura's algorithm AS 241 (1988), with a rational
+function for the middle and one for the tails; their coefficients were fitted in 60 digits by
+Lawson's iteration. Only + - * / and square roots are used, for the logarithm as well, so that
+compiled code gives the same bits.
 """
 
 from __future__ import annotations
@@ -39,82 +39,86 @@ _HALF: Final = np.uint64(32)
 
 
 def _mixed(number: int) -> int:
-    """Return a number of 64 bits, each of which depends on all of the given one's."""
+    """Return a number of 64 bits, each of which depends on all bits of the argument."""
     number = (number ^ number >> 30) * _FIRST & _ALL
     number = (number ^ number >> 27) * _SECOND & _ALL
     return number ^ number >> 31
 
 
 def call_key(seed: int, kernel: int, call: int) -> np.uint64:
-    """Return what all rows of one call have in common; `kernel` is the hash of its name."""
+    """Return the key of a call; `kernel` is the hash of the kernel's name."""
     return np.uint64(_mixed(_mixed(seed ^ kernel) + call * _STEP & _ALL))
 
 
-def derive_stream_keys(who: Any, key: np.uint64, stem: DrawnWords, bits: DrawnWords) -> None:
-    """Write what all numbers of a row have in common, shape (n,); `bits` is working memory."""
-    np.bitwise_xor(who, key, out=stem)
-    _mix(stem, bits)
+def derive_stream_keys(
+    row_keys: Any, key: np.uint64, streams: DrawnWords, bits: DrawnWords
+) -> None:
+    """Write the key of each row's stream, shape (n,); `bits` is working memory."""
+    np.bitwise_xor(row_keys, key, out=streams)
+    _mix(streams, bits)
 
 
 def draw_random(
-    stem: DrawnWords, number: int, out: Any, word: DrawnWords, bits: DrawnWords
+    streams: DrawnWords, number: int, out: Any, word: DrawnWords, bits: DrawnWords
 ) -> None:
-    """Write numbers in [0, 1), shape (*shape, n): of each row those from `number` on.
+    """Write each row's numbers from `number` on, in [0, 1), shape (*shape, n).
 
     `word` and `bits` are working memory, shape (n,).
     """
-    for place, cells in enumerate(_planes(out)):
-        _words(stem, number + place, word, bits)
+    for element, cells in enumerate(_planes(out)):
+        _words(streams, number + element, word, bits)
         np.right_shift(word, _ELEVEN, out=word)
         np.copyto(cells, word.view(np.int64), casting="unsafe")
         cells *= 2.0**-53
 
 
-def draw_words(stem: DrawnWords, number: int, out: Any, word: DrawnWords, bits: DrawnWords) -> None:
-    """Write the words that numbers are made of; as `draw_random` otherwise."""
-    for place, cells in enumerate(_planes(out)):
-        _words(stem, number + place, cells, bits)
+def draw_words(
+    streams: DrawnWords, number: int, out: Any, word: DrawnWords, bits: DrawnWords
+) -> None:
+    """Write random words; as `draw_random` otherwise."""
+    for element, cells in enumerate(_planes(out)):
+        _words(streams, number + element, cells, bits)
 
 
 def draw_normal(
-    stem: DrawnWords, number: int, out: Any, word: DrawnWords, bits: DrawnWords
+    streams: DrawnWords, number: int, out: Any, word: DrawnWords, bits: DrawnWords
 ) -> None:
     """Write numbers of mean 0 and deviation 1; as `draw_random` otherwise."""
-    for place, cells in enumerate(_planes(out)):
-        _words(stem, number + place, word, bits)
+    for element, cells in enumerate(_planes(out)):
+        _words(streams, number + element, word, bits)
         np.right_shift(word, _TWELVE, out=word)
         normal_into(word, cells, bits.view(np.float64))
 
 
 def draw_range(
-    stem: DrawnWords, number: int, bound: Any, out: Any, word: DrawnWords, bits: DrawnWords
+    streams: DrawnWords, number: int, bound: Any, out: Any, word: DrawnWords, bits: DrawnWords
 ) -> None:
     """Write whole numbers from 0 to `bound` - 1, which fits `out`; as `draw_random` otherwise.
 
     `bound`: from 0 to 2^32 - 1.
     """
     bounds = _planes(np.broadcast_to(np.asarray(bound, np.int64), out.shape))
-    for place, cells in enumerate(_planes(out)):
-        _words(stem, number + place, word, bits)
+    for element, cells in enumerate(_planes(out)):
+        _words(streams, number + element, word, bits)
         np.right_shift(word, _HALF, out=word)
-        np.multiply(word, bounds[place].view(np.uint64), out=word)
+        np.multiply(word, bounds[element].view(np.uint64), out=word)
         np.right_shift(word, _HALF, out=cells.view(np.uint64))
 
 
-def turn_order(who: NDArray[np.uint64], key: np.uint64, chosen: Any = None) -> RowArray:
-    """Return rows, or those of them that a call names, in the order of their first random words,
-    equal ones in the order given; `who` tells them apart, shape (n,). O(n log n)."""
+def turn_order(row_keys: NDArray[np.uint64], key: np.uint64, chosen: Any = None) -> RowArray:
+    """Return all rows, or the chosen ones, sorted stably by their first random words; `row_keys`,
+    shape (n,), tells rows apart. O(n log n)."""
     if chosen is not None:
-        some: RowArray = chosen.rows[turn_order(who[chosen.rows], key)]
-        return some
-    stem, word, bits = (np.empty(len(who), np.uint64) for _ in range(3))
-    derive_stream_keys(who, key, stem, bits)
-    draw_words(stem, 0, word, bits, bits)
+        rows: RowArray = chosen.rows[turn_order(row_keys[chosen.rows], key)]
+        return rows
+    streams, word, bits = (np.empty(len(row_keys), np.uint64) for _ in range(3))
+    derive_stream_keys(row_keys, key, streams, bits)
+    draw_words(streams, 0, word, bits, bits)
     return word.argsort(kind="stable")
 
 
-def _words(stem: DrawnWords, number: int, word: DrawnWords, bits: DrawnWords) -> None:
-    np.add(stem, np.uint64((number + 1) * _STEP & _ALL), out=word)
+def _words(streams: DrawnWords, number: int, word: DrawnWords, bits: DrawnWords) -> None:
+    np.add(streams, np.uint64((number + 1) * _STEP & _ALL), out=word)
     _mix(word, bits)
 
 
@@ -128,43 +132,47 @@ def _mix(word: DrawnWords, bits: DrawnWords) -> None:
 
 
 def _planes(cells: NDArray[Any]) -> list[NDArray[Any]]:
-    """Return cells, shape (*shape, n), as an array of each element, in C order."""
+    """Return cells, shape (*shape, n), as one array per element, in C order."""
     if cells.ndim == 1:
         return [cells]
-    return [cells[place] for place in np.ndindex(cells.shape[:-1])]
-
-
-# --- the same for one row, of which the words are known ------------------------------------
+    return [cells[element] for element in np.ndindex(cells.shape[:-1])]
 
 
 class RandomWords(dict[int, list[int]]):
-    """The words of each row's random numbers, by row; made for so many rows at a time."""
+    """Random words by row, computed in batches of rows."""
 
-    __slots__ = ("_count", "_done", "_key", "_order", "_size", "_who")
+    __slots__ = ("_count", "_done", "_key", "_order", "_size", "_row_keys")
 
     def __init__(
-        self, who: Any, key: np.uint64, count: int, order: RowArray | None = None, size: int = 256
+        self,
+        row_keys: Any,
+        key: np.uint64,
+        count: int,
+        order: RowArray | None = None,
+        size: int = 256,
     ) -> None:
-        """`who` tells rows apart, shape (n,); `count`: how many words a row has; `order`: the rows
-        that are asked for, if it is known when; `size`: of how many rows they are made at once, 1
-        where `who` may change."""
-        self._who, self._key, self._count, self._size = who, key, count, size
+        """Take keys that tell rows apart, shape (n,), and the number of words of a row.
+
+        `order` has the rows in the order of requests, if known; `size` is the number of rows of a
+        batch, 1 if `row_keys` may change.
+        """
+        self._row_keys, self._key, self._count, self._size = row_keys, key, count, size
         self._order, self._done = order, 0
 
     def __missing__(self, row: int) -> list[int]:
         if self._order is None:
             start = row - row % self._size
-            who = self._who[start : start + self._size]
-            rows: Iterable[int] = range(start, start + len(who))
+            row_keys = self._row_keys[start : start + self._size]
+            rows: Iterable[int] = range(start, start + len(row_keys))
         else:
-            some = self._order[self._done : self._done + self._size]
+            batch = self._order[self._done : self._done + self._size]
             self._done += self._size
-            self.clear()  # these had their turns
-            who, rows = self._who[some], some.tolist()
-        stem, bits = np.empty(len(who), np.uint64), np.empty(len(who), np.uint64)
-        derive_stream_keys(who, self._key, stem, bits)
+            self.clear()  # former rows had their turns
+            row_keys, rows = self._row_keys[batch], batch.tolist()
+        streams, bits = np.empty(len(row_keys), np.uint64), np.empty(len(row_keys), np.uint64)
+        derive_stream_keys(row_keys, self._key, streams, bits)
         numbers = np.arange(1, self._count + 1, dtype=np.uint64)
-        words = stem + numbers[:, None] * np.uint64(_STEP)  # as `_words`, all at once
+        words = streams + numbers[:, None] * np.uint64(_STEP)  # as `_words`, all at once
         _mix(words, np.empty_like(words))
         self.update(zip(rows, words.T.tolist(), strict=True))
         return self[row]
@@ -183,12 +191,10 @@ def range_at(words: list[int], number: int, bound: Any) -> np.int64:
 def normal_at(words: list[int], number: int) -> np.float64:
     """Return a number of mean 0 and deviation 1."""
     word = np.array([words[number] >> 12], np.uint64)
-    found = np.empty(1)
-    normal_into(word, found, np.empty(1))
-    return np.float64(found[0])
+    out = np.empty(1)
+    normal_into(word, out, np.empty(1))
+    return np.float64(out[0])
 
-
-# --- normal numbers --------------------------------------------------------------------------
 
 _Floats = NDArray[np.float64]
 
@@ -212,7 +218,7 @@ NORMAL_MIDDLE: Final = (
         1.0,
     ),
 )
-"""Of 0.180625 - (p - 1/2)^2: the quantile of p by p - 1/2, within 5e-13."""
+"""Coefficients by 0.180625 - (p - 1/2)^2: the quantile of p by p - 1/2, within 5e-13."""
 NORMAL_TAIL: Final = (
     (
         1.894116800771391e-3,
@@ -232,7 +238,7 @@ NORMAL_TAIL: Final = (
         1.0,
     ),
 )
-"""Of sqrt(-log(p)) - 1.6: minus the quantile of p, within 1.3e-13 down to 2^-53."""
+"""Coefficients by sqrt(-log(p)) - 1.6: minus the quantile of p, within 1.3e-13 down to 2^-53."""
 LOG_TERMS: Final = (
     1.9364343362107378e-1,
     2.2191302235144839e-1,
@@ -240,14 +246,14 @@ LOG_TERMS: Final = (
     3.999999878685531e-1,
     6.666666666738463e-1,
 )
-"""Of s^2: (log((1 + s) / (1 - s)) - 2 s) / s^3, within 8e-12."""
+"""Coefficients by s^2: (log((1 + s) / (1 - s)) - 2 s) / s^3, within 8e-12."""
 LN2: Final = 6.93147180559945309417e-01
 MIDDLE_WORD: Final = 2.0**51 - 0.5
-"""What lies between both halves of the words."""
+"""Centre of the words, between both halves."""
 ROOT_HALF: Final = 0x3FE6_A09E_0000_0000
-"""The bits of a float just below the square root of 1/2."""
+"""Bits of a float just below the square root of 1/2."""
 NORMAL_EDGE: Final = 0.425
-"""How far the middle goes from 1/2 to both sides."""
+"""Distance from 1/2 up to which p is in the middle."""
 
 
 def normal_into(words: NDArray[np.uint64], out: Any, square: _Floats) -> None:
@@ -264,32 +270,32 @@ def normal_into(words: NDArray[np.uint64], out: Any, square: _Floats) -> None:
     outside = distance[tails]
     np.subtract(0.180625, square, out=square)
     is_plain = out.dtype == np.float64 and out.flags.c_contiguous
-    found = _polynomial(square, NORMAL_MIDDLE[0], out if is_plain else None)
-    found /= _polynomial(square, NORMAL_MIDDLE[1])
-    found *= distance
-    found[tails] = _tail(outside)
+    quantiles = _polynomial(square, NORMAL_MIDDLE[0], out if is_plain else None)
+    quantiles /= _polynomial(square, NORMAL_MIDDLE[1])
+    quantiles *= distance
+    quantiles[tails] = _tail(outside)
     if not is_plain:
-        out[...] = found
+        out[...] = quantiles
 
 
 def _tail(distance: _Floats) -> _Floats:
-    """Return the quantiles so far from 1/2."""
+    """Return quantiles in the tails, by the distance of p from 1/2."""
     root = _minus_log(0.5 - np.abs(distance))
     np.sqrt(root, out=root)
     root -= 1.6
-    found = _polynomial(root, NORMAL_TAIL[0])
-    found /= _polynomial(root, NORMAL_TAIL[1])
-    return np.copysign(found, distance, out=found)
+    quantiles = _polynomial(root, NORMAL_TAIL[0])
+    quantiles /= _polynomial(root, NORMAL_TAIL[1])
+    return np.copysign(quantiles, distance, out=quantiles)
 
 
 def _polynomial(x: _Floats, coefficients: tuple[float, ...], out: _Floats | None = None) -> _Floats:
     """Return c0 * x^k + c1 * x^(k - 1) + …, by Horner."""
-    found: _Floats = np.multiply(x, coefficients[0], out=out)
-    found += coefficients[1]
+    total: _Floats = np.multiply(x, coefficients[0], out=out)
+    total += coefficients[1]
     for coefficient in coefficients[2:]:
-        found *= x
-        found += coefficient
-    return found
+        total *= x
+        total += coefficient
+    return total
 
 
 def _minus_log(x: _Floats) -> _Floats:
@@ -314,11 +320,8 @@ def _minus_log(x: _Floats) -> _Floats:
     return half
 
 
-# --- seeds -----------------------------------------------------------------------------------
-
-
 class StreamState:
-    """A seed, and the calls of each kernel since it was set. Pickles and copies."""
+    """A seed, and the number of calls of each kernel since it was set. Pickles and copies."""
 
     __slots__ = ("calls", "seed")
 
@@ -326,12 +329,12 @@ class StreamState:
         self.reset(seed, calls)
 
     def reset(self, seed: int, calls: Mapping[str, int] | None = None) -> None:
-        """Begin with a seed, as if there had been so many calls."""
+        """Set a seed, and the numbers of calls, 0 by default."""
         self.seed = seed
         self.calls = dict(calls or {})
 
     def key(self, kernel: str, number: int) -> np.uint64:
-        """Count a call and return what its random numbers have in common.
+        """Count a call and return its key.
 
         `number`: the hash of the kernel's name.
         """
@@ -339,21 +342,21 @@ class StreamState:
         self.calls[kernel] = call + 1
         return call_key(self.seed, number, call)
 
-    def notes(self) -> dict[str, Any]:
-        """Return what is not as at first, as JSON."""
+    def json_state(self) -> dict[str, Any]:
+        """Return what differs from a new state, as JSON."""
         seed = {"seed": self.seed} if self.seed else {}
         return {**seed, **({"calls": dict(self.calls)} if self.calls else {})}
 
 
-def noted_chance(notes: Mapping[str, Any], kernels: Mapping[str, int]) -> StreamState:
-    """Return what notes say; calls of kernels that do not draw any more are dropped."""
-    calls = notes.get("calls", {})
+def parse_stream_state(state: Mapping[str, Any], kernels: Mapping[str, int]) -> StreamState:
+    """Return the state of a JSON state, without calls of kernels that no longer draw."""
+    calls = state.get("calls", {})
     known = {kernel: calls[kernel] for kernel in calls if kernel in kernels}
-    return StreamState(notes.get("seed", 0), known)
+    return StreamState(state.get("seed", 0), known)
 
 
 def checked_seed(owner: object, seed: int) -> int:
-    """Return a seed as an int. OverflowError or TypeError for what is no u64."""
+    """Return a seed as an int, or raise OverflowError or TypeError if it is no u64."""
     number: int = IntField(f"{type(owner).__name__}.seed", "u64").to_cell(seed)
     return number
 
@@ -363,12 +366,12 @@ class Seeded(BaseManager):
 
     __slots__ = NO_SLOTS
     _RANDOM_KERNELS: ClassVar[Mapping[str, int]]
-    """The kernels that draw, and the hashes of their names."""
+    """Hashes of the names of kernels that draw, by name."""
     _stream_state: StreamState
 
     @property
     def seed(self) -> int:
-        """Where random numbers come from, 0 to 2^64 - 1; 0 at first.
+        """Seed of all random numbers, 0 to 2^64 - 1; 0 at first.
 
         The same seed, kernels, calls and entities give the same numbers. Assigning one
         counts calls from 0 again. Saved and copied with the rest.
@@ -387,15 +390,15 @@ class Seeded(BaseManager):
         self._stream_state = StreamState()
 
     def _json_state(self) -> dict[str, Any]:
-        return {**super()._json_state(), **self._stream_state.notes()}
+        return {**super()._json_state(), **self._stream_state.json_state()}
 
     def _load_json_state(self, notes: Mapping[str, Any]) -> None:
         super()._load_json_state(notes)
-        self._stream_state = noted_chance(notes, self._RANDOM_KERNELS)
+        self._stream_state = parse_stream_state(notes, self._RANDOM_KERNELS)
 
 
 _CHILDREN: Final = 2**32 - 1
-"""The stream of keys for children."""
+"""Stream of keys for children."""
 _KEYS: Final = IntField("Draws: keys", "u64")
 _TICK: Final = IntField("Draws: tick", "u64")
 _STREAM: Final = IntField("Draws: stream", "u64")
@@ -427,7 +430,7 @@ class Draws:
         seed: SupportsIndex = 0,
     ) -> NDArray[np.uint64]:
         """Return u64 of which every bit is random."""
-        return _drawn(draw_words, np.uint64, keys, tick, _own(stream), count, seed)
+        return _drawn(draw_words, np.uint64, keys, tick, _checked_stream(stream), count, seed)
 
     @staticmethod
     def uniform(
@@ -439,7 +442,7 @@ class Draws:
         seed: SupportsIndex = 0,
     ) -> NDArray[np.float64]:
         """Return f64 in [0, 1)."""
-        return _drawn(draw_random, np.float64, keys, tick, _own(stream), count, seed)
+        return _drawn(draw_random, np.float64, keys, tick, _checked_stream(stream), count, seed)
 
     @staticmethod
     def normal(
@@ -451,7 +454,7 @@ class Draws:
         seed: SupportsIndex = 0,
     ) -> NDArray[np.float64]:
         """Return f64 of mean 0 and deviation 1."""
-        return _drawn(draw_normal, np.float64, keys, tick, _own(stream), count, seed)
+        return _drawn(draw_normal, np.float64, keys, tick, _checked_stream(stream), count, seed)
 
     @staticmethod
     def child_keys(
@@ -461,7 +464,7 @@ class Draws:
         return _drawn(draw_words, np.uint64, keys, tick, _CHILDREN, None, child)
 
 
-def _own(stream: SupportsIndex) -> int:
+def _checked_stream(stream: SupportsIndex) -> int:
     number: int = _STREAM.to_cell(stream)
     if number == _CHILDREN:
         raise ValueError(f"Draws: stream: {_CHILDREN} is for child_keys")
@@ -477,20 +480,22 @@ def _drawn(
     count: SupportsIndex | None,
     seed: SupportsIndex,
 ) -> NDArray[Any]:
-    """Return numbers of a kind, shape (n,) or (n, count)."""
-    given = plain_array(keys, "Draws: keys")
-    if given.ndim != 1:
-        raise ValueError(f"Draws: keys: shape {given.shape}, wanted (n,)")
+    """Return random numbers, shape (n,) or (n, count)."""
+    array = plain_array(keys, "Draws: keys")
+    if array.ndim != 1:
+        raise ValueError(f"Draws: keys: shape {array.shape}, wanted (n,)")
     many = 1 if count is None else index(count)
     if many < 0:
         raise ValueError(f"Draws: count: {many}, wanted 0 or more")
-    n = len(given)
-    who = _KEYS.to_column(keys, n, None)
-    stem, word, bits = (np.empty(n, np.uint64) for _ in range(3))
-    derive_stream_keys(who, call_key(_SEED.to_cell(seed), stream, _TICK.to_cell(tick)), stem, bits)
-    found = np.empty((many, n), dtype)
-    draw(stem, 0, found, word, bits)
-    return found[0] if count is None else np.ascontiguousarray(found.T)
+    n = len(array)
+    row_keys = _KEYS.to_column(keys, n, None)
+    streams, word, bits = (np.empty(n, np.uint64) for _ in range(3))
+    derive_stream_keys(
+        row_keys, call_key(_SEED.to_cell(seed), stream, _TICK.to_cell(tick)), streams, bits
+    )
+    numbers = np.empty((many, n), dtype)
+    draw(streams, 0, numbers, word, bits)
+    return numbers[0] if count is None else np.ascontiguousarray(numbers.T)
 
 
 class SeededWorld(WorldBase):
@@ -499,12 +504,12 @@ class SeededWorld(WorldBase):
     __slots__ = ()
 
     _RANDOM_KERNELS: ClassVar[Mapping[str, int]] = {}
-    """The world's kernels that draw, and the hashes of their names."""
+    """Hashes of the names of the world's kernels that draw, by name."""
     _stream_state: StreamState
 
     @property
     def seed(self) -> int:
-        """Where random numbers come from, 0 to 2^64 - 1; 0 at first.
+        """Seed of all random numbers, 0 to 2^64 - 1; 0 at first.
 
         Assigning one sets that of all managers whose kernels draw as well, and counts
         calls from 0 again. Saved and copied with the rest.
@@ -525,16 +530,16 @@ class SeededWorld(WorldBase):
 
     def __setstate__(self, state: Any) -> None:
         attributes, slots = state
-        chance = noted_chance(attributes["_stream_state"], self._RANDOM_KERNELS)
-        super().__setstate__(({**attributes, "_stream_state": chance}, slots))
+        stream_state = parse_stream_state(attributes["_stream_state"], self._RANDOM_KERNELS)
+        super().__setstate__(({**attributes, "_stream_state": stream_state}, slots))
 
     def _next_call_key(self, kernel: str) -> np.uint64:
         return self._stream_state.key(kernel, self._RANDOM_KERNELS[kernel])
 
     def _json_state(self) -> dict[str, Any]:
-        return {**super()._json_state(), **self._stream_state.notes()}  # type: ignore[misc]  # of saved ones
+        return {**super()._json_state(), **self._stream_state.json_state()}  # type: ignore[misc]  # of saved ones
 
     def _load_json_state(self, notes: Mapping[str, Any]) -> None:
         super()._load_json_state(notes)  # type: ignore[misc]  # of saved worlds
-        found = noted_chance(notes, self._RANDOM_KERNELS)
-        self._stream_state.reset(found.seed, found.calls)
+        state = parse_stream_state(notes, self._RANDOM_KERNELS)
+        self._stream_state.reset(state.seed, state.calls)

@@ -1,9 +1,9 @@
-"""What is made of the values of rows for a table, block after block: the same bits whatever the
-blocks are, and as compiled loops have them.
+"""Reductions of rows' values for a table, block after block, with the same bits for any blocks and
+in compiled loops.
 
-Floats are added in lanes: of each BLOCK rows, the k-th one to what there is of those before it in
-lane k % LANES; these to the lanes of all blocks before, and at last these one after the other. So
-up to LANES rows are added in their order.
+Floats are added in lanes: the k-th of BLOCK rows is added to lane k % LANES, the lanes of a block
+to those of all blocks before, and these at last in order. So up to LANES rows are added in their
+order.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ from .blocks import (
 )
 
 LANES: Final = 512
-"""Sums of rows that are added side by side."""
+"""Number of sums that are added in parallel."""
 BLOCK: Final = 16384
-"""Rows of a block, whose values stay in the cache."""
+"""Number of rows of a block, whose values stay in the cache."""
 
 _STEP: Final = 4096
-"""Values that are added one after the other at a time."""
+"""Number of values that are accumulated at a time."""
 
 Where = NDArray[np.bool_] | bool | None
-"""Of a block: which rows match; None for all."""
+"""Mask of the rows of a block that match; None for all."""
 
 
 def table_blocks(
     count: int, columns: Sequence[BlockColumn], working: Sequence[ScratchSpec]
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield blocks of so many rows: how many there are, their columns, working memory."""
+    """Yield blocks of `count` rows: the number of the block's rows, columns, working memory."""
     columns = [
         BlockColumn(c.cells[..., c.rows]) if isinstance(c.rows, slice) else c for c in columns
     ]
-    lie_apart = any(column.rows is not None for column in columns)
-    if 0 < count <= BLOCK and not lie_apart:  # few rows have to be quick
+    is_gathered = any(column.rows is not None for column in columns)
+    if 0 < count <= BLOCK and not is_gathered:  # a fast path for few rows
         memory = [working_memory(kind, count) for kind in working]
         yield (count, *(column.cells for column in columns), *memory)
         return
@@ -56,12 +56,12 @@ def table_blocks(
         yield (min(size, count - start), *views)
 
 
-# --- Folds: `add` takes the values of n rows, or one that they all have, of those that match;
-# `result` is what is made of all.
+# `add` takes the values of n rows, or one value for all, and a mask of those that match; `result`
+# is the reduction of all matching rows.
 
 
 def _cells(n: int, values: Any, where: Where, without: Any) -> NDArray[Any]:
-    """Return a value for each of n rows, another one for those that do not match."""
+    """Return a value for each of n rows, `without` for those that do not match."""
     if where is not None:
         values = np.where(where, values, without)
     cells = np.asarray(values)
@@ -69,36 +69,36 @@ def _cells(n: int, values: Any, where: Where, without: Any) -> NDArray[Any]:
 
 
 class CountReduction:
-    """In how many rows something is true."""
+    """Number of rows for which values are true."""
 
     def __init__(self) -> None:
         self.result = 0
 
     def add(self, n: int, values: Any, where: Where = None) -> None:
-        """Take whether it is true in n rows."""
+        """Add the bools of n rows."""
         self.result += int(np.count_nonzero(_cells(n, values, where, False)))
 
 
 class IntegerSumReduction:
-    """The sum of integers, which wraps."""
+    """Sum of integers, which wraps."""
 
     def __init__(self, dtype: type[np.int64 | np.uint64]) -> None:
         self._total: NDArray[Any] = np.zeros(1, dtype)
 
     def add(self, n: int, values: Any, where: Where = None) -> None:
-        """Take the values of n rows."""
+        """Add the values of n rows."""
         cells = _cells(n, values, None, 0)
         cells = cells if where is None else cells * where
         self._total += np.add.reduce(cells, dtype=self._total.dtype)
 
     @property
     def result(self) -> int:
-        """The sum."""
+        """Sum of all values."""
         return int(self._total[0])
 
 
 class FloatSumReduction:
-    """The sum of floats."""
+    """Sum of floats."""
 
     _lanes: NDArray[np.float64]
 
@@ -106,18 +106,18 @@ class FloatSumReduction:
         self._seen = 0
 
     def add(self, n: int, values: Any, where: Where = None) -> None:
-        """Take the values of n rows, as many as a block has but for the last one."""
+        """Add the values of n rows: a full block unless it is the last one."""
         cells = _cells(n, values, None, 0.0)
         if cells.dtype != np.float64:
             cells = cells.astype(np.float64)
-        if where is not None:  # all bits or none: no branch that nobody can foresee
+        if where is not None:  # all bits or none: no branch that could be mispredicted
             cells = (cells.view(np.uint64) * where).view(np.float64)
         rest = n % LANES
         if n > rest:
             lanes = np.add.reduce(cells[: n - rest].reshape(-1, LANES))
             lanes[:rest] += cells[n - rest :]
         else:
-            lanes = cells.copy()  # of memory that others write to
+            lanes = cells.copy()  # the kernel writes to this memory again
         if self._seen:
             self._lanes[: len(lanes)] += lanes
         else:
@@ -126,34 +126,34 @@ class FloatSumReduction:
 
     @property
     def result(self) -> float:
-        """The sum; 0 of none."""
+        """Sum of all values; 0 for none."""
         return in_order(self._lanes) if self._seen else 0.0
 
 
 class ExtremeReduction:
-    """The smallest value, or the largest; NaN if one is."""
+    """Smallest or largest value; NaN if one is NaN."""
 
     def __init__(self, choose: np.ufunc, without: Any) -> None:
-        """`choose`: np.minimum or np.maximum; `without`: what no value is beyond, of their type."""
+        """`choose`: np.minimum or np.maximum; `without`: its neutral element."""
         self._choose = choose
         self.result = self._without = without
 
     def add(self, n: int, values: Any, where: Where = None) -> None:
-        """Take the values of n rows."""
+        """Add the values of n rows."""
         if n:
-            found = self._choose.reduce(_cells(n, values, where, self._without))
-            self.result = self._choose(self.result, found)
+            extreme = self._choose.reduce(_cells(n, values, where, self._without))
+            self.result = self._choose(self.result, extreme)
 
 
 class ValuesReduction:
-    """The values themselves, as floats, for what needs all of them."""
+    """All values as floats, for reductions that need all of them."""
 
     def __init__(self, count: int, dtype: Any = np.float64) -> None:
         self._values: NDArray[Any] = np.empty(count, dtype)
         self._end = 0
 
     def add(self, n: int, values: Any, where: Where = None) -> None:
-        """Take the values of n rows."""
+        """Add the values of n rows."""
         end = self._end + n
         if where is not None:
             values = np.broadcast_to(values, n)[np.broadcast_to(where, n)]
@@ -163,37 +163,34 @@ class ValuesReduction:
 
     @property
     def result(self) -> NDArray[Any]:
-        """Those of the rows that match, in order."""
+        """Values of the rows that match, in order."""
         return self._values[: self._end]
 
 
-# --- What is made of all values at once -----------------------------------------------
-
-
 def in_order(values: NDArray[np.float64]) -> float:
-    """Return the sum of values, added one after the other; 0 for none."""
+    """Return the sum of values, added in order; 0 for none."""
     total = 0.0
     for start in range(0, len(values), _STEP):
-        some = values[start : start + _STEP]
+        part = values[start : start + _STEP]
         if start:
-            some = some.copy()
-            some[0] += total
-        total = float(np.add.accumulate(some)[-1]) + 0.0  # not -0.0
+            part = part.copy()
+            part[0] += total
+        total = float(np.add.accumulate(part)[-1]) + 0.0  # not -0.0
     return total
 
 
 def mean_of(total: float, n: int) -> float:
-    """Return the mean of n values, of their sum; NaN of none."""
+    """Return the mean of n values by their sum; NaN for none."""
     return total / n if n else nan
 
 
-def extreme_of(found: Any, n: int) -> float:
-    """Return the smallest or largest of n values; NaN of none."""
-    return float(found) if n else nan
+def extreme_of(extreme: Any, n: int) -> float:
+    """Return the extreme of n values as a float; NaN for none."""
+    return float(extreme) if n else nan
 
 
 def std_of(values: NDArray[np.float64]) -> float:
-    """Return the standard deviation of a whole population, in two passes; NaN of none."""
+    """Return the population standard deviation, in two passes; NaN for none."""
     n = len(values)
     if n == 0:
         return nan
@@ -203,36 +200,37 @@ def std_of(values: NDArray[np.float64]) -> float:
 
 
 def median_of(values: NDArray[np.float64]) -> float:
-    """Return the median as numpy has it: NaN if one is, and of none."""
+    """Return numpy's median: NaN if a value is NaN, and for none."""
     with np.errstate(all="ignore"):
         return float(np.median(values)) if len(values) else nan
 
 
 def ranked_sums(ranked: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the sum of values, each by its place from 1, and their own."""
-    places = np.arange(1.0, len(ranked) + 1)
-    return in_order(places * ranked), in_order(ranked)
+    """Return the sum of values weighted by rank from 1, and the plain sum."""
+    ranks = np.arange(1.0, len(ranked) + 1)
+    return in_order(ranks * ranked), in_order(ranked)
 
 
 def gini_of(
     values: NDArray[np.float64],
     sums: Callable[[NDArray[np.float64]], tuple[float, float]] = ranked_sums,
 ) -> float:
-    """Return the Gini coefficient; NaN of none, or if all are 0."""
+    """Return the Gini coefficient; NaN for none, or if all are 0."""
     n = len(values)
     if n == 0:
         return nan
     with np.errstate(all="ignore"):
         weighted, total = sums(np.sort(values))
-        whole = np.float64(n) * total
-        return float(np.float64(2) * weighted / whole - (n + 1) / n)
+        scale = np.float64(n) * total
+        return float(np.float64(2) * weighted / scale - (n + 1) / n)
 
 
 def of_lines(
     parts: list[NDArray[Any]], make: Callable[[NDArray[np.float64]], float], shape: tuple[int, ...]
 ) -> Any:
-    """Return what is made of the values of each element of a shape, rows last in all parts."""
-    whole = np.concatenate(parts, axis=-1) if parts else np.empty((*shape, 0))
-    lines = whole.reshape(int(np.prod(shape)), whole.shape[-1])
-    made = [make(np.ascontiguousarray(line, np.float64)) for line in lines]
-    return as_cell(np.array(made).reshape(shape), shape)
+    """Return the reduction of each element's values as a cell of a shape; rows are last in
+    parts."""
+    values = np.concatenate(parts, axis=-1) if parts else np.empty((*shape, 0))
+    lines = values.reshape(int(np.prod(shape)), values.shape[-1])
+    results = [make(np.ascontiguousarray(line, np.float64)) for line in lines]
+    return as_cell(np.array(results).reshape(shape), shape)

@@ -1,8 +1,8 @@
-"""Other rows: those that entities and ids of a kernel's rows lead to, their fields, and messages.
+"""References: rows to which entities and ids of a kernel's rows lead, their fields, and messages.
 
-Rows of dead entities that are not collected yet are not found, so that it does not matter when they
-are. What rows send to others arrives in the order of rows, and what one sends in the order of its
-steps, one after the other.
+Rows of dead entities are not found even if they are not collected yet, so that the time of
+collection does not matter. Messages are delivered in the order of rows, those of one row in the
+order of steps.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .blocks import BlockColumn, put_where, row_cells, working_memory
 def rows_of_live_entities(
     manager: Owned, entities: EntityArray, is_clean: bool = False
 ) -> RowArray:
-    """Return the first row that each living entity has, NIL for others; O(k).
+    """Return the first row of each alive entity, NIL for others; O(k).
 
     `is_clean`: no rows of dead entities are left.
     """
@@ -31,9 +31,9 @@ def rows_of_live_entities(
 
 
 def rows_of_live_ids(manager: Any, ids: IdArray, is_clean: bool = False) -> RowArray:
-    """Return the row with each id if its owner is alive, NIL for others; O(k).
+    """Return the row of each id if its owner is alive, NIL for others; O(k).
 
-    `manager`: of entities' rows that have ids.
+    The rows of `manager` have owners and ids.
     """
     rows: RowArray = manager.resolve_many(ids)
     owners = manager.data._entity_column
@@ -43,7 +43,7 @@ def rows_of_live_ids(manager: Any, ids: IdArray, is_clean: bool = False) -> RowA
 
 
 def live_row_map(manager: Mapped) -> dict[int, int]:
-    """Return the first row that each living entity has; O(n)."""
+    """Return the first row of each alive entity; O(n)."""
     rows = manager._first_rows()
     owners = manager.data._entity_column[rows]
     alive = manager._entities._are_alive(owners)
@@ -51,7 +51,7 @@ def live_row_map(manager: Mapped) -> dict[int, int]:
 
 
 def take_others(column: NDArray[Any], rows: RowArray, default: Any, out: NDArray[Any]) -> None:
-    """Copy rows of a column into a block, both rows last, and a default where a row is NIL."""
+    """Copy rows of a column to a block, both rows last; write a default where a row is NIL."""
     if column.shape[-1] == 0:
         out[...] = default
         return
@@ -63,7 +63,7 @@ def take_others(column: NDArray[Any], rows: RowArray, default: Any, out: NDArray
 
 
 def other_cells(column: NDArray[Any], rows: RowArray, default: Any) -> NDArray[Any]:
-    """Return rows of a column, rows last, and a default where a row is NIL."""
+    """Return the rows' cells of a column, rows last, a default where a row is NIL."""
     out = working_memory(BlockColumn(column).memory, len(rows))
     take_others(column, rows, default, out)
     return out
@@ -78,10 +78,10 @@ def _of_living(rows: RowArray, entities: EntityPool, owners: EntityArray) -> Row
 
 
 class Messages:
-    """Messages to a field, which the kernel neither reads nor writes: they arrive with each block.
+    """Messages to a field that the kernel neither reads nor writes: delivered with each block.
 
-    `column` has rows last, `ufunc` is what is done with what is there, `steps` how many of the
-    kernel's steps send to the field.
+    `column` has rows last, `ufunc` combines its cells with messages, `steps` is the number of the
+    kernel's steps that send to the field.
     """
 
     def __init__(self, column: NDArray[Any], ufunc: np.ufunc, steps: int) -> None:
@@ -89,33 +89,33 @@ class Messages:
         self._ufunc = ufunc
         self._steps = steps
         self._held: list[tuple[RowArray, NDArray[Any]]] = []
-        """What waits for the last row."""
+        """Rows and values to be delivered after the last row."""
         self._ensure_capacity(0)
 
     def send(self, rows: RowArray, values: Any, heard: NDArray[np.bool_] | None = None) -> None:
-        """Send what each row of a block says in the only step: to which row, NIL for none, and
-        whether it is heard; O(rows)."""
+        """Send each row's value in the only step to a row, NIL for none, if `heard` is true;
+        O(rows)."""
         shape = (*self._column.shape[:-1], len(rows))
         if heard is not None and not heard.all():
             rows = np.where(heard, rows, NIL)
         self._pass_on(rows, np.broadcast_to(values, shape))
 
     def put(self, step: int, rows: RowArray, values: Any) -> None:
-        """Set the same of one of several steps, to be sent together."""
+        """Store rows and values of one of several steps, to be sent together."""
         if step == 0 and len(rows) != len(self._rows):
             self._ensure_capacity(len(rows))
         self._rows[:, step] = rows
         self._values[..., step] = values
 
     def send_all(self, heard: NDArray[np.bool_] | None = None) -> None:
-        """Send what the block's rows have put, those that are heard; O(rows)."""
+        """Send the stored messages of the rows for which `heard` is true; O(rows)."""
         rows, values = self._rows, self._values
         if heard is not None and not heard.all():
             rows[~heard] = NIL
         self._pass_on(rows.reshape(-1), values.reshape(*values.shape[:-2], -1))
 
     def arrive(self) -> None:
-        """Let messages arrive that have waited for the last row; O(messages)."""
+        """Deliver the messages that wait for the last row; O(messages)."""
         for rows, values in self._held:
             self._deliver(rows, values)
         self._held = []
@@ -134,18 +134,18 @@ class Messages:
             rows, values = rows[sent], values[..., sent]
         if len(rows) == 0:
             return
-        for place in np.ndindex(self._column.shape[:-1]):
-            cells, given = self._column[place], values[place]
+        for element in np.ndindex(self._column.shape[:-1]):
+            cells, sent_values = self._column[element], values[element]
             if self._ufunc is np.logical_or:  # five times as fast as its `at`
-                cells[rows[given]] = True
+                cells[rows[sent_values]] = True
             elif self._ufunc is np.logical_and:
-                cells[rows[~given]] = False
+                cells[rows[~sent_values]] = False
             else:
-                self._ufunc.at(cells, rows, given)
+                self._ufunc.at(cells, rows, sent_values)
 
 
 class DeferredMessages(Messages):
-    """Messages to a field that the kernel itself reads or writes: they wait for the last row."""
+    """Messages to a field that the kernel reads or writes: delivered after the last row."""
 
     def _pass_on(self, rows: RowArray, values: NDArray[Any]) -> None:
         self._held.append((rows.copy(), values.copy()))

@@ -9,9 +9,9 @@ GROUPS = (
     module(
         "_runtime/kernels/grids/occupants.py",
         STANDING,
-        Mutant("who goes stays counted", r"crowd\.counts\[place\] -= 1"),
-        Mutant("who comes is not counted", r"crowd\.counts\[place\] \+= 1"),
-        Mutant("one more may stand there", r"not self\._has_room_on\(place\)", "not True"),
+        Mutant("who goes stays counted", r"occupants\.counts\[cell\] -= 1"),
+        Mutant("who comes is not counted", r"occupants\.counts\[cell\] \+= 1"),
+        Mutant("one more may stand there", r"not self\._has_room_on\(cell_number\)", "not True"),
         Mutant("any number goes there at once", r"counts\[cells\] > most", "counts[cells] < 0"),
         Mutant(
             "moves of all are not noticed",
@@ -19,15 +19,17 @@ GROUPS = (
             r"\1pass",
         ),
         Mutant("a move is not noticed", r"data\._cell_occupants\.moves \+= 1"),
-        Mutant("anything is a cell", r"if not 0 <= place < len\(self\._grid\):", "if False:"),
+        Mutant("anything is a cell", r"if not 0 <= cell < len\(self\._grid\):", "if False:"),
         Mutant("any of many is a cell", r"if strange\.any\(\):(?=\n +first)", "if False:"),
-        Mutant("the dead stand there", r"cells\[gone\] = NO_CELL"),
+        Mutant("the dead stand there", r"cells\[dead\] = NO_CELL"),
         Mutant(
             "the dead count for those who come",
             r"self\._cells_now\(ids\)",
             "cells_of_ids(ids, len(self._grid))",
         ),
-        Mutant("the dead keep their cell full", r"crowd\.deaths != self\._despawn_count", "False"),
+        Mutant(
+            "the dead keep their cell full", r"occupants\.despawns != self\._despawn_count", "False"
+        ),
     ),
     module(
         "_runtime/kernels/grids/grid_layout.py",

@@ -19,7 +19,7 @@ GROUPS = (
     module(
         "_runtime/kernels/blocks.py",
         ("test_contact.py",),
-        Mutant("rows that rest take part", r"given\[running\]", "given"),
+        Mutant("rows that rest take part", r"selected\[running\]", "selected"),
         Mutant(
             "values of rows that rest are others'",
             r"values\[self\._running\]",
@@ -47,8 +47,8 @@ GROUPS = (
     module(
         "_runtime/kernels/levels.py",
         ("test_scene_node.py",),
-        Mutant("roots have no parent", r"(views\[place\]|memory\[number\]\[.*\]) = .*"),
-        Mutant("parents are not gathered", r"(made \+= |batch\.gathered\.extend\()row_copies.*"),
+        Mutant("roots have no parent", r"((?:views|memory)\[number\](?:\[.*\])?) = .*"),
+        Mutant("parents are not gathered", r"(moves \+= |batch\.gathered\.extend\()row_copies.*"),
     ),
     managers(
         "kernels_numba",
@@ -129,19 +129,21 @@ GROUPS = (
         Mutant("calls are not saved", r"if self\.calls else", "if False else"),
         Mutant(
             "notes are not taken",
-            r"= noted_chance\(notes, self\._RANDOM_KERNELS\)",
+            r"= parse_stream_state\(notes, self\._RANDOM_KERNELS\)",
             "= StreamState()",
         ),
         Mutant("any number is a seed", r"checked_seed\(self, seed\)", "seed"),
         Mutant("the key knows no call", r"call \* _STEP", "0 * _STEP"),
         Mutant("the key knows no seed", r"_mixed\(seed \^ kernel\)", "_mixed(kernel)"),
-        Mutant("who is mixed once", r"out=stem\)\n    _mix\(stem, bits\)", "out=stem)"),
-        Mutant("elements share a number", r"number \+ place", "number"),
+        Mutant("who is mixed once", r"out=streams\)\n    _mix\(streams, bits\)", "out=streams)"),
+        Mutant("elements share a number", r"number \+ element", "number"),
         Mutant("words are mixed with a round less", r"zip\(_SHIFTS, ", "zip(_SHIFTS[1:], "),
         Mutant("numbers reach 2", r"\*= 2\.0\*\*-53", "*= 2.0**-52"),
         Mutant("a range is too wide", r"np\.right_shift\(word, _HALF, out=word\)"),
-        Mutant("tails are as the middle", r"found\[tails\] = .*"),
-        Mutant("tails have no sign", r"np\.copysign\(found, distance, out=found\)", "found"),
+        Mutant("tails are as the middle", r"quantiles\[tails\] = .*"),
+        Mutant(
+            "tails have no sign", r"np\.copysign\(quantiles, distance, out=quantiles\)", "quantiles"
+        ),
         Mutant("a logarithm without an exponent", r"k \*= LN2", "k *= 0"),
     ),
     module(

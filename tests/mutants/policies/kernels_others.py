@@ -40,11 +40,13 @@ GROUPS = (
         Mutant("no message waits", r"self\._held\.append\(.*\)\)\)", "self._deliver(rows, values)"),
         Mutant("what waits is overwritten", r"values\.copy\(\)\)\)", "values))"),
         Mutant("none is lost", r"if not sent\.all\(\):", "if False:"),
-        Mutant("or is and", r"cells\[rows\[given\]\] = True", "cells[rows[~given]] = False"),
+        Mutant(
+            "or is and", r"cells\[rows\[sent_values\]\] = True", "cells[rows[~sent_values]] = False"
+        ),
         Mutant(
             "one of several stands",
-            r"self\._ufunc\.at\(cells, rows, given\)",
-            "cells[rows] = self._ufunc(cells[rows], given)",
+            r"self\._ufunc\.at\(cells, rows, sent_values\)",
+            "cells[rows] = self._ufunc(cells[rows], sent_values)",
         ),
         Mutant("the dead are found", r"rows if is_clean else _of_living\(.*\)", "rows"),
         Mutant(
@@ -62,7 +64,9 @@ GROUPS = (
     module(
         "_runtime/kernels/random_streams.py",
         TESTS,
-        Mutant("turns go by the second word", r"draw_words\(stem, 0, ", "draw_words(stem, 1, "),
+        Mutant(
+            "turns go by the second word", r"draw_words\(streams, 0, ", "draw_words(streams, 1, "
+        ),
     ),
     module(
         "_runtime/kernels/references.py",

@@ -29,7 +29,7 @@ GROUPS = (
     module(
         "_runtime/kernels/spaces/cell_lists.py",
         SPACED,
-        Mutant("no way is around", r"np\.rint\(some / size\)", "0"),
+        Mutant("no way is around", r"np\.rint\(offsets / size\)", "0"),
         Mutant("nothing is around from above", r"np\.abs\(apart\) > half", "apart > half"),
         Mutant("edges are short", r"edge = WIDER \* radius", "edge = 0.5 * radius"),
         Mutant("a border is one row of cells wide", r"min\(count - 1, 2\)", "1"),
@@ -44,15 +44,15 @@ GROUPS = (
         SPACED,
         Mutant("all cells are in reach", r"= square <= self\._reach", "= square <= np.inf"),
         Mutant("the rim is out of reach", r"square <= self\._reach", "square < self._reach"),
-        Mutant("nobody is lost", r"places, otherwise\)\.astype", "places, 0).astype"),
+        Mutant("nobody is lost", r"positions, otherwise\)\.astype", "positions, 0).astype"),
         Mutant("points come as cells do", r"starts\[self\.asking\] ", "counts.cumsum() - counts "),
     ),
     module(
         "_runtime/kernels/spaces/neighbour_search.py",
         ASKING,
-        Mutant("all are counted", r"self\.who\[self\._given\(values\)\]", "self.who"),
+        Mutant("all are counted", r"self\.who\[self\._pair_values\(values\)\]", "self.who"),
         Mutant("integers are added before", r"total\[1:\]\)", "total[:-1])"),
-        Mutant("a mean is a sum", r"\(given\) / self\.counts", "(given)"),
+        Mutant("a mean is a sum", r"\(pair_values\) / self\.counts", "(pair_values)"),
         Mutant("of none it is 0", r'np\.nan if out\.dtype\.kind == "f" else 0', "0"),
         Mutant("the farthest is the nearest", r"np\.minimum\.reduceat", "np.maximum.reduceat"),
         Mutant("the square is the distance", r"np\.sqrt\(self\.square\)", "self.square"),
@@ -62,8 +62,8 @@ GROUPS = (
             r"rows = self\._search\.asking\[pairs\.asking\]",
             "rows = np.arange(len(self._search.asking))[pairs.asking]",
         ),
-        Mutant("others are as they are", r"found = pairs\.found$", "found = pairs.who"),
-        Mutant("nothing is put back", r"\*working\), own\.put\)", "*working), [])"),
+        Mutant("others are as they are", r"members = pairs\.found$", "members = pairs.who"),
+        Mutant("nothing is put back", r"\*working\), asking_rows\.put\)", "*working), [])"),
         Mutant(
             "members are in their own order",
             r"rows = self\._search\.members\n",
@@ -116,7 +116,7 @@ GROUPS = (
             "= np.arange(len(asking), dtype=np.uint64), owners[members]",
         ),
         Mutant("the first rows ask", r"places\.take\(asking, axis=1\)", "places[:, : len(asking)]"),
-        Mutant("the dead are asked", r"others = own if .*", "others = own"),
+        Mutant("the dead are asked", r"others = own_places if .*", "others = own_places"),
         Mutant("the dead are asked by others", r"seen\.take\(members", "places.take(members"),
         Mutant(
             "the first rows are asked", r"seen\.take\(members, axis=1\)", "seen[:, : len(members)]"

@@ -48,8 +48,8 @@ GROUPS = (
     module(
         "_runtime/kernels/compiled_reductions.py",
         WORLD,
-        Mutant("lanes are left out", r"total \+= whole\[place\] \+ lanes\[place\]"),
-        Mutant("places begin with 0", r"\(place \+ 1\) \* ", "place * "),
+        Mutant("lanes are left out", r"total \+= sums\[lane\] \+ lanes\[lane\]"),
+        Mutant("places begin with 0", r"\(index \+ 1\) \* ", "index * "),
         Mutant("squares of values", r"apart = value - mean", "apart = value"),
     ),
 )

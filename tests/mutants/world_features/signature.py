@@ -30,8 +30,10 @@ GROUPS = (
         Mutant("managers have seeds of their own", r"manager\.seed = number"),
         Mutant("the world's seed stays", r"self\._stream_state\.reset\(number\)"),
         Mutant(
-            "the world's seed is not saved", r", \*\*self\._stream_state\.notes\(\)\}  #", "}  #"
+            "the world's seed is not saved",
+            r", \*\*self\._stream_state\.json_state\(\)\}  #",
+            "}  #",
         ),
-        Mutant("the world's calls are lost", r"found\.seed, found\.calls", "found.seed"),
+        Mutant("the world's calls are lost", r"state\.seed, state\.calls", "state.seed"),
     ),
 )

@@ -1,4 +1,4 @@
-"""The numbers of cells: coordinates, ids, and which cells are in reach of which."""
+"""Numbers of cells: coordinates, ids, and offsets of the cells in reach."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ from ...values.array_coercion import as_entities
 from ...values.interchange import plain_array
 
 FIRST_CELL: Final = 1 << 32
-"""The id of cell 0: the ids of rows that never move are a generation, which is 1, and the row."""
+"""Id of cell 0: ids of rows that never move are generation 1 and the row."""
 NO_CELL: Final = -1
 MAX_CELLS: Final = 2**31 - 1
 HOODS: Final = ("moore", "von_neumann", "axes")
 
 Coordinates = NDArray[np.int64]
-"""Shape (k, axes)."""
+"""Coordinates, shape (k, axes)."""
 
 
 class GridLayout(NamedTuple):
-    """How many cells there are along each axis, and which axes go around."""
+    """Number of cells along each axis, and True for each axis that wraps."""
 
     shape: tuple[int, ...]
     wrap: tuple[bool, ...]
 
     @property
     def cells(self) -> int:
-        """How many there are in all."""
+        """Number of all cells."""
         return prod(self.shape)
 
     @property
     def strides(self) -> tuple[int, ...]:
-        """How far apart cells side by side along each axis are: the last axis runs fastest."""
+        """Distance in numbers of adjacent cells along each axis; the last axis runs fastest."""
         steps = [1]
         for size in reversed(self.shape[1:]):
             steps.insert(0, steps[0] * size)
@@ -48,22 +48,22 @@ class GridLayout(NamedTuple):
 
     def unravel(self, cells: NDArray[Any]) -> Coordinates:
         """Return the coordinates of k cells; O(k)."""
-        places = np.unravel_index(cells, self.shape)
-        return np.stack(places, axis=-1).astype(np.int64, copy=False)
+        coordinates = np.unravel_index(cells, self.shape)
+        return np.stack(coordinates, axis=-1).astype(np.int64, copy=False)
 
     def ravel(self, coordinates: Coordinates) -> RowArray:
-        """Return the cells at k places, around where axes go around; -1 outside of open ones."""
-        found = np.zeros(len(coordinates), np.int64)
+        """Return the cells at k coordinates, wrapped where axes wrap; -1 outside of open ones."""
+        cells = np.zeros(len(coordinates), np.int64)
         outside = np.zeros(len(coordinates), np.bool_)
         axes = zip(coordinates.T, self.shape, self.wrap, self.strides, strict=True)
-        for place, size, goes_around, stride in axes:
-            if goes_around:
-                place = place % size
+        for along, size, wraps, stride in axes:
+            if wraps:
+                along = along % size
             else:
-                outside |= (place < 0) | (place >= size)
-            found += place.astype(np.int64) * stride
-        found[outside] = NO_CELL
-        return found
+                outside |= (along < 0) | (along >= size)
+            cells += along.astype(np.int64) * stride
+        cells[outside] = NO_CELL
+        return cells
 
 
 @lru_cache(256)
@@ -72,23 +72,23 @@ def neighbourhood_offsets(
 ) -> NDArray[np.int64]:
     """Return the offsets of the cells in reach, ascending, the first axis slowest; (k, axes).
 
-    On an axis of size s that goes around, those in (-s/2, s/2], so that each cell is met once.
+    On an axis of size s that wraps, those in (-s/2, s/2], so that each cell is met once.
     """
     spans, radius = [], max(radius, -1)
-    for size, goes_around in zip(*layout, strict=True):
-        low, high = (-((size - 1) // 2), size // 2) if goes_around else (1 - size, size - 1)
+    for size, wraps in zip(*layout, strict=True):
+        low, high = (-((size - 1) // 2), size // 2) if wraps else (1 - size, size - 1)
         spans.append(np.arange(max(-radius, low), min(radius, high) + 1))
-    places = np.meshgrid(*spans, indexing="ij")
-    found = np.stack([each.ravel() for each in places], axis=-1)
-    far = np.abs(found)
-    is_met = np.ones(len(found), np.bool_)
+    steps = np.meshgrid(*spans, indexing="ij")
+    offsets = np.stack([step.ravel() for step in steps], axis=-1)
+    far = np.abs(offsets)
+    is_met = np.ones(len(offsets), np.bool_)
     if hood == "von_neumann":
         is_met = far.sum(axis=1) <= radius
     elif hood == "axes":
         is_met = (far > 0).sum(axis=1) <= 1
     if not center:
         is_met &= far.any(axis=1)
-    return found[is_met]
+    return offsets[is_met]
 
 
 def checked_shape(label: str, shape: Sequence[SupportsIndex], axes: int) -> tuple[int, ...]:
@@ -107,25 +107,25 @@ def checked_shape(label: str, shape: Sequence[SupportsIndex], axes: int) -> tupl
 
 
 def checked_answers(label: str, wrap: Any, axes: int) -> tuple[bool, ...]:
-    """Return which axes go around, or raise ValueError."""
+    """Return a bool for each axis, or raise ValueError."""
     try:
         answers = tuple(wrap)
     except TypeError:
         answers = ()
-    are_bools = all(isinstance(one, (bool, np.bool_)) for one in answers)
+    are_bools = all(isinstance(answer, (bool, np.bool_)) for answer in answers)
     if len(answers) != axes or not are_bools:
         raise ValueError(f"{label}: wanted {axes} bools, not {short_repr(wrap)}")
-    return tuple(bool(one) for one in answers)
+    return tuple(bool(answer) for answer in answers)
 
 
 def cells_of_ids(ids: IdArray, count: int) -> RowArray:
-    """Return the cells of k ids, -1 for what is none; O(k)."""
+    """Return the cells of k ids, -1 if an id is none; O(k)."""
     cells = (ids - np.uint64(FIRST_CELL)).astype(np.int64)
     return np.where((ids >= FIRST_CELL) & (cells < count), cells, NO_CELL)
 
 
 class GridView:
-    """The grid of a manager: its shape, and where cells are."""
+    """Grid of a manager: shape, and coordinates of cells."""
 
     __slots__ = ("_manager",)
 
@@ -137,47 +137,49 @@ class GridView:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """How many cells there are along each axis."""
+        """Number of cells along each axis."""
         shape: tuple[int, ...] = self._manager._layout.shape
         return shape
 
     def coords(self, id: Id, /) -> tuple[int, ...]:
-        """Return the coordinates of a cell, -1 along each axis for what is none; O(1)."""
+        """Return the coordinates of a cell, -1 along each axis if the id is none; O(1)."""
         layout = self._manager._layout
         cell = index(id) - FIRST_CELL
         if not 0 <= cell < layout.cells:
             return (-1,) * len(layout.shape)
-        return tuple(int(place) for place in np.unravel_index(cell, layout.shape))
+        return tuple(int(coordinate) for coordinate in np.unravel_index(cell, layout.shape))
 
     def coords_many(self, ids: ArrayLike, /) -> Coordinates:
-        """Return the coordinates of k cells, shape (k, axes), -1 of what is none; O(k)."""
+        """Return the coordinates of k cells, shape (k, axes), -1 if an id is none; O(k)."""
         layout = self._manager._layout
         cells = cells_of_ids(as_entities(ids, "ids"), layout.cells)
-        found: Coordinates = layout.unravel(np.maximum(cells, 0))
-        found[cells < 0] = -1
-        return found
+        coordinates: Coordinates = layout.unravel(np.maximum(cells, 0))
+        coordinates[cells < 0] = -1
+        return coordinates
 
     def at(self, coords: Sequence[SupportsIndex], /) -> Id:
-        """Return the cell at a place: around where an axis goes around, 0 outside of others."""
-        layout, places = self._manager._layout, [index(place) for place in coords]
-        if len(places) == len(layout.shape):  # of any size; behind an end all are alike
-            axes = zip(places, *layout, strict=True)
-            places = [p % s if turns else max(-1, min(p, s)) for p, s, turns in axes]
-        return Id(int(self.at_many([places])[0]))
+        """Return the cell at coordinates: wrapped where an axis wraps, 0 outside of others."""
+        layout, coordinates = self._manager._layout, [index(coordinate) for coordinate in coords]
+        if len(coordinates) == len(
+            layout.shape
+        ):  # integers of any size; beyond an end all are alike
+            axes = zip(coordinates, *layout, strict=True)
+            coordinates = [p % s if wraps else max(-1, min(p, s)) for p, s, wraps in axes]
+        return Id(int(self.at_many([coordinates])[0]))
 
     def at_many(self, coords: ArrayLike, /) -> IdArray:
-        """Return the cells at k places, shape (k, axes), as `at` does; O(k)."""
+        """Return the cells at k coordinates, shape (k, axes), as `at` does; O(k)."""
         layout = self._manager._layout
         axes, label = len(layout.shape), f"{type(self._manager).__name__}.grid: coords"
-        given = plain_array(coords, label)
-        if given.size == 0 and given.ndim == 1:
-            given = np.empty((0, axes), np.int64)
-        if given.ndim != 2 or given.shape[1] != axes:
-            raise ValueError(f"{label}: wanted shape (k, {axes}), not {given.shape}")
-        if given.dtype.kind not in "iu":
-            raise TypeError(f"{label}: wanted integers, not {given.dtype}")
-        is_large = given.dtype == np.uint64
-        cells = layout.ravel(given if is_large else given.astype(np.int64))
+        array = plain_array(coords, label)
+        if array.size == 0 and array.ndim == 1:
+            array = np.empty((0, axes), np.int64)
+        if array.ndim != 2 or array.shape[1] != axes:
+            raise ValueError(f"{label}: wanted shape (k, {axes}), not {array.shape}")
+        if array.dtype.kind not in "iu":
+            raise TypeError(f"{label}: wanted integers, not {array.dtype}")
+        is_large = array.dtype == np.uint64
+        cells = layout.ravel(array if is_large else array.astype(np.int64))
         ids: IdArray = (cells + FIRST_CELL).astype(np.uint64)
         ids[cells < 0] = 0
         return ids

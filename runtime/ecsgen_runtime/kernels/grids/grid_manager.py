@@ -1,4 +1,4 @@
-"""A component with a grid: its rows are cells, all there from the beginning, none made or gone."""
+"""A component with a grid: its rows are cells, which are neither created nor destroyed."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ from .neighbourhoods import (
 
 
 class GridRows(Rows):
-    """The columns of cells."""
+    """Columns of cells."""
 
     __slots__ = NO_SLOTS
 
     @property
     def _cell_id_column(self) -> NDArray[np.uint64]:
-        """The id of each cell, by which random numbers tell them apart: made anew."""
+        """Id of each cell, by which random numbers tell cells apart; a new array."""
         return np.arange(FIRST_CELL, FIRST_CELL + self._n, dtype=np.uint64)
 
 
@@ -52,14 +52,14 @@ class GridManager(BaseManager):
 
     __slots__ = NO_SLOTS
     _GRID: ClassVar[GridLayout]
-    """What the schema says."""
+    """Layout that the schema says."""
     _HOOD: ClassVar[str]
     _CAN_ACCELERATE: ClassVar[bool] = False
     _layout: GridLayout
 
     def __init__(self, shape: Sequence[SupportsIndex] | None = None) -> None:
-        """Make all cells; O(cells). ValueError for a shape of another number of axes, with a
-        size below 1, or of too many cells."""
+        """Create all cells; O(cells). Raises ValueError for a shape of another number of axes, with
+        a size below 1, or of too many cells."""
         sizes, wrap = self._GRID
         if shape is not None:
             sizes = checked_shape(f"{type(self).__name__}: shape", shape, len(sizes))
@@ -87,17 +87,17 @@ class GridManager(BaseManager):
         return iter(self.id_of_many(np.arange(self.data._n)).tolist())
 
     def __contains__(self, id: object) -> bool:
-        """Return whether an id is that of a cell; O(1)."""
+        """Return True if an id is that of a cell; O(1)."""
         return is_integer(id) and self.resolve(Id(index(id))) != NIL
 
     @property
     def grid(self) -> GridView:
-        """The shape of the grid, and where its cells are."""
+        """Shape of the grid, and coordinates of its cells."""
         return GridView(self)
 
     @property
     def wrap(self) -> tuple[bool, ...]:
-        """Which axes go around. Assigning anything but a bool for each is a ValueError."""
+        """True for each axis that wraps. Assigning anything but a bool for each is a ValueError."""
         return self._layout.wrap
 
     @wrap.setter
@@ -119,13 +119,11 @@ class GridManager(BaseManager):
             TypeError: a bool as radius.
         """
         label = f"{type(self).__name__}.near"
-        given = parse_cells(self, label, cells)
+        cell_numbers = parse_cells(self, label, cells)
         asked = self._HOOD if hood is None else hood
         reach = parse_radius_and_hood(label, radius, asked)
-        pairs = neighbour_cell_pairs(self._layout, given, reach, asked, center)
-        return pairs_to_neighbours(pairs, len(given))
-
-    # --- ids -----------------------------------------------------------------------------
+        pairs = neighbour_cell_pairs(self._layout, cell_numbers, reach, asked, center)
+        return pairs_to_neighbours(pairs, len(cell_numbers))
 
     def id_of(self, row: int, /) -> Id:
         """Return the id of a cell: `2**32 + row`; O(1)."""
@@ -136,15 +134,15 @@ class GridManager(BaseManager):
         return (self._require_rows(rows) + FIRST_CELL).astype(np.uint64)
 
     def resolve(self, id: Id, /) -> Instance:
-        """Return the row of a cell, or NIL for what is none; O(1)."""
+        """Return the row of a cell, or NIL if the id is none; O(1)."""
         row = index(id) - FIRST_CELL
         return Instance(row) if 0 <= row < self.data._n else NIL
 
     def resolve_many(self, ids: ArrayLike, /) -> RowArray:
-        """Return the row of each of k cells, NIL for what is none; O(k)."""
-        found = cells_of_ids(as_entities(ids, "ids"), self.data._n)
-        found[found < 0] = NIL
-        return found
+        """Return the row of each of k cells, NIL if an id is none; O(k)."""
+        rows = cells_of_ids(as_entities(ids, "ids"), self.data._n)
+        rows[rows < 0] = NIL
+        return rows
 
     _proxy = proxy_of_id
 
@@ -154,11 +152,9 @@ class GridManager(BaseManager):
             kind, self, self.resolve, list(self), self.data._used_rows().tolist()
         )
 
-    # --- what all managers have ------------------------------------------------------------
-
     @property
     def _dispatch(self) -> Dispatch:
-        return Dispatch()  # no callback is told of cells
+        return Dispatch()  # no callback listens to cells
 
     def _json_state(self) -> dict[str, Any]:
         shape, wrap = self._layout

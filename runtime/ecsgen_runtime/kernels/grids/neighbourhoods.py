@@ -1,4 +1,5 @@
-"""Which cells are in reach of cells, and who stands on these: all pairs at once, in order."""
+"""Pairs of cells and the cells in reach of them, or these cells' occupants, all at once, in
+order."""
 
 from __future__ import annotations
 
@@ -20,20 +21,21 @@ if TYPE_CHECKING:
     from .grid_manager import GridManager
 
 CellPairs = tuple[RowArray, RowArray]
-"""Of each pair which of those who ask it is of, ascending, and the cell in reach."""
+"""Number of the asking cell of each pair, ascending, and the cell in reach."""
 
 
 def parse_cells(grid: GridManager, label: str, ids: ArrayLike) -> RowArray:
     """Return k cells by their ids, or raise StaleIdError."""
-    given = as_entities(ids, f"{label}: cells")
-    cells = cells_of_ids(given, len(grid))
+    cell_ids = as_entities(ids, f"{label}: cells")
+    cells = cells_of_ids(cell_ids, len(grid))
     if (cells < 0).any():
-        raise stale_id_error(type(grid).__name__, int(given[int((cells < 0).argmax())]))
+        raise stale_id_error(type(grid).__name__, int(cell_ids[int((cells < 0).argmax())]))
     return cells
 
 
 def parse_radius_and_hood(label: str, radius: SupportsIndex, hood: str) -> int:
-    """Return a radius as an int; ValueError below 0, or for a hood that there is not."""
+    """Return a radius as an int, or raise TypeError or ValueError for a radius or an unknown
+    hood."""
     if isinstance(radius, bool | np.bool_):
         raise TypeError(f"{label}: radius: wanted an integer, not {radius}")
     try:
@@ -55,48 +57,50 @@ def neighbour_cell_pairs(
         return np.arange(len(cells)), cells
     steps = neighbourhood_offsets(layout, hood, radius, center)
     count = len(steps)
-    places = layout.unravel(cells)[:, None, :] + steps
-    found = layout.ravel(places.reshape(-1, steps.shape[1]))
-    who = np.arange(len(cells)).repeat(count)
-    inside = found >= 0
+    coordinates = layout.unravel(cells)[:, None, :] + steps
+    neighbours = layout.ravel(coordinates.reshape(-1, steps.shape[1]))
+    askers = np.arange(len(cells)).repeat(count)
+    inside = neighbours >= 0
     if inside.all():
-        return who, found
-    return who[inside], found[inside]
+        return askers, neighbours
+    return askers[inside], neighbours[inside]
 
 
 def occupant_pairs(pairs: CellPairs, starts: RowArray, rows: RowArray) -> CellPairs:
-    """Return the rows that stand on the cells of pairs, on each in their order; O(found)."""
-    who, cells = pairs
+    """Return pairs of asking cells and the occupants of cells in reach, in order; O(pairs)."""
+    askers, cells = pairs
     low = starts[cells]
     counts = starts[cells + 1] - low
     ends = counts.cumsum()
-    places = np.arange(int(ends[-1]) if len(ends) else 0)
-    places += (low - (ends - counts)).repeat(counts)
-    return who.repeat(counts), rows[places]
+    positions = np.arange(int(ends[-1]) if len(ends) else 0)
+    positions += (low - (ends - counts)).repeat(counts)
+    return askers.repeat(counts), rows[positions]
 
 
 def pairs_to_neighbours(pairs: CellPairs, count: int) -> Neighbours:
-    """Return pairs of `count` who ask as starts and rows."""
-    who, found = pairs
+    """Return pairs of `count` asking cells as starts and rows."""
+    askers, members = pairs
     starts = np.zeros(count + 1, np.intp)
-    np.cumsum(np.bincount(who, minlength=count), out=starts[1:])
-    return Neighbours(starts, found)
+    np.cumsum(np.bincount(askers, minlength=count), out=starts[1:])
+    return Neighbours(starts, members)
 
 
 def rows_by_cell(cells: RowArray, count: int) -> tuple[RowArray, RowArray]:
-    """Return where the rows of each cell begin, shape (count + 1,), in an array that has these
-    numbers and then the rows by cell, those of one in their order; -1 stands nowhere. O(n + count).
+    """Return starts and rows by cell, in ascending order; rows with cell -1 are left out.
+
+    Starts, shape (count + 1,), are a view of the array of rows, which begins with them. O(n +
+    count).
     """
     here = cells >= 0
     rows = NO_ROWS if not here.any() else here.nonzero()[0]
     numbers = cells[rows]
-    found = np.empty(count + 1 + len(rows), np.intp)
-    found[0] = count + 1
-    np.cumsum(np.bincount(numbers, minlength=count), out=found[1 : count + 1])
-    found[1 : count + 1] += count + 1
+    index_and_rows = np.empty(count + 1 + len(rows), np.intp)
+    index_and_rows[0] = count + 1
+    np.cumsum(np.bincount(numbers, minlength=count), out=index_and_rows[1 : count + 1])
+    index_and_rows[1 : count + 1] += count + 1
     # by 16 bits at a time numpy sorts in O(n)
     order = (numbers & 0xFFFF).astype(np.uint16).argsort(kind="stable")
     if count > 0x10000:
         order = order[(numbers[order] >> 16).astype(np.uint16).argsort(kind="stable")]
-    found[count + 1 :] = rows[order]
-    return found[: count + 1], found
+    index_and_rows[count + 1 :] = rows[order]
+    return index_and_rows[: count + 1], index_and_rows

@@ -1,4 +1,4 @@
-"""on: rows that stand on the cells of a grid, as a field of theirs says, and how many may."""
+"""on: rows that occupy the cells of a grid by a field, up to a capacity."""
 
 from __future__ import annotations
 
@@ -33,37 +33,37 @@ CellCounts = NDArray[np.int64]
 
 
 class CellOccupants:
-    """Who stands where: made anew when it is asked for after something changed."""
+    """Cache of occupants by cell, renewed on request after changes."""
 
-    whose: ref[Occupant]
-    """The manager of the rows."""
+    manager: ref[Occupant]
+    """Manager of the rows."""
 
     def __init__(self) -> None:
         self.moves = 0
-        """How often rows went to other cells, beside those that came and went themselves."""
+        """Number of moves of rows to other cells, without creations and removals."""
         self.counts: CellCounts | None = None
-        """How many rows stand on each cell, where there is a capacity; None if nobody knows."""
-        self.deaths = -1
-        """Up to which death the dead are left out of the counts."""
+        """Number of rows on each cell, if there is a capacity; None if unknown."""
+        self.despawns = -1
+        """Number of despawns after which `counts` was computed."""
         self.excludes_dead = False
-        """Whether there were any."""
+        """True if rows of dead entities were left out of `counts`."""
         self.order: tuple[RowArray, RowArray] | None = None
         self.stamp: tuple[int, ...] = ()
 
     def forget(self) -> None:
-        """Take note that any row may be anywhere."""
+        """Drop the counts: any row may have moved."""
         self.moves += 1
         self.counts = None
 
 
 class OccupantRows(Rows):
-    """Rows of which a field says where they stand; its column is read-only."""
+    """Rows with a field that holds their cell; its column is read-only."""
 
     __slots__ = NO_SLOTS
     _CELL_FIELD: ClassVar[str]
-    """The field."""
+    """Name of the field."""
     _CELL_CAPACITY: ClassVar[int] = 0
-    """How many rows may stand on a cell; 0: any number."""
+    """Number of rows that a cell takes; 0 for any number."""
     _cell_occupants: CellOccupants
     _cell_ids: NDArray[np.uint64]
 
@@ -79,13 +79,13 @@ class OccupantRows(Rows):
         super()._drop_row_caches()
         self._cell_occupants.forget()
 
-    def _assign_values(self, name: str, bound: int, cells: NDArray[Any]) -> None:
-        """Write checked values that broadcast to the rows before a bound; O(n)."""
+    def _assign_values(self, name: str, boundary: int, cells: NDArray[Any]) -> None:
+        """Write checked values that broadcast to the rows before a boundary; O(n)."""
         if name == self._CELL_FIELD:
-            rows = np.arange(bound)
-            self._move_to(rows, np.broadcast_to(cells, bound))
+            rows = np.arange(boundary)
+            self._move_to(rows, np.broadcast_to(cells, boundary))
         else:
-            super()._assign_values(name, bound, cells)  # type: ignore[misc]  # of unique ones
+            super()._assign_values(name, boundary, cells)  # type: ignore[misc]  # of unique ones
 
     def _write_values(self, name: str, rows: RowArray, cells: NDArray[Any]) -> None:
         """Write a checked value to each of these distinct rows; O(n)."""
@@ -95,8 +95,8 @@ class OccupantRows(Rows):
             super()._write_values(name, rows, cells)  # type: ignore[misc]  # of unique ones
 
     def _move_to(self, rows: RowArray, ids: NDArray[np.uint64]) -> None:
-        """Let rows stand elsewhere, or raise; they may exchange cells."""
-        manager = self._cell_occupants.whose()
+        """Move rows to cells, or raise; rows may exchange cells."""
+        manager = self._cell_occupants.manager()
         if manager is None:
             raise ReferenceError("the manager of these columns is gone")
         after = self._cell_ids[: self._n].copy()
@@ -107,7 +107,7 @@ class OccupantRows(Rows):
 
 
 class Occupant(Manager):
-    """A manager whose rows stand on cells."""
+    """A manager whose rows occupy cells."""
 
     __slots__ = NO_SLOTS
     _BEFORE_REMOVE: ClassVar[tuple[str, ...]] = ("_count_exits",)
@@ -116,15 +116,15 @@ class Occupant(Manager):
     data: OccupantRows
     _ROWS: ClassVar[type[OccupantRows]]
     _GRIDS: ClassVar[type[GridManager]] = GridManager
-    """The package's class of managers of these cells; older packages do not say."""
-    _grid: Any  # the package's own manager of cells
+    """Class of managers of these cells in the package; older packages have none."""
+    _grid: Any  # the package's manager of cells
 
     def _init_transient(self) -> None:
         super()._init_transient()
-        self.data._cell_occupants.whose = ref(self)
+        self.data._cell_occupants.manager = ref(self)
 
-    def _stand_on(self, grid: object) -> None:
-        """Take the grid that cells are of; TypeError for another one, or none."""
+    def _set_grid(self, grid: object) -> None:
+        """Set the grid of the cells; raises TypeError for another object."""
         if not isinstance(grid, self._GRIDS):
             label, wanted = type(self).__name__, self._GRIDS.__name__
             raise TypeError(f"{label}: grid must be a {wanted}, not {type(grid).__name__}")
@@ -133,11 +133,11 @@ class Occupant(Manager):
     def near(
         self, cells: ArrayLike, radius: int, hood: str | None = None, center: bool = False
     ) -> Neighbours:
-        """Return the rows that stand in reach of each of k cells; O(n + cells), after that
-        O(found) as long as nothing changes.
+        """Return the rows on the cells in reach of each of k cells; O(n + cells), then O(rows)
+        until something changes.
 
-        In the order of offsets, the first axis slowest, on a cell in row order; its own cell
-        is in reach. Dead entities' rows stand nowhere.
+        In the order of offsets, the first axis slowest, on a cell in row order; the cell itself
+        is in reach. Rows of dead entities are on no cell.
 
         Raises:
             StaleIdError: one of them is no cell.
@@ -147,79 +147,74 @@ class Occupant(Manager):
         label = f"{type(self).__name__}.near"
         if center:
             raise ValueError(f"{label}: center: who stands on a cell is in reach of it")
-        given = parse_cells(self._grid, label, cells)
+        cell_numbers = parse_cells(self._grid, label, cells)
         asked = self._grid._HOOD if hood is None else hood
         reach = parse_radius_and_hood(label, radius, asked)
-        pairs = neighbour_cell_pairs(self._grid._layout, given, reach, asked, center=True)
-        return pairs_to_neighbours(occupant_pairs(pairs, *self._occupants()), len(given))
-
-    # --- who stands where ------------------------------------------------------------------
+        pairs = neighbour_cell_pairs(self._grid._layout, cell_numbers, reach, asked, center=True)
+        return pairs_to_neighbours(occupant_pairs(pairs, *self._occupants()), len(cell_numbers))
 
     def _cells_now(self, ids: NDArray[np.uint64] | None = None) -> RowArray:
-        """Return the cell of each row, by its own id or by given ones, -1 of those that stand
-        nowhere."""
-        given = self.data._cell_ids[: self.data._n] if ids is None else ids
-        cells = cells_of_ids(given, len(self._grid))
-        gone = self._off_grid_rows()
-        if gone is not None:
-            cells[gone] = NO_CELL
+        """Return the cell of each row, by its cell id or by `ids`, -1 for rows on no cell."""
+        cell_ids = self.data._cell_ids[: self.data._n] if ids is None else ids
+        cells = cells_of_ids(cell_ids, len(self._grid))
+        dead = self._off_grid_rows()
+        if dead is not None:
+            cells[dead] = NO_CELL
         return cells
 
     def _off_grid_rows(self, rows: slice | RowArray = slice(None)) -> NDArray[np.bool_] | None:
-        """Return which rows stand nowhere, because their entities are dead; None: none of them."""
+        """Return a mask of rows on no cell, as their entities are dead; None if there are none."""
         return None
 
     @property
     def _despawn_count(self) -> int:
-        """How many entities have died."""
+        """Number of despawned entities."""
         return 0
 
     @property
     def _stamp(self) -> tuple[int, ...]:
-        """What is another when somebody may stand elsewhere."""
+        """Stamp that changes if any row may be on another cell."""
         return self.data._version, self.data._cell_occupants.moves, self._despawn_count
 
     def _occupants(self) -> tuple[RowArray, RowArray]:
-        """Return all that stand by cell, in row order: those of cell k are `rows[starts[k] :
-        starts[k + 1]]`. O(n + cells) after a change."""
-        crowd, stamp = self.data._cell_occupants, self._stamp
-        if crowd.order is None or crowd.stamp != stamp:
-            crowd.order = rows_by_cell(self._cells_now(), len(self._grid))
-            crowd.stamp = stamp
-        return crowd.order
+        """Return starts and rows by cell, in row order: cell k has `rows[starts[k] : starts[k +
+        1]]`. O(n + cells) after a change."""
+        occupants, stamp = self.data._cell_occupants, self._stamp
+        if occupants.order is None or occupants.stamp != stamp:
+            occupants.order = rows_by_cell(self._cells_now(), len(self._grid))
+            occupants.stamp = stamp
+        return occupants.order
 
     def _counted(self) -> CellCounts:
-        """Return how many rows stand on each cell; O(n + cells) if nobody knows."""
-        crowd = self.data._cell_occupants
-        if crowd.counts is None:
-            crowd.counts = self._count_all(self._cells_now())
-            crowd.deaths = self._despawn_count
-            crowd.excludes_dead = self._off_grid_rows() is not None
-        return crowd.counts
+        """Return the number of rows on each cell; O(n + cells) if unknown."""
+        occupants = self.data._cell_occupants
+        if occupants.counts is None:
+            occupants.counts = self._count_all(self._cells_now())
+            occupants.despawns = self._despawn_count
+            occupants.excludes_dead = self._off_grid_rows() is not None
+        return occupants.counts
 
     def _has_room_on(self, cell: int, count: int = 1) -> bool:
-        """Return whether so many more rows may stand on a cell; O(1) but after deaths."""
-        crowd, most = self.data._cell_occupants, self.data._CELL_CAPACITY - count
-        if self._counted()[cell] > most and crowd.deaths != self._despawn_count:
-            crowd.counts = None
-        return bool(self._counted()[cell] <= most)
-
-    # --- one row ---------------------------------------------------------------------------
+        """Return True if a cell can take `count` more rows; O(1) except after despawns."""
+        occupants, max_others = self.data._cell_occupants, self.data._CELL_CAPACITY - count
+        if self._counted()[cell] > max_others and occupants.despawns != self._despawn_count:
+            occupants.counts = None
+        return bool(self._counted()[cell] <= max_others)
 
     def _check_can_enter(self, cell: int, row: int | None = None) -> None:
-        """Raise unless a row, by default a new one, may come to a cell; O(1)."""
+        """Raise unless a cell can take a row, by default a new one; O(1)."""
         if cell:
-            place = self._cell_of_id(cell)
-            stands = row is None or self._off_grid_rows(np.array([row])) is None
-            if self.data._CELL_CAPACITY and stands and not self._has_room_on(place):
-                raise self._full(place, self.data._n if row is None else row)
+            cell_number = self._cell_of_id(cell)
+            is_alive = row is None or self._off_grid_rows(np.array([row])) is None
+            if self.data._CELL_CAPACITY and is_alive and not self._has_room_on(cell_number):
+                raise self._full(cell_number, self.data._n if row is None else row)
 
     def _cell_of_id(self, id: int) -> int:
         """Return the number of a cell, or raise StaleIdError."""
-        place = id - FIRST_CELL
-        if not 0 <= place < len(self._grid):
+        cell = id - FIRST_CELL
+        if not 0 <= cell < len(self._grid):
             raise stale_id_error(type(self._grid).__name__, Id(id))
-        return place
+        return cell
 
     def _full(self, cell: int, row: int) -> FullCellError:
         grid, most = type(self._grid).__name__, self.data._CELL_CAPACITY
@@ -230,21 +225,21 @@ class Occupant(Manager):
         )
 
     def _count_entry(self, row: int) -> None:
-        crowd = self.data._cell_occupants
-        if crowd.counts is not None:
-            place = int(self.data._cell_ids[row]) - FIRST_CELL
-            if place >= 0:
-                crowd.counts[place] += 1
+        occupants = self.data._cell_occupants
+        if occupants.counts is not None:
+            cell = int(self.data._cell_ids[row]) - FIRST_CELL
+            if cell >= 0:
+                occupants.counts[cell] += 1
 
     def _count_exit(self, row: int) -> None:
-        """Count a row no more that goes."""
-        crowd = self.data._cell_occupants
-        if crowd.excludes_dead:
-            crowd.counts = None  # which of them were counted, nobody knows
-        elif crowd.counts is not None:
-            place = int(self.data._cell_ids[row]) - FIRST_CELL
-            if place >= 0:
-                crowd.counts[place] -= 1
+        """Discount a row that is about to leave its cell."""
+        occupants = self.data._cell_occupants
+        if occupants.excludes_dead:
+            occupants.counts = None  # the row may be a dead one that was not counted
+        elif occupants.counts is not None:
+            cell = int(self.data._cell_ids[row]) - FIRST_CELL
+            if cell >= 0:
+                occupants.counts[cell] -= 1
 
     def _set_value(self, name: str, row: int, value: Any) -> None:
         """Write a checked value to a row in use, or raise; O(1)."""
@@ -261,17 +256,15 @@ class Occupant(Manager):
         self._count_entry(row)
         data._cell_occupants.moves += 1
 
-    # --- many rows -------------------------------------------------------------------------
-
     def _check_cells(self, ids: NDArray[np.uint64], rows: RowArray) -> None:
-        """Raise unless all rows may stand on these cells, to which some have gone; O(n)."""
+        """Raise unless cells can take all rows, of which `rows` have moved; O(n)."""
         cells = self._known_many(ids[rows])
         if not self.data._CELL_CAPACITY:
             return
         after = self._cells_now(ids)
-        place = self._first_over(self._count_all(after), after[rows])
-        if place is not None:
-            raise self._full(int(cells[place]), int(rows[place]))
+        index = self._first_over(self._count_all(after), after[rows])
+        if index is not None:
+            raise self._full(int(cells[index]), int(rows[index]))
 
     def _known_many(self, ids: NDArray[np.uint64]) -> RowArray:
         """Return the cells, -1 for 0, or raise StaleIdError."""
@@ -283,7 +276,7 @@ class Occupant(Manager):
         return cells
 
     def _first_over(self, counts: CellCounts, cells: RowArray) -> int | None:
-        """Return the first of some rows' places on a cell with too many, if there is one."""
+        """Return the index of the first row on a cell with too many, or None."""
         most = self.data._CELL_CAPACITY
         over = (cells >= 0) & (counts[cells] > most) if most else np.False_
         return int(over.argmax()) if over.any() else None
@@ -291,17 +284,17 @@ class Occupant(Manager):
     def _count_all(self, cells: RowArray) -> CellCounts:
         return np.bincount(cells[cells >= 0], minlength=len(self._grid))
 
-    def _convert(self, count: int, given: Mapping[str, Any]) -> Columns:
-        """Check that the new rows may stand where their columns say, too; O(k log k)."""
-        columns = super()._convert(count, given)
+    def _convert(self, count: int, values: Mapping[str, Any]) -> Columns:
+        """Check also that the cells in the columns can take the new rows; O(k log k)."""
+        columns = super()._convert(count, values)
         cells = self._known_many(np.broadcast_to(columns[self.data._CELL_FIELD], count))
         if not self.data._CELL_CAPACITY:
             return columns
-        wanted, times = np.unique(cells[cells >= 0], return_counts=True)
-        for place, more in zip(wanted.tolist(), times.tolist(), strict=True):
-            if not self._has_room_on(place, more):
-                row = self.data._n + int((cells == place).nonzero()[0][-1])
-                raise self._full(place, row)
+        targets, counts = np.unique(cells[cells >= 0], return_counts=True)
+        for cell, more in zip(targets.tolist(), counts.tolist(), strict=True):
+            if not self._has_room_on(cell, more):
+                row = self.data._n + int((cells == cell).nonzero()[0][-1])
+                raise self._full(cell, row)
         return columns
 
     def _first_invalid_cell(self) -> tuple[str, int, str] | None:
@@ -312,21 +305,21 @@ class Occupant(Manager):
             row = int(strange.argmax())
             return data._CELL_FIELD, row, f"{int(ids[row]):#x} is no cell of {name}"
         cells = self._cells_now()
-        crowded = self._first_over(self._count_all(cells), cells)
-        if crowded is None:
+        full_row = self._first_over(self._count_all(cells), cells)
+        if full_row is None:
             return super()._first_invalid_cell()
         most = f"{data._CELL_CAPACITY} may stand on a cell"
-        where = f"{int(ids[crowded]):#x} of {name}"
-        return data._CELL_FIELD, crowded, f"{most}, and more do on {where}"
+        where = f"{int(ids[full_row]):#x} of {name}"
+        return data._CELL_FIELD, full_row, f"{most}, and more do on {where}"
 
-    def _count_exits(self, gone: RowArray) -> None:
-        """Count rows no more that go."""
+    def _count_exits(self, rows: RowArray) -> None:
+        """Discount rows that are about to be removed."""
         if self.data._cell_occupants.excludes_dead:
             self.data._cell_occupants.counts = None
-        self._count_many(gone, -1)
+        self._count_many(rows, -1)
 
     def _count_many(self, rows: RowArray, by: int) -> None:
-        """Count rows that have come, or are about to go."""
+        """Count rows that have come (`by` 1), or are about to leave (-1)."""
         counts = self.data._cell_occupants.counts
         if counts is not None:
             cells = cells_of_ids(self.data._cell_ids[rows], len(self._grid))
@@ -345,19 +338,19 @@ class Occupant(Manager):
 
 
 class OwnedOccupantRows(OccupantRows, OwnedRows):
-    """The columns of rows that belong to entities and stand on cells."""
+    """Columns of rows with owners that occupy cells."""
 
     __slots__ = NO_SLOTS
 
 
 class OwnedOccupant(Occupant, Owned):
-    """The same of rows that belong to entities, some of which are dead."""
+    """A manager whose rows occupy cells and have owners; rows of dead entities are on no cell."""
 
     __slots__ = NO_SLOTS
     data: OwnedOccupantRows
 
     def __init__(self, entities: EntityManagerBase, grid: GridManager) -> None:
-        self._stand_on(grid)
+        self._set_grid(grid)
         super().__init__(entities)
 
     @property
@@ -371,10 +364,10 @@ class OwnedOccupant(Occupant, Owned):
 
 
 class UnownedOccupant(Occupant, Unowned):
-    """The same of rows that belong to nobody."""
+    """A manager whose rows occupy cells and have no owners."""
 
     __slots__ = NO_SLOTS
 
     def __init__(self, grid: GridManager) -> None:
-        self._stand_on(grid)
+        self._set_grid(grid)
         super().__init__()

@@ -1,5 +1,4 @@
-"""What cells ask of the cells around them, all at once: sums of shifted slices of a picture that
-has a margin."""
+"""Aggregates of the cells around each cell, as sums of shifted slices of an array with margins."""
 
 from __future__ import annotations
 
@@ -30,22 +29,22 @@ class Stencil:
         )
         strides = GridLayout(self._shape, self._wrap).strides
         self._span = 1 + sum((s - 1) * t for s, t in zip(shape, strides, strict=True))
-        """How many places of a picture there are from the first cell to the last one."""
-        places = (steps + np.array(self._margins, np.int64)) @ np.array(strides)
-        self._parts = [slice(start, start + self._span) for start in places.tolist()]
-        """Of a picture, from the first cell to the last one, as seen from each offset."""
+        """Number of items of a padded array from the first cell to the last one."""
+        starts = (steps + np.array(self._margins, np.int64)) @ np.array(strides)
+        self._parts = [slice(start, start + self._span) for start in starts.tolist()]
+        """Slice of a padded array from the first cell to the last one, shifted by each offset."""
 
     def count(self, column: NDArray[np.bool_]) -> NDArray[Any]:
-        """Return for how many of the cells around each one a column is true; O(cells * reach)."""
+        """Return the number of cells around each cell where a column is true; O(cells * reach)."""
         return self._added(column.view(np.uint8), np.min_scalar_type(len(self._parts)))
 
     @property
     def counts(self) -> NDArray[Any]:
-        """How many cells are around each one."""
+        """Number of cells around each cell."""
         return self.count(np.ones(self._cells, np.bool_))
 
     def sum(self, column: NDArray[Any]) -> NDArray[Any]:
-        """Return sums of a column over the cells around each one: floats in f64, in the order of
+        """Return sums of a column over the cells around each cell: floats in f64, in the order of
         offsets, then in their own type; integers in 64 bits."""
         if column.dtype.kind == "f":
             return self._added(column, np.float64).astype(column.dtype)
@@ -53,7 +52,7 @@ class Stencil:
         return self._added(column, wide)
 
     def mean(self, column: NDArray[Any]) -> NDArray[Any]:
-        """Return the means, NaN of none; of integers in f64."""
+        """Return the means, NaN for none; those of integers in f64."""
         total, counts = self._added(column, np.float64), self.counts
         with np.errstate(all="ignore"):
             total /= counts
@@ -61,51 +60,49 @@ class Stencil:
         return total.astype(column.dtype if column.dtype.kind == "f" else np.float64)
 
     def min(self, column: NDArray[Any]) -> NDArray[Any]:
-        """Return the least values: NaN if one is, or of none; of integers 0."""
+        """Return the least values: NaN if one is NaN; NaN, or 0 for integers, for none."""
         return self._extreme(np.minimum, column)
 
     def max(self, column: NDArray[Any]) -> NDArray[Any]:
         """Return the greatest values; as `min` otherwise."""
         return self._extreme(np.maximum, column)
 
-    # --- pictures --------------------------------------------------------------------------
-
-    def _picture(self, column: NDArray[Any]) -> NDArray[Any]:
-        """Return the cells as a picture with a margin: what is around axes that go around, and
-        nothing outside of the others."""
-        picture = np.zeros(self._shape, column.dtype)
-        picture[self._inner] = column.reshape(picture[self._inner].shape)
+    def _padded(self, column: NDArray[Any]) -> NDArray[Any]:
+        """Return the cells as a padded array: margins repeat cells of axes that wrap, and are 0
+        outside of others."""
+        padded = np.zeros(self._shape, column.dtype)
+        padded[self._inner] = column.reshape(padded[self._inner].shape)
         axes = zip(self._margins, self._picked, self._wrap, strict=True)
-        for axis, (margin, picked, goes_around) in enumerate(axes):
-            if goes_around and margin:
-                lines, size = picture.swapaxes(axis, 0), picked.stop
+        for axis, (margin, picked, wraps) in enumerate(axes):
+            if wraps and margin:
+                lines, size = padded.swapaxes(axis, 0), picked.stop
                 lines[:margin] = lines[size : size + margin]
                 lines[size + margin :] = lines[margin : 2 * margin]
-        return picture.reshape(-1)
+        return padded.reshape(-1)
 
-    def _whole(self, kind: Any, value: Any = 0) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return an array of the shape of pictures, and the part of it that such slices match."""
-        whole = np.full(self._shape, value, kind)
-        return whole, whole.reshape(-1)[: self._span]
+    def _padded_array(self, kind: Any, value: Any = 0) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return a padded array, and the part of it that the shifted slices match."""
+        array = np.full(self._shape, value, kind)
+        return array, array.reshape(-1)[: self._span]
 
     def _added(self, column: NDArray[Any], kind: Any) -> NDArray[Any]:
-        picture, (whole, total) = self._picture(column), self._whole(kind)
+        padded, (array, total) = self._padded(column), self._padded_array(kind)
         for part in self._parts:
-            np.add(total, picture[part], out=total, casting="unsafe")
-        return whole[self._picked].reshape(-1)
+            np.add(total, padded[part], out=total, casting="unsafe")
+        return array[self._picked].reshape(-1)
 
     def _extreme(self, choose: np.ufunc, column: NDArray[Any]) -> NDArray[Any]:
         is_float = column.dtype.kind == "f"
-        picture = self._picture(column)
-        known = self._picture(np.ones(self._cells, np.bool_))
-        whole, found = self._whole(column.dtype, np.nan if is_float else 0)
+        padded = self._padded(column)
+        known = self._padded(np.ones(self._cells, np.bool_))
+        array, extremes = self._padded_array(column.dtype, np.nan if is_float else 0)
         is_first = np.ones(self._span, np.bool_)
         for part in self._parts:
-            values, there = picture[part], known[part]
-            better = np.where(is_first, values, choose(found, values))
-            np.copyto(found, better, where=there)
+            values, there = padded[part], known[part]
+            better = np.where(is_first, values, choose(extremes, values))
+            np.copyto(extremes, better, where=there)
             is_first &= ~there
-        return whole[self._picked].reshape(-1)
+        return array[self._picked].reshape(-1)
 
 
 _known = lru_cache(64)(Stencil)
