@@ -1,4 +1,4 @@
-"""Arriving in a world: what a parcel must be, and how rows are made of it."""
+"""Arrival of entities from other ranks: checks of a parcel, and its rows' insertion."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from .sharded_entities import ShardedEntities, SlotCache
 
 
 class Arrival(NamedTuple):
-    """Rows that are going to be in a manager."""
+    """Rows to append to a manager."""
 
     component: ParcelComponent
     manager: Any
     owners: EntityArray
-    """0 for those that have none."""
+    """0 for rows without owners."""
     columns: Columns
     """By field, checked."""
 
 
 def absorb(world: Any, parcel: ParcelBase, borrowed: tuple[object, ...] = ()) -> EntityArray:
-    """Put what a parcel has into a world; see `ShardedWorld.absorb`.
+    """Add the entities of a parcel to a world; see `ShardedWorld.absorb`.
 
     `borrowed`: the caller's arguments, which may be views of columns.
     """
@@ -42,56 +42,62 @@ def absorb(world: Any, parcel: ParcelBase, borrowed: tuple[object, ...] = ()) ->
         raise ParcelError("a parcel of other schemas")
     es = parcel.entities.copy()
     _check_handles(world, es)
-    places = ParcelIndex(es)
+    parcel_index = ParcelIndex(es)
     store: Any = getattr(world, "_store", None)
     n_before, slots = world.entities._n_used, world.entities._plan_arrival(es)
-    known = SlotCache(world.entities, es, slots)
-    came = False
+    slot_cache = SlotCache(world.entities, es, slots)
+    has_arrived = False
     try:
-        came = world.entities._commit_arrival(es, slots)
-        if not came:
-            raise _over_cell_capacity(world, es)
-        arriving = [
-            _plan_arrival(world, parcel, one, places)
-            for one in parcel._plan().managed
-            if parcel._counts[one.table]
+        has_arrived = world.entities._commit_arrival(es, slots)
+        if not has_arrived:
+            raise _duplicate_error(world, es)
+        arrivals = [
+            _plan_arrival(world, parcel, component, parcel_index)
+            for component in parcel._plan().managed
+            if parcel._counts[component.table]
         ]
-        batches = [] if store is None else store._batches(parcel, places)
-        with known:
-            for rows in arriving:
-                rows.manager._ensure_capacity(rows.owners, rows.columns, borrowed)
-        for bits, some, _ in batches:
-            store._table.make_room(bits, some)
+        batches = [] if store is None else store._batches(parcel, parcel_index)
+        with slot_cache:
+            for arrival in arrivals:
+                arrival.manager._ensure_capacity(arrival.owners, arrival.columns, borrowed)
+        for bits, owners, _ in batches:
+            store._table.make_room(bits, owners)
         run = world.entities.dispatch.run
-        run(_settle_all, world, parcel, arriving, batches, known)
+        run(_settle_all, world, parcel, arrivals, batches, slot_cache)
         return es
     except BaseException:
-        if came and not known.are_new:
+        if has_arrived and not slot_cache.are_new:
             world.entities._rollback_arrival(es, slots, n_before)
         raise
 
 
 def _settle_all(
-    world: Any, parcel: ParcelBase, arriving: list[Arrival], batches: list[Any], known: SlotCache
+    world: Any,
+    parcel: ParcelBase,
+    arrivals: list[Arrival],
+    batches: list[Any],
+    slot_cache: SlotCache,
 ) -> None:
-    """Give entities that have come their rows."""
+    """Append the rows of entities that have arrived; an error marks the world broken."""
     try:
-        known.are_new = True  # from now on nothing is taken back
-        with known:
-            versions = [rows.manager.data._version for rows in arriving]
-            for rows in arriving:
-                _settle(parcel, rows, known.es)
-            for rows, version in zip(arriving, versions, strict=True):
-                rows.manager.data._version = version + 1  # whatever its mates did
-            for bits, some, columns in batches:
-                world._store._append(bits, some, columns)
+        slot_cache.are_new = True  # no rollback from now on
+        with slot_cache:
+            versions = [arrival.manager.data._version for arrival in arrivals]
+            for arrival in arrivals:
+                _settle(parcel, arrival, slot_cache.es)
+            for arrival, version in zip(arrivals, versions, strict=True):
+                arrival.manager.data._version = (
+                    version + 1
+                )  # once, also where group members moved rows
+            for bits, owners, columns in batches:
+                world._store._append(bits, owners, columns)
     except BaseException:
         mark_broken(world.entities)
         raise
 
 
 class ParcelIndex:
-    """Where entities stand in a parcel."""
+    """Positions of entities in a parcel."""
 
     __slots__ = ("_order", "_ordered", "entities")
 
@@ -101,43 +107,43 @@ class ParcelIndex:
         self._ordered = entities
 
     def are(self, owners: EntityArray) -> bool:
-        """Return whether these are all entities, in their order."""
+        """Return True if these are all entities, in their order."""
         entities = self.entities
         return len(owners) == len(entities) and bool((owners == entities).all())
 
-    def of(self, name: str, owners: EntityArray, several: bool) -> RowArray:
-        """Return the place of each owner; ParcelError for others, and for repeats unless
-        `several` may follow each other."""
+    def of(self, name: str, owners: EntityArray, allows_many: bool) -> RowArray:
+        """Return the position of each owner; ParcelError for owners that are not in the parcel, and
+        for repeated ones unless `allows_many`."""
         if self._order is None:
             self._order = self.entities.argsort()
             self._ordered = self.entities[self._order]
         if len(self.entities) == 0:
-            raise ParcelError(f"{name}.entity: rows of nobody in the parcel")
-        found = np.minimum(self._ordered.searchsorted(owners), len(self.entities) - 1)
-        if (self._ordered[found] != owners).any():
-            raise ParcelError(f"{name}.entity: rows of nobody in the parcel")
-        places = self._order[found]
-        if not several and not all_distinct(places):
+            raise ParcelError(f"{name}.entity: rows of an entity that is not in the parcel")
+        nearest = np.minimum(self._ordered.searchsorted(owners), len(self.entities) - 1)
+        if (self._ordered[nearest] != owners).any():
+            raise ParcelError(f"{name}.entity: rows of an entity that is not in the parcel")
+        positions = self._order[nearest]
+        if not allows_many and not all_distinct(positions):
             raise ParcelError(f"{name}.entity: two rows of one entity")
-        return places
+        return positions
 
 
 def _check_handles(world: Any, es: EntityArray) -> None:
-    """Raise ParcelError for handles that nobody can have, or that somebody made here has."""
+    """Raise ParcelError for handles that no shard makes, or of entities made here and alive."""
     entities: ShardedEntities = world.entities
     if (es < entities._LAYOUT.ONE_GENERATION).any():
-        raise ParcelError("entities that are none")
-    here = are_stored_handles(entities._handles, es, entities._LAYOUT.INDEX_MASK)
-    if here.any():
-        raise _already_here(world, es[here.argmax()])
+        raise ParcelError("a handle that no entity can have")
+    is_here = are_stored_handles(entities._handles, es, entities._LAYOUT.INDEX_MASK)
+    if is_here.any():
+        raise _already_here(world, es[is_here.argmax()])
 
 
-def _over_cell_capacity(world: Any, es: EntityArray) -> ParcelError:
-    """Return the error of entities one of which is a visitor already, or is there twice."""
+def _duplicate_error(world: Any, es: EntityArray) -> ParcelError:
+    """Return the error of entities one of which is here as a foreign one, or is repeated."""
     if not all_distinct(es):
-        return ParcelError("an entity is there twice")
-    here = world.entities._foreign_slots.find(es) >= 0
-    return _already_here(world, es[here.argmax()])
+        return ParcelError("an entity is in the parcel twice")
+    is_here = world.entities._foreign_slots.find(es) >= 0
+    return _already_here(world, es[is_here.argmax()])
 
 
 def _already_here(world: Any, e: SupportsIndex) -> ParcelError:
@@ -145,85 +151,85 @@ def _already_here(world: Any, e: SupportsIndex) -> ParcelError:
 
 
 def _plan_arrival(
-    world: Any, parcel: ParcelBase, one: ParcelComponent, places: ParcelIndex
+    world: Any, parcel: ParcelBase, component: ParcelComponent, parcel_index: ParcelIndex
 ) -> Arrival:
-    manager, rows = getattr(world, one.attribute), ParcelRows(parcel, one)
+    manager, rows = getattr(world, component.attribute), ParcelRows(parcel, component)
     if manager._locks:
         manager._raise_if_locked()
-    count, most = rows.count, manager.data._MAX_ROWS
-    if count > most:
-        raise CapacityError(f"{one.name}: {count} rows at once, {most} are all that stay")
-    if one.is_owned:
+    count, max_rows = rows.count, manager.data._MAX_ROWS
+    if count > max_rows:
+        raise CapacityError(f"{component.name}: {count} rows at once, max_rows is {max_rows}")
+    if component.is_owned:
         owners = rows.column("entity")
-        # the same object: its slots are going to be known
-        if places.are(owners):
-            owners = places.entities
+        # not a copy: `slot_cache` knows entities by identity
+        if parcel_index.are(owners):
+            owners = parcel_index.entities
         else:
             owners = owners.copy()
-            at = places.of(one.name, owners, manager._ALLOWS_MANY)
+            positions = parcel_index.of(component.name, owners, manager._ALLOWS_MANY)
             is_list = manager._ALLOWS_MANY and not manager._HAS_ORDER
-            if is_list and (at[1:] < at[:-1]).any():
-                rows.refuse("entity", "rows of an entity are apart")
+            if is_list and (positions[1:] < positions[:-1]).any():
+                rows.refuse("entity", "rows of one entity do not follow each other")
     else:
         owners = np.zeros(count, np.uint64)
-    if "~id" in one.columns:
+    if "~id" in component.columns:
         _check_ids(rows, manager)
-    if "~parent" in one.columns:
+    if "~parent" in component.columns:
         _check_tree(rows)
-    if "~active" in one.columns:
+    if "~active" in component.columns:
         rows.check_bools("~active", rows.column("~active"))
-    return Arrival(one, manager, owners, rows.fields(manager))
+    return Arrival(component, manager, owners, rows.fields(manager))
 
 
 def _check_ids(rows: ParcelRows, manager: Any) -> None:
     ids: IdArray = rows.column("~id")
     if not all_distinct(ids) or not int(ids.min()) >> 32:
-        rows.refuse("~id", "an id is there twice, or none")
-    here = manager.resolve_many(ids) != NIL
-    if here.any():
-        rows.refuse("~id", f"id {int(ids[here.argmax()]):#x} is here already")
+        rows.refuse("~id", "an id is there twice, or is 0")
+    is_here = manager.resolve_many(ids) != NIL
+    if is_here.any():
+        rows.refuse("~id", f"id {int(ids[is_here.argmax()]):#x} is here already")
 
 
 def _check_tree(rows: ParcelRows) -> None:
     parents, count = rows.column("~parent"), rows.count
     if ((parents >= count) & (parents != NIL)).any():
-        rows.refuse("~parent", "a row that there is not")
+        rows.refuse("~parent", "a row that does not exist")
     if own_ancestor(parents, np.arange(count)) != NIL:
         rows.refuse("~parent", "a row is its own ancestor")
 
 
-def _settle(parcel: ParcelBase, arriving: Arrival, es: EntityArray) -> None:
-    """Append rows, and let them be what they were."""
-    one, manager, owners, columns = arriving
+def _settle(parcel: ParcelBase, arrival: Arrival, es: EntityArray) -> None:
+    """Append rows and restore their ids, cold rows, activity and parents."""
+    component, manager, owners, columns = arrival
     rows = manager._evict_and_append(owners, manager._own(columns))
-    if not one.is_owned:
+    if not component.is_owned:
         rows = manager.resolve_many(rows)
-    if not one.marks and not one.cold:
+    if not component.marks and not component.cold:
         return
-    column = {name: parcel._column(number) for name, number in one.marks.items()}
-    if "~id" in column:
-        manager._set_ids(rows, column["~id"])
-    if one.cold:  # who had a cold row has one, be there nothing but defaults in it
-        data, had = manager.data, rows[parcel._column(one.cold["~row"])]
-        for row in had[data._cold_row_column[had] == NIL].tolist():
+    columns_by_mark = {name: parcel._column(number) for name, number in component.marks.items()}
+    if "~id" in columns_by_mark:
+        manager._set_ids(rows, columns_by_mark["~id"])
+    if component.cold:  # a cold row is restored even if it has only defaults
+        data, with_cold = manager.data, rows[parcel._column(component.cold["~row"])]
+        for row in with_cold[data._cold_row_column[with_cold] == NIL].tolist():
             data._take_cold_row(row)
-    if "~active" in column:
-        active = column["~active"]  # new rows begin in one part, all of them
+    if "~active" in columns_by_mark:
+        active = columns_by_mark["~active"]  # new rows are all active or all inactive
         if len(rows) and int(rows[0]) < manager.data._n_active:
             manager.deactivate_many(rows[~active])
         else:
             manager.activate_many(rows[active])
-    if "~parent" in column:
-        if not one.is_owned:
-            rows = manager.resolve_many(column["~id"])
-        elif "~active" in column:
+    if "~parent" in columns_by_mark:
+        if not component.is_owned:
+            rows = manager.resolve_many(columns_by_mark["~id"])
+        elif "~active" in columns_by_mark:
             rows = rows_of(manager, es)
-        _set_parents(manager, rows, column)
+        _set_parents(manager, rows, columns_by_mark)
 
 
-def _set_parents(manager: Any, rows: RowArray, column: Mapping[str, NDArray[Any]]) -> None:
-    above = column["~parent"]
-    children = (above != NIL).nonzero()[0]
+def _set_parents(manager: Any, rows: RowArray, columns_by_mark: Mapping[str, NDArray[Any]]) -> None:
+    parent_rows = columns_by_mark["~parent"]
+    children = (parent_rows != NIL).nonzero()[0]
     if len(children):
-        children = children[column["~rank"][children].argsort(kind="stable")]
-        manager.set_parent_many(rows[children], rows[above[children]])
+        children = children[columns_by_mark["~rank"][children].argsort(kind="stable")]
+        manager.set_parent_many(rows[children], rows[parent_rows[children]])

@@ -16,8 +16,8 @@ from ..base.handles import RowArray
 class BoxBlocks:
     """A box of 1 to 3 dimensions, cut into equal blocks, one per rank.
 
-    `ranks`: how many, or one number per axis. Points outside belong to the nearest block,
-    and with `periodic` to the one that they are in again.
+    `ranks`: their number, or one number per axis. Points outside belong to the nearest block,
+    or with `periodic` to the block into which they wrap.
 
     Raises:
         ValueError: not 1 to 3 dimensions, a box without volume, fewer than one rank.
@@ -40,11 +40,11 @@ class BoxBlocks:
             if np.ndim(ranks)
             else _shape(index(ranks), (self._high - self._low).tolist())
         )
-        """How many blocks there are along each axis."""
+        """Number of blocks along each axis."""
         if len(self.shape) != axes or min(self.shape) < 1:
             raise ValueError(f"Blocks: {ranks} ranks along {axes} axes")
         self.size = int(np.prod(self.shape))
-        """How many blocks there are."""
+        """Number of blocks."""
         self._periodic = periodic
         self._width = (self._high - self._low) / self.shape
 
@@ -55,91 +55,91 @@ class BoxBlocks:
 
     def owner(self, points: ArrayLike) -> RowArray:
         """Return the rank of the block of each point, shape (n,); O(n)."""
-        given = self._points(points)
+        array = self._points(points)
         ranks: RowArray | None = None
         for axis, count in enumerate(self.shape):
             if count == 1:
                 continue
-            cells = self._cells(self._along(given, axis), axis)
+            cells = self._cells(self._along(array, axis), axis)
             if ranks is not None:
                 cells += ranks * count
             ranks = cells
-        return np.zeros(len(given), np.intp) if ranks is None else ranks
+        return np.zeros(len(array), np.intp) if ranks is None else ranks
 
     def borders(self, points: ArrayLike, radius: float, rank: int) -> tuple[RowArray, RowArray]:
-        """Return which points are near which other ranks' blocks: rows, and ranks, both (k,).
+        """Return points near other ranks' blocks: rows, and these ranks, both shape (k,).
 
-        Every point within the radius of a block of another rank than `rank`, and none that
-        is farther from it than that along an axis; points may be anywhere. By rank, then
-        row. O(n) for each block in reach.
+        Has every point within `radius` of a block of another rank than `rank`, and none that
+        is farther along an axis; points may be anywhere. By rank, then row. O(n) for each block
+        in reach.
         """
-        given = self._points(points)
+        array = self._points(points)
         if not radius >= 0:
             raise ValueError(f"Blocks: radius {radius}, wanted 0 or more")
-        slices = [self._near(given, radius, axis) for axis in range(len(self.shape))]
+        near_slices = [self._near(array, radius, axis) for axis in range(len(self.shape))]
         rows, ranks = [np.zeros(0, np.intp)], [np.zeros(0, np.intp)]
         for other in range(self.size):
             if other == rank:
                 continue
-            chosen = np.True_
-            places = np.unravel_index(other, self.shape)
-            for near, place in zip(slices, places, strict=True):
-                chosen = chosen & near(int(place))
-            found = np.broadcast_to(chosen, len(given)).nonzero()[0]
-            rows.append(found)
-            ranks.append(np.full(len(found), other))
+            is_near = np.True_
+            indices = np.unravel_index(other, self.shape)
+            for near, slice_index in zip(near_slices, indices, strict=True):
+                is_near = is_near & near(int(slice_index))
+            near_rows = np.broadcast_to(is_near, len(array)).nonzero()[0]
+            rows.append(near_rows)
+            ranks.append(np.full(len(near_rows), other))
         return np.concatenate(rows), np.concatenate(ranks)
 
     def _points(self, points: ArrayLike) -> NDArray[Any]:
-        given = np.asarray(points)
+        array = np.asarray(points)
         axes = len(self.shape)
-        if given.ndim == 1 and axes == 1:
-            given = given[:, None]
-        if given.ndim != 2 or given.shape[1] != axes:
-            raise ValueError(f"Blocks: points of shape {given.shape}, wanted (n, {axes})")
-        return given
+        if array.ndim == 1 and axes == 1:
+            array = array[:, None]
+        if array.ndim != 2 or array.shape[1] != axes:
+            raise ValueError(f"Blocks: points of shape {array.shape}, wanted (n, {axes})")
+        return array
 
     def _along(self, points: NDArray[Any], axis: int) -> NDArray[np.float64]:
-        """Return where points are along an axis, in a new array: inside, if it is periodic."""
-        at = points[:, axis].astype(np.float64)
+        """Return coordinates along an axis, a new array; wrapped into the box if it is periodic."""
+        coordinates = points[:, axis].astype(np.float64)
         low, high = float(self._low[axis]), float(self._high[axis])
         if self._periodic:
-            outside = ((at < low) | (at >= high)).nonzero()[0]
+            outside = ((coordinates < low) | (coordinates >= high)).nonzero()[0]
             if len(outside):
-                at[outside] = low + np.mod(at[outside] - low, high - low)
-        return at
+                coordinates[outside] = low + np.mod(coordinates[outside] - low, high - low)
+        return coordinates
 
-    def _cells(self, at: NDArray[np.float64], axis: int) -> RowArray:
-        """Return in which slice of an axis points are: the nearest one if they are outside."""
-        cells = at - float(self._low[axis])
+    def _cells(self, coordinates: NDArray[np.float64], axis: int) -> RowArray:
+        """Return the slice of an axis for each point: the nearest slice if it is outside."""
+        cells = coordinates - float(self._low[axis])
         cells /= float(self._width[axis])
-        np.fmax(cells, 0, out=cells)  # so is NaN
+        np.fmax(cells, 0, out=cells)  # 0 for NaN as well
         np.fmin(cells, self.shape[axis] - 1, out=cells)
         return cells.astype(np.intp)
 
     def _near(self, points: NDArray[Any], radius: float, axis: int) -> Callable[[int], Any]:
-        """Return what tells which points are within the radius of a slice of an axis."""
+        """Return a function from a slice of an axis to the mask of points within the radius."""
         if self.shape[axis] == 1:
-            return lambda place: np.True_
-        at = self._along(points, axis)
-        cell, low, width = self._cells(at, axis), float(self._low[axis]), self._width
+            return lambda slice_index: np.True_
+        coordinates = self._along(points, axis)
+        slices, low, width = self._cells(coordinates, axis), float(self._low[axis]), self._width
         length = float(self._high[axis]) - low
 
         @cache
-        def near(place: int) -> NDArray[np.bool_]:
-            start = low + place * float(width[axis]) - radius
-            end = low + (place + 1) * float(width[axis]) + radius
-            found = (at >= start) & (at <= end)
+        def near(slice_index: int) -> NDArray[np.bool_]:
+            start = low + slice_index * float(width[axis]) - radius
+            end = low + (slice_index + 1) * float(width[axis]) + radius
+            is_near = (coordinates >= start) & (coordinates <= end)
             if self._periodic:
-                found |= (at - length >= start) | (at + length <= end)
-            found |= cell == place
-            return found
+                is_near |= (coordinates - length >= start) | (coordinates + length <= end)
+            is_near |= slices == slice_index
+            return is_near
 
         return near
 
 
 def _shape(ranks: int, lengths: list[float]) -> tuple[int, ...]:
-    """Return the cut into so many blocks whose longest edges are shortest."""
+    """Return the cut into `ranks` blocks whose longest edges are shortest."""
     if ranks < 1:
         raise ValueError(f"Blocks: {ranks} ranks")
     cuts = _cuts(ranks, len(lengths))

@@ -1,4 +1,4 @@
-"""Components in chunks where worlds are several: rows of visitors, and tables in parcels."""
+"""Components in chunks in worlds with shards: rows of foreign entities, tables in parcels."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from .parcels import ParcelBase, ParcelRows
 from .sharded_entities import ShardedEntities
 
 Batch: TypeAlias = tuple[int, EntityArray, dict[int, list[NDArray[Any]]]]
-"""The signature of rows that are to be appended, their owners, and columns by component."""
+"""The signature of rows to append, their owners, and columns by component."""
 
 
 class ShardedArchetypeStore(ArchetypeStore[ChunkT]):
-    """All rows in chunks, found by slot; the generated class adds what is typed by component."""
+    """All rows in chunks, found by slot; the generated class adds methods typed by component."""
 
     __slots__ = ()
     _entities: ShardedEntities
@@ -29,82 +29,86 @@ class ShardedArchetypeStore(ArchetypeStore[ChunkT]):
     def _has_any(self, entities: EntityArray) -> bool:
         return bool((self._table.places.get_many(entities) != NO_LOCATION).any())
 
-    def _pack(self, packing: ParcelWriter) -> None:
-        """Find the cells of all components of entities for a parcel."""
-        entities = packing.entities
-        places = self._table.places.get_many(entities)
-        for one in packing.plan.chunked:
-            number = self._number(one.kind._ROW)
-            owners, columns = self._cells_of(entities, places, number)
+    def _pack(self, writer: ParcelWriter) -> None:
+        """Write the cells of all components in chunks to a parcel."""
+        entities = writer.entities
+        locations = self._table.places.get_many(entities)
+        for component in writer.plan.chunked:
+            number = self._number(component.kind._ROW)
+            owners, columns = self._cells_of(entities, locations, number)
             if not len(owners):
                 continue
-            packing.put(one.columns["entity"], owners)
-            for column, values in zip(one.kind.LAYOUT, columns, strict=True):
-                if column.name in one.objects:
-                    packing.put_objects(one.objects[column.name], values.tolist())
+            writer.put(component.columns["entity"], owners)
+            for column, values in zip(component.kind.LAYOUT, columns, strict=True):
+                if column.name in component.objects:
+                    writer.put_objects(component.objects[column.name], values.tolist())
                 else:
                     shape = (len(owners), *column.shape)
                     cells = values.view(column.dtype).reshape(shape)
-                    packing.put(one.columns[column.name], cells)
+                    writer.put(component.columns[column.name], cells)
 
     def _cells_of(
-        self, entities: EntityArray, places: NDArray[np.uint64], number: int
+        self, entities: EntityArray, locations: NDArray[np.uint64], number: int
     ) -> tuple[EntityArray, list[NDArray[Any]]]:
         """Return the owners of a component's rows, in the order of entities, and its columns."""
         table = self._table
         layout = table.parts[number].LAYOUT
-        which: list[NDArray[np.intp]] = []
-        found: list[list[NDArray[Any]]] = []
-        for place, some, positions in group_by_archetype(places):
-            archetype = table.archetypes[place]
+        row_parts: list[NDArray[np.intp]] = []
+        column_parts: list[list[NDArray[Any]]] = []
+        for archetype_index, rows, positions in group_by_archetype(locations):
+            archetype = table.archetypes[archetype_index]
             if not archetype.has(number):
                 continue
             start, runs = archetype.layout.starts[number], archetype.runs(positions)
-            which.append(np.arange(len(entities)) if some is None else some)
+            row_parts.append(np.arange(len(entities)) if rows is None else rows)
             columns = range(start, start + len(layout))
-            found.append([archetype.take(k, len(positions), runs) for k in columns])
-        if not which:
+            column_parts.append([archetype.take(k, len(positions), runs) for k in columns])
+        if not row_parts:
             return entities[:0], []
-        chosen = np.concatenate(which)
-        order = chosen.argsort()
-        whole = [np.concatenate(parts)[order] for parts in zip(*found, strict=True)]
-        return entities[chosen[order]], whole
+        unordered = np.concatenate(row_parts)
+        order = unordered.argsort()
+        columns_in_order = [
+            np.concatenate(parts)[order] for parts in zip(*column_parts, strict=True)
+        ]
+        return entities[unordered[order]], columns_in_order
 
-    def _batches(self, parcel: ParcelBase, places: ParcelIndex) -> list[Batch]:
-        """Check what a parcel has for chunks, and return it by signature."""
-        count = len(places.entities)
+    def _batches(self, parcel: ParcelBase, parcel_index: ParcelIndex) -> list[Batch]:
+        """Check the parcel's rows for chunks, and return them by signature."""
+        count = len(parcel_index.entities)
         bits = np.zeros(count, np.uint64)
         rows: dict[int, NDArray[np.intp]] = {}
         columns: dict[int, list[NDArray[Any]]] = {}
-        for one in parcel._plan().chunked:
-            arriving = ParcelRows(parcel, one)
-            if not arriving.count:
+        for component in parcel._plan().chunked:
+            parcel_rows = ParcelRows(parcel, component)
+            if not parcel_rows.count:
                 continue
-            number = self._number(one.kind._ROW)
-            at = places.of(one.name, arriving.column("entity"), several=False)
-            bits[at] |= np.uint64(1 << number)
+            number = self._number(component.kind._ROW)
+            positions = parcel_index.of(
+                component.name, parcel_rows.column("entity"), allows_many=False
+            )
+            bits[positions] |= np.uint64(1 << number)
             rows[number] = np.full(count, -1)
-            rows[number][at] = np.arange(len(at))
-            columns[number] = [_checked(arriving, it) for it in one.kind.LAYOUT]
-        found = []
+            rows[number][positions] = np.arange(len(positions))
+            columns[number] = [_checked(parcel_rows, c) for c in component.kind.LAYOUT]
+        batches = []
         for signature in np.unique(bits[bits > 0]).tolist():
-            some = (bits == np.uint64(signature)).nonzero()[0]
-            chosen = {
-                number: [column[rows[number][some]] for column in columns[number]]
+            owners = (bits == np.uint64(signature)).nonzero()[0]
+            batch_columns = {
+                number: [column[rows[number][owners]] for column in columns[number]]
                 for number in columns
                 if signature >> number & 1
             }
-            found.append((signature, places.entities[some], chosen))
-        if found:
+            batches.append((signature, parcel_index.entities[owners], batch_columns))
+        if batches:
             self._raise_if_locked()
-        return found
+        return batches
 
 
 def _checked(rows: ParcelRows, column: Column) -> NDArray[Any]:
-    if column.name in rows.one.objects:
+    if column.name in rows.component.objects:
         return rows.objects(column.name)
     cells = rows.column(column.name)
-    if column.name not in rows.one.kind._CONVERTERS:
+    if column.name not in rows.component.kind._CONVERTERS:
         return cells  # an element of a field that is split
-    field, _ = rows.one.kind._CONVERTERS[column.name]
+    field, _ = rows.component.kind._CONVERTERS[column.name]
     return rows.checked(column.name, field, cells)

@@ -1,4 +1,4 @@
-"""Slots of entities in shards, rows by slot, and tables of pairs: loops that wait for memory."""
+"""Compiled twins of `handle_map`: slots of entities, rows by slot, and tables of pairs."""
 
 from __future__ import annotations
 
@@ -12,11 +12,9 @@ from ..base.jit import jit
 from ..tables.compiled_bulk import CompiledBulk, distinct_rows
 from .handle_map import EMPTY, FACTOR, NO_SLOT, TOMBSTONE, ShardedBulk, Table
 
-# --- Tables of pairs: a loop waits for memory alone -----------------------------------
-
 _FACTOR: Final = np.uint64(FACTOR)
 _EMPTY: Final = np.uint64(EMPTY)
-_GONE: Final = np.uint64(TOMBSTONE)
+_TOMBSTONE: Final = np.uint64(TOMBSTONE)
 _NO_SLOT: Final = np.uint64(NO_SLOT)
 _ONE: Final = np.uint64(1)
 _TWO: Final = np.uint64(2)
@@ -24,7 +22,7 @@ _TWO: Final = np.uint64(2)
 
 @jit()
 def shift_of(table: Table) -> Any:
-    """Return by how many bits hashes are too long."""
+    """Return the number of bits by which hashes are shifted right."""
     shift, pairs = 64, len(table) >> 1
     while pairs > 1:
         shift, pairs = shift - 1, pairs >> 1
@@ -32,13 +30,13 @@ def shift_of(table: Table) -> Any:
 
 
 @jit()
-def place_of(table: Table, key: Any, shift: Any) -> Any:
-    """Return where a key is in the table, or the empty place where it would be; O(1)."""
+def offset_of(table: Table, key: Any, shift: Any) -> Any:
+    """Return the offset of a key in the table, or of the empty pair where it would be; O(1)."""
     last = np.uint64(len(table) - 1)
-    place = key * _FACTOR >> shift << _ONE
-    while table[place] != key and table[place] != _EMPTY:
-        place = place + _TWO & last
-    return place
+    offset = key * _FACTOR >> shift << _ONE
+    while table[offset] != key and table[offset] != _EMPTY:
+        offset = offset + _TWO & last
+    return offset
 
 
 @jit()
@@ -47,52 +45,49 @@ def find_slots(table: Table, keys: NDArray[np.uint64]) -> NDArray[np.intp]:
     slots = np.empty(len(keys), np.intp)
     shift = shift_of(table)
     for k in range(len(keys)):
-        slots[k] = np.intp(table[place_of(table, keys[k], shift) + _ONE])
+        slots[k] = np.intp(table[offset_of(table, keys[k], shift) + _ONE])
     return slots
 
 
 @jit()
 def insert_keys(table: Table, keys: NDArray[np.uint64], slots: NDArray[np.intp]) -> bool:
-    """Enter keys with their slots, if none is there or given twice, and return whether; O(k)."""
-    shift, places = shift_of(table), np.empty(len(keys), np.uint64)
+    """Insert keys unless one is there or repeated; return True if inserted; O(k)."""
+    shift, offsets = shift_of(table), np.empty(len(keys), np.uint64)
     for k in range(len(keys)):
         key = keys[k]
-        place = place_of(table, key, shift)
-        if table[place] == key:
-            for entered in range(k):
-                table[places[entered]] = _EMPTY
-                table[places[entered] + _ONE] = _NO_SLOT
+        offset = offset_of(table, key, shift)
+        if table[offset] == key:
+            for inserted in range(k):
+                table[offsets[inserted]] = _EMPTY
+                table[offsets[inserted] + _ONE] = _NO_SLOT
             return False
-        places[k] = place
-        table[place] = key
-        table[place + _ONE] = np.uint64(slots[k])
+        offsets[k] = offset
+        table[offset] = key
+        table[offset + _ONE] = np.uint64(slots[k])
     return True
 
 
 @jit()
 def erase_keys(table: Table, keys: NDArray[np.uint64]) -> int:
-    """Take out distinct keys that are there; return how many pairs nobody goes past; O(k)."""
+    """Erase distinct keys that are there; return how many pairs became empty again; O(k)."""
     shift, last = shift_of(table), np.uint64(len(table) - 1)
-    ended = 0
+    n_emptied = 0
     for k in range(len(keys)):
-        place = place_of(table, keys[k], shift)
-        goes_on = table[place + _TWO & last] != _EMPTY
-        table[place] = _GONE if goes_on else _EMPTY
-        table[place + _ONE] = _NO_SLOT
-        ended += not goes_on
-    return ended
+        offset = offset_of(table, keys[k], shift)
+        goes_on = table[offset + _TWO & last] != _EMPTY
+        table[offset] = _TOMBSTONE if goes_on else _EMPTY
+        table[offset + _ONE] = _NO_SLOT
+        n_emptied += not goes_on
+    return n_emptied
 
-
-# --- Slots of entities, rows by slot and in order, and whether all are different, in
-# one pass each.
 
 _NIL: Final = 0xFFFF_FFFF
 
 
 @jit()
 def slots_of(cells: EntityArray, table: Table, es: EntityArray, mask: int) -> tuple[RowArray, bool]:
-    """Return the slots of entities that are alive here or have rows here, and whether all of them
-    are alive; O(k)."""
+    """Return the slots of entities that are alive here or have rows here, and True if all are
+    alive; O(k)."""
     slots = np.empty(len(es), np.intp)
     shift = shift_of(table)
     bits, size, alive = np.uint64(mask), np.uint64(len(cells)), True
@@ -100,7 +95,7 @@ def slots_of(cells: EntityArray, table: Table, es: EntityArray, mask: int) -> tu
         e = es[k]
         index = e & bits
         if index >= size or cells[index] != e:
-            slot = table[place_of(table, e, shift) + _ONE]
+            slot = table[offset_of(table, e, shift) + _ONE]
             if slot != _NO_SLOT:
                 index = slot
             alive &= slot != _NO_SLOT and cells[slot] == e
@@ -110,17 +105,17 @@ def slots_of(cells: EntityArray, table: Table, es: EntityArray, mask: int) -> tu
 
 @jit()
 def are_local(cells: EntityArray, table: Table, es: EntityArray, mask: int) -> NDArray[np.bool_]:
-    """Return which entities are alive here; O(k)."""
-    here = np.empty(len(es), np.bool_)
+    """Return a mask of entities that are alive here; O(k)."""
+    is_here = np.empty(len(es), np.bool_)
     shift = shift_of(table)
     bits, size = np.uint64(mask), np.uint64(len(cells))
     for k in range(len(es)):
         e = es[k]
         index = e & bits
         if index >= size or cells[index] != e:
-            index = table[place_of(table, e, shift) + _ONE]
-        here[k] = index < size and cells[index] == e
-    return here
+            index = table[offset_of(table, e, shift) + _ONE]
+        is_here[k] = index < size and cells[index] == e
+    return is_here
 
 
 @jit()
@@ -150,7 +145,7 @@ def lookup_with_foreign(
         index = e & bits
         row: Any = rows_of[index] if index < size else np.uint32(_NIL)
         if row >= n or owners[row] != e:
-            slot = table[place_of(table, e, shift) + _ONE]
+            slot = table[offset_of(table, e, shift) + _ONE]
             row = rows_of[slot] if slot < size else np.uint32(_NIL)
             if row >= n or owners[row] != e:
                 row = np.uint32(_NIL)
@@ -160,7 +155,7 @@ def lookup_with_foreign(
 
 @jit()
 def all_distinct_below(indices: NDArray[np.integer[Any]], bound: int) -> bool:
-    """Return whether no number below n is there twice; O(n)."""
+    """Return True if no number below `bound` is repeated; O(bound)."""
     seen = np.zeros(bound, np.uint8)
     for k in range(len(indices)):
         if seen[indices[k]]:
@@ -170,7 +165,7 @@ def all_distinct_below(indices: NDArray[np.integer[Any]], bound: int) -> bool:
 
 
 class CompiledShardedBulk(CompiledBulk, ShardedBulk):
-    """What worlds with shards do besides for many at once, compiled."""
+    """Bulk operations that only worlds with shards have, compiled."""
 
     slots_of = staticmethod(slots_of)
     are_local = staticmethod(are_local)

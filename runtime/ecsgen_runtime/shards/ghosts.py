@@ -29,78 +29,76 @@ from ..values.array_coercion import as_entities, drop_duplicates
 from ..values.field_tables import FieldInfo
 from .handle_map import HandleMap
 from .lockstep import LockStep, head_of
-from .parcels import PackedColumn, ShardError, Tables, alignment, serialise_tensors, view_of
+from .parcels import PackedColumn, ShardError, Tables, alignment, columns_of, view_of
 from .sharded_entities import ShardedEntities
 
-# --- Ghosts: copies of other shards' rows, behind the own ones in the same columns ----
-#
-# They are good until the manager's next structural change. In managers with `lookup:
-# direct` only values lie there, for owners behind the last row would be rows when
-# others come behind them.
+# Ghosts lie behind the manager's rows in the same columns, until its next structural
+# change. With `lookup: direct` only values lie there: owners behind the last row would
+# become rows when new rows come.
 
 
 class RowsNear:
-    """Some rows of a manager and its ghosts: `n`, `entity`, and the fields that ghosts have.
+    """Rows of a manager and its ghosts: `n`, `entity`, and the fields that ghosts have.
 
     All read-only, and good until the manager's next structural change.
     """
 
-    __slots__ = ("_end", "_init_empty", "_manager")
+    __slots__ = ("_end", "_manager", "_start")
 
     def __init__(self, manager: GhostHolder, start: int, end: int) -> None:
         self._manager = manager
-        self._init_empty = start
+        self._start = start
         self._end = end
 
     def __repr__(self) -> str:
         manager, rows = self._manager, format_count(self.n, "row")
-        ghosts = self._end - max(self._init_empty, manager.data._n)
+        ghosts = self._end - max(self._start, manager.data._n)
         return f"<{type(manager).__name__}: {rows}, {ghosts} of them ghosts>"
 
     @property
     def n(self) -> int:
-        """How many rows there are."""
-        return self._end - self._init_empty
+        """Number of rows."""
+        return self._end - self._start
 
     @property
     def entity(self) -> EntityArray:
         """The owner of each row, shape (n,)."""
-        return read_only(self._manager._owners_near()[self._init_empty : self._end])
+        return read_only(self._manager._owners_near()[self._start : self._end])
 
     def __getattr__(self, name: str) -> NDArray[Any]:
         manager = self._manager
         if name not in manager._ghost_columns():
             raise AttributeError(f"{type(manager).__name__} has no ghosts of {name!r}")
         column: NDArray[Any] = getattr(manager.data, f"_{name}_column")
-        return read_only(column[self._init_empty : self._end])
+        return read_only(column[self._start : self._end])
 
     def lookup_many(self, entities: ArrayLike, /) -> RowArray:
         """Return each entity's row, owned or ghost, NIL where it has none, shape (k,); O(k)."""
-        given = as_entities(entities)
-        rows = np.full(len(given), NIL, np.intp)
-        if not self._init_empty:
-            rows = self._manager.lookup_many(given)
+        handles = as_entities(entities)
+        rows = np.full(len(handles), NIL, np.intp)
+        if not self._start:
+            rows = self._manager.lookup_many(handles)
         missed = (rows == NIL).nonzero()[0]
-        found = self._manager._ghost_rows(given[missed])
-        known = found >= 0
-        rows[missed[known]] = found[known] - self._init_empty
+        ghost_rows = self._manager._ghost_rows(handles[missed])
+        is_ghost = ghost_rows >= 0
+        rows[missed[is_ghost]] = ghost_rows[is_ghost] - self._start
         return rows
 
 
 class GhostState:
-    """The ghosts of a manager: how many, of which version, and whose."""
+    """The ghosts of a manager: count, owners, and the version of rows behind which they lie."""
 
     __slots__ = ("active", "count", "map", "owners", "version", "watch")
 
     def __init__(self) -> None:
         self.active: NDArray[np.bool_] | None = None
-        """Which of them are active, in managers with a partition."""
+        """Mask of active ghosts, in managers with a partition."""
         self.count = 0
         self.version = -1
         self.owners: EntityArray = np.zeros(0, np.uint64)
         self.map: HandleMap | None = None
         self.watch: Any = None
-        """Who is told how far kernels look, if anybody."""
+        """A GhostCoverageCheck that is notified of kernels' radii, or None."""
 
 
 class GhostHolder(Owned):
@@ -109,7 +107,7 @@ class GhostHolder(Owned):
     __slots__ = NO_SLOTS
     FIELDS: ClassVar[tuple[FieldInfo, ...]]
     _GHOSTS: ClassVar[tuple[str, ...]] = ()
-    """The fields that they have."""
+    """The fields that ghosts have."""
     data: OwnedRows
     _entities: ShardedEntities
     _ghost_state: GhostState
@@ -120,13 +118,13 @@ class GhostHolder(Owned):
 
     @property
     def ghosts(self) -> RowsNear:
-        """The rows of others, by rank, then as they were sent."""
+        """The ghosts, by rank, then in the order sent."""
         n = self.data._n
         return RowsNear(self, n, n + self._n_ghosts)
 
     @property
     def nearby(self) -> RowsNear:
-        """The own rows, then the ghosts: one view, no copy."""
+        """The manager's rows, then the ghosts: one view, no copy."""
         return RowsNear(self, 0, self.data._n + self._n_ghosts)
 
     @property
@@ -136,15 +134,15 @@ class GhostHolder(Owned):
 
     def _shrink(self) -> None:
         super()._shrink()
-        # they may have been in pages that were given back
+        # ghosts may have been in pages that were released
         self._ghost_state.version = -1
 
     @classmethod
     def _ghost_columns(cls) -> tuple[str, ...]:
         """Return the columns that ghosts have: several for fields that are split."""
-        held = {column.name for column in cls.LAYOUT}
+        columns = {column.name for column in cls.LAYOUT}
         fields = (field for field in cls.FIELDS if field.name in cls._GHOSTS)
-        return tuple(name for field in fields for name in serialise_tensors(field, held))
+        return tuple(name for field in fields for name in columns_of(field, columns))
 
     def _owners_near(self) -> EntityArray:
         data = self.data
@@ -154,7 +152,7 @@ class GhostHolder(Owned):
         return np.concatenate((data._entity_column[: data._n], owners))
 
     def _ghost_rows(self, entities: EntityArray) -> RowArray:
-        """Return the row of each ghost, -1 where it is none."""
+        """Return the row of each ghost, -1 for other entities."""
         ghost_state = self._ghost_state
         if not self._n_ghosts or len(entities) == 0:
             return np.full(len(entities), -1)
@@ -169,95 +167,95 @@ class GhostHolder(Owned):
         columns: dict[str, list[NDArray[Any]]],
         borrowed: tuple[object, ...],
     ) -> None:
-        """Have these ghosts, instead of those before; their cells come in several parts.
+        """Replace the ghosts; their cells come in several parts.
 
         `borrowed`: the caller's arguments.
         """
         data, ghost_state, count = self.data, self._ghost_state, len(owners)
         if data._n + count > data._allocated:
-            # not by `_grow`: where rows make way for others, nothing grows
+            # not by `_grow`: where rows evict others, nothing grows
             rows = grown_capacity(data._allocated, data._n + count)
             data._reserve(rows, borrowed, is_counted=True)
-        start = data._n
+        first_ghost = data._n
         if not hasattr(data, "_count"):
-            data._entity_column[start : start + count] = owners
+            data._entity_column[first_ghost : first_ghost + count] = owners
         for name, parts in columns.items():
-            column, place = getattr(data, f"_{name}_column"), start
+            column, start_of_part = getattr(data, f"_{name}_column"), first_ghost
             for part in parts:
-                column[place : place + len(part)] = part
-                place += len(part)
+                column[start_of_part : start_of_part + len(part)] = part
+                start_of_part += len(part)
         ghost_state.owners, ghost_state.map = owners, None
         ghost_state.count, ghost_state.version = count, data._version
 
 
 class GhostSpace(GhostHolder, OwnedSpatial):
-    """A manager whose rows ask ghosts as well, which lie behind them and ask nobody."""
+    """A manager whose rows find ghosts as well, which lie behind the rows and search nothing."""
 
     __slots__ = NO_SLOTS
 
     def _search(
         self, kernel: str, radius: SupportsFloat, n: int, named: RowArray | None = None
     ) -> NeighbourSearch:
-        """Return who is in reach of the first n rows, or of some, ghosts among them."""
+        """Return the rows in reach of the first n rows, or of those `named`, ghosts among them."""
         if not self._n_ghosts or named is not None:
             return super()._search(kernel, radius, n, named)
-        places, seen, reach, wrap = self._search_arguments(kernel, radius, n)
-        owners = self._all_owners()[: places.shape[1]]
-        own = places[:, :n]
-        return NeighbourSearch(own, seen, reach, wrap, names=(owners[:n], owners))
+        positions, visible, reach, wrap = self._search_arguments(kernel, radius, n)
+        owners = self._all_owners()[: positions.shape[1]]
+        own_positions = positions[:, :n]
+        return NeighbourSearch(own_positions, visible, reach, wrap, names=(owners[:n], owners))
 
     def _search_arguments(
         self, kernel: str, radius: SupportsFloat, n: int
     ) -> tuple[Positions, Positions, float, tuple[float, ...]]:
-        """Return the same of the first n rows, or of all rows and ghosts if there are some."""
+        """Return the arguments of a search from the first n rows, among all rows and ghosts."""
         watch = self._ghost_state.watch
         if watch is None and not self._n_ghosts:
             return super()._search_arguments(kernel, radius, n)
         reach = checked_radius(f"{type(self).__name__}.{kernel}", radius)
         if watch is not None:
             watch.asked(reach, self)
-        places = self._positions(self.data._n + self._n_ghosts if self._n_ghosts else n)
-        return places, self._visible_positions(places), reach, self._wrap
+        positions = self._positions(self.data._n + self._n_ghosts if self._n_ghosts else n)
+        return positions, self._visible_positions(positions), reach, self._wrap
 
     def _all_places(self) -> tuple[Positions, Positions]:
-        places = self._positions(self.data._n + self._n_ghosts)
-        return places, self._visible_positions(places)
+        positions = self._positions(self.data._n + self._n_ghosts)
+        return positions, self._visible_positions(positions)
 
     def _all_owners(self) -> EntityArray:
         return self._owners_near()
 
     def _visible_rows(self, n: int) -> NDArray[np.bool_] | None:
-        own = self.data._n
-        if n <= own:
+        n_own = self.data._n
+        if n <= n_own:
             return super()._visible_rows(n)
-        rows, active = super()._visible_rows(own), self._ghost_state.active
+        rows, active = super()._visible_rows(n_own), self._ghost_state.active
         if rows is None and active is None:
             return None
-        found = np.ones(n, np.bool_)
+        visible = np.ones(n, np.bool_)
         if rows is not None:
-            found[:own] = rows
+            visible[:n_own] = rows
         if active is not None:
-            found[own:] = active
-        return found
+            visible[n_own:] = active
+        return visible
 
 
-def ghosts_near(radius: float, space: GhostSpace, *others: GhostHolder) -> RowArray:
-    """Return which ghosts have rows in all of some managers, active ones; none if one of these has
-    none any more."""
-    managers = (space, *others)
+def ghosts_near(radius: float, space: GhostSpace, *other_managers: GhostHolder) -> RowArray:
+    """Return the active ghosts that have rows in all managers; none if one manager has no ghosts
+    any more."""
+    managers = (space, *other_managers)
     if space._ghost_state.watch is not None:
         space._ghost_state.watch.asked(radius, *managers)
     count = min(manager._n_ghosts for manager in managers)
-    seen = np.ones(count, np.bool_)
+    is_active = np.ones(count, np.bool_)
     for manager in managers:
         active = manager._ghost_state.active
         if active is not None and count:
-            seen &= active
-    return seen.nonzero()[0]
+            is_active &= active
+    return is_active.nonzero()[0]
 
 
 def with_ghosts(rows: RowArray, manager: GhostHolder, ghosts: RowArray) -> RowArray:
-    """Return rows of a manager, then those of ghosts."""
+    """Return rows of a manager, then rows of its ghosts."""
     return np.concatenate((rows, ghosts + manager.data._n)) if len(ghosts) else rows
 
 
@@ -265,34 +263,32 @@ def search_arguments_with_ghosts(
     kernel: str,
     manager: GhostSpace,
     radius: SupportsFloat,
-    asking: RowArray,
+    asking_rows: RowArray,
     members: RowArray,
     hidden: RowArray = NO_ROWS,
 ) -> SearchArguments:
-    """Return the same as `join_search_arguments`, where members are those who ask, then ghosts."""
-    among = None if len(members) == len(asking) else members
-    return join_search_arguments(kernel, manager, radius, asking, among, hidden)
+    """Return the arguments of `join_search_arguments`; members are the asking rows, then ghosts."""
+    among = None if len(members) == len(asking_rows) else members
+    return join_search_arguments(kernel, manager, radius, asking_rows, among, hidden)
 
 
-# --- Whether kernels had all neighbours that they would have had in one world ---------
-#
-# Ghosts that reach less far than kernels look, or that are of yesterday, give
-# plausible results.
+# Ghosts that reach less far than kernels look, or that are outdated, give plausible but
+# wrong results.
 
 
 class RefreshState(NamedTuple):
-    """What a manager had when ghosts came."""
+    """Positions and owners of a manager's rows and ghosts at its last refresh."""
 
     places: Positions
-    """Of its own rows, shape (axes, n)."""
+    """Of the manager's own rows, shape (axes, n)."""
     shown: Positions
-    """The same as others see them: NaN of those whom they do not see."""
+    """Positions that others find, shape (axes, n): NaN for rows that are not visible."""
     owners: EntityArray
     ghosts: EntityArray
 
 
 class GhostCoverageCheck:
-    """Remembers how far kernels have looked, and asks the other ranks who was there."""
+    """Radii of the kernels since the last refresh; compares ghosts with the rows of other ranks."""
 
     __slots__ = ("_asked", "_seen", "_spaces", "_step", "_world")
 
@@ -303,24 +299,24 @@ class GhostCoverageCheck:
         self._asked: dict[str, float] = {}
         managers = {name: getattr(world, name) for name in type(world)._GHOSTS}
         self._spaces: dict[str, GhostSpace] = {
-            name: one for name, one in managers.items() if isinstance(one, GhostSpace)
+            name: manager for name, manager in managers.items() if isinstance(manager, GhostSpace)
         }
-        for one in self._spaces.values():
-            one._ghost_state.watch = self
+        for manager in self._spaces.values():
+            manager._ghost_state.watch = self
 
     def take(self) -> None:
-        """Remember where all are, now that ghosts have come."""
+        """Store all positions, now that ghosts are new."""
         for name, manager in self._spaces.items():
-            n, (places, seen) = manager.data._n, manager._all_places()
-            owners = manager._owners_near()[: places.shape[1]].copy()
-            own = places[:, :n], seen[:, :n]
-            self._seen[name] = RefreshState(*own, owners[:n], owners[n:])
+            n, (positions, visible) = manager.data._n, manager._all_places()
+            owners = manager._owners_near()[: positions.shape[1]].copy()
+            own_positions = positions[:, :n], visible[:, :n]
+            self._seen[name] = RefreshState(*own_positions, owners[:n], owners[n:])
 
-    def asked(self, radius: float, space: GhostSpace, *others: GhostHolder) -> None:
-        """Remember that rows of a space were asked from so far; ShardError if ghosts are gone, or
-        places not those that others know."""
-        name = next(name for name, one in self._spaces.items() if one is space)
-        for manager in (space, *others):
+    def asked(self, radius: float, space: GhostSpace, *other_managers: GhostHolder) -> None:
+        """Store the largest radius of searches in a space; ShardError if its ghosts are outdated,
+        or positions have changed since the last refresh."""
+        name = next(name for name, other in self._spaces.items() if other is space)
+        for manager in (space, *other_managers):
             if manager._ghost_state.version != manager.data._version:
                 raise ShardError(
                     f"{type(manager).__name__} has no ghosts since its rows changed: refresh first"
@@ -328,59 +324,57 @@ class GhostCoverageCheck:
         before = self._seen[name].places
         if not np.array_equal(before, space._positions(space.data._n), equal_nan=True):
             raise ShardError(
-                f"{type(space).__name__} has other places than other ranks know: refresh first"
+                f"{type(space).__name__} has moved rows since the last refresh: refresh first"
             )
         if radius > self._asked.get(name, 0):
             self._asked[name] = radius
 
     def verify(self, call: str) -> None:
-        """Ask all ranks who was there; ShardError if somebody in reach was no ghost here.
+        """Compare with the rows of all ranks; ShardError if a row in reach was no ghost here.
 
-        `call`: in whose name.
+        `call`: the call's name, for errors.
         """
-        asked, self._asked = self._asked, {}
-        told = self._step.gather(call, lambda: asked)
-        for name in sorted({name for each in told for name in each}):
-            came = self._step.exchange_words(call, partial(self._told, name))
-            radius = asked.get(name, 0.0)
-            self._step.gather(call, partial(self._compare, name, radius, came))
+        radii, self._asked = self._asked, {}
+        radii_by_rank = self._step.gather(call, lambda: radii)
+        for name in sorted({name for rank_radii in radii_by_rank for name in rank_radii}):
+            words_by_rank = self._step.exchange_words(call, partial(self._visible_words, name))
+            radius = radii.get(name, 0.0)
+            self._step.gather(call, partial(self._compare, name, radius, words_by_rank))
 
-    def _told(self, name: str) -> list[Any]:
-        """Return who was where, the same for each rank: owners, then places along each axis."""
-        seen = self._seen[name]
-        places = seen.shown.astype(np.float64).reshape(-1)
-        return [np.concatenate((seen.owners, places.view(np.uint64)))] * self._step.size
+    def _visible_words(self, name: str) -> list[Any]:
+        """Return visible positions, alike for each rank: owners, then positions along each axis."""
+        state = self._seen[name]
+        positions = state.shown.astype(np.float64).reshape(-1)
+        return [np.concatenate((state.owners, positions.view(np.uint64)))] * self._step.size
 
-    def _compare(self, name: str, radius: float, came: list[Any]) -> None:
-        seen, manager = self._seen[name], self._spaces[name]
-        axes = len(seen.places)
-        for rank, words in enumerate(came):
+    def _compare(self, name: str, radius: float, words_by_rank: list[Any]) -> None:
+        state, manager = self._seen[name], self._spaces[name]
+        axes = len(state.places)
+        for rank, words in enumerate(words_by_rank):
             if rank == self._step.rank or not radius:
                 continue
             owners = words[: len(words) // (axes + 1)]
-            places = words[len(owners) :].view(np.float64).reshape(axes, -1)
-            missing = ~np.isin(owners, seen.ghosts)
+            positions = words[len(owners) :].view(np.float64).reshape(axes, -1)
+            missing = ~np.isin(owners, state.ghosts)
             owners = owners[missing]
-            others = places[:, missing].astype(seen.places.dtype)
-            search = NeighbourSearch(others, seen.places, radius, manager.wrap)
+            missing_positions = positions[:, missing].astype(state.places.dtype)
+            search = NeighbourSearch(missing_positions, state.places, radius, manager.wrap)
             starts, rows = search.neighbours()
             if len(rows):
-                place = int(np.diff(starts).argmax())
+                ghost = int(np.diff(starts).argmax())
                 shown = self._world.entities._LAYOUT.format_handle
                 raise ShardError(
-                    f"{type(manager).__name__}: {shown(owners[place])} of rank {rank} "
-                    f"is within {radius:g} of {shown(seen.owners[rows[starts[place]]])} "
+                    f"{type(manager).__name__}: {shown(owners[ghost])} of rank {rank} "
+                    f"is within {radius:g} of {shown(state.owners[rows[starts[ghost]]])} "
                     "and was no ghost here"
                 )
 
 
-# --- What goes from rank to rank beside parcels: values of ghosts, as packed columns.
-
 NO_GHOSTS: Final = head_of("refresh")
-"""What begins each message; to itself a rank sends no more."""
+"""The head of each message; the message of a rank to itself has nothing else."""
 _CALL: Final = int.from_bytes(NO_GHOSTS, "little")
 ACTIVE: Final = "~active"
-"""What stands for a column that tells which ghosts are active, in managers with a partition."""
+"""Name of the column that is True for active ghosts, in managers with a partition."""
 
 
 def _ghost_columns(world: Any) -> tuple[PackedColumn, ...]:
@@ -393,7 +387,7 @@ def _ghost_columns(world: Any) -> tuple[PackedColumn, ...]:
                 tables.add(column.name, table, column.dtype, column.shape)
         if hasattr(kind, "activate"):
             tables.add(ACTIVE, table, np.dtype(np.bool_))
-    return tuple(sorted(tables.columns, key=lambda it: -alignment(it.dtype)))
+    return tuple(sorted(tables.columns, key=lambda column: -alignment(column.dtype)))
 
 
 ghost_columns: Final[Callable[[Any], tuple[PackedColumn, ...]]] = cache(_ghost_columns)
@@ -402,17 +396,17 @@ table; the columns have its names, or ACTIVE."""
 
 
 def ghost_message(world: Any, entities: EntityArray, rows: Mapping[str, RowArray]) -> Any:
-    """Return the bytes that say what entities are like; `rows`: theirs, by attribute."""
+    """Return the bytes of entities' ghosts; `rows`: the entities' rows, by attribute."""
     layout, count = ghost_columns(type(world)), len(entities)
     size = 16 + count * (8 + sum(column.nbytes for column in layout))
     words = np.empty(-(-size // 8), np.uint64)
     words[:2] = _CALL, count
     words[2 : 2 + count] = entities
-    buffer, place = words.view(np.uint8), 16 + 8 * count
+    buffer, offset = words.view(np.uint8), 16 + 8 * count
     attributes = tuple(type(world)._GHOSTS)
     for column in layout:
-        target = view_of(buffer, place, count, column)
-        place += column.nbytes * count
+        target = view_of(buffer, offset, count, column)
+        offset += column.nbytes * count
         attribute = attributes[column.table]
         data = getattr(world, attribute).data
         if column.name == ACTIVE:
@@ -426,7 +420,7 @@ def ghost_message(world: Any, entities: EntityArray, rows: Mapping[str, RowArray
 
 
 def _received(world: Any, part: Any) -> tuple[EntityArray, list[NDArray[Any]]]:
-    """Return whose ghosts a message has, and their columns, as `ghost_columns` has them."""
+    """Return the owners of a message's ghosts, and their columns as `ghost_columns` lists them."""
     data = np.frombuffer(part, np.uint8)
     if data.ctypes.data % 8:
         data = data.copy()
@@ -434,17 +428,19 @@ def _received(world: Any, part: Any) -> tuple[EntityArray, list[NDArray[Any]]]:
     size = 16 + count * (8 + sum(column.nbytes for column in layout))
     if len(data) != size:
         raise ShardError(f"{len(data)} bytes came for {count} ghosts, wanted {size}")
-    place, columns = 16 + 8 * count, []
+    offset, columns = 16 + 8 * count, []
     for column in layout:
-        columns.append(view_of(data, place, count, column))
-        place += column.nbytes * count
+        columns.append(view_of(data, offset, count, column))
+        offset += column.nbytes * count
     return data[16 : 16 + 8 * count].view(np.uint64), columns
 
 
 def take_ghosts(world: Any, messages: Iterable[Any], borrowed: tuple[object, ...]) -> None:
-    """Have the ghosts of messages, instead of those before. `borrowed`: the caller's arguments."""
+    """Replace all ghosts by those of messages. `borrowed`: the caller's arguments."""
     received = [_received(world, message) for message in messages]
-    owners = np.concatenate([np.zeros(0, np.uint64), *(its for its, _ in received)])
+    owners = np.concatenate(
+        [np.zeros(0, np.uint64), *(ghost_owners for ghost_owners, _ in received)]
+    )
     for table, attribute in enumerate(type(world)._GHOSTS):
         columns = {
             column.name: [cells[number] for _, cells in received]
@@ -460,41 +456,41 @@ def take_ghosts(world: Any, messages: Iterable[Any], borrowed: tuple[object, ...
 
 
 class SentGhosts:
-    """Entities that are ghosts on other ranks. Where their rows are is known until one of the
-    managers changes, or an entity dies."""
+    """Entities that are ghosts on other ranks. Their rows are cached until one of the managers
+    changes or an entity is despawned."""
 
     __slots__ = ("_known", "_own", "_parts", "_world")
 
-    def __init__(self, world: Any, parts: list[EntityArray], own: int) -> None:
+    def __init__(self, world: Any, parts: list[EntityArray], own_rank: int) -> None:
         self._world = world
         self._parts = parts
-        self._own = own
+        self._own = own_rank
         self._known: tuple[list[int], list[Mapping[str, RowArray]]] | None = None
 
     def messages(self) -> list[Any]:
-        """Return what goes to each rank; StaleEntityError and MissingInstanceError for those who
-        have not all that ghosts have."""
+        """Return the message to each rank; StaleEntityError and MissingInstanceError for entities
+        that lack a row."""
         world = self._world
         managers = [getattr(world, name) for name in type(world)._GHOSTS]
         state = [world.entities._despawn_count, *(m.data._version for m in managers)]
         if self._known is None or self._known[0] != state:
-            self._known = state, [self._found(part) for part in self._parts]
-        found = enumerate(zip(self._parts, self._known[1], strict=True))
+            self._known = state, [self._require_rows(part) for part in self._parts]
+        rows_by_rank = enumerate(zip(self._parts, self._known[1], strict=True))
         return [
             NO_GHOSTS if rank == self._own else ghost_message(world, part, rows)
-            for rank, (part, rows) in found
+            for rank, (part, rows) in rows_by_rank
         ]
 
-    def _found(self, entities: EntityArray) -> Mapping[str, RowArray]:
+    def _require_rows(self, entities: EntityArray) -> Mapping[str, RowArray]:
         world = self._world
         world.entities.require_many(entities)
         return {name: getattr(world, name).require_many(entities) for name in type(world)._GHOSTS}
 
 
 def entities_by_rank(
-    entities: EntityArray, ranks: RowArray, own: int, size: int
+    entities: EntityArray, ranks: RowArray, own_rank: int, size: int
 ) -> list[EntityArray]:
-    """Return the entities for each rank but the own one, each once, in the order given."""
+    """Return the entities for each other rank, each once, in the order given."""
     none = entities[:0]
-    found = [entities[ranks == rank] if rank != own else none for rank in range(size)]
-    return [drop_duplicates(part) for part in found]
+    parts = [entities[ranks == rank] if rank != own_rank else none for rank in range(size)]
+    return [drop_duplicates(part) for part in parts]

@@ -1,4 +1,4 @@
-"""What ranks tell each other in lock-step, over MPI, and totals over all their rows."""
+"""Exchanges between ranks in lockstep, over MPI, and totals over all their rows."""
 
 from __future__ import annotations
 
@@ -16,15 +16,13 @@ from ..base.errors import short_repr
 from .parcels import MAGIC as _PARCEL
 from .parcels import ShardError
 
-# --- Exchanging bytes over MPI: counts, then bytes; nothing pickled, no barrier -------
-
-_FIRST: Final = 1e-6
-_LONGEST: Final = 1e-3
-"""Seconds between two looks at an exchange that has a timeout."""
+_FIRST_PAUSE: Final = 1e-6
+_LONGEST_PAUSE: Final = 1e-3
+"""Seconds between two polls of an exchange that has a timeout."""
 
 
 class MpiTransport:
-    """An mpi4py communicator as what `Shards` needs."""
+    """An mpi4py communicator with the interface that `Shards` needs."""
 
     __slots__ = ("_timeout", "comm", "rank", "size")
 
@@ -35,21 +33,21 @@ class MpiTransport:
         self._timeout = timeout
 
     def exchange(self, parts: Sequence[Any]) -> list[memoryview]:
-        """Send parts[k] to rank k, and return what came from each."""
+        """Send parts[k] to rank k, and return the part from each rank."""
         sizes = np.array([memoryview(part).nbytes for part in parts], np.int64)
-        coming = np.empty(self.size, np.int64)
-        self._all(self.comm.Ialltoall, sizes, coming)
-        # every part on 8 bytes, so that columns of it can be looked at where they are
-        places = np.concatenate(([0], np.cumsum(-(-coming // 8) * 8)))
-        whole = np.empty(int(places[-1]) // 8, np.uint64).view(np.uint8)
-        out = np.concatenate([np.frombuffer(part, np.uint8) for part in parts])
-        before = (np.cumsum(sizes) - sizes).tolist()
+        received_sizes = np.empty(self.size, np.int64)
+        self._all(self.comm.Ialltoall, sizes, received_sizes)
+        # every part is aligned to 8 bytes, so that its columns can be viewed in place
+        offsets = np.concatenate(([0], np.cumsum(-(-received_sizes // 8) * 8)))
+        received = np.empty(int(offsets[-1]) // 8, np.uint64).view(np.uint8)
+        sent = np.concatenate([np.frombuffer(part, np.uint8) for part in parts])
+        sent_offsets = (np.cumsum(sizes) - sizes).tolist()
         byte = _mpi().BYTE
-        send = [out, (sizes.tolist(), before), byte]
-        starts, counts = places[:-1].tolist(), coming.tolist()
-        receive = [whole, (counts, starts), byte]
+        send = [sent, (sizes.tolist(), sent_offsets), byte]
+        starts, counts = offsets[:-1].tolist(), received_sizes.tolist()
+        receive = [received, (counts, starts), byte]
         self._all(self.comm.Ialltoallv, send, receive)
-        return [whole.data[at : at + n] for at, n in zip(starts, counts, strict=True)]
+        return [received.data[start : start + n] for start, n in zip(starts, counts, strict=True)]
 
     def abort(self) -> None:
         """End all ranks."""
@@ -60,12 +58,14 @@ class MpiTransport:
         if self._timeout is None:
             request.Wait()
             return
-        deadline, pause = time.monotonic() + self._timeout, _FIRST
+        deadline, pause = time.monotonic() + self._timeout, _FIRST_PAUSE
         while not request.Test():
             if time.monotonic() > deadline:
-                raise ShardError(f"rank {self.rank}: no answer from others in {self._timeout} s")
+                raise ShardError(
+                    f"rank {self.rank}: other ranks did not answer in {self._timeout} s"
+                )
             time.sleep(pause)
-            pause = min(2 * pause, _LONGEST)
+            pause = min(2 * pause, _LONGEST_PAUSE)
 
 
 def _mpi() -> Any:
@@ -74,19 +74,17 @@ def _mpi() -> Any:
     return MPI
 
 
-# --- Exchanges: all ranks have the same ones in the same order; errors are everyone's
-
 _HEAD: Final = 8
-"""Bytes that begin each message, and name the call; what comes behind them is aligned."""
+"""Bytes that begin each message and name the call; what follows is aligned."""
 _FAILED: Final = b"ecserr: "
-"""What begins a message that says that a rank has refused."""
+"""The head of a message of a rank whose call has failed."""
 
 T = TypeVar("T")
 
 
 def transport_of(comm: Any, timeout: float | None) -> Any:
-    """Return what exchanges, with `rank`, `size` and `exchange(parts)`: the argument, or one for an
-    mpi4py communicator."""
+    """Return a transport, with `rank`, `size` and `exchange(parts)`: the argument itself, or one
+    for an mpi4py communicator."""
     if timeout is not None and not timeout > 0:
         raise ValueError(f"Shards: timeout {timeout}, wanted more than 0")
     if comm is None:
@@ -99,23 +97,23 @@ def transport_of(comm: Any, timeout: float | None) -> Any:
 
 
 class LockStep:
-    """All exchanges of one rank."""
+    """The exchanges of one rank: all ranks make the same ones in the same order."""
 
     __slots__ = ("_transport", "broken", "rank", "size")
 
     def __init__(self, transport: Any) -> None:
         self._transport = transport
         self.broken = ""
-        """Why every call raises ShardError: something failed that can't be undone."""
+        """The message of the ShardError that every call raises: a failure that can't be undone."""
         self.rank: int = transport.rank
         self.size: int = transport.size
 
     def exchange(self, make: Callable[[], Sequence[Any]]) -> Sequence[Any]:
-        """Send what `make` returns, a part for each rank, and return what came from each.
+        """Send the parts that `make` returns, one for each rank; return the part from each rank.
 
-        Every part begins with the head of the call, which is compared: parcels with their own,
-        and nothing is no parcel, which takes less time to send. What `make` raises is raised
-        here, and as ShardError on all other ranks.
+        Every part begins with the head of the call, which is compared. Parcels have a head of their
+        own; an empty part stands for no parcel, which is faster to send. An error of `make` is
+        raised here, and as ShardError on all other ranks.
         """
         failed: Exception | None = None
         try:
@@ -125,19 +123,19 @@ class LockStep:
         except Exception as error:
             failed = error
             text = f"{type(error).__name__}: {error}"
-            # names of files may be no text
-            said = text.encode(errors="backslashreplace")
-            parts = [_FAILED + said] * self.size
-        came: Sequence[Any] = self._transport.exchange(parts)
+            # names of files may be invalid text
+            message = text.encode(errors="backslashreplace")
+            parts = [_FAILED + message] * self.size
+        received: Sequence[Any] = self._transport.exchange(parts)
         if failed is not None:
             raise failed
-        heads = [bytes(memoryview(part)[:_HEAD]) or _PARCEL for part in came]
+        heads = [bytes(memoryview(part)[:_HEAD]) or _PARCEL for part in received]
         if heads.count(heads[0]) < self.size:
-            _refuse(heads, came)
-        return came
+            _refuse(heads, received)
+        return received
 
     def exchange_words(self, call: str, make: Callable[[], Sequence[Any]]) -> list[Any]:
-        """The same of arrays of u64."""
+        """Exchange arrays of u64; see `exchange`."""
         head = np.frombuffer(head_of(call), np.uint64)
 
         def parts() -> list[Any]:
@@ -146,7 +144,7 @@ class LockStep:
         return [np.frombuffer(bytes(part), np.uint64)[1:] for part in self.exchange(parts)]
 
     def gather(self, call: str, make: Callable[[], Any]) -> list[Any]:
-        """Tell all ranks something that JSON can say, and return what each one has told."""
+        """Send a JSON value to all ranks, and return the value from each rank."""
         head = head_of(call)
 
         def parts() -> list[bytes]:
@@ -155,42 +153,40 @@ class LockStep:
         return [json.loads(bytes(part)[_HEAD:]) for part in self.exchange(parts)]
 
     def abort(self) -> None:
-        """End all ranks, if the transport can."""
+        """End all ranks, if the transport can do so."""
         if hasattr(self._transport, "abort"):
             self._transport.abort()
 
 
 def head_of(call: str) -> bytes:
-    """Return what begins the messages of a call."""
+    """Return the head of the messages of a call."""
     return call.encode().ljust(_HEAD)
 
 
-def require_agreement(told: Sequence[T], said: str) -> T:
-    """Return what all ranks have told, or raise ShardError, which names two that differ.
+def require_agreement(answers: Sequence[T], difference: str) -> T:
+    """Return the answer that all ranks have given; ShardError names two that differ.
 
-    `said`: what these do, "have called {} and {}".
+    `difference`: a template, "have called {} and {}".
     """
-    for rank, its in enumerate(told):
-        if its != told[0]:
-            raise ShardError(f"ranks 0 and {rank} {said.format(told[0], its)}")
-    return told[0]
+    for rank, answer in enumerate(answers):
+        if answer != answers[0]:
+            raise ShardError(f"ranks 0 and {rank} {difference.format(answers[0], answer)}")
+    return answers[0]
 
 
-def _refuse(heads: list[bytes], came: Sequence[Any]) -> None:
-    """Raise ShardError for a rank that has failed, or has called something else."""
+def _refuse(heads: list[bytes], received: Sequence[Any]) -> None:
+    """Raise ShardError for a rank that has failed, or has made another call."""
     if _FAILED in heads:
         rank = heads.index(_FAILED)
-        text = bytes(memoryview(came[rank])[_HEAD:]).decode()
+        text = bytes(memoryview(received[rank])[_HEAD:]).decode()
         raise ShardError(f"rank {rank}: {text}")
     calls = [b"migrate" if head == _PARCEL else head.rstrip() for head in heads]
     require_agreement([call.decode() for call in calls], "have called {} and {}")
 
 
-# --- Sums that depend on no order: exact, then rounded once ---------------------------
-#
 # A float is a mantissa of 53 bits and an exponent. Mantissas of one exponent are added
-# in two halves by `bincount`, which is exact for so many; what remains is a whole
-# number of units of 2^-1126.
+# in two halves by `bincount`, which is exact for a chunk of them; the rest is integers
+# in units of 2^-1126.
 
 _CHUNK: Final = 1 << 22
 _HALF: Final = 26
@@ -200,34 +196,34 @@ _LOWEST: Final = -1073
 
 
 def total_of(column: NDArray[Any]) -> tuple[int, float]:
-    """Return the exact sum of a flat column, and that of its infinities and NaNs; O(n).
+    """Return the exact sum of a flat column, and the sum of its infinities and NaNs; O(n).
 
-    Of integers and bools as it is, of floats in units of 2^-1126.
+    The exact sum of floats is in units of 2^-1126.
     """
     if column.dtype.kind != "f":
-        return _whole(column), 0.0
+        return _integer_total(column), 0.0
     values = column.astype(np.float64)
     finite = np.isfinite(values)
-    odd = 0.0
+    non_finite = 0.0
     if not finite.all():
         with np.errstate(invalid="ignore"):
-            odd = float(values[~finite].sum())
+            non_finite = float(values[~finite].sum())
         values = values[finite]
     chunks = range(0, len(values), _CHUNK)
-    return sum(_units(values[k : k + _CHUNK]) for k in chunks), odd
+    return sum(_units(values[k : k + _CHUNK]) for k in chunks), non_finite
 
 
-def rounded(total: int, odd: float) -> float:
+def rounded(total: int, non_finite: float) -> float:
     """Return a sum of floats, rounded to the nearest."""
-    if odd != 0:
-        return odd
+    if non_finite != 0:
+        return non_finite
     try:
         return float(Fraction(total, 1 << _UNIT))
     except OverflowError:
         return inf if total > 0 else -inf
 
 
-def _whole(column: NDArray[Any]) -> int:
+def _integer_total(column: NDArray[Any]) -> int:
     if column.dtype.kind == "b":
         return int(np.count_nonzero(column))
     wide = column.astype(np.uint64 if column.dtype.kind == "u" else np.int64)
@@ -240,67 +236,68 @@ def _units(values: NDArray[np.float64]) -> int:
         return 0
     fraction, exponent = np.frexp(values)
     mantissa = np.ldexp(fraction, 53).astype(np.int64)
-    places = exponent.astype(np.int64) - _LOWEST
-    low = np.bincount(places, weights=mantissa & (1 << _HALF) - 1)
-    high = np.bincount(places, weights=mantissa >> _HALF)
+    exponents = exponent.astype(np.int64) - _LOWEST
+    low = np.bincount(exponents, weights=mantissa & (1 << _HALF) - 1)
+    high = np.bincount(exponents, weights=mantissa >> _HALF)
     total = 0
-    for place in (low.astype(np.bool_) | high.astype(np.bool_)).nonzero()[0].tolist():
-        part = (int(high[place]) << _HALF) + int(low[place])
-        total += part << place + _LOWEST - 53 + _UNIT
+    for shift in (low.astype(np.bool_) | high.astype(np.bool_)).nonzero()[0].tolist():
+        part = (int(high[shift]) << _HALF) + int(low[shift])
+        total += part << shift + _LOWEST - 53 + _UNIT
     return total
 
 
-# --- Totals over all rows of all ranks ------------------------------------------------
-
-
 def exact_sum(step: LockStep, values: ArrayLike) -> Any:
-    """Return the sum over all rows of all ranks, axis 0: exact, of floats rounded once.
+    """Return the sum over all rows of all ranks along axis 0: exact, floats are rounded once.
 
     A Python number for a flat column, else an array; 0 without rows. O(n).
     """
 
-    def told() -> Any:
-        given = _numbers(values)
-        flat = given.reshape(len(given), prod(given.shape[1:]))
+    def local_part() -> Any:
+        array = _numbers(values)
+        flat = array.reshape(len(array), prod(array.shape[1:]))
         totals = [total_of(flat[:, k]) for k in range(flat.shape[1])]
-        return (given.dtype.kind, given.shape[1:], [[str(t), odd] for t, odd in totals])
+        return (
+            array.dtype.kind,
+            array.shape[1:],
+            [[str(t), non_finite] for t, non_finite in totals],
+        )
 
-    parts = step.gather("sum", told)
+    parts = step.gather("sum", local_part)
     shape = _same_shape([shape for _, shape, _ in parts])
     is_float = any(kind == "f" for kind, _, _ in parts)
     columns = zip(*(totals for _, _, totals in parts), strict=True)
-    found: list[Any] = []
+    sums: list[Any] = []
     for column in columns:
         total = sum(
             int(part[0]) << (_UNIT if is_float and kind != "f" else 0)
             for part, (kind, _, _) in zip(column, parts, strict=True)
         )
-        odd = sum(part[1] for part in column)
-        found.append(rounded(total, odd) if is_float else total)
-    return found[0] if not shape else np.array(found).reshape(shape)
+        non_finite = sum(part[1] for part in column)
+        sums.append(rounded(total, non_finite) if is_float else total)
+    return sums[0] if not shape else np.array(sums).reshape(shape)
 
 
 def extreme(step: LockStep, call: str, values: ArrayLike, pick: Any, none: float) -> Any:
-    """Return the value that `pick` finds in all rows, `none` without rows. O(n)."""
+    """Return `pick` of all rows of all ranks, `none` without rows. O(n)."""
 
-    def told() -> Any:
-        given = _numbers(values)
-        return given.shape[1:], pick(given, axis=0).tolist() if len(given) else None
+    def local_part() -> Any:
+        array = _numbers(values)
+        return array.shape[1:], pick(array, axis=0).tolist() if len(array) else None
 
-    parts = step.gather(call, told)
+    parts = step.gather(call, local_part)
     shape = _same_shape([shape for shape, _ in parts])
-    found = [value for _, value in parts if value is not None]
-    if not found:
+    extremes = [value for _, value in parts if value is not None]
+    if not extremes:
         return none if not shape else np.full(shape, none)
-    best = pick(np.array(found), axis=0)
+    best = pick(np.array(extremes), axis=0)
     return best.item() if not shape else best
 
 
 def _numbers(values: ArrayLike) -> NDArray[Any]:
-    given = np.asarray(values)
-    if given.ndim == 0 or given.dtype.kind not in "biuf":
-        raise TypeError(f"wanted a column of numbers, not {given.dtype} of {given.shape}")
-    return given
+    array = np.asarray(values)
+    if array.ndim == 0 or array.dtype.kind not in "biuf":
+        raise TypeError(f"wanted a column of numbers, not {array.dtype} of {array.shape}")
+    return array
 
 
 def _same_shape(shapes: list[Any]) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""Parcels: entities with all that they have, as tables of columns in one run of bytes."""
+"""Parcels: entities with all their rows, as tables of columns in one run of bytes."""
 
 from __future__ import annotations
 
@@ -28,23 +28,21 @@ from .handle_map import all_distinct
 
 
 class ParcelError(EcsError, ValueError):
-    """A parcel is damaged, of other schemas, or has what is here already."""
+    """A parcel is damaged, of other schemas, or has entities that are here already."""
 
 
 class ShardError(EcsError, RuntimeError):
     """Something went wrong on another rank, or on all of them."""
 
 
-# --- What parcels consist of: tables of columns, one or two for each component --------
-#
-# All is read off the managers' classes, once for each class of world, so that a parcel
-# can be looked at without a world.
+# Plans are derived from the managers' classes, once for each class of world, so that a
+# parcel can be read without a world.
 
 _LINKS: Final = (
     "entity next previous parent first_child next_sibling previous_sibling id_slot id_row "
     "id_generation newer older cold_row"
 )
-_MANAGER_SUBCLASSES: Final = frozenset(_LINKS.split())  # a list of strings takes thrice the lines
+_BOOKKEEPING: Final = frozenset(_LINKS.split())  # a list of strings takes thrice the lines
 """Columns that are no fields."""
 _U8: Final = np.dtype(np.uint8)
 _U32: Final = np.dtype(np.uint32)
@@ -55,8 +53,7 @@ class PackedColumn(NamedTuple):
     """A column of a parcel."""
 
     name: str
-    """As in `Parcel.columns`: the component, and the column in its manager, or with a `~` what it
-    stands for."""
+    """As in `Parcel.columns`: component and manager's column, or `~` and a name for bookkeeping."""
     table: int
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
@@ -64,11 +61,11 @@ class PackedColumn(NamedTuple):
     nbytes: int
     """Bytes per row."""
     item: np.dtype[Any]
-    """What a row is if nobody looks into it: moves in half the time."""
+    """A row as opaque bytes: moves in half the time."""
 
 
 class ParcelComponent(NamedTuple):
-    """A component that travels: what of it does, and where that is in a parcel."""
+    """A component that travels: its columns, and where they are in a parcel."""
 
     name: str
     attribute: str
@@ -79,21 +76,21 @@ class ParcelComponent(NamedTuple):
     columns: Mapping[str, int]
     """Columns of the manager → columns of the parcel; also "~id", "~parent" …"""
     cold: Mapping[str, int]
-    """The same of the second buffer, and "~row"; empty without one."""
+    """The columns of the cold subtable, and "~row"; empty without one."""
     objects: Mapping[str, int]
     """Fields that are objects → columns of pickles."""
     parts: Mapping[str, tuple[str, ...]]
-    """Fields → the columns that they are: several of those that are split."""
+    """Fields → their columns: several for fields that are split."""
     is_owned: bool
-    """Whether rows belong to entities."""
+    """True if rows belong to entities."""
     is_one: bool
-    """Whether these have one row each, and rows come in the order of entities."""
+    """True if an entity has one row at most, and rows come in the order of entities."""
     sources: tuple[tuple[Column, int], ...]
-    """Columns of the manager, which are columns of the parcel as they are; without owners."""
+    """Columns of the manager that go into the parcel as they are; without owners."""
     cold_sources: tuple[tuple[Column, int], ...]
-    """The same of the second buffer."""
+    """Columns of the cold subtable that go into the parcel as they are."""
     marks: Mapping[str, int]
-    """The columns that stand for something else."""
+    """The columns with a `~`, which are bookkeeping."""
 
 
 class ParcelPlan(NamedTuple):
@@ -104,7 +101,7 @@ class ParcelPlan(NamedTuple):
     """Bytes per row of each table."""
     columns: tuple[PackedColumn, ...]
     order: tuple[int, ...]
-    """In which columns lie in the body: by falling alignment."""
+    """Columns as they lie in the body: by falling alignment."""
     managed: tuple[ParcelComponent, ...]
     """Components with managers."""
     chunked: tuple[ParcelComponent, ...]
@@ -112,12 +109,12 @@ class ParcelPlan(NamedTuple):
 
     @property
     def n_tables(self) -> int:
-        """How many tables there are."""
+        """Number of tables."""
         return len(self.row_nbytes)
 
 
 class Tables:
-    """Collects columns and tables."""
+    """Columns and tables of a plan, as they are added."""
 
     def __init__(self) -> None:
         self.columns: list[PackedColumn] = []
@@ -159,33 +156,33 @@ plan_of: Final[Callable[[Any], ParcelPlan]] = cache(_plan_of)
 
 
 def alignment(dtype: np.dtype[Any]) -> int:
-    """Return on how many bytes cells begin."""
+    """Return the alignment of a dtype's cells in bytes."""
     return 1 if dtype.kind in "SV" else dtype.itemsize
 
 
 def _managed(tables: Tables, attribute: str, kind: Any) -> ParcelComponent:
     rows, name = kind._ROWS, kind._ROWS.MANAGER.removesuffix("Manager")
-    held, table = {column.name for column in kind.LAYOUT}, tables.table()
-    found: dict[str, int] = {}
-    if "entity" in held:
-        found["entity"] = tables.add(f"{name}.entity", table, _U64)
-    if "id_generation" in held:
-        found["~id"] = tables.add(f"{name}.~id", table, _U64)
-    if "parent" in held:
-        found["~parent"] = tables.add(f"{name}.~parent", table, _U32)
-        found["~rank"] = tables.add(f"{name}.~rank", table, _U32)
+    column_names, table = {column.name for column in kind.LAYOUT}, tables.table()
+    columns: dict[str, int] = {}
+    if "entity" in column_names:
+        columns["entity"] = tables.add(f"{name}.entity", table, _U64)
+    if "id_generation" in column_names:
+        columns["~id"] = tables.add(f"{name}.~id", table, _U64)
+    if "parent" in column_names:
+        columns["~parent"] = tables.add(f"{name}.~parent", table, _U32)
+        columns["~rank"] = tables.add(f"{name}.~rank", table, _U32)
     if hasattr(kind, "activate"):
-        found["~active"] = tables.add(f"{name}.~active", table, np.dtype(np.bool_))
-    found |= _fields(tables, name, table, kind.LAYOUT)
+        columns["~active"] = tables.add(f"{name}.~active", table, np.dtype(np.bool_))
+    columns |= _fields(tables, name, table, kind.LAYOUT)
     cold: dict[str, int] = {}
-    sources = _sources(kind.LAYOUT, found)
+    sources = _sources(kind.LAYOUT, columns)
     cold_sources: tuple[tuple[Column, int], ...] = ()
     objects = [*rows.OBJECTS]
-    if "cold_row" in held:
-        second = tables.table()
-        cold["~row"] = tables.add(f"{name}.~row", second, _U32)
+    if "cold_row" in column_names:
+        cold_table = tables.table()
+        cold["~row"] = tables.add(f"{name}.~row", cold_table, _U32)
         layout = [column for column in kind.LAYOUT_COLD if column.name != "row"]
-        cold |= _fields(tables, name, second, layout)
+        cold |= _fields(tables, name, cold_table, layout)
         cold_sources = _sources(layout, cold)
         objects += rows._COLD.OBJECTS
     pickles = {
@@ -197,65 +194,65 @@ def _managed(tables: Tables, attribute: str, kind: Any) -> ParcelComponent:
         attribute,
         kind,
         table,
-        found,
+        columns,
         cold,
         pickles,
-        {f.name: serialise_tensors(f, {*found, *cold, *pickles}) for f in kind.FIELDS},
-        "entity" in held,
-        "entity" in held and not kind._ALLOWS_MANY and not kind._HAS_ORDER,
+        {f.name: columns_of(f, {*columns, *cold, *pickles}) for f in kind.FIELDS},
+        "entity" in column_names,
+        "entity" in column_names and not kind._ALLOWS_MANY and not kind._HAS_ORDER,
         sources,
         cold_sources,
-        {name: number for name, number in found.items() if name.startswith("~")},
+        {name: number for name, number in columns.items() if name.startswith("~")},
     )
 
 
-def _sources(layout: Iterable[Column], found: Mapping[str, int]) -> tuple[tuple[Column, int], ...]:
-    """Return which columns are columns of the parcel, but for owners."""
+def _sources(
+    layout: Iterable[Column], columns: Mapping[str, int]
+) -> tuple[tuple[Column, int], ...]:
+    """Return the columns that go into the parcel as they are, with their numbers there."""
     return tuple(
-        (column, found[column.name])
+        (column, columns[column.name])
         for column in layout
-        if column.name in found and column.name != "entity"
+        if column.name in columns and column.name != "entity"
     )
 
 
 def _chunked(tables: Tables, kind: Any) -> ParcelComponent:
     name, table = kind._ROW.__name__, tables.table()
-    found = {"entity": tables.add(f"{name}.entity", table, _U64)}
+    columns = {"entity": tables.add(f"{name}.entity", table, _U64)}
     plain = [column for column in kind.LAYOUT if not column.dtype.hasobject]
-    found |= _fields(tables, name, table, plain)
+    columns |= _fields(tables, name, table, plain)
     pickles = {
         column.name: tables.add(f"{name}.~{column.name}", tables.table(), _U8)
         for column in kind.LAYOUT
         if column.dtype.hasobject
     }
-    return ParcelComponent(name, "", kind, table, found, {}, pickles, {}, True, True, (), (), {})
+    return ParcelComponent(name, "", kind, table, columns, {}, pickles, {}, True, True, (), (), {})
 
 
 def _fields(tables: Tables, component: str, table: int, layout: Iterable[Column]) -> dict[str, int]:
     return {
         c.name: tables.add(f"{component}.{c.name}", table, c.dtype, c.shape)
         for c in layout
-        if c.name not in _MANAGER_SUBCLASSES
+        if c.name not in _BOOKKEEPING
     }
 
 
-def serialise_tensors(field: FieldInfo, columns: set[str]) -> tuple[str, ...]:
+def columns_of(field: FieldInfo, columns: set[str]) -> tuple[str, ...]:
     """Return the columns of a field."""
     if field.name in columns:
         return (field.name,)
     return tuple(split_columns(field.name, field.shape))
 
 
-# --- Parcels: entities with all that they have, as one run of bytes -------------------
-
 MAGIC: Final = b"ecsparc1"
 _MAGIC: Final = int.from_bytes(MAGIC, "little")
 _HEAD: Final = 7
 """Words before those of tables: magic, fingerprint, length, number of entities."""
 LENGTH: Final = 5
-"""Which of them is the length."""
+"""Index of the length among the header's words."""
 _MOST: Final = 1 << 24
-"""Bytes of the JSON header of a file."""
+"""Most bytes that the JSON header of a file may have."""
 
 
 class ParcelBase:
@@ -269,13 +266,13 @@ class ParcelBase:
     __slots__ = ("_buffer", "_counts", "_starts")
 
     _world: ClassVar[Any]
-    """The class of the worlds that it is for."""
+    """The class of the worlds of this parcel."""
 
     def __init__(self, buffer: Any) -> None:
-        """Look at the bytes of a parcel, which are not copied.
+        """Check the bytes of a parcel, which are not copied.
 
         Raises:
-            ParcelError: they are none, not all, or those of other schemas.
+            ParcelError: they are no parcel, are cut off, or are of other schemas.
         """
         data = np.frombuffer(memoryview(buffer).cast("B"), np.uint8)
         if data.__array_interface__["data"][0] % 8:
@@ -290,12 +287,12 @@ class ParcelBase:
         return plan_of(cls._world)
 
     def __len__(self) -> int:
-        """Return how many entities there are."""
+        """Return the number of entities."""
         return self._buffer[: 8 * _HEAD].view(np.uint64).item(6)
 
     @property
     def nbytes(self) -> int:
-        """How many bytes the buffer has."""
+        """Number of bytes of the buffer."""
         return self._buffer.nbytes
 
     @property
@@ -314,10 +311,10 @@ class ParcelBase:
 
     @property
     def columns(self) -> Mapping[str, NDArray[Any]]:
-        """Read-only views by name: "Position.value"; those with a `~` are bookkeeping."""
+        """Read-only views by name: "Position.value"; names with a `~` are bookkeeping."""
         plan = self._plan()
-        found = {c.name: self._column(number) for number, c in enumerate(plan.columns)}
-        return MappingProxyType(found)
+        columns = {c.name: self._column(number) for number, c in enumerate(plan.columns)}
+        return MappingProxyType(columns)
 
     def _column(self, number: int) -> NDArray[Any]:
         column = self._plan().columns[number]
@@ -333,28 +330,28 @@ class ParcelBase:
         return type(self), (self._buffer.tobytes(),)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the parcel as a safetensors file, which takes the place of an old one as a whole.
+        """Write the parcel as a safetensors file, which replaces an old one atomically.
 
         OSError as for every file.
         """
         from ..base.atomic_files import replace_file
 
         plan = self._plan()
-        before = header_nbytes(plan)
-        body = self._buffer[before:]
+        header_size = header_nbytes(plan)
+        body = self._buffer[header_size:]
         tensors = {"entities": _tensor(_U64, (len(self),), 0)}
         for number in plan.order:
-            column, start = plan.columns[number], self._starts[number] - before
+            column, start = plan.columns[number], self._starts[number] - header_size
             shape = (self._counts[column.table], *column.shape)
             tensors[column.name] = _tensor(column.dtype, shape, start)
-        said = {
+        metadata = {
             "ecsgen_parcel": "1",
             "crc32": f"{zlib.crc32(body.data):08x}",
             "fingerprint": plan.fingerprint.hex(),
             "counts": json.dumps(self._counts, separators=(",", ":")),
         }
-        whole = {"__metadata__": said, **tensors}
-        text = json.dumps(whole, separators=(",", ":")).encode()
+        header = {"__metadata__": metadata, **tensors}
+        text = json.dumps(header, separators=(",", ":")).encode()
         text += b" " * (-len(text) % 8)
         with replace_file(path) as file:
             for part in (len(text).to_bytes(8, "little"), text, body.data):
@@ -367,7 +364,7 @@ class ParcelBase:
         """Return the parcel in a file.
 
         Raises:
-            ParcelError: it is none, is damaged, or of other schemas.
+            ParcelError: the file is no parcel, is damaged, or of other schemas.
             OSError: as for every file.
         """
         from ..snapshots.documents import parsed_json
@@ -376,21 +373,21 @@ class ParcelBase:
         with open(path, "rb") as file:
             size = int.from_bytes(file.read(8), "little")
             if size > _MOST:
-                raise ParcelError(f"{name}: no parcel")
+                raise ParcelError(f"{name}: is no parcel")
             text, body = file.read(size), file.read()
         try:
-            said = parsed_json(text.decode(), "the header", name)["__metadata__"]
-            version, crc = said["ecsgen_parcel"], int(said["crc32"], 16)
-            fingerprint = bytes.fromhex(said["fingerprint"])
-            counts = parsed_json(said["counts"], "the counts", name)
+            metadata = parsed_json(text.decode(), "the header", name)["__metadata__"]
+            version, crc = metadata["ecsgen_parcel"], int(metadata["crc32"], 16)
+            fingerprint = bytes.fromhex(metadata["fingerprint"])
+            counts = parsed_json(metadata["counts"], "the counts", name)
         except SnapshotError as error:
             raise ParcelError(str(error)) from None
         except (ValueError, KeyError, TypeError) as error:
-            raise ParcelError(f"{name}: no parcel: {error}") from None
+            raise ParcelError(f"{name}: is no parcel: {error}") from None
         if version != "1" or fingerprint != plan.fingerprint:
             raise ParcelError(f"{name}: a parcel of other schemas, or of another format")
         if zlib.crc32(body) != crc:
-            raise ParcelError(f"{name}: the checksum is another: cut off, or damaged")
+            raise ParcelError(f"{name}: wrong checksum: the file is cut off or damaged")
         is_list = isinstance(counts, list) and len(counts) == plan.n_tables
         if not (is_list and all(type(n) is int and n >= 0 for n in counts)):
             raise ParcelError(f"{name}: rows of other tables")
@@ -408,40 +405,40 @@ def header_of(plan: ParcelPlan, n: int, counts: list[int]) -> NDArray[np.uint64]
 
 
 def header_nbytes(plan: ParcelPlan) -> int:
-    """Return how many bytes a header has."""
+    """Return the number of bytes of a header."""
     return 8 * (_HEAD + plan.n_tables)
 
 
 def nbytes_of(plan: ParcelPlan, n: int, counts: list[int]) -> int:
-    """Return how many bytes a parcel has."""
+    """Return the number of bytes of a parcel of n entities and `counts` rows."""
     of_tables: int = sum(map(mul, plan.row_nbytes, counts))
     return header_nbytes(plan) + 8 * n + of_tables
 
 
 def starts_of(plan: ParcelPlan, n: int, counts: list[int]) -> list[int]:
-    """Return the first byte of each column."""
+    """Return the offset of each column."""
     starts = [0] * len(plan.columns)
-    place = header_nbytes(plan) + 8 * n
+    offset = header_nbytes(plan) + 8 * n
     for number in plan.order:
-        starts[number] = place
+        starts[number] = offset
         column = plan.columns[number]
-        place += column.nbytes * counts[column.table]
+        offset += column.nbytes * counts[column.table]
     return starts
 
 
 def view_of(body: NDArray[np.uint8], start: int, count: int, column: PackedColumn) -> NDArray[Any]:
-    """Return a column of so many rows in a run of bytes."""
+    """Return a view of a column of `count` rows in a run of bytes."""
     cells = body[start : start + count * column.nbytes].view(column.dtype)
     return cells.reshape(count, *column.shape) if column.shape else cells
 
 
 def checked_counts(data: NDArray[np.uint8], plan: ParcelPlan) -> list[int]:
-    """Return the rows of each table, or raise ParcelError."""
+    """Return the number of rows of each table, or raise ParcelError."""
     if sys.byteorder != "little":
         raise ParcelError("parcels are little-endian, and this machine is not")
     size = header_nbytes(plan)
     if len(data) < size or int(data[:8].view(np.uint64)[0]) != _MAGIC:
-        raise ParcelError(f"{len(data)} bytes that are no parcel")
+        raise ParcelError(f"{len(data)} bytes, which are no parcel")
     head = data[:size].view(np.uint64)
     if head[1:5].tobytes() != plan.fingerprint:
         raise ParcelError("a parcel of other schemas")
@@ -455,7 +452,7 @@ def checked_counts(data: NDArray[np.uint8], plan: ParcelPlan) -> list[int]:
 
 
 def _tensor(dtype: np.dtype[Any], shape: tuple[int, ...], start: int) -> dict[str, Any]:
-    """Return what the header says of cells; text and bytes are `u8`."""
+    """Return a tensor's entry in the header; text and bytes are `u8`."""
     from ..snapshots.header import NAMES
 
     offsets = [start, start + prod(shape) * dtype.itemsize]
@@ -464,45 +461,43 @@ def _tensor(dtype: np.dtype[Any], shape: tuple[int, ...], start: int) -> dict[st
     return {"dtype": NAMES.get(dtype, "U8"), "shape": shape, "data_offsets": offsets}
 
 
-# --- Values of a parcel: those that no world would have are refused -------------------
-
 _CHECKED: Final = "SV"
-"""Kinds of cells of which not every value will do; enums besides."""
+"""Kinds of dtypes of which not every value is valid; enums besides."""
 
 
 class ParcelRows:
-    """The rows of a component in a parcel, which may say anything."""
+    """The rows of a component in a parcel, whose bytes are not trusted."""
 
-    def __init__(self, parcel: ParcelBase, one: ParcelComponent) -> None:
-        self.one = one
-        self.count = parcel._counts[one.table]
+    def __init__(self, parcel: ParcelBase, component: ParcelComponent) -> None:
+        self.component = component
+        self.count = parcel._counts[component.table]
         self._parcel = parcel
 
-    def refuse(self, column: str, why: str) -> NoReturn:
+    def refuse(self, column: str, reason: str) -> NoReturn:
         """Raise ParcelError that names a column."""
-        raise ParcelError(f"{self.one.name}.{column}: {why}")
+        raise ParcelError(f"{self.component.name}.{column}: {reason}")
 
     def column(self, name: str) -> NDArray[Any]:
-        """Return a column that lies with the rows."""
-        return self._parcel._column(self.one.columns[name])
+        """Return a column of the parcel by its name in the component."""
+        return self._parcel._column(self.component.columns[name])
 
     def fields(self, manager: Any) -> dict[str, NDArray[Any]]:
-        """Return the columns of new rows by field, as creations have them when they are checked."""
-        found: dict[str, NDArray[Any]] = {}
+        """Return the columns of new rows by field, checked, as creations take them."""
+        columns: dict[str, NDArray[Any]] = {}
         for name, (field, _) in manager._CONVERTERS.items():
-            if name in self.one.objects:
-                found[name] = self.objects(name)
+            if name in self.component.objects:
+                columns[name] = self.objects(name)
                 continue
-            parts = self.one.parts[name]
+            parts = self.component.parts[name]
             cells = [self._stored(manager, part) for part in parts]
             column = cells[0]
             if parts != (name,):
                 column = np.stack(cells, axis=1).reshape(self.count, *field.shape)
-            found[name] = self.checked(name, field, column)
-        return found
+            columns[name] = self.checked(name, field, column)
+        return columns
 
     def checked(self, name: str, field: Any, column: NDArray[Any]) -> NDArray[Any]:
-        """Return a column whose values all will do, or raise ParcelError; numbers always will."""
+        """Return a column if all its values are valid, or raise ParcelError; numbers always are."""
         if column.dtype.kind == "b":
             self.check_bools(name, column)
         if column.dtype.kind not in _CHECKED and field.enum is None:
@@ -515,33 +510,33 @@ class ParcelRows:
 
     def objects(self, name: str) -> NDArray[np.object_]:
         """Return the objects of a field, or raise ParcelError."""
-        found = np.full(self.count, None, np.object_)
-        text = self._parcel._column(self.one.objects[name])
-        if len(text):
+        column = np.full(self.count, None, np.object_)
+        pickled = self._parcel._column(self.component.objects[name])
+        if len(pickled):
             try:
-                values = pickle.loads(text.tobytes())
+                values = pickle.loads(pickled.tobytes())
             except Exception as error:
-                raise ParcelError(f"{self.one.name}.{name}: {error!r}") from error
+                raise ParcelError(f"{self.component.name}.{name}: {error!r}") from error
             if type(values) is not list or len(values) != self.count:
                 self.refuse(name, "not as many objects as rows")
             for row, value in enumerate(values):
-                found[row] = value
-        return found
+                column[row] = value
+        return column
 
     def check_bools(self, name: str, column: NDArray[np.bool_]) -> None:
         """Raise ParcelError if a column of bools has something else."""
         if len(column) and int(column.view(np.uint8).max()) > 1:
-            self.refuse(name, "neither True nor False")
+            self.refuse(name, "a bool that is neither True nor False")
 
     def _stored(self, manager: Any, part: str) -> NDArray[Any]:
-        """Return a column of all rows, those of cold rows spread over them."""
-        one, count = self.one, self.count
-        if part in one.columns:
+        """Return a column of all rows; cold columns have defaults where there is no cold row."""
+        component, count = self.component, self.count
+        if part in component.columns:
             return self.column(part)
         default = manager.data._cold.DEFAULTS[part]
         column = np.full((count, *default.shape), default, default.dtype)
-        rows = self._parcel._column(one.cold["~row"])
+        rows = self._parcel._column(component.cold["~row"])
         if len(rows) and (int(rows.max()) >= count or not all_distinct(rows)):
-            self.refuse("~row", "a row that there is not, or twice")
-        column[rows] = self._parcel._column(one.cold[part])
+            self.refuse("~row", "a row that does not exist, or twice")
+        column[rows] = self._parcel._column(component.cold[part])
         return column

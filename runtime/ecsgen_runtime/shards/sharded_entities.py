@@ -1,9 +1,9 @@
-"""Entities of a world that is one of several: its own, and visitors made elsewhere.
+"""Entities of a shard: those made here, and foreign entities, which were made elsewhere.
 
-A handle is `generation | shard | index`, whole and unchanged wherever its entity goes. What is
-found by index is found by *slot* here: the index of an entity made here, a cell of its own for a
-visitor, whose slot a map knows. A slot that was a visitor's once is never an index again. Whoever
-was made here, left and came back is a visitor, for the index has gone to others.
+A handle is `generation | shard | index`, unchanged wherever its entity goes. Lookups by index are
+lookups by *slot* here: the index of an entity made here; for a foreign entity a cell that a map
+assigns. A slot that was a foreign entity's once is never an index again. An entity that was made
+here, left and came back is foreign, for its index has been reused.
 """
 
 from __future__ import annotations
@@ -34,20 +34,18 @@ from ..entities.entity_pool import IndexQueue
 from ..values.array_coercion import as_entities, parse_non_negative
 from .handle_map import HandleMap, ShardedBulk
 
-# --- The bits of a handle with shards, from the top: generation, shard and index ------
-#
 # Ids have 20, 12 and 32 bits, whatever handles have.
 
 ID_SHARD_BITS: Final = 12
 ID_FOREIGN_FLAG: Final = (1 << ID_SHARD_BITS) - 1
-"""Stands in a slot's generation for the shard, where the id in it is another's: no shard has this
+"""Takes the place of the shard in the generation of a slot with a foreign id: no shard has this
 number."""
 ID_LAST: Final = (1 << 20) - 1
 """The last generation of an id."""
 
 
 class ShardLayout(HandleLayout):
-    """How many bits of a handle are what, with those of the shard where its entity was made."""
+    """The bits of a handle, among them those of the shard where its entity was made."""
 
     def __init__(
         self, index_bits: int, generation_bits: int, min_free: int, shard_bits: int
@@ -73,34 +71,41 @@ class ShardLayout(HandleLayout):
         return f"{name}@{shard}" if shard else name
 
 
-# --- Slots found once and known to all managers: a third of a move is to find them ----
-
 _SAMPLE: Final = 8
-"""So many rows tell most managers whose rows are others."""
+"""Number of rows by which most other managers are told apart without a look at all rows."""
 _NONE = np.zeros(0, np.uint64), np.zeros(0, np.intp)
 
 
 class SlotCache:
-    """The slots of some entities, while a `with` block runs in which nobody gets another one.
+    """The slots of entities during a `with` block in which slots do not change.
 
-    Managers ask one after the other, often for the rows of the same entities: the last answer is
-    kept. Nobody may write to what is known.
+    Managers look up one after the other, often the same entities: the last result is kept. Results
+    are borrowed: callers must not write to them.
     """
 
-    __slots__ = ("_entities", "_found", "_gone", "are_new", "es", "is_going", "rows", "slots")
+    __slots__ = (
+        "_entities",
+        "_last_found",
+        "_last_sorted",
+        "are_new",
+        "es",
+        "is_going",
+        "rows",
+        "slots",
+    )
 
     def __init__(self, entities: ShardedEntities, es: EntityArray, slots: RowArray) -> None:
         self._entities = entities
-        self._found = _NONE
-        self._gone = 0, _NONE[1], _NONE[1]
+        self._last_found = _NONE
+        self._last_sorted = 0, _NONE[1], _NONE[1]
         self.es = es
         self.slots = slots
         self.rows: RowArray | None = None
-        """Their rows in the last manager where each has one."""
+        """The rows of `es` in the last manager where each entity has one."""
         self.are_new = False
-        """Whether nobody has rows of those who had these slots before."""
+        """True if no rows are left of entities that had these slots before."""
         self.is_going = False
-        """Whether they are the owners of all rows that a manager loses, one each."""
+        """True if `es` are the owners of all rows that a manager removes, one row each."""
 
     def __enter__(self) -> SlotCache:
         self._entities._slot_cache = self
@@ -113,17 +118,17 @@ class SlotCache:
         """Return the slots of entities, alive or dead, that have or had rows here; O(k)."""
         if es is self.es:
             return self.slots
-        before, slots = self._found
-        if len(es) == len(before) and (es == before).all():
+        last_es, slots = self._last_found
+        if len(es) == len(last_es) and (es == last_es).all():
             return slots
         slots = self._entities._find_slots(es)
-        if es.base is None:  # no view of cells that are going to change
-            self._found = es, slots
+        if es.base is None:  # no view of cells, which change
+            self._last_found = es, slots
         return slots
 
     def rows_among(self, owners: EntityArray) -> RowArray | None:
-        """Return the rows that they have in the last manager, if they have the same ones among
-        those of these owners: rows that were created together often stay so."""
+        """Return the rows of `es` in the last manager, if these owners have `es` in the same rows;
+        else None. Rows that were created together often stay aligned."""
         rows, es = self.rows, self.es
         if rows is None or len(rows) == 0 or int(rows.max()) >= len(owners):
             return None
@@ -133,29 +138,29 @@ class SlotCache:
 
     def ascending(self, rows: RowArray, n: int) -> RowArray:
         """Return distinct rows below n in ascending order."""
-        count, before, gone = self._gone
-        if count != n or rows is not before:
-            gone = self._entities._BULK.ascending(rows, n)
-            self._gone = n, rows, gone
-        return gone
+        count, last_rows, ordered = self._last_sorted
+        if count != n or rows is not last_rows:
+            ordered = self._entities._BULK.ascending(rows, n)
+            self._last_sorted = n, rows, ordered
+        return ordered
 
 
 class ShardedEntities(EntityManagerBase):
-    """Gives out entities of one shard and knows which are alive here, visitors among them.
+    """Creates entities of one shard and knows the entities that are alive here, foreign ones too.
 
     An entity is `generation << (INDEX_BITS + SHARD_BITS) | shard << INDEX_BITS | index`. No two
     shards of a run may have the same number. Destroying an entity frees the index, with the
-    next generation, and so does its leaving; freed indices are reused first in, first out, once
+    next generation, and so does its departure; freed indices are reused first in, first out, once
     more than MIN_FREE of them wait. An index without further generations is retired.
 
-    `on_destroy` callbacks are told which entities died. What they destroy themselves
-    stays alive until its turn, which comes before the outermost call returns; what they
-    raise is raised then, as one exception group. Not thread-safe. Pickles and copies
-    without its callbacks.
+    `on_destroy` callbacks are called with the destroyed entities. Entities that callbacks
+    destroy stay alive until their turn, which comes before the outermost call returns;
+    exceptions of callbacks are raised then, as one exception group. Not thread-safe. Pickles
+    and copies without its callbacks.
     """
 
-    # The cell of an index is as everywhere. That of a visitor's slot holds the visitor's handle;
-    # one in which nobody lives is like that of an index that is retired.
+    # The cell of an index is that of other entity managers. The cell of a foreign slot holds the
+    # foreign handle; without a live entity it is that of a retired index.
 
     __slots__ = (
         "_dead_foreign_count",
@@ -168,22 +173,22 @@ class ShardedEntities(EntityManagerBase):
 
     _LAYOUT: ClassVar[ShardLayout]
     _BULK: ClassVar[type[ShardedBulk]] = ShardedBulk
-    """What is done for many at once; compiled packages have another."""
+    """Bulk operations; compiled packages have another class."""
     _shard_bits: int
-    """The number of the shard, where handles have it."""
+    """The number of the shard, shifted to its place in handles."""
     _slot_cache: SlotCache | None
-    """Slots that need not be found."""
+    """Slots that need not be looked up, or None."""
     _foreign_slots: HandleMap
-    """The slots of visitors that live here, and of the dead of whom there may be rows."""
+    """Slots of foreign entities that are alive here, and of dead ones that may have rows."""
     _idle: IndexQueue
-    """Slots of visitors that are gone."""
+    """Slots of foreign entities that have left or whose rows are removed."""
     _revived: int
-    """How many slots were idle and are not any more."""
+    """Number of slots that were idle and are used again."""
     _dead_foreign_count: int
-    """How many visitors died here and still have their slots."""
+    """Number of foreign entities that died here and still have their slots."""
 
-    # Under names of their own, so that each package's class has copies with its numbers, which it
-    # has not of what `super()` finds:
+    # Names of their own, so that each package's class has specialised copies, which methods that
+    # `super()` finds have not:
     _create_again = EntityManagerBase.create
     _free_own_index = EntityManagerBase._free_index
 
@@ -192,7 +197,7 @@ class ShardedEntities(EntityManagerBase):
         self._begin(self._LAYOUT.checked_shard(shard))
 
     def _begin(self, shard: int) -> None:
-        """Have a number, and no visitors yet."""
+        """Set the shard's number, without foreign entities."""
         self._shard_bits = shard << self._LAYOUT.INDEX_BITS
         self._slot_cache = None
         self._foreign_slots = HandleMap(self._BULK)
@@ -202,7 +207,7 @@ class ShardedEntities(EntityManagerBase):
 
     @specialised
     def alive(self, e: SupportsIndex) -> bool:
-        """Whether the entity is alive here; no number that can't be an entity is. O(1)."""
+        """True if the entity is alive here; False for numbers that can't be an entity. O(1)."""
         if type(e) is not int:
             e = operator.index(e)
         try:
@@ -255,21 +260,25 @@ class ShardedEntities(EntityManagerBase):
         table, mask = self._foreign_slots.table, self._LAYOUT.INDEX_MASK
         return self._BULK.slots_of(self._handles, table, es, mask)[0]
 
-    def _slots_of(self, owners: EntityArray, gone: RowArray) -> RowArray:
-        """Return the slots of the owners of rows that go, in any order; O(k)."""
-        known = self._slot_cache
-        if known is not None and known.is_going and len(known.slots) == len(gone):
-            return known.slots
-        return self._slots(owners[gone])
+    def _slots_of(self, owners: EntityArray, removed_rows: RowArray) -> RowArray:
+        """Return the slots of the owners of removed rows, in any order; O(k)."""
+        slot_cache = self._slot_cache
+        if (
+            slot_cache is not None
+            and slot_cache.is_going
+            and len(slot_cache.slots) == len(removed_rows)
+        ):
+            return slot_cache.slots
+        return self._slots(owners[removed_rows])
 
     def _require_slots(self, es: ArrayLike) -> tuple[EntityArray, RowArray]:
         """Return live entities and their slots; StaleEntityError for the first dead one. O(k)."""
-        given, table = as_entities(es), self._foreign_slots.table
+        handles, table = as_entities(es), self._foreign_slots.table
         mask = self._LAYOUT.INDEX_MASK
-        slots, are_alive = self._BULK.slots_of(self._handles, table, given, mask)
+        slots, are_alive = self._BULK.slots_of(self._handles, table, handles, mask)
         if not are_alive:
-            self._require_handles(given, es)
-        return given, slots
+            self._require_handles(handles, es)
+        return handles, slots
 
     def _all_alive(self, es: list[int]) -> bool:
         return all(map(self.alive, es))
@@ -299,11 +308,11 @@ class ShardedEntities(EntityManagerBase):
         return self._shard_bits >> self._LAYOUT.INDEX_BITS
 
     def shard_of(self, e: SupportsIndex) -> int:
-        """The shard where an entity was made, alive or not; 0 of what is no handle."""
+        """Return the shard where an entity was made, alive or not; 0 if it is no handle."""
         return self._LAYOUT.shard(e) if 0 <= index(e) < 1 << 64 else 0
 
     def shards_of(self, es: ArrayLike) -> NDArray[np.int64]:
-        """The shard where each of k entities was made, shape (k,); O(k)."""
+        """Return the shard where each of k entities was made, shape (k,); O(k)."""
         shards = as_entities(es) >> np.uint64(self._LAYOUT.INDEX_BITS)
         return (shards & np.uint64(self._LAYOUT.SHARD_COUNT - 1)).view(np.int64)
 
@@ -319,7 +328,7 @@ class ShardedEntities(EntityManagerBase):
             return self._create_again()
         if index == self._n_cells:
             self._grow(index + 1)
-        # An Entity, without the time that a call takes:
+        # not `Entity(…)`, which takes time:
         handle = ONE_GENERATION | self._shard_bits | index  # type: ignore[assignment]  # calling Entity takes time
         self._cells[index] = handle
         self._n_used = index + 1
@@ -348,15 +357,15 @@ class ShardedEntities(EntityManagerBase):
         if slots is None or not (slots >= 0).any():
             super()._free_handles(es)
             return
-        visits = slots >= 0
-        own, slots = es[~visits], slots[visits]
-        before = self._despawn_count
+        is_foreign = slots >= 0
+        own_es, slots = es[~is_foreign], slots[is_foreign]
+        despawns_before = self._despawn_count
         try:
-            super()._free_handles(own)
+            super()._free_handles(own_es)
             self._empty(slots)
             self._dead_foreign_count += len(slots)
         except BaseException:
-            if self._despawn_count != before:
+            if self._despawn_count != despawns_before:
                 mark_broken(self)
             raise
 
@@ -369,36 +378,34 @@ class ShardedEntities(EntityManagerBase):
         self._dead_foreign_count += 1
 
     def _empty(self, slots: RowArray) -> None:
-        """Let nobody live in slots of visitors."""
+        """Mark foreign slots as having no live entity."""
         cells, n_retired = (slots ^ 1).view(np.uint64), self._n_retired + len(slots)
         self._handles[slots] = cells
         self._n_retired = n_retired
 
-    # --- coming and going --------------------------------------------------------------
-
     def _plan_arrival(self, es: EntityArray) -> RowArray:
-        """Return the slots that entities are going to have; CapacityError if there are not
-        so many. Makes room for them."""
-        reused, count = min(len(es), self._idle.count), self._LAYOUT.INDEX_COUNT
-        fresh = len(es) - reused
-        if self._n_used + fresh > count:
-            left = self._idle.count + count - self._n_used
-            raise CapacityError(f"{len(es)} entities arrive, {left} indices left")
-        self.reserve(self._n_used + fresh)
+        """Return the slots for arriving entities, and reserve room for them; CapacityError if there
+        are not enough."""
+        n_reused, count = min(len(es), self._idle.count), self._LAYOUT.INDEX_COUNT
+        n_new = len(es) - n_reused
+        if self._n_used + n_new > count:
+            n_left = self._idle.count + count - self._n_used
+            raise CapacityError(f"{len(es)} entities arrive, {n_left} indices left")
+        self.reserve(self._n_used + n_new)
         self._foreign_slots.reserve(len(es))
-        new = np.arange(self._n_used, self._n_used + fresh)
-        return np.concatenate((self._idle.first(reused), new))
+        new = np.arange(self._n_used, self._n_used + n_new)
+        return np.concatenate((self._idle.first(n_reused), new))
 
     def _commit_arrival(self, es: EntityArray, slots: RowArray) -> bool:
-        """Let entities that were not made here live here, in the slots that were found for them,
-        if none of them is here or given twice; return whether."""
-        reused = min(len(es), self._idle.count)
+        """Insert foreign entities into the slots of `_plan_arrival`, unless one is here already or
+        repeated; return True if inserted."""
+        n_reused = min(len(es), self._idle.count)
         try:
             if not self._foreign_slots.add(es, slots):
                 return False
-            self._idle.drop(reused)
-            self._revived += reused
-            self._n_used += len(es) - reused
+            self._idle.drop(n_reused)
+            self._revived += n_reused
+            self._n_used += len(es) - n_reused
             self._handles[slots] = es
         except BaseException:
             mark_broken(self)
@@ -406,54 +413,52 @@ class ShardedEntities(EntityManagerBase):
         return True
 
     def _rollback_arrival(self, es: EntityArray, slots: RowArray, n_before: int) -> None:
-        """Take back an arrival, as if nobody had come, where so many indices were used."""
-        self._slot_cache = None  # an interrupt may have come upon the end of a block
+        """Undo an arrival; `n_before`: the number of indices used before."""
+        self._slot_cache = None  # an interrupt may have come at the end of a block
         try:
-            old = slots[slots < n_before]
+            reused = slots[slots < n_before]
             self._foreign_slots.remove(es)
-            self._handles[old] = (old ^ 1).view(np.uint64)
+            self._handles[reused] = (reused ^ 1).view(np.uint64)
             self._handles[n_before : self._n_used] = 0
             if not n_before:
                 self._handles[0] = self._LAYOUT.ONE_GENERATION | 1
-            self._idle.push_front_many(old)
+            self._idle.push_front_many(reused)
             self._n_used = n_before
-            self._revived -= len(old)
+            self._revived -= len(reused)
         except BaseException:
             mark_broken(self)
             raise
 
     def _leave(self, es: EntityArray, slots: RowArray) -> tuple[EntityArray, RowArray]:
-        """Let live entities not be here any more; return the visitors among them and their
-        slots, which are to be vacated once no manager has rows of theirs."""
-        below = np.uint64(self._LAYOUT.ONE_GENERATION - 1)
-        visits = (es & below) != slots.view(np.uint64) | np.uint64(self._shard_bits)
-        if not visits.all():
-            super()._free_handles(es[~visits])
-            es, slots = es[visits], slots[visits]
+        """Remove live entities; return the foreign ones and their slots, to be passed to
+        `_release_foreign` once no manager has rows of them."""
+        payload_mask = np.uint64(self._LAYOUT.ONE_GENERATION - 1)
+        is_foreign = (es & payload_mask) != slots.view(np.uint64) | np.uint64(self._shard_bits)
+        if not is_foreign.all():
+            super()._free_handles(es[~is_foreign])
+            es, slots = es[is_foreign], slots[is_foreign]
         self._empty(slots)
         return es, slots
 
     def _leftovers(self) -> EntityArray:
-        """Return the visitors that died here and still have their slots."""
+        """Return the foreign entities that died here and still have their slots."""
         es, slots = self._foreign_slots.items()
         dead: EntityArray = es[self._handles[slots] != es]
         return dead
 
-    def _clear_objects(self, es: EntityArray, slots: RowArray) -> None:
-        """Give back the slots of visitors who are gone, of whom no manager has rows."""
+    def _release_foreign(self, es: EntityArray, slots: RowArray) -> None:
+        """Release the slots of foreign entities that are not here and have no rows."""
         self._idle.reserve(self._idle.count + len(slots))
         self._foreign_slots.remove(es)
         self._idle.push_many(slots)
 
-    # --- saving -----------------------------------------------------------------------
-
     def __getstate__(self) -> dict[str, Any]:
-        visitors, slots = self._foreign_slots.items()
+        foreign, slots = self._foreign_slots.items()
         return {
             **super().__getstate__(),
             "n_retired": self._n_retired - self._revived,
             "shard": self.shard,
-            "visitors": visitors,
+            "visitors": foreign,
             "slots": slots,
             "idle": self._idle.first(self._idle.count),
         }
@@ -463,12 +468,12 @@ class ShardedEntities(EntityManagerBase):
         super().__setstate__(state)
         self._restore_foreign(state["visitors"], state["slots"], state["idle"])
 
-    def _restore_foreign(self, visitors: EntityArray, slots: RowArray, idle: RowArray) -> None:
-        """Go on as the shard that was saved, of which all but the visitors is in place."""
-        self._foreign_slots.add(visitors, slots)
+    def _restore_foreign(self, foreign: EntityArray, slots: RowArray, idle: RowArray) -> None:
+        """Restore the foreign entities of a saved shard; all else is restored before."""
+        self._foreign_slots.add(foreign, slots)
         self._idle.push_many(idle)
         self._dead_foreign_count = len(self._leftovers())
 
     def _set_shard(self, shard: SupportsIndex) -> None:
-        """Have another number; nothing was ever made here."""
+        """Set another number of the shard; no entity was ever made here."""
         self._shard_bits = self._LAYOUT.checked_shard(shard) << self._LAYOUT.INDEX_BITS

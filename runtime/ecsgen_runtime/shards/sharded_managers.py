@@ -1,4 +1,4 @@
-"""Managers whose rows may belong to visitors, and ids that were given elsewhere."""
+"""Managers whose rows may belong to foreign entities, and foreign ids: from another shard."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .sharded_entities import ID_FOREIGN_FLAG, ID_LAST, ID_SHARD_BITS, ShardedEn
 
 
 class WithForeignEntities(Owned):
-    """A manager of entities some of which may have been made elsewhere."""
+    """A manager of entities some of which may be foreign."""
 
     __slots__ = NO_SLOTS
     _CAN_ACCELERATE: ClassVar[bool] = False
@@ -32,13 +32,13 @@ class WithForeignEntities(Owned):
 
 
 class SlotLookup(WithForeignEntities):
-    """A manager that asks the entity manager where visitors have their rows."""
+    """A manager that finds rows of foreign entities by their slots."""
 
     __slots__ = NO_SLOTS
 
     @specialised
     def remove(self, entity: Entity, /) -> int:
-        """Remove the entity's instance, if it has one, and return how many went; O(1)."""
+        """Remove the entity's instance, if it has one, and return the number removed; O(1)."""
         if self._locks:
             self._raise_if_locked()
         row = self.lookup(entity)
@@ -51,14 +51,14 @@ class ShardedSparseMember(QuerySparseMember):
     __slots__ = ()
 
     def _look_up(self, entities: EntityArray, all_live: bool) -> NDArray[Any]:
-        visitors: int = self.manager._entities._foreign_slots.count  # type: ignore[attr-defined]  # sharded ones have them
-        return super()._look_up(entities, all_live and not visitors)
+        n_foreign: int = self.manager._entities._foreign_slots.count  # type: ignore[attr-defined]  # sharded ones have them
+        return super()._look_up(entities, all_live and not n_foreign)
 
 
 class ShardedSparse(SlotLookup, Sparse):
     """A manager that finds rows in an array by slot.
 
-    A lookup tries the index first, which is the slot of all that were made here.
+    A lookup tries the index first, which is the slot of all entities made here.
     """
 
     __slots__ = NO_SLOTS
@@ -75,10 +75,10 @@ class ShardedSparse(SlotLookup, Sparse):
                 return row
         except IndexError:
             pass
-        return self._visitor_row(entity) if self._entities._foreign_slots.count else NIL
+        return self._foreign_row(entity) if self._entities._foreign_slots.count else NIL
 
-    def _visitor_row(self, entity: int) -> Instance:
-        """Return the row of a visitor, or NIL; O(1)."""
+    def _foreign_row(self, entity: int) -> Instance:
+        """Return the row of a foreign entity, or NIL; O(1)."""
         slot = self._entities._foreign_slots.get(entity)
         if not 0 <= slot < len(self._sparse_cells):
             return NIL
@@ -89,27 +89,27 @@ class ShardedSparse(SlotLookup, Sparse):
 
     def lookup_many(self, entities: ArrayLike, /) -> RowArray:
         """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
-        asked = self._entities._slot_cache
-        if asked is not None and asked.es is entities:
+        slot_cache = self._entities._slot_cache
+        if slot_cache is not None and slot_cache.es is entities:
             owners = self.data._entity_column[: self.data._n]
-            rows = None if self._ALLOWS_MANY else asked.rows_among(owners)
+            rows = None if self._ALLOWS_MANY else slot_cache.rows_among(owners)
             if rows is None:
                 bulk = self._entities._BULK
-                rows = bulk.rows_in(self._sparse, owners, asked.es, asked.slots)
+                rows = bulk.rows_in(self._sparse, owners, slot_cache.es, slot_cache.slots)
             return rows
-        visitors = self._entities._foreign_slots
-        if not visitors.count or as_small_int_list(entities) is not None:
+        foreign_slots = self._entities._foreign_slots
+        if not foreign_slots.count or as_small_int_list(entities) is not None:
             return super().lookup_many(entities)
-        given = as_entities(entities)
+        handles = as_entities(entities)
         owners = self.data._entity_column[: self.data._n]
         mask = self._entities._LAYOUT.INDEX_MASK
         return self._entities._BULK.lookup_with_foreign(
-            self._sparse, owners, visitors.table, given, mask
+            self._sparse, owners, foreign_slots.table, handles, mask
         )
 
     def _surely_have_no_rows(self, entities: EntityArray) -> bool:
-        known = self._entities._slot_cache
-        if known is not None and known.are_new and known.es is entities:
+        slot_cache = self._entities._slot_cache
+        if slot_cache is not None and slot_cache.are_new and slot_cache.es is entities:
             return True
         return super()._surely_have_no_rows(entities)
 
@@ -122,13 +122,13 @@ class ShardedSparse(SlotLookup, Sparse):
     def _unmap(self, entity: Entity) -> None:
         self._sparse_cells[self._entities._slot(entity)] = NIL
 
-    def _unmap_rows(self, gone: RowArray) -> None:
+    def _unmap_rows(self, removed_rows: RowArray) -> None:
         owners = self.data._entity_column
-        self._sparse[self._entities._slots_of(owners, gone)] = NIL
+        self._sparse[self._entities._slots_of(owners, removed_rows)] = NIL
 
 
 class ShardedHash(WithForeignEntities, Hash):
-    """A manager that finds rows in a dict by handle; those of the dead are in nobody's way."""
+    """A manager that finds rows in a dict by handle; rows of dead entities need no slot."""
 
     __slots__ = NO_SLOTS
 
@@ -147,10 +147,10 @@ class ShardedDirect(SlotLookup, Direct):
         row: Instance = entity & INDEX_MASK  # type: ignore[assignment]  # a call takes time
         if row < data._n and data._entity_cells[row] == entity and entity:
             return row
-        return self._visitor_row(entity) if self._entities._foreign_slots.count else NIL
+        return self._foreign_row(entity) if self._entities._foreign_slots.count else NIL
 
-    def _visitor_row(self, entity: int) -> Instance:
-        """Return the row of a visitor, or NIL; O(1)."""
+    def _foreign_row(self, entity: int) -> Instance:
+        """Return the row of a foreign entity, or NIL; O(1)."""
         slot, data = self._entities._foreign_slots.get(entity), self.data
         is_there = 0 <= slot < data._n and data._entity_cells[slot] == entity
         return Instance(slot) if is_there else NIL
@@ -158,28 +158,26 @@ class ShardedDirect(SlotLookup, Direct):
     def lookup_many(self, entities: ArrayLike, /) -> RowArray:
         """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
         rows = super().lookup_many(entities)
-        visitors, data = self._entities._foreign_slots, self.data
-        if not visitors.count or data._n == 0:
+        foreign_slots, data = self._entities._foreign_slots, self.data
+        if not foreign_slots.count or data._n == 0:
             return rows
-        # also what was clipped to the last row, whose owner was made elsewhere behind it
+        # also clipped lookups of the last row, whose owner may be a foreign entity behind it
         missed = (rows >= data._n).nonzero()[0]
         if len(missed):
-            given = as_entities(entities)[missed]
-            slots = visitors.find(given)
+            handles = as_entities(entities)[missed]
+            slots = foreign_slots.find(handles)
             is_there = (slots >= 0) & (slots < data._n)
-            is_there &= data._entity_column.take(slots, mode="clip") == given
+            is_there &= data._entity_column.take(slots, mode="clip") == handles
             rows[missed[is_there]] = slots[is_there]
         return rows
 
 
-# --- Tables of all that are here: what loops look up where some come from elsewhere ---
-#
-# No index tells where a visitor is, so the rows of all are listed once for each call;
-# O(n).
+# The index of a foreign entity leads nowhere, so the rows of all are listed once for each
+# kernel call; O(n).
 
 
 def living_keys(manager: Any) -> tuple[EntityArray, RowArray]:
-    """Return the living entities that have rows, and the first row of each."""
+    """Return the live entities that have rows, and the first row of each."""
     rows = manager._first_rows() if manager._ALLOWS_MANY else manager.data._used_rows()
     owners = manager.data._entity_column[rows]
     alive = manager._entities._are_alive(owners)
@@ -187,7 +185,7 @@ def living_keys(manager: Any) -> tuple[EntityArray, RowArray]:
 
 
 def id_keys(manager: Any) -> tuple[IdArray, RowArray]:
-    """Return the ids of rows, of living entities if rows belong to some, and the rows."""
+    """Return the ids of rows, only of live entities if rows have owners, and the rows."""
     rows = manager.data._used_rows()
     if hasattr(manager, "lookup"):
         rows = rows[manager._entities._are_alive(manager.data._entity_column[rows])]
@@ -195,26 +193,22 @@ def id_keys(manager: Any) -> tuple[IdArray, RowArray]:
 
 
 def alive_keys(entities: ShardedEntities) -> tuple[EntityArray, RowArray]:
-    """Return all living entities, and their slots."""
+    """Return all live entities, and their slots."""
     alive = entities.live()
     return alive, entities._slots(alive)
 
 
-def as_dict(found: tuple[EntityArray, RowArray]) -> dict[int, int]:
-    """Return rows by what leads to them, for loops that Python runs."""
-    keys, rows = found
+def as_dict(keys_and_rows: tuple[EntityArray, RowArray]) -> dict[int, int]:
+    """Return a dict from keys to rows, for kernels that Python runs."""
+    keys, rows = keys_and_rows
     return dict(zip(keys.tolist(), rows.tolist(), strict=True))
 
 
-# --- Ids given elsewhere: their rows have slots here, whose own ids nobody sees -------
-
-
 class ForeignIdMap:
-    """Which id is in which slot.
+    """Foreign ids by slot, and back.
 
-    Entries of slots that have another id by now, or one of this shard, stay until the slot is
-    wanted again; whether one still holds, the slot's generation tells, which has ID_FOREIGN_FLAG.
-    Where there is none any more, slots were given back.
+    An entry whose slot has another id now stays until the slot has a foreign id again; it counts
+    only while the slot's generation has ID_FOREIGN_FLAG. Slots without any id were released.
     """
 
     __slots__ = ("_map", "ids")
@@ -241,10 +235,10 @@ class ForeignIdMap:
         if not self._map.count or len(generations) == 0:
             return np.full(len(ids), -1)
         slots = self._map.find(ids)
-        holds = (slots >= 0) & (slots < len(generations))
-        holds &= self.ids.take(slots, mode="clip") == ids
-        holds &= generations.take(slots, mode="clip") & ID_FOREIGN_FLAG == ID_FOREIGN_FLAG
-        return np.where(holds, slots, -1)
+        is_current = (slots >= 0) & (slots < len(generations))
+        is_current &= self.ids.take(slots, mode="clip") == ids
+        is_current &= generations.take(slots, mode="clip") & ID_FOREIGN_FLAG == ID_FOREIGN_FLAG
+        return np.where(is_current, slots, -1)
 
     def reserve(self, count: int, slots: int) -> None:
         """Make room for `count` more ids in slots below `slots`."""
@@ -254,40 +248,38 @@ class ForeignIdMap:
             ids[: len(self.ids)] = self.ids
             self.ids = ids
 
-    def enter(self, ids: IdArray, slots: RowArray) -> None:
-        """Let distinct slots have distinct ids; O(k)."""
+    def insert(self, ids: IdArray, slots: RowArray) -> None:
+        """Insert distinct ids into distinct slots; O(k)."""
         if len(ids) == 0:
             return
         self.reserve(len(ids), int(slots.max()) + 1)
-        # an id that was in one of the slots once may have come back into another
-        before = self.ids[slots]
-        replaced = before[self._map.find(before) == slots]
-        again = ids[self._map.find(ids) >= 0]
-        self._map.remove(np.unique(np.concatenate((replaced, again))))
+        # an id that was in one of the slots before may come back in another slot
+        old_ids = self.ids[slots]
+        replaced = old_ids[self._map.find(old_ids) == slots]
+        moved = ids[self._map.find(ids) >= 0]
+        self._map.remove(np.unique(np.concatenate((replaced, moved))))
         self._map.add(ids, slots)
         self.ids[slots] = ids
 
     def holding(self, generations: NDArray[np.uint32]) -> tuple[IdArray, RowArray]:
-        """Return the ids that are in slots, and these, ascending; O(entries)."""
+        """Return the ids that are in slots, and these slots, ascending; O(entries)."""
         ids, slots = self._map.items()
-        holds = self.slots(ids, generations) >= 0 if len(ids) else np.zeros(0, np.bool_)
-        return ids[holds], slots[holds]
+        is_current = self.slots(ids, generations) >= 0 if len(ids) else np.zeros(0, np.bool_)
+        return ids[is_current], slots[is_current]
 
 
-# --- ids where worlds are several: `generation << 44 | shard << 32 | slot` ------------
-#
-# A slot's generation has the shard in its lower 12 bits. A row that came from
-# elsewhere keeps its id, and takes a slot like every row, which then has ID_FOREIGN_FLAG
-# there, so that nobody finds it by an id of this shard.
+# The lower 12 bits of a slot's generation are the shard. A row that arrives keeps its id
+# and takes a slot like every row; ID_FOREIGN_FLAG in the generation keeps it from being
+# found by an id of this shard.
 
 _ONE: Final = 1 << ID_SHARD_BITS
 IDS: Final = "_visiting"
 SLOTS: Final = "_visited"
-"""What is saved of aliases."""
+"""Names of saved arrays: foreign ids, and their slots."""
 
 
 class ForeignIdRows(Rows):
-    """Rows with stable ids, some of which were given elsewhere."""
+    """Rows with stable ids, some of them foreign."""
 
     __slots__ = NO_SLOTS
     _BULK: ClassVar[type[ShardedBulk]] = ShardedBulk
@@ -311,28 +303,28 @@ class ShardedIdRows(ForeignIdRows, IdRows):
         self._first_generation = _ONE
 
     def _set_shard(self, shard: int) -> None:
-        """Give out ids of another shard; there was none yet."""
+        """Set the shard of new ids; there is no id yet."""
         self._first_generation = _ONE | shard
 
     @specialised
     def _free_slot(self, slot: int) -> None:
         generations = self._id_generation_cells
         shard = self._first_generation & ID_FOREIGN_FLAG
-        last = generations[slot] >> ID_SHARD_BITS
-        if last == ID_LAST:
+        generation = generations[slot] >> ID_SHARD_BITS
+        if generation == ID_LAST:
             self._slots -= 1
             self._id_slot_cells[self._n] = self._id_slot_cells[self._slots]
             return
-        generations[slot] = last + 1 << ID_SHARD_BITS | shard
+        generations[slot] = generation + 1 << ID_SHARD_BITS | shard
         self._id_slot_cells[self._n] = slot
 
     def _renewed(self, slots: NDArray[np.uint32]) -> NDArray[np.uint32]:
         column, shard = (self._id_generation_column, self._first_generation & ID_FOREIGN_FLAG)
-        last = column[slots] >> ID_SHARD_BITS
-        has_next = last != ID_LAST
-        fresh: NDArray[np.uint32] = slots[has_next]
-        column[fresh] = last[has_next] + 1 << ID_SHARD_BITS | shard
-        return fresh
+        generations = column[slots] >> ID_SHARD_BITS
+        has_next = generations != ID_LAST
+        usable: NDArray[np.uint32] = slots[has_next]
+        column[usable] = generations[has_next] + 1 << ID_SHARD_BITS | shard
+        return usable
 
     def _slots_of(self, rows: RowArray) -> RowArray:
         return self._id_slot_column[rows].astype(np.intp)
@@ -343,7 +335,7 @@ class ShardedIdRows(ForeignIdRows, IdRows):
 
 
 class WithForeignIds(Manager):
-    """What all managers with ids have where some were given elsewhere."""
+    """A manager with ids some of which are foreign."""
 
     __slots__ = NO_SLOTS
     _CAN_ACCELERATE: ClassVar[bool] = False
@@ -354,13 +346,13 @@ class WithForeignIds(Manager):
         return self._ids_in(self._require_rows(rows))
 
     def resolve_many(self, ids: ArrayLike, /) -> RowArray:
-        """Return the row of each of k ids, NIL for those gone or elsewhere; O(k)."""
-        given, data = as_entities(ids, "ids"), self.data
-        rows: RowArray = super().resolve_many(given)  # type: ignore[misc]  # of the ids' policy
+        """Return the row of each of k ids, NIL for ids that are stale or elsewhere; O(k)."""
+        checked, data = as_entities(ids, "ids"), self.data
+        rows: RowArray = super().resolve_many(checked)  # type: ignore[misc]  # of the ids' policy
         missed = (rows == NIL).nonzero()[0]
-        slots = data._foreign_ids.slots(given[missed], data._id_generation_column)
-        known = slots >= 0
-        rows[missed[known]] = data._rows_in(slots[known])
+        slots = data._foreign_ids.slots(checked[missed], data._id_generation_column)
+        is_found = slots >= 0
+        rows[missed[is_found]] = data._rows_in(slots[is_found])
         return rows
 
     def _ids_in(self, rows: RowArray) -> IdArray:
@@ -370,22 +362,22 @@ class WithForeignIds(Manager):
         generations = data._id_generation_column[slots]
         ids: IdArray = generations.astype(np.uint64) << np.uint64(SLOT_BITS)
         ids |= slots.view(np.uint64)
-        away = (generations & ID_FOREIGN_FLAG == ID_FOREIGN_FLAG).nonzero()[0]
-        if len(away):
-            ids[away] = data._foreign_ids.ids[slots[away]]
+        foreign = (generations & ID_FOREIGN_FLAG == ID_FOREIGN_FLAG).nonzero()[0]
+        if len(foreign):
+            ids[foreign] = data._foreign_ids.ids[slots[foreign]]
         return ids
 
     def _set_ids(self, rows: RowArray, ids: IdArray) -> None:
-        """Let rows in use have ids that were given before; O(k)."""
+        """Give rows in use ids that were made elsewhere; O(k)."""
         data = self.data
         slots = data._slots_of(rows)
-        data._foreign_ids.enter(ids, slots)
+        data._foreign_ids.insert(ids, slots)
         data._id_generation_column[slots] |= np.uint32(ID_FOREIGN_FLAG)
 
     def _set_shard(self, shard: int) -> None:
         if shard >= ID_FOREIGN_FLAG:
-            most = f"wanted 0 to {ID_FOREIGN_FLAG - 1} where there are ids"
-            raise ValueError(f"{type(self).__name__}: shard {shard}, {most}")
+            wanted = f"wanted 0 to {ID_FOREIGN_FLAG - 1} where there are ids"
+            raise ValueError(f"{type(self).__name__}: shard {shard}, {wanted}")
         self.data._set_shard(shard)
 
     def _extra_arrays(self) -> dict[str, NDArray[Any]]:
@@ -398,7 +390,7 @@ class WithForeignIds(Manager):
     def _restore(self, extras: Mapping[str, NDArray[Any]]) -> None:
         super()._restore(extras)
         if IDS in extras:
-            self.data._foreign_ids.enter(extras[IDS], extras[SLOTS].astype(np.intp))
+            self.data._foreign_ids.insert(extras[IDS], extras[SLOTS].astype(np.intp))
 
 
 class ShardedIds(WithForeignIds, Ids):
@@ -421,7 +413,7 @@ class ShardedIds(WithForeignIds, Ids):
 
     @specialised
     def resolve(self, id: Id, /) -> Instance:
-        """Return the row of an id, or NIL if its instance is gone, or elsewhere; O(1)."""
+        """Return the row of an id, or NIL if it is stale or its instance elsewhere; O(1)."""
         row = super().resolve(id)
         if row != NIL:
             return row
@@ -431,7 +423,7 @@ class ShardedIds(WithForeignIds, Ids):
 
 
 class ShardedDirectIdRows(ForeignIdRows, DirectIdRows):
-    """Rows with a generation each, which goes on forever, and perhaps an id given elsewhere."""
+    """Rows with a generation each, which is never reset, and perhaps a foreign id."""
 
     __slots__ = NO_SLOTS
     _shard: int
@@ -441,7 +433,7 @@ class ShardedDirectIdRows(ForeignIdRows, DirectIdRows):
         self._shard = 0
 
     def _set_shard(self, shard: int) -> None:
-        """Give out ids of another shard; there was none yet."""
+        """Set the shard of new ids; there is no id yet."""
         self._shard = shard
 
     def _slots_of(self, rows: RowArray) -> RowArray:
@@ -458,13 +450,13 @@ class ShardedDirectIdRows(ForeignIdRows, DirectIdRows):
         return np.asarray(self._id_generation_column[rows] >> ID_SHARD_BITS == ID_LAST)
 
     def _next_generation(self, row: int) -> None:
-        """Let a new row have another id than those before."""
-        last = self._id_generation_cells[row] >> ID_SHARD_BITS
-        self._id_generation_cells[row] = last + 1 << ID_SHARD_BITS | self._shard
+        """Advance the generation of a new row, so that its id is new."""
+        generation = self._id_generation_cells[row] >> ID_SHARD_BITS
+        self._id_generation_cells[row] = generation + 1 << ID_SHARD_BITS | self._shard
 
     def _next_generations(self, rows: RowArray) -> None:
-        last = self._id_generation_column[rows] >> ID_SHARD_BITS
-        self._id_generation_column[rows] = last + 1 << ID_SHARD_BITS | self._shard
+        generations = self._id_generation_column[rows] >> ID_SHARD_BITS
+        self._id_generation_column[rows] = generations + 1 << ID_SHARD_BITS | self._shard
 
 
 class ShardedDirectIds(WithForeignIds, DirectIds, ShardedDirect):
@@ -487,7 +479,7 @@ class ShardedDirectIds(WithForeignIds, DirectIds, ShardedDirect):
 
     @specialised
     def resolve(self, id: Id, /) -> Instance:
-        """Return the row of an id, or NIL if its instance is gone, or elsewhere; O(1)."""
+        """Return the row of an id, or NIL if it is stale or its instance elsewhere; O(1)."""
         row = super().resolve(id)
         if row != NIL:
             return row

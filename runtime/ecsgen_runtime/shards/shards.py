@@ -105,7 +105,7 @@ class ShardedWorld(WorldBase):
             manager = getattr(self, name)
             if hasattr(manager, "lookup"):
                 dead = dead[~manager.has_many(dead)]
-        entities._clear_objects(dead, entities._foreign_slots.find(dead))
+        entities._release_foreign(dead, entities._foreign_slots.find(dead))
         entities._dead_foreign_count = 0
 
     @property
