@@ -1,4 +1,4 @@
-"""Steps by which somebody dies or is born: `die()`, `destroy(prey)`, `spawn(Sheep(energy=e))`."""
+"""Steps that spawn or despawn: `die()`, `destroy(prey)`, `spawn(Sheep(energy=e))`."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from ecsgen.model.typed_tree import Constant, Despawn, Expression, Spawn, Spawne
 from ecsgen.model.types import BOOL
 
 
-class FateChecker:
-    """Types births and deaths of one kernel."""
+class CommandChecker:
+    """Typing of the spawns and despawns of one kernel."""
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
         self._checker = TypeChecker(scope)
 
     def step(self, call: ast.Call, text: str) -> Step:
-        """The step that a call of `die`, `destroy` or `spawn` stands for; raises KernelError."""
-        name, fates = ast.unparse(call.func), self._scope.command_scope
-        if fates.refusal:
-            raise KernelError("E816", fates.refusal, call, fates.hint)
+        """Return the step for a call of `die`, `destroy` or `spawn`. Raises KernelError."""
+        name, commands = ast.unparse(call.func), self._scope.command_scope
+        if commands.refusal:
+            raise KernelError("E816", commands.refusal, call, commands.hint)
         if name == "spawn":
-            target: Despawn | Spawn = Spawn(self._newborn(call))
+            target: Despawn | Spawn = Spawn(self._instances(call))
         elif name == "die":
             check_count(name, call, 0, 0)
-            target = Despawn(None, fates.over)
+            target = Despawn(None, commands.over)
             self._refuse_cells(target.component, call)
         else:
             check_count(name, call, 1, 1)
@@ -48,25 +48,23 @@ class FateChecker:
             raise KernelError("E816", f"{quote(component)} has cells, which stay", node)
 
     def _where(self, call: ast.Call) -> Expression:
-        wrong = [one.arg or "**" for one in call.keywords if one.arg != "where"]
+        wrong = [keyword.arg or "**" for keyword in call.keywords if keyword.arg != "where"]
         if wrong:
             hint = "when it happens says 'where', as in die(where=energy < 0)"
             raise KernelError("E801", f"there is no {quote(wrong[0])} here", call, hint)
         always = Constant(BOOL, True)
         return self._checker.condition(call.keywords[0].value) if call.keywords else always
 
-    # --- births ----------------------------------------------------------------------------------
-
-    def _newborn(self, call: ast.Call) -> tuple[SpawnedInstance, ...]:
-        """What is born, each once: what a bundle has that is not given has its defaults."""
+    def _instances(self, call: ast.Call) -> tuple[SpawnedInstance, ...]:
+        """Return one instance per component; those of a bundle only have their defaults."""
         nodes = list(call.args)
-        found: dict[str, SpawnedInstance] = {}
+        instances: dict[str, SpawnedInstance] = {}
         first = nodes[0] if nodes else None
         if isinstance(first, ast.Name) and first.id in self._scope.command_scope.bundles:
             for name in self._scope.command_scope.bundles[first.id]:
-                found[name] = SpawnedInstance(self._component(name, call).name, ())
+                instances[name] = SpawnedInstance(self._component(name, call).name, ())
             del nodes[0]
-        given: set[str] = set()
+        names: set[str] = set()
         for node in nodes:
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.args:
                 message = "components with their fields are born, as in spawn(Sheep(energy=1))"
@@ -74,39 +72,38 @@ class FateChecker:
                 hint = hints.of_count(call, len(call.args) - 1) if is_last else ""
                 raise KernelError("E801", message, node, hint)
             component = self._component(node.func.id, node)
-            if component.name in given:
+            if component.name in names:
                 raise KernelError("E816", f"{quote(component.name)} is born twice", node)
-            given.add(component.name)
-            found[component.name] = SpawnedInstance(component.name, self._values(component, node))
-        self._check_whole(found, call)
-        return tuple(found.values())
+            names.add(component.name)
+            values = self._values(component, node)
+            instances[component.name] = SpawnedInstance(component.name, values)
+        self._check_instances(instances, call)
+        return tuple(instances.values())
 
     def _component(self, name: str, node: ast.expr) -> Component:
-        component = self._scope.reference_scope.components.get(name)
-        if name not in self._scope.reference_scope.names:
-            hint = did_you_mean(
-                name, (*self._scope.reference_scope.names, *self._scope.command_scope.bundles)
-            )
+        references = self._scope.reference_scope
+        component = references.components.get(name)
+        if name not in references.names:
+            hint = did_you_mean(name, (*references.names, *self._scope.command_scope.bundles))
             raise KernelError("E802", f"unknown component {quote(name)}", node, hint)
-        if component is None or name in self._scope.reference_scope.chunked:
+        if component is None or name in references.chunked:
             message = f"{quote(name)} lives in archetypes, where nobody is born by a kernel"
             raise KernelError("E816", message, node)
         self._refuse_cells(name, node)
         return component
 
-    def _check_whole(self, found: Mapping[str, SpawnedInstance], call: ast.Call) -> None:
-        if not found:
+    def _check_instances(self, instances: Mapping[str, SpawnedInstance], call: ast.Call) -> None:
+        if not instances:
             message = "somebody is born, as in spawn(Sheep(energy=1))"
             raise KernelError("E808", message, call)
-        nobodys = [
-            one for one in found if self._scope.reference_scope.components[one].owner == "none"
-        ]
-        if nobodys and len(found) > 1:
-            message = f"rows of {quote(nobodys[0])} are nobody's: one is born alone"
+        components = self._scope.reference_scope.components
+        unowned = [name for name in instances if components[name].owner == "none"]
+        if unowned and len(instances) > 1:
+            message = f"rows of {quote(unowned[0])} are nobody's: one is born alone"
             raise KernelError("E816", message, call, "spawn it in a step of its own")
 
     def _values(self, component: Component, call: ast.Call) -> tuple[tuple[str, Expression], ...]:
-        fields, values = {one.name: one for one in component.fields}, []
+        fields, values = {field.name: field for field in component.fields}, []
         for keyword in call.keywords:
             name = keyword.arg or "**"
             if name not in fields:
@@ -117,12 +114,8 @@ class FateChecker:
             if type_ is None:
                 message = f"a kernel gives no {fields[name].type.text} to {quote(name)}"
                 raise KernelError("E803", message, keyword.value)
-            is_tight = (
-                fields[name].is_cell_reference
-                and component.on is not None
-                and component.on.capacity
-            )
-            if is_tight and not self._scope.takes_turns:
+            capacity = 0 if component.on is None else component.on.capacity
+            if capacity and fields[name].is_cell_reference and not self._scope.takes_turns:
                 message = f"not any number of {quote(component.name)} may stand on a cell: who is "
                 message += "born there first is a question of turns"
                 raise KernelError("E817", message, keyword.value, "give the kernel turns: random")

@@ -1,4 +1,4 @@
-"""Hints for what people write who know another language, or other parts of Python."""
+"""Hints for texts written as in another language, or with other parts of Python."""
 
 from __future__ import annotations
 
@@ -50,18 +50,17 @@ _INSTEAD: Final = {
     }.items()
     for name in names.split()
 }
-"""Functions that there are not: as they are called here, or what computes the same of `a`, `b` and
-`c`."""
+"""Unknown function → its name here, or a formula of `a`, `b` and `c` with the same value."""
 
 ELEMENTS: Final = "write each element as a step of its own, as in `v[0] = 1`"
 _VECTORS: Final = frozenset(
     ["array", "asarray", "list", "tuple", "vec2", "vec3", "vec4", "vector", "vector2", "vector3"]
 )
 _DESPAWN_WORDS: Final = frozenset(["delete", "despawn", "kill"])
-"""What `die` and `destroy` are called elsewhere."""
+"""Names of `die` and `destroy` in other languages."""
 NULL: Final = "write `0`, the entity or id of nobody"
 _LISTED: Final = 12
-"""Names that are listed at most."""
+"""Most names that a hint lists."""
 _NULLS: Final = frozenset(("nil", "none", "null"))
 _TIME_STEPS: Final = frozenset(["deltat", "delta", "deltatime", "dt", "elapsed", "timestep"])
 
@@ -78,13 +77,13 @@ _LETTERS: Final = (
 
 
 def of_syntax(text: str, is_step: bool) -> str:
-    """What to write instead of a text that Python's parser or the rule for steps refuses."""
+    """Return a hint for a text that Python's parser or the rule for steps rejects."""
     hint = next((hint for pattern, hint in _LETTERS if re.search(pattern, text)), "")
     return hint if is_step or hint is not _STEP else _CHOICE
 
 
 def of_statement(tree: ast.Module, text: str) -> str:
-    """What to write instead of statements that are no assignment, or have more behind it."""
+    """Return a hint for statements other than one assignment."""
     for statement in tree.body:
         if isinstance(statement, ast.If):
             return _STEP
@@ -103,7 +102,7 @@ def of_statement(tree: ast.Module, text: str) -> str:
 
 
 def of_call(node: ast.Call, near: Collection[str] = frozenset()) -> str:
-    """What to write instead of a function that there is not; `near`: names of neighbours."""
+    """Return a hint for an unknown function; `near`: names of neighbourhoods."""
     function = node.func
     name = function.attr if isinstance(function, ast.Attribute) else ast.unparse(function)
     is_of_row = names_in(node).isdisjoint(near)
@@ -117,22 +116,22 @@ def of_call(node: ast.Call, near: Collection[str] = frozenset()) -> str:
     if name in _VECTORS:
         return ELEMENTS
     if known in (*FUNCTIONS, *DRAWS, *AGGREGATES, *SCALARS):
-        given = (*node.args, *(keyword.value for keyword in node.keywords))
-        return f"write `{known}({', '.join(map(ast.unparse, given))})`"
+        arguments = (*node.args, *(keyword.value for keyword in node.keywords))
+        return f"write `{known}({', '.join(map(ast.unparse, arguments))})`"
     if name in ("logical_and", "logical_or", "logical_not"):
         return f"write '{name.removeprefix('logical_')}' for conditions"
     return did_you_mean(name, (*FUNCTIONS, *DRAWS, *AGGREGATES, *SCALARS, EXISTS))
 
 
 def of_holder(node: ast.Attribute, known: Iterable[str], home: str, others: Collection[str]) -> str:
-    """What to write instead of a name before a dot that nothing has here.
+    """Return a hint for an unknown name before a dot.
 
-    `home`: the component whose kernel it is, if it is one's; `others`: all components.
+    `home`: the component of the kernel, if it has one; `others`: all components.
     """
     name = node.value.id if isinstance(node.value, ast.Name) else ""
     if home and name == home:
-        own = f"a kernel of {home} names its fields alone"
-        return f"write `{node.attr}`" if node.attr in known else own
+        hint = f"a kernel of {home} names its fields alone"
+        return f"write `{node.attr}`" if node.attr in known else hint
     if home and name in others:
         return f"make it a kernel of the world, over a query of {home} and {name}"
     if name in ("self", "this", "row") and node.attr in known:
@@ -147,7 +146,7 @@ def of_holder(node: ast.Attribute, known: Iterable[str], home: str, others: Coll
 
 
 def of_logic(node: ast.BoolOp) -> str:
-    """What to write instead of `c and a or b`, whose sides are no conditions."""
+    """Return a hint for `c and a or b`, whose sides are no conditions."""
     match node:
         case ast.BoolOp(ast.Or(), [ast.BoolOp(ast.And(), [test, then]), otherwise]):
             return f"write `{_operand(then)} if {_operand(test)} else {_operand(otherwise)}`"
@@ -155,7 +154,7 @@ def of_logic(node: ast.BoolOp) -> str:
 
 
 def of_bits(node: ast.expr) -> str:
-    """What to write instead of `a > 0 & b > 0`, which compares `a > (0 & b) > 0`."""
+    """Return a hint for `a > 0 & b > 0`, which compares `a > (0 & b) > 0`."""
     for part in ast.walk(node):
         if isinstance(part, ast.BinOp) and isinstance(part.op, ast.BitAnd | ast.BitOr):
             word = "and" if isinstance(part.op, ast.BitAnd) else "or"
@@ -164,17 +163,16 @@ def of_bits(node: ast.expr) -> str:
 
 
 def of_member(name: str, enums: Iterable[tuple[str, str]]) -> str:
-    """What to write instead of a member without its enum; `enums`: all members, each with its."""
+    """Return a hint for a member without its enum; `enums`: pairs of enum and member."""
     plain = name.casefold()
     written = [f"`{enum}.{member}`" for enum, member in enums if member.casefold() == plain]
     return f"write {' or '.join(written)}" if written else ""
 
 
 def of_name(name: str, enums: Iterable[tuple[str, str]], known: Sequence[str], more: str) -> str:
-    """What to write instead of a name that stands for nothing.
+    """Return a hint for an unknown name.
 
-    `enums`: their members, each with its enum; `known`: the names that there are; `more`: how to
-    say what the name could be, if it cannot be one of these.
+    `enums`: pairs of enum and member; `known`: valid names; `more`: how to declare the name.
     """
     plain = name.casefold().replace("_", "")
     if plain in _NULLS:
@@ -187,17 +185,18 @@ def of_name(name: str, enums: Iterable[tuple[str, str]], known: Sequence[str], m
     return ", and ".join(filter(None, (f"there are {listed}" if known else "", more)))
 
 
-def of_vector(target: ast.expr, how: str, value: ast.Tuple | ast.List, is_field: bool) -> str:
-    """What to write instead of a vector that is assigned whole, to a field or a local."""
-    if any(isinstance(one, ast.Tuple | ast.List | ast.Starred) for one in value.elts):
+def of_vector(target: ast.expr, operator: str, value: ast.Tuple | ast.List, is_field: bool) -> str:
+    """Return a hint for a vector that is assigned at once, to a field or a local."""
+    if any(isinstance(element, ast.Tuple | ast.List | ast.Starred) for element in value.elts):
         return "write each element as a step of its own, as in `m[0, 0] = 1`"
-    spelled = ast.unparse(target) + ("[{}]" if is_field else "_{}")
-    steps = (f"`{spelled.format(i)} {how}= {ast.unparse(one)}`" for i, one in enumerate(value.elts))
+    pattern = ast.unparse(target) + ("[{}]" if is_field else "_{}")
+    texts = enumerate(map(ast.unparse, value.elts))
+    steps = (f"`{pattern.format(i)} {operator}= {text}`" for i, text in texts)
     return f"write {' and '.join(steps)}, each as a step of its own"
 
 
 def of_count(node: ast.Call, high: int | None) -> str:
-    """What to write instead of a condition that stands among the arguments of a call."""
+    """Return a hint for a call with a condition among its arguments."""
     name = ast.unparse(node.func)
     takes_where = name in (*AGGREGATES, *COMMANDS) and not node.keywords
     if not takes_where or high is None or len(node.args) != high + 1:
@@ -207,12 +206,12 @@ def of_count(node: ast.Call, high: int | None) -> str:
 
 
 def names_in(node: ast.AST) -> set[str]:
-    """All names in a tree."""
-    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+    """Return all names in a tree."""
+    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
 
 
 def _filled(formula: str, values: Sequence[ast.expr]) -> str:
-    """A formula with values for `a`, `b` and `c`, in brackets where they need them."""
+    """Return a formula with values for `a`, `b` and `c`, in brackets where needed."""
     texts = dict(zip("abc", map(ast.unparse, values), strict=False))
     text = re.sub(r"\b[abc]\b", lambda name: f"({texts.get(name[0], name[0])})", formula)
     return ast.unparse(ast.parse(text, mode="eval"))

@@ -1,4 +1,4 @@
-"""Literals: they take the type of what they meet, and among themselves are Python's numbers."""
+"""Literals: they take the type of the other operand; among themselves they are Python's numbers."""
 
 from __future__ import annotations
 
@@ -26,20 +26,21 @@ class Literal:
 
     @property
     def scalar(self) -> str:
-        """The type that it takes where nothing else has one."""
+        """The type of the literal if no other operand has one."""
         if isinstance(self.value, float):
             return "f64"
         return "i64" if self.value < 2**63 else "u64"
 
 
 def choose_literal(test: Expression, then: Literal, otherwise: Literal, node: ast.AST) -> Literal:
-    """A choice between literals, which takes the type of what it meets as well."""
-    wider = max(then, otherwise, key=lambda one: (isinstance(one.value, float), abs(one.value)))
-    return Literal(wider.value, node, (test, then, otherwise))
+    """Return a choice between literals, which has no type yet either."""
+    values = then.value, otherwise.value
+    wider = max(values, key=lambda value: (isinstance(value, float), abs(value)))
+    return Literal(wider, node, (test, then, otherwise))
 
 
 def resolve_literal(literal: Literal, type_: Type) -> Expression:
-    """The literal as a value of a type; E809 if it is none."""
+    """Return the literal as a value of a type. Raises E809 if it does not fit."""
     if literal.choice is not None:
         test, *numbers = literal.choice
         shape = type_.of_shape(test.type.shape)
@@ -54,9 +55,9 @@ def resolve_literal(literal: Literal, type_: Type) -> Expression:
 
 
 def fold_constants(name: str, operands: list[Literal], node: ast.AST) -> Literal | None:
-    """An operation on literals alone, done by Python; None for those that give no number.
+    """Return the result of an operation on literals, computed by Python; None if it is no number.
 
-    E809 where there is no result.
+    Raises E809 if there is no result.
     """
     if name not in _PYTHON or any(operand.choice is not None for operand in operands):
         return None
@@ -97,5 +98,5 @@ _PYTHON: Final[dict[str, Callable[..., object]]] = {
     "trunc": math.trunc,
     "round": round,
     "sign": lambda a: (a > 0) - (a < 0) if isinstance(a, int) else float((a > 0) - (a < 0)),
-    **{one.name: getattr(math, one.name) for one in FUNCTIONS.values() if one.rule is Rule.FLOATS},
+    **{name: getattr(math, name) for name, f in FUNCTIONS.items() if f.rule is Rule.FLOATS},
 }

@@ -1,4 +1,4 @@
-"""Checked programs to forms: where rows are looked up, who is asked when, which messages wait."""
+"""Typed programs to lowered kernels: when rows are looked up, which messages are deferred."""
 
 from __future__ import annotations
 
@@ -9,40 +9,40 @@ from ecsgen.model import typed_tree as tree
 
 
 def lower_kernel(
-    program: tree.Program, home: str, standing: Mapping[str, str]
+    program: tree.Program, home: str, occupancy_fields: Mapping[str, str]
 ) -> statements.LoweredKernel:
-    """The form of a program; `home`: the component whose kernel it is, or nothing; `standing`: the
-    fields that say where rows stand, by component."""
-    return _Lowering(program, home, standing).lower_program
+    """Return the statements of a program.
+
+    `home`: the component of the kernel, or nothing; `occupancy_fields`: component → cell reference.
+    """
+    return _Lowering(program, home, occupancy_fields).lower()
 
 
 class _Lowering:
-    """The statements so far, and what of them is still true."""
+    """The statements so far, and which of their results are still valid."""
 
-    def __init__(self, program: tree.Program, home: str, standing: Mapping[str, str]) -> None:
+    def __init__(self, program: tree.Program, home: str, occupancy: Mapping[str, str]) -> None:
         self._program = program
         self._home = home
-        self._standing = standing
+        self._occupancy_fields = occupancy
         self._out: list[statements.Statement] = []
-        self._made = 0
+        self._n_names = 0
         self._rows: dict[tuple[str, tree.Expression], statements.RowVariable] = {}
-        """The rows that handles lead to, as these are written."""
-        self._known: set[str] = set()
+        """The row for each component and handle, as the handle is written."""
+        self._locals: set[str] = set()
         self._listed: set[str] = set()
-        """The neighbourhoods whose lists are good."""
-        self._births = 0
+        """The neighbourhoods whose lists are still valid."""
+        self._n_spawns = 0
         targets = [step.target for step in program.steps]
-        self._sent = [one.text for one in targets if isinstance(one, tree.ReferencedField)]
-        self._arrived: dict[str, int] = {}
-        self._hears = False
+        self._sent = [target.text for target in targets if isinstance(target, tree.ReferencedField)]
+        self._n_sent: dict[str, int] = {}
+        self._is_checked = False
 
-    @property
-    def lower_program(self) -> statements.LoweredKernel:
-        """The form; made once."""
+    def lower(self) -> statements.LoweredKernel:
         program = self._program
         for near in () if program.takes_turns else program.neighbourhoods:
             if near == program.single_neighbourhood or any(
-                _reads(near, one) for one in program.effects.writes
+                _reads(near, field) for field in program.effects.writes
             ):
                 self._list(near.name)
         where = None if program.where is None else self._pure(program.where)
@@ -54,46 +54,45 @@ class _Lowering:
     def _pure(self, node: tree.Expression) -> tree.Expression:
         match node:
             case tree.ReferencedField():
-                place, to = self._place(node), self._name(node)
-                self._out.append(
-                    statements.ReadField(to, place, node.default, self._is_before(node))
-                )
-                return to
+                source, local = self._field_of_row(node), self._name(node)
+                from_copy = self._reads_from_copy(node)
+                self._out.append(statements.ReadField(local, source, node.default, from_copy))
+                return local
             case tree.Exists():
-                row, to = self._row(node), self._name(node)
-                self._out.append(statements.RowExists(to, row))
-                return to
+                row, local = self._row(node), self._name(node)
+                self._out.append(statements.RowExists(local, row))
+                return local
             case tree.NeighbourAggregate():
                 self._list(node.near)
-                asked = tree.map_children(node, self._pure)
-                assert isinstance(asked, tree.NeighbourAggregate)
-                to = self._name(node)
-                self._out.append(statements.AggregateNeighbours(to, asked))
-                return to
+                aggregate = tree.map_children(node, self._pure)
+                assert isinstance(aggregate, tree.NeighbourAggregate)
+                local = self._name(node)
+                self._out.append(statements.AggregateNeighbours(local, aggregate))
+                return local
             case tree.RandomChoice():
-                to = self._name(node)
-                self._out.append(statements.ChooseRandom(to, node))
-                return to
+                local = self._name(node)
+                self._out.append(statements.ChooseRandom(local, node))
+                return local
         return tree.map_children(node, self._pure)
 
     def _name(self, like: tree.Expression) -> tree.Local:
-        self._made += 1
-        return tree.Local(like.type, f"_{self._made}")
+        self._n_names += 1
+        return tree.Local(like.type, f"_{self._n_names}")
 
     def _row(
         self, node: tree.ReferencedField | tree.Exists | tree.Despawn
     ) -> statements.RowVariable:
-        """The row that a handle leads to; looked up once for handles that are written alike."""
-        assert node.handle is not None  # not the row's own death
+        """Return the row for a handle; looked up once for handles that are written alike."""
+        assert node.handle is not None  # not a despawn of the row itself
         key = node.component, node.handle
         if key not in self._rows:
             handle = self._pure(node.handle)
-            self._made += 1
-            self._rows[key] = row = statements.RowVariable(self._made, node.component)
+            self._n_names += 1
+            self._rows[key] = row = statements.RowVariable(self._n_names, node.component)
             self._out.append(statements.FindRow(row, handle))
         return self._rows[key]
 
-    def _place(
+    def _field_of_row(
         self, node: tree.ReferencedField, index: tuple[int, ...] = ()
     ) -> statements.FieldOfRow:
         return statements.FieldOfRow(self._row(node), node.name, node.type, index)
@@ -112,102 +111,108 @@ class _Lowering:
                 self._send(step, target)
                 return
             case tree.Despawn() | tree.Spawn():
-                self._fate(target, step.value)
+                self._command(target, step.value)
                 return
         value = self._pure(step.value)
         if isinstance(target, tree.Local):
-            self._out.append(statements.SetLocal(target, value, target.name not in self._known))
-            self._known.add(target.name)
-        elif self._stands(target.owner or self._home, target.name):
+            self._out.append(statements.SetLocal(target, value, target.name not in self._locals))
+            self._locals.add(target.name)
+        elif self._is_cell_reference(target.owner or self._home, target.name):
             self._out.append(statements.MoveToCell(target, None, value))
-            self._moved()
+            self._forget_rows()
         else:
             self._out.append(statements.WriteField(target, step.index, value))
-            if self._moves(target.text):
+            if self._is_position(target.text):
                 self._out.append(statements.UpdatePosition(target))
-            self._wrote(target.text)
+            self._forget_field(target.text)
         rows = self._rows.items()
         self._rows = {key: row for key, row in rows if target not in tree.walk(key[1])}
 
-    def _fate(self, target: tree.Despawn | tree.Spawn, where: tree.Expression) -> None:
+    def _command(self, target: tree.Despawn | tree.Spawn, where: tree.Expression) -> None:
         test = self._pure(where)
         if isinstance(target, tree.Spawn):
-            newborn = tuple(one.with_values(self._pure) for one in target.instances)
-            self._out.append(statements.QueueSpawn(self._births, newborn, test))
-            self._births += 1
+            instances = tuple(instance.with_values(self._pure) for instance in target.instances)
+            self._out.append(statements.QueueSpawn(self._n_spawns, instances, test))
+            self._n_spawns += 1
         elif target.handle is None:
             self._out.append(statements.QueueDespawnSelf(test))
         else:
             handle, row = self._pure(target.handle), self._row(target)
             self._out.append(statements.QueueDespawn(row, handle, test))
-        self._moved()
+        self._forget_rows()
 
-    def _stands(self, component: str, field: str) -> bool:
-        return self._standing.get(component) == field
+    def _is_cell_reference(self, component: str, field: str) -> bool:
+        return self._occupancy_fields.get(component) == field
 
-    def _moved(self) -> None:
-        """In turns others may be there now, or none."""
+    def _forget_rows(self) -> None:
+        """Forget rows and neighbours if rows take turns: they may have been replaced."""
         if self._program.takes_turns:
             self._rows, self._listed = {}, set()
 
     def _send(self, step: tree.Step, target: tree.ReferencedField) -> None:
-        place, value = self._place(target, step.index), self._pure(step.value)
+        destination, value = self._field_of_row(target, step.index), self._pure(step.value)
         program = self._program
-        if program.may_be_dead and not (program.has_commands or self._hears):
+        if program.may_be_dead and not (program.has_commands or self._is_checked):
             assert program.identity is not None
             self._out.append(statements.CheckAlive(program.identity))
-            self._hears = True
-        if self._stands(target.component, target.name):
+            self._is_checked = True
+        if self._is_cell_reference(target.component, target.name):
             owner = tree.OWN if self._home == target.component else target.component
-            to = tree.FieldValue(target.type, target.name, owner)
-            self._out.append(statements.MoveToCell(to, place.row, value))
-            self._moved()
+            cell_field = tree.FieldValue(target.type, target.name, owner)
+            self._out.append(statements.MoveToCell(cell_field, destination.row, value))
+            self._forget_rows()
             return
-        number = self._arrived.get(target.text, 0)
-        self._arrived[target.text] = number + 1
-        of, own = self._sent.count(target.text), self._own(target)
-        held = self._must_defer(target)
+        number = self._n_sent.get(target.text, 0)
+        self._n_sent[target.text] = number + 1
+        field = self._text_of(target)
         self._out.append(
             statements.SendMessage(
-                place, step.message_operator, value, held, number, of, self._moves(own)
+                to=destination,
+                operator=step.message_operator,
+                value=value,
+                is_deferred=self._must_defer(target),
+                number=number,
+                count=self._sent.count(target.text),
+                moves=self._is_position(field),
             )
         )
-        self._wrote(own)
+        self._forget_field(field)
 
-    def _wrote(self, field: str) -> None:
-        """In turns everything may be another after a write: where handles lead, and who is near."""
+    def _forget_field(self, field: str) -> None:
+        """Forget the rows and neighbours that depend on a field, if rows take turns."""
         if self._program.takes_turns:
             rows = self._rows.items()
             self._rows = {key: row for key, row in rows if _is_still(key[1], field)}
-            if self._moves(field):
+            if self._is_position(field):
                 self._listed = set()
-            self._listed -= {one.name for one in self._program.neighbourhoods if _reads(one, field)}
+            nears = self._program.neighbourhoods
+            self._listed -= {near.name for near in nears if _reads(near, field)}
 
-    def _own(self, node: tree.ReferencedField) -> str:
+    def _text_of(self, node: tree.ReferencedField) -> str:
         return node.name if self._home == node.component else node.text
 
-    def _moves(self, field: str) -> bool:
-        """Whether it is the place of neighbours of now."""
+    def _is_position(self, field: str) -> bool:
+        """Return True if a field has the positions by which rows with turns find neighbours."""
         nears = [near for near in self._program.neighbourhoods if near.on is None]
         return self._program.takes_turns and any(field == near.position.text for near in nears)
 
-    def _is_before(self, node: tree.ReferencedField) -> bool:
-        """Whether the kernel may have written a field when it reads that of another row."""
+    def _reads_from_copy(self, node: tree.ReferencedField) -> bool:
+        """Return True if the kernel may have written a field of another row before it reads it."""
         writes = self._program.effects.writes
-        return self._own(node) in writes and not self._program.takes_turns
+        return self._text_of(node) in writes and not self._program.takes_turns
 
     def _must_defer(self, node: tree.ReferencedField) -> bool:
-        """Whether the kernel itself reads or writes a field that it sends to, or its rows come in
-        another order than their messages."""
+        """Return True if the kernel itself reads or writes a field that it sends to, or its rows
+        run in another order than their messages."""
         program, effects = self._program, self._program.effects
         if program.takes_turns or program.neighbourhoods:
             return not program.takes_turns
-        own = self._own(node)
-        return node.text in effects.reads_referenced or own in (*effects.reads, *effects.writes)
+        field = self._text_of(node)
+        return node.text in effects.reads_referenced or field in (*effects.reads, *effects.writes)
 
 
 def _is_still(handle: tree.Expression, field: str) -> bool:
-    """Whether a handle is certainly what it was, after a write to a field."""
+    """Return True if a write to a field certainly leaves a handle as it was."""
     return all(
         isinstance(node, tree.Local | tree.Argument | tree.Constant)
         or (isinstance(node, tree.FieldValue) and node.owner != tree.PARENT and node.text != field)
@@ -216,5 +221,5 @@ def _is_still(handle: tree.Expression, field: str) -> bool:
 
 
 def _reads(near: tree.Neighbourhood, field: str) -> bool:
-    """Whether a field says where a neighbourhood is, or how far it reaches."""
+    """Return True if a neighbourhood's position or radius is a field."""
     return field in (near.position.text, getattr(near.radius, "text", ""))

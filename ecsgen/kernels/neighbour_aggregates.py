@@ -1,5 +1,5 @@
-"""What a row asks of its neighbours: `sum(other.x)`, `max_by(spots, spots.sugar)`, and the names in
-them, by which several neighbourhoods are told apart."""
+"""Aggregates over neighbours: `sum(other.x)`, `max_by(spots, spots.sugar)`, and the names in them,
+each of which belongs to one neighbourhood."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ecsgen.model.types import BOOL, Type
 
 OFFSET, DISTANCE = "offset", "distance"
 NAMES: Final = frozenset((tree.OTHER, OFFSET, DISTANCE))
-"""What is about neighbours wherever there are any, and else about nothing."""
+"""Names about neighbours, in kernels with `near` only."""
 NO_DRAWS: Final = NoDraws(
     "neighbours are asked for no random numbers", "draw into a local in a step before"
 )
@@ -29,34 +29,34 @@ CHANCES: Final = ("choice", "min_by", "max_by")
 
 @dataclass(frozen=True, slots=True)
 class NeighbourScope:
-    """Whom the rows of a kernel ask."""
+    """The meaning of the names of one neighbourhood."""
 
     name: str
     place: Type
-    """Of the way to a neighbour."""
+    """The type of an offset to a neighbour."""
     members: Mapping[str, Component]
-    """The neighbours' components, by how they are named: OWN, or in the world the component's
-    name. Of cells their own."""
+    """The neighbours' components by name: OWN, in the world the component's name, of cells the
+    grid's own."""
     owner_component: str | None
-    """The component whose owner a neighbour is; None if it belongs to nobody."""
+    """The component whose owner a neighbour is; None for unowned rows."""
     on: tree.GridNeighbourhood | None = None
     occupants: Mapping[str, Component] = field(default_factory=dict)
-    """Of cells: the components whose rows may stand on them."""
+    """The components whose rows may stand on the cells, if the neighbours are cells."""
 
     @property
     def is_cells(self) -> bool:
-        """Whether cells are met."""
+        """True if the neighbours are cells."""
         return self.on is not None and not self.on.occupant
 
-    def way(self, name: str) -> tree.Offset | tree.Distance | None:
-        """What `offset` or `distance` stands for; None for other names."""
+    def measure(self, name: str) -> tree.Offset | tree.Distance | None:
+        """Return the expression for `offset` or `distance`; None for other names."""
         if name == OFFSET:
             return tree.Offset(self.place, self.name)
         distance = Type(self.place.scalar if self.on is None else "f64")
         return tree.Distance(distance, self.name) if name == DISTANCE else None
 
     def itself(self, node: ast.AST) -> tree.NeighbourField:
-        """The neighbour: its entity, or the id of what is nobody's."""
+        """Return the neighbour's entity, or the id of an unowned row. Raises E802 without both."""
         if self.owner_component is not None:
             return tree.NeighbourField(tree.HANDLE, tree.ENTITY, self.owner_component, self.name)
         owner, component = next(iter(self.members.items()))
@@ -70,27 +70,27 @@ class NeighbourScope:
 
 @dataclass(slots=True)
 class NeighbourScopes:
-    """All of a kernel, and whether one is just being asked."""
+    """All neighbourhoods of a kernel, and the one whose aggregate is being typed."""
 
     by_name: Mapping[str, NeighbourScope]
     value: Callable[[Iterable[Field], str, str, ast.Attribute], tree.FieldValue]
     """`Scope.field`."""
     current: str = ""
-    """The one whose neighbours names stand for."""
+    """The neighbourhood of the aggregate that is being typed; empty outside of aggregates."""
 
     @property
     def names(self) -> frozenset[str]:
-        """What names of the kernel cannot be."""
+        """Names that have a meaning of neighbours."""
         return frozenset((*self.by_name, OFFSET, DISTANCE))
 
     def name(self, node: ast.Name) -> tree.Expression:
-        """What one of these names stands for."""
+        """Return the expression for one of `names`. Raises E813 and E802."""
         near = self._require(node.id, node)
-        return near.way(node.id) or near.itself(node)
+        return near.measure(node.id) or near.itself(node)
 
     def member(self, node: ast.Attribute) -> tree.Expression | None:
-        """What `other.field`, `other.Component.field` or `prey.offset` stands for; None for what
-        begins with anything else."""
+        """Return the expression for `other.field`, `other.Component.field` or `prey.offset`; None
+        without a neighbourhood's name in front."""
         name, path = path_of(node)
         if name not in self.by_name:
             return None
@@ -100,7 +100,7 @@ class NeighbourScopes:
                 raise KernelError("E802", "neighbours belong to no entity", node)
             return tree.NeighbourField(tree.HANDLE, tree.ENTITY, near.owner_component, near.name)
         if path[0] in (OFFSET, DISTANCE):  # what follows is an element of it
-            return near.way(path[0]) if len(path) == 1 else None
+            return near.measure(path[0]) if len(path) == 1 else None
         return self._field(near, path, node)
 
     def _field(
@@ -124,7 +124,7 @@ class NeighbourScopes:
         return tree.NeighbourField(value.type, value.name, value.owner, near.name)
 
     def occupied(self, node: ast.expr) -> tree.Occupied | None:
-        """What `exists(around.Sheep)` stands for; None for what is no such thing."""
+        """Return the expression for `exists(around.Sheep)`; None for other nodes."""
         name, path = path_of(node)
         if name not in self.by_name or len(path) != 1:
             return None
@@ -149,28 +149,28 @@ class NeighbourScopes:
         return self.by_name[self.current]
 
     def nearest(self, node: ast.expr) -> str:
-        """How to ask for the nearest one instead of all, to which a target belongs."""
+        """Return the text of an aggregate that takes the nearest of the neighbours in a target."""
         near = next(self.by_name[name] for name in names_in(node) if name in self.by_name)
         is_entity = near.name == tree.OTHER and near.owner_component is not None
         return f"nearest({near.name}.entity)" if is_entity else f"nearest({near.name})"
 
-    def of_question(self, node: ast.Call) -> NeighbourScope:
-        """The neighbourhood whose name stands in a question; the only one needs no name."""
+    def scope_of(self, node: ast.Call) -> NeighbourScope:
+        """Return the neighbourhood that an aggregate names; the only one needs no name."""
         parts = [*node.args, *(keyword.value for keyword in node.keywords)]
-        names = (one.id for part in parts for one in ast.walk(part) if isinstance(one, ast.Name))
-        found = list(dict.fromkeys(name for name in names if name in self.by_name))
+        names = (n.id for part in parts for n in ast.walk(part) if isinstance(n, ast.Name))
+        named = list(dict.fromkeys(name for name in names if name in self.by_name))
         if len(self.by_name) == 1:
             return next(iter(self.by_name.values()))
-        if len(found) != 1:
+        if len(named) != 1:
             known = ", ".join(self.by_name)
-            which = "none" if not found else " and ".join(found)
+            which = "none" if not named else " and ".join(named)
             message = f"a question asks one neighbourhood, and this one {which}"
             raise KernelError("E813", message, node, f"name one of {known}")
-        return self.by_name[found[0]]
+        return self.by_name[named[0]]
 
 
 def path_of(node: ast.expr) -> tuple[str, list[str]]:
-    """The name with which attributes begin, and theirs; nothing for what begins otherwise."""
+    """Return the name in front of attributes, and their names; nothing without such a name."""
     names: list[str] = []
     while isinstance(node, ast.Attribute):
         names.insert(0, node.attr)
@@ -179,14 +179,14 @@ def path_of(node: ast.expr) -> tuple[str, list[str]]:
 
 
 def begins_with_other(node: ast.AST, near: NeighbourScopes | None) -> bool:
-    """Whether something is a neighbour's, or a part of that."""
+    """Return True for a neighbour's field, or an element of it."""
     while isinstance(node, ast.Attribute | ast.Subscript):
         node = node.value
     return near is not None and isinstance(node, ast.Name) and node.id in near.by_name
 
 
 def is_aggregate(node: ast.Call, name: str) -> bool:
-    """Whether a call asks neighbours: `min` and `max` of two or more do not."""
+    """Return True if a call is over neighbours: `min` and `max` of two or more are not."""
     return name in AGGREGATES and (name not in ("min", "max") or len(node.args) == 1)
 
 
@@ -197,64 +197,66 @@ def type_aggregate(
     infer: Callable[[ast.expr], Operand],
     no_draws: NoDraws | None,
 ) -> tree.Expression:
-    """A question as an expression of the row; reports E813, E808, E812 and E803."""
+    """Return the expression for an aggregate. Raises E813, E808, E812 and E803."""
     if nears is None:
         message = f"{quote(name)} asks neighbours, and there are none here"
         raise KernelError("E813", message, node, "give the kernel near: a radius")
     if nears.current:
         message = "a question within a question: neighbours are asked about themselves only"
         raise KernelError("E813", message, node, "give it a local name in a step before")
-    how = cast(tree.AggregateFunction, name)
+    function = cast(tree.AggregateFunction, name)
     is_chance = name in CHANCES
     if is_chance and no_draws is not None:
         raise KernelError("E812", no_draws.message, node, no_draws.hint)
     is_by = name in ("min_by", "max_by")
     check_count(name, node, 2 if is_by else AGGREGATES[name].arity, None if is_by else 1)
-    near = nears.of_question(node)
+    near = nears.scope_of(node)
     first = node.args[0] if node.args and name == "count" else None
-    is_whole = isinstance(first, ast.Name) and first.id == near.name  # the neighbour itself
+    is_neighbour = isinstance(first, ast.Name) and first.id == near.name  # the neighbour itself
     nears.current = near.name
     try:
         where = _where(node, infer)
-        values = [] if is_whole else [give_default_type(infer(one)) for one in node.args]
+        arguments = [] if is_neighbour else node.args
+        values = [give_default_type(infer(argument)) for argument in arguments]
     finally:
         nears.current = ""
     number = node.col_offset if is_chance else -1
     if not values:
-        return tree.NeighbourAggregate(Type("i64"), how, None, near.name, where)
+        return tree.NeighbourAggregate(Type("i64"), function, None, near.name, where)
     value, *keys = values
-    for key, one in zip(keys, node.args[1:], strict=True):
+    for key, argument in zip(keys, node.args[1:], strict=True):
         if key.type.shape or not (key.type.is_number or key.type.is_bool):
             message = f"{quote(name)} compares numbers or bools without a shape, not {key.type}"
-            raise KernelError("E803", message, one)
+            raise KernelError("E803", message, argument)
     type_ = _type(name, value.type, node.args[0])
-    return tree.NeighbourAggregate(type_, how, value, near.name, where, tuple(keys), number)
+    return tree.NeighbourAggregate(type_, function, value, near.name, where, tuple(keys), number)
 
 
 def _where(node: ast.Call, infer: Callable[[ast.expr], Operand]) -> tree.Expression | None:
     if not node.keywords:
         return None
     (keyword,) = node.keywords
-    found = give_default_type(infer(keyword.value))
-    if found.type != BOOL:
+    condition = give_default_type(infer(keyword.value))
+    if condition.type != BOOL:
         hint = "compare it with something, as in `where=distance > 0`"
-        raise KernelError("E803", f"a condition is a bool, not {found.type}", keyword.value, hint)
-    return found
+        message = f"a condition is a bool, not {condition.type}"
+        raise KernelError("E803", message, keyword.value, hint)
+    return condition
 
 
-def _type(name: str, given: Type, node: ast.expr) -> Type:
+def _type(name: str, type_: Type, node: ast.expr) -> Type:
     if name == "count":
-        if given != BOOL:
+        if type_ != BOOL:
             hint = "compare it with something, as in count(other.x > 0)"
-            raise KernelError("E803", f"'count' takes a condition, not {given}", node, hint)
+            raise KernelError("E803", f"'count' takes a condition, not {type_}", node, hint)
         return Type("i64")
     if name == "nearest" or name in CHANCES:
-        return given
-    if not given.is_number:
-        hint = "'count' tells of how many neighbours it is true" if given.is_bool else ""
-        raise KernelError("E803", f"{quote(name)} takes numbers, not {given}", node, hint)
-    if name == "sum" and given.is_integer:
-        return Type(given.total, given.shape)
-    if name == "mean" and given.is_integer:
-        return Type("f64", given.shape)
-    return given
+        return type_
+    if not type_.is_number:
+        hint = "'count' tells of how many neighbours it is true" if type_.is_bool else ""
+        raise KernelError("E803", f"{quote(name)} takes numbers, not {type_}", node, hint)
+    if name == "sum" and type_.is_integer:
+        return Type(type_.total, type_.shape)
+    if name == "mean" and type_.is_integer:
+        return Type("f64", type_.shape)
+    return type_

@@ -1,6 +1,6 @@
-"""The one table of operations: what typing, the reference and every backend share.
+"""The table of operations, which typing, the reference implementation and every backend share.
 
-A rule says of which types the operands are once they are prepared, and what comes out.
+A rule gives the types of the prepared operands, and the type of the result.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 
 
 class Rule(Enum):
-    """What an operation takes and gives."""
+    """Types of the operands and of the result of an operation."""
 
     NUMBERS = "numbers of one type, element by element; the same type"
     QUOTIENT = "floats of one type (two integers become f64), element by element; the same type"
@@ -73,7 +73,7 @@ OPERATORS: Final = _table(
     Operator("if", 3, Rule.CHOICE, "`a if c else b` as (c, a, b)"),
     Operator("@", 2, Rule.MATRIX, "the matrix product, each sum from left to right"),
 )
-"""What is written with signs and words."""
+"""Operations written with signs and words."""
 
 FUNCTIONS: Final = _table(
     Operator("abs", 1, Rule.NUMBERS, "the absolute value; the smallest integer stays as it is"),
@@ -105,7 +105,7 @@ FUNCTIONS: Final = _table(
     Operator("norm", 1, Rule.NORM, "the length: `sqrt(dot(v, v))`"),
     Operator("normalize", 1, Rule.NORMALIZE, "v / norm(v); unchanged if the length is 0"),
 )
-"""What is written as a call. `clip` and `min` and `max` of more than two become pairs."""
+"""Operations written as calls. `clip` and `min` and `max` of more than two become pairs."""
 
 TABLE: Final = OPERATORS | FUNCTIONS
 
@@ -121,10 +121,10 @@ DRAWS: Final = _table(
     ),
     Operator("randrange", 1, Rule.DRAW, "a whole number from 0 to n - 1, for each element"),
 )
-"""Random numbers: written as calls, but no functions of what they are given."""
+"""Draws of random numbers, written as calls."""
 
 CONSTANTS: Final = {"pi": math.pi, "tau": math.tau}
-"""Numbers by name: literals, which take the type of what they meet."""
+"""Literals by name."""
 
 TRUTHS: Final = {"true": True, "false": False}
 """Bools as YAML writes them; Python's own are part of its syntax."""
@@ -133,11 +133,11 @@ GRID_FUNCTIONS: Final = _table(
     Operator("coords", 1, Rule.GRID, "where a cell is; -1 along each axis for what is none"),
     Operator("cell_at", 2, Rule.GRID, "the cell of a grid at a place, 0 outside of open axes"),
 )
-"""What is about cells, anywhere; `choice` of a component is beside them."""
+"""Calls about cells; `choice` of a component is typed with them."""
 COMMANDS: Final = ("die", "destroy", "spawn")
-"""The calls that are steps of their own: deaths and births."""
+"""Calls that are steps of their own: despawns and spawns."""
 EXISTS: Final = "exists"
-"""The function that tells whether a handle leads to something."""
+"""The function that is true if a handle leads to a row or a living entity."""
 
 AGGREGATES: Final = _table(
     Operator("count", 0, Rule.QUESTION, "how many neighbours; of a condition, for how many"),
@@ -150,7 +150,7 @@ AGGREGATES: Final = _table(
     Operator("max_by", 2, Rule.QUESTION, "the first, of whom the next ones are greatest"),
     Operator("min_by", 2, Rule.QUESTION, "the first, of whom the next ones are least"),
 )
-"""What is asked of neighbours, in kernels with `near`."""
+"""Aggregates over neighbours, in kernels with `near`."""
 
 BINARY: Final[dict[type[ast.operator], str]] = {
     ast.Add: "+",

@@ -19,9 +19,9 @@ _DEEP: Final = f"nested deeper than {MAX_DEPTH} levels"
 
 
 class KernelError(Exception):
-    """What is wrong with a text, and at which node (or none: all of it).
+    """An error in a text, at a node or (None) in all of it.
 
-    Without a code it follows from another error and is not told.
+    Without a code it follows from another error and is not reported.
     """
 
     def __init__(
@@ -32,14 +32,14 @@ class KernelError(Exception):
 
 
 def check_count(name: str, node: ast.Call, low: int, high: int | None) -> None:
-    """Raise E808 for a call with fewer or more arguments; `high`: None for any number."""
-    given = len(node.args)
-    if low <= given and (high is None or given <= high):
+    """Raise E808 for a call with fewer or more arguments; `high`: None for no bound."""
+    count = len(node.args)
+    if low <= count and (high is None or count <= high):
         return
     wanted = {0: "no argument", 1: "1 argument"}.get(low, f"{low} arguments")
     if low != high:
         wanted = "no argument or 1" if high else f"{low} or more arguments"
-    message = f"{quote(name)} takes {wanted}, not {given}"
+    message = f"{quote(name)} takes {wanted}, not {count}"
     raise KernelError("E808", message, node, hints.of_count(node, high))
 
 
@@ -54,7 +54,7 @@ class SourceText:
     mark: Mark
 
     def step(self) -> Assignment | ast.Call:
-        """The assignment, or the call of one of `FATES`; raises KernelError (E112)."""
+        """Return the assignment, or the call of one of `COMMANDS`. Raises KernelError (E112)."""
         tree = self._parse("exec")
         assert isinstance(tree, ast.Module)
         # There is no text in kernels that a `#` could stand in.
@@ -70,7 +70,7 @@ class SourceText:
         raise KernelError("E112", message, None, hint)
 
     def expression(self) -> ast.expr:
-        """The expression; raises KernelError (E112)."""
+        """Return the expression. Raises KernelError (E112)."""
         tree = self._parse("eval")
         assert isinstance(tree, ast.Expression)
         return tree.body
@@ -83,15 +83,13 @@ class SourceText:
         if "\n" in self.content.strip().partition("#")[2]:
             message = f"a comment would take all lines behind it along in {quote(self.content)}"
             raise KernelError("E112", message, None, "put it at the end")
-        place: ast.expr | None = None
+        node: ast.expr | None = None
         try:
             tree = ast.parse(self._line, mode=mode)
         except SyntaxError as error:
             if error.offset:  # in characters, which nodes count in bytes
-                start, end = (
-                    len(self._line[:k].encode()) for k in (error.offset - 1, error.offset)
-                )
-                place = ast.Name("", col_offset=start, end_col_offset=end)
+                start, end = (len(self._line[: error.offset - k].encode()) for k in (1, 0))
+                node = ast.Name("", col_offset=start, end_col_offset=end)
         except (ValueError, RecursionError, MemoryError):
             pass  # a NUL, or nested deeper than Python's own parser goes
         else:
@@ -100,7 +98,7 @@ class SourceText:
                 raise KernelError("E112", f"{quote(self.content)} is {_DEEP}", None, hint)
             return tree
         hint = hints.of_syntax(self.content, mode == "exec")
-        raise KernelError("E112", f"{quote(self.content)} is not valid syntax", place, hint)
+        raise KernelError("E112", f"{quote(self.content)} is not valid syntax", node, hint)
 
     @property
     def _line(self) -> str:
@@ -108,7 +106,7 @@ class SourceText:
         return " ".join(self.content.split("\n")).strip()
 
     def report(self, error: KernelError, diagnostics: Diagnostics) -> None:
-        """Turn an error into a diagnostic at the node's place."""
+        """Report an error at the mark of its node."""
         if not error.code:
             return
         mark = self.mark if error.node is None else self.place(error.node, diagnostics)
@@ -118,7 +116,7 @@ class SourceText:
         diagnostics.add(error.code, error.message, mark, hint=hint)
 
     def place(self, node: ast.AST, diagnostics: Diagnostics) -> Mark:
-        """The mark of a node, or of the whole text where the source spells it otherwise."""
+        """Return the mark of a node, or of the text if the source spells it in another way."""
         stripped = len(self.content) - len(self.content.lstrip())
         if not isinstance(node, ast.expr):
             return self.mark
@@ -159,16 +157,16 @@ class CharacterSpan(NamedTuple):
 def locate_characters(
     content: str, mark: Mark, diagnostics: Diagnostics
 ) -> dict[int, CharacterSpan]:
-    """Return the places of a scalar's characters by index, white space aside.
+    """Return the span of each character of a scalar by its index, without white space.
 
-    Plain, quoted and block scalars differ in their white space, in what stands before them and in
-    how they spell a character.
+    Plain, quoted and block scalars differ in their white space, in the text before them and in the
+    spelling of characters.
     """
-    found: dict[int, CharacterSpan] = {}
+    spans: dict[int, CharacterSpan] = {}
     line, column = mark.line, mark.column - 1
     text = diagnostics.line(mark)
     if text is None:
-        return found
+        return spans
     quote = text[column : column + 1]
     if quote in ("|", ">"):
         line, column = line + 1, 0
@@ -184,13 +182,13 @@ def locate_characters(
             line, column = (line, column + width) if column < len(text) else (line + 1, 0)
         if text is None or spelled != character:
             break
-        found[index] = CharacterSpan(line, column + 1, column + 1 + width)
+        spans[index] = CharacterSpan(line, column + 1, column + 1 + width)
         column += width
-    return found
+    return spans
 
 
 def _spelled(text: str, column: int, quote: str) -> tuple[str, int]:
-    """Return the character that stands in a line at a column, if any, and how many it takes."""
+    """Return the character at a column of a line, if any, and the length of its spelling."""
     if quote == "'" and text.startswith("''", column):
         return "'", 2
     if quote != '"' or text[column : column + 1] != "\\":

@@ -1,6 +1,6 @@
-"""Random numbers in kernels: what `random`, `uniform`, `normal` and `randrange` mean.
+"""Random numbers in kernels: `random`, `uniform`, `normal` and `randrange`.
 
-Only three ways to draw are left: `uniform` and the bounds of `randrange` become operations.
+Only three distributions are left: `uniform` and the bounds of `randrange` become operations.
 """
 
 from __future__ import annotations
@@ -37,26 +37,26 @@ _LONGEST: Final = 4096  # elements, as fields may have
 
 @dataclass(frozen=True, slots=True)
 class NoDraws:
-    """Why there are no random numbers here, and what to do about it."""
+    """The reason why there are no random numbers here, and a hint."""
 
     message: str
     hint: str = ""
 
 
 def type_draw(
-    name: str, operands: list[Operand], node: ast.Call, refused: NoDraws | None
+    name: str, operands: list[Operand], node: ast.Call, no_draws: NoDraws | None
 ) -> Operand:
-    """What a call of a function that draws stands for; KernelError if it cannot be."""
-    if refused is not None:
-        raise KernelError("E812", refused.message, node, refused.hint)
+    """Return the operand for a call that draws; `no_draws`: why none may. Raises KernelError."""
+    if no_draws is not None:
+        raise KernelError("E812", no_draws.message, node, no_draws.hint)
     wanted = DRAWS[name].arity
     check_count(name, node, wanted, max(wanted, 1))
     if name == "uniform":
         return _uniform(operands, node)
     if name == "randrange":
         return _randrange(operands[0], node)
-    how: Final = "random" if name == "random" else "normal"
-    return Draw(Type("f64", _vector(name, operands, node)), how, node.col_offset)
+    distribution: Final = "random" if name == "random" else "normal"
+    return Draw(Type("f64", _vector(name, operands, node)), distribution, node.col_offset)
 
 
 def _vector(name: str, operands: list[Operand], node: ast.Call) -> tuple[int, ...]:
@@ -82,12 +82,12 @@ def _uniform(operands: list[Operand], node: ast.Call) -> Operand:
 def _as_f64(operand: Operand, node: ast.AST) -> Operand:
     if isinstance(operand, Literal) and operand.choice is None:
         return replace(operand, value=float(operand.value))
-    _refuse_others("uniform", operand, node)
+    _require_numbers("uniform", operand, node)
     return cast(give_default_type(operand), "f64")
 
 
 def _randrange(count: Operand, node: ast.Call) -> Expression:
-    _refuse_others("randrange", count, node)
+    _require_numbers("randrange", count, node)
     number = give_default_type(count)
     if number.type.is_float:
         message = f"'randrange' takes a whole number, not {number.type}"
@@ -105,7 +105,7 @@ def _randrange(count: Operand, node: ast.Call) -> Expression:
     return Draw(Type("i64", bound.type.shape), "range", node.col_offset, (bound,))
 
 
-def _refuse_others(name: str, operand: Operand, node: ast.AST) -> None:
+def _require_numbers(name: str, operand: Operand, node: ast.AST) -> None:
     if not isinstance(operand, Literal) and not operand.type.is_number:
         hint = "write it as in `1 if c else 0`" if operand.type.is_bool else ""
         message = f"{quote(name)} takes numbers, not {operand.type}"
@@ -115,33 +115,33 @@ def _refuse_others(name: str, operand: Operand, node: ast.AST) -> None:
 def numbering(
     expressions: Iterable[Expression], first: int
 ) -> tuple[Callable[[Expression], Expression], int]:
-    """What numbers the draws of typed texts from `first` in the order in which they are written,
-    and the number behind the last one."""
+    """Return a function that numbers the draws of typed texts from `first` in the order in which
+    they are written, and the next free number."""
     written = {node.number: node for node in walk(*expressions) if _draws(node)}
     numbers = {}
-    for place in sorted(written):
-        numbers[place] = first
-        first = _end(written[place], first)
+    for position in sorted(written):
+        numbers[position] = first
+        first = _end(written[position], first)
 
     def change(node: Expression) -> Expression:
         return replace(node, number=numbers[node.number]) if _draws(node) else node
 
-    return lambda whole: transform(whole, change) if numbers else whole, first
+    return lambda expression: transform(expression, change) if numbers else expression, first
 
 
 def count_draws(expressions: Iterable[Expression]) -> int:
-    """How many random numbers there are with those that numbered expressions draw."""
+    """Return the next free number after those that numbered expressions draw."""
     drawn = [node for node in walk(*expressions) if _draws(node)]
     return max((_end(node, node.number) for node in drawn), default=0)
 
 
 def _draws(node: Expression) -> TypeGuard[Draw | RandomChoice | NeighbourAggregate]:
-    """Whether it takes random numbers itself."""
+    """Return True if the node itself takes random numbers."""
     return isinstance(node, Draw | RandomChoice) or (
         isinstance(node, NeighbourAggregate) and node.is_random
     )
 
 
 def _end(node: Draw | RandomChoice | NeighbourAggregate, number: int) -> int:
-    """The number behind those of one that draws."""
+    """Return the number after those that a node draws from `number`."""
     return number + (node.type.elements if isinstance(node, Draw) else 1)

@@ -1,4 +1,4 @@
-"""References in kernels: what leads from a row to others, by entities and ids."""
+"""References in kernels: fields of other rows, by entities and ids."""
 
 from __future__ import annotations
 
@@ -27,23 +27,20 @@ _BEGINNINGS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class References:
-    """Types the references of one kernel."""
+    """Typing of the references of one kernel."""
 
     scope: Scope
     infer: Callable[[ast.expr], tree.Expression]
 
     def field(self, node: ast.Attribute) -> tree.Expression | None:
-        """What `handle.Component.field` stands for; None where no component stands there."""
-        holder = node.value
-        if (
-            not isinstance(holder, ast.Attribute)
-            or holder.attr not in self.scope.reference_scope.names
-        ):
+        """Return the expression for `handle.Component.field`; None without a component there."""
+        holder, references = node.value, self.scope.reference_scope
+        if not isinstance(holder, ast.Attribute) or holder.attr not in references.names:
             return None
         handle = self.handle(holder.value)
-        if self.scope.reference_scope.is_occupant_of(holder.attr, handle):
+        if references.is_occupant_of(holder.attr, handle):
             return self._field(holder.attr, handle, node)
-        cells = self.scope.reference_scope.components.get(target_of_id(handle))
+        cells = references.components.get(target_of_id(handle))
         if cells is not None and cells.grid is not None:
             self._check_leads(holder.attr, handle, holder)
             message = f"no rows of {quote(holder.attr)} stand on cells of {quote(cells.name)}"
@@ -54,7 +51,7 @@ class References:
         return self._field(holder.attr, handle, node)
 
     def of_value(self, value: tree.Expression, node: ast.Attribute) -> tree.Expression | None:
-        """What `value.name` stands for if the value is an entity or an id; None for others."""
+        """Return the expression for `value.name` of an entity or an id; None for other values."""
         if not value.type.is_handle or value.type.shape:
             return None
         self._check_beginning(value, node.value)
@@ -70,28 +67,26 @@ class References:
         raise KernelError("E810", message, node, hint)
 
     def exists(self, node: ast.Call) -> tree.Exists:
-        """What `exists(handle)` or `exists(entity.Component)` stands for."""
+        """Return the expression for `exists(handle)` or `exists(entity.Component)`."""
         check_count(EXISTS, node, 1, 1)
-        (given,) = node.args
-        if isinstance(given, ast.Attribute) and given.attr in self.scope.reference_scope.names:
-            handle = self.handle(given.value)
-            if handle.type.kind == "entity" or self.scope.reference_scope.is_occupant_of(
-                given.attr, handle
-            ):
-                self._check_leads(given.attr, handle, given)
-                return tree.Exists(BOOL, given.attr, handle)
-        handle = self.handle(given)
+        (argument,), references = node.args, self.scope.reference_scope
+        if isinstance(argument, ast.Attribute) and argument.attr in references.names:
+            handle, name = self.handle(argument.value), argument.attr
+            if handle.type.kind == "entity" or references.is_occupant_of(name, handle):
+                self._check_leads(name, handle, argument)
+                return tree.Exists(BOOL, name, handle)
+        handle = self.handle(argument)
         if handle.type.kind != "entity":
-            self._check_leads(target_of_id(handle), handle, given)
+            self._check_leads(target_of_id(handle), handle, argument)
             return tree.Exists(BOOL, target_of_id(handle), handle)
-        home = self.scope.reference_scope.components.get(self.scope.reference_scope.home)
+        home = references.components.get(references.home)
         if home is not None and home.owner == "none":
             message = f"a kernel of {quote(home.name)}, whose rows are nobody's, knows no entities"
-            raise KernelError("E810", message, given, self.scope.reference_scope.of_the_world)
+            raise KernelError("E810", message, argument, references.of_the_world)
         return tree.Exists(BOOL, "", handle)
 
     def handle(self, node: ast.expr) -> tree.Expression:
-        """The entity or id that something stands for."""
+        """Return the expression of an entity or id. Raises E803 and E810 for other values."""
         handle = self.infer(node)
         self._check_beginning(handle, node)
         if not handle.type.is_handle or handle.type.shape:
@@ -101,10 +96,9 @@ class References:
         return handle
 
     def _check_beginning(self, handle: tree.Expression, node: ast.expr) -> None:
-        if self.scope.reference_scope.refusal:
-            raise KernelError(
-                "E810", self.scope.reference_scope.refusal, node, self.scope.reference_scope.hint
-            )
+        references = self.scope.reference_scope
+        if references.refusal:
+            raise KernelError("E810", references.refusal, node, references.hint)
         base = handle.base if isinstance(handle, tree.Element) else handle
         if not isinstance(base, _BEGINNINGS):
             message = "a reference begins with a field, a local name, an argument or 'entity'"
@@ -112,12 +106,12 @@ class References:
 
     def _check_leads(self, name: str, handle: tree.Expression, node: ast.expr) -> None:
         """Raise E810 where a component's rows cannot be referred to."""
-        reach = self.scope.reference_scope
-        if name in reach.chunked:
+        references = self.scope.reference_scope
+        if name in references.chunked:
             message = f"nothing refers to rows of {quote(name)}: it lives in archetypes"
             raise KernelError("E810", message, node)
         self.check_known(name, node)
-        component = reach.components.get(name)
+        component = references.components.get(name)
         if component is None:
             raise make_silent_error(node)
         if handle.type.kind == "entity" and component.owner == "none":
@@ -126,38 +120,39 @@ class References:
 
     def check_known(self, name: str, node: ast.expr) -> None:
         """Raise E810 where a component's own kernel leads to another one."""
-        reach = self.scope.reference_scope
-        if name not in reach.components and reach.home:
+        references = self.scope.reference_scope
+        if name not in references.components and references.home:
             followed = ast.unparse(node.value if isinstance(node, ast.Attribute) else node)
             followed = followed.removesuffix(f".{name}")
-            message = f"a kernel of {quote(reach.home)} follows {quote(followed)} to {quote(name)}"
-            message += ", which is another component"
-            raise KernelError("E810", message, node, reach.of_the_world)
+            message = f"a kernel of {quote(references.home)} follows {quote(followed)} to "
+            message += f"{quote(name)}, which is another component"
+            raise KernelError("E810", message, node, references.of_the_world)
 
     def _field(
         self, name: str, handle: tree.Expression, node: ast.Attribute
     ) -> tree.ReferencedField:
         self._check_leads(name, handle, node)
-        reach = self.scope.reference_scope
-        fields, owner = reach.components[name].fields, tree.OWN if reach.home == name else name
-        found = self.scope.field(fields, owner, name, node)
-        field = next(one for one in fields if one.name == found.name)
-        default = absent_elements(field, found.type)
-        return tree.ReferencedField(found.type, name, found.name, handle, default)
+        references = self.scope.reference_scope
+        fields = references.components[name].fields
+        value = self.scope.field(fields, tree.OWN if references.home == name else name, name, node)
+        field = next(field for field in fields if field.name == value.name)
+        default = absent_elements(field, value.type)
+        return tree.ReferencedField(value.type, name, value.name, handle, default)
 
 
 def absent_elements(field: Field, type_: Type) -> tuple[bool | Number, ...]:
-    """What is read of a row that is not there: the default, for a square matrix without one the
-    identity; in C order."""
+    """Return the elements that a missing row has, in C order: the default, or the identity for a
+    square matrix without a default."""
     shape = type_.shape
     is_square = len(shape) == 2 and shape[0] == shape[1] and type_.is_number
     if is_square and "default" not in field.marks:
-        one, zero = (1.0, 0.0) if type_.is_float else (1, 0)
+        unit, zero = (1.0, 0.0) if type_.is_float else (1, 0)
         size = shape[0] + 1
-        return tuple(zero if place % size else one for place in range(shape[0] * shape[1]))
-    return tuple(one for one in flat(field.default) if isinstance(one, bool | int | float))
+        return tuple(zero if index % size else unit for index in range(shape[0] * shape[1]))
+    elements = flat(field.default)
+    return tuple(element for element in elements if isinstance(element, bool | int | float))
 
 
 def target_of_id(handle: tree.Expression) -> str:
-    """The component that an id is of."""
+    """Return the component of an id."""
     return handle.type.kind.removeprefix("id<").removesuffix(">")

@@ -1,4 +1,4 @@
-"""The names that a kernel can use, and what they stand for."""
+"""The names that a kernel can use, and their meanings."""
 
 from __future__ import annotations
 
@@ -38,24 +38,24 @@ class ReferenceScope:
     """The rows that a kernel may refer to."""
 
     components: Mapping[str, Component] = field(default_factory=dict)
-    """Those whose fields are known: of a component's kernel its own."""
+    """The components whose fields are known: in a component's kernel its own and its grid's."""
     names: Collection[str] = ()
     """All components."""
     home: str = tree.OWN
-    """The component whose kernel it is; none of the world's."""
+    """The component of the kernel; empty for kernels of the world."""
     chunked: Collection[str] = ()
     """Components without managers."""
     refusal: str = ""
-    """Why nothing can be referred to, if so."""
+    """The reason why the kernel refers to no rows, if it cannot."""
     hint: str = ""
 
     @property
     def of_the_world(self) -> str:
-        """What to do instead in a component's kernel."""
+        """A hint for a component's kernel."""
         return f"make it a kernel of the world: over: {self.home}"
 
     def is_occupant_of(self, name: str, handle: tree.Expression) -> bool:
-        """Whether rows of a component stand on what a handle leads to, a cell."""
+        """Return True if a handle is a cell on which rows of a component stand."""
         component = self.components.get(name)
         on = None if component is None else component.on
         return on is not None and handle.type.kind == f"id<{on.grid}>"
@@ -63,14 +63,14 @@ class ReferenceScope:
 
 @dataclass(frozen=True, slots=True)
 class CommandScope:
-    """Who may die or be born in a kernel."""
+    """The commands of a kernel: spawns and despawns."""
 
     over: str = ""
-    """The component whose rows these are, if they are nobody's."""
+    """The component whose rows the kernel runs over, if they are unowned."""
     bundles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """The components of each."""
+    """The components of each bundle."""
     refusal: str = ""
-    """Why nobody may, if so."""
+    """The reason why the kernel has no commands, if it cannot."""
     hint: str = ""
 
 
@@ -90,31 +90,21 @@ class Scope:
     has_parent: bool = False
     is_reduction: bool = False
     no_draws: NoDraws | None = None
-    owner_component: str | None = (
-        None  # the component whose owner is the row's `entity`; None without one
-    )
+    owner_component: str | None = None  # whose owner is the row's `entity`; None without one
     identity: tree.FieldValue | None = None  # a column that every row has
-    takes_turns: bool = False  # whether each row sees what those before it have left
-    may_be_dead: bool = False  # whether a row's entity may be dead
+    takes_turns: bool = False  # each row sees what the rows before it have written
+    may_be_dead: bool = False  # a row's entity may be dead
     neighbours: NeighbourScopes | None = None
-    has_tick: bool = False  # whether `tick` is the world's time, where nothing else is called so
-    occupants: Mapping[str, Component] = field(
-        default_factory=dict
-    )  # that stand on cells, by owner
-    has_invalid_neighbours: bool = (
-        False  # whether there would be neighbours, but for an error before
-    )
+    has_tick: bool = False  # `tick` is the world's time, unless a name of the schema shadows it
+    occupants: Mapping[str, Component] = field(default_factory=dict)  # rows on cells, by owner
+    has_invalid_neighbours: bool = False  # an error before left the neighbours out
     locals_: dict[str, tree.Local] = field(default_factory=dict)
     later: frozenset[str] = frozenset()  # locals that some step sets
-    invalid_names: frozenset[str] = (
-        frozenset()
-    )  # what was reported before, so is not missed here as well
-    incomplete_owners: frozenset[str] = (
-        frozenset()
-    )  # owners of fields whose names could not be read
+    invalid_names: frozenset[str] = frozenset()  # reported before, so not missed again
+    incomplete_owners: frozenset[str] = frozenset()  # some names of their fields are unreadable
 
     def name(self, node: ast.Name) -> tree.Expression | Literal:
-        """What a bare name stands for."""
+        """Return the expression for a bare name. Raises KernelError."""
         name = node.id
         if name in self.invalid_names:
             raise make_silent_error(node)
@@ -138,7 +128,7 @@ class Scope:
         raise self.unknown(node)
 
     def unknown(self, node: ast.Name) -> KernelError:
-        """The error of a name that stands for no value."""
+        """Return the error of a name without a value."""
         name = node.id
         if name in self.later:
             message = f"{quote(name)} is read before a step sets it"
@@ -182,10 +172,10 @@ class Scope:
         return ""
 
     def member(self, node: ast.Attribute) -> tree.Expression | None:
-        """What `parent.field`, `Component.field`, `other.field` or `Enum.member` stands for; None
-        for others."""
-        if self.neighbours is not None and (found := self.neighbours.member(node)) is not None:
-            return found
+        """Return the expression for `parent.field`, `Component.field`, `other.field` or
+        `Enum.member`; None for other nodes."""
+        if self.neighbours is not None and (value := self.neighbours.member(node)) is not None:
+            return value
         if not isinstance(node.value, ast.Name):
             return None
         holder = node.value.id
@@ -216,20 +206,21 @@ class Scope:
         return None
 
     def field(
-        self, fields: Iterable[Field], owner: str, whose: str, node: ast.Attribute
+        self, fields: Iterable[Field], owner: str, holder: str, node: ast.Attribute
     ) -> tree.FieldValue:
-        """The field of that name; KernelError where there is none, or kernels cannot read it."""
+        """Return the field of that name. Raises KernelError if there is none, or kernels cannot
+        read it."""
         known = {field.name: field for field in fields}
         if node.attr not in known:
             spelled = f"{owner}.{node.attr}" if owner else node.attr
             if owner in self.incomplete_owners or spelled in self.invalid_names:
                 raise make_silent_error(node)
             hint = did_you_mean(node.attr, known)
-            raise KernelError("E802", f"{whose} has no field {quote(node.attr)}", node, hint)
+            raise KernelError("E802", f"{holder} has no field {quote(node.attr)}", node, hint)
         return self.value_of(known[node.attr], owner, node)
 
     def value_of(self, field: Field, owner: str, node: ast.AST) -> tree.FieldValue:
-        """The value of a field of some rows; KernelError where kernels cannot read it."""
+        """Return the value of a field. Raises KernelError if kernels cannot read it."""
         type_ = value_type(field.type)
         if type_ is None:
             message = f"a kernel cannot use {quote(field.name)}: it is of type {field.type.text}"
@@ -241,16 +232,16 @@ class Scope:
         return tree.FieldValue(type_, field.name, owner)
 
     def fields_of(self, owner: str) -> Iterable[Field]:
-        """The fields of those that have an owner in common."""
+        """Return the fields of rows by their owner: a component, OWN or PARENT."""
         return self.components[owner].fields if owner in self.components else self.fields.values()
 
     @property
     def members(self) -> list[tuple[str, str]]:
-        """All members of enums, each behind the name of its enum."""
-        return [(name, one) for name, enum in self.enums.items() for one, _ in enum.values]
+        """Pairs of enum and member."""
+        return [(name, member) for name, enum in self.enums.items() for member, _ in enum.values]
 
     def names(self) -> Iterable[str]:
-        """All that a name can stand for now."""
+        """Return all names that are valid at this step."""
         near = self.neighbours.names if self.neighbours is not None else ()
         return (*self._values(), *self.components, *CONSTANTS, *sorted(near))
 
@@ -262,12 +253,12 @@ class Scope:
 
 
 def make_silent_error(node: ast.AST) -> KernelError:
-    """The error of what is in error already: it is not reported."""
+    """Return the error of a node whose cause is reported already; it is not reported itself."""
     return KernelError("", "follows from an error before", node)
 
 
 def value_type(type_: FieldType) -> Type | None:
-    """The type of a field or argument in expressions; None for text, bytes and objects."""
+    """Return the type of a field or argument in expressions; None for text, bytes and objects."""
     if type_.base not in NUMERIC:
         return None
     named = type_.base in (BaseType.ENUM, BaseType.ENTITY, BaseType.ID)

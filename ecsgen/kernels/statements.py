@@ -1,10 +1,8 @@
-"""What happens to one row, statement by statement: what the checks make of a kernel's texts, and
-what both printers print.
+"""The statements of a kernel for one row, which both printers print.
 
-Expressions are pure here: of `ecsgen.model.typed_tree` without `Referred`, `Exists`, `Question` and
-`Chosen`.
-What needs statements of its own is one, where it happens. What a statement makes is a `Local` whose
-name begins with an underscore; it is read exactly once, so its memory may be written over.
+Expressions are pure: those of `ecsgen.model.typed_tree` without `ReferencedField`, `Exists`,
+`NeighbourAggregate` and `RandomChoice`, which are statements of their own. A statement's result is
+a `Local` whose name begins with an underscore; it is read once, so its memory may be reused.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ from ecsgen.model.types import Number, Type
 
 @dataclass(frozen=True, slots=True)
 class RowVariable:
-    """A variable for a row of another component, or, without one, for whether someone is alive."""
+    """A variable for a row of another component; without one, for whether an entity is alive."""
 
     number: int
     component: str
@@ -25,12 +23,12 @@ class RowVariable:
 
 @dataclass(frozen=True, slots=True)
 class FieldOfRow:
-    """A field of a row that was found, or an element of it."""
+    """A field of a row that was looked up, or an element of the field."""
 
     row: RowVariable
     name: str
     type: Type
-    """Of the field."""
+    """The type of the field."""
     index: tuple[int, ...] = ()
 
     @property
@@ -40,21 +38,21 @@ class FieldOfRow:
 
 
 class Statement:
-    """What happens, in its place among others."""
+    """One statement."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Comment(Statement):
-    """Begin a step: its text."""
+    """The text of the step that begins here."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class FindRow(Statement):
-    """Let a row be the one that a handle leads to, or none."""
+    """Look up the row of a handle, or none."""
 
     row: RowVariable
     handle: tree.Expression
@@ -62,7 +60,7 @@ class FindRow(Statement):
 
 @dataclass(frozen=True, slots=True)
 class RowExists(Statement):
-    """Whether a row is there."""
+    """Test if a row exists."""
 
     to: tree.Local
     row: RowVariable
@@ -70,35 +68,35 @@ class RowExists(Statement):
 
 @dataclass(frozen=True, slots=True)
 class ReadField(Statement):
-    """What a found row has in a field; of none the default."""
+    """Read a field of a row that was looked up; the default without one."""
 
     to: tree.Local
     place: FieldOfRow
     default: tuple[bool | Number, ...]
     from_copy: bool
-    """As it was before the kernel, which writes the field: from a copy."""
+    """True if the kernel writes the field: it is read as before the kernel, from a copy."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListNeighbours(Statement):
-    """Find out who is in reach; in turns again after somebody moved."""
+    """List the rows in reach; during turns again after rows moved."""
 
     near: str
-    """The neighbourhood."""
+    """The name of the neighbourhood."""
 
 
 @dataclass(frozen=True, slots=True)
 class AggregateNeighbours(Statement):
-    """Ask those in the list."""
+    """Aggregate over the listed rows."""
 
     to: tree.Local
     question: tree.NeighbourAggregate
-    """Its parts are pure."""
+    """The aggregate, with pure children."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChooseRandom(Statement):
-    """Choose among all rows of a component, or all cells on which none of them stands."""
+    """Choose among all rows of a component, or all cells on which none of its rows stands."""
 
     to: tree.Local
     chosen: tree.RandomChoice
@@ -123,66 +121,66 @@ class WriteField(Statement):
 
     @property
     def type(self) -> Type:
-        """Of what is written to."""
+        """The type of the written element."""
         return self.to.type.of_shape(self.to.type.shape[len(self.index) :])
 
 
 @dataclass(frozen=True, slots=True)
 class CheckAlive(Statement):
-    """Find out whether the row's own entity is alive: from others no one hears what follows."""
+    """Check that the row's entity is alive; messages of dead entities are dropped."""
 
     identity: tree.FieldValue
 
 
 @dataclass(frozen=True, slots=True)
 class SendMessage(Statement):
-    """Do something with what a found row has: in turns at once, otherwise after the last row."""
+    """Change a field of a row that was looked up: during turns at once, else after the last row."""
 
     to: FieldOfRow
     operator: str
     """The operation, or `=`."""
     value: tree.Expression
     is_deferred: bool
-    """Whether somebody would notice if it arrived at once."""
+    """True if the result would be another one if the message arrived at once."""
     number: int
-    """Which of the statements that send to the field, and of how many."""
+    """The index of the statement among the `count` that send to the field."""
     count: int
     moves: bool = False
-    """It is a place of neighbours now: whoever got it is elsewhere."""
+    """True if the field has the position by which neighbours are found: the row moves."""
 
     @property
     def type(self) -> Type:
-        """Of what is sent."""
+        """The type of the changed element."""
         return self.to.type.of_shape(self.to.type.shape[len(self.to.index) :])
 
 
 @dataclass(frozen=True, slots=True)
 class UpdatePosition(Statement):
-    """The row's own place among neighbours of now is another."""
+    """Update the row's own position in the index of neighbours."""
 
     place: tree.FieldValue
 
 
 @dataclass(frozen=True, slots=True)
 class MoveToCell(Statement):
-    """Let a row stand on another cell, if it may: the row itself, or one that was found."""
+    """Move a row to a cell, if the cell has room: the row itself, or one that was looked up."""
 
     to: tree.FieldValue
-    """The field that says where it stands."""
+    """The cell reference."""
     row: RowVariable | None
     value: tree.Expression
 
 
 @dataclass(frozen=True, slots=True)
 class QueueDespawnSelf(Statement):
-    """Let the row's own entity die, or its row if that is nobody's: none of its steps follows."""
+    """Queue the despawn of the row's entity, or of an unowned row; its later steps are skipped."""
 
     test: tree.Expression
 
 
 @dataclass(frozen=True, slots=True)
 class QueueDespawn(Statement):
-    """Let another one die, if there is such."""
+    """Queue the despawn of another row or entity, if it exists."""
 
     row: RowVariable
     handle: tree.Expression
@@ -191,10 +189,10 @@ class QueueDespawn(Statement):
 
 @dataclass(frozen=True, slots=True)
 class QueueSpawn(Statement):
-    """Let somebody be born, when all rows have had their steps."""
+    """Queue a spawn, applied after the last row."""
 
     number: int
-    """Which of the statements that do."""
+    """The index of the statement among the spawns."""
     instances: tuple[tree.SpawnedInstance, ...]
     test: tree.Expression
 
@@ -204,18 +202,18 @@ class LoweredKernel:
     """A kernel for one row."""
 
     program: tree.Program
-    """What it is of: arguments, effects, neighbours, what tells rows apart."""
+    """The typed program."""
     head: tuple[Statement, ...]
-    """What the condition needs, which is found before the first step."""
+    """The statements before the condition."""
     where: tree.Expression | None
     body: tuple[Statement, ...]
 
     @property
     def statements(self) -> tuple[Statement, ...]:
-        """All of them."""
+        """All statements."""
         return (*self.head, *self.body)
 
     @property
     def spawns(self) -> tuple[QueueSpawn, ...]:
-        """Those by which somebody is born."""
-        return tuple(one for one in self.body if isinstance(one, QueueSpawn))
+        """The statements that queue a spawn."""
+        return tuple(statement for statement in self.body if isinstance(statement, QueueSpawn))

@@ -1,5 +1,4 @@
-"""Python's syntax trees to typed ones: a whitelist, and the type of every node; and what steps
-assign to."""
+"""Python's syntax trees to typed ones: a whitelist, the type of every node, and assignments."""
 
 from __future__ import annotations
 
@@ -10,7 +9,7 @@ from typing import Final
 
 from ecsgen.diagnostics import quote
 from ecsgen.kernels import hints, operations
-from ecsgen.kernels.grid_functions import GridWords
+from ecsgen.kernels.grid_functions import GridFunctions
 from ecsgen.kernels.literals import Literal, resolve_literal
 from ecsgen.kernels.neighbour_aggregates import (
     NO_DRAWS,
@@ -50,28 +49,28 @@ _HINTS: Final[dict[type[ast.AST], str]] = {
 
 
 class TypeChecker:
-    """Types the expressions of one kernel."""
+    """Typing of the expressions of one kernel."""
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
         self.references = References(scope, self.value)
-        self._grids = GridWords(scope, self.value)
+        self._grids = GridFunctions(scope, self.value)
 
     def value(self, node: ast.expr) -> tree.Expression:
-        """The typed tree of an expression; raises KernelError."""
+        """Return the typed tree of an expression. Raises KernelError."""
         return give_default_type(self.infer(node))
 
     def condition(self, node: ast.expr) -> tree.Expression:
-        """The typed tree of a condition: one bool per row."""
-        found = self.infer(node)
-        if isinstance(found, Literal) or found.type != BOOL:
-            given = "a number" if isinstance(found, Literal) else str(found.type)
+        """Return the typed tree of a condition: one bool per row. Raises KernelError."""
+        operand = self.infer(node)
+        if isinstance(operand, Literal) or operand.type != BOOL:
+            shown = "a number" if isinstance(operand, Literal) else str(operand.type)
             hint = "compare it with something, as in `x > 0`"
-            raise KernelError("E803", f"a condition is a bool, not {given}", node, hint)
-        return found
+            raise KernelError("E803", f"a condition is a bool, not {shown}", node, hint)
+        return operand
 
     def infer(self, node: ast.expr) -> Operand:
-        """The same; a literal that met nothing with a type has none yet."""
+        """Return the typed tree of an expression, or a literal that has no type yet."""
         match node:
             case ast.Constant(value=str() as text):
                 raise _unsupported(node, node, hints.of_member(text, self._scope.members))
@@ -131,13 +130,13 @@ class TypeChecker:
                 hint = hints.of_bits(middle) or "write 'and'"
                 raise KernelError("E801", "this stands in two comparisons", middle, hint)
         values = [self.infer(value) for value in (node.left, *node.comparators)]
-        found: list[Operand] = []
+        comparisons: list[Operand] = []
         for operator, left, right in zip(node.ops, values, values[1:], strict=False):
             name = operations.COMPARISONS.get(type(operator))
             if name is None:
                 raise _unsupported(node, operator)
-            found.append(apply_operation(name, [left, right], node))
-        return reduce(lambda left, right: apply_operation("and", [left, right], node), found)
+            comparisons.append(apply_operation(name, [left, right], node))
+        return reduce(lambda left, right: apply_operation("and", [left, right], node), comparisons)
 
     def _call(self, node: ast.Call) -> Operand:
         if not isinstance(node.func, ast.Name):
@@ -148,8 +147,8 @@ class TypeChecker:
         if name in operations.COMMANDS:
             message = f"{quote(name)} is a step of its own, not a part of one"
             raise KernelError("E801", message, node)
-        if self._grids.chooses(node, name):
-            return self._grids.chosen(node, name, no_draws)
+        if self._grids.is_choice(node, name):
+            return self._grids.type_choice(node, name, no_draws)
         if is_aggregate(node, name) and {keyword.arg for keyword in node.keywords} <= {"where"}:
             if near is None and self._scope.has_invalid_neighbours:
                 raise make_silent_error(node)
@@ -163,7 +162,7 @@ class TypeChecker:
                 self.references.check_known(occupied.component, node.args[0])
             return occupied or self.references.exists(node)
         if name in operations.GRID_FUNCTIONS:
-            return self._grids.place(node, name)
+            return self._grids.type_position(node, name)
         is_known = name in operations.FUNCTIONS or name in operations.DRAWS or name in SCALARS
         operands = [self.infer(argument) for argument in node.args] if is_known else []
         if name in operations.DRAWS:
@@ -184,12 +183,12 @@ class TypeChecker:
         return apply_operation(name, operands, node)
 
     def _attribute(self, node: ast.Attribute) -> tree.Expression:
-        found = self._scope.member(node)
+        value = self._scope.member(node)
         is_of_other = begins_with_other(node, self._scope.neighbours)
-        if found is None and not is_of_other:
-            found = self.references.field(node)
-        if found is not None:
-            return found
+        if value is None and not is_of_other:
+            value = self.references.field(node)
+        if value is not None:
+            return value
         base = self._holder(node)
         if base.type.is_handle and is_of_other:
             message = "references from 'other' lead nowhere: each row asks what neighbours have"
@@ -214,22 +213,22 @@ class TypeChecker:
 
 
 def indices(node: ast.Subscript) -> tuple[int, ...]:
-    """The constant indices of an element access."""
+    """Return the constant indices of an element access. Raises E807."""
     items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    found = []
+    values = []
     for item in items:
         if not isinstance(item, ast.Constant) or type(item.value) is not int:
             raise KernelError("E807", "an index is a whole number from 0, written out", item)
-        found.append(item.value)
-    return tuple(found)
+        values.append(item.value)
+    return tuple(values)
 
 
 def element(base: tree.Expression, index: tuple[int, ...], node: ast.expr) -> tree.Expression:
-    """An element of a shape; E807 where it has none there."""
+    """Return an element of a shape. Raises E807 if the index is out of range."""
     shape = base.type.shape
     if not index or len(index) > len(shape):
-        given = f"{len(index)} indices" if len(index) > 1 else "an index"
-        raise KernelError("E807", f"{base.type} does not take {given}", node)
+        shown = f"{len(index)} indices" if len(index) > 1 else "an index"
+        raise KernelError("E807", f"{base.type} does not take {shown}", node)
     for position, size in zip(index, shape, strict=False):
         if position >= size:
             message = f"the index {position} is out of range: {base.type} has 0 to {size - 1} there"
@@ -256,8 +255,8 @@ def _converted(operand: Operand, scalar: str, node: ast.AST) -> tree.Expression:
         if operand.type.is_handle:
             raise KernelError("E803", f"{operand.type} is a handle, not a number", node)
         return cast(operand, scalar)
-    whole = isinstance(operand.value, int) or scalar in FLOATS
-    if scalar == "bool" or not whole:
+    is_whole = isinstance(operand.value, int) or scalar in FLOATS
+    if scalar == "bool" or not is_whole:
         return cast(give_default_type(operand), scalar)
     return resolve_literal(operand, Type(scalar))
 
@@ -271,11 +270,8 @@ def _unsupported(node: ast.expr, what: ast.AST, hint: str = "") -> KernelError:
     return KernelError("E801", "this is not part of the language of kernels", node, hint)
 
 
-# --- steps ----------------------------------------------------------------------------------------
-
-
 def target_of(step: Assignment | ast.Call) -> ast.expr:
-    """What a step assigns to; a death or birth is all of it."""
+    """Return the target of a step; of a command the call itself."""
     match step:
         case ast.AugAssign(target=target):
             return target
@@ -286,7 +282,7 @@ def target_of(step: Assignment | ast.Call) -> ast.expr:
 
 
 def local_names(steps: list[Assignment | ast.Call], scope: Scope) -> frozenset[str]:
-    """The names that become locals when steps set them."""
+    """Return the names that become locals when steps set them."""
     targets = [target_of(step) for step in steps if isinstance(step, ast.Assign)]
     names = {target.id for target in targets if isinstance(target, ast.Name)}
     return frozenset(
@@ -295,7 +291,7 @@ def local_names(steps: list[Assignment | ast.Call], scope: Scope) -> frozenset[s
 
 
 def names_read(step: Assignment | ast.Call) -> Iterator[str]:
-    """The bare names on the right side of a step, and those by which the left one begins."""
+    """Return the bare names that a step reads: of its right side, and in front of its target."""
     target = target_of(step)
     sides = [] if isinstance(target, ast.Name) else [target]
     sides += [] if isinstance(step, ast.Call) else [step.value]
@@ -303,7 +299,7 @@ def names_read(step: Assignment | ast.Call) -> Iterator[str]:
 
 
 def type_step(step: Assignment, text: str, scope: Scope) -> tree.Step:
-    """A typed assignment; a local that it sets is in scope afterwards. Raises KernelError."""
+    """Return a typed assignment; add the local that it sets to the scope. Raises KernelError."""
     checker = TypeChecker(scope)
     node = target_of(step)
     if begins_with_other(node, scope.neighbours) and not isinstance(node, ast.Name):
@@ -315,25 +311,24 @@ def type_step(step: Assignment, text: str, scope: Scope) -> tree.Step:
         raise make_silent_error(node)
     if isinstance(node, ast.Name) and node.id in {*scope.locals_, *scope.later}:
         return _set_local(step, node, text, scope, checker)
-    place = _place(node, checker)
-    target, index = (place.base, place.index) if isinstance(place, tree.Element) else (place, ())
+    read = _read_target(node, checker)
+    target, index = (read.base, read.index) if isinstance(read, tree.Element) else (read, ())
     if not isinstance(target, tree.FieldValue | tree.ReferencedField):
         raise KernelError("E805", f"a kernel cannot assign to {_what(target)}", node)
     if isinstance(target, tree.ReferencedField):
         _refuse_guarded(target, scope.reference_scope.components[target.component].fields, node)
-        found = _message(step, place, checker)
-        if found is not None:
-            how, sent = found
+        message_parts = _message(step, read, checker)
+        if message_parts is not None:
+            operator, sent = message_parts
             operand = checker.infer(sent)
-            apply_operation(how, [place, operand], sent)  # has its own to say on types and shapes
-            return tree.Step(
-                target, convert_for_target(operand, place.type, sent), index, text, how
-            )
+            apply_operation(operator, [read, operand], sent)  # reports types and shapes
+            value = convert_for_target(operand, read.type, sent)
+            return tree.Step(target, value, index, text, operator)
         if scope.takes_turns:
-            value = convert_for_target(_right_side(step, place, checker), place.type, step.value)
+            value = convert_for_target(_right_side(step, read, checker), read.type, step.value)
             return tree.Step(target, value, index, text, "=")
         turns = "give the kernel turns: random, or turns: rows"
-        hint = turns if place.type.kind else f"write +=, -=, min, max, or, and; or {turns}"
+        hint = turns if read.type.kind else f"write +=, -=, min, max, or, and; or {turns}"
         raise KernelError("E811", "several rows may mean the same one", node, hint)
     if target.owner == tree.PARENT:
         message = "a kernel cannot assign to the parent's row: only to its own"
@@ -343,14 +338,14 @@ def type_step(step: Assignment, text: str, scope: Scope) -> tree.Step:
         raise KernelError("E805", message, node)
     _refuse_guarded(target, scope.fields_of(target.owner), node)
     _refuse_crowds(target, scope, node)
-    operand = _right_side(step, place, checker)
-    return tree.Step(target, convert_for_target(operand, place.type, step.value), index, text)
+    operand = _right_side(step, read, checker)
+    return tree.Step(target, convert_for_target(operand, read.type, step.value), index, text)
 
 
 def _refuse_guarded(
     target: tree.FieldValue | tree.ReferencedField, fields: Iterable[Field], node: ast.expr
 ) -> None:
-    field = next(one for one in fields if one.name == target.name)
+    field = next(field for field in fields if field.name == target.name)
     for key, _ in field.options:
         message = f"a kernel cannot assign to {quote(target.text)}: it is {key}"
         hint = "kernels may read it; write it by `data` or its setter, which keep its index right"
@@ -358,7 +353,7 @@ def _refuse_guarded(
 
 
 def _refuse_crowds(target: tree.FieldValue, scope: Scope, node: ast.expr) -> None:
-    """Raise E817 for moves at once to cells on which not any number of rows may stand."""
+    """Raise E817 for moves without turns to cells with a capacity."""
     component = scope.occupants.get(target.owner)
     on = None if component is None else component.on
     if on is None or on.field != target.name or not on.capacity or scope.takes_turns:
@@ -368,7 +363,7 @@ def _refuse_crowds(target: tree.FieldValue, scope: Scope, node: ast.expr) -> Non
 
 
 def _right_side(step: Assignment, target: tree.Expression | None, checker: TypeChecker) -> Operand:
-    """What a step assigns; `target`: what it changes, None for a new local."""
+    """Return the value that a step assigns; `target`: the changed value, None for a new local."""
     if isinstance(step.value, ast.Tuple | ast.List):
         raise _unsupported(step.value, step.value, _instead_of_vector(step, step.value, target))
     value = checker.infer(step.value)
@@ -383,9 +378,9 @@ def _instead_of_vector(
 ) -> str:
     if target is not None and not target.type.shape:
         return f"{quote(ast.unparse(target_of(step)))} takes one value"
-    how = operations.BINARY[type(step.op)] if isinstance(step, ast.AugAssign) else ""
+    operator = operations.BINARY[type(step.op)] if isinstance(step, ast.AugAssign) else ""
     is_field = target is not None and not isinstance(target, tree.Local)
-    return hints.of_vector(target_of(step), how, value, is_field)
+    return hints.of_vector(target_of(step), operator, value, is_field)
 
 
 def _set_local(
@@ -406,8 +401,8 @@ def _set_local(
     return tree.Step(local, value, (), text)
 
 
-def _place(node: ast.expr, checker: TypeChecker) -> tree.Expression:
-    """What a step assigns to, as an expression that reads it."""
+def _read_target(node: ast.expr, checker: TypeChecker) -> tree.Expression:
+    """Return the expression that reads the target of a step. Raises E805."""
     base = node.value if isinstance(node, ast.Subscript) else node
     if not isinstance(base, ast.Name | ast.Attribute):
         message = "a step assigns to a field, an element of a field or a local name"
@@ -415,51 +410,50 @@ def _place(node: ast.expr, checker: TypeChecker) -> tree.Expression:
     return checker.value(node)
 
 
-def _what(found: tree.Expression) -> str:
-    match found:
+def _what(expression: tree.Expression) -> str:
+    match expression:
         case tree.Constant():
             return "a constant"
         case tree.Local():
-            return f"an element of the local {quote(found.name)}"
+            return f"an element of the local {quote(expression.name)}"
         case tree.Tick():
             return "the time, to which an entry of a schedule adds"
         case tree.Element():
-            return _what(found.base)
+            return _what(expression.base)
         case tree.Argument(each=True):
             return "an argument: its values are only read"
     return "an argument: it is the same for every row"
 
 
 def _message(
-    step: Assignment, place: tree.Expression, checker: TypeChecker
+    step: Assignment, target: tree.Expression, checker: TypeChecker
 ) -> tuple[str, ast.expr] | None:
-    """The operation, and the operand that is not the place itself; None for a step that is none of
-    the ways in which several rows can change the same place."""
+    """Return the message operator of a step, and the operand that is not the target itself; None
+    if several rows cannot change the target in this way."""
     match step:
         case ast.AugAssign(op=ast.Add() | ast.Sub()):
             return operations.BINARY[type(step.op)], step.value
-        case ast.Assign(value=ast.Call(func=ast.Name(id="min" | "max" as how), args=[one, value])):
-            if checker.value(one) == place:
-                return how, value
-        case ast.Assign(value=ast.BoolOp(op=word, values=[one, value])):
-            if checker.value(one) == place:
-                return operations.WORDS[type(word)], value
+        case ast.Assign(
+            value=ast.Call(func=ast.Name(id="min" | "max" as name), args=[left, right])
+        ):
+            if checker.value(left) == target:
+                return name, right
+        case ast.Assign(value=ast.BoolOp(op=word, values=[left, right])):
+            if checker.value(left) == target:
+                return operations.WORDS[type(word)], right
     return None
 
 
 def check_message_operator(
-    step: tree.Step, node: ast.expr, line: int, ways: dict[str, tuple[str, int]]
+    step: tree.Step, node: ast.expr, line: int, operators: dict[str, tuple[str, int]]
 ) -> None:
-    """Raise E811 for a second way in which a field of other rows is changed; `ways`: the first one
-    of each field, and on which line it stands."""
+    """Raise E811 for a second message operator of a field; `operators`: each field's first, and its
+    line."""
     if isinstance(step.target, tree.ReferencedField):
-        spelled = (
-            f"{step.message_operator}="
-            if step.message_operator in ("+", "-")
-            else step.message_operator
-        )
-        first, place = ways.setdefault(step.target.text, (spelled, line))
-        if first != spelled and {first, spelled} != {"+=", "-="}:
-            kinds = f"{first} on line {place} and {spelled}"
+        operator = step.message_operator
+        operator += "=" if operator in ("+", "-") else ""
+        first, first_line = operators.setdefault(step.target.text, (operator, line))
+        if first != operator and {first, operator} != {"+=", "-="}:
+            kinds = f"{first} on line {first_line} and {operator}"
             message = f"{quote(step.target.text)} gets two kinds of message, {kinds}"
             raise KernelError("E811", message, node)

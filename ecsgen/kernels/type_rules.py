@@ -20,26 +20,26 @@ Shape = tuple[int, ...]
 
 
 def apply_operation(name: str, operands: Sequence[Operand], node: ast.AST) -> Operand:
-    """An operation on operands of whatever types they have; KernelError if it takes no such."""
+    """Return an operation on operands of any types. Raises KernelError if it does not take them."""
     literals = [operand for operand in operands if isinstance(operand, Literal)]
     if len(literals) == len(operands):
         result = fold_constants(name, literals, node)
         if result is not None:
             return result
-    prepared, made = _RULES[TABLE[name].rule]
-    done: Operand = made(name, prepared(name, operands, node), node)
-    return done
+    prepare, build = _RULES[TABLE[name].rule]
+    operation: Operand = build(name, prepare(name, operands, node), node)
+    return operation
 
 
 def give_default_type(operand: Operand) -> Expression:
-    """An operand with a type: literals alone are i64, u64 or f64."""
-    return (
-        resolve_literal(operand, Type(operand.scalar)) if isinstance(operand, Literal) else operand
-    )
+    """Return an operand with a type: literals alone are i64, u64 or f64."""
+    if isinstance(operand, Literal):
+        return resolve_literal(operand, Type(operand.scalar))
+    return operand
 
 
 def cast(operand: Expression, scalar: str) -> Expression:
-    """An operand in another scalar type, if it is not of that type already."""
+    """Return an operand in another scalar type, or itself if it is of that type already."""
     if operand.type.scalar == scalar and not operand.type.kind:
         return operand
     if isinstance(operand, Constant) and not operand.type.is_float and scalar in FLOATS:
@@ -47,23 +47,20 @@ def cast(operand: Expression, scalar: str) -> Expression:
     return Cast(operand.type.of_scalar(scalar), operand)
 
 
-# --- what operands become before an operation is done: several rules prepare them alike -----------
-
-
 def _numbers(name: str, operands: Sequence[Operand], node: ast.AST) -> list[Expression]:
-    """Operands as numbers of one type; literals take the type of the others."""
+    """Return operands as numbers of one type; literals take the type of the other operands."""
     literals = [operand for operand in operands if isinstance(operand, Literal)]
     values = [operand for operand in operands if not isinstance(operand, Literal)]
     for value in values:
         if not value.type.is_number:
             raise _no_number(name, value.type, node)
-    given = [value.type.scalar for value in values] or [literal.scalar for literal in literals]
-    scalar = reduce(promote, given)
+    scalars = [value.type.scalar for value in values] or [literal.scalar for literal in literals]
+    scalar = reduce(promote, scalars)
     if any(isinstance(literal.value, float) for literal in literals):
         scalar = as_float(scalar)
     return [
-        resolve_literal(one, Type(scalar)) if isinstance(one, Literal) else cast(one, scalar)
-        for one in operands
+        resolve_literal(o, Type(scalar)) if isinstance(o, Literal) else cast(o, scalar)
+        for o in operands
     ]
 
 
@@ -85,15 +82,15 @@ def _conditions(name: str, operands: Sequence[Operand], node: ast.AST) -> list[E
     values = []
     for operand in operands:
         if isinstance(operand, Literal) or not operand.type.is_bool:
-            given = "a number" if isinstance(operand, Literal) else str(operand.type)
+            shown = "a number" if isinstance(operand, Literal) else str(operand.type)
             hint = "compare it with something, as in `x != 0`"
-            raise KernelError("E803", f"{quote(name)} takes conditions, not {given}", node, hint)
+            raise KernelError("E803", f"{quote(name)} takes conditions, not {shown}", node, hint)
         values.append(operand)
     return values
 
 
 def _exact(operands: Sequence[Operand]) -> list[Expression]:
-    """Integers that only a float has room for, as they are, if these are such; else nothing."""
+    """Return the operands if they are integers whose common type is a float; else nothing."""
     values = [operand for operand in operands if not isinstance(operand, Literal)]
     if len(values) < len(operands):
         return []
@@ -103,7 +100,7 @@ def _exact(operands: Sequence[Operand]) -> list[Expression]:
 
 
 def unify_operands(name: str, operands: Sequence[Operand], node: ast.AST) -> list[Expression]:
-    """Operands as values of one type: numbers, bools, or members of one kind."""
+    """Return operands as values of one type: numbers, bools, or members of one kind."""
     types = [operand.type for operand in operands if not isinstance(operand, Literal)]
     kinds = {type_.kind or ("bool" if type_.is_bool else "number") for type_ in types}
     if not kinds or kinds == {"number"}:
@@ -118,7 +115,7 @@ def unify_operands(name: str, operands: Sequence[Operand], node: ast.AST) -> lis
 
 
 def _of_kind(operand: Operand, kind: str) -> Expression | None:
-    """A value of a kind; a handle may also be the literal 0, which is null."""
+    """Return a value of a kind; a handle may also be the literal 0, which is null."""
     if not isinstance(operand, Literal):
         return operand
     type_ = Type("u64", (), kind)
@@ -129,11 +126,8 @@ def _is_null(literal: Literal) -> bool:
     return type(literal.value) is int and literal.value == 0 and literal.choice is None
 
 
-# --- what is made of operands that are prepared ---------------------------------------------------
-
-
 def common_shape(name: str, operands: Sequence[Expression], node: ast.AST) -> Shape:
-    """The one shape of operands that have one; E804 if they differ."""
+    """Return the shape of the operands that have one. Raises E804 if shapes differ."""
     shapes = {operand.type.shape for operand in operands if operand.type.shape}
     if len(shapes) > 1:
         shown = " and ".join(str(operand.type) for operand in operands if operand.type.shape)
@@ -178,8 +172,8 @@ def _is_literal(operand: Operand, value: float) -> TypeGuard[Literal]:
 def _choice(name: str, operands: Sequence[Operand], node: ast.AST) -> Operand:
     test, *choices = operands
     if isinstance(test, Literal) or not test.type.is_bool:
-        given = "a number" if isinstance(test, Literal) else str(test.type)
-        raise KernelError("E803", f"'if' takes a condition, not {given}", node)
+        shown = "a number" if isinstance(test, Literal) else str(test.type)
+        raise KernelError("E803", f"'if' takes a condition, not {shown}", node)
     literals = [choice for choice in choices if isinstance(choice, Literal)]
     if len(literals) == 2:
         then, otherwise = literals
@@ -190,12 +184,12 @@ def _choice(name: str, operands: Sequence[Operand], node: ast.AST) -> Operand:
 
 
 def _vectors(name: str, operands: Sequence[Expression], node: ast.AST) -> Operation:
-    """What is made of whole vectors: a number, or another vector."""
+    """Return an operation on vectors: a number, or another vector."""
     for operand in operands:
         if len(operand.type.shape) != 1:
             raise KernelError("E804", f"{quote(name)} takes vectors, not {operand.type}", node)
-    made = _elementwise(name, operands, node)
-    return made if name == "normalize" else replace(made, type=Type(made.type.scalar))
+    vector = _elementwise(name, operands, node)
+    return vector if name == "normalize" else replace(vector, type=Type(vector.type.scalar))
 
 
 def _cross(name: str, operands: Sequence[Expression], node: ast.AST) -> Operation:
@@ -207,16 +201,16 @@ def _cross(name: str, operands: Sequence[Expression], node: ast.AST) -> Operatio
 
 def _matrix(name: str, operands: Sequence[Expression], node: ast.AST) -> Operation:
     left, right = operands
-    one, other = left.type.shape, right.type.shape
-    if not (1 <= len(one) <= 2 and 1 <= len(other) <= 2):
+    first, second = left.type.shape, right.type.shape
+    if not (1 <= len(first) <= 2 and 1 <= len(second) <= 2):
         message = f"'@' takes matrices and vectors, not {left.type} and {right.type}"
         raise KernelError("E804", message, node)
-    if len(one) == len(other) == 1:
+    if len(first) == len(second) == 1:
         return _vectors("dot", operands, node)
-    if one[-1] != other[0]:
-        message = f"'@' of {left.type} and {right.type}: {one[-1]} columns meet {other[0]} rows"
+    if first[-1] != second[0]:
+        message = f"'@' of {left.type} and {right.type}: {first[-1]} columns meet {second[0]} rows"
         raise KernelError("E804", message, node)
-    return Operation(left.type.of_shape((*one[:-1], *other[1:])), name, (left, right))
+    return Operation(left.type.of_shape((*first[:-1], *second[1:])), name, (left, right))
 
 
 _Step = Callable[[str, Sequence[Any], ast.AST], Any]
@@ -225,25 +219,25 @@ _RULES: Final[dict[Rule, tuple[_Step, _Step]]] = {
     Rule.QUOTIENT: (_floats, _elementwise),
     Rule.FLOATS: (_floats, _elementwise),
     Rule.WHOLE: (_numbers, _whole),
-    Rule.POWER: (lambda name, some, node: some, _power),
-    Rule.ORDER: (lambda name, some, node: _exact(some) or _numbers(name, some, node), _compared),
+    Rule.POWER: (lambda name, operands, node: operands, _power),
+    Rule.ORDER: (lambda n, operands, at: _exact(operands) or _numbers(n, operands, at), _compared),
     Rule.EQUALITY: (
-        lambda name, some, node: _exact(some) or unify_operands(name, some, node),
+        lambda name, operands, node: _exact(operands) or unify_operands(name, operands, node),
         _compared,
     ),
     Rule.LOGIC: (_conditions, _elementwise),
-    Rule.CHOICE: (lambda name, some, node: some, _choice),
+    Rule.CHOICE: (lambda name, operands, node: operands, _choice),
     Rule.DOT: (_numbers, _vectors),
     Rule.CROSS: (_numbers, _cross),
     Rule.NORM: (_floats, _vectors),
     Rule.NORMALIZE: (_floats, _vectors),
     Rule.MATRIX: (_numbers, _matrix),
 }
-"""By rule: how operands are prepared, and what is made of them."""
+"""By rule: the function that prepares the operands, and the one that builds the result."""
 
 
 def convert_for_target(value: Operand, wanted: Type, node: ast.expr) -> Expression:
-    """A value as what a target of a type takes: floats are rounded, integers wrap."""
+    """Return a value converted to the type of a target: floats are rounded, integers wrap."""
     if isinstance(value, Literal):
         if not wanted.is_number:
             if wanted.is_handle and _is_null(value):
@@ -252,24 +246,24 @@ def convert_for_target(value: Operand, wanted: Type, node: ast.expr) -> Expressi
         if wanted.is_integer and isinstance(value.value, float):
             raise _mismatch("a float", wanted, node)
         return resolve_literal(value, Type(wanted.scalar))
-    given = value.type
-    if given.shape and given.shape != wanted.shape:
-        raise KernelError("E804", f"the target is {wanted}, the value {given}", node)
-    if given.kind or wanted.kind or given.is_bool or wanted.is_bool:
-        if (given.kind, given.scalar) != (wanted.kind, wanted.scalar):
-            raise _mismatch(str(given), wanted, node)
+    type_ = value.type
+    if type_.shape and type_.shape != wanted.shape:
+        raise KernelError("E804", f"the target is {wanted}, the value {type_}", node)
+    if type_.kind or wanted.kind or type_.is_bool or wanted.is_bool:
+        if (type_.kind, type_.scalar) != (wanted.kind, wanted.scalar):
+            raise _mismatch(str(type_), wanted, node)
         return value
-    if given.is_float and wanted.is_integer:
-        raise _mismatch(str(given), wanted, node)
+    if type_.is_float and wanted.is_integer:
+        raise _mismatch(str(type_), wanted, node)
     return cast(value, wanted.scalar)
 
 
-def _mismatch(given: str, wanted: Type, node: ast.expr) -> KernelError:
+def _mismatch(shown: str, wanted: Type, node: ast.expr) -> KernelError:
     hint = ""
     if wanted.kind and wanted.kind[0].isupper():
         hint = f"name a member, as in {wanted.kind}.name"
     elif wanted.is_bool:
         hint = "compare it with something, as in `x != 0`"
-    elif wanted.is_number and not given.startswith(("entity", "id<")):
+    elif wanted.is_number and not shown.startswith(("entity", "id<")):
         hint = f"write {wanted.scalar}(…) to convert it"
-    return KernelError("E803", f"{given} cannot be assigned to {wanted}", node, hint)
+    return KernelError("E803", f"{shown} cannot be assigned to {wanted}", node, hint)

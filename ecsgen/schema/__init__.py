@@ -23,7 +23,7 @@ __all__ = ["SchemaFile", "find", "json_schema", "load", "load_files"]
 
 @dataclass(frozen=True, slots=True)
 class SchemaFile:
-    """One file: where it is, its name in diagnostics, its name in what is generated."""
+    """One file: its path, its name in diagnostics, its name in generated code."""
 
     path: Path
     shown: str
@@ -35,21 +35,21 @@ def load(
     diagnostics: Diagnostics,
     defaults: Mapping[str, str | bool] = MappingProxyType({}),
 ) -> Project | None:
-    """Read and check every `*.yaml` and `*.yml` of a folder or of some roots, in order of path.
+    """Read and check every `*.yaml` and `*.yml` of a folder or of roots, in order of path.
 
-    `defaults`: policies of components whose schemas say nothing of them.
+    `defaults`: policies of components whose schemas leave them out.
 
-    Reports all errors of all files; None when there are any. O(size of the files).
+    Reports all errors of all files; returns None if there are any. O(size of the files).
     """
-    given = [SchemaRoot(roots)] if isinstance(roots, Path) else roots
-    files = [file for root in given for file in find(root, diagnostics)]
+    schema_roots = [SchemaRoot(roots)] if isinstance(roots, Path) else roots
+    files = [file for root in schema_roots for file in find(root, diagnostics)]
     return load_files(files, diagnostics, defaults)
 
 
 def load_files(
     files: Iterable[SchemaFile], diagnostics: Diagnostics, defaults: Mapping[str, str | bool]
 ) -> Project | None:
-    """The same of files that somebody has found."""
+    """Read and check files; otherwise as `load`."""
     drafts = Declarations()
     for file in files:
         before = len(diagnostics)
@@ -63,29 +63,29 @@ def load_files(
 
 
 def find(root: SchemaRoot, diagnostics: Diagnostics) -> list[SchemaFile]:
-    """The schema files of a root, sorted by path; reports E201 when there are none."""
-    place = shown(root.path.absolute()).replace(os.sep, "/")
-    name = root.label if root.is_package else _readable(place)
-    whole = Mark(name, 0, 0, 0)
+    """Return the schema files of a root, sorted by path; reports E201 if there are none."""
+    shown_path = shown(root.path.absolute()).replace(os.sep, "/")
+    name = root.label if root.is_package else _readable(shown_path)
+    mark = Mark(name, 0, 0, 0)
     if not root.path.is_dir():
         is_there = root.path.exists()
         problem = "is not a folder" if is_there else "there is no such folder"
-        diagnostics.add("E201", problem, whole, hint="" if is_there else "`ecsgen init` makes one")
+        diagnostics.add("E201", problem, mark, hint="" if is_there else "`ecsgen init` makes one")
         return []
 
     def failed(error: OSError) -> None:
-        diagnostics.add("E201", f"cannot be read: {error.strerror or error}", whole)
+        diagnostics.add("E201", f"cannot be read: {error.strerror or error}", mark)
 
-    found = sorted(root.files(failed))
-    if not found and not diagnostics:
-        diagnostics.add("E201", "there are no schema files (*.yaml, *.yml) in the folder", whole)
+    files = sorted(root.files(failed))
+    if not files and not diagnostics:
+        diagnostics.add("E201", "there are no schema files (*.yaml, *.yml) in the folder", mark)
     prefix = "" if name == "." else f"{name.rstrip('/')}/"
     return [
         SchemaFile(path, prefix + _readable(below), _readable(root.source(below)))
-        for below, path in found
+        for below, path in files
     ]
 
 
 def _readable(name: str) -> str:
-    """A file name that is not UTF-8 must not stop the diagnostics from being printed."""
+    """Return a file name that can be printed in UTF-8."""
     return name.encode("utf-8", "replace").decode("utf-8")

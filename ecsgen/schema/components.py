@@ -1,4 +1,4 @@
-"""Component documents to checked components, and whether rows fit into a chunk."""
+"""Component documents to checked components, and the check that rows fit into a chunk."""
 
 from __future__ import annotations
 
@@ -44,17 +44,18 @@ _UNSPLIT: Final = (BaseType.STR, BaseType.BYTES, BaseType.OBJECT)
 def build_component(
     draft: Declaration[ComponentSpec], drafts: Components, known: TypeScope
 ) -> Component:
-    """The component, with the fields that are right; reports E10x, E112, E40x and E51x."""
+    """Return the component with its valid fields; reports E10x, E112, E40x and E51x."""
     spec = draft.spec
     builder = _Builder(draft, known)
     fields = builder.fields()
     kernels, reductions = builder.methods()
-    builder.claim_made(fields)
+    builder.claim_derived(fields)
     if spec.grid is None:
         check_policies(draft)
-    standing = build_occupancy(draft, fields, drafts)
-    if standing is not None:
-        fields = tuple(replace(one, is_cell_reference=one.name == standing.field) for one in fields)
+    occupancy = build_occupancy(draft, fields, drafts)
+    if occupancy is not None:
+        reference = occupancy.field
+        fields = tuple(replace(f, is_cell_reference=f.name == reference) for f in fields)
     return Component(
         name=draft.name,
         module=module_name(draft.name),
@@ -74,7 +75,7 @@ def build_component(
         capacity=spec.capacity,
         space=_space(draft, fields),
         grid=build_grid(draft),
-        on=standing,
+        on=occupancy,
         kernels=kernels,
         reductions=reductions,
         source=draft.source,
@@ -84,7 +85,7 @@ def build_component(
 
 
 def collect_invalid_names(draft: Declaration[ComponentSpec], component: Component) -> InvalidNames:
-    """What of a component was reported as it was built."""
+    """Return the names that were reported while a component was built."""
     names = draft.key_marks("fields").keys() - {field.name for field in component.fields}
     if not component.hierarchy and draft.is_incomplete():
         names.add(PARENT)
@@ -109,15 +110,15 @@ class _Builder:
                 fields.append(field)
         return tuple(fields)
 
-    def _field(self, name: str, spec: FieldSpec, short: bool) -> Field | None:
+    def _field(self, name: str, spec: FieldSpec, is_short: bool) -> Field | None:
         path = ("fields", name)
-        place = self._draft.value_mark(*path) if short else self._draft.value_mark(*path, "type")
-        if not short:
+        mark = self._draft.value_mark(*path) if is_short else self._draft.value_mark(*path, "type")
+        if not is_short:
             self._check_tags(name, spec)
         try:
             type_ = parse_type(spec.type, self._known, f"field {quote(name)}")
-        except BadValueError as problem:
-            self._draft.report_error(problem, place)
+        except BadValueError as error:
+            self._draft.report_error(error, mark)
             return None
         if spec.split and (not type_.shape or type_.base in _UNSPLIT):
             message = f"the field {quote(name)} has no shape to split"
@@ -132,16 +133,16 @@ class _Builder:
             tags=tuple(spec.tags),
             split=spec.split,
             options=collect_options(list_keys("field"), spec),
-            marks={"type": place, **self._draft.key_marks(*path), "": self._draft.key_mark(*path)},
+            marks={"type": mark, **self._draft.key_marks(*path), "": self._draft.key_mark(*path)},
         )
 
     def _check_keys(self, name: str, spec: FieldSpec, type_: FieldType) -> None:
         draft, path = self._draft, ("fields", name)
         for key, _ in collect_options(list_keys("field"), spec):
-            refused = _KEYS[key].reject(draft.spec, spec, type_)
-            if refused is not None:
-                place = draft.key_mark(*(path if refused.is_of_field else ()), refused.key)
-                why = f"{refused.why} on line {place.line}"
+            refusal = _KEYS[key].reject(draft.spec, spec, type_)
+            if refusal is not None:
+                mark = draft.key_mark(*(path if refusal.is_of_field else ()), refusal.key)
+                why = f"{refusal.why} on line {mark.line}"
                 message = f"the field {quote(name)} cannot be {key}: {why}"
                 self._draft.report(_KEYS[key].refusal, message, draft.key_mark(*path, key))
 
@@ -151,26 +152,26 @@ class _Builder:
         if node is not None:
             try:
                 return check_default(node, type_, enum)
-            except BadValueError as bad:
-                self._draft.report_error(bad, node.mark, f"field {quote(name)}: ")
+            except BadValueError as error:
+                self._draft.report_error(error, node.mark, f"field {quote(name)}: ")
         return empty_default(type_, enum)
 
     def _check_tags(self, name: str, spec: FieldSpec) -> None:
         seen: set[str] = set()
         for index, tag in enumerate(spec.tags):
             mark = self._draft.value_mark("fields", name, "tags", index)
-            near = closest(tag, _BUILT_IN_TAGS, 0.75)
-            hint = f"did you mean {quote(near)}?" if near else ""
+            similar = closest(tag, _BUILT_IN_TAGS, 0.75)
+            hint = f"did you mean {quote(similar)}?" if similar else ""
             if not _TAG.fullmatch(tag):
                 message = f"{quote(tag)} is not a tag: tags are lower-case words"
                 self._draft.report("E110", message, mark, hint=hint)
             elif tag in seen:
                 message = f"the tag {quote(tag)} of field {quote(name)} is given twice"
                 self._draft.report("E110", message, mark)
-            elif near == tag and not seen.isdisjoint(_BUILT_IN_TAGS):
+            elif similar == tag and not seen.isdisjoint(_BUILT_IN_TAGS):
                 message = f"the field {quote(name)} cannot be both hot and cold"
                 self._draft.report("E110", message, mark)
-            elif near and near != tag:
+            elif similar and similar != tag:
                 message = f"the tag {quote(tag)} has no meaning of its own"
                 self._draft.report("H102", message, mark, hint=hint)
             seen.add(tag)
@@ -183,35 +184,35 @@ class _Builder:
             self._claim(name, "a kernel", draft.key_mark("kernels", name))
             kernels.append(build_kernel(draft, name, kernel, names, self._known))
         reductions = []
-        for name, reduction in draft.spec.reductions.items():
+        for name, spec in draft.spec.reductions.items():
             self._claim(name, "a reduction", draft.key_mark("reductions", name))
-            one = build_reduction(draft, name, reduction)
-            if one is not None:
-                reductions.append(one)
+            reduction = build_reduction(draft, name, spec)
+            if reduction is not None:
+                reductions.append(reduction)
         return tuple(kernels), tuple(reductions)
 
     def _claim(self, name: str, what: str, mark: Mark) -> None:
         if not check_member(name, what, mark, self._draft.diagnostics, taken=self._taken(name)):
             return
-        own = {self._draft.name, *(self._draft.name + suffix for suffix in DERIVED_CLASSES)}
-        if name in own or name in self._known.enums:
-            made = "an enum is"
-            if name in own:
-                made = f"component {quote(self._draft.name)} makes a class"
-            message = f"{quote(name)} cannot be the name of {what}: {made} called so"
+        class_names = {self._draft.name, *(self._draft.name + suffix for suffix in DERIVED_CLASSES)}
+        if name in class_names or name in self._known.enums:
+            holder = "an enum is"
+            if name in class_names:
+                holder = f"component {quote(self._draft.name)} makes a class"
+            message = f"{quote(name)} cannot be the name of {what}: {holder} called so"
             self._draft.report("E103", message, mark, hint=f"did you mean {quote(name + '_')}?")
         else:
             self._claims.register(name, what, mark)
 
     def _taken(self, name: str) -> Mapping[str, frozenset[str]]:
-        """The names that are reserved, and among them this one if it sets a field."""
+        """Return the reserved names, among them `name` if it is the setter of a field."""
         field = name.removeprefix("set_")
         if field == name or field not in self._draft.spec.fields_:
             return FIELD_NAMES
         return FIELD_NAMES | {f"beside {quote(field)} managers have": frozenset([name])}
 
-    def claim_made(self, fields: tuple[Field, ...]) -> None:
-        """The names of columns of split fields, and of methods by policies."""
+    def claim_derived(self, fields: tuple[Field, ...]) -> None:
+        """Claim the names of columns of split fields, and of methods by policies."""
         for field in fields:
             if field.split and field.type.shape:
                 for column in split_names(field.name, field.type.shape):
@@ -225,22 +226,22 @@ class _Builder:
 
 
 def check_chunk(draft: Declaration[WorldSpec], components: Sequence[Component]) -> None:
-    """Report E511: an entity may have all components, so a row with all of them must fit."""
+    """Report E511 if a row with all components of the archetypes does not fit into a chunk."""
     archetypes = draft.spec.archetypes
     if archetypes is None:
         return
     members = [c for c in components if c.name in archetypes.components]
     if not members or chunk_rows(members, archetypes.chunk):
         return
-    whole, largest = chunk_row_bytes(members), max(members, key=lambda c: chunk_row_bytes([c]))
+    row_bytes, largest = chunk_row_bytes(members), max(members, key=lambda c: chunk_row_bytes([c]))
     message = (
-        f"a row with all components of the archetypes takes {whole} bytes in a chunk, "
+        f"a row with all components of the archetypes takes {row_bytes} bytes in a chunk, "
         f"which has {archetypes.chunk}"
     )
-    place = largest.marks[""]
+    largest_mark = largest.marks[""]
     hint = (
         f"the largest is {quote(largest.name)} with {chunk_row_bytes([largest])} bytes "
-        f"({place.place}); each column starts on 64 bytes"
+        f"({largest_mark.place}); each column starts on 64 bytes"
     )
     written = "chunk" in archetypes.model_fields_set
     mark = draft.value_mark("archetypes", "chunk") if written else draft.key_mark("archetypes")
@@ -248,7 +249,7 @@ def check_chunk(draft: Declaration[WorldSpec], components: Sequence[Component]) 
 
 
 def _space(draft: Declaration[ComponentSpec], fields: tuple[Field, ...]) -> Space | None:
-    """The space of a component, if it has one that is right; reports E513."""
+    """Return the space of a component, if it has a valid one; reports E513."""
     spec = draft.spec.space
     if spec is None:
         return None
@@ -285,7 +286,7 @@ def _wrap(
         )
         return None
     wrong = [k for k, size in enumerate(spec.wrap) if not (isfinite(size) and size >= 0)]
-    for place in wrong:
-        message = f"a size is a finite number from 0, not {spec.wrap[place]}"
-        draft.report("E513", message, draft.value_mark("space", "wrap", place))
+    for axis in wrong:
+        message = f"a size is a finite number from 0, not {spec.wrap[axis]}"
+        draft.report("E513", message, draft.value_mark("space", "wrap", axis))
     return None if wrong else tuple(float(size) for size in spec.wrap)

@@ -1,4 +1,4 @@
-"""Documents whose shape is right, and who claims which name."""
+"""Documents of a valid shape, and the registry of names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Spec = TypeVar("Spec", bound=Strict)
 
 @dataclass(slots=True)
 class Declaration(Generic[Spec]):
-    """One document: what it says, and where it says it."""
+    """One document: its content, and the marks of its parts."""
 
     name: str
     spec: Spec
@@ -27,48 +27,46 @@ class Declaration(Generic[Spec]):
     by_default: tuple[str, ...] = ()  # keys that have the project's default
 
     def report(self, code: str, message: str, mark: Mark, hint: str = "") -> None:
-        """Report what is wrong with it, or with how others name it."""
+        """Report an error in the document, or in a reference to it."""
         self.diagnostics.add(code, message, mark, hint=hint)
 
     def report_error(self, error: BadValueError, mark: Mark, prefix: str = "") -> None:
-        """Report why a value is wrong."""
+        """Report an error of a value, at its own mark or at `mark`."""
         self.report(error.code, prefix + error.message, error.mark or mark, hint=error.hint)
 
     def field(
         self, fields: tuple[Field, ...], name: str, code: str, what: str, mark: Mark
     ) -> Field | None:
-        """The field that a key names; reports with `code` that `what` is none, unless fields are in
-        error already."""
-        found = next((one for one in fields if one.name == name), None)
-        was_refused = (
-            self.is_incomplete() or self.is_incomplete("fields") or name in self.key_marks("fields")
-        )
-        if found is None and not was_refused:
-            hint = did_you_mean(name, [one.name for one in fields])
+        """Return the field that a key names; reports `code` without one, unless an error of the
+        fields is reported already."""
+        field = next((field for field in fields if field.name == name), None)
+        is_incomplete = self.is_incomplete() or self.is_incomplete("fields")
+        if field is None and not is_incomplete and name not in self.key_marks("fields"):
+            hint = did_you_mean(name, [field.name for field in fields])
             self.report(code, f"{what} is no field", mark, hint)
-        return found
+        return field
 
     def is_incomplete(self, *path: str | int) -> bool:
-        """Whether something of what stands there was refused, so that nobody misses it as well."""
+        """Return True if part of the node was rejected; missing keys are then not reported."""
         node = self.node.at(*path)
         return node is not None and not node.complete
 
     def key_marks(self, *path: str | int) -> Marks:
-        """The marks of the keys of a mapping; none where there is no such thing."""
+        """Return the marks of the keys of a mapping; none without such a mapping."""
         node = self.node.at(*path)
         return {} if node is None else node.keys
 
     def key_mark(self, *path: str | int) -> Mark:
-        """The mark of a key."""
+        """Return the mark of a key."""
         return key_mark(self.node, *path)
 
     def value_mark(self, *path: str | int) -> Mark:
-        """The mark of a value."""
+        """Return the mark of a value."""
         node = self.node.at(*path)
         return self.node.mark if node is None else node.mark
 
     def marks(self, kind: str) -> Marks:
-        """The marks of all top-level keys; "" is the name."""
+        """Return the marks of all top-level keys; "" is the name."""
         return {**self.node.keys, "": self.value_mark(kind)}
 
 
@@ -84,7 +82,7 @@ class Declarations:
     worlds: list[Declaration[WorldSpec]] = field(default_factory=list)
 
     def add(self, node: Node, source: str, diagnostics: Diagnostics) -> None:
-        """Sort one document in; reports E30x."""
+        """Add one document; reports E30x."""
         kind = _kind(node, diagnostics)
         if kind is None:
             return
@@ -102,13 +100,14 @@ def _kind(node: Node, diagnostics: Diagnostics) -> str | None:
     if not isinstance(node.value, dict):
         diagnostics.add("E301", f"a schema is a mapping with {kinds}", node.mark)
         return None
-    found = [kind for kind in node.keys if kind in KINDS]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        first = node.keys[found[0]]
-        message = f"{quote(found[1])} in a document that is a {found[0]} by line {first.line}"
-        diagnostics.add("E301", message, node.keys[found[1]], hint="separate them by '---'")
+    kind_names = [kind for kind in node.keys if kind in KINDS]
+    if len(kind_names) == 1:
+        return kind_names[0]
+    if kind_names:
+        first, second, *_ = kind_names
+        line = node.keys[first].line
+        message = f"{quote(second)} in a document that is a {first} by line {line}"
+        diagnostics.add("E301", message, node.keys[second], hint="separate them by '---'")
         return None
     if node.complete:
         first_key = next(iter(node.keys), "")
@@ -120,25 +119,25 @@ def _kind(node: Node, diagnostics: Diagnostics) -> str | None:
 
 
 class NameRegistry:
-    """Names that must be different from each other, whoever has them."""
+    """Names that must be different from each other."""
 
     def __init__(self, diagnostics: Diagnostics) -> None:
         self._diagnostics = diagnostics
         self._taken: dict[str, tuple[str, str, Mark]] = {}
-        self._told: set[tuple[Mark, Mark]] = set()
+        self._reported: set[tuple[Mark, Mark]] = set()
 
     def register(self, name: str, what: str, mark: Mark) -> bool:
-        """Take a name for `what`; reports E103 when something else has it, in whatever case."""
+        """Take a name for `what`; reports E103 if it is taken, in upper or lower case."""
         folded = name.casefold()
         if folded not in self._taken:
             self._taken[folded] = name, what, mark
             return True
-        other, whose, place = self._taken[folded]
-        if (mark, place) in self._told:  # the same two make several names
+        taken, holder, first = self._taken[folded]
+        if (mark, first) in self._reported:  # two components derive several names
             return False
-        self._told.add((mark, place))
-        where = f"line {place.line}" if place.path == mark.path else place.place
-        differ = "" if other == name else f" as {quote(other)}, which differs in case only,"
-        message = f"the name {quote(name)} of {what} is taken{differ} by {whose} on {where}"
+        self._reported.add((mark, first))
+        where = f"line {first.line}" if first.path == mark.path else first.place
+        differ = "" if taken == name else f" as {quote(taken)}, which differs in case only,"
+        message = f"the name {quote(name)} of {what} is taken{differ} by {holder} on {where}"
         self._diagnostics.add("E103", message, mark)
         return False

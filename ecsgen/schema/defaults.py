@@ -17,13 +17,13 @@ from ecsgen.source.yaml_nodes import Node
 
 
 def empty_default(type_: FieldType, enum: Enum | None) -> Default:
-    """The default of a field that gives none: zero, null, empty, `None`, the enum's own."""
+    """Return the default of a field without one: zero, null, empty, `None`, the enum's own."""
     zero = bytes(type_.size) if type_.base is BaseType.BYTES else _KINDS[type_.base][0]
     return _fill(zero if enum is None else enum.default, type_.shape)
 
 
 def check_default(node: Node, type_: FieldType, enum: Enum | None) -> Default:
-    """The default at `node`, completed to the type's shape. Raises BadValueError."""
+    """Return the default at `node`, completed to the type's shape. Raises BadValueError."""
     if type_.shape and isinstance(node.value, list):
         return _nested(node, type_, type_.shape, enum)
     return _fill(_scalar(node, type_, enum), type_.shape)
@@ -46,7 +46,7 @@ _KINDS: Final[dict[BaseType, tuple[Default, str]]] = {
     BaseType.ENTITY: (0, "is always the null entity"),
     BaseType.ID: (0, "is always the null id"),
 }
-"""The default of fields that give none, and what a default can be."""
+"""The default of fields without one, and the values that a default can have."""
 
 
 def _nested(node: Node, type_: FieldType, shape: tuple[int, ...], enum: Enum | None) -> Default:
@@ -54,9 +54,9 @@ def _nested(node: Node, type_: FieldType, shape: tuple[int, ...], enum: Enum | N
         return _scalar(node, type_, enum)
     items = node.value
     if not isinstance(items, list) or len(items) != shape[0]:
-        given = f"{len(items)} values" if isinstance(items, list) else describe(node)
+        shown = f"{len(items)} values" if isinstance(items, list) else describe(node)
         wanted = "x".join(str(length) for length in type_.shape)
-        message = f"the shape {wanted} wants a list of {shape[0]} here, not {given}"
+        message = f"the shape {wanted} wants a list of {shape[0]} here, not {shown}"
         raise BadValueError("E108", message, mark=node.mark)
     return tuple(_nested(item, type_, shape[1:], enum) for item in items)
 
@@ -128,11 +128,11 @@ def _byte(node: Node) -> int:
 def _member(value: int | str, enum: Enum, mark: Mark) -> int:
     numbers = dict(enum.values)
     if isinstance(value, int):
-        fits = value in numbers.values()
+        is_member = value in numbers.values()
         if enum.flags:
             mask = reduce(or_, numbers.values(), 0)
-            fits = value >= 0 and value & ~mask == 0
-        if not fits:
+            is_member = value >= 0 and value & ~mask == 0
+        if not is_member:
             shown = quote(str(value))[1:-1]
             raise BadValueError("E106", f"{shown} is not a number of {enum.name}", mark=mark)
         return value

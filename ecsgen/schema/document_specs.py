@@ -26,7 +26,7 @@ _CAMEL: Final = CAMEL.pattern
 
 
 def _patterns(simple: tuple[str, ...], *others: str) -> dict[str, Any]:
-    """Words to complete, and what else is right."""
+    """Return a JSON Schema of words to complete, and of other valid texts."""
     shaped = "|".join((*_NUMBERS, f"id<{_CAMEL}>", _CAMEL))
     pattern = "|".join((f"({shaped}){_SHAPE}", *others))
     return {"anyOf": [{"enum": [*simple]}, {"pattern": f"^({pattern})$"}]}
@@ -64,30 +64,27 @@ Short = TypeVar("Short")
 Form: TypeAlias = Annotated[
     Annotated[Long, Tag(LONG)] | Annotated[Short, Tag(SHORT)], Discriminator(form)
 ]
-"""A mapping, or what stands for one."""
+"""A mapping, or its short form."""
 
 
 def form_of_number(value: object) -> str:
-    """The same where the short form is a number or a name."""
+    """Return the form of a value whose short form is a number or a name."""
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     return NUMBER if is_number else LONG if form(value) == LONG else WORD
 
 
 def form_of_near(value: object) -> str:
-    """The same where there are several under names: mappings of mappings."""
-    if isinstance(value, dict) and value and all(isinstance(one, dict) for one in value.values()):
+    """Return the form of `near`: NAMED is a mapping of mappings."""
+    if isinstance(value, dict) and value and all(isinstance(v, dict) for v in value.values()):
         return NAMED
     return form_of_number(value)
 
 
 def form_of_table(value: object) -> str:
-    """Of a table: columns under names, unless it says whose rows it has a line for."""
+    """Return the form of a table: NAMED has columns under names, LONG a line for each row."""
     keys = value if isinstance(value, dict) else {}
     is_of_rows = any(not isinstance(keys.get(key, {}), dict) for key in ("rows", "fields"))
     return LONG if is_of_rows or isinstance(value, BaseModel) else NAMED
-
-
-# --- Kernels and reductions -----------------------------------------------------------------------
 
 
 class ArgumentSpec(Strict):
@@ -111,7 +108,7 @@ RadiusForm: TypeAlias = Annotated[
 
 
 class NearSpec(Strict):
-    """Whose rows a kernel asks, and how far these are."""
+    """The rows that are neighbours, and the radius around a row."""
 
     radius: RadiusForm = Field(
         description="How far neighbours are: a number, or an argument; on a grid an integer from "
@@ -141,7 +138,7 @@ NearForm: TypeAlias = Annotated[
 
 
 class BaseKernel(Strict):
-    """What kernels of components and of the world have in common."""
+    """Keys of kernels of components and of the world."""
 
     doc: Text = Field(default="", description="What it does; the method's docstring.")
     args: dict[str, Form[ArgumentSpec, ArgumentText]] = Field(
@@ -201,7 +198,7 @@ class BaseReduction(Strict):
     """One value of all rows: exactly one of the eight ways."""
 
     model_config = ConfigDict(
-        json_schema_extra={"oneOf": [{"required": [how]} for how in REDUCTION_FUNCTIONS]}
+        json_schema_extra={"oneOf": [{"required": [name]} for name in REDUCTION_FUNCTIONS]}
     )
 
     sum: Text = Field(default="", description="The sum of an expression; 0 without rows.")
@@ -226,9 +223,6 @@ class ReductionSpec(BaseReduction):
         default="active", description="Which rows, for a component with a `partition`."
     )
     doc: Text = Field(default="", description="What it tells; the method's docstring.")
-
-
-# --- Components and enums -------------------------------------------------------------------------
 
 
 FORMER: Final = "All names that it had before: what was saved under them is its own."
@@ -258,9 +252,9 @@ class _Column(Strict):
 
 if TYPE_CHECKING:
     _Stored = _Column
-else:  # what policies say themselves
-    made = {key.name: key.info() for key in list_keys("field")}
-    _Stored = create_model("_Stored", __base__=_Column, **made)
+else:  # with the keys of policies
+    policy_keys = {key.name: key.info() for key in list_keys("field")}
+    _Stored = create_model("_Stored", __base__=_Column, **policy_keys)
 
 
 class FieldSpec(_Stored):
@@ -270,7 +264,7 @@ class FieldSpec(_Stored):
 
     @property
     def is_cold(self) -> bool:
-        """Whether it is tagged cold."""
+        """True if the field is tagged cold."""
         return "cold" in self.tags
 
 
@@ -435,9 +429,9 @@ class _Policies(Strict):
 
 if TYPE_CHECKING:
     _Storage = _Policies
-else:  # what policies say themselves
-    made = {key.name: key.info() for key in list_keys("component")}
-    _Storage = create_model("_Storage", __base__=_Policies, **made)
+else:  # with the keys of policies
+    policy_keys = {key.name: key.info() for key in list_keys("component")}
+    _Storage = create_model("_Storage", __base__=_Policies, **policy_keys)
 
 
 class ComponentSpec(_Storage):
@@ -470,17 +464,17 @@ class ComponentSpec(_Storage):
 
     @property
     def has_ids(self) -> bool:
-        """Whether instances have stable ids, asked for or not."""
+        """True if instances have stable ids, by `ids` or by `owner: none`."""
         return self.ids or self.owner == "none"
 
     @property
     def start(self) -> Literal["", "active", "inactive"]:
-        """Where new instances begin in a partition; nothing without one."""
+        """The part of a partition where new instances begin; empty without a partition."""
         return self.partition.start if isinstance(self.partition, PartitionSpec) else ""
 
     @property
     def orphans(self) -> Literal["", "root", "destroy", "die"]:
-        """What becomes of children in a hierarchy; nothing without one."""
+        """The key `orphans` of a hierarchy; empty without a hierarchy."""
         return self.hierarchy.orphans if isinstance(self.hierarchy, HierarchySpec) else ""
 
     @property
@@ -490,12 +484,9 @@ class ComponentSpec(_Storage):
 
     @cached_property
     def long_fields(self) -> dict[str, FieldSpec]:
-        """The fields as mappings, however they are written."""
+        """The fields in their long form."""
         forms = self.fields_.items()
         return {name: FieldSpec(type=f) if isinstance(f, str) else f for name, f in forms}
-
-
-# --- The world ------------------------------------------------------------------------------------
 
 
 class EntitySpec(Strict):
@@ -647,9 +638,6 @@ class WorldSpec(Strict):
         return self.archetypes.components if self.archetypes else []
 
 
-# --- Documents ------------------------------------------------------------------------------------
-
-
 KINDS: Final[dict[str, type[Strict]]] = {
     "component": ComponentSpec,
     "enum": EnumSpec,
@@ -658,12 +646,12 @@ KINDS: Final[dict[str, type[Strict]]] = {
 
 
 def json_schema() -> dict[str, Any]:
-    """JSON Schema (2020-12) of one document, for editors: chosen by its kind key."""
+    """Return the JSON Schema (2020-12) of one document, for editors: chosen by its kind key."""
     from pydantic import TypeAdapter  # not needed for validating
 
     adapter: TypeAdapter[Any] = TypeAdapter(ComponentSpec | EnumSpec | WorldSpec)
-    made = adapter.json_schema(by_alias=True)
-    definitions = _with_names(made["$defs"])
+    schema = adapter.json_schema(by_alias=True)
+    definitions = _with_names(schema["$defs"])
     chosen: dict[str, Any] = {"required": [next(iter(KINDS))]}
     for kind, model in reversed(KINDS.items()):
         then = {"$ref": f"#/$defs/{model.__name__}"}
@@ -673,19 +661,19 @@ def json_schema() -> dict[str, Any]:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "ecsgen schema",
         "type": "object",
-        "properties": {kind: {"description": made["description"]} for kind, made in kinds.items()},
+        "properties": {kind: {"description": key["description"]} for kind, key in kinds.items()},
         **chosen,
         "$defs": definitions,
     }
 
 
 def _with_names(schema: Any) -> Any:
-    """A schema in which the keys of all mappings of one's own are identifiers."""
+    """Return a copy of a schema in which the keys of mappings with free keys are identifiers."""
     if isinstance(schema, list):
         return [_with_names(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    found = {key: _with_names(part) for key, part in schema.items()}
+    copy = {key: _with_names(part) for key, part in schema.items()}
     if isinstance(schema.get("additionalProperties"), dict):
-        found["propertyNames"] = {"pattern": f"^{IDENTIFIER.pattern}$"}
-    return found
+        copy["propertyNames"] = {"pattern": f"^{IDENTIFIER.pattern}$"}
+    return copy

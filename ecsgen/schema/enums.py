@@ -20,7 +20,7 @@ class Member(NamedTuple):
     number: int
     path: tuple[str, str | int]
     spec: MemberSpec | None
-    """What it says where it is a mapping."""
+    """The member's mapping, if it is one."""
 
     @property
     def number_path(self) -> tuple[str | int, ...]:
@@ -28,24 +28,23 @@ class Member(NamedTuple):
 
 
 def members_of(spec: EnumSpec) -> list[Member]:
-    """The members, numbered where they are a list."""
+    """Return the members as written; those of a list are numbered in order."""
     values = spec.values
     if isinstance(values, list):
         numbers = (1 << k if spec.flags else k for k in range(len(values)))
         named = zip(values, numbers, strict=True)
         return [Member(name, n, ("values", k), None) for k, (name, n) in enumerate(named)]
-    found = []
-    for name, given in values.items():
-        long = given if isinstance(given, MemberSpec) else None
-        number = given.value if isinstance(given, MemberSpec) else given
-        found.append(Member(name, number, ("values", name), long))
-    return found
+    members = []
+    for name, form in values.items():
+        number, long = (form.value, form) if isinstance(form, MemberSpec) else (form, None)
+        members.append(Member(name, number, ("values", name), long))
+    return members
 
 
 def build_enum(draft: Declaration[EnumSpec]) -> Enum:
-    """The enum, with the members that are right; reports E101 to E103 and E111."""
-    given = members_of(draft.spec)
-    members = _checked(draft, given)
+    """Return the enum with its valid members; reports E101 to E103 and E111."""
+    written = members_of(draft.spec)
+    members = _checked(draft, written)
     if draft.spec.flags:
         _check_bits(draft, members)
     numbers = [member.number for member in members]
@@ -57,40 +56,41 @@ def build_enum(draft: Declaration[EnumSpec]) -> Enum:
         scalar=next((s for s in UNSIGNED if fits(max(numbers, default=0), s)), "u64"),
         default=0 if zero else numbers[0],
         doc=draft.spec.doc,
-        docs=tuple((one.name, one.spec.doc) for one in given if one.spec and one.spec.doc),
+        docs=tuple((m.name, m.spec.doc) for m in written if m.spec and m.spec.doc),
         source=draft.source,
         marks={
             **draft.marks("enum"),
-            **{f"values.{member.name}": draft.key_mark(*member.path) for member in given},
+            **{f"values.{member.name}": draft.key_mark(*member.path) for member in written},
         },
     )
 
 
-def _checked(draft: Declaration[EnumSpec], given: list[Member]) -> list[Member]:
-    if not given and not draft.is_incomplete("values"):
+def _checked(draft: Declaration[EnumSpec], written: list[Member]) -> list[Member]:
+    if not written and not draft.is_incomplete("values"):
         draft.report("E111", "an enum needs at least one member", draft.key_mark("values"))
-    if draft.spec.flags and isinstance(draft.spec.values, list) and len(given) > 64:
+    if draft.spec.flags and isinstance(draft.spec.values, list) and len(written) > 64:
         draft.report(
-            "E111", f"{len(given)} flags do not fit 64 bits", draft.value_mark("values", 64)
+            "E111", f"{len(written)} flags do not fit 64 bits", draft.value_mark("values", 64)
         )
-        given = given[:64]
+        written = written[:64]
     claims = NameRegistry(draft.diagnostics)
     seen: dict[int, str] = {}
     members = []
-    for member in given:
+    for member in written:
         name, number = member.name, member.number
         mark = draft.key_mark(*member.path)
         what = f"a member of {draft.name}"
         check_member(name, what, mark, draft.diagnostics, taken=MEMBER_NAMES)
         if not claims.register(name, what, mark):
             continue
-        place, node = draft.value_mark(*member.number_path), draft.node.at(*member.number_path)
+        path = member.number_path
+        number_mark, node = draft.value_mark(*path), draft.node.at(*path)
         if not 0 <= number < 2**64 and node is not None:
             message = f"a value is a whole number from 0 to 2^64 - 1, not {describe(node)}"
-            draft.report("E111", message, place)
+            draft.report("E111", message, number_mark)
         elif number in seen:
             message = f"{quote(name)} has the value {number} of {quote(seen[number])}"
-            draft.report("E111", message, place)
+            draft.report("E111", message, number_mark)
         else:
             seen[number] = name
             members.append(member)

@@ -1,4 +1,4 @@
-"""Former names: of what is called otherwise now, and of what is gone."""
+"""Former names of renamed and of removed components, enums, fields and members."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from ecsgen.schema.document_specs import ComponentSpec, EnumSpec
 from ecsgen.schema.enums import members_of
 from ecsgen.schema.names import check_camel, check_identifier
 
-Place: TypeAlias = tuple[str, Mark]
-"""A name, and where it stands."""
+MarkedName: TypeAlias = tuple[str, Mark]
 
 
 def build_history(drafts: Declarations, diagnostics: Diagnostics) -> History:
-    """The former names that the documents give; reports E101, E509, E513 and E514."""
+    """Return the former names in the documents; reports E101, E509, E513 and E514."""
     worlds = drafts.worlds[:1]
     components = _Names("component", check_camel)
     enums = _Names("enum", check_camel)
@@ -40,13 +39,13 @@ def build_history(drafts: Declarations, diagnostics: Diagnostics) -> History:
 
 @dataclass(slots=True)
 class _Names:
-    """The names of one kind that must not be taken for each other."""
+    """The present and former names of one kind, which must be different."""
 
     what: str
     check: Callable[[str, str, Mark, Diagnostics], bool]
-    removed: list[Place] = field(default_factory=list)
-    present: list[Place] = field(default_factory=list)
-    former: list[tuple[str, Place]] = field(default_factory=list)  # with the present name first
+    removed: list[MarkedName] = field(default_factory=list)
+    present: list[MarkedName] = field(default_factory=list)
+    former: list[tuple[str, MarkedName]] = field(default_factory=list)  # present name → former
 
     def add(
         self,
@@ -56,14 +55,14 @@ class _Names:
         former: Sequence[str],
         *path: str | int,
     ) -> None:
-        """Add what a document says, all of it or what is under a path, with its former names."""
+        """Add the name of a document, or of the part at `path`, with its former names."""
         self.present.append((name, mark))
-        self.former += [(name, one) for one in _listed(draft, former, *path, "renamed_from")]
+        self.former += [(name, old) for old in _listed(draft, former, *path, "renamed_from")]
 
     def checked(self, diagnostics: Diagnostics) -> dict[str, str]:
-        """What each former name has become; "" is gone."""
+        """Return the present name for each former one; "" for removed ones."""
         used = dict(reversed(self.present))  # the first of two of one name
-        gone: dict[str, Mark] = {}
+        removed: dict[str, Mark] = {}
         for name, mark in self.removed:
             if not self.check(name, f"a former {self.what}", mark, diagnostics):
                 continue
@@ -71,25 +70,25 @@ class _Names:
                 where = used[name].seen_from(mark)
                 message = f"the {self.what} {quote(name)} is removed, and in use {where}"
                 diagnostics.add("E513", message, mark)
-            elif name in gone:
+            elif name in removed:
                 diagnostics.add("E509", f"{quote(name)} stands twice in 'removed'", mark)
-            gone.setdefault(name, mark)
-        return dict.fromkeys(gone, "") | self._renamed(used, gone, diagnostics)
+            removed.setdefault(name, mark)
+        return dict.fromkeys(removed, "") | self._renamed(used, removed, diagnostics)
 
     def _renamed(
-        self, used: Mapping[str, Mark], gone: Mapping[str, Mark], diagnostics: Diagnostics
+        self, used: Mapping[str, Mark], removed: Mapping[str, Mark], diagnostics: Diagnostics
     ) -> dict[str, str]:
-        claims: dict[str, Place] = {}
+        claims: dict[str, MarkedName] = {}
         for now, (name, mark) in self.former:
             if not self.check(name, f"a former {self.what}", mark, diagnostics):
                 continue
             if name in used:
                 why = f"it is in use {used[name].seen_from(mark)}"
-            elif name in gone:
-                why = f"it is removed {gone[name].seen_from(mark)}"
+            elif name in removed:
+                why = f"it is removed {removed[name].seen_from(mark)}"
             elif name in claims:
-                other, place = claims[name]
-                why = f"it is one of {quote(other)} {place.seen_from(mark)}"
+                other, other_mark = claims[name]
+                why = f"it is one of {quote(other)} {other_mark.seen_from(mark)}"
             else:
                 claims[name] = now, mark
                 continue
@@ -98,7 +97,7 @@ class _Names:
         return {name: now for name, (now, _) in claims.items()}
 
 
-def _listed(draft: Declaration[Any], names: Sequence[str], *path: str | int) -> list[Place]:
+def _listed(draft: Declaration[Any], names: Sequence[str], *path: str | int) -> list[MarkedName]:
     return [(name, draft.value_mark(*path, index)) for index, name in enumerate(names)]
 
 
@@ -117,10 +116,10 @@ def _members(draft: Declaration[EnumSpec]) -> tuple[str, _Names]:
     return draft.name, names
 
 
-def _inside(found: Iterable[tuple[str, _Names]], diagnostics: Diagnostics) -> dict[str, str]:
-    """The same of fields or members, whose names begin with that of what they are in."""
+def _inside(owners: Iterable[tuple[str, _Names]], diagnostics: Diagnostics) -> dict[str, str]:
+    """Return the names of fields or members, behind the name of their component or enum."""
     return {
         f"{owner}.{former}": now
-        for owner, names in found
+        for owner, names in owners
         for former, now in names.checked(diagnostics).items()
     }

@@ -23,11 +23,8 @@ _FORBIDS_STANDING: Final = {"space": "", "partition": "", "instances": "many", "
 """Key → the value that does not go with `on`; empty: any value but the default."""
 
 
-# --- Cells ----------------------------------------------------------------------------------------
-
-
 def build_grid(draft: Declaration[ComponentSpec]) -> Grid | None:
-    """The grid of a component, if it has one that is right; reports E518."""
+    """Return the grid of a component, if it has a valid one; reports E518."""
     spec = draft.spec.grid
     if spec is None:
         return None
@@ -41,7 +38,7 @@ def build_grid(draft: Declaration[ComponentSpec]) -> Grid | None:
 
 
 def _check_beside(draft: Declaration[ComponentSpec]) -> None:
-    """Report keys that say how rows come, go, move or whose they are."""
+    """Report keys about owners, or about rows that come, go or move."""
     for key in draft.node.keys:
         if key in _BESIDE_GRID or key not in type(draft.spec).model_fields:
             continue
@@ -51,7 +48,7 @@ def _check_beside(draft: Declaration[ComponentSpec]) -> None:
 
 
 def _check_cell_fields(draft: Declaration[ComponentSpec]) -> None:
-    """Report fields whose values stand in more than their column."""
+    """Report fields whose values are stored in more than a column, or with a reserved name."""
     for name, form in draft.spec.fields_.items():
         if name in ("offset", "distance"):
             _report_taken(draft, name, f"neighbours have {quote(name)}")
@@ -74,10 +71,10 @@ def _shape(draft: Declaration[ComponentSpec], spec: GridSpec) -> tuple[int, ...]
     if not 1 <= len(spec.shape) <= MOST_AXES:
         draft.report("E518", f"a grid has 1 to {MOST_AXES} axes, not {len(spec.shape)}", mark)
         return None
-    wrong = [place for place, size in enumerate(spec.shape) if size < 1]
-    for place in wrong:
-        message = f"an axis has a cell at least, not {spec.shape[place]}"
-        draft.report("E518", message, draft.value_mark("grid", "shape", place))
+    wrong = [axis for axis, size in enumerate(spec.shape) if size < 1]
+    for axis in wrong:
+        message = f"an axis has a cell at least, not {spec.shape[axis]}"
+        draft.report("E518", message, draft.value_mark("grid", "shape", axis))
     if not wrong and prod(spec.shape) > MAX_CELLS:
         draft.report("E518", f"the grid has {prod(spec.shape)} cells; 2^31 - 1 are the most", mark)
         return None
@@ -97,13 +94,10 @@ def _wrap(draft: Declaration[ComponentSpec], spec: GridSpec, axes: int) -> tuple
     return tuple(spec.wrap)
 
 
-# --- Rows that stand on cells ---------------------------------------------------------------------
-
-
 def build_occupancy(
     draft: Declaration[ComponentSpec], fields: tuple[Field, ...], components: Components
 ) -> Occupancy | None:
-    """On which grid the rows of a component stand, if they do and that is right; reports E519."""
+    """Return the occupancy of a component, if it has a valid one; reports E519."""
     spec = draft.spec.on
     if spec is None:
         return None
@@ -118,7 +112,7 @@ def build_occupancy(
         draft.report("E519", message, draft.value_mark("on", "capacity"))
     mark = draft.value_mark("on", "field") if isinstance(spec, OnSpec) else draft.value_mark("on")
     field = draft.field(fields, name, "E519", quote(name), mark)
-    if field is None or _is_no_place(draft, field, components, mark):
+    if field is None or _is_no_cell_reference(draft, field, components, mark):
         return None
     grid = components[field.type.target]
     if draft.name in grid.spec.fields_:
@@ -126,7 +120,7 @@ def build_occupancy(
     return Occupancy(name, field.type.target, capacity or 0)
 
 
-def _is_no_place(
+def _is_no_cell_reference(
     draft: Declaration[ComponentSpec], field: Field, components: Components, mark: Mark
 ) -> bool:
     target = components.get(field.type.target)
@@ -146,11 +140,8 @@ def _is_no_place(
     return bool(why)
 
 
-# --- Where cells, and rows that stand on them, cannot be ------------------------------------------
-
-
 def check_grids(draft: Declaration[WorldSpec], components: Components) -> None:
-    """Report E518 and E519 for those in archetypes or groups, or in a world with shards."""
+    """Report E518 and E519 for components with `grid` or `on` in archetypes, groups or shards."""
     spec = draft.spec
     homes = {"the archetypes": spec.archetypes.components if spec.archetypes else ()}
     homes |= {f"the group {quote(name)}": names for name, names in spec.groups.items()}

@@ -1,4 +1,4 @@
-"""Kernels and reductions as written: names, arguments, keys, and where their texts stand."""
+"""Kernels and reductions as written: names, arguments, keys, and the marks of their texts."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def build_kernel(
     fields: frozenset[str],
     known: TypeScope,
 ) -> Kernel:
-    """A kernel as written; its name is checked by whoever owns the names beside it."""
+    """Return a kernel as written; reports H101. The caller checks its name."""
     path = ("kernels", name)
     if name == "update":
         message = "a kernel named 'update' does not say what happens to the data"
@@ -74,12 +74,12 @@ def build_kernel(
 def _near(
     draft: Declaration[Any], kernel: str, spec: KernelSpec | WorldKernelSpec
 ) -> tuple[NearClause, ...]:
-    """The neighbourhoods as written: one, or several that have names."""
+    """Return the neighbourhoods as written: one, or several under names."""
     near, path = spec.near, ("kernels", kernel, "near")
     if near is None:
         return ()
     if isinstance(near, dict):
-        return tuple(_neighbourhood(draft, name, one, *path, name) for name, one in near.items())
+        return tuple(_neighbourhood(draft, name, n, *path, name) for name, n in near.items())
     if isinstance(near, NearSpec):
         return (_neighbourhood(draft, OTHER, near, *path),)
     marks = dict.fromkeys(("", "radius", "among"), draft.value_mark(*path))
@@ -114,9 +114,9 @@ def _arguments(
         path = ("kernels", name, "args", argument)
         mark = draft.key_mark(*path)
         if isinstance(form, ArgumentSpec):
-            text, unit, place = form.type, form.unit, draft.value_mark(*path, "type")
+            text, unit, type_mark = form.type, form.unit, draft.value_mark(*path, "type")
         else:
-            text, unit, place = form, "", draft.value_mark(*path)
+            text, unit, type_mark = form, "", draft.value_mark(*path)
         check_member(argument, f"an argument of {quote(name)}", mark, draft.diagnostics)
         if argument in fields:
             draft.report("E103", f"the argument {quote(argument)} has the name of a field", mark)
@@ -125,7 +125,7 @@ def _arguments(
             if type_.base not in NUMERIC:
                 raise BadValueError("E304", f"a kernel computes with numbers, not {quote(text)}")
         except BadValueError as problem:
-            draft.report_error(problem, place)
+            draft.report_error(problem, type_mark)
         arguments.append((argument, text, unit))
     return tuple(arguments)
 
@@ -133,66 +133,66 @@ def _arguments(
 def build_reduction(
     draft: Declaration[ComponentSpec], name: str, spec: ReductionSpec
 ) -> Reduction | None:
-    """A reduction as written; reports E303 and E401."""
+    """Return a reduction as written; reports E303 and E401."""
     path = ("reductions", name)
-    given = [how for how in REDUCTION_FUNCTIONS if how in draft.key_marks(*path)]
-    if not given:
+    functions = [function for function in REDUCTION_FUNCTIONS if function in draft.key_marks(*path)]
+    if not functions:
         if not draft.is_incomplete(*path):
             message = f"the reduction {quote(name)} needs one of {', '.join(REDUCTION_FUNCTIONS)}"
             draft.report("E303", message, draft.key_mark(*path))
         return None
-    given.sort(key=lambda how: draft.key_mark(*path, how).start)
-    for how in given[1:]:
-        message = (
-            f"{quote(how)} beside {quote(given[0])} on line {draft.key_mark(*path, given[0]).line}"
-        )
-        draft.report("E401", message, draft.key_mark(*path, how), hint="make two reductions of it")
-    made = declare_reduction(draft, name, given[0], spec, path, draft.key_marks(*path))
-    return replace(made, rows=spec.rows if draft.spec.start else "", doc=spec.doc)
+    functions.sort(key=lambda function: draft.key_mark(*path, function).start)
+    first, *others = functions
+    for function in others:
+        mark, line = draft.key_mark(*path, function), draft.key_mark(*path, first).line
+        message = f"{quote(function)} beside {quote(first)} on line {line}"
+        draft.report("E401", message, mark, hint="make two reductions of it")
+    reduction = declare_reduction(draft, name, first, spec, path, draft.key_marks(*path))
+    return replace(reduction, rows=spec.rows if draft.spec.start else "", doc=spec.doc)
 
 
 def declare_reduction(
     draft: Declaration[Any],
     name: str,
-    how: ReductionFunction,
+    function: ReductionFunction,
     spec: BaseReduction,
     path: tuple[str, ...],
     keys: Marks,
 ) -> Reduction:
-    """What is made of all rows, of the document below a path; `keys`: where else keys stand."""
-    marks = {**keys, "": draft.key_mark(*path), "expression": draft.value_mark(*path, how)}
+    """Return the reduction at a path of the document; `keys`: marks of further keys."""
+    marks = {**keys, "": draft.key_mark(*path), "expression": draft.value_mark(*path, function)}
     over = getattr(spec, "over", "")
     for key, is_given in (("where", spec.where), ("over", over)):
         if is_given:
             marks[key] = draft.value_mark(*path, key)
-    return Reduction(name, how, getattr(spec, how), spec.where, over=over, marks=marks)
+    return Reduction(name, function, getattr(spec, function), spec.where, over=over, marks=marks)
 
 
-def find_identity_column(component: Component, named: str) -> FieldValue:
-    """A column that every row of a component has: of the owners, or of ids."""
+def find_identity_column(component: Component, owner: str) -> FieldValue:
+    """Return a column that every row of a component has: of the owners, or of ids."""
     if component.grid is not None:
-        return FieldValue(Type("u64"), CELL_ID, named)
+        return FieldValue(Type("u64"), CELL_ID, owner)
     if component.owner == "entity":
-        return FieldValue(HANDLE, ENTITY, named)
-    return FieldValue(Type("u32"), ID_SLOT, named)
+        return FieldValue(HANDLE, ENTITY, owner)
+    return FieldValue(Type("u32"), ID_SLOT, owner)
 
 
-def find_stream_column(component: Component, named: str = OWN) -> FieldValue | NoDraws:
-    """The column by which random numbers tell the rows apart: of owners, or of ids.
+def find_stream_column(component: Component, owner: str = OWN) -> FieldValue | NoDraws:
+    """Return the column that selects each row's random stream: of owners, or of ids.
 
-    `named`: what kernels call the component.
+    `owner`: the component as the kernel names it.
     """
     if component.owner == "none" or component.instances == "one":
-        return find_identity_column(component, named)
+        return find_identity_column(component, owner)
     if component.ids:
-        return FieldValue(Type("u32"), ID_SLOT, named)
+        return FieldValue(Type("u32"), ID_SLOT, owner)
     message = f"rows of {quote(component.name)} cannot be told apart"
     return NoDraws(message, "give it ids: true, or the kernel a u64 field as its key")
 
 
 def find_key_field(kernel: Kernel, scope: Scope) -> FieldValue | None:
-    """The field that a kernel names as its key; reports E812 and E802 if it is none."""
-    text, found = SourceText(kernel.key, kernel.marks["key"]), None
+    """Return the field that a kernel names as its key; reports E812 and E802 without one."""
+    text, field = SourceText(kernel.key, kernel.marks["key"]), None
     try:
         node = text.expression()
         if isinstance(node, ast.Name):
@@ -201,15 +201,15 @@ def find_key_field(kernel: Kernel, scope: Scope) -> FieldValue | None:
                 if scope.components:
                     hint = "name its component, as in Component.field"
                 raise KernelError("E812", f"the key {quote(node.id)} is no field", node, hint)
-            found = scope.name(node)
+            field = scope.name(node)
         elif isinstance(node, ast.Attribute):
-            found = scope.member(node)
-        if not isinstance(found, FieldValue) or found.owner == PARENT:
+            field = scope.member(node)
+        if not isinstance(field, FieldValue) or field.owner == PARENT:
             raise KernelError("E812", "a key is a field of the row itself", node)
-        if found.type != Type("u64"):
-            message = f"a key is a u64, and {quote(found.text)} is {found.type}"
+        if field.type != Type("u64"):
+            message = f"a key is a u64, and {quote(field.text)} is {field.type}"
             raise KernelError("E812", message, node)
     except KernelError as error:
         text.report(error, scope.diagnostics)
         return None
-    return found
+    return field

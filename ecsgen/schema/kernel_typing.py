@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from ecsgen.diagnostics import Diagnostics, did_you_mean, quote
-from ecsgen.kernels.commands import FateChecker
+from ecsgen.kernels.commands import CommandChecker
 from ecsgen.kernels.grid_functions import grid_facts
 from ecsgen.kernels.parsing import Assignment, KernelError, SourceText
 from ecsgen.kernels.random_numbers import NoDraws, numbering
@@ -41,52 +41,54 @@ _PARENTS: Final = re.compile(r"\bparent\s*\.")
 def type_kernel(
     kernel: Kernel,
     scope: Scope,
-    apart: tree.FieldValue | NoDraws,
-    askers: neighbourhoods.NeighbourContext,
+    default_stream: tree.FieldValue | NoDraws,
+    context: neighbourhoods.NeighbourContext,
     known: TypeScope,
 ) -> Kernel:
-    """The kernel with its program; one error per text at most.
+    """Return the kernel with its program; reports at most one error per text.
 
-    `apart`: what tells rows apart where it names no key. `askers`: who asks whom.
+    `default_stream`: the stream field of a kernel without a key.
     """
     scope.takes_turns = _takes_turns(kernel, scope)
-    who = _who(kernel, scope, apart)
+    stream_field = _find_stream(kernel, scope, default_stream)
     scope.arguments = _arguments(kernel, known)
     scope.invalid_names |= frozenset(name for name, _, _ in kernel.args) - scope.arguments.keys()
-    nears = neighbourhoods.neighbourhoods(kernel, askers, scope)
+    nears = neighbourhoods.neighbourhoods(kernel, context, scope)
     if _names_parent(kernel, scope):
-        refused = "a kernel that reads 'parent' refers to no other rows"
-        scope.reference_scope = replace(scope.reference_scope, refusal=refused)
-        refused = "nobody dies or is born in a kernel that reads 'parent'"
-        scope.command_scope = replace(scope.command_scope, refusal=refused)
-    first = 1 if kernel.turns == "random" else 0  # the first one tells whose turn it is
+        refusal = "a kernel that reads 'parent' refers to no other rows"
+        scope.reference_scope = replace(scope.reference_scope, refusal=refusal)
+        refusal = "nobody dies or is born in a kernel that reads 'parent'"
+        scope.command_scope = replace(scope.command_scope, refusal=refusal)
+    first = 1 if kernel.turns == "random" else 0  # number 0 orders the rows
     where = _condition(kernel, scope)
     number, drawn = numbering([] if where is None else [where], first)
     where = None if where is None else number(where)
     steps, drawn = _steps(kernel, scope, drawn)
     _check_effect(kernel, steps, scope)
-    program = _program(kernel, scope, where, steps, who if drawn else None, nears)
+    program = _program(kernel, scope, where, steps, stream_field if drawn else None, nears)
     neighbourhoods.check_row_fields(kernel, program, scope.diagnostics)
     if program.runs_by_level:
         _check_levels(kernel, program, scope.diagnostics)
     return replace(kernel, program=program)
 
 
-def _who(kernel: Kernel, scope: Scope, apart: tree.FieldValue | NoDraws) -> tree.FieldValue | None:
-    """What tells rows apart; where nothing does, draws are refused from here on (E812)."""
-    who = find_key_field(kernel, scope) if kernel.key else apart
-    if not isinstance(who, NoDraws):
-        return who
-    scope.no_draws = who
+def _find_stream(
+    kernel: Kernel, scope: Scope, default: tree.FieldValue | NoDraws
+) -> tree.FieldValue | None:
+    """Return the stream field; without one, the scope rejects draws from here on (E812)."""
+    stream = find_key_field(kernel, scope) if kernel.key else default
+    if not isinstance(stream, NoDraws):
+        return stream
+    scope.no_draws = stream
     if kernel.turns == "random":
-        scope.diagnostics.add("E812", who.message, kernel.marks["turns"], hint=who.hint)
+        scope.diagnostics.add("E812", stream.message, kernel.marks["turns"], hint=stream.hint)
     return None
 
 
 def _steps(kernel: Kernel, scope: Scope, drawn: int) -> tuple[tuple[tree.Step, ...], int]:
-    """The steps that are right, and how many random numbers there are with theirs."""
+    """Return the valid steps, and the number of random numbers drawn up to their end."""
     parsed = _parsed(kernel, scope.diagnostics)
-    ways: dict[str, tuple[str, int]] = {}
+    operators: dict[str, tuple[str, int]] = {}
     scope.later = local_names([step for _, step in parsed], scope)
     neighbourhoods.check_neighbour_names(parsed, scope)
     _check_locals(parsed, scope)
@@ -95,13 +97,13 @@ def _steps(kernel: Kernel, scope: Scope, drawn: int) -> tuple[tuple[tree.Step, .
         try:
             shown = " ".join(text.content.split())
             if isinstance(step, ast.Call):
-                made = FateChecker(scope).step(step, shown)
+                typed = CommandChecker(scope).step(step, shown)
             else:
-                made = type_step(step, shown, scope)
+                typed = type_step(step, shown, scope)
             if not scope.takes_turns:
-                check_message_operator(made, target_of(step), text.mark.line, ways)
-            number, drawn = numbering(made.expressions, drawn)
-            steps.append(made.with_expressions(number))
+                check_message_operator(typed, target_of(step), text.mark.line, operators)
+            number, drawn = numbering(typed.expressions, drawn)
+            steps.append(typed.with_expressions(number))
         except KernelError as error:
             text.report(error, scope.diagnostics)
             target = target_of(step)
@@ -123,13 +125,13 @@ def _program(
     scope: Scope,
     where: tree.Expression | None,
     steps: tuple[tree.Step, ...],
-    who: tree.FieldValue | None,
+    stream_field: tree.FieldValue | None,
     nears: tuple[tree.Neighbourhood, ...],
 ) -> tree.Program:
-    effects = tree.effects_of(where, steps, who if kernel.key else None)
+    effects = tree.effects_of(where, steps, stream_field if kernel.key else None)
     reads = tree.fields_in(*tree.expressions_of(where, steps))
     above = {read.name: read.type for read in reads if read.owner == tree.PARENT}
-    watched, knows_grids = grid_facts(where, steps, nears, scope.reference_scope)
+    tracked, uses_grids = grid_facts(where, steps, nears, scope.reference_scope)
     return tree.Program(
         arguments=tuple(scope.arguments.values()),
         where=where,
@@ -140,11 +142,11 @@ def _program(
         ),
         identity=scope.identity if effects.sends or effects.spawns or effects.destroys else None,
         may_be_dead=scope.may_be_dead,
-        stream_field=who,
+        stream_field=stream_field,
         takes_turns=scope.takes_turns,
         neighbourhoods=nears,
-        tracked_occupants=watched,
-        uses_grids=knows_grids,
+        tracked_occupants=tracked,
+        uses_grids=uses_grids,
     )
 
 
@@ -153,7 +155,7 @@ def _names_parent(kernel: Kernel, scope: Scope) -> bool:
 
 
 def _takes_turns(kernel: Kernel, scope: Scope) -> bool:
-    """Whether its rows take turns; reports E815 where they cannot."""
+    """Return True if the rows take turns; reports E815 if they cannot."""
     if not kernel.turns:
         return False
     message = ""
@@ -167,8 +169,8 @@ def _takes_turns(kernel: Kernel, scope: Scope) -> bool:
 
 
 def _check_levels(kernel: Kernel, program: tree.Program, diagnostics: Diagnostics) -> None:
-    """Report what a kernel that goes level by level cannot do: ask neighbours (E813), as its rows
-    would come in two orders, and take arguments with a value per row (E815)."""
+    """Report E813 for a kernel by level with neighbours, whose rows would run in two orders, and
+    E815 for one with an argument per row."""
     if program.neighbourhoods:
         message = f"{quote(kernel.name)} reads parents, so it cannot ask neighbours"
         diagnostics.add("E813", message, kernel.marks["near"], hint="make two kernels of it")
@@ -179,16 +181,16 @@ def _check_levels(kernel: Kernel, program: tree.Program, diagnostics: Diagnostic
 
 
 def _arguments(kernel: Kernel, known: TypeScope) -> dict[str, tree.Argument]:
-    """The arguments that are right; the others were reported before."""
-    found = {}
+    """Return the valid arguments; the others were reported before."""
+    arguments = {}
     for name, text, _unit in kernel.args:
         try:
             type_ = value_type(parse_type(text, known, f"argument {quote(name)}"))
         except BadValueError:
             continue
         if type_ is not None:
-            found[name] = tree.Argument(type_, name, name in kernel.each)
-    return found
+            arguments[name] = tree.Argument(type_, name, name in kernel.each)
+    return arguments
 
 
 def _condition(kernel: Kernel | Reduction, scope: Scope) -> tree.Expression | None:
@@ -205,18 +207,18 @@ def _condition(kernel: Kernel | Reduction, scope: Scope) -> tree.Expression | No
 def _parsed(
     kernel: Kernel, diagnostics: Diagnostics
 ) -> list[tuple[SourceText, Assignment | ast.Call]]:
-    found = []
+    parsed = []
     for index, content in enumerate(kernel.steps):
         text = SourceText(content, kernel.marks[f"steps.{index}"])
         try:
-            found.append((text, text.step()))
+            parsed.append((text, text.step()))
         except KernelError as error:
             text.report(error, diagnostics)
-    return found
+    return parsed
 
 
 def _check_locals(parsed: list[tuple[SourceText, Assignment | ast.Call]], scope: Scope) -> None:
-    """Locals are names in generated code, so the rules for fields hold; each has its use."""
+    """Report E101 and E102 for names of locals, and E806 for locals that no step reads."""
     if tree.OWN in scope.incomplete_owners:  # some may be meant for fields
         return
     read = {name for _, step in parsed for name in names_read(step)}
@@ -233,7 +235,7 @@ def _check_locals(parsed: list[tuple[SourceText, Assignment | ast.Call]], scope:
 
 
 def type_reduction(reduction: Reduction, scope: Scope) -> tree.ReductionProgram | None:
-    """The value of one row; None where there is none."""
+    """Return the value of one row; None after an error."""
     where = _condition(reduction, scope)
     text = SourceText(reduction.expression, reduction.marks["expression"])
     try:
@@ -253,16 +255,16 @@ def type_reduction(reduction: Reduction, scope: Scope) -> tree.ReductionProgram 
 
 @dataclass(frozen=True, slots=True)
 class InvalidNames:
-    """What of a component is in error already, so that kernels are not blamed for it as well."""
+    """The names of a component that are reported already, so kernels with them are not."""
 
     names: frozenset[str]
-    """Of fields, and `parent` if there may be a hierarchy."""
+    """Names of fields, and `parent` if there may be a hierarchy."""
     may_have_more: bool
-    """Whether there may be other fields, whose names could not be read."""
+    """True if there may be other fields, whose names could not be read."""
 
 
 _BY_A_KERNEL: Final = "let a kernel write what is to be reduced into a field"
-_NO_FATES: Final = "whose entity dies concerns all components: no kernel of one says it"
+_NO_COMMANDS: Final = "whose entity dies concerns all components: no kernel of one says it"
 _NO_REDUCTION: Final = NoDraws(
     "reductions draw no random numbers", "let a kernel draw them into a field"
 )
@@ -271,18 +273,18 @@ _NO_REDUCTION: Final = NoDraws(
 def type_component_kernels(
     component: Component,
     components: Mapping[str, Component],
-    refused: InvalidNames,
+    invalid: InvalidNames,
     known: TypeScope,
     diagnostics: Diagnostics,
 ) -> Component:
-    """The component with compiled kernels and reductions; reports E112, E102 and E80x."""
+    """Return the component with typed kernels and reductions; reports E112, E102 and E80x."""
     fields = {field.name: field for field in component.fields}
     hidden = frozenset(field.name for field in component.indirect_fields)
 
     def scope(is_reduction: bool) -> Scope:
         return Scope(
-            none if is_reduction else reach,
-            fates,
+            no_references if is_reduction else references,
+            commands,
             diagnostics,
             fields=fields,
             enums=known.sound_enums,
@@ -293,72 +295,72 @@ def type_component_kernels(
             identity=find_identity_column(component, tree.OWN),
             may_be_dead=component.owner == "entity",
             no_draws=_NO_REDUCTION if is_reduction else None,
-            invalid_names=refused.names | known.wrong_enums,
-            incomplete_owners=frozenset([tree.OWN] if refused.may_have_more else []),
+            invalid_names=invalid.names | known.wrong_enums,
+            incomplete_owners=frozenset([tree.OWN] if invalid.may_have_more else []),
             occupants={tree.OWN: component} if component.on is not None else {},
         )
 
     home = component.name
-    own = {home: component}
+    reachable = {home: component}
     if component.on is not None and component.on.grid in components:
-        own[component.on.grid] = components[component.on.grid]
-    reach = ReferenceScope(own, known.components, home)
-    fates = CommandScope(refusal=_NO_FATES, hint=reach.of_the_world)
-    none = replace(reach, refusal="reductions refer to no other rows", hint=_BY_A_KERNEL)
-    askers = neighbourhoods.make_component_context(component, components, diagnostics)
-    apart = find_stream_column(component)
-    kernels = (type_kernel(one, scope(False), apart, askers, known) for one in component.kernels)
+        reachable[component.on.grid] = components[component.on.grid]
+    references = ReferenceScope(reachable, known.components, home)
+    commands = CommandScope(refusal=_NO_COMMANDS, hint=references.of_the_world)
+    refusal = "reductions refer to no other rows"
+    no_references = replace(references, refusal=refusal, hint=_BY_A_KERNEL)
+    context = neighbourhoods.make_component_context(component, components, diagnostics)
+    stream = find_stream_column(component)
+    kernels = (type_kernel(k, scope(False), stream, context, known) for k in component.kernels)
     reductions = (
-        replace(one, program=type_reduction(one, scope(True)) or one.program)
-        for one in component.reductions
+        replace(reduction, program=type_reduction(reduction, scope(True)) or reduction.program)
+        for reduction in component.reductions
     )
     return replace(component, kernels=tuple(kernels), reductions=tuple(reductions))
 
 
 @dataclass(frozen=True, slots=True)
 class WorldScopes:
-    """What kernels and tables of a world may name."""
+    """The names for kernels and tables of a world."""
 
     world: World
     sources: frozenset[str]
-    """The groups, queries and components that were read without a mistake."""
+    """The groups, queries and components without an error."""
     components: Mapping[str, Component]
     invalid_names: Mapping[str, InvalidNames]
     known: TypeScope
     diagnostics: Diagnostics
 
     def scope_over(self, over: str) -> Scope:
-        """The names of what runs over a group, query or component."""
+        """Return the scope of a kernel or table over a group, query or component."""
         world, query = self.world, self.world.query(over)
         members, absent = _members(world, over, self.components)
         is_chunked = query is not None and query.chunked
-        alone = "kernels over chunks refer to no other rows" if is_chunked else ""
-        lasting = "nobody dies or is born in a kernel over chunks" if is_chunked else ""
-        one = self.components.get(over)
-        nobodys = over if one is not None and one.owner == "none" else ""
+        no_references = "kernels over chunks refer to no other rows" if is_chunked else ""
+        no_commands = "nobody dies or is born in a kernel over chunks" if is_chunked else ""
+        component = self.components.get(over)
+        unowned = over if component is not None and component.owner == "none" else ""
         bundles = {name: flat_bundle(name, dict(world.bundles)) for name, _ in world.bundles}
         hidden = {
-            f"{name}.{one.name}" for name, c in self.components.items() for one in c.indirect_fields
+            f"{name}.{f.name}" for name, c in self.components.items() for f in c.indirect_fields
         }
-        refused = self.invalid_names.items()
-        wrong = {f"{name}.{field}" for name, found in refused for field in found.names}
+        reported = self.invalid_names.items()
+        wrong = {f"{name}.{field}" for name, invalid in reported for field in invalid.names}
+        names = self.known.components
         return Scope(
-            ReferenceScope(
-                self.components, self.known.components, chunked=world.archetypes, refusal=alone
-            ),
-            CommandScope(nobodys, bundles, lasting),
+            ReferenceScope(self.components, names, chunked=world.archetypes, refusal=no_references),
+            CommandScope(unowned, bundles, no_commands),
             self.diagnostics,
             components=members,
             absent=absent,
             enums=self.known.sound_enums,
             hidden=frozenset(hidden),
             invalid_names=frozenset(wrong) | self.known.wrong_enums,
-            incomplete_owners=frozenset(name for name, found in refused if found.may_have_more),
+            incomplete_owners=frozenset(name for name, i in reported if i.may_have_more),
             has_tick=True,
         )
 
     def type_column(self, column: Reduction) -> tree.ReductionProgram | None:
-        """The value of one row for a table, which leads to no others; None where there is none."""
+        """Return the value of one row for a table, without references; None after an error."""
         scope = self.scope_over(column.over)
         scope.diagnostics = self.diagnostics.all_as("E520")
         scope.is_reduction, scope.no_draws = True, _NO_REDUCTION
@@ -374,7 +376,7 @@ class WorldScopes:
 
 
 def type_world_kernels(names: WorldScopes) -> World:
-    """The world with compiled kernels; reports as `with_programs`."""
+    """Return the world with typed kernels; reports E112, E102 and E80x."""
     world, components = names.world, names.components
     kernels = []
     for kernel in world.kernels:
@@ -385,22 +387,23 @@ def type_world_kernels(names: WorldScopes) -> World:
         members = scope.components
         scope.owner_component = neighbourhoods.find_owner_component(members)
         scope.identity = next(
-            (find_identity_column(one, name) for name, one in members.items()), None
+            (find_identity_column(component, name) for name, component in members.items()), None
         )
         scope.may_be_dead = scope.owner_component is not None and world.query(kernel.over) is None
-        scope.occupants = {name: one for name, one in members.items() if one.on is not None}
-        by_entity = tree.FieldValue(tree.HANDLE, tree.ENTITY, next(iter(members), ""))
-        one = members.get(kernel.over)
-        apart = by_entity if one is None else find_stream_column(one, kernel.over)
-        askers = neighbourhoods.make_world_context(world, components, names.sources, scope)
-        kernels.append(type_kernel(kernel, scope, apart, askers, names.known))
+        scope.occupants = {name: c for name, c in members.items() if c.on is not None}
+        owners = tree.FieldValue(tree.HANDLE, tree.ENTITY, next(iter(members), ""))
+        component = members.get(kernel.over)
+        stream = owners if component is None else find_stream_column(component, kernel.over)
+        context = neighbourhoods.make_world_context(world, components, names.sources, scope)
+        kernels.append(type_kernel(kernel, scope, stream, context, names.known))
     return replace(world, kernels=tuple(kernels))
 
 
 def _members(
     world: World, over: str, components: Mapping[str, Component]
 ) -> tuple[dict[str, Component], dict[str, str]]:
-    """The components whose rows a group, query or component has, and why not for all others."""
+    """Return the components whose rows a group, query or component has, and the reason why each
+    other component is absent."""
     names, query = world.members_of(over), world.query(over)
     others = components.keys() - set(names)
     absent = {name: _why_absent(name, over, query, components) for name in others}

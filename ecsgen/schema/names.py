@@ -1,8 +1,8 @@
-"""Names: what is one at all, how they become those of classes, and which are public.
+"""Names: their syntax, the names that are derived from them, and the reserved ones.
 
-Nothing of a schema can be called as what generated packages have in public. No other name is
-reserved: where a schema's name meets one of generated code's own, that gives way. The lists do not
-depend on a component's policies, so switching a policy on never breaks a name.
+Public names of generated packages are reserved. No other name is: a schema's name may shadow one of
+generated code's own. The lists do not depend on a component's policies, so switching a policy on
+never breaks a name.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ FIELD_NAMES: Final[Names] = {
     ),
     "managers keep a column": _words("cold_row id_slot id_row id_generation newer older"),
 }
-"""Of fields, kernels, reductions and arguments."""
+"""Names reserved among fields, kernels, reductions and arguments."""
 
 CLASS_NAMES: Final[Names] = {
     "packages have": _words(
@@ -51,7 +51,7 @@ CLASS_NAMES: Final[Names] = {
         "StaleInstanceError StaleViewWarning StructureLockedError Sweep World sweep"
     )
 }
-"""Of components, enums and worlds."""
+"""Names reserved among components, enums and worlds."""
 
 WORLD_NAMES: Final[Names] = {
     "worlds have": _words(
@@ -60,25 +60,25 @@ WORLD_NAMES: Final[Names] = {
         "MANAGERS QUERIES GROUPS BUNDLES seed tick records"
     )
 }
-"""Of queries, groups, kernels and schedules of the world."""
+"""Names reserved among queries, groups, kernels and schedules of the world."""
 
 MODULES: Final = "packages have a module"
 TEST_PREFIX: Final = "test_"
-"""Of further modules."""
+"""The prefix of further modules."""
 
 DEVICES: Final[Names] = {
     "Windows has a device": _words("aux con nul prn").union(
         f"{port}{digit}" for port in ("com", "lpt") for digit in range(1, 10)
     )
 }
-"""Of tables, which are folders."""
+"""Names reserved among tables, which are folders."""
 
 MODULE_NAMES: Final[Names] = {
     **WORLD_NAMES,
     MODULES: _words("entities enums world tests conftest"),
     **DEVICES,
 }
-"""Of the modules of components, which are attributes of the world."""
+"""Names reserved among modules of components, which are attributes of the world."""
 
 MEMBER_NAMES: Final[Names] = {
     "enums of Python have": _words(
@@ -86,23 +86,23 @@ MEMBER_NAMES: Final[Names] = {
         "imag is_integer numerator real to_bytes"
     )
 }
-"""Of members of enums."""
+"""Names reserved among members of enums."""
 
 COLUMN_NAMES: Final[Names] = {
     "tables have": _words("tick entity id columns write clear to_arrow to_pandas"),
     "tables of rows say": _words("rows fields where over"),
 }
-"""Of columns of tables."""
+"""Names reserved among columns of tables."""
 
 QUERY_NAMES: Final[Names] = {"queries have": _words("chunks rows to_arrow")}
 GROUP_NAMES: Final[Names] = {"groups have": _words("entity n reorder sort to_arrow")}
 CHUNK_NAMES: Final[Names] = {"chunks have": _words("buffer capacity components entity has n")}
-"""Of the modules of components that are members of these."""
+"""Names reserved among modules of components in queries, groups and archetypes."""
 
 
 MAX_LENGTH: Final = 64
 
-# The same in every Python that ecsgen runs on.
+# Equal in every Python that ecsgen runs on.
 KEYWORDS: Final = frozenset(keyword.kwlist)
 
 # A component named Foo also makes FooManager, FooData, FooFields …, a group foo makes FooGroup.
@@ -115,25 +115,25 @@ _WORD_START: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]
 
 
 def query_classes(name: str) -> tuple[str, str, str]:
-    """The classes that a query makes: `fast_movers` → FastMoversQuery, …Rows, …Row."""
-    stem = "".join(word[:1].upper() + word[1:] for word in name.split("_"))
-    return f"{stem}Query", f"{stem}Rows", f"{stem}Row"
+    """Return the classes of a query: `fast_movers` → FastMoversQuery, …Rows, …Row."""
+    prefix = "".join(word[:1].upper() + word[1:] for word in name.split("_"))
+    return f"{prefix}Query", f"{prefix}Rows", f"{prefix}Row"
 
 
 def module_name(name: str) -> str:
-    """`PointMass` → `point_mass`, `AIState` → `ai_state`."""
+    """Return the module of a component: `PointMass` → `point_mass`, `AIState` → `ai_state`."""
     return _WORD_START.sub("_", name).lower()
 
 
 def group_class(group: str) -> str:
-    """`bodies` → `BodiesGroup`."""
+    """Return the class of a group: `bodies` → `BodiesGroup`."""
     return "".join(word.capitalize() for word in group.split("_")) + "Group"
 
 
 def check_identifier(
     name: str, what: str, mark: Mark, diagnostics: Diagnostics, *, lower: bool = False
 ) -> bool:
-    """Whether `name` can be an attribute; reports E101. `lower` wants it in lower case."""
+    """Return True if `name` can be an attribute, with `lower` in lower case; reports E101."""
     pattern, rule = (_LOWER, "lower-case letters") if lower else (IDENTIFIER, "letters")
     if pattern.fullmatch(name):
         return _check_length(name, what, mark, diagnostics)
@@ -144,14 +144,14 @@ def check_identifier(
 
 
 def check_class(name: str, what: str, mark: Mark, diagnostics: Diagnostics) -> bool:
-    """Whether `name` can be a component, enum or world; reports E101 and E102."""
+    """Return True if `name` can be a component, enum or world; reports E101 and E102."""
     if not check_camel(name, what, mark, diagnostics):
         return False
     return not check_derived_name(name, name, what, CLASS_NAMES, mark, diagnostics)
 
 
 def check_camel(name: str, what: str, mark: Mark, diagnostics: Diagnostics) -> bool:
-    """Whether `name` is, or could once have been, the name of a class; reports E101."""
+    """Return True if `name` can be a class, now or in former schemas; reports E101."""
     if not CAMEL.fullmatch(name):
         hint = _camel_case(name)
         _report_name(name, what, "must be CamelCase letters and digits", mark, diagnostics, hint)
@@ -160,7 +160,7 @@ def check_camel(name: str, what: str, mark: Mark, diagnostics: Diagnostics) -> b
 
 
 def check_module(name: str, mark: Mark, diagnostics: Diagnostics, taken: Names) -> bool:
-    """Whether a component's module may be called as it would be; reports E102."""
+    """Return True if a component's module can have its name; reports E102."""
     return not check_derived_name(module_name(name), name, "a component", taken, mark, diagnostics)
 
 
@@ -173,9 +173,9 @@ def check_member(
     taken: Mapping[str, frozenset[str]] = FIELD_NAMES,
     lower: bool = False,
 ) -> bool:
-    """Whether `name` can be an attribute beside generated ones; reports E101 and E102.
+    """Return True if `name` can be an attribute beside generated ones; reports E101 and E102.
 
-    `taken`: names that it cannot be, by who has them.
+    `taken`: reserved names by their holder.
     """
     if not check_identifier(name, what, mark, diagnostics, lower=lower):
         return False
@@ -183,25 +183,25 @@ def check_member(
 
 
 def check_derived_name(
-    made: str,
+    derived: str,
     name: str,
     what: str,
     taken: Mapping[str, frozenset[str]],
     mark: Mark,
     diagnostics: Diagnostics,
 ) -> bool:
-    """Whether somebody has the name that another makes, or it is a keyword; reports E102."""
-    whose = "it is a Python keyword" if made in KEYWORDS else ""
+    """Return True if the name derived from `name` is reserved or a keyword; reports E102."""
+    reason = "it is a Python keyword" if derived in KEYWORDS else ""
     for holder, names in taken.items():
-        if made in names or (holder == MODULES and made.startswith(TEST_PREFIX)):
-            whose = f"{holder} {quote(made)}"
-    if not whose:
+        if derived in names or (holder == MODULES and derived.startswith(TEST_PREFIX)):
+            reason = f"{holder} {quote(derived)}"
+    if not reason:
         return False
-    makes = "" if made == name else f"it makes {quote(made)}, and "
-    message = f"{quote(name)} cannot be the name of {what}: {makes}{whose}"
-    is_class = CAMEL.fullmatch(name) and made in (name, module_name(name))
-    other = f"My{name}" if is_class else f"{name}_"
-    diagnostics.add("E102", message, mark, hint=f"did you mean {quote(other)}?")
+    makes = "" if derived == name else f"it makes {quote(derived)}, and "
+    message = f"{quote(name)} cannot be the name of {what}: {makes}{reason}"
+    is_class = CAMEL.fullmatch(name) and derived in (name, module_name(name))
+    suggestion = f"My{name}" if is_class else f"{name}_"
+    diagnostics.add("E102", message, mark, hint=f"did you mean {quote(suggestion)}?")
     return True
 
 

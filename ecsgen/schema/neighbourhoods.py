@@ -1,4 +1,4 @@
-"""The key `near` of kernels: whom rows can ask, on a grid or in a space, and how far these are."""
+"""The key `near` of kernels: the neighbours of rows on a grid or in a space, and the radius."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ecsgen.model import typed_tree as tree
 from ecsgen.model.types import Type
 
 Members = Mapping[str, Component]
-"""Components by how a kernel names them: OWN, or in the world the component's name."""
+"""Components by their name in a kernel: OWN, or in the world the component's name."""
 
 _NO_NEIGHBOURHOOD: Final = frozenset(
     (
@@ -30,22 +30,22 @@ _NO_NEIGHBOURHOOD: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class NeighbourContext:
-    """Who asks in a kernel, and whom it may ask."""
+    """The components of a kernel's rows, and those that may be neighbours."""
 
     members: Members
     resolve: Callable[[NearClause], Members | None]
-    """Those whose rows a neighbourhood names; None where that is in error already."""
+    """Return the components of a neighbourhood's rows; None after an error."""
     components: Mapping[str, Component]
-    """All of the project."""
+    """All components of the project."""
 
 
 def make_component_context(
     component: Component, components: Mapping[str, Component], diagnostics: Diagnostics
 ) -> NeighbourContext:
-    """A component's kernels ask other rows of it, or the grid on which they stand."""
+    """Return the context of a component's kernels: its own rows, or the grid that these are on."""
     grid = None if component.on is None else components.get(component.on.grid)
 
-    def found(key: NearClause) -> Members | None:
+    def resolve(key: NearClause) -> Members | None:
         among = key.among
         if among in ("", component.name):
             return {tree.OWN: component}
@@ -62,15 +62,15 @@ def make_component_context(
         diagnostics.add("E810", message, key.marks["among"], hint=hint)
         return None
 
-    return NeighbourContext({tree.OWN: component}, found, components)
+    return NeighbourContext({tree.OWN: component}, resolve, components)
 
 
 def make_world_context(
     world: World, components: Mapping[str, Component], sources: frozenset[str], scope: Scope
 ) -> NeighbourContext:
-    """Kernels of the world ask rows of a group, query or component."""
+    """Return the context of a kernel of the world: rows of a group, query or component."""
 
-    def found(key: NearClause) -> Members | None:
+    def resolve(key: NearClause) -> Members | None:
         if not key.among:
             return scope.components
         if key.among not in sources:
@@ -83,112 +83,110 @@ def make_world_context(
             return None
         return {name: components[name] for name in world.members_of(key.among)}
 
-    return NeighbourContext(scope.components, found, components)
-
-
-# --- All neighbourhoods of a kernel ---------------------------------------------------------------
+    return NeighbourContext(scope.components, resolve, components)
 
 
 def neighbourhoods(
-    kernel: Kernel, askers: NeighbourContext, scope: Scope
+    kernel: Kernel, context: NeighbourContext, scope: Scope
 ) -> tuple[tree.Neighbourhood, ...]:
-    """Whom rows ask; the scope knows their names from now on; reports E813 and E103."""
+    """Return the neighbourhoods of a kernel, and add their names to the scope; reports E813 and
+    E103."""
     scope.has_invalid_neighbours = "…" in kernel.marks
     if not kernel.near:
         return ()
     known: dict[str, NeighbourScope] = {}
     nears = []
     for key in kernel.near:
-        made = _NeighbourhoodBuilder(kernel, key, askers, scope).build()
-        if made is not None:
-            known[key.name], near = made
+        built = _NeighbourhoodBuilder(kernel, key, context, scope).build()
+        if built is not None:
+            known[key.name], near = built
             nears += [near] if near is not None else []
     if len(known) < len(kernel.near):
         scope.has_invalid_neighbours = True
         return ()
     scope.neighbours = NeighbourScopes(known, scope.field)
-    _check_names(scope.neighbours.names, kernel, askers, scope)
+    _check_names(scope.neighbours.names, kernel, context, scope)
     return tuple(nears) if len(nears) == len(known) else ()
 
 
-_Made: TypeAlias = tuple[NeighbourScope, tree.Neighbourhood | None]
+_Built: TypeAlias = tuple[NeighbourScope, tree.Neighbourhood | None]
 
 
 class _NeighbourhoodBuilder:
     def __init__(
-        self, kernel: Kernel, key: NearClause, askers: NeighbourContext, scope: Scope
+        self, kernel: Kernel, key: NearClause, context: NeighbourContext, scope: Scope
     ) -> None:
-        self._kernel, self._key, self._askers, self._scope = kernel, key, askers, scope
+        self._kernel, self._key, self._askers, self._scope = kernel, key, context, scope
         self._diagnostics = scope.diagnostics
 
-    def build(self) -> _Made | None:
-        """What names of it stand for, and what it is, if the radius is right; None if nobody can
-        tell whom it asks."""
+    def build(self) -> _Built | None:
+        """Return the names of a neighbourhood, and itself if its radius is valid; None if its
+        components are not known."""
         key, members = self._key, self._askers.resolve(self._key)
         if members is None:
             return None
         askers = self._askers.members
-        both = [name for name, one in askers.items() if one.space and name in members]
+        spaces = [name for name, component in askers.items() if component.space and name in members]
         grids = [
             (name, other)
-            for name, one in askers.items()
-            for other, met in members.items()
-            if (grid := _grid_of(one)) and grid == _grid_of(met)
+            for name, component in askers.items()
+            for other, neighbour in members.items()
+            if (grid := _grid_of(component)) and grid == _grid_of(neighbour)
         ]
-        if len(both) + len(grids) != 1:
+        if len(spaces) + len(grids) != 1:
             if not any(map(_has_wrong_place, (*askers.values(), *members.values()))):
-                self._report_places(both, grids)
+                self._report_places(spaces, grids)
             return None
         if grids:
             return self._on_grid(*grids[0], members)
         self._refuse("hood", key.hood)
         self._refuse("center", key.center is not None)
-        place = find_position_field(askers[both[0]], both[0])
+        position = find_position_field(askers[spaces[0]], spaces[0])
         cold = {
-            f"{name}.{one.name}" for name, c in members.items() if name for one in c.indirect_fields
+            f"{name}.{f.name}" for name, c in members.items() if name for f in c.indirect_fields
         }
         self._scope.hidden |= cold
-        near = NeighbourScope(key.name, place.type, members, find_owner_component(members))
+        near = NeighbourScope(key.name, position.type, members, find_owner_component(members))
         radius = self._radius()
-        return near, (
-            None if radius is None else tree.Neighbourhood(radius, place, key.among, key.name)
-        )
+        if radius is None:
+            return near, None
+        return near, tree.Neighbourhood(radius, position, key.among, key.name)
 
-    def _on_grid(self, asker: str, met: str, members: Members) -> _Made | None:
-        """Cells around, or who stands there; None if the grid is in error."""
-        key, one, other = self._key, self._askers.members[asker], members[met]
-        home = _grid_of(one)
+    def _on_grid(self, asker: str, met: str, members: Members) -> _Built | None:
+        """Build a neighbourhood of cells, or of rows on cells; None if the grid has an error."""
+        key, asking, neighbour = self._key, self._askers.members[asker], members[met]
+        home = _grid_of(asking)
         component = self._askers.components[home]
         grid = component.grid
         if grid is None:
             return None
-        is_cells, stands = other.grid is not None, one.on is not None
-        if not (is_cells and stands):
+        is_cells, is_occupant = neighbour.grid is not None, asking.on is not None
+        if not (is_cells and is_occupant):
             self._refuse("center", key.center is not None)
-        standing = {
-            name: each
-            for name, each in self._askers.components.items()
-            if is_cells and _grid_of(each) == home and each.on is not None
+        occupants = {
+            name: occupant
+            for name, occupant in self._askers.components.items()
+            if is_cells and _grid_of(occupant) == home and occupant.on is not None
         }
         if is_cells:
-            hidden = {*standing, *((OFFSET, DISTANCE) if met else ())}
+            hidden = {*occupants, *((OFFSET, DISTANCE) if met else ())}
             for field in component.fields:  # by what else follows the name of a neighbourhood
                 if field.name in hidden:
                     _report("field", field.name, self._mark, self._diagnostics)
         axes = len(grid.shape)
         hood = key.hood or grid.hood
         on = tree.GridNeighbourhood(
-            home, axes, hood, bool(key.center), "" if is_cells else other.name, met
+            home, axes, hood, bool(key.center), "" if is_cells else neighbour.name, met
         )
         kind = Type("i64", (axes,))
-        near = NeighbourScope(key.name, kind, members, find_owner_component(members), on, standing)
-        kept = tree.FieldValue(Type("u64"), tree.CELL_ID, asker)
-        if one.on is not None:
-            kept = tree.FieldValue(Type("u64", (), f"id<{home}>"), one.on.field, asker)
+        near = NeighbourScope(key.name, kind, members, find_owner_component(members), on, occupants)
+        position = tree.FieldValue(Type("u64"), tree.CELL_ID, asker)
+        if asking.on is not None:
+            position = tree.FieldValue(Type("u64", (), f"id<{home}>"), asking.on.field, asker)
         radius = self._grid_radius()
-        return near, (
-            None if radius is None else tree.Neighbourhood(radius, kept, key.among, key.name, on)
-        )
+        if radius is None:
+            return near, None
+        return near, tree.Neighbourhood(radius, position, key.among, key.name, on)
 
     @property
     def _mark(self) -> Mark:
@@ -201,118 +199,114 @@ class _NeighbourhoodBuilder:
                 message = "'hood' is of a grid, and this is a space"
             self._diagnostics.add("E813", message, self._key.marks[what])
 
-    def _report_places(self, both: list[str], grids: list[tuple[str, str]]) -> None:
+    def _report_places(self, spaces: list[str], grids: list[tuple[str, str]]) -> None:
         kernel, key, members, mark = self._kernel, self._key, self._askers.members, self._mark
         only = next(iter(members.values()), None)
-        if not both and not grids and tree.OWN in members and only is not None:
+        if not spaces and not grids and tree.OWN in members and only is not None:
             if not {"space", "on", "grid"} & only.marks.keys():
                 message = f"{quote(only.name)} has no space, so its rows are not near each other"
                 self._diagnostics.add("E813", message, mark, hint="give it the key 'space'")
             return
         over = quote(kernel.over or (only.name if only is not None else ""))
-        who = f"{over} and {quote(key.among)} have"
+        subject = f"{over} and {quote(key.among)} have"
         if key.among in ("", kernel.over):
-            who = f"{over} has"
-        message = f"{who} no component with a space"
+            subject = f"{over} has"
+        message = f"{subject} no component with a space"
         if key.among:
             message += " in common" if key.among != kernel.over else ""
-        if both and grids:
-            message = f"{who} both a space and a grid in common"
-        elif both:
-            message = f"{who} several components with a space: {', '.join(both)}"
+        if spaces and grids:
+            message = f"{subject} both a space and a grid in common"
+        elif spaces:
+            message = f"{subject} several components with a space: {', '.join(spaces)}"
         elif grids:
             names = dict.fromkeys(name for pair in grids for name in pair)
-            message = f"{who} several components on a grid: {', '.join(names)}"
+            message = f"{subject} several components on a grid: {', '.join(names)}"
         self._diagnostics.add("E813", message, mark)
 
-    # --- how far -----------------------------------------------------------------------------
-
     def _radius(self) -> tree.Argument | float | None:
-        """Of a continuous space: a finite number above 0, or one argument."""
-        given, mark, diagnostics = self._key.radius, self._key.marks["radius"], self._diagnostics
-        if isinstance(given, str):
-            argument = self._argument(given)
+        """Return a radius in a space: a finite number above 0, or one argument; reports E813."""
+        radius, mark, diagnostics = self._key.radius, self._key.marks["radius"], self._diagnostics
+        if isinstance(radius, str):
+            argument = self._argument(radius)
             if argument is not None and (argument.type.shape or not argument.type.is_number):
-                message = f"a radius is one number, and {quote(given)} is {argument.type}"
+                message = f"a radius is one number, and {quote(radius)} is {argument.type}"
                 diagnostics.add("E813", message, mark)
                 return None
             return argument
-        if not (isfinite(given) and given > 0):
-            diagnostics.add("E813", f"a radius is a finite number above 0, not {given:g}", mark)
+        if not (isfinite(radius) and radius > 0):
+            diagnostics.add("E813", f"a radius is a finite number above 0, not {radius:g}", mark)
             return None
-        return float(given)
+        return float(radius)
 
-    def _argument(self, given: str) -> tree.Argument | None:
+    def _argument(self, name: str) -> tree.Argument | None:
         kernel, scope, diagnostics = self._kernel, self._scope, self._diagnostics
-        mark, argument = self._key.marks["radius"], scope.arguments.get(given)
+        mark, argument = self._key.marks["radius"], scope.arguments.get(name)
         if argument is None:
-            if given not in scope.invalid_names:
-                message = f"the radius {quote(given)} is no argument of {quote(kernel.name)}"
-                diagnostics.add("E813", message, mark, hint=did_you_mean(given, scope.arguments))
+            if name not in scope.invalid_names:
+                message = f"the radius {quote(name)} is no argument of {quote(kernel.name)}"
+                diagnostics.add("E813", message, mark, hint=did_you_mean(name, scope.arguments))
             return None
         if argument.each:
-            message = f"a radius is the same for all rows, and {quote(given)} has a value for each"
+            message = f"a radius is the same for all rows, and {quote(name)} has a value for each"
             hint = "ask within the largest, and compare distance"
             diagnostics.add("E813", message, mark, hint=hint)
             return None
         return argument
 
     def _grid_radius(self) -> tree.Argument | tree.FieldValue | float | None:
-        """On a grid: an integer from 0, an argument, or an integer field of the row."""
-        given, mark, diagnostics = self._key.radius, self._key.marks["radius"], self._diagnostics
-        if not isinstance(given, str):
-            if not isfinite(given) or given != int(given):
-                diagnostics.add("E803", f"a radius on a grid is an integer, not {given:g}", mark)
+        """Return a radius on a grid: an integer from 0, an argument, or an integer field; reports
+        E803 and E813."""
+        radius, mark, diagnostics = self._key.radius, self._key.marks["radius"], self._diagnostics
+        if not isinstance(radius, str):
+            if not isfinite(radius) or radius != int(radius):
+                diagnostics.add("E803", f"a radius on a grid is an integer, not {radius:g}", mark)
                 return None
-            if given < 0:
-                diagnostics.add("E813", f"a radius is from 0, not {given:g}", mark)
+            if radius < 0:
+                diagnostics.add("E813", f"a radius is from 0, not {radius:g}", mark)
                 return None
-            return int(given)
+            return int(radius)
         scope = self._scope
-        own = None if given in scope.arguments else self._field(given)
-        found = own or self._argument(given)
-        if found is None:
+        field = None if radius in scope.arguments else self._field(radius)
+        variable = field or self._argument(radius)
+        if variable is None:
             return None
-        if found.type.is_number and found.type.is_integer and not found.type.shape:
-            return found
-        message = f"a radius on a grid is an integer, and {quote(given)} is {found.type}"
+        if variable.type.is_number and variable.type.is_integer and not variable.type.shape:
+            return variable
+        message = f"a radius on a grid is an integer, and {quote(radius)} is {variable.type}"
         diagnostics.add("E803", message, mark)
         return None
 
-    def _field(self, given: str) -> tree.FieldValue | None:
-        owner, _, name = given.rpartition(".")
+    def _field(self, text: str) -> tree.FieldValue | None:
+        owner, _, name = text.rpartition(".")
         component = self._askers.members.get(owner)
         fields = () if component is None else component.fields
-        field = next((one for one in fields if one.name == name), None)
+        field = next((field for field in fields if field.name == name), None)
         type_ = None if field is None else value_type(field.type)
         return None if type_ is None else tree.FieldValue(type_, name, owner)
 
 
 def _has_wrong_place(component: Component) -> bool:
-    """Whether a component has a space, grid or place on a grid that is in error."""
-    places = {"space": component.space, "grid": component.grid, "on": component.on}
-    return any(key in component.marks and place is None for key, place in places.items())
+    """Return True if a component has a space, grid or occupancy with an error."""
+    values = {"space": component.space, "grid": component.grid, "on": component.on}
+    return any(key in component.marks and value is None for key, value in values.items())
 
 
 def _grid_of(component: Component) -> str:
-    """The grid that a component has, or on which its rows stand; nothing without one."""
+    """Return the grid that a component is, or on which its rows stand; empty without one."""
     if component.grid is not None:
         return component.name
     return "" if component.on is None else component.on.grid
 
 
 def find_owner_component(members: Members) -> str | None:
-    """The first component of which rows have an owner, who is the same in all."""
-    return next((name for name, one in members.items() if one.owner == "entity"), None)
-
-
-# --- Names that mean something of neighbours ------------------------------------------------------
+    """Return the first component whose rows have an owner, which is equal in all components."""
+    return next((name for name, component in members.items() if component.owner == "entity"), None)
 
 
 def _check_names(
-    names: frozenset[str], kernel: Kernel, askers: NeighbourContext, scope: Scope
+    names: frozenset[str], kernel: Kernel, context: NeighbourContext, scope: Scope
 ) -> None:
-    """Report E103 for names that mean something of neighbours, and something else."""
+    """Report E103 for names of neighbours that have another meaning in the kernel."""
     diagnostics = scope.diagnostics
     for name in sorted(names):
         if name in scope.arguments:
@@ -323,7 +317,7 @@ def _check_names(
             continue
         scope.invalid_names |= {name}
     for key in kernel.near:
-        if key.name in {*_NO_NEIGHBOURHOOD, *askers.components, *scope.enums}:
+        if key.name in {*_NO_NEIGHBOURHOOD, *context.components, *scope.enums}:
             message = f"{quote(key.name)} cannot be the name of neighbours: it means something else"
             diagnostics.add("E103", message, key.marks[""])
 
@@ -331,7 +325,7 @@ def _check_names(
 def check_neighbour_names(
     parsed: list[tuple[SourceText, Assignment | ast.Call]], scope: Scope
 ) -> None:
-    """Report E103 for steps that set such a name."""
+    """Report E103 for steps that set a name of neighbours."""
     diagnostics, taken = scope.diagnostics, scope.neighbours.names if scope.neighbours else ()
     for text, step in parsed:
         target = target_of(step)
@@ -347,7 +341,7 @@ def _report(what: str, name: str, mark: Mark, diagnostics: Diagnostics) -> None:
 
 
 def check_row_fields(kernel: Kernel, program: tree.Program, diagnostics: Diagnostics) -> None:
-    """Report E103 for neighbours called as a field of the row that a kernel of the world uses."""
+    """Report E103 for neighbours with the name of a field that a kernel of the world uses."""
     used = {name.rpartition(".")[2] for name in (*program.effects.reads, *program.effects.writes)}
     radii = (near.radius for near in program.neighbourhoods)
     used |= {radius.name for radius in radii if isinstance(radius, tree.FieldValue)}
@@ -357,9 +351,9 @@ def check_row_fields(kernel: Kernel, program: tree.Program, diagnostics: Diagnos
 
 
 def find_position_field(component: Component, owner: str) -> tree.FieldValue:
-    """The field with the places of a component that has a space."""
+    """Return the field with the positions of a component that has a space."""
     assert component.space is not None
-    field = next(one for one in component.fields if one.name == component.space.field)
+    field = next(field for field in component.fields if field.name == component.space.field)
     type_ = value_type(field.type)
     assert type_ is not None
     return tree.FieldValue(type_, field.name, owner)

@@ -15,7 +15,7 @@ from ecsgen.schema.document_specs import ComponentSpec, WorldSpec
 
 def check_policies(draft: Declaration[ComponentSpec]) -> None:
     """Report E401 and E402; a diagnostic about two keys names both lines."""
-    for pair in _clashes(draft.spec):
+    for pair in _conflicts(draft.spec):
         first, second = sorted(pair, key=lambda key: draft.key_mark(key).start)
         message = (
             f"{format_key(draft, second)} does not go with {format_key(draft, first)} "
@@ -30,7 +30,7 @@ def check_policies(draft: Declaration[ComponentSpec]) -> None:
         draft.report(code, message, draft.key_mark(*key), hint=hint)
 
 
-def _clashes(spec: ComponentSpec) -> set[tuple[str, str]]:
+def _conflicts(spec: ComponentSpec) -> set[tuple[str, str]]:
     return {pair for policy in list_policies() for pair in policy.find_conflicts(spec)}
 
 
@@ -39,12 +39,12 @@ def _faults(spec: ComponentSpec) -> set[Fault]:
 
 
 def is_set(spec: ComponentSpec, key: str) -> bool:
-    """Whether a key has any value but its default."""
+    """Return True if a key has another value than its default."""
     return bool(getattr(spec, key) != type(spec).model_fields[key].default)
 
 
 def format_key(draft: Declaration[ComponentSpec], key: str) -> str:
-    """A key as in the text: 'lookup: direct'."""
+    """Return a key with its value as in a schema: 'lookup: direct'."""
     value: Any = getattr(draft.spec, key)
     if isinstance(value, bool):
         value = "true" if value else "false"
@@ -66,28 +66,28 @@ def resolve_components(
     where: str,
     path: tuple[str, ...],
 ) -> list[tuple[Declaration[ComponentSpec], Mark]]:
-    """The components in a list of names, each once, with their marks; reports E501, E507, E509."""
-    found: dict[str, tuple[Declaration[ComponentSpec], Mark]] = {}
+    """Return the components in a list of names, each once, with their marks; reports E501, E507 and
+    E509."""
+    resolved: dict[str, tuple[Declaration[ComponentSpec], Mark]] = {}
     for index, name in enumerate(names):
         mark = draft.value_mark(*path, index)
         component = components.get(name)
         if component is None:
             hint = did_you_mean(name, components)
             draft.report("E501", f"unknown component {quote(name)} in {where}", mark, hint=hint)
-        elif name in found:
+        elif name in resolved:
             draft.report("E509", f"{quote(name)} stands twice in {where}", mark)
         else:
             if component.spec.grid is None or path[0] == "queries":  # else E518 says it
                 check_owned(component, where, mark)
-            found[name] = component, mark
-    return list(found.values())
+            resolved[name] = component, mark
+    return list(resolved.values())
 
 
 def apply_defaults(drafts: Declarations, defaults: Mapping[str, str | bool]) -> None:
-    """Give components the project's defaults, as far as these agree with what is written.
+    """Give components the project's defaults that do not contradict their keys.
 
-    Components of archetypes have no policies, nor have grids, whose rows are nobody's: they get
-    none.
+    Components of archetypes have no policies, and grids none but that their rows are unowned.
     """
     worlds = [draft.spec for draft in drafts.worlds]
     chunked = {name for world in worlds for name in world.chunked}
@@ -97,9 +97,10 @@ def apply_defaults(drafts: Declarations, defaults: Mapping[str, str | bool]) -> 
             draft.spec = draft.spec.model_copy(update={"owner": "none"})
         elif draft.name not in chunked:
             for key, value in defaults.items():
-                is_said = key in draft.spec.model_fields_set or getattr(draft.spec, key) == value
+                is_written = key in draft.spec.model_fields_set or getattr(draft.spec, key) == value
                 spec = draft.spec.model_copy(update={key: value})
-                goes = not _clashes(spec) and _faults(spec) <= _faults(draft.spec)
-                if goes and not is_said and not (value == "direct" and draft.name in grouped):
+                is_allowed = not _conflicts(spec) and _faults(spec) <= _faults(draft.spec)
+                is_allowed = is_allowed and not (value == "direct" and draft.name in grouped)
+                if is_allowed and not is_written:
                     draft.spec = spec
                     draft.by_default = (*draft.by_default, key)

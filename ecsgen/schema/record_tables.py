@@ -1,4 +1,4 @@
-"""Tables that the world records: their names, whose rows they look at, the values of columns."""
+"""Tables that the world records: their names, their rows, and the values of columns."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def check_table_names(draft: Declaration[WorldSpec]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class TableBuilder:
-    """Makes tables of what is written; reports E520, and E102 for names of columns."""
+    """Builder of the world's tables; reports E520, and E102 for names of columns."""
 
     draft: Declaration[WorldSpec]
     names: WorldScopes
 
     @property
     def tables(self) -> tuple[Table, ...]:
-        """Those that are right, at least in part."""
+        """The tables, with their valid columns."""
         return tuple(
             self._of_columns(name, spec) if isinstance(spec, dict) else self._of_rows(name, spec)
             for name, spec in self.draft.spec.records.items()
@@ -58,8 +58,6 @@ class TableBuilder:
 
     def _report(self, message: str, mark: Mark, hint: str = "") -> None:
         self.draft.report("E520", message, mark, hint=hint)
-
-    # --- columns of reductions -------------------------------------------------------------------
 
     def _of_columns(self, table: str, spec: dict[str, RecordColumnSpec]) -> Table:
         written = (self._written(table, name, column) for name, column in spec.items())
@@ -69,21 +67,22 @@ class TableBuilder:
         return Table(table, columns, marks={"": self.draft.key_mark("records", table)})
 
     def _written(self, table: str, name: str, spec: RecordColumnSpec) -> Reduction | None:
-        """The column as written; None without exactly one way to make a value of all."""
+        """Return the column as written; None without exactly one reduction function."""
         path = ("records", table, name)
-        given = [how for how in REDUCTION_FUNCTIONS if how in self.draft.key_marks(*path)]
-        if len(given) != 1:
+        keys = self.draft.key_marks(*path)
+        functions = [function for function in REDUCTION_FUNCTIONS if function in keys]
+        if len(functions) != 1:
             message = f"the column {quote(name)} needs one of {', '.join(REDUCTION_FUNCTIONS)}"
-            if given:
-                both = " and ".join(map(quote, given[:2]))
+            if functions:
+                both = " and ".join(map(quote, functions[:2]))
                 message = f"the column {quote(name)} has {both}: make two columns of it"
-            if given or not self.draft.is_incomplete(*path):
+            if functions or not self.draft.is_incomplete(*path):
                 self._report(message, self.draft.key_mark(*path))
             return None
-        return declare_reduction(self.draft, name, given[0], spec, path, {})
+        return declare_reduction(self.draft, name, functions[0], spec, path, {})
 
     def _with_over(self, column: Reduction) -> Reduction | None:
-        """The column with whose rows it is of; None where that can't be told."""
+        """Return the column with the source of its rows; None without a valid one."""
         mark = column.marks["expression"]
         texts = [SourceText(column.expression, mark)]
         texts += [SourceText(column.where, column.marks["where"])] if column.where else []
@@ -105,27 +104,27 @@ class TableBuilder:
         return replace(column, over=over) if over and self._has_rows(over, mark) else None
 
     def _only_one(self, column: Reduction, named: list[str]) -> str:
-        """The component that a column names; nothing, and E520, for none or several."""
+        """Return the component that a column names; reports E520 for none or several."""
         components = self.names.components
-        found = [*dict.fromkeys(name for name in named if name in components)]
-        if len(found) == 1:
-            return found[0]
-        what = "no component" if not found else " and ".join(map(quote, found[:2]))
+        only = [*dict.fromkeys(name for name in named if name in components)]
+        if len(only) == 1:
+            return only[0]
+        what = " and ".join(map(quote, only[:2])) or "no component"
         hints = [hint for name in named if (hint := did_you_mean(name, components))]
-        hint = "say whose rows it is of: `over:`" if found or not hints else hints[0]
+        hint = "say whose rows it is of: `over:`" if only or not hints else hints[0]
         message = f"the column {quote(column.name)} names {what}"
         self._report(message, column.marks["expression"], hint)
         return ""
 
     @property
     def _sources(self) -> list[str]:
-        """All that has rows by name, in error or not."""
+        """The names of components, groups and queries, with errors or without."""
         world = self.names.world
         groups = (name for name, _ in world.groups)
         return [*self.names.components, *groups, *(query.name for query in world.queries)]
 
     def _has_rows(self, name: str, mark: Mark) -> bool:
-        """Whether something has rows of its own; reports E520 if not, unless it was in error."""
+        """Return True if a source has rows of its own; reports E520 unless it has an error."""
         if name in self.names.world.archetypes:
             message = f"{quote(name)} lives in archetypes: there are no rows of it alone"
             self._report(message, mark, f"take a query, as in `all: [{name}]`")
@@ -147,8 +146,6 @@ class TableBuilder:
             return None
         return replace(column, program=program)
 
-    # --- a line for each row ---------------------------------------------------------------------
-
     def _of_rows(self, name: str, spec: RecordRowsSpec) -> Table:
         path = ("records", name)
         marks = {"": self.draft.key_mark(*path)}
@@ -157,13 +154,13 @@ class TableBuilder:
         if not self._has_rows(spec.rows, mark):
             return table
         fields: list[RecordedField] = []
-        for place, text in enumerate(spec.fields):
-            mark_of_one = self.draft.value_mark(*path, "fields", place)
-            field = self._field(spec.rows, text, mark_of_one)
+        for index, text in enumerate(spec.fields):
+            field_mark = self.draft.value_mark(*path, "fields", index)
+            field = self._field(spec.rows, text, field_mark)
             if field is None:
                 continue
-            if field.name in [one.name for one in fields]:
-                self._report(f"two columns would be called {quote(field.name)}", mark_of_one)
+            if field.name in [recorded.name for recorded in fields]:
+                self._report(f"two columns would be called {quote(field.name)}", field_mark)
             fields.append(field)
         program: ReductionProgram | None = None
         if spec.where:
@@ -181,15 +178,15 @@ class TableBuilder:
             owner = over
         if owner not in members:
             message = f"{quote(text)} is no field of the rows of {quote(over)}"
-            holders = [one for one, c in members.items() if any(f.name == name for f in c.fields)]
+            holders = [o for o, c in members.items() if any(f.name == name for f in c.fields)]
             hint = f"name its component, as in {holders[0]}.{name}" if holders and not dot else ""
             self._report(message, mark, hint or did_you_mean(owner, members))
             return None
         component, refused = members[owner], self.names.invalid_names.get(owner)
-        field = next((one for one in component.fields if one.name == name), None)
+        field = next((field for field in component.fields if field.name == name), None)
         if field is None:
             if refused is None or not (refused.may_have_more or name in refused.names):
-                hint = did_you_mean(name, [one.name for one in component.fields])
+                hint = did_you_mean(name, [field.name for field in component.fields])
                 self._report(f"{owner} has no field {quote(name)}", mark, hint)
             return None
         if not check_member(name, "a column", mark, self.draft.diagnostics, taken=COLUMN_NAMES):

@@ -1,4 +1,4 @@
-"""Schedules: what their entries are, when they happen, and whether their arguments go together."""
+"""Checks of schedules: their entries, the ticks at which these run, and their arguments."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from ecsgen.model.typed_tree import Despawn
 
 
 def check_schedules(
-    world: World, components: Mapping[str, Component], whole: Set[str], diagnostics: Diagnostics
+    world: World, components: Mapping[str, Component], complete: Set[str], diagnostics: Diagnostics
 ) -> None:
-    """Report E514 at entries that are no kernels or tables, or whose arguments do not go together.
+    """Report E514 at entries that are no kernels or tables, or whose arguments contradict.
 
-    `whole`: components all of whose kernels could be read, and "" for those of the world.
+    `complete`: components all of whose kernels could be read, and "" for the world.
     """
     tables = {table.name for table in world.records}
-    unknown = components.keys() - whole | {""} - whole
+    unknown = components.keys() - complete | {""} - complete
     for name, entries in world.schedules:
         kernels = _Kernels(world, components, diagnostics)
-        for place, (entry, every, start) in enumerate(entries):
-            written = f"schedule.{name}.{place}"
+        for index, (entry, every, start) in enumerate(entries):
+            written = f"schedule.{name}.{index}"
             mark = world.marks.get(f"{written}.run", world.marks[written])
             wrong = "from" if start < 0 else "every" if every is not None and every < 1 else ""
             if wrong:
@@ -45,25 +45,23 @@ class _Kernels:
     ) -> None:
         self._world, self._components, self._diagnostics = world, components, diagnostics
         self._types: dict[str, tuple[str, str]] = {}
-        """Of each argument, and which entry has it first."""
+        """The type of each argument, and the first entry with it."""
         self._changed: set[str] = set()
-        """The components of which rows have come or gone."""
+        """The components with spawned or despawned rows."""
 
     def add(self, entry: str, kernel: Kernel, mark: Mark) -> None:
-        """Report what does not go together with those before."""
+        """Add a kernel; reports contradictions to those before."""
         rows = self._world.members_of(entry.rpartition(".")[0] or kernel.over)
         if kernel.each and self._changed.intersection(rows):
             message = f"{quote(entry)} has a value for each row, and an entry before it"
             self._diagnostics.add("E514", f"{message} changes which rows there are", mark)
         self._changed.update(kernel.program.effects.spawns)
-        deaths = [step.target for step in kernel.program.steps if isinstance(step.target, Despawn)]
-        self._changed.update(one.component for one in deaths if one.component)
-        if not all(one.component for one in deaths):  # entities, with all rows that go with them
-            self._changed.update(
-                name
-                for name, one in self._components.items()
-                if one.owner == "entity" and one.destroy != "manual"
-            )
+        targets = [step.target for step in kernel.program.steps]
+        despawned = [target.component for target in targets if isinstance(target, Despawn)]
+        self._changed.update(filter(None, despawned))
+        if not all(despawned):  # entities, with all rows that go with them
+            owned = (c for c in self._components.values() if c.owner == "entity")
+            self._changed.update(c.name for c in owned if c.destroy != "manual")
         for argument, text, _ in kernel.args:
             shown = f"{text} of each row" if argument in kernel.each else text
             first, where = self._types.setdefault(argument, (shown, entry))
@@ -75,17 +73,18 @@ class _Kernels:
 
 def _no_kernel(entry: str, world: World, components: Mapping[str, Component]) -> tuple[str, str]:
     holder, dot, name = entry.rpartition(".")
-    own = [*(one.name for one in world.kernels), *(one.name for one in world.records)]
-    theirs = {f"{c.name}.{k.name}": k.name for c in components.values() for k in c.kernels}
+    kernels = {f"{c.name}.{k.name}": k.name for c in components.values() for k in c.kernels}
     if dot and holder in components:
         component = components[holder]
-        what = "a reduction" if name in {one.name for one in component.reductions} else "no kernel"
+        is_reduction = any(reduction.name == name for reduction in component.reductions)
         hint = did_you_mean(name, [kernel.name for kernel in component.kernels])
+        what = "a reduction" if is_reduction else "no kernel"
         return f"{quote(name)} is {what} of {quote(holder)}", hint
     if dot:
         message = f"{quote(entry)} is no kernel: there is no component {quote(holder)}"
-        return message, did_you_mean(entry, theirs)
-    meant = [text for text, kernel in theirs.items() if kernel == name]
-    hint = f"write {' or '.join(meant)}" if meant else did_you_mean(name, [*own, *theirs, TICK])
+        return message, did_you_mean(entry, kernels)
+    meant = [text for text, kernel in kernels.items() if kernel == name]
+    known = (*(kernel.name for kernel in world.kernels), *(table.name for table in world.records))
+    hint = f"write {' or '.join(meant)}" if meant else did_you_mean(name, [*known, *kernels, TICK])
     what = "kernel or table" if world.records else "kernel"
     return f"{quote(entry)} is no {what} of the world", hint

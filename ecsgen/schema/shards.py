@@ -1,4 +1,4 @@
-"""`shards:` of the world document, and neighbours that are rows of other shards."""
+"""`shards:` of the world document, and checks of neighbours that are rows of other shards."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ecsgen.schema.policy_keys import check_owned, format_key, resolve_component
 def check_ghost_fields(
     draft: Declaration[WorldSpec], world: World, components: Mapping[str, Component]
 ) -> None:
-    """Report E517 for kernels that ask ghosts what these do not know."""
+    """Report E517 for kernels that read fields of ghosts that ghosts do not have."""
     if world.shards is None:
         return
     ghosts = dict(world.shards.ghosts)
@@ -54,7 +54,7 @@ class _GhostCheck:
             self.draft.report("E517", message, kernel.marks["near"], hint=hint)
 
     def members(self, kernel: Kernel, source: str) -> None:
-        """Report a query or group of which nobody can tell whether a ghost is in it."""
+        """Report a query or group that may or may not have a ghost."""
         query = self.world.query(source)
         lacking = [name for name in self.world.members_of(source) if name not in self.ghost_fields]
         if query is not None and (query.any or query.none):
@@ -65,8 +65,8 @@ class _GhostCheck:
             hint = "add the component to the ghosts, if only with an empty list"
         else:
             return
-        who = f"{quote(kernel.name)} asks rows of {quote(source)}"
-        message = f"{who}, and which ghosts are among them nobody knows: {reason}"
+        subject = f"{quote(kernel.name)} asks rows of {quote(source)}"
+        message = f"{subject}, and which ghosts are among them nobody knows: {reason}"
         self.draft.report("E517", message, kernel.marks["near"], hint=hint)
 
 
@@ -77,7 +77,7 @@ CLASS_NAMES: Final = frozenset(("Blocks", "Parcel", "ParcelError", "ShardError",
 
 
 def build_shards(draft: Declaration[WorldSpec], components: Components) -> Shards | None:
-    """What the world says of shards, None if nothing; reports E102, E501, E507, E509, E52x."""
+    """Return the world's shards, None without them; reports E501, E507, E509, E515 and E516."""
     spec = draft.spec.shards
     if spec is None:
         return None
@@ -92,7 +92,7 @@ def build_shards(draft: Declaration[WorldSpec], components: Components) -> Shard
 def check_shard_names(
     draft: Declaration[WorldSpec], components: Components, enums: Sequence[Declaration[EnumSpec]]
 ) -> None:
-    """Report E102 for names that only packages with shards have of their own."""
+    """Report E102 for names that only packages with shards reserve."""
     if draft.spec.shards is None:
         return
     classes = [("the world", draft.name, draft.value_mark("world"))]
@@ -105,11 +105,11 @@ def check_shard_names(
     for key in ("queries", "groups", "kernels", "schedule"):
         names = getattr(draft.spec, key)
         members += [(f"the name {quote(name)}", name, draft.key_mark(key, name)) for name in names]
-    taken = [one for one in classes if one[1] in CLASS_NAMES]
-    taken += [one for one in members if one[1] in WORLD_NAMES]
-    whose = f"shards on line {draft.key_mark('shards').line}"
+    taken = [claim for claim in classes if claim[1] in CLASS_NAMES]
+    taken += [claim for claim in members if claim[1] in WORLD_NAMES]
+    origin = f"shards on line {draft.key_mark('shards').line}"
     for what, name, mark in taken:
-        message = f"{what} would take the place of {quote(name)}, which is there for {whose}"
+        message = f"{what} would take the place of {quote(name)}, which is there for {origin}"
         draft.report("E102", message, mark)
 
 
@@ -130,12 +130,12 @@ class _Check:
                 continue
             seen: set[str] = set()
             for number, field in enumerate(fields):
-                place = self.draft.value_mark("shards", "ghosts", name, number)
+                field_mark = self.draft.value_mark("shards", "ghosts", name, number)
                 if field in seen:
                     message = f"{quote(field)} stands twice among the ghosts of {quote(name)}"
-                    self.draft.report("E509", message, place)
+                    self.draft.report("E509", message, field_mark)
                 seen.add(field)
-                self._ghost_field(component, field, place)
+                self._ghost_field(component, field, field_mark)
 
     def _can_be_ghost(self, component: Declaration[ComponentSpec], mark: Mark) -> bool:
         before = len(self.draft.diagnostics)
@@ -146,8 +146,9 @@ class _Check:
             self._refuse(component.name, why, mark)
         if component.name in self.draft.spec.chunked:
             number = self.draft.spec.chunked.index(component.name)
-            place = self.draft.value_mark("archetypes", "components", number)
-            self._refuse(component.name, f"it lives in archetypes since line {place.line}", mark)
+            chunk_mark = self.draft.value_mark("archetypes", "components", number)
+            why = f"it lives in archetypes since line {chunk_mark.line}"
+            self._refuse(component.name, why, mark)
         return len(self.draft.diagnostics) == before
 
     def _refuse(self, name: str, why: str, mark: Mark) -> None:
@@ -160,14 +161,14 @@ class _Check:
             hint = did_you_mean(name, component.spec.fields_)
             self.draft.report("E515", message, mark, hint=hint)
         elif field.type == "object" or field.type.startswith("str["):
-            place = component.key_mark("fields", name).place
-            self._refuse(name, f"it is of type {field.type} ({place})", mark)
+            location = component.key_mark("fields", name).place
+            self._refuse(name, f"it is of type {field.type} ({location})", mark)
         elif field.is_cold and component.spec.cold == "indirect":
-            place = component.key_mark("cold").place
-            self._refuse(name, f"it is cold, with 'cold: indirect' ({place})", mark)
+            location = component.key_mark("cold").place
+            self._refuse(name, f"it is cold, with 'cold: indirect' ({location})", mark)
 
     def objects(self) -> None:
-        """Report E516 for objects that can neither travel nor stay."""
+        """Report E516 for objects without 'objects: pickle' or 'stay'."""
         if self.spec.objects == "pickle":
             return
         shards = self.draft.key_mark("shards")

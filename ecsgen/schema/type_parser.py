@@ -26,7 +26,7 @@ _SIMPLE: Final[dict[str, tuple[BaseType, str]]] = {
     "bytes": (BaseType.BYTES, ""),
     "object": (BaseType.OBJECT, ""),
 }
-# What the same thing is called elsewhere.
+# Names of types in other languages.
 _ELSEWHERE: Final = {
     **{f"int{bits}": f"i{bits}" for bits in (8, 16, 32, 64)},
     **{f"uint{bits}": f"u{bits}" for bits in (8, 16, 32, 64)},
@@ -57,28 +57,28 @@ _NUMBER: Final = re.compile(r"[1-9][0-9]{0,8}")
 
 @dataclass(frozen=True, slots=True)
 class TypeScope:
-    """What types can refer to. An enum that is itself in error is None."""
+    """The enums and components that types can name. An enum with an error is None."""
 
     enums: Mapping[str, Enum | None]
     components: Mapping[str, bool]  # name → whether it has ids
 
     @property
     def sound_enums(self) -> dict[str, Enum]:
-        """Those without an error, by name."""
+        """The enums without an error, by name."""
         return {name: enum for name, enum in self.enums.items() if enum is not None}
 
     @property
     def wrong_enums(self) -> frozenset[str]:
-        """The others: whether they have a member is not known."""
+        """The names of the enums with an error, whose members are not known."""
         return frozenset(name for name, enum in self.enums.items() if enum is None)
 
 
 def parse_type(text: str, known: TypeScope, of: str) -> FieldType:
-    """Take a field type apart; `of` says whose it is, for messages. Raises BadValueError."""
-    found = _TYPE.fullmatch(text)
-    if found is None:
+    """Parse a field type; `of`: its holder in messages. Raises BadValueError."""
+    match = _TYPE.fullmatch(text)
+    if match is None:
         raise _unknown(text, "", known, of)
-    name, brackets = found[1], found[2]
+    name, brackets = match[1], match[2]
     suffix = "" if brackets is None else f"[{brackets}]"
     if target := _ID.fullmatch(name):
         _check_target(target[1], known, of)
@@ -150,9 +150,9 @@ def _suggest(name: str, suffix: str, enums: Iterable[str]) -> str:
     plain = name.strip()
     if name.startswith(("list<", "array<", "vector<")):
         return SEVERAL
-    found = _ELSEWHERE.get(plain.lower()) or closest(plain, (*_SIMPLE, *enums))
-    if not found:
+    suggestion = _ELSEWHERE.get(plain.lower()) or closest(plain, (*_SIMPLE, *enums))
+    if not suggestion:
         return ""
-    if "[" not in found:
-        found += suffix or ("[32]" if found in ("str", "bytes") else "")
-    return f"did you mean {quote(found)}?"
+    if "[" not in suggestion:
+        suggestion += suffix or ("[32]" if suggestion in ("str", "bytes") else "")
+    return f"did you mean {quote(suggestion)}?"

@@ -1,7 +1,7 @@
 """The shape of a document: pydantic's errors as diagnostics, in words for newcomers.
 
-What is wrong is cut out and the rest validated again, so that one run also finds what the later
-checks have to say about the rest.
+Rejected parts are cut out and the rest is validated again, so that one run also reports the errors
+of later checks.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _KEYS: Final = {
     "body": "steps",
     "extends": "bundles",
 }
-"""Keys that are none here."""
+"""Unknown key → the key that was meant."""
 
 _VALUES: Final[dict[tuple[str, object], str]] = {
     ("hierarchy", True): "{orphans: root}",
@@ -44,14 +44,14 @@ _VALUES: Final[dict[tuple[str, object], str]] = {
     ("instances", "single"): "one",
     ("destroy", "lazy"): "gc",
 }
-"""Values of keys, as the next best ones."""
+"""Unknown value of a key → the value that was meant."""
 
 
 Path = tuple[str | int, ...]
 
 
 def _hint_of_value(location: Path, node: Node) -> str:
-    """What to write instead of a value of a key; empty if nobody knows."""
+    """Return a hint for a rejected value of a key, or nothing."""
     key, value = str(location[-1]), node.value
     if isinstance(value, (str, bool)) and (key, value) in _VALUES:
         return f"did you mean {quote(_VALUES[key, value])}?"
@@ -81,7 +81,7 @@ _WANTED: Final = {
 
 
 def validate(document: Node, spec: type[Strict], diagnostics: Diagnostics) -> Strict | None:
-    """The document as `spec`, without the parts that are wrong; None when nothing is left."""
+    """Return the document as `spec`, without its rejected parts; None if nothing is left."""
     for turn in range(_PASSES):
         try:
             return spec.model_validate(document.plain())
@@ -96,7 +96,7 @@ def validate(document: Node, spec: type[Strict], diagnostics: Diagnostics) -> St
 
 
 def key_mark(document: Node, *path: str | int) -> Mark:
-    """The mark of the last key of a path; of the value where it is an item of a list."""
+    """Return the mark of the last key of a path, or of the item of a list."""
     parent = document.at(*path[:-1])
     last = path[-1]
     if parent is not None and isinstance(last, str) and last in parent.keys:
@@ -106,7 +106,7 @@ def key_mark(document: Node, *path: str | int) -> Mark:
 
 
 class BadValueError(Exception):
-    """Why a type or a default is wrong, and where, if not at the whole of it."""
+    """An error of a type or a default, with its mark if it is in a part of the value."""
 
     def __init__(self, code: str, message: str, hint: str = "", mark: Mark | None = None) -> None:
         super().__init__(message)
@@ -114,7 +114,7 @@ class BadValueError(Exception):
 
 
 def describe(node: Node) -> str:
-    """A value in the words of a message."""
+    """Return the words for a value in a message."""
     value = node.value
     if isinstance(value, dict):
         return "a mapping"
@@ -134,7 +134,7 @@ def _location(error: ErrorDetails) -> Path:
 
 
 def _path(error: ErrorDetails) -> Path:
-    """The path to what must go: for a missing key, what it is missing from."""
+    """Return the path to the part that must go: the mapping that lacks a key, or the value."""
     location = _location(error)
     return location[:-1] if error["type"] == "missing" else location
 
@@ -143,7 +143,7 @@ def _report(
     document: Node, spec: type[Strict], error: ErrorDetails, diagnostics: Diagnostics
 ) -> None:
     location, path = _location(error), _path(error)
-    while (node := document.at(*path)) is None:  # nothing wrong may go unsaid
+    while (node := document.at(*path)) is None:  # every error is reported
         location = path = path[:-1]
     if location[:1] == ("records",) and location[1:]:
         diagnostics = diagnostics.all_as("E520")  # a bad table, whatever is wrong with it
@@ -156,8 +156,8 @@ def _report(
         code, message = "E303", f"the key {quote(str(location[-1]))} is missing"
     elif kind == "extra_forbidden":
         unknown, mark = str(location[-1]), key_mark(document, *location)
-        place = f" in {_thing(location[:-1])}" if location[:-1] else ""
-        code, message = "E302", f"unknown key {quote(unknown)}{place}"
+        where = f" in {_thing(location[:-1])}" if location[:-1] else ""
+        code, message = "E302", f"unknown key {quote(unknown)}{where}"
         model = _model_at(spec, location)
         known = [] if model is None else _keys(model)
         meant = _KEYS.get(unknown.casefold())
@@ -170,7 +170,7 @@ def _report(
 
 
 def _wanted(error: ErrorDetails, location: Path, node: Node) -> tuple[str, str, str]:
-    """What a value must be or have, between the code and the hint."""
+    """Return the code, the words for what a value must be or have, and the hint."""
     kind, form, context = error["type"], error["loc"][-1:], error.get("ctx", {})
     bound = "at least" if kind in ("greater_than_equal", "too_short") else "at most"
     if kind in ("greater_than_equal", "less_than_equal"):
@@ -214,14 +214,14 @@ def _keys(model: type[BaseModel]) -> dict[str, Any]:
 
 
 def _model_at(spec: type[BaseModel], location: Path) -> type[BaseModel] | None:
-    found: list[Any] = [spec]
+    annotations: list[Any] = [spec]
     for step in location[:-1]:
-        found = [inner for one in found for inner in _inside(one, step)]
-    return next((model for one in found for model in _models(one)), None)
+        annotations = [inner for annotation in annotations for inner in _inside(annotation, step)]
+    return next((model for annotation in annotations for model in _models(annotation)), None)
 
 
 def _inside(annotation: Any, step: str | int) -> list[Any]:
-    """What a value may be annotated with that is a step inside of another one."""
+    """Return the annotations of the values one step inside of an annotated value."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         key = _keys(annotation).get(str(step))
         return [] if key is None else [key]
@@ -239,12 +239,12 @@ def _models(annotation: Any) -> Iterator[type[BaseModel]]:
 
 
 def _cut(document: Node, paths: Sequence[Path]) -> bool:
-    """Remove the values at `paths`; false when the document itself would have to go."""
+    """Remove the values at `paths`; return False if the document itself would have to go."""
     if any(not path for path in paths):
         return False
-    found = [(document.at(*path[:-1]), path[-1]) for path in paths]
+    targets = [(document.at(*path[:-1]), path[-1]) for path in paths]
     items: dict[int, tuple[list[Node], set[int]]] = {}
-    for container, step in found:
+    for container, step in targets:
         if container is None:
             return False
         container.complete = False

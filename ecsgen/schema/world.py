@@ -47,18 +47,18 @@ def check_bundles(draft: Declaration[WorldSpec], components: Components) -> None
                 check_owned(component, where, mark)
             seen.add(name)
     modules = {module_name(name) for name in components}
-    for circle in _circles(bundles):
-        if any(name != name.lower() or name in modules for name in circle):
+    for cycle in _cycles(bundles):
+        if any(name != name.lower() or name in modules for name in cycle):
             continue  # the name is a mistake already, and a component may be meant
-        path = " → ".join((*circle, circle[0]))
-        index = bundles[circle[0]].index(circle[1 % len(circle)])
-        message = f"the bundle {quote(circle[0])} is within itself: {quote(path, 200)[1:-1]}"
-        draft.report("E504", message, draft.value_mark("bundles", circle[0], index))
+        path = " → ".join((*cycle, cycle[0]))
+        index = bundles[cycle[0]].index(cycle[1 % len(cycle)])
+        message = f"the bundle {quote(cycle[0])} is within itself: {quote(path, 200)[1:-1]}"
+        draft.report("E504", message, draft.value_mark("bundles", cycle[0], index))
 
 
-def _circles(bundles: Mapping[str, Sequence[str]]) -> list[list[str]]:
-    """Circles of bundles, at least one of each knot. Without recursion, in one pass."""
-    circles: list[list[str]] = []
+def _cycles(bundles: Mapping[str, Sequence[str]]) -> list[list[str]]:
+    """Return cycles of bundles, at least one of each strongly connected part. Without recursion."""
+    cycles: list[list[str]] = []
     finished: set[str] = set()
     for start in bundles:
         path: dict[str, Iterator[str]] = {}
@@ -66,16 +66,16 @@ def _circles(bundles: Mapping[str, Sequence[str]]) -> list[list[str]]:
             path[start] = iter(bundles[start])
         while path:
             last = next(reversed(path))
-            found = next((name for name in path[last] if name in bundles), None)
-            if found is None:
+            name = next((name for name in path[last] if name in bundles), None)
+            if name is None:
                 finished.add(last)
                 del path[last]
-            elif found in path:
+            elif name in path:
                 names = list(path)
-                circles.append(names[names.index(found) :])
-            elif found not in finished:
-                path[found] = iter(bundles[found])
-    return circles
+                cycles.append(names[names.index(name) :])
+            elif name not in finished:
+                path[name] = iter(bundles[name])
+    return cycles
 
 
 _NAMED: Final = {
@@ -96,7 +96,7 @@ _ARCHETYPE_FORBIDS: Final = dict.fromkeys(ComponentSpec.model_fields.keys() - _O
 
 
 def build_world(draft: Declaration[WorldSpec], components: Components, known: TypeScope) -> World:
-    """The world; reports E403 and E50x."""
+    """Return the world; reports E403 and E50x."""
     builder = _Builder(draft, components)
     builder.check_handles()
     builder.claim_names()
@@ -115,7 +115,7 @@ def build_world(draft: Declaration[WorldSpec], components: Components, known: Ty
         queries=builder.queries(),
         groups=tuple((name, tuple(members)) for name, members in spec.groups.items()),
         kernels=builder.kernels(known),
-        schedules=tuple((name, tuple(map(_entry, them))) for name, them in spec.schedule.items()),
+        schedules=tuple((name, tuple(map(_entry, e))) for name, e in spec.schedule.items()),
         chunk=spec.archetypes.chunk if spec.archetypes else World().chunk,
         archetypes=tuple(spec.chunked),
         shards=build_shards(draft, components),
@@ -133,12 +133,11 @@ def _entry(form: str | EntrySpec) -> ScheduleEntry:
 
 
 def find_valid_sources(draft: Declaration[WorldSpec], components: Components) -> frozenset[str]:
-    """Groups, queries and components without a mistake in them, so that kernels over them can be
-    judged."""
+    """Return the groups, queries and components without an error: kernels over them are checked."""
     spec = draft.spec
     members = {("groups", name): names for name, names in spec.groups.items()}
     for name, query in spec.queries.items():
-        members["queries", name] = [one for clause in _CLAUSES for one in getattr(query, clause)]
+        members["queries", name] = [c for clause in _CLAUSES for c in getattr(query, clause)]
     read = [
         path[1]
         for path, names in members.items()
@@ -157,22 +156,22 @@ class _Builder:
         }
 
     def marks(self) -> dict[str, Mark]:
-        """Of the top-level keys, and of entries as in "groups.bodies" and "entity.index_bits"."""
+        """Return the marks of top-level keys, and of parts as "groups.bodies"."""
         marks = dict(self._draft.marks("world"))
         for key in ("bundles", "queries", "groups", "kernels", "schedule", "records"):
             for name in getattr(self._draft.spec, key):
                 marks[f"{key}.{name}"] = self._draft.key_mark(key, name)
         for name, entries in self._draft.spec.schedule.items():
-            for place in range(len(entries)):
-                path = ("schedule", name, place)
-                marks[f"schedule.{name}.{place}"] = self._draft.value_mark(*path)
+            for index in range(len(entries)):
+                path = ("schedule", name, index)
+                marks[f"schedule.{name}.{index}"] = self._draft.value_mark(*path)
                 for key in self._draft.key_marks(*path):
-                    marks[f"schedule.{name}.{place}.{key}"] = self._draft.value_mark(*path, key)
+                    marks[f"schedule.{name}.{index}.{key}"] = self._draft.value_mark(*path, key)
         bits = [key for key in _BITS if self._written(key)]
         return marks | {f"entity.{key}": self._draft.key_mark("entity", key) for key in bits}
 
     def generation_bits(self) -> int:
-        """As written, or the default, which depends on whether there are shards."""
+        """Return the bits as written, or the default, which is another one with shards."""
         if self._draft.spec.shards is None or self._written("generation_bits"):
             return self._draft.spec.entity.generation_bits
         return GENERATION_BITS
@@ -204,11 +203,10 @@ class _Builder:
         return key in self._draft.spec.entity.model_fields_set
 
     def claim_names(self) -> None:
-        """Attributes of the world, and members of its signature."""
+        """Claim the names of attributes of the world, and of members of its signature."""
         spawning = frozenset(f"spawn_{name}" for name in self._draft.spec.bundles)
-        attributes, signature = NameRegistry(self._draft.diagnostics), NameRegistry(
-            self._draft.diagnostics
-        )
+        attributes = NameRegistry(self._draft.diagnostics)
+        signature = NameRegistry(self._draft.diagnostics)
         for name, component in self._components.items():
             what, mark = f"the component {quote(name)}", component.value_mark("component")
             taken = dict.fromkeys(WORLD_NAMES, spawning)
@@ -245,36 +243,39 @@ class _Builder:
 
     def _query_members(self, name: str) -> list[tuple[Declaration[ComponentSpec], Mark]]:
         spec = self._draft.spec.queries[name]
-        found: dict[str, tuple[str, Declaration[ComponentSpec], Mark]] = {}
+        members: dict[str, tuple[str, Declaration[ComponentSpec], Mark]] = {}
         for clause in _CLAUSES:
             path = ("queries", name, clause)
             names, where = getattr(spec, clause), f"query {quote(name)}"
-            for member, mark in resolve_components(
-                self._draft, names, self._components, where, path
-            ):
-                first, *_ = found.setdefault(member.name, (clause, member, mark))
+            for member, mark in self._resolve(names, where, path):
+                first, *_ = members.setdefault(member.name, (clause, member, mark))
                 if first != clause:
                     message = f"{quote(member.name)} is in {clause!r} and in {first!r}"
                     self._draft.report("E509", message, mark)
                 if clause in _COLUMNS:
                     check_module(member.name, mark, self._draft.diagnostics, QUERY_NAMES)
-        return [(one, mark) for _, one, mark in found.values() if one.spec.owner == "entity"]
+        return [(c, mark) for _, c, mark in members.values() if c.spec.owner == "entity"]
+
+    def _resolve(
+        self, names: Sequence[str], where: str, path: tuple[str, ...]
+    ) -> list[tuple[Declaration[ComponentSpec], Mark]]:
+        return resolve_components(self._draft, names, self._components, where, path)
 
     def _check_mixed(
         self, query: str, members: Sequence[tuple[Declaration[ComponentSpec], Mark]]
     ) -> None:
-        """Report E512 where the first component stands that is not stored as the first of all."""
+        """Report E512 at the first component that is not stored like the first of the query."""
         chunked = [each for each in members if each[0].name in self._chunked]
         managed = [each for each in members if each[0].name not in self._chunked]
         if not chunked or not managed:
             return
-        (one, mark), (other, second) = chunked[0], managed[0]
-        place, defined = self._chunked[one.name], other.value_mark("component")
+        (first, mark), (second, other_mark) = chunked[0], managed[0]
+        chunk, manager = self._chunked[first.name].place, second.value_mark("component").place
         message = (
-            f"the query {quote(query)} mixes {quote(one.name)}, which lives in archetypes "
-            f"({place.place}), with {quote(other.name)}, which has a manager ({defined.place})"
+            f"the query {quote(query)} mixes {quote(first.name)}, which lives in archetypes "
+            f"({chunk}), with {quote(second.name)}, which has a manager ({manager})"
         )
-        later = max(mark, second, key=lambda mark: mark.start)
+        later = max(mark, other_mark, key=lambda mark: mark.start)
         hint = "make two queries of them, or keep all in archetypes or none"
         self._draft.report("E512", message, later, hint=hint)
 
@@ -282,24 +283,20 @@ class _Builder:
         taken: dict[str, tuple[str, Mark]] = {}
         for group, names in self._draft.spec.groups.items():
             path, where = ("groups", group), f"group {quote(group)}"
-            for member, mark in resolve_components(
-                self._draft, names, self._components, where, path
-            ):
+            for member, mark in self._resolve(names, where, path):
                 check_module(member.name, mark, self._draft.diagnostics, GROUP_NAMES)
                 self._refuse(member, _GROUP_FORBIDS, "E505", f"the {where}", mark)
                 if member.name in taken:
-                    first, place = taken[member.name]
+                    first, first_mark = taken[member.name]
                     message = f"{quote(member.name)} is in the group {quote(first)} already"
-                    self._draft.report("E505", f"{message}, on line {place.line}", mark)
+                    self._draft.report("E505", f"{message}, on line {first_mark.line}", mark)
                 taken.setdefault(member.name, (group, mark))
 
     def check_archetypes(self) -> None:
         spec, where = self._draft.spec, "the archetypes"
         grouped = {name for names in spec.groups.values() for name in names}
         path = ("archetypes", "components")
-        for member, mark in resolve_components(
-            self._draft, spec.chunked, self._components, where, path
-        ):
+        for member, mark in self._resolve(spec.chunked, where, path):
             self._refuse(member, _ARCHETYPE_FORBIDS, "E506", where, mark)
             check_module(member.name, mark, self._draft.diagnostics, CHUNK_NAMES)
             if member.name in grouped:
@@ -308,8 +305,8 @@ class _Builder:
             for name, field in member.spec.long_fields.items():
                 for key, _ in collect_options(list_keys("field"), field):
                     message = f"{quote(member.name)} cannot be in {where}: {quote(name)} is {key}"
-                    place = member.key_mark("fields", name, key).place
-                    self._draft.report("E506", f"{message} ({place})", mark)
+                    location = member.key_mark("fields", name, key).place
+                    self._draft.report("E506", f"{message} ({location})", mark)
 
     def _refuse(
         self,
@@ -335,7 +332,7 @@ class _Builder:
         return tuple(kernels)
 
     def _check_over(self, over: str, mark: Mark) -> None:
-        """Report E508 for what has no rows."""
+        """Report E508 for a source without rows."""
         spec = self._draft.spec
         if over in self._chunked:
             message = f"{quote(over)} lives in archetypes: there are no rows of it alone"
@@ -343,12 +340,12 @@ class _Builder:
             self._draft.report("E508", message, mark, hint=hint)
             return
         sources = (*spec.groups, *spec.queries, *self._components)
-        if over not in sources and not self._was_refused(over):
+        if over not in sources and not self._has_error(over):
             message = f"unknown group, query or component {quote(over)}"
             self._draft.report("E508", message, mark, hint=did_you_mean(over, sources))
 
-    def _was_refused(self, source: str) -> bool:
-        """Whether a group or query may be meant whose name or content is a mistake already."""
+    def _has_error(self, source: str) -> bool:
+        """Return True if a group or query may be meant whose name or content has an error."""
         for key in ("groups", "queries"):
             names = self._draft.key_marks(key)
             meant = [name for name in names if module_name(name) == module_name(source)]
