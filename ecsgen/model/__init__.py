@@ -27,16 +27,16 @@ class Mark:
 
     @property
     def start(self) -> tuple[int, int]:
-        """What tells which of two in a file comes first."""
+        """Line and column, which order the marks of a file."""
         return self.line, self.column
 
     @property
     def place(self) -> str:
-        """Its file and line, as messages name them."""
+        """File and line, as messages name them."""
         return f"{self.path}:{self.line}"
 
     def seen_from(self, other: Mark) -> str:
-        """Where it is for a message at another place."""
+        """Return the words for the mark in a message at another mark."""
         return f"on line {self.line}" if self.path == other.path else f"at {self.place}"
 
 
@@ -44,7 +44,7 @@ Marks = Mapping[str, Mark]
 
 
 class BaseType(PyEnum):
-    """What one cell of a field holds."""
+    """The kind of value in one cell of a field."""
 
     BOOL = "bool"
     INT = "int"
@@ -81,15 +81,13 @@ class Field:
     unit: str = ""
     tags: tuple[str, ...] = ()  # as written; without "cold" a field is hot
     split: bool = False
-    is_cell_reference: bool = False  # it says on which cell of a grid a row stands
-    options: tuple[
-        tuple[str, Any], ...
-    ] = ()  # its policies by key: accessors write it, not kernels
+    is_cell_reference: bool = False  # its value is the cell of a grid on which the row stands
+    options: tuple[tuple[str, Any], ...] = ()  # policies by key: kernels only read such fields
     marks: Marks = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def is_cold(self) -> bool:
-        """Whether it is tagged cold."""
+        """True if the field is tagged cold."""
         return "cold" in self.tags
 
 
@@ -99,7 +97,7 @@ class NearClause:
 
     name: str  # `other` without one
     radius: float | str  # a number, an argument, or on a grid a field
-    among: str = ""  # whose rows are asked, if not its own
+    among: str = ""  # the source of the neighbours, if not the kernel's own
     hood: str = ""
     center: bool | None = None
     marks: Marks = field(default_factory=dict, repr=False, compare=False)
@@ -120,17 +118,17 @@ class Kernel:
     key: str = ""
     turns: str = ""  # "rows" or "random": the order in which rows act, one after the other
     parallel: bool = False
-    near: tuple[NearClause, ...] = ()  # whom its rows ask
+    near: tuple[NearClause, ...] = ()
     program: Program = NO_PROGRAM
     marks: Marks = field(default_factory=dict, repr=False, compare=False)
 
 
 class ScheduleEntry(NamedTuple):
-    """An entry of a schedule: what runs, and when."""
+    """An entry of a schedule: a kernel, table or `tick`, and the ticks at which it runs."""
 
     run: str
     every: int | None = None  # how many ticks apart; None: always
-    start: int = 0  # the first of them
+    start: int = 0  # the first tick
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,33 +141,33 @@ class FusedKernels:
 
 ReductionFunction = Literal["sum", "min", "max", "mean", "count", "std", "median", "gini"]
 REDUCTION_FUNCTIONS: Final[tuple[ReductionFunction, ...]] = get_args(ReductionFunction)
-"""What is made of the values of all rows."""
+"""Functions of the values of all rows."""
 FLOAT_REDUCTIONS: Final[tuple[ReductionFunction, ...]] = ("mean", "std", "median", "gini")
-"""What is a float whatever it is made of."""
+"""Reductions with a float as their result for every type."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
-    """A reduction as written, and the value that it takes of each row."""
+    """A reduction as written, and the typed value of each row."""
 
     name: str
     function: ReductionFunction
     expression: str
     where: str = ""
     rows: str = ""
-    over: str = ""  # of a table's column: whose rows
+    over: str = ""  # the source of a table's column
     doc: str = ""
     program: ReductionProgram = EMPTY_REDUCTION
     marks: Marks = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def is_of_all(self) -> bool:
-        """Whether it needs all values at once."""
+        """True if the function needs all values at once."""
         return self.function in ("std", "median", "gini")
 
     @property
     def scalar(self) -> str:
-        """The type of a table's column of it."""
+        """The scalar type of a table's column."""
         if self.function == "count":
             return "i64"
         return self.program.value.type.total if self.function == "sum" else "f64"
@@ -185,43 +183,44 @@ class RecordedField(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """What the world records under a name: a line of columns each time, or one for each row."""
+    """A table that the world records: a line of columns each time, or a line for each row."""
 
     name: str
     columns: tuple[Reduction, ...] = ()
-    rows: str = ""  # whose rows have a line each
+    rows: str = ""  # the source of the rows that have a line each
     fields: tuple[RecordedField, ...] = ()
-    program: ReductionProgram = EMPTY_REDUCTION  # of these: which rows
+    program: ReductionProgram = EMPTY_REDUCTION  # the condition on these rows
     marks: Marks = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def over(self) -> tuple[str, ...]:
-        """The components, groups and queries that it looks at."""
+        """The components, groups and queries that the table reads."""
         return (self.rows,) if self.rows else tuple(dict.fromkeys(c.over for c in self.columns))
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """The fields that it reads, with their components."""
-        own = [f"{one.owner}.{one.name}" for one in self.fields]
-        programs = [self.program, *(one.program for one in self.columns)]
-        return tuple(dict.fromkeys((*own, *(text for one in programs for text in one.reads))))
+        """The fields that the table reads, with their components."""
+        fields = [f"{field.owner}.{field.name}" for field in self.fields]
+        for program in (self.program, *(column.program for column in self.columns)):
+            fields += program.reads
+        return tuple(dict.fromkeys(fields))
 
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """Which field has the places of rows, and the size of each axis, 0 where it is open."""
+    """The field with the positions of rows, and the size of each axis, 0 if it is open."""
 
     field: str
     wrap: tuple[float, ...]
 
 
 Hood = Literal["moore", "von_neumann", "axes"]
-"""Which cells are in reach."""
+"""The shape of a grid neighbourhood."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """The cells that the rows of a component are, if no others are asked for."""
+    """The default grid of a component whose rows are cells."""
 
     shape: tuple[int, ...]
     wrap: tuple[bool, ...]
@@ -230,7 +229,7 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Occupancy:
-    """On which cells the rows of a component stand."""
+    """The cells on which the rows of a component stand."""
 
     field: str
     grid: str  # the component
@@ -239,7 +238,7 @@ class Occupancy:
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """One component with the policies that its schema asks for."""
+    """One component with the policies of its schema."""
 
     name: str  # PointMass
     module: str  # point_mass
@@ -255,17 +254,15 @@ class Component:
     hierarchy: Literal["", "root", "destroy", "die"] = ""
     cold: Literal["inline", "indirect"] = "inline"
     reserve: int = 0  # rows of `growth: {reserve: N}`, rounded up to 64s; 0 means doubling
-    options: tuple[tuple[str, Any], ...] = ()  # what else policies have from the schema, by key
+    options: tuple[tuple[str, Any], ...] = ()  # further keys of policies
     capacity: int = 0
     space: Space | None = None
-    grid: Grid | None = None  # its rows are cells, which nobody owns, makes or destroys
+    grid: Grid | None = None  # its rows are cells, which are unowned and never come or go
     on: Occupancy | None = None
-    grid_component: Component | None = (
-        None  # the grid on which they stand, as its own kernels see it
-    )
+    grid_component: Component | None = None  # the grid of `on`, as its own kernels see it
     kernels: tuple[Kernel, ...] = ()
     reductions: tuple[Reduction, ...] = ()
-    queried: bool = False  # a query of the world tells where its instances are
+    queried: bool = False  # a query of the world has its rows
     world_columns: tuple[str, ...] = ()  # the columns that kernels of the world use
     fused: tuple[FusedKernels, ...] = ()  # passes of the world's schedules
     backend: Literal["numpy", "numba"] = "numpy"  # an option of the build, not of the schema
@@ -279,17 +276,17 @@ class Component:
 
     @property
     def sees_ghosts(self) -> bool:
-        """Whether neighbours may be rows of other shards: places are among what ghosts have."""
+        """True if neighbours may be ghosts: ghosts have positions."""
         return self.space is not None and self.space.field in (self.ghosts or ())
 
     @property
     def indirect_fields(self) -> tuple[Field, ...]:
-        """The fields of the second buffer, in which not every row has a place."""
-        return tuple(one for one in self.fields if self.cold == "indirect" and one.is_cold)
+        """The fields in the second buffer, which has no cells for some rows."""
+        return tuple(field for field in self.fields if self.cold == "indirect" and field.is_cold)
 
     @property
     def hides_owners(self) -> bool:
-        """Whether the owners of ghosts are not behind those of rows: there, they would be rows."""
+        """True if owners of ghosts cannot follow those of rows, because they would become rows."""
         return self.ghosts is not None and self.lookup == "direct"
 
 
@@ -310,6 +307,8 @@ class Enum:
 
 @dataclass(frozen=True, slots=True)
 class Query:
+    """A query of the world."""
+
     name: str
     all: tuple[str, ...] = ()
     any: tuple[str, ...] = ()
@@ -321,7 +320,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Shards:
-    """That a world is one of several, and what of it others see."""
+    """Sharding of a world: the bits of handles, the ghosts, and the components that stay."""
 
     bits: int = 12  # of a handle: the number of the shard where the entity was made
     ghosts: tuple[tuple[str, tuple[str, ...]], ...] = ()  # component → fields
@@ -330,7 +329,7 @@ class Shards:
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """The world and the layout of entity handles; the defaults where no schema says otherwise."""
+    """The world and the layout of entity handles; the defaults hold without a schema."""
 
     name: str = "World"
     doc: str = ""
@@ -343,7 +342,7 @@ class World:
     kernels: tuple[Kernel, ...] = ()
     schedules: tuple[tuple[str, tuple[ScheduleEntry, ...]], ...] = ()
     records: tuple[Table, ...] = ()
-    fused: tuple[FusedKernels, ...] = ()  # their passes over groups and queries
+    fused: tuple[FusedKernels, ...] = ()  # passes of schedules over groups and queries
     chunk: int = 262144
     archetypes: tuple[str, ...] = ()
     shards: Shards | None = None
@@ -351,7 +350,7 @@ class World:
     marks: Marks = field(default_factory=dict, repr=False, compare=False)
 
     def query(self, name: str) -> Query | None:
-        """Return the query of that name, if there is one."""
+        """Return the query of a name, if there is one."""
         return next((query for query in self.queries if query.name == name), None)
 
     def members_of(self, name: str) -> tuple[str, ...]:
@@ -364,13 +363,13 @@ class World:
         return [query for query in self.queries if query.chunked == chunked]
 
     def runs_over_chunks(self, kernel: Kernel) -> bool:
-        """Return whether a kernel of the world runs over a query of chunks."""
+        """Return True if a kernel of the world runs over a query of chunks."""
         query = self.query(kernel.over)
         return query is not None and query.chunked
 
     def testable_kernels(self, *, chunked: bool = False) -> list[Kernel]:
-        """Return the kernels over rows of managers, or over chunks, whose arguments tests can make
-        up: no enums."""
+        """Return the kernels over rows of managers, or over chunks, whose arguments tests can
+        generate: no enums."""
         return [
             kernel
             for kernel in self.kernels
@@ -381,15 +380,15 @@ class World:
 
 
 Names = Mapping[str, str]
-"""Former name → present name, or "" for what is gone."""
+"""Former name → present name, or "" for a removed one."""
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """All former names. Those of fields and members begin with the present name of what they were
-    in: `Body.velocity`."""
+    """All former names. Those of fields and members begin with the present name of their component
+    or enum: `Body.velocity`."""
 
-    version: int = 0  # the world's, a number of the user's own
+    version: int = 0  # the world's, a number that the user chooses
     components: Names = field(default_factory=dict)
     enums: Names = field(default_factory=dict)
     fields: Names = field(default_factory=dict)
@@ -397,7 +396,7 @@ class History:
 
     @property
     def renames(self) -> dict[str, dict[str, str]]:
-        """The same by kind, sorted, as `RENAMES` has it."""
+        """Former names by kind, sorted, as in `RENAMES`."""
         kinds = ("components", "enums", "fields", "members")
         return {kind: dict(sorted(getattr(self, kind).items())) for kind in kinds}
 
@@ -412,12 +411,12 @@ class History:
 
 def _inside(names: Names, owner: str) -> dict[str, str]:
     split = ((*former.split("."), now) for former, now in names.items())
-    return {former: now for whose, former, now in split if whose == owner}
+    return {former: now for holder, former, now in split if holder == owner}
 
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """Everything that one build works from. Components and enums are sorted by name."""
+    """The input of a build. Components and enums are sorted by name."""
 
     components: tuple[Component, ...]
     enums: tuple[Enum, ...]
@@ -427,12 +426,13 @@ class Project:
 
     @property
     def testable_kernels(self) -> list[Kernel]:
-        """Those of the world over rows of managers that tests can make up: no cells."""
-        grids = {one.name for one in self.components if one.grid is not None}
+        """The world's kernels over rows of managers, without grids, whose arguments tests can
+        generate."""
+        grids = {component.name for component in self.components if component.grid is not None}
         return [
-            one
-            for one in self.world.testable_kernels()
-            for effects in [one.program.effects]
+            kernel
+            for kernel in self.world.testable_kernels()
+            for effects in [kernel.program.effects]
             if grids.isdisjoint(
                 (*effects.referenced_components, *(f.partition(".")[0] for f in effects.fields))
             )
@@ -452,28 +452,27 @@ class Project:
 
     @property
     def bundle_members(self) -> dict[str, tuple[Component, ...]]:
-        """Each bundle's components, its own and those of the bundles that it builds on."""
+        """The components of each bundle, with those of bundles in it."""
         by_name, bundles = self.by_name, dict(self.world.bundles)
         return {
             name: tuple(by_name[n] for n in sorted(flat_bundle(name, bundles))) for name in bundles
         }
 
     def made_for(self, backend: Literal["numpy", "numba"]) -> Project:
-        """The same project, its kernels to be made for a backend."""
+        """Return the project with kernels for a backend."""
         components = tuple(replace(component, backend=backend) for component in self.components)
         return replace(self, components=components, backend=backend)
 
 
 def flat_bundle(bundle: str, bundles: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """Return the components of a bundle, those of the bundles that it builds on among them, each
-    once."""
-    found = dict[str, None]()
-    wanted, seen = [bundle], set[str]()
-    while wanted:
-        name = wanted.pop(0)
+    """Return the components of a bundle, with those of bundles in it, each once."""
+    members = dict[str, None]()
+    pending, seen = [bundle], set[str]()
+    while pending:
+        name = pending.pop(0)
         if name not in bundles:
-            found[name] = None
+            members[name] = None
         elif name not in seen:
             seen.add(name)
-            wanted += bundles[name]
-    return tuple(found)
+            pending += bundles[name]
+    return tuple(members)

@@ -1,4 +1,4 @@
-"""Columns: what a component stores per row, and what rows take in buffers and chunks."""
+"""Columns of a component, and the bytes of rows in buffers and chunks."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Column:
 
     @property
     def is_object(self) -> bool:
-        """Whether the column holds Python objects and lies beside the buffer."""
+        """True if the column holds Python objects and lies beside the buffer."""
         return self.scalar == "object"
 
     @property
@@ -91,7 +91,7 @@ def split_names(name: str, shape: tuple[int, ...]) -> list[str]:
 
 
 def element_names(shape: tuple[int, ...]) -> Sequence[str]:
-    """Return what the elements of a shape are called: up to four by axis, else by number."""
+    """Return the names of the elements of a shape: up to four by axis, else by number."""
     count = prod(shape)
     return "xyzw"[:count] if count <= 4 else [str(number) for number in range(count)]
 

@@ -1,4 +1,4 @@
-"""Schedules: kernels that are called one after the other, and which of them run in one pass."""
+"""Schedules: kernels that run one after the other, and the passes that fuse some of them."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from ecsgen.model import Component, FusedKernels, Kernel, ScheduleEntry, Table, 
 from ecsgen.model.typed_tree import Argument, Effects, Program
 
 TICK: Final = "tick"
-"""The entry that moves the time."""
+"""The entry that adds 1 to the time."""
 
 
 def asks_for_time(world: World) -> bool:
-    """Return whether a schedule or kernel does; tables do as well."""
+    """Return True if a schedule or kernel of the world needs the time; tables do as well."""
     entries = [entry for _, entries in world.schedules for entry in entries]
     is_timed = any(entry.every or entry.run == TICK for entry in entries)
-    return is_timed or any(one.program.uses_tick for one in world.kernels)
+    return is_timed or any(kernel.program.uses_tick for kernel in world.kernels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,35 +26,35 @@ class ScheduledCall:
 
     text: str  # as written: Body.age, or drift
     kernel: Kernel
-    component: str  # whose kernel it is; empty for the world's
-    every: int | None = None  # how many ticks apart it happens; None: always
-    start: int = 0  # the first of them
-    is_table: bool = False  # whether it writes a line of one
+    component: str  # of the kernel; empty for kernels of the world
+    every: int | None = None  # ticks from one run to the next; None: every time
+    start: int = 0  # the first tick
+    is_table: bool = False  # it writes a line of a table
 
     @property
     def times(self) -> str:
-        """The first ticks at which it happens; nothing if it does always."""
+        """The first ticks at which the entry runs; empty if it runs every time."""
         return "" if self.every is None else f"{self.start}, {self.start + self.every}, …"
 
     @property
     def over(self) -> str:
-        """What it runs over: a component, a group or a query; a table perhaps over several."""
+        """The source of its rows: a component, a group or a query; several for some tables."""
         return self.component or self.kernel.over
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """The fields that it reads, with their components."""
+        """The fields that the entry reads, with their components."""
         return tuple(map(self._named, self.kernel.program.effects.reads))
 
     @property
     def writes(self) -> tuple[str, ...]:
-        """The fields that it writes, with their components."""
+        """The fields that the entry writes, with their components."""
         return tuple(map(self._named, self.kernel.program.effects.writes))
 
     @property
     def reads_of_others(self) -> tuple[str, ...]:
-        """The fields of other rows that it reads, with their components: of those that it refers
-        to, then of neighbours."""
+        """The fields of other rows that the entry reads, with their components: first by
+        references, then of neighbours."""
         effects = self.kernel.program.effects
         return tuple(
             dict.fromkeys((*effects.reads_referenced, *map(self._named, effects.reads_neighbours)))
@@ -62,12 +62,12 @@ class ScheduledCall:
 
     @property
     def sends(self) -> tuple[str, ...]:
-        """The fields of other rows that it sends to, with their components."""
+        """The fields of other rows that the entry sends to, with their components."""
         return self.kernel.program.effects.sends
 
     @property
     def draws(self) -> bool:
-        """Whether it draws random numbers."""
+        """True if the entry draws random numbers."""
         return self.kernel.program.stream_field is not None
 
     def _named(self, field: str) -> str:
@@ -76,11 +76,11 @@ class ScheduledCall:
 
 @dataclass(frozen=True, slots=True)
 class FusedPass:
-    """Kernels that go through the same rows together, block by block."""
+    """Kernels that run over the same rows together, block by block."""
 
     calls: tuple[ScheduledCall, ...]
     why: str = ""
-    """Why its first kernel is not in the pass before."""
+    """The reason why the first kernel is not in the pass before."""
 
 
 def kernel_named(entry: str, components: Mapping[str, Component], world: World) -> Kernel | None:
@@ -94,15 +94,15 @@ def kernel_named(entry: str, components: Mapping[str, Component], world: World) 
 def resolve_calls(
     schedule: Iterable[ScheduleEntry], components: Mapping[str, Component], world: World
 ) -> tuple[ScheduledCall, ...]:
-    """Return the entries of a schedule that has no mistake."""
+    """Return the calls of a schedule without errors."""
     tables = {table.name: _as_kernel(table) for table in world.records}
-    found = []
+    calls = []
     for text, every, start in schedule:
         kernel = tables.get(text) or kernel_named(text, components, world) or Kernel(TICK, ())
-        found.append(
+        calls.append(
             ScheduledCall(text, kernel, text.rpartition(".")[0], every, start, text in tables)
         )
-    return tuple(found)
+    return tuple(calls)
 
 
 def _as_kernel(table: Table) -> Kernel:
@@ -111,7 +111,7 @@ def _as_kernel(table: Table) -> Kernel:
 
 
 def arguments_of(calls: Iterable[ScheduledCall]) -> Iterator[tuple[ScheduledCall, Argument]]:
-    """Yield the arguments by name as they first come up, with the entry where that is."""
+    """Yield each argument once, with the first entry that has it."""
     seen: set[str] = set()
     for call in calls:
         for argument in call.kernel.program.arguments:
@@ -123,47 +123,45 @@ def arguments_of(calls: Iterable[ScheduledCall]) -> Iterator[tuple[ScheduledCall
 def passes(calls: Iterable[ScheduledCall], world: World) -> tuple[FusedPass, ...]:
     """Return the passes in which a schedule runs."""
     chunked = {query.name for query in world.queries if query.chunked}
-    found: list[FusedPass] = []
+    fused: list[FusedPass] = []
     for call in calls:
-        why = _why_not(call, found[-1], chunked) if found else ""
-        if found and not why:
-            found[-1] = FusedPass((*found[-1].calls, call), found[-1].why)
+        why = _why_not(call, fused[-1], chunked) if fused else ""
+        if fused and not why:
+            fused[-1] = FusedPass((*fused[-1].calls, call), fused[-1].why)
         else:
-            found.append(FusedPass((call,), why))
-    return tuple(found)
+            fused.append(FusedPass((call,), why))
+    return tuple(fused)
 
 
 def fused_passes(
     components: Mapping[str, Component], world: World
 ) -> dict[tuple[str, int], tuple[str, FusedKernels]]:
-    """Return the passes of several kernels by schedule and number, with whose rows they go through.
-
-    Whose: a component, or nothing for the world's.
-    """
-    found: dict[tuple[str, int], tuple[str, FusedKernels]] = {}
+    """Return the passes of several kernels by schedule and number, each with its component, or
+    nothing for passes of the world."""
+    fused: dict[tuple[str, int], tuple[str, FusedKernels]] = {}
     for schedule, entries in world.schedules:
         calls = resolve_calls(entries, components, world)
-        for number, each in enumerate(passes(calls, world), 1):
-            if len(each.calls) > 1:
-                holder = each.calls[0].component
+        for number, fused_pass in enumerate(passes(calls, world), 1):
+            if len(fused_pass.calls) > 1:
+                holder = fused_pass.calls[0].component
                 owner = components.get(holder)
                 taken = {kernel.name for kernel in (owner or world).kernels}
-                taken |= {one.name for one in owner.reductions} if owner else set()
+                taken |= {reduction.name for reduction in owner.reductions} if owner else set()
                 name = f"{schedule}_{number}"
                 while name in taken:
                     name += "_"
-                kernels = tuple(call.kernel for call in each.calls)
-                found[schedule, number] = holder, FusedKernels(name, kernels)
-    return found
+                kernels = tuple(call.kernel for call in fused_pass.calls)
+                fused[schedule, number] = holder, FusedKernels(name, kernels)
+    return fused
 
 
 def _why_not(call: ScheduledCall, before: FusedPass, chunked: set[str]) -> str:
     last = before.calls[-1]
-    for one in (last, call):
-        if one.every:
-            return f"{one.text} happens at times"
-        if one.is_table or one.text == TICK:
-            return f"{one.text} {'writes lines' if one.is_table else 'moves the time'}"
+    for entry in (last, call):
+        if entry.every:
+            return f"{entry.text} happens at times"
+        if entry.is_table or entry.text == TICK:
+            return f"{entry.text} {'writes lines' if entry.is_table else 'moves the time'}"
     if call.over == last.over and call.component != last.component:
         return f"{call.text} is {'of a component' if call.component else 'of the world'}"
     if call.over != last.over:
@@ -172,15 +170,15 @@ def _why_not(call: ScheduledCall, before: FusedPass, chunked: set[str]) -> str:
         return f"{call.kernel.rows} rows of {call.over} are others than the {last.kernel.rows} ones"
     if call.over in chunked:
         return f"the rows of {call.over} lie in chunks"
-    for one in (last, call):
-        reason = _on_its_own(one.kernel)
+    for entry in (last, call):
+        reason = _on_its_own(entry.kernel)
         if reason:
-            return f"{one.text} {reason}"
+            return f"{entry.text} {reason}"
     return ""
 
 
 def _on_its_own(kernel: Kernel) -> str:
-    """Why a kernel shares no pass: it does more than to look at its own rows."""
+    """Return the reason why a kernel shares no pass: it needs more than its own rows."""
     program = kernel.program
     reasons = {
         "reads parents": program.runs_by_level,
@@ -190,4 +188,4 @@ def _on_its_own(kernel: Kernel) -> str:
         "takes a value for each row": bool(kernel.each),
         "uses all cores": kernel.parallel,
     }
-    return next((reason for reason, is_so in reasons.items() if is_so), "")
+    return next((reason for reason, applies in reasons.items() if applies), "")

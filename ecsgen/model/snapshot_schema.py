@@ -1,7 +1,7 @@
-"""What a snapshot says of its schemas: the part of them that files depend on.
+"""The `schema` of a snapshot: the part of schemas on which files depend.
 
-Left out is what can change without a word: capacities, chunks, hooks, queries, kernels, docs.
-The order of the keys is part of the format, for the fingerprint is one of the text.
+Capacities, chunks, hooks, queries, kernels and docs may change freely and are left out. The order
+of the keys is part of the format, because the fingerprint is of the text.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ def make_snapshot_schema(project: Project) -> Document:
             enum.name: {"type": enum.scalar, "flags": enum.flags, "members": dict(enum.values)}
             for enum in project.enums
         },
-        "components": {one.name: _component(one) for one in project.components},
+        "components": {component.name: _component(component) for component in project.components},
         "groups": {name: list(members) for name, members in world.groups},
     }
 
 
 def schema_text(document: Document) -> str:
-    """Return the text of a `schema`, as files have it."""
+    """Return the text of a `schema` in files."""
     return json.dumps(document, separators=(",", ":"), allow_nan=False)
 
 
 def schema_fingerprint(text: str) -> str:
-    """Return what a schema's text is known by: 64 hex digits."""
+    """Return the fingerprint of a schema's text: 64 hex digits."""
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
@@ -75,7 +75,7 @@ def _field(field: Field) -> Document:
 
 
 def _default(value: Default) -> Any:
-    """Return a complete default as JSON has it: bytes as numbers, the odd floats by name."""
+    """Return a default as JSON: bytes as numbers, NaN and infinities by name."""
     if isinstance(value, tuple):
         return [_default(item) for item in value]
     if isinstance(value, bytes):

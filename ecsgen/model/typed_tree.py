@@ -1,7 +1,7 @@
-"""The typed tree of a kernel: every node knows its type, every conversion is a node.
+"""The typed tree of a kernel: every node has a type, every conversion is a node.
 
-What a node computes is rounded to its own type, whatever the machine could do at once. An operand
-without a shape goes with every element of one that has a shape; all other shapes are equal.
+The value of a node is rounded to its own type. An operand without a shape is broadcast over the
+elements of an operand with a shape; all other shapes are equal.
 """
 
 from __future__ import annotations
@@ -13,14 +13,13 @@ from typing import Any, Final, Literal
 from ecsgen.model.types import BOOL, Number, Type
 
 ENTITY, ID_SLOT, CELL_ID = "entity", "id_slot", "cell_id"
-"""Columns of managers that tell rows apart, as `Program.who` names them."""
+"""Columns of managers that identify rows, as in `Program.stream_field`."""
 
 OWN, PARENT = "", "parent"
-"""Whose field is meant, if it is not that of a component that a world kernel names."""
-
+"""Owners of fields that are not those of a component that a world kernel names."""
 
 OTHER: Final = "other"
-"""What a neighbour is called in a neighbourhood without a name."""
+"""The name of neighbours in a neighbourhood without a name."""
 
 HANDLE: Final = Type("u64", (), "entity")
 """The type of entities."""
@@ -28,7 +27,7 @@ HANDLE: Final = Type("u64", (), "entity")
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A literal, as written: rounding it to the type is up to whoever prints it."""
+    """A literal as written; printers round it to the type."""
 
     type: Type  # without a shape
     value: bool | Number
@@ -53,13 +52,13 @@ class FieldValue:
 
     @property
     def text(self) -> str:
-        """As the schema spells it."""
+        """The text in a schema."""
         return f"{self.owner}.{self.name}" if self.owner else self.name
 
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """What a step before gave a local name."""
+    """A local that a step before has set."""
 
     type: Type
     name: str
@@ -67,7 +66,7 @@ class Local:
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """An element of a shape, or what is left of the shape behind a few indices."""
+    """An element of a shape, or the rest of the shape behind a few indices."""
 
     type: Type
     base: Expression
@@ -89,7 +88,7 @@ class Cast:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """An operation of the table in `operations`, its operands of the types that it asks for."""
+    """An operation of the table in `operations`, with operands of the types of its rule."""
 
     type: Type
     name: str
@@ -102,23 +101,23 @@ class Draw:
 
     type: Type
     distribution: Literal["random", "normal", "range"]
-    """In [0, 1); of mean 0 and deviation 1; whole, from 0 up to the operand, which is not one."""
+    """In [0, 1); of mean 0 and deviation 1; integers from 0 to below the operand."""
     number: int
-    """Which of the row's numbers the first element is; while a text is typed, where it stands."""
+    """The index of the first element among the row's numbers; while a text is typed, its offset."""
     operands: tuple[Expression, ...] = ()  # of a range: an i64 from 0 to 2^32 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class ReferencedField:
-    """A field of another row, as it was before the kernel: of the row that an entity has in a
-    component, of `many` its first, or of that with an id."""
+    """A field of another row, as before the kernel: of an entity's row in a component (with `many`
+    the first), or of the row with an id."""
 
     type: Type
     component: str
     name: str
     handle: Expression
     default: tuple[bool | Number, ...]
-    """What is read where the handle leads nowhere: elements in C order."""
+    """The value for a handle without a row: elements in C order."""
 
     @property
     def text(self) -> str:
@@ -128,7 +127,7 @@ class ReferencedField:
 
 @dataclass(frozen=True, slots=True)
 class Exists:
-    """Whether a handle leads to a row of a component; without one, whether an entity is alive."""
+    """True if a handle has a row of a component; without a component, if an entity is alive."""
 
     type: Type
     component: str
@@ -137,19 +136,19 @@ class Exists:
 
 @dataclass(frozen=True, slots=True)
 class RandomChoice:
-    """A row of a component, each as likely, or a cell on which none of its rows stands: its entity
-    or id, 0 if there is none."""
+    """The entity or id of a random row of a component, or of a random cell on which none of its
+    rows stands; 0 if there is none."""
 
     type: Type
     candidates: Literal["any", "empty"]
     component: str
     number: int
-    """Which of the row's random numbers it takes; while a text is typed, where it stands."""
+    """The index among the row's random numbers; while a text is typed, its offset."""
 
 
 @dataclass(frozen=True, slots=True)
 class Coordinates:
-    """Where a cell is, -1 along each axis for what is none."""
+    """The coordinates of a cell, -1 along each axis for a handle without a cell."""
 
     type: Type
     grid: str
@@ -158,7 +157,7 @@ class Coordinates:
 
 @dataclass(frozen=True, slots=True)
 class CellAt:
-    """The cell at a place: around where an axis goes around, 0 outside of others."""
+    """The cell at coordinates, wrapped along wrapping axes; 0 outside of the other axes."""
 
     type: Type
     grid: str
@@ -174,7 +173,7 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class NeighbourField:
-    """A field of a neighbour, as it was before the kernel."""
+    """A field of a neighbour, as before the kernel."""
 
     type: Type
     name: str
@@ -183,13 +182,13 @@ class NeighbourField:
 
     @property
     def text(self) -> str:
-        """As the schema spells it."""
+        """The text in a schema."""
         return f"{self.owner}.{self.name}" if self.owner else self.name
 
 
 @dataclass(frozen=True, slots=True)
 class Offset:
-    """A neighbour's place less the row's, the short way around; both as before the kernel."""
+    """A neighbour's position minus the row's, wrapped; both as before the kernel."""
 
     type: Type
     near: str = OTHER
@@ -205,7 +204,7 @@ class Distance:
 
 @dataclass(frozen=True, slots=True)
 class Occupied:
-    """Whether a row of a component stands on a neighbour, which is a cell."""
+    """True if a row of a component stands on a neighbour, which is a cell."""
 
     type: Type
     component: str
@@ -219,10 +218,10 @@ AggregateFunction = Literal[
 
 @dataclass(frozen=True, slots=True)
 class NeighbourAggregate:
-    """What is asked of the neighbours of the row, in their order.
+    """An aggregate over the neighbours of the row, in their order.
 
-    Sums are of floats in f64, of integers in 64 bits; of none: 0, NaN for `mean`, and for `min` and
-    `max` of floats.
+    Sums of floats are in f64, of integers in 64 bits. Without neighbours: 0, but NaN for `mean`,
+    and for `min` and `max` of floats.
     """
 
     type: Type
@@ -230,15 +229,15 @@ class NeighbourAggregate:
     value: Expression | None = None  # None: of all neighbours
     near: str = OTHER
     where: Expression | None = None
-    """Only those for which it is true."""
+    """The condition on neighbours."""
     keys: tuple[Expression, ...] = ()
-    """Of whom the first is least or greatest, of several of whom the next one is."""
+    """Keys of `min_by` and `max_by`, compared in order."""
     number: int = -1
-    """Which of the row's random numbers decides among equals; -1: none does."""
+    """The index of the random number that decides among equals; -1 without one."""
 
     @property
     def is_random(self) -> bool:
-        """Whether a random number decides."""
+        """True if a random number decides."""
         return self.function in ("choice", "min_by", "max_by")
 
 
@@ -267,29 +266,29 @@ Expression = (
 
 @dataclass(frozen=True, slots=True)
 class GridNeighbourhood:
-    """Of neighbours on a grid: which one, which cells are in reach, and who is met there."""
+    """A neighbourhood on a grid: the cells in reach, and the neighbours there."""
 
     grid: str
     """The component whose rows are the cells."""
     axes: int
     hood: str
     center: bool
-    """Whether a cell is in reach of itself."""
+    """True if a cell is in reach of itself."""
     occupant: str
-    """The component whose rows stand on the cells in reach and are met; nothing: these are."""
+    """The component whose rows on the cells are the neighbours; empty: the cells are."""
     owner: str = OWN
-    """What the kernel calls it."""
+    """The name of the occupant in the kernel."""
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbourhood:
-    """Whom the rows of a kernel can ask."""
+    """The neighbours of a kernel's rows."""
 
     radius: Argument | FieldValue | float
     position: FieldValue
-    """The field with the places, or the cells; of cells themselves their ids."""
+    """The field with positions, or with cells; for rows that are cells their ids."""
     among: str = ""
-    """Whose rows are found: a group, a query or a component; its own if it names none."""
+    """The source of the neighbours: a group, a query or a component; empty: the kernel's own."""
     name: str = OTHER
     on: GridNeighbourhood | None = None
     """None in a continuous space."""
@@ -297,103 +296,104 @@ class Neighbourhood:
 
 @dataclass(frozen=True, slots=True)
 class Despawn:
-    """The row's entity dies, or its row if that is nobody's; or another one does."""
+    """A despawn of the row's entity or unowned row, or of another one."""
 
     handle: Expression | None = None
     component: str = ""
-    """Of an id the component that it is of."""
+    """The component of an id."""
     type: Type = BOOL
-    """Of whether it happens."""
+    """The type of the condition."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpawnedInstance:
-    """An instance that a new entity has, or one row that is nobody's; fields that are not given
-    take their defaults."""
+    """An instance of a new entity, or an unowned row; fields without a value have their default."""
 
     component: str
     values: tuple[tuple[str, Expression], ...]
 
     def with_values(self, change: Callable[[Expression], Expression]) -> SpawnedInstance:
-        """The same of what `change` makes of its values."""
+        """Return the instance with its values mapped by `change`."""
         return SpawnedInstance(
-            self.component, tuple((name, change(one)) for name, one in self.values)
+            self.component, tuple((name, change(value)) for name, value in self.values)
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Spawn:
-    """A new entity with instances, or a row that is nobody's."""
+    """A new entity with instances, or an unowned row."""
 
     instances: tuple[SpawnedInstance, ...]
     type: Type = BOOL
-    """Of whether it happens."""
+    """The type of the condition."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One assignment, a message to another row, a death or a birth; `value` has the target's scalar
-    type, and its shape or none; of deaths and births it is whether they happen."""
+    """One assignment, message to another row, despawn or spawn.
+
+    `value` has the target's scalar type, and its shape or none; of commands it is the condition.
+    """
 
     target: FieldValue | Local | ReferencedField | Despawn | Spawn
     value: Expression
     index: tuple[int, ...] = ()  # of the element of a field
     text: str = ""  # as the schema has it
-    message_operator: str = ""  # of a message: the operation that is done with what is there
+    message_operator: str = ""  # the operation of a message with the value in the field
 
     @property
     def expressions(self) -> tuple[Expression, ...]:
-        """What it computes: where a message goes, and the value."""
+        """The expressions of a step: the handle of a message or command, and the values."""
         match self.target:
             case ReferencedField(handle=handle) | Despawn(handle=handle) if handle is not None:
                 return handle, self.value
-            case Spawn(instances=newborn):
-                given = (value for one in newborn for _, value in one.values)
-                return (*given, self.value)
+            case Spawn(instances=instances):
+                values = (value for instance in instances for _, value in instance.values)
+                return (*values, self.value)
         return (self.value,)
 
     def with_expressions(self, change: Callable[[Expression], Expression]) -> Step:
-        """The same step of what `change` makes of these."""
+        """Return the step with its expressions mapped by `change`."""
         target = self.target
         match target:
             case ReferencedField(handle=handle) | Despawn(handle=handle) if handle is not None:
                 target = replace(target, handle=change(handle))
-            case Spawn(instances=newborn):
-                target = Spawn(tuple(one.with_values(change) for one in newborn))
+            case Spawn(instances=instances):
+                target = Spawn(tuple(instance.with_values(change) for instance in instances))
         return replace(self, target=target, value=change(self.value))
 
     @property
     def type(self) -> Type:
-        """The type of what is assigned to."""
-        whole = self.target.type
-        return whole.of_shape(whole.shape[len(self.index) :])
+        """The type of the target, or of its element."""
+        type_ = self.target.type
+        return type_.of_shape(type_.shape[len(self.index) :])
 
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """What a kernel has to do with fields, as the schema spells these, each once, in the order in
-    which they come up; those of other rows that it follows handles to with their components."""
+    """The fields that a kernel reads and changes, as in the schema, each once, in order; fields of
+    referenced rows with their components."""
 
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
     reads_referenced: tuple[str, ...] = ()
-    """Read where handles lead."""
+    """Fields of referenced rows."""
     reads_neighbours: tuple[str, ...] = ()
-    """Read of neighbours."""
+    """Fields of neighbours."""
     sends: tuple[str, ...] = ()
-    """Changed by messages."""
+    """Fields that messages change."""
     referenced_components: tuple[str, ...] = ()
-    """The components that its handles lead to; nothing for that of all who are alive."""
+    """The components of references; "" for `exists` of an entity."""
     draws: bool = False
-    """Whether random numbers are drawn, beside those that tell whose turn it is."""
+    """True if random numbers are drawn, other than those that order the turns."""
     spawns: tuple[str, ...] = ()
-    """The components of which rows are born."""
+    """The components with spawned rows."""
     destroys: bool = False
-    """Whether entities, or rows of nobody, die."""
+    """True if entities or unowned rows are despawned."""
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """All of them."""
+        """All fields, of all kinds of effects."""
         return (
             *self.reads,
             *self.writes,
@@ -405,51 +405,49 @@ class Effects:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A whole kernel, and its effects."""
+    """A typed kernel, and its effects."""
 
     arguments: tuple[Argument, ...] = ()
     where: Expression | None = None
     steps: tuple[Step, ...] = ()
     effects: Effects = Effects()
     root_defaults: tuple[tuple[str, tuple[bool | Number, ...]], ...] = ()
-    """What roots read as fields of their parent: the elements of each, in C order."""
-
+    """The values that roots read as fields of their parent: elements in C order."""
     identity: FieldValue | None = None
-    """A column that every row has, if it sends messages: of the owners, or of ids."""
+    """A column that every row has, of owners or of ids; None without messages and commands."""
     may_be_dead: bool = False
-    """Whether rows may belong to dead entities, from whom no one hears."""
+    """True if rows may belong to dead entities, whose messages are dropped."""
     stream_field: FieldValue | None = None
-    """What tells its rows apart, if it draws random numbers: a field, or a column of managers."""
+    """Field or manager's column that selects each row's random stream; None without draws."""
     takes_turns: bool = False
-    """Whether each row acts on what those before it have left."""
+    """True if each row sees what the rows before it have written."""
     neighbourhoods: tuple[Neighbourhood, ...] = ()
-    """Its neighbourhoods, if it asks any."""
     tracked_occupants: frozenset[str] = frozenset()
-    """The components of whom it matters in turns where they stand meanwhile."""
+    """The components whose occupancy is kept up to date during turns."""
     uses_grids: bool = False
-    """Whether it has to do with cells, or with what blocks of rows do not know."""
+    """True if the kernel uses cells, which blocks of rows cannot."""
 
     @property
     def expressions(self) -> tuple[Expression, ...]:
-        """All that it computes for a row: the condition, then what each step does."""
+        """The expressions for a row: the condition, then those of each step."""
         return expressions_of(self.where, self.steps)
 
     @property
     def nodes(self) -> Iterator[Expression]:
-        """These and everything in them."""
+        """All nodes of the expressions."""
         return walk(*self.expressions)
 
     @property
     def is_order_dependent(self) -> bool:
-        """Whether the order in which rows run counts, beside that of the rows themselves."""
+        """True if the result depends on the order in which rows run."""
         return bool(
             self.effects.sends or self.takes_turns or self.neighbourhoods or self.has_commands
         )
 
     @property
     def is_sequential(self) -> bool:
-        """Whether one row after the other runs: it takes turns, has to do with cells, asks in
-        several neighbourhoods, or in one while somebody dies or is born."""
+        """True if rows run one after the other: with turns, cells, several neighbourhoods, or one
+        neighbourhood and commands."""
         is_around = bool(self.neighbourhoods) and (
             self.single_neighbourhood is None or self.has_commands
         )
@@ -457,54 +455,56 @@ class Program:
 
     @property
     def uses_tick(self) -> bool:
-        """Whether it asks for the time."""
+        """True if the kernel reads the time."""
         return any(isinstance(node, Tick) for node in self.nodes)
 
     @property
     def is_untestable(self) -> bool:
-        """Whether generated tests, which know no grids, births, deaths and time, and ask all
-        neighbours, say nothing of it."""
-        questions = (node for node in self.nodes if isinstance(node, NeighbourAggregate))
-        is_choosy = any(one.is_random or one.where is not None for one in questions)
-        is_unknown = self.uses_grids or self.has_commands or len(self.neighbourhoods) > 1
-        is_unknown = is_unknown or any(isinstance(node, RandomChoice) for node in self.nodes)
-        return is_unknown or is_choosy or self.uses_tick
+        """True if generated tests cannot run the kernel: with grids, commands, the time, random
+        choices, several neighbourhoods, or aggregates with a condition."""
+        if self.uses_grids or self.has_commands or self.uses_tick or len(self.neighbourhoods) > 1:
+            return True
+        return any(
+            isinstance(node, RandomChoice)
+            or (isinstance(node, NeighbourAggregate) and (node.is_random or node.where is not None))
+            for node in self.nodes
+        )
 
     @property
     def empty_cell_components(self) -> frozenset[str]:
-        """The components of which it chooses empty cells."""
-        chosen = (node for node in self.nodes if isinstance(node, RandomChoice))
-        return frozenset(one.component for one in chosen if one.candidates == "empty")
+        """The components for which the kernel chooses empty cells."""
+        choices = (node for node in self.nodes if isinstance(node, RandomChoice))
+        return frozenset(choice.component for choice in choices if choice.candidates == "empty")
 
     @property
     def has_commands(self) -> bool:
-        """Whether rows are born or die."""
+        """True if rows are spawned or despawned."""
         return bool(self.effects.spawns or self.effects.destroys)
 
     @property
     def mortal_rows(self) -> tuple[str, ...]:
-        """The components of which rows may die, and not entities."""
+        """The components with despawns of rows, not of entities."""
         deaths = [step.target for step in self.steps if isinstance(step.target, Despawn)]
         return tuple(dict.fromkeys(death.component for death in deaths if death.component))
 
     @property
     def single_neighbourhood(self) -> Neighbourhood | None:
-        """Its only neighbourhood, in a continuous space."""
+        """The only neighbourhood, if it is in a continuous space; else None."""
         (only,) = self.neighbourhoods if len(self.neighbourhoods) == 1 else (None,)
         return None if only is None or only.on is not None else only
 
     def neighbourhood(self, name: str) -> Neighbourhood:
-        """The one of that name."""
-        return next(one for one in self.neighbourhoods if one.name == name)
+        """Return the neighbourhood of a name."""
+        return next(near for near in self.neighbourhoods if near.name == name)
 
     @property
     def runs_by_level(self) -> bool:
-        """Whether it reads parents, and so runs level by level."""
+        """True if the kernel reads parents, and so runs level by level."""
         return bool(self.root_defaults)
 
 
 def expressions_of(where: Expression | None, steps: tuple[Step, ...]) -> tuple[Expression, ...]:
-    """All that is computed for a row, in order."""
+    """Return all expressions for a row, in order."""
     parts = tuple(part for step in steps for part in step.expressions)
     return parts if where is None else (where, *parts)
 
@@ -512,8 +512,8 @@ def expressions_of(where: Expression | None, steps: tuple[Step, ...]) -> tuple[E
 def effects_of(
     where: Expression | None, steps: tuple[Step, ...], key: FieldValue | None = None
 ) -> Effects:
-    """What a condition and steps do; `key`: a field that tells rows apart."""
-    found: dict[str, dict[str, None]] = {
+    """Return the effects of a condition and steps; `key`: the field of the random stream."""
+    names: dict[str, dict[str, None]] = {
         name: {}
         for name in (
             "reads",
@@ -529,15 +529,15 @@ def effects_of(
     for node in walk(*expressions_of(where, steps)):
         match node:
             case FieldValue():
-                found["reads"][node.text] = None
+                names["reads"][node.text] = None
             case NeighbourField(name=name) if name not in (ID_SLOT, CELL_ID):
-                found["reads_neighbours"][node.text] = None
+                names["reads_neighbours"][node.text] = None
             case ReferencedField():
-                found["reads_referenced"][node.text] = found["referenced_components"][
+                names["reads_referenced"][node.text] = names["referenced_components"][
                     node.component
                 ] = None
             case Exists() | Occupied() | RandomChoice():
-                found["referenced_components"][node.component] = None
+                names["referenced_components"][node.component] = None
                 draws = draws or isinstance(node, RandomChoice)
             case NeighbourAggregate():
                 draws = draws or node.is_random
@@ -545,21 +545,21 @@ def effects_of(
                 draws = True
     for target in (step.target for step in steps):
         if isinstance(target, FieldValue):
-            found["writes"][target.text] = None
+            names["writes"][target.text] = None
         elif isinstance(target, ReferencedField):
-            found["sends"][target.text] = found["referenced_components"][target.component] = None
+            names["sends"][target.text] = names["referenced_components"][target.component] = None
         elif isinstance(target, Spawn):
-            found["spawns"] |= dict.fromkeys(one.component for one in target.instances)
+            names["spawns"] |= dict.fromkeys(s.component for s in target.instances)
     if key is not None:
-        found["reads"][key.text] = None
+        names["reads"][key.text] = None
     destroys = any(isinstance(step.target, Despawn) for step in steps)
-    effects = {name: tuple(each) for name, each in found.items()}
+    effects = {kind: tuple(fields) for kind, fields in names.items()}
     return Effects(**effects, draws=draws, destroys=destroys)
 
 
 @dataclass(frozen=True, slots=True)
 class ReductionProgram:
-    """A whole reduction: the value of one row, and of which rows."""
+    """A typed reduction: the value of one row, and the condition on rows."""
 
     value: Expression = Constant(BOOL, True)
     where: Expression | None = None
@@ -577,43 +577,42 @@ _PARTS: Final[dict[type[Expression], tuple[str, ...]]] = {
     CellAt: ("place",),
     NeighbourAggregate: ("value", "keys", "where"),
 }
-"""The attributes that hold expressions, or None, or several."""
+"""The attributes with an expression, None, or several expressions."""
 
 
 def child_expressions(expression: Expression) -> tuple[Expression, ...]:
-    """The expressions that one is made of."""
+    """Return the children of an expression."""
     held = [getattr(expression, name) for name in _PARTS.get(type(expression), ())]
     flat = (part for each in held for part in (each if isinstance(each, tuple) else (each,)))
     return tuple(part for part in flat if part is not None)
 
 
 def map_children(node: Expression, change: Callable[[Expression], Expression]) -> Expression:
-    """An expression made of what `change` makes of its parts."""
-    made: dict[str, Any] = {}
-    for name in _PARTS.get(type(node), ()):
-        held = getattr(node, name)
-        made[name] = tuple(map(change, held)) if isinstance(held, tuple) else held and change(held)
-    return replace(node, **made) if made else node
+    """Return an expression with its children mapped by `change`."""
+    parts: dict[str, Any] = {name: getattr(node, name) for name in _PARTS.get(type(node), ())}
+    for name, part in parts.items():
+        parts[name] = tuple(map(change, part)) if isinstance(part, tuple) else part and change(part)
+    return replace(node, **parts) if parts else node
 
 
 def transform(node: Expression, change: Callable[[Expression], Expression]) -> Expression:
-    """An expression in which each node is what `change` makes of it, the inner ones first."""
+    """Return an expression with all nodes mapped by `change`, inner ones first."""
     return change(map_children(node, lambda part: transform(part, change)))
 
 
 def walk(*expressions: Expression) -> Iterator[Expression]:
-    """Expressions and everything in them, from the outside to the inside, left to right."""
+    """Yield expressions and all nodes in them, parents first, left to right."""
     for expression in expressions:
         yield expression
         yield from walk(*child_expressions(expression))
 
 
 def fields_in(*expressions: Expression | None) -> tuple[FieldValue, ...]:
-    """The fields that expressions read, each once, in order."""
-    nodes = walk(*(one for one in expressions if one is not None))
+    """Return the fields that expressions read, each once, in order."""
+    nodes = walk(*(expression for expression in expressions if expression is not None))
     return tuple(dict.fromkeys(node for node in nodes if isinstance(node, FieldValue)))
 
 
 NO_PROGRAM: Final = Program()
 EMPTY_REDUCTION: Final = ReductionProgram()
-"""Of what is not compiled yet."""
+"""The program of a reduction that is not typed yet."""

@@ -1,4 +1,4 @@
-"""Scalar types, and types of kernel expressions: how they meet is numpy's promotion."""
+"""Scalar types, and types of kernel expressions, promoted as in numpy."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ class Scalar:
     """A type of numbers or bools."""
 
     name: str
-    """As schemas spell it."""
+    """The name in schemas."""
     nbytes: int
     struct: str
-    """Its letter for the module `struct`."""
+    """The letter for the module `struct`."""
     numpy: str
-    """Its class, as generated code spells it."""
+    """The class in generated code."""
     kind: str
-    """`b`, `i`, `u` or `f`, as numpy has it."""
+    """`b`, `i`, `u` or `f`, as in numpy."""
 
     @property
     def bits(self) -> int:
@@ -28,7 +28,7 @@ class Scalar:
 
     @property
     def code(self) -> str:
-        """Its short name in numpy."""
+        """The short name in numpy."""
         return "?" if self.kind == "b" else f"{self.kind}{self.nbytes}"
 
     @property
@@ -65,7 +65,7 @@ Number = int | float
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """What an expression's value is: one scalar, or a fixed shape of them, per row."""
+    """The type of an expression's value per row: one scalar, or a fixed shape of them."""
 
     scalar: str  # "bool", "i8" … "f64"
     shape: tuple[int, ...] = ()
@@ -85,17 +85,17 @@ class Type:
 
     @property
     def is_number(self) -> bool:
-        """Whether it can be computed with."""
+        """True if arithmetic is allowed."""
         return not self.is_bool and not self.kind
 
     @property
     def is_handle(self) -> bool:
-        """Whether it is an entity or an id."""
+        """True for entities and ids."""
         return self.kind == "entity" or self.kind.startswith("id<")
 
     @property
     def enum(self) -> str:
-        """The name of the enum that it is a member of; else the empty string."""
+        """The name of the enum; empty for other types."""
         return "" if self.is_handle else self.kind
 
     @property
@@ -108,7 +108,7 @@ class Type:
 
     @property
     def total(self) -> str:
-        """The scalar type in which such values are added."""
+        """The scalar type of sums."""
         return f"{'f' if self.is_float else 'u' if self.scalar[0] == 'u' else 'i'}64"
 
     def of_shape(self, shape: tuple[int, ...]) -> Type:
@@ -126,7 +126,7 @@ BOOL: Final = Type("bool")
 
 
 def promote(left: str, right: str) -> str:
-    """The scalar type that an operation of two numbers is done in: numpy's `result_type`."""
+    """Return the scalar type of an operation of two numbers: numpy's `result_type`."""
     if left == right:
         return left
     if left in FLOATS or right in FLOATS:
@@ -142,12 +142,12 @@ def promote(left: str, right: str) -> str:
 
 
 def as_float(scalar: str) -> str:
-    """The type in which a function of real numbers takes its argument."""
+    """Return the scalar type of the argument of a function of real numbers."""
     return scalar if scalar in FLOATS else "f64"
 
 
 def fits(value: Number, scalar: str) -> bool:
-    """Whether a literal is a value of the type, rounding of floats apart."""
+    """Return True if a literal is a value of the type, which may round floats."""
     if scalar in FLOATS:
         try:
             struct.pack(f"<{SCALARS[scalar].struct}", value)
@@ -161,7 +161,7 @@ def fits(value: Number, scalar: str) -> bool:
 
 
 def misfit(shown: str, scalar: str) -> str:
-    """What is wrong with a number that is no value of the type."""
+    """Return the message for a number that is no value of the type."""
     if scalar in FLOATS:
         return f"{shown} would become infinite in {scalar}"
     low, high = SCALARS[scalar].range
