@@ -1,10 +1,9 @@
-"""The storage policies: what columns a manager has, and what happens at each step of a change.
+"""The storage policies: columns of managers, and code for each step of a structural change.
 
-A policy says when it applies, its keys of the schema and what contradicts them, which columns and
-base classes it brings along, what it does at each step of a structural change, and what a change of
-it does to saved rows and to code. What all managers with it do alike is its base class in
-`runtime/ecsgen_runtime/`, which also says what of it is saved; what is unrolled by column stands in
-templates. A module here that has `POLICIES` has policies.
+A policy has a condition on components, keys in schemas and their conflicts, columns, base classes,
+code for the steps of structural changes, and losses of saved rows and of code if it changes. Code
+that all its managers share is its base class in `runtime/ecsgen_runtime/`, with the part that is
+saved; code that is unrolled by column is in templates. Every module here with `POLICIES` has some.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ __all__ = ["Policy", "list_keys", "list_policies", "max_rows", "select_policies"
 def list_policies() -> tuple[Policy, ...]:
     """Return all policies in their order."""
     modules = [import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)]
-    found: list[Policy] = [p for module in modules for p in getattr(module, "POLICIES", ())]
-    return tuple(sorted(found, key=lambda policy: (policy.order, policy.name)))
+    policies: list[Policy] = [p for module in modules for p in getattr(module, "POLICIES", ())]
+    return tuple(sorted(policies, key=lambda policy: (policy.order, policy.name)))
 
 
 @cache
@@ -36,13 +35,13 @@ def list_keys(of: Literal["component", "field"]) -> tuple[Key[Any], ...]:
 
 
 def max_rows(component: Component) -> int:
-    """Return how many rows a component may have; 0: any number."""
+    """Return the most rows that a component may have; 0: no bound."""
     bounds = (policy.max_rows(component) for policy in list_policies())
     return min(filter(None, bounds), default=0)
 
 
 def select_policies(component: Component) -> tuple[Policy, ...]:
-    """Return the policies that a component's schema asks for, in their order."""
+    """Return the policies that apply to a component, in their order."""
     asked = [p for p in list_policies() if p.applies(component) and not p.is_default]
     taken = {policy.role for policy in asked}
     defaults = [

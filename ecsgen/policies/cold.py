@@ -14,7 +14,7 @@ def _faults(spec: Any) -> Iterable[Fault]:
         yield Fault("E402", ("cold",), message, lacks="fields")
 
 
-def _removing_one(component: Component) -> str:
+def _unlink_one(component: Component) -> str:
     has_objects = any(field.type.base is BaseType.OBJECT for field in component.indirect_fields)
     left = "_left_cold = " if has_objects else ""  # lives until the row is gone
     return f"""
@@ -36,7 +36,7 @@ INDIRECT = Policy(
         "settings": "LAYOUT_COLD: ClassVar = _COLD_COLUMNS",
         "plan_append": "cold = data._plan_cold_rows(columns, count)",
         "append_many": "data._append_cold_rows(rows, cold)",
-        "unlink_one": _removing_one,
+        "unlink_one": _unlink_one,
         "update_moved_one": """
             if data._cold_row_cells[dst] != NIL:
                 data._cold._row_cells[data._cold_row_cells[dst]] = dst

@@ -1,4 +1,4 @@
-"""Ghosts: copies of other shards' rows behind the own ones."""
+"""Ghosts: copies of other shards' rows."""
 
 from ecsgen.model import Component
 from ecsgen.policies.policy import Policy
@@ -25,7 +25,7 @@ GHOST_HOLDER = Policy(
 GHOST_SPACE = Policy(
     name="ghost_space",
     applies=lambda c: c.sees_ghosts,
-    order=-21,  # before the two that it is made of
+    order=-21,  # before its two bases
     manager_base="GhostSpace",
 )
 """Spaces in which kernels find ghosts as well as own rows."""

@@ -48,18 +48,18 @@ CELLS = Policy(
         ),
     ),
 )
-"""grid: nobody's rows, reached by id, that never come, go or move."""
+"""grid: unowned rows, reached by id, that never come, go or move."""
 
 
 def _is_tighter(old: Document, new: Document) -> bool:
-    """Whether fewer may stand on a cell than before; without `on`, rows stand anywhere."""
+    """Return True if a cell has a smaller capacity than before; rows without `on` have none."""
     if "on" not in new:
         return False
     most = new["on"] or inf
     return "on" not in old or bool(most < (old["on"] or inf))
 
 
-_STANDING: Final = {
+_OCCUPANCY: Final = {
     "append_one": "self._count_entry(row)",
     "append_many": "self._count_many(rows, 1)",
     "unlink_one": "self._count_exit(row)",
@@ -72,14 +72,14 @@ _RAISES: Final = (
 OCCUPANT = Policy(
     name="occupant",
     applies=lambda c: c.on is not None and c.owner == "entity",
-    order=-10,  # refuses values before anything is allocated
+    order=-10,  # rejects values before anything is allocated
     manager_base="OwnedOccupant",
     rows_base="OwnedOccupantRows",
     manager_slots=("_grid",),
     rows_slots=("_cell_occupants", "_cell_ids"),
     raises=_RAISES,
     template=True,
-    step_code=_STANDING,
+    step_code=_OCCUPANCY,
     losses=(
         Loss("on", "E902", "saved rows may not stand where they do", _is_tighter),
         Loss("on", "E953", "code may find cells full, and no column to write to", _is_tighter),
@@ -94,6 +94,6 @@ UNOWNED_OCCUPANT = replace(
     losses=(),
     methods=(),
 )
-"""on: rows stand on cells of a grid, as a field of theirs says."""
+"""on: rows stand on cells of a grid, by a field with the cell."""
 
 POLICIES = (CELLS, OCCUPANT, UNOWNED_OCCUPANT)

@@ -1,4 +1,4 @@
-"""How a buffer grows."""
+"""Growth of buffers."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -7,7 +7,7 @@ from ecsgen.model.columns import round_to_cache_lines
 from ecsgen.policies.policy import Policy
 
 
-def _clashes(spec: Any) -> Iterable[tuple[str, str]]:
+def _conflicts(spec: Any) -> Iterable[tuple[str, str]]:
     if spec.reserve and spec.capacity > round_to_cache_lines(spec.reserve):
         yield "capacity", "growth"
 
@@ -18,7 +18,7 @@ DOUBLING = Policy(name="doubling", role="growth", is_default=True, applies=lambd
 
 RESERVED = Policy(
     name="reserved",
-    find_conflicts=_clashes,
+    find_conflicts=_conflicts,
     role="growth",
     applies=lambda c: bool(c.reserve),
     order=60,

@@ -78,11 +78,11 @@ ORPHANS_DESTROY = Policy(
     manager_base="OrphansDestroy",
     step_code={"expand_one": _WITH_ITS_DESCENDANTS},
 )
-"""hierarchy: {orphans: destroy}: the descendants of rows that go, go with them."""
+"""hierarchy: {orphans: destroy}: the descendants of rows that go are destroyed with them."""
 
 
 def _faults(spec: Any) -> Iterable[Fault]:
-    """Rows whose entities are to die, and that have none."""
+    """Yield E401 for rows without entities that could die."""
     if spec.orphans == "die" and spec.owner == "none":
         message = "'orphans: die' does not go with 'owner: none'"
         hint = "use 'orphans: destroy', for these rows have no entities"
@@ -97,9 +97,9 @@ ORPHANS_DIE = Policy(
     manager_base="OrphansDie",
     step_code={"expand_one": _WITH_ITS_DESCENDANTS},
 )
-"""hierarchy: {orphans: die}: the descendants of rows that go, go with them, and their entities die.
+"""hierarchy: {orphans: die}: as `destroy`, and the entities of the descendants die.
 
-Callbacks may run, but only when a change is done: those of the entities that die.
+Callbacks of these entities run only after the change is done.
 """
 
 

@@ -1,4 +1,4 @@
-"""How many rows an entity has."""
+"""The number of rows that an entity can have."""
 
 from ecsgen.model import Component
 from ecsgen.model.columns import Column

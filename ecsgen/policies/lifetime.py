@@ -1,4 +1,4 @@
-"""How rows end: which go with their entities, who is told, what becomes of Python objects."""
+"""The end of rows: removal with their entities, callbacks, and Python objects in them."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -7,13 +7,13 @@ from ecsgen.model import BaseType, Component
 from ecsgen.policies.policy import Document, Loss, Methods, Policy, has_objects, is_owned
 
 
-def _keeps_the_dead(document: Document) -> bool:
+def _keeps_dead_rows(document: Document) -> bool:
     in_manager = document["in"] == "managers" and is_owned(document)
     return in_manager and document["destroy"] != "callback"
 
 
-def _buries_the_dead(old: Document, new: Document) -> bool:
-    return _keeps_the_dead(old) and is_owned(new) and not _keeps_the_dead(new)
+def _drops_dead_rows(old: Document, new: Document) -> bool:
+    return _keeps_dead_rows(old) and is_owned(new) and not _keeps_dead_rows(new)
 
 
 GC = Policy(
@@ -26,7 +26,7 @@ GC = Policy(
 """destroy: gc: dead entities' rows go lazily, found by random picks (Bitsquid's gc)."""
 
 
-def _clashes(spec: Any) -> Iterable[tuple[str, str]]:
+def _conflicts(spec: Any) -> Iterable[tuple[str, str]]:
     """`destroy: callback` always releases."""
     if spec.destroy == "callback" and not spec.release and "release" in spec.model_fields_set:
         yield "destroy", "release"
@@ -34,12 +34,12 @@ def _clashes(spec: Any) -> Iterable[tuple[str, str]]:
 
 CALLBACK = Policy(
     name="callback",
-    find_conflicts=_clashes,
+    find_conflicts=_conflicts,
     applies=lambda c: c.owner == "entity" and c.destroy == "callback",
     manager_base="Callback",
-    losses=(Loss("destroy", "E904", "saved rows of dead entities go", _buries_the_dead),),
+    losses=(Loss("destroy", "E904", "saved rows of dead entities go", _drops_dead_rows),),
 )
-"""destroy: callback: the entity manager says at once which entities died."""
+"""destroy: callback: a callback of the entity manager destroys rows as soon as entities die."""
 
 
 RELEASE = Policy(
@@ -53,11 +53,11 @@ RELEASE = Policy(
                 return self._destroy_notified(row)
         """},
 )
-"""release: callbacks see the rows about to go, still readable, on every way out."""
+"""release: callbacks get the rows about to go, still readable, whatever removes them."""
 
 
 def _names(component: Component) -> list[str]:
-    """Return the object columns that rows have: those of cold rows are emptied with them."""
+    """Return the object columns of rows; those of cold rows are emptied with the cold rows."""
     objects = (field for field in component.fields if field.type.base is BaseType.OBJECT)
     return [field.name for field in objects if field not in component.indirect_fields]
 
@@ -71,15 +71,14 @@ def _emptied(packed: str, with_holes: str) -> Callable[[Component], str]:
 
 
 def _left(cells: str, *, is_new: bool = False) -> Callable[[Component], str]:
-    """Return a statement that keeps what is in cells until the method is done.
+    """Return a statement that keeps the objects in cells alive until the method is done.
 
-    Of new rows only holes have something: what was assigned to the whole column.
+    For new rows only holes have objects, those that were assigned to the whole column.
     """
 
     def text(component: Component) -> str:
-        has_some = component.lookup == "direct" or not is_new
         left = ", ".join(f"data._{name}_column[{cells}]" for name in _names(component))
-        return f"_left = {left}" if left and has_some else ""
+        return f"_left = {left}" if left and (component.lookup == "direct" or not is_new) else ""
 
     return text
 
@@ -98,8 +97,8 @@ OBJECTS = Policy(
 )
 """Fields of type object: columns of Python objects beside the buffer.
 
-The end of an object may run any code, and that may change the manager: what leaves a cell in the
-middle of a change lives, as `_left`, until the method is done.
+The end of an object may run any code, which may change the manager: an object that leaves a cell in
+the middle of a change is kept in `_left` until the method is done.
 """
 
 POLICIES = (GC, CALLBACK, RELEASE, OBJECTS)

@@ -1,4 +1,4 @@
-"""How the row of an entity is found, where its index does not say so."""
+"""Maps from entities to rows."""
 
 from ecsgen.policies.policy import A_DEAD_ENTITY, Policy, eviction, for_one
 

@@ -1,4 +1,4 @@
-"""Whose rows are: an entity's, or nobody's."""
+"""Owners of rows: entities, or none."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -44,8 +44,8 @@ OWNED = Policy(
 """owner: entity: every row belongs to an entity, which is alive or dead."""
 
 
-def _clashes(spec: Any) -> Iterable[tuple[str, str]]:
-    """Without owners there are no entities to look up, to count rows of, or to die."""
+def _conflicts(spec: Any) -> Iterable[tuple[str, str]]:
+    """Yield the keys about entities, which unowned rows do not have."""
     if spec.owner != "none":
         return
     if spec.instances == "many":
@@ -66,7 +66,7 @@ def _faults(spec: Any) -> Iterable[Fault]:
 
 UNOWNED = Policy(
     name="unowned",
-    find_conflicts=_clashes,
+    find_conflicts=_conflicts,
     find_faults=_faults,
     role="owner",
     applies=lambda c: c.owner == "none" and c.grid is None,
@@ -74,12 +74,12 @@ UNOWNED = Policy(
     manager_base="Unowned",
     manager_slots=("_failures",),
 )
-"""owner: none: a packed array on its own; its rows are reached by id (Molecule's packed array)."""
+"""owner: none: a packed array of unowned rows, reached by id (Molecule's packed array)."""
 
 
 TAG = Policy(
     name="tag", applies=lambda c: c.owner == "entity" and not c.fields, order=6, manager_base="Tag"
 )
-"""Components without fields: tags, which only say which entities have them."""
+"""Components without fields: tags of entities."""
 
 POLICIES = (OWNED, UNOWNED, TAG)

@@ -1,4 +1,4 @@
-"""Where rows are: behind the last one, in front of a bound, or at the entity's index."""
+"""Placement of rows: behind the last one, in front of a bound, or at the entity's index."""
 
 from collections.abc import Iterable
 from textwrap import dedent
@@ -37,11 +37,11 @@ _AT_THE_END = {
     """,
     "append_many": "data._n = end",
 }
-"""New rows come behind the last one."""
+"""New rows are added behind the last one."""
 
 
 def _close_behind(bound: str, part: str, leave: str = "") -> str:
-    """Return the statements that close a hole, of rows in front of a bound first there."""
+    """Return the statements that close a hole; one in front of a bound is first moved behind it."""
     return f"""
         if row < data.{bound}:{leave}
             last = Instance(data.{bound} - 1)
@@ -105,7 +105,7 @@ _AT_THE_BOUND = _AT_THE_END | {
         data._n_active = end
     """,
 }
-"""New rows are active: the first inactive ones make room."""
+"""New rows are active; the first inactive rows make room."""
 
 
 def _new_row(step: str) -> StepText:
@@ -114,8 +114,8 @@ def _new_row(step: str) -> StepText:
 
 def _faults(spec: Any) -> Iterable[Fault]:
     for kind in ("kernels", "reductions"):
-        for name, one in getattr(spec, kind).items():
-            if not spec.start and "rows" in one.model_fields_set:
+        for name, method in getattr(spec, kind).items():
+            if not spec.start and "rows" in method.model_fields_set:
                 message = "'rows' without a 'partition': all rows are the same"
                 yield Fault("E402", (kind, name, "rows"), message, lacks="partition")
 
@@ -182,15 +182,15 @@ GROUPED = Policy(
         ),
     },
 )
-"""A member of a world's group: its rows of the entities that have all members come first.
+"""A member of a world's group: the rows of entities with all members are at the front.
 
-A placement of its own: the packed one with a bound, as `partition`. Rows cross it when their entity
-gets or loses one of the components, in all members alike.
+Packed rows with a bound, as with `partition`. Rows cross the bound in all members together, when
+their entity gets or loses one of the components.
 """
 
 
-def _clashes(spec: Any) -> Iterable[tuple[str, str]]:
-    """With `lookup: direct` nothing orders rows, and each entity has one."""
+def _conflicts(spec: Any) -> Iterable[tuple[str, str]]:
+    """Yield the keys that order rows, or give an entity several: `lookup: direct` does neither."""
     if spec.lookup != "direct":
         return
     if spec.instances == "many":
@@ -205,7 +205,7 @@ def _clashes(spec: Any) -> Iterable[tuple[str, str]]:
 
 DIRECT = Policy(
     name="direct",
-    find_conflicts=_clashes,
+    find_conflicts=_conflicts,
     role="placement",
     applies=lambda c: c.lookup == "direct",
     order=0,

@@ -1,6 +1,4 @@
-"""What a storage policy says about itself, and the keys that it adds to the language of schemas.
-
-One place says all that there is to a key."""
+"""The classes of storage policies, and of the keys that they add to the language of schemas."""
 
 from __future__ import annotations
 
@@ -16,55 +14,54 @@ from ecsgen.model import BaseType, Component, Field, FieldType
 from ecsgen.model.columns import Column
 
 Role: TypeAlias = Literal["", "owner", "placement", "growth", "map", "instances"]
-"""Of the policies with a role, exactly one applies; some components need none of a role."""
+"""Of the policies with a role, at most one applies to a component."""
 
 StepText: TypeAlias = str | Callable[[Component], str]
-"""Statements, or what makes them for a component."""
-
+"""Statements, or a function that returns them for a component."""
 
 Document: TypeAlias = Mapping[str, Any]
-"""What snapshots say of a component, or of a field."""
+"""A component, or a field, in the `schema` of a snapshot."""
 
 
 class Fault(NamedTuple):
-    """What is wrong with the keys of one component's document, beside pairs of them."""
+    """An error in the keys of one component's document, other than a conflict of two."""
 
     code: str
     key: tuple[str, ...]
-    """The path to the key where it is reported."""
+    """The path to the key at which the error is reported."""
     message: str
     hint: str = ""
     beside: str = ""
-    """The key that contradicts, on whose line the message ends."""
+    """The contradicting key, with whose line the message ends."""
     lacks: str = ""
-    """The key in which something is missing, unless that could not be read."""
+    """The key with a part missing; no error if the key could not be read."""
 
 
 class Loss(NamedTuple):
-    """What a change of a policy does to saved rows."""
+    """A loss of saved rows, or of names, if a policy changes."""
 
     key: str
     code: str
     why: str
     happens: Callable[[Document, Document], bool]
-    """Tells by the old component and the new one."""
+    """True for an old component and a new one with the loss."""
     is_all: bool = False
-    """Whether nothing is left to lose."""
+    """True if the loss includes all others."""
 
 
 class FieldLoss(NamedTuple):
-    """What a change of a policy does to a field."""
+    """A loss in a field if a policy changes."""
 
     code: str
     happens: Callable[[Document | None, Document], bool]
-    """Tells by the old field, None of a new one, and the new one."""
+    """True for an old field (None if it is new) and a new one with the loss."""
     message: str
-    """With `{field}`, quoted, and its `{name}`."""
+    """Text with `{field}`, which is quoted, and `{name}`."""
     hint: str
 
 
 class Methods(NamedTuple):
-    """Public names that a component has by a policy."""
+    """Public names that components with a policy have."""
 
     key: str
     has: Callable[[Document], bool]
@@ -73,100 +70,98 @@ class Methods(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComponentFeature:
-    """A part of a component's classes: when they have it, and what it brings along."""
+    """A part of a component's classes, with the condition for it."""
 
     name: str
     applies: Callable[[Component], bool]
     order: int = 50
-    """Where its base class stands among the others, and its calls within a step; smaller first."""
+    """The order of its base class, and of its code within a step; smaller first."""
     manager_base: str = ""
-    """The class of the runtime that managers with it inherit from."""
+    """The base class of managers, in the runtime."""
     rows_base: str = ""
-    """The class of the runtime that their columns inherit from."""
+    """The base class of their columns, in the runtime."""
     manager_slots: tuple[str, ...] = ()
     """The attributes of a manager that the base class needs."""
     rows_slots: tuple[str, ...] = ()
-    """The same of the columns."""
+    """The attributes of the columns that the base class needs."""
     sharded_overrides: Mapping[str, Any] = field(default_factory=dict)
-    """Those of its attributes that are others in a world with `shards`."""
+    """Attributes of the feature with another value in a world with `shards`."""
     template: bool = False
-    """Whether `templates/component_features/<name>.py.j2` has blocks for what is unrolled by
-    column."""
+    """True if `templates/component_features/<name>.py.j2` has blocks, unrolled by column."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy(ComponentFeature):
-    """One storage policy: a part that has columns, or something to do at the steps of changes.
+    """One storage policy: a feature with columns, or with code for the steps of changes.
 
-    Of a default, `applies` tells whether the component needs any policy of its role.
+    `applies` of a default is True if the component needs a policy of its role.
     """
 
     keys: tuple[Key[Any], ...] = ()
-    """What it adds to the language of schemas."""
+    """Keys that the policy adds to the language of schemas."""
     find_conflicts: Callable[[Any], Iterable[tuple[str, str]]] = lambda spec: ()
-    """Finds pairs of keys in a component's document that do not go together."""
+    """Yield pairs of keys in a component's document that contradict each other."""
     find_faults: Callable[[Any], Iterable[Fault]] = lambda spec: ()
-    """Finds what else is wrong with it: E401, or E402 where a key has nothing to work on."""
+    """Yield other errors in the document: E401, or E402 for a key without effect."""
     role: Role = ""
     is_default: bool = False
-    """Whether it applies where no other policy of its role does."""
+    """True if the policy applies when no other policy of its role does."""
     columns: tuple[Column, ...] = ()
     step_code: Mapping[str, StepText] = field(default_factory=dict)
-    """What it does at each step that concerns it; see `steps`."""
+    """Code by step; see `steps`."""
     keyword: str = ""
     """A parameter of `create` beside the fields."""
     keyword_many: str = ""
     """A parameter of `create_many` beside the fields."""
     raises: tuple[str, ...] = ()
-    """What `create` may raise because of it, as lines of a docstring."""
+    """Exceptions that `create` may raise by the policy, as lines of a docstring."""
     note: StepText = ""
-    """What the docstring of `create` says of a new row's place."""
+    """Words about a new row's place in the docstring of `create`."""
     max_rows: Callable[[Component], int] = lambda component: 0
-    """How many rows there may be because of it; 0: any number."""
+    """The most rows that the policy allows; 0: no bound."""
     losses: tuple[Loss, ...] = ()
     field_losses: tuple[FieldLoss, ...] = ()
     methods: tuple[Methods, ...] = ()
 
     def code_for(self, step: str, component: Component) -> str:
-        """Return what it does at a step, or nothing."""
+        """Return the code for a step, or nothing."""
         text = self.step_code.get(step)
         return "" if text is None else dedent(text_of(text, component)).strip()
 
 
 def text_of(text: StepText, component: Component) -> str:
-    """Return a text, made for a component if that is how it comes."""
+    """Return the statements for a component."""
     return text if isinstance(text, str) else text(component)
 
 
 def is_owned(document: Document) -> bool:
-    """Return whether a component's rows belong to entities."""
+    """Return True if a component's rows belong to entities."""
     return bool(document["owner"] == "entity")
 
 
 def is_off(key: str) -> Callable[[Document, Document], bool]:
-    """Return what tells whether a key was on, and is not any more."""
+    """Return a function that is True if a key was on, and is not any more."""
     return lambda old, new: bool(old.get(key)) and not new.get(key)
 
 
 def for_one(text: str) -> Callable[[Component], str]:
-    """Return statements that a component with one instance per entity needs; lists have calls of
-    their own for the same."""
+    """Return statements for components with one instance per entity; `many` has its own."""
     return lambda component: text if component.instances == "one" else ""
 
 
 def has_objects(component: Component) -> bool:
-    """Return whether fields of rows are Python objects, whose end may run code."""
+    """Return True if fields of rows are Python objects, whose end may run code."""
     return any(field.type.base is BaseType.OBJECT for field in component.fields)
 
 
 A_DEAD_ENTITY = "a dead one had this index"
-"""Why rows of before are in the way where an entity's index says where its row is."""
+"""The reason for an eviction if an entity's index leads to its row."""
 
 
 def eviction(is_in_the_way: str, removal: str, why: str) -> str:
-    """Return statements that remove what is in the way of a new row: `removal`, a method and a row.
+    """Return statements that remove a row in the way of a new row; `removal`: a method and a row.
 
-    Anything may have changed by then, so the creation begins again behind it.
+    Anything may have changed after that, so the creation begins again.
     """
     return f"if {is_in_the_way}:\n    _gone = {removal}, self.create  # {why}\n    <again>"
 
@@ -178,7 +173,7 @@ MAX_ROWS: Final = 0xFFFF_FFC0
 
 
 class Refusal(NamedTuple):
-    """Why a field cannot have a key: what else is so, and the key that says it."""
+    """The reason why a field cannot have a key, and the contradicting key."""
 
     why: str
     key: str
@@ -187,37 +182,37 @@ class Refusal(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key(Generic[T]):
-    """A key of components or of fields: its type in the language, and what it means."""
+    """A key of components or of fields: its type in the language, and its meaning."""
 
     name: str
     annotation: Any
-    """What pydantic checks it by."""
+    """The type for pydantic."""
     default: Any
     off: T
-    """Its value where the policy does not apply."""
+    """The value without the policy."""
     help: str
     of: Literal["component", "field"] = "component"
     off_text: str = ""
-    """How a diagnostic says that it is off."""
+    """Words of a diagnostic for the key when it is off."""
     reject: Callable[[Any, Any, FieldType], Refusal | None] = lambda component, field, type_: None
-    """Of a field: says by its component's document, its own and its type why it cannot have it."""
+    """Return the refusal of the key for a component's document, a field's document and its type."""
     refusal: str = ""
-    """The code of the diagnostic that says so."""
+    """The code of the diagnostic for a refusal."""
     methods: tuple[str, ...] = ()
-    """Of a field `x`: what managers get by it, `find_{x}` say."""
+    """Methods of managers for a field `x`, such as `find_{x}`."""
     method_is: str = ""
 
-    def value(self, one: Component | Field) -> T:
-        """Return what a component or field has."""
-        found: T = dict(one.options).get(self.name, self.off)
-        return found
+    def value(self, holder: Component | Field) -> T:
+        """Return the value of a component or field."""
+        value: T = dict(holder.options).get(self.name, self.off)
+        return value
 
     def info(self) -> tuple[Any, FieldInfo]:
-        """Return it as pydantic's `create_model` takes it."""
+        """Return the key as an argument of pydantic's `create_model`."""
         return self.annotation, ComponentFields(default=self.default, description=self.help)
 
 
 def collect_options(keys: Iterable[Key[Any]], spec: object) -> tuple[tuple[str, Any], ...]:
-    """Return which keys a part of a document has, with their values: what the model has of them."""
+    """Return the keys that a part of a document has, with their values."""
     values = ((key.name, getattr(spec, key.name)) for key in keys)
     return tuple((name, value) for name, value in values if value)

@@ -1,4 +1,4 @@
-"""ring: N: at most N instances; the oldest ones make room for new ones."""
+"""ring: N: at most N instances; new ones replace the oldest ones."""
 
 from collections.abc import Iterable
 from typing import Annotated, Any, Final
@@ -23,8 +23,8 @@ _NEWER = "The row created next, or NIL."
 _OLDER = "The row created before; the oldest one's is the newest."
 
 
-def _clashes(spec: Any) -> Iterable[tuple[str, str]]:
-    """A ring bounds how many instances there are; with `lookup: direct` memory goes by indices."""
+def _conflicts(spec: Any) -> Iterable[tuple[str, str]]:
+    """Yield keys about memory that a ring contradicts: it bounds instances, not indices."""
     if spec.ring is None:
         return
     if spec.lookup == "direct":
@@ -43,10 +43,10 @@ def _is_tighter(old: Document, new: Document) -> bool:
 RING = Policy(
     name="ring",
     keys=(KEY,),
-    find_conflicts=_clashes,
+    find_conflicts=_conflicts,
     applies=lambda c: bool(KEY.value(c)),
     max_rows=KEY.value,
-    order=15,  # who makes room for the entity itself may have made it already
+    order=15,  # after evictions of the entity's own row, which make room as well
     manager_base="Ring",
     rows_base="RingRows",
     rows_slots=("_oldest",),

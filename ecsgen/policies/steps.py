@@ -1,12 +1,12 @@
-"""The steps of every structural change, and what a policy may do at each.
+"""The steps of every structural change, for which policies have code.
 
-In the statements of a step, a line `<name>` stands for those of another step, `<again>` for the
-beginning of a creation anew, `<move_row>` for the copy of row `src` over row `dst`, and `{views}`
-for the arguments of a creation that may be views.
+In the statements of a step, a line `<name>` stands for those of another step, `<again>` for a
+restart of the creation, `<move_row>` for the copy of row `src` over row `dst`, and `{views}` for
+the arguments of a creation that may be views.
 
-A step may raise only before the first that changes something. From there on an exception breaks the
-manager: every later call of it says so. Statements of a step see the names in its `gives`, those of
-earlier steps, `self`, `data` (the columns), and what the method has as parameters.
+A step may raise only before the first step that changes something. After that an exception breaks
+the manager: every later call raises. Statements of a step can use the names in its description,
+those of earlier steps, `self`, `data` (the columns), and the method's parameters.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step: the method it is in, and what happens there."""
+    """One step, its method, and its purpose."""
 
     name: str
     method: str
@@ -64,4 +64,4 @@ TEMPLATE_BLOCKS = (
     Step("create_views", "_bind_columns", "further views of the columns in a new buffer"),
     Step("methods", "manager", "methods"),
 )
-"""Where blocks of a policy's template stand that are not steps of a change."""
+"""Blocks of a policy's template that are not steps of a change."""

@@ -1,4 +1,4 @@
-"""unique: no two rows have the same value of a field, and a dict tells the row of each value."""
+"""unique: no two rows have equal values of a field, and a dict maps each value to its row."""
 
 from typing import Any, Final
 
@@ -6,7 +6,7 @@ from ecsgen.model import BaseType, FieldType
 from ecsgen.policies.policy import FieldLoss, Key, Policy, Refusal
 
 
-def _refuses(component: Any, field: Any, type_: FieldType) -> Refusal | None:
+def _reject(component: Any, field: Any, type_: FieldType) -> Refusal | None:
     if type_.shape or type_.base is BaseType.OBJECT:
         return Refusal(f"it is of type {type_.text}", "type", is_of_field=True)
     if component.cold == "indirect" and field.is_cold:
@@ -22,7 +22,7 @@ KEY: Final[Key[bool]] = Key(
     off=False,
     help="Let no two instances have the same value, and find them by it: `find_<field>`, "
     "`find_<field>_many`. `data.<field>` is read-only, kernels only read it.",
-    reject=_refuses,
+    reject=_reject,
     refusal="E113",
     methods=("find_{x}", "find_{x}_many"),
     method_is="the search for values",
@@ -33,7 +33,7 @@ UNIQUE = Policy(
     name="unique",
     keys=(KEY,),
     applies=lambda c: any(KEY.value(field) for field in c.fields),
-    order=-10,  # refuses values before anything is allocated
+    order=-10,  # rejects values before anything is allocated
     manager_base="Unique",
     rows_base="UniqueRows",
     rows_slots=("_indexes",),
