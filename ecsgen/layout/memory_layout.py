@@ -1,5 +1,4 @@
-"""The memory layout of a component, and of an archetype chunk: which columns there are, in which
-order, at which offsets."""
+"""The memory layout of a component, and of an archetype chunk: columns, their order and offsets."""
 
 from __future__ import annotations
 
@@ -20,13 +19,13 @@ from ecsgen.policies import Policy
 
 PAGE = 4096
 OWNER = "entity"
-_CHUNK_OWNER = Column("entity", "u64", doc="Whose row it is.")
+_CHUNK_OWNER = Column("entity", "u64", doc="The owner of each row.")
 COLD_OWNER = Column("row", "u32", tags=(COLD,), doc="The row that each cold row belongs to.")
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Columns: those of one buffer, hot before cold, and the objects beside it.
+    """The columns of one buffer, hot before cold, and those of objects beside it.
 
     With indirect cold data, `cold` is the layout of the second buffer.
     """
@@ -56,28 +55,28 @@ def lay_out_component(component: Component, active: Sequence[Policy] | None = No
     """
     if active is None:
         active = policies.select_policies(component)
-    asked = tuple(column for policy in active for column in policy.columns)
-    owner = tuple(column for column in asked if column.name == OWNER)
-    links = tuple(column for column in asked if column.name != OWNER)
+    policy_columns = tuple(column for policy in active for column in policy.columns)
+    owner = tuple(column for column in policy_columns if column.name == OWNER)
+    links = tuple(column for column in policy_columns if column.name != OWNER)
     fields = tuple(column for field in component.fields for column in field_columns(field))
     if component.cold == "inline":
-        stored, objects = _apart(fields)
+        stored, objects = _split_objects(fields)
         hot = tuple(column for column in stored if not column.is_cold)
         cold = tuple(column for column in stored if column.is_cold)
         return Layout((*owner, *hot, *links, *cold), objects)
-    hot, objects = _apart(tuple(column for column in fields if not column.is_cold))
-    cold, beside_cold = _apart(tuple(column for column in fields if column.is_cold))
+    hot, objects = _split_objects(tuple(column for column in fields if not column.is_cold))
+    cold, beside_cold = _split_objects(tuple(column for column in fields if column.is_cold))
     return Layout((*owner, *hot, *links), objects, Layout((COLD_OWNER, *cold), beside_cold))
 
 
-def _apart(columns: tuple[Column, ...]) -> tuple[tuple[Column, ...], tuple[Column, ...]]:
-    """Return the columns that a buffer holds, and those of objects."""
+def _split_objects(columns: tuple[Column, ...]) -> tuple[tuple[Column, ...], tuple[Column, ...]]:
+    """Return the columns in a buffer, and those of objects."""
     stored = tuple(column for column in columns if not column.is_object)
     return stored, tuple(column for column in columns if column.is_object)
 
 
 def type_text(column: Column) -> str:
-    """Return a column's type as the schema spells it."""
+    """Return a column's type as in a schema."""
     if column.field is not None:
         return column.field.type.text
     shape = ",".join(map(str, column.shape))
@@ -94,7 +93,7 @@ class ChunkColumn:
 
     @property
     def name(self) -> str:
-        """How users reach it: `chunk.health.points`."""
+        """The attribute of a chunk: `health.points`."""
         return ".".join(filter(None, (self.component, self.column.name)))
 
 
@@ -120,22 +119,22 @@ class ChunkLayout:
 
 
 def lay_out_chunk(components: Iterable[Component]) -> ChunkLayout:
-    """Lay out a chunk for the rows that have all of some components, which live in archetypes."""
+    """Lay out a chunk for rows with all of some components, which live in archetypes."""
     members = sorted(components, key=lambda component: component.name)
     size = members[0].chunk
     rows = chunk_rows(members, size)
     columns, objects = [ChunkColumn("", _CHUNK_OWNER, 0)], []
     offset = round_to_cache_lines(OWNER_BYTES * rows)
     for component in members:
-        plan = lay_out_component(component)
-        for column in plan.columns:
+        layout = lay_out_component(component)
+        for column in layout.columns:
             if column.field:
                 columns.append(ChunkColumn(component.module, column, offset))
                 offset += round_to_cache_lines(column.nbytes * rows)
-        objects += [ChunkColumn(component.module, column, -1) for column in plan.objects]
+        objects += [ChunkColumn(component.module, column, -1) for column in layout.objects]
     return ChunkLayout(size, rows, tuple(columns), tuple(objects))
 
 
 def chunk_title(components: Iterable[Component]) -> str:
-    """Return the signature in words."""
+    """Return the components of a chunk as text: `Body + Health`."""
     return " + ".join(sorted(component.name for component in components))

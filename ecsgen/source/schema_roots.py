@@ -1,4 +1,4 @@
-"""Where schemas lie: folders, and installed packages that bring schemas along."""
+"""Roots of schemas: folders, and installed packages with schemas."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ PACKAGE: Final = "package:"
 
 @dataclass(frozen=True, slots=True)
 class SchemaRoot:
-    """A folder of schemas. `label`: what its files are called by, before their path; or empty."""
+    """A folder of schemas. `label`: the prefix of its files' names, or empty."""
 
     path: Path
     label: str = ""
-    is_package: bool = False  # then only the files in the folder itself are schemas
+    is_package: bool = False  # only the files in the folder itself are schemas, not below
 
     def source(self, below: str) -> str:
-        """The name of a file by its path below the folder, with forward slashes."""
+        """Return the name of a file by its path below the folder, with forward slashes."""
         return f"{self.label}/{below}" if self.label else below
 
     def files(self, failed: Callable[[OSError], None] | None = None) -> Iterator[tuple[str, Path]]:
-        """The path below the folder, and the place, of each schema file; in no order."""
+        """Yield the path below the folder, and the whole path, of each schema file; in no order."""
         for folder, folders, names in os.walk(self.path, onerror=failed):
             if self.is_package:
                 folders.clear()
@@ -37,14 +37,14 @@ class SchemaRoot:
 
 
 def folders(paths: Sequence[Path], base: Path) -> list[SchemaRoot]:
-    """Folders as roots: one alone needs no label, of several each is called by its path."""
+    """Return folders as roots: one alone has no label, several have their paths."""
     if len(paths) == 1:
         return [SchemaRoot(paths[0])]
     return [SchemaRoot(path, Path(os.path.relpath(path, base)).as_posix()) for path in paths]
 
 
 def package(name: str) -> SchemaRoot:
-    """The folder of an installed package, `a.b` for a folder in it; nothing is imported.
+    """Return the folder of an installed package, `a.b` for a folder in it; nothing is imported.
 
     Raises:
         LookupError: there is none.
@@ -54,8 +54,8 @@ def package(name: str) -> SchemaRoot:
         spec = importlib.util.find_spec(first) if first else None
     except (ImportError, ValueError):
         spec = None
-    for place in (spec and spec.submodule_search_locations) or ():
-        folder = Path(place, *others)
+    for location in (spec and spec.submodule_search_locations) or ():
+        folder = Path(location, *others)
         if all(others) and folder.is_dir():
             return SchemaRoot(folder, name.replace(".", "/"), is_package=True)
     raise LookupError(f"no package {name!r} is installed")

@@ -1,10 +1,10 @@
-"""Schema text to nodes that know their line and column.
+"""Schema text to nodes with line and column.
 
 YAML 1.2 reading of plain data: keys are strings, only `true` and `false` are booleans, nothing is
-shared, tagged or given twice. Every limit is checked before anything grows with the input.
+shared, tagged or there twice. Every limit is checked before anything grows with the input.
 
-Events are turned into nodes in one pass, instead of a loader, because a loader recurses, resolves
-YAML 1.1 words and expands aliases.
+Events are turned into nodes in one pass, without a loader: a loader recurses, resolves YAML 1.1
+words and expands aliases.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _SPECIAL: Final = re.compile(r"([-+]?)\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 
 
 def resolve(text: str) -> Scalar:
-    """The value of a plain scalar. OverflowError for a number out of all proportion."""
+    """Return the value of a plain scalar. Raises OverflowError for a number that fits no field."""
     if text in _WORDS:
         return _WORDS[text]
     if text[0] not in _NUMERIC_START:
@@ -87,8 +87,8 @@ Plain: TypeAlias = "Scalar | list[Plain] | dict[str, Plain]"
 
 @dataclass(slots=True)
 class Node:
-    """A value and its place. `keys` has the marks of a mapping's keys; `complete` is false when
-    something in it was refused, so that nobody complains about what is missing as well."""
+    """A value and its mark. `keys` has the marks of a mapping's keys; `complete` is False if a part
+    was rejected: missing keys are then not reported."""
 
     value: Scalar | list[Node] | dict[str, Node]
     mark: Mark
@@ -96,7 +96,7 @@ class Node:
     complete: bool = True
 
     def plain(self) -> Plain:
-        """The value without marks. The depth is limited by MAX_DEPTH."""
+        """Return the value without marks. The depth is limited by MAX_DEPTH."""
         value = self.value
         if isinstance(value, dict):
             return {key: node.plain() for key, node in value.items()}
@@ -105,7 +105,7 @@ class Node:
         return value
 
     def at(self, *path: str | int) -> Node | None:
-        """The node at a path of keys and indices, or None."""
+        """Return the node at a path of keys and indices, or None."""
         node: Node | None = self
         for step in path:
             if node is None:
@@ -125,7 +125,7 @@ _LINE: Final = re.compile(r"([^\r\n]*)(?:\r\n|\n|\r|\Z)")
 
 
 class Span(NamedTuple):
-    """Where a scalar stands in the text."""
+    """The offsets of a scalar in the text."""
 
     start: int
     end: int
@@ -133,13 +133,13 @@ class Span(NamedTuple):
 
 
 def stray_tabs(text: str, scalars: Sequence[Span]) -> Iterator[tuple[int, int]]:
-    """Line and column of the first tab of each line that is not inside quotes, a text block or a
-    comment. `scalars` are in order and do not overlap. O(length of the text)."""
+    """Yield line and column of the first tab of each line that is not inside quotes, a text block
+    or a comment. `scalars` are in order and do not overlap. O(length of the text)."""
     starts = [span.start for span in scalars]
 
     def scalar_at(index: int) -> Span | None:
-        found = bisect_right(starts, index) - 1
-        return scalars[found] if found >= 0 and index < scalars[found].end else None
+        position = bisect_right(starts, index) - 1
+        return scalars[position] if position >= 0 and index < scalars[position].end else None
 
     for number, line in enumerate(_LINE.finditer(text), start=1):
         for sign in _SIGN.finditer(text, *line.span(1)):
@@ -181,11 +181,11 @@ class _Open:
     start: _Position
     key: str = ""  # of the value that comes next
     key_is_next: bool = False
-    refused: bool = False  # the key, so its value goes too
+    refused: bool = False  # the key was rejected, so its value is dropped
 
 
 class Builder:
-    """Builds the documents of one text."""
+    """Builder of the documents of one text."""
 
     def __init__(self, text: str, path: str, diagnostics: Diagnostics) -> None:
         self._text = text
@@ -199,7 +199,7 @@ class Builder:
         self._has_tabs = "\t" in text
 
     def documents(self, pure: bool) -> list[Node]:
-        """The documents up to the first syntax error; `pure` as in `parse`."""
+        """Return the documents up to the first syntax error; `pure` as in `parse`."""
         parser: Any = (yaml.BaseLoader if pure else _BEST_LOADER)(self._text)
         try:
             self._build(parser)
@@ -306,7 +306,7 @@ class Builder:
             keys[text] = mark
 
     def _place(self, node: Node | None) -> None:
-        """Put a value where it belongs; None is one that was refused."""
+        """Add a value to its parent; None for a rejected one."""
         if not self._stack:
             if node is not None:
                 self._documents.append(node)
@@ -332,8 +332,8 @@ class Builder:
 
     def _refuse_property(self, code: str, message: str, event: _Event) -> None:
         mark = self._mark(event.start_mark, event.end_mark)
-        if found := _PROPERTY.match(self._text, event.start_mark.index):
-            mark = Mark(mark.path, mark.line, mark.column, len(found[0]))
+        if match := _PROPERTY.match(self._text, event.start_mark.index):
+            mark = Mark(mark.path, mark.line, mark.column, len(match[0]))
         self._add(code, message, mark)
 
     def _check_directives(self, event: _Event) -> None:
@@ -342,7 +342,7 @@ class Builder:
             self._add("E214", "only the directive '%YAML 1.2' is allowed", mark)
 
     def _mark(self, start: _Position, end: _Position) -> Mark:
-        """From start to end, or to the end of the first line."""
+        """Return the mark from start to end, or to the end of the first line."""
         line, column = start.line, start.column
         if end.line == line:
             return Mark(self._path, line + 1, column + 1, end.column - column or 1)
@@ -382,9 +382,9 @@ class Builder:
         self._add("E205", f"not valid YAML: {problem or 'it ends too early'}", mark, hint)
 
     def _without_colon(self, error: yaml.MarkedYAMLError, found_on: int) -> int:
-        """The line on which a key seems to lack its colon, from 1; 0 if that is not it.
+        """Return the line, from 1, with a key that seems to lack its colon; 0 without one.
 
-        YAML notices on a line behind, for a text may go on there.
+        YAML reports a line behind it, because a text may go on there.
         """
         problem = error.problem or ""
         if "mapping values are not allowed" not in problem and "expected ':'" not in problem:
@@ -405,15 +405,15 @@ _REFUSED: Final = re.compile(
 
 
 def read(file: Path, shown: str, diagnostics: Diagnostics) -> list[Node]:
-    """The documents of one file, named `shown` in diagnostics; those that can be read."""
+    """Return the readable documents of one file, named `shown` in diagnostics."""
     text = _read_text(file, shown, diagnostics)
     return [] if text is None else parse(text, shown, diagnostics)
 
 
 def parse(text: str, path: str, diagnostics: Diagnostics, *, pure: bool = False) -> list[Node]:
-    """The documents in `text`. Empty documents are left out; what follows a syntax error is lost.
+    """Return the documents in `text`, without empty ones, up to the first syntax error.
 
-    `pure` takes PyYAML's own parser even where libyaml is there.
+    `pure`: use PyYAML's own parser even if libyaml is installed.
     """
     text = text.removeprefix("\ufeff")
     diagnostics.add_source(path, text)
@@ -428,17 +428,17 @@ def parse(text: str, path: str, diagnostics: Diagnostics, *, pure: bool = False)
 
 
 def _read_text(file: Path, shown: str, diagnostics: Diagnostics) -> str | None:
-    whole = Mark(shown, 0, 0, 0)
+    mark = Mark(shown, 0, 0, 0)
     try:
         data = read_regular_file(file, MAX_BYTES)
     except NotRegularFileError:
-        diagnostics.add("E201", "not a regular file", whole)
+        diagnostics.add("E201", "not a regular file", mark)
         return None
     except TooLargeError:
-        diagnostics.add("E202", f"the file is larger than {MAX_BYTES // 2**20} MiB", whole)
+        diagnostics.add("E202", f"the file is larger than {MAX_BYTES // 2**20} MiB", mark)
         return None
     except OSError as error:
-        diagnostics.add("E201", f"cannot be read: {error.strerror or error}", whole)
+        diagnostics.add("E201", f"cannot be read: {error.strerror or error}", mark)
         return None
     try:
         return data.decode("utf-8")
