@@ -1,13 +1,13 @@
-"""All documents of a project to one checked model: what must hold across files."""
+"""All documents of a project to one checked model, in a fixed order of passes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from ecsgen.diagnostics import Diagnostics, quote
-from ecsgen.model import Component, Enum, Mark, Project, World
+from ecsgen.model import Component, Enum, FusedKernels, Mark, Project, World
 from ecsgen.model.columns import MANAGER_FIELDS
 from ecsgen.model.schedules import fused_passes
 from ecsgen.schema.components import build_component, check_chunk, collect_invalid_names
@@ -33,67 +33,74 @@ from ecsgen.schema.world import build_world, find_valid_sources
 
 
 def assemble(drafts: Declarations, diagnostics: Diagnostics) -> Project | None:
-    """The project, or None when anything is wrong with it."""
-    _check_class_names(drafts, diagnostics)
-    enums = _enums(drafts, diagnostics)
-    components: dict[str, Declaration[ComponentSpec]] = {}
-    for component in drafts.components:
-        components.setdefault(component.name, component)
-    known = TypeScope(enums, {name: draft.spec.has_ids for name, draft in components.items()})
-    built = [build_component(draft, components, known) for draft in drafts.components]
-    read = {one.name: one for one in built}
-    built = [
-        type_component_kernels(one, read, collect_invalid_names(draft, one), known, diagnostics)
-        for draft, one in zip(drafts.components, built, strict=True)
+    """Return the project, or None after errors.
+
+    Each pass needs the results of those before it: defaults name members of enums, kernels refer to
+    fields of all components, schedules to typed kernels. Comments say which errors a pass reports.
+    """
+    _check_class_names(drafts, diagnostics)  # E101 to E103
+    _reject_further_worlds(drafts)  # E503
+    enums = _build_enums(drafts, diagnostics)  # E101 to E103, E111
+    declared: dict[str, Declaration[ComponentSpec]] = {}
+    for draft in drafts.components:
+        declared.setdefault(draft.name, draft)
+    known = TypeScope(enums, {name: draft.spec.has_ids for name, draft in declared.items()})
+    built = [build_component(draft, declared, known) for draft in drafts.components]  # E1xx, E4xx
+    untyped = {component.name: component for component in built}
+    typed = [  # E80x, E112
+        type_component_kernels(c, untyped, collect_invalid_names(draft, c), known, diagnostics)
+        for draft, c in zip(drafts.components, built, strict=True)
     ]
-    for second in drafts.worlds[1:]:
-        first = drafts.worlds[0].value_mark("world")
-        diagnostics.add(
-            "E503", f"the world is defined already: {first.place}", second.key_mark("world")
-        )
-    members = {one.name: one for one in built}
-    faults = {
-        name: collect_invalid_names(draft, members[name]) for name, draft in components.items()
-    }
-    whole = {name for name, draft in components.items() if _is_read(draft)}
+    components = {component.name: component for component in typed}
+    invalid = {n: collect_invalid_names(draft, components[n]) for n, draft in declared.items()}
+    complete = {name for name, draft in declared.items() if _is_complete(draft)}
     world = World()
-    for draft in reversed(drafts.worlds):  # what follows is about the first
-        world = build_world(draft, components, known)
-        check_shard_names(draft, components, drafts.enums)
-        check_table_names(draft)
-        names = WorldScopes(
-            world, find_valid_sources(draft, components), members, faults, known, diagnostics
-        )
-        tables = TableBuilder(draft, names).tables
-        world = replace(type_world_kernels(names), records=tables)
-        check_schedules(world, members, whole | ({""} if _is_read(draft) else set()), diagnostics)
-        check_ghost_fields(draft, world, members)
-    history = build_history(drafts, diagnostics)
+    for world_draft in reversed(drafts.worlds):  # the first one is the project's
+        world = build_world(world_draft, declared, known)  # E403, E50x, E51x
+        check_shard_names(world_draft, declared, drafts.enums)  # E102
+        check_table_names(world_draft)  # E101 to E103
+        sources = find_valid_sources(world_draft, declared)
+        names = WorldScopes(world, sources, components, invalid, known, diagnostics)
+        tables = TableBuilder(world_draft, names).tables  # E520
+        world = replace(type_world_kernels(names), records=tables)  # E80x, E112
+        of_world = {""} if _is_complete(world_draft) else set()
+        check_schedules(world, components, complete | of_world, diagnostics)  # E514
+        check_ghost_fields(world_draft, world, components)  # E517
+    history = build_history(drafts, diagnostics)  # E101, E509, E513, E514
     if not diagnostics and drafts.worlds:
-        check_chunk(drafts.worlds[0], built)
+        check_chunk(drafts.worlds[0], typed)  # E511
     if diagnostics:
         return None
-    fused = tuple(fused_passes(members, world).values())
-    world = replace(world, fused=tuple(one for holder, one in fused if not holder))
-    by_name = [
-        replace(one, fused=tuple(each for holder, each in fused if holder == one.name))
-        for one in sorted(built, key=lambda component: component.name)
-    ]
+    fused = [*fused_passes(components, world).values()]
+    world = replace(world, fused=tuple(kernels for holder, kernels in fused if not holder))
     return Project(
-        components=tuple(_in_world(component, world, members) for component in by_name),
+        components=tuple(
+            _attach_world(components[name], world, components, fused) for name in sorted(components)
+        ),
         enums=tuple(enums[name] for name in sorted(enums)),  # type: ignore[misc]  # no errors
         world=world,
         history=history,
     )
 
 
-def _is_read(draft: Declaration[Any]) -> bool:
-    """Whether all kernels, and tables, could be read, so that none is missed that is in error
-    already."""
+def _reject_further_worlds(drafts: Declarations) -> None:
+    for draft in drafts.worlds[1:]:
+        message = f"the world is defined already: {drafts.worlds[0].value_mark('world').place}"
+        draft.report("E503", message, draft.key_mark("world"))
+
+
+def _is_complete(draft: Declaration[Any]) -> bool:
+    """Return True if all kernels and tables could be read, so an unknown one is an error."""
     return not any(draft.is_incomplete(*path) for path in ((), ("kernels",), ("records",)))
 
 
-def _in_world(component: Component, world: World, components: Mapping[str, Component]) -> Component:
+def _attach_world(
+    component: Component,
+    world: World,
+    components: Mapping[str, Component],
+    fused: Sequence[tuple[str, FusedKernels]],
+) -> Component:
+    """Return a component with the facts about it that depend on the world."""
     groups = (group for group, names in world.groups if component.name in names)
     joined = (query for query in world.queries if not query.chunked)
     placed = (name for query in joined for name in (*query.all, *query.optional))
@@ -104,36 +111,36 @@ def _in_world(component: Component, world: World, components: Mapping[str, Compo
         is_sharded=world.shards is not None,
         ghosts=dict(world.shards.ghosts).get(component.name) if world.shards else None,
         queried=component.name in placed,
-        world_columns=_joined(component, world),
+        world_columns=_find_world_columns(component, world),
+        fused=tuple(kernels for holder, kernels in fused if holder == component.name),
         chunk=world.chunk if component.name in world.archetypes else 0,
     )
 
 
-def _joined(component: Component, world: World) -> tuple[str, ...]:
-    """The columns that kernels of the world use: fields, and what the manager keeps."""
-    programs = [kernel.program for kernel in world.kernels]
-    used = {name for program in programs for name in program.effects.fields}
-    used |= {program.identity.text for program in programs if program.identity is not None}
-    used |= {near.position.text for program in programs for near in program.neighbourhoods}
-    used |= {program.stream_field.text for program in programs if program.stream_field is not None}
-    used |= {text for table in world.records for text in table.reads}
+def _find_world_columns(component: Component, world: World) -> tuple[str, ...]:
+    """Return the columns that kernels of the world use: fields, and columns of the manager."""
+    used = {text for table in world.records for text in table.reads}
+    for program in (kernel.program for kernel in world.kernels):
+        columns = (program.identity, program.stream_field)
+        used.update(program.effects.fields, (c.text for c in columns if c is not None))
+        used.update(near.position.text for near in program.neighbourhoods)
     names = (*MANAGER_FIELDS, *(field.name for field in component.fields))
     return tuple(name for name in names if f"{component.name}.{name}" in used)
 
 
-def _enums(drafts: Declarations, diagnostics: Diagnostics) -> dict[str, Enum | None]:
-    """Enums by name; None for one in error, so that nobody misses its members as well."""
-    found: dict[str, Enum | None] = {}
+def _build_enums(drafts: Declarations, diagnostics: Diagnostics) -> dict[str, Enum | None]:
+    """Return enums by name; None for one with an error, whose members are then not missed."""
+    enums: dict[str, Enum | None] = {}
     for draft in drafts.enums:
         before = len(diagnostics)
         enum = build_enum(draft)
-        whole = len(diagnostics) == before and not draft.is_incomplete("values")
-        found.setdefault(draft.name, enum if whole else None)
-    return found
+        is_valid = len(diagnostics) == before and not draft.is_incomplete("values")
+        enums.setdefault(draft.name, enum if is_valid else None)
+    return enums
 
 
 def _check_class_names(drafts: Declarations, diagnostics: Diagnostics) -> None:
-    """Names of classes and modules that the package would make twice, or has itself."""
+    """Report names of classes and modules that the package would have twice."""
     claims = NameRegistry(diagnostics)
     derived: list[tuple[str, str, Mark]] = []
     for component in drafts.components:
