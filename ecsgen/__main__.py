@@ -4,7 +4,7 @@ import sys
 
 
 def main() -> None:
-    """Run a command: see `ecsgen.cli.main`, whose import takes longest where little is to do."""
+    """Run a command; `ecsgen.cli` is imported here, so that Ctrl-C during the import is handled."""
     try:
         from ecsgen import cli
 

@@ -1,4 +1,4 @@
-"""From options to what a build would leave behind. `build`, `check` and `diff` all start here."""
+"""Options to the result of a build, in memory: the start of `build`, `check` and `diff`."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from ecsgen.render.text.black_style import Style
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a build would leave behind, and the way there."""
+    """The files that a build would leave behind, and how they differ from the disk."""
 
     before: Status
     manifest: Manifest
-    cache: Manifest  # what a later build need not make
+    cache: Manifest  # lets a later build skip files
     verdicts: Mapping[str, Verdict]
     contents: Mapping[str, bytes]  # of every file that may have to be written
-    notes: Mapping[str, str]  # what there is to say of files when they are written
+    notes: Mapping[str, str]  # printed for files that are written
 
     def file(self, path: str) -> Path:
         return self.before.places.file(path)
@@ -47,11 +47,11 @@ class Result:
 
     @property
     def states(self) -> set[State]:
-        """All that there are: MISSING alone where there is no package at all."""
+        """All states that occur: only MISSING if there is no package at all."""
         return {verdict.state for verdict in self.verdicts.values()}
 
     def changes(self, force: bool) -> Changes | None:
-        """What to write and delete, if anything; nothing may be refused."""
+        """Return the files to write and delete, None without any; requires that none is refused."""
         acts = {path: verdict.action_with(force) for path, verdict in self.verdicts.items()}
         writes = {p: self._target(p) for p, act in acts.items() if act is Action.WRITE}
         writes.pop(MANIFEST, None)
@@ -69,7 +69,7 @@ class Result:
         )
 
     def notes_on(self, changes: Changes | None) -> list[str]:
-        """What there is to say of the files that are written, each once."""
+        """Return the notes on written files, each once."""
         written = {target.file for target in changes.writes} if changes else set()
         return list({note: None for path, note in self.notes.items() if self.file(path) in written})
 
@@ -78,7 +78,7 @@ class Result:
 
 
 def build(before: Status, diagnostics: Diagnostics, progress: Progress) -> Result | None:
-    """Make everything that is not known to be as it should; None if the schemas have errors."""
+    """Render each file that the cache does not know; None if the schemas have errors."""
     outputs = _outputs(before, diagnostics)
     if outputs is None:
         return None
@@ -88,8 +88,8 @@ def build(before: Status, diagnostics: Diagnostics, progress: Progress) -> Resul
     todo = [output for output in outputs if output.path not in known]
     contents = render_files(todo, style, before.options.jobs, progress)
     copies = _copies(before, outputs, contents)
-    made = (contents | copies).items()
-    contents = {path: with_header(path, content, before.options.header) for path, content in made}
+    header = before.options.header
+    contents = {p: with_header(p, text, header) for p, text in (contents | copies).items()}
     digests = known | {path: fingerprint.digest(content) for path, content in contents.items()}
     files = {output.path: Entry(digests[output.path], output.input_digest) for output in outputs}
     files |= {path: Entry(digests[path]) for path in copies}
@@ -112,7 +112,7 @@ def _outputs(before: Status, diagnostics: Diagnostics) -> Sequence[Output] | Non
 
 
 def _check_name(output: Path, diagnostics: Diagnostics) -> None:
-    """Report E101 and E102: nobody could import the package."""
+    """Report E101 and E102: names that Python cannot import."""
     name, mark = output.name, Mark(shown(output), 0, 0, 0)
     if not name.isidentifier():
         plain = re.sub(r"^(?=[0-9])|[^A-Za-z0-9_]", "_", name)
@@ -132,7 +132,7 @@ def _check_paths(paths: Iterable[str]) -> None:
 
 
 def _known(before: Status, outputs: Sequence[Output]) -> dict[str, str]:
-    """Digests of outputs that need not be made: inputs and the file are as the cache says."""
+    """Return digests of outputs to skip: their inputs and the file on disk match the cache."""
     cache = before.cache
     if cache is None or replace(cache, schemas={}, files={}) != replace(
         before.expected, schemas={}
@@ -151,7 +151,7 @@ def _known(before: Status, outputs: Sequence[Output]) -> dict[str, str]:
 def _copies(
     before: Status, outputs: Sequence[Output], contents: Mapping[str, bytes]
 ) -> dict[str, bytes]:
-    """What the package's modules need of the runtime; those that are not made stand on the disk."""
+    """Return copies of the library modules that outputs import; skipped ones are read from disk."""
     from ecsgen import render
 
     if before.options.runtime == "installed":
@@ -167,12 +167,12 @@ def _verdicts(before: Status, new: Manifest) -> dict[str, Verdict]:
     wanted = {path: entry.output for path, entry in new.files.items()}
     owned = [{path: entry.output for path, entry in entries.items()} for entries in before.owned]
     unseen = wanted.keys() - before.entries.keys()
-    found = {**before.entries, **before.places.survey(unseen)}
-    return {**plan(wanted, owned, found), MANIFEST: _judge_manifest(before, new)}
+    entries_on_disk = {**before.entries, **before.places.survey(unseen)}
+    return {**plan(wanted, owned, entries_on_disk), MANIFEST: _judge_manifest(before, new)}
 
 
 def _judge_manifest(before: Status, new: Manifest) -> Verdict:
-    """The manifest is ecsgen's alone: whatever it says is replaced."""
+    """Return the verdict on the manifest, which is always ecsgen's own."""
     last = before.manifest
     if last is not None and replace(last.committed, schemas={}) == replace(new, schemas={}):
         return Verdict(State.IN_STEP, Action.KEEP, Action.KEEP, Kind.FILE)

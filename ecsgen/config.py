@@ -29,16 +29,16 @@ POLICIES: Mapping[str, tuple[str | bool, ...]] = {
     "ids": (True, False),
     "cold": ("inline", "indirect"),
 }
-"""What `[tool.ecsgen.defaults]` can say, for components whose schemas do not."""
+"""Choices of `[tool.ecsgen.defaults]`, for components whose schemas set no policy."""
 
 
 class UsageError(Exception):
-    """The user asked for something that can't be done as asked: exit status 2."""
+    """A request that cannot be done as asked: exit status 2."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a build works from. Paths are absolute."""
+    """Options of a build. Paths are absolute."""
 
     schemas: tuple[SchemaRoot, ...]
     output: Path
@@ -47,7 +47,7 @@ class Options:
     jobs: int
     line_length: int
     runtime: Runtime = "installed"  # whether the package imports the library, or copies of it
-    compiled: bool | None = None  # what an older project says of it; it does nothing
+    compiled: bool | None = None  # key of older projects, without effect
     header: str = ""  # comment lines at the top of each generated file
     defaults: Defaults = field(default_factory=dict)  # policies where schemas say nothing
 
@@ -58,7 +58,7 @@ class Options:
 
     @property
     def tests_moved(self) -> bool:
-        """Whether the tests live outside the generated package."""
+        """True if the tests are outside the generated package."""
         return self.tests is not None and self.tests_location != "tests"
 
 
@@ -71,17 +71,17 @@ def load_options(
     jobs: int | None = None,
     cwd: Path | None = None,
 ) -> Options:
-    """The options that hold in the working directory; arguments win over pyproject.toml.
+    """Return the options for the working directory; arguments win over pyproject.toml.
 
     Paths of arguments are relative to the working directory, those of pyproject.toml to its folder.
-    Raises `UsageError` for anything unknown, of a wrong type or in each other's way.
+    Raises `UsageError` for unknown keys, wrong types and folders that overlap.
     """
     cwd = cwd or Path.cwd()
     home, table = _nearest_table(cwd)
     output = _absolute(cwd, output) if output else _absolute(home, table.get("output", "generated"))
-    given, base = ([str(schemas)], cwd) if schemas else (table.get("schemas", "schemas"), home)
+    entries, base = ([str(schemas)], cwd) if schemas else (table.get("schemas", "schemas"), home)
     options = Options(
-        schemas=_roots(given, base),
+        schemas=_roots(entries, base),
         output=output,
         backend=backend or table.get("backend", "numpy"),
         runtime=runtime or table.get("runtime", "installed"),
@@ -97,15 +97,15 @@ def load_options(
 
 
 def said(options: Options) -> set[str]:
-    """The keys that pyproject.toml has, or that a command line has said otherwise."""
+    """Return the keys that pyproject.toml or the command line sets."""
     plain, (_, table) = load_options(), _nearest_table(Path.cwd())
     keys = ("backend", "runtime")
     return {*table, *(key for key in keys if getattr(options, key) != getattr(plain, key))}
 
 
-def _roots(given: str | list[str], base: Path) -> tuple[SchemaRoot, ...]:
-    """Folders, and installed packages that are written `package:name`, as schema roots."""
-    entries = [given] if isinstance(given, str) else given
+def _roots(configured: str | list[str], base: Path) -> tuple[SchemaRoot, ...]:
+    """Return schema roots of folders and of packages, written `package:name`."""
+    entries = [configured] if isinstance(configured, str) else configured
     named = [entry for entry in entries if entry.startswith(PACKAGE)]
     plain = [_absolute(base, entry) for entry in entries if entry not in named]
     try:
@@ -139,7 +139,7 @@ def _tests_folder(tests: str | bool | None, home: Path, output: Path) -> Path | 
 
 
 def _check_folders(options: Options) -> None:
-    """Folders that are not what they should be, or in each other's way."""
+    """Raise UsageError for folders that are links or files, or that overlap."""
     output, tests = options.output, options.tests
     if any(root.path.is_relative_to(output) for root in options.schemas):
         raise UsageError(
@@ -165,13 +165,13 @@ def _check_folders(options: Options) -> None:
 
 
 def shown(path: Path) -> str:
-    """A path as the user would type it: relative where it lies below the working directory."""
+    """Return a path as the user would type it: relative if below the working directory."""
     cwd = Path.cwd()
     return path.relative_to(cwd).as_posix() if path.is_relative_to(cwd) else str(path)
 
 
 def _nearest_table(cwd: Path) -> tuple[Path, Mapping[str, Any]]:
-    """The folder that configured paths are relative to, and the table. Without one: `cwd`."""
+    """Return the folder that configured paths are relative to, by default `cwd`, and the table."""
     for folder in (cwd, *cwd.parents):
         file = folder / OPTIONS_FILE
         if file.is_file():
@@ -183,7 +183,7 @@ def _nearest_table(cwd: Path) -> tuple[Path, Mapping[str, Any]]:
 
 
 def read_toml(file: Path) -> dict[str, Any]:
-    """What a file says. Raises `UsageError` where it cannot be read."""
+    """Return the content of a TOML file. Raises `UsageError` if it cannot be read."""
     try:
         return tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
@@ -208,7 +208,7 @@ def _checked_table(table: object, file: Path) -> Mapping[str, Any]:
 
 
 def _bad_default(key: str, value: object) -> str:
-    """What is wrong with a policy that is to be the default; empty if nothing."""
+    """Return the error in a default policy, empty if there is none."""
     if key not in POLICIES:
         return f"unknown key {key!r}{_did_you_mean(key, list(POLICIES))}"
     choices = POLICIES[key]
@@ -219,7 +219,7 @@ def _bad_default(key: str, value: object) -> str:
 
 
 def _problem(key: str, value: object) -> str:
-    """What is wrong with a key's value; empty if nothing."""
+    """Return the error in a key's value, empty if there is none."""
     match key:
         case "output" if not _is_path(value):
             return "must be the path of a folder"

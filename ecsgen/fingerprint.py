@@ -1,4 +1,4 @@
-"""What a result depends on besides schemas and options, found without importing any of it."""
+"""Digests of the inputs of a build besides schemas and options, taken without importing them."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ _WITHOUT_INFLUENCE = {
 
 
 def digest(content: bytes) -> str:
-    """The digest that manifests hold: 128 bits of SHA-256, in hex."""
+    """Return the digest that manifests hold: 128 bits of SHA-256, in hex."""
     return hashlib.sha256(content).hexdigest()[:32]
 
 
 def templates_folder() -> Path:
-    """Where the templates are: inside an installed package, beside it in a checkout."""
+    """Return the templates' folder: inside an installed package, beside it in a checkout."""
     inside = PACKAGE / "templates"
     return inside if inside.is_dir() else PACKAGE.parent / "templates"
 
 
 def library_folder() -> Path:
-    """Where ecsgen-runtime is."""
+    """Return the folder of ecsgen-runtime."""
     spec = find_spec("ecsgen_runtime")
     if spec is None or spec.origin is None:
         raise ModuleNotFoundError("No module named 'ecsgen_runtime'", name="ecsgen_runtime")
@@ -37,7 +37,7 @@ def library_folder() -> Path:
 
 
 def generator() -> str:
-    """A digest of ecsgen's own sources and templates: the same for a checkout and its wheel."""
+    """Return a digest of ecsgen's sources and templates, equal for a checkout and its wheel."""
     files = _files(PACKAGE, "ecsgen", ".py") | _files(templates_folder(), "templates", ".j2")
     files |= _files(library_folder(), "ecsgen_runtime", ".py")
     digests = (f"{name} {digest(files[name].read_bytes())}\n" for name in sorted(files))
@@ -45,22 +45,22 @@ def generator() -> str:
 
 
 def _files(top: Path, name: str, suffix: str) -> dict[str, Path]:
-    """Files below a folder by their name with forward slashes, starting with `name`."""
-    found = {}
+    """Return files below a folder by path with forward slashes, starting with `name`."""
+    paths = {}
     for folder, folders, files in os.walk(top):
         folders[:] = [f for f in folders if f not in ("__pycache__", "templates")]
         below = Path(folder).relative_to(top)
         for file in files:
             path = below / file
             if file.endswith(suffix) and path.parts[0] not in _WITHOUT_INFLUENCE:
-                found[f"{name}/{path.as_posix()}"] = Path(folder, file)
-    return found
+                paths[f"{name}/{path.as_posix()}"] = Path(folder, file)
+    return paths
 
 
 def black_version() -> str:
-    """The version of the black that an import would find.
+    """Return the version of the black that an import would find.
 
-    Reads the name of its metadata folder: importlib.metadata alone takes 40 ms to import.
+    Read from the name of its metadata folder: importlib.metadata alone takes 40 ms to import.
     """
     for entry in sys.path:
         try:

@@ -1,9 +1,9 @@
-"""What a change of the schemas breaks: data that older ones saved, and code that uses the package.
+"""Compatibility of two versions of the schemas: of saved data, and of code that uses the package.
 
-Two documents are compared, so that a snapshot, which has nothing else, is a source like any other.
+Two documents are compared, so that a snapshot can be the older version: it has nothing else.
 """
 
 from typing import Literal, TypeAlias
 
 BreakKind: TypeAlias = Literal["data", "code"]
-"""The kinds of what breaks."""
+"""Kinds of breaking changes."""

@@ -1,5 +1,5 @@
-"""What breaks from one version of the schemas to another: handles, enums, components and what is in
-them, what code calls by name, and former names."""
+"""Breaking changes between two versions of the schemas: of handles, enums, components and their
+fields, of names that code calls, and of former names."""
 
 from __future__ import annotations
 
@@ -26,195 +26,195 @@ from ecsgen.model.snapshot_schema import Document
 from ecsgen.policies import list_keys, list_policies
 
 _TYPE: Final = re.compile(r"\b\w+\b(?!:)")
-"""A word that is no name of an argument."""
+"""A word that is not the name of an argument."""
 _TAKES: Final = "takes ({}), and took ({})"
 _RETURNS: Final = "returns {}, and returned {}"
-_KINDS: Final = {
-    "split": ("one column", "a column for each element"),
-    "cold": ("hot", "cold"),
-}
-"""What a field is without and with a key."""
+_KINDS: Final = {"split": ("one column", "a column for each element"), "cold": ("hot", "cold")}
+"""How messages describe a field without and with a key."""
 
 
-def compare(old: SchemaVersion, new: SchemaVersion, places: NewerMarks, report: Report) -> None:
-    """Report E901 to E953: every change that loses or refuses saved data, or breaks code."""
-    it = Comparison(old, new, places, report)
-    _compare_handles(it)
-    _compare_enums(it)
-    _compare_components(it)
-    _compare_world_calls(it)
-    _compare_past(it)
+def compare(old: SchemaVersion, new: SchemaVersion, marks: NewerMarks, report: Report) -> None:
+    """Report E901 to E953: changes that lose saved data, make loading fail or break code."""
+    diff = Comparison(old, new, marks, report)
+    _compare_handles(diff)
+    _compare_enums(diff)
+    _compare_components(diff)
+    _compare_world_calls(diff)
+    _compare_histories(diff)
 
 
-def _compare_handles(it: Comparison) -> None:
-    old, new = it.old.saved["entity"], it.new.saved["entity"]
+def _compare_handles(diff: Comparison) -> None:
+    old, new = diff.old.saved["entity"], diff.new.saved["entity"]
     for key in ("index_bits", "generation_bits"):
         was, is_ = old[key], new[key]
         if was == is_:
             continue
-        mark = it.places.world(f"entity.{key}", "entity")
+        mark = diff.marks.world(f"entity.{key}", "entity")
         message = f"handles have {is_} {key}, and had {was}"
         if is_ < was:
             hint = f"go back to '{key}: {was}'"
-            it.report.add("E902", f"{message}: saved ones may not fit", mark, hint)
-        it.report.changed(message, mark)
+            diff.report.add("E902", f"{message}: saved ones may not fit", mark, hint)
+        diff.report.changed(message, mark)
 
 
-def _compare_enums(it: Comparison) -> None:
-    """Report what happens to enums. Values of one that is gone are a matter of their fields."""
-    for name, old in it.old.saved["enums"].items():
+def _compare_enums(diff: Comparison) -> None:
+    """Report changes of enums. Values of a removed enum are checked with their fields."""
+    for name, old in diff.old.saved["enums"].items():
         what = f"the enum {quote(name)}"
-        here = it.enums.get(name)
-        if here is None:
-            it.report.gone(what, it.places.nowhere)
+        new_name = diff.enums.get(name)
+        if new_name is None:
+            diff.report.gone(what, diff.marks.nowhere)
             continue
-        if here != name:
-            it.report.renamed(what, here, it.places.enum(here))
-        new = it.new.saved["enums"][here]
+        if new_name != name:
+            diff.report.renamed(what, new_name, diff.marks.enum(new_name))
+        new = diff.new.saved["enums"][new_name]
         if old["flags"] != new["flags"]:
-            mark = it.places.enum(here, "flags")
+            mark = diff.marks.enum(new_name, "flags")
             kinds = "flags, and was an enum" if new["flags"] else "an enum, and was flags"
-            message = f"{quote(here)} is {kinds}"
+            message = f"{quote(new_name)} is {kinds}"
             hint = "change it back, or give it another name"
-            it.report.add("E903", f"{message}: no rule converts saved values", mark, hint)
-            it.report.changed(message, mark)
+            diff.report.add("E903", f"{message}: no rule converts saved values", mark, hint)
+            diff.report.changed(message, mark)
             continue
         if old["type"] != new["type"]:
-            message = f"{quote(here)} is stored as {new['type']}, and was as {old['type']}"
-            it.report.changed(message, it.places.enum(here))
-        _compare_members(it, name, here)
+            message = f"{quote(new_name)} is stored as {new['type']}, and was as {old['type']}"
+            diff.report.changed(message, diff.marks.enum(new_name))
+        _compare_members(diff, name, new_name)
 
 
-def _compare_members(it: Comparison, old_name: str, name: str) -> None:
-    whole = it.old.saved["enums"][old_name]
-    old, new = whole["members"], it.new.saved["enums"][name]["members"]
-    former = it.new.history.members_of(name)
-    gone_from = it.places.enum(name, "values")
+def _compare_members(diff: Comparison, old_name: str, name: str) -> None:
+    old_enum = diff.old.saved["enums"][old_name]
+    old, new = old_enum["members"], diff.new.saved["enums"][name]["members"]
+    former = diff.new.history.members_of(name)
+    gone_from = diff.marks.enum(name, "values")
     for member, number in old.items():
         what = f"the member {quote(member)} of {quote(old_name)}"
-        here = find_present_name(member, new, former)
-        if here is None and (not whole["flags"] or number.bit_count() == 1):
+        new_name = find_present_name(member, new, former)
+        if new_name is None and (not old_enum["flags"] or number.bit_count() == 1):
             became = candidate(member, old, new, former, int.__eq__)
-            report_missing(it.report, what, member, gone_from, became, quote(name))
-        elif not here:
-            it.report.gone(what, gone_from)
+            report_missing(diff.report, what, member, gone_from, became, quote(name))
+        elif not new_name:
+            diff.report.gone(what, gone_from)
         else:
-            mark = it.places.enum(name, f"values.{here}")
-            if here != member:
-                it.report.renamed(what, here, mark)
-            if new[here] != number:
-                text = f"the number of {quote(f'{name}.{here}')} is {new[here]}, and was {number}"
-                it.report.changed(text, mark)
+            mark = diff.marks.enum(name, f"values.{new_name}")
+            if new_name != member:
+                diff.report.renamed(what, new_name, mark)
+            if new[new_name] != number:
+                title = quote(f"{name}.{new_name}")
+                text = f"the number of {title} is {new[new_name]}, and was {number}"
+                diff.report.changed(text, mark)
 
 
-def _compare_fields(it: Comparison, old_name: str, name: str) -> None:
-    old = it.old.saved["components"][old_name]["fields"]
-    new = it.new.saved["components"][name]["fields"]
-    former = it.new.history.fields_of(name)
+def _compare_fields(diff: Comparison, old_name: str, name: str) -> None:
+    old = diff.old.saved["components"][old_name]["fields"]
+    new = diff.new.saved["components"][name]["fields"]
+    former = diff.new.history.fields_of(name)
     for field, was in old.items():
         what = f"the field {quote(field)} of {quote(old_name)}"
-        here = find_present_name(field, new, former)
-        if here is None:
+        new_name = find_present_name(field, new, former)
+        if new_name is None:
             became = candidate(field, old, new, former, lambda a, b: a["type"] == b["type"])
-            gone_from = it.places.component(name, "fields")
-            report_missing(it.report, what, field, gone_from, became, quote(name))
-        elif not here:
-            it.report.gone(what, it.places.component(name, "fields"))
+            gone_from = diff.marks.component(name, "fields")
+            report_missing(diff.report, what, field, gone_from, became, quote(name))
+        elif not new_name:
+            diff.report.gone(what, diff.marks.component(name, "fields"))
         else:
-            mark = it.places.field(name, here)
-            if here != field:
-                it.report.renamed(what, here, mark)
-            _compare_field(it, f"{name}.{here}", was, new[here], mark)
+            mark = diff.marks.field(name, new_name)
+            if new_name != field:
+                diff.report.renamed(what, new_name, mark)
+            _compare_field(diff, f"{name}.{new_name}", was, new[new_name], mark)
     for field in new.keys() - {find_present_name(field, new, former) for field in old}:
-        mark = it.places.field(name, field)
-        _compare_field_policies(it, f"{name}.{field}", None, new[field], mark)
+        mark = diff.marks.field(name, field)
+        _compare_field_policies(diff, f"{name}.{field}", None, new[field], mark)
 
 
-def _compare_field(it: Comparison, field: str, old: Document, new: Document, mark: Mark) -> None:
-    _compare_types(it, field, old, new, mark)
-    _compare_field_policies(it, field, old, new, mark)
+def _compare_field(diff: Comparison, field: str, old: Document, new: Document, mark: Mark) -> None:
+    _compare_types(diff, field, old, new, mark)
+    _compare_field_policies(diff, field, old, new, mark)
     for key, (off, on) in _KINDS.items():
         if old[key] != new[key]:
             is_, was = (on, off) if new[key] else (off, on)
-            it.report.changed(f"{quote(field)} is {is_}, and was {was}", mark)
+            diff.report.changed(f"{quote(field)} is {is_}, and was {was}", mark)
     if old["unit"] not in ("", new["unit"]):
         message = (
             f"the unit of {quote(field)} is {quote(new['unit'])}, and was {quote(old['unit'])}"
         )
         hint = "convert the numbers in `migrate`, or give the field another name"
-        it.report.add("E906", message, mark, hint)
+        diff.report.add("E906", message, mark, hint)
 
 
-def _compare_types(it: Comparison, field: str, old: Document, new: Document, mark: Mark) -> None:
-    was = cell_type(old["type"], it.old.saved["enums"])
-    of = it.enums if was.base in ("enum", "flags") else it.components
+def _compare_types(diff: Comparison, field: str, old: Document, new: Document, mark: Mark) -> None:
+    was = cell_type(old["type"], diff.old.saved["enums"])
+    of = diff.enums if was.base in ("enum", "flags") else diff.components
     was = was.renamed(of)
-    is_ = cell_type(new["type"], it.new.saved["enums"])
+    is_ = cell_type(new["type"], diff.new.saved["enums"])
     if {was.base, is_.base} == {"enum", "flags"} and was.target == is_.target:
         return  # a change of the enum, not of the field
-    members = it.new.history.members_of(is_.target)
-    found = verdict(change_of(was, is_, {name: here or None for name, here in members.items()}))
+    members = diff.new.history.members_of(is_.target)
+    outcome = verdict(
+        change_of(was, is_, {name: new_name or None for name, new_name in members.items()})
+    )
     change = f"{quote(field)} is {quote(is_.text)}, and was {quote(was.text)}"
-    if found == MAY_NOT_FIT:
+    if outcome == MAY_NOT_FIT:
         hint = f"go back to {quote(was.text)}, or change what does not fit in `migrate`"
-        it.report.add("E902", f"{change}: saved values may not fit", mark, hint)
-    elif found == NO_RULE:
+        diff.report.add("E902", f"{change}: saved values may not fit", mark, hint)
+    elif outcome == NO_RULE:
         name = field.partition(".")[2]
         hint = f"give it another name and write 'removed: [{name}]', or convert it in `migrate`"
-        it.report.add("E903", f"{change}: no rule converts saved values", mark, hint)
+        diff.report.add("E903", f"{change}: no rule converts saved values", mark, hint)
     if (was.base, was.shape, was.target) != (is_.base, is_.shape, is_.target):
-        it.report.changed(change, mark)  # the size of text is no matter of code's
+        diff.report.changed(change, mark)  # the size of text is no matter of code's
 
 
 def _compare_field_policies(
-    it: Comparison, field: str, old: Document | None, new: Document, mark: Mark
+    diff: Comparison, field: str, old: Document | None, new: Document, mark: Mark
 ) -> None:
-    """Report what the policies of a field do; `old` is None if it is new."""
+    """Report data that policies of a field lose; `old` is None if the field is new."""
     name = field.partition(".")[2]
     for code, happens, message, hint in (loss for p in list_policies() for loss in p.field_losses):
         if happens(old, new):
-            it.report.add(code, message.format(field=quote(field), name=name), mark, hint)
+            diff.report.add(code, message.format(field=quote(field), name=name), mark, hint)
 
 
-def _compare_components(it: Comparison) -> None:
-    old, new = it.old.saved["components"], it.new.saved["components"]
-    former = it.new.history.components
+def _compare_components(diff: Comparison) -> None:
+    old, new = diff.old.saved["components"], diff.new.saved["components"]
+    former = diff.new.history.components
     for name, was in old.items():
         what = f"the component {quote(name)}"
-        gone_from = it.places.written("removed") or it.places.nowhere
-        here = find_present_name(name, new, former)
-        if here is None:
+        gone_from = diff.marks.written("removed") or diff.marks.nowhere
+        new_name = find_present_name(name, new, former)
+        if new_name is None:
             became = candidate(
                 name, old, new, former, lambda a, b: [*a["fields"]] == [*b["fields"]]
             )
-            report_missing(it.report, what, name, gone_from, became, "the world")
-        elif not here:
-            it.report.gone(what, gone_from)
+            report_missing(diff.report, what, name, gone_from, became, "the world")
+        elif not new_name:
+            diff.report.gone(what, gone_from)
         else:
-            if here != name:
-                it.report.renamed(what, here, it.places.component(here))
-            _compare_policies(it, here, was, new[here])
-            _compare_fields(it, name, here)
-            _compare_calls(it, name, here)
+            if new_name != name:
+                diff.report.renamed(what, new_name, diff.marks.component(new_name))
+            _compare_policies(diff, new_name, was, new[new_name])
+            _compare_fields(diff, name, new_name)
+            _compare_calls(diff, name, new_name)
 
 
 OFF: Final = {key.name: key.off_text for key in list_keys("component")}
 
 
-def _compare_policies(it: Comparison, name: str, old: Document, new: Document) -> None:
+def _compare_policies(diff: Comparison, name: str, old: Document, new: Document) -> None:
     losses = [
         loss for policy in list_policies() for loss in policy.losses if loss.happens(old, new)
     ]
     for loss in [loss for loss in losses if loss.is_all] or losses:
-        _report(it, loss.code, name, loss.key, loss.why, old, new)
+        _report_key(diff, loss.code, name, loss.key, loss.why, old, new)
     if old["in"] != new["in"]:
-        _report(it, "E953", name, "in", "code finds it elsewhere", old, new)
+        _report_key(diff, "E953", name, "in", "code finds it elsewhere", old, new)
         return
-    for key, names in _names_gone(old, new).items():
-        _report(it, "E953", name, key, f"no {', '.join(names)} any more", old, new)
+    for key, names in _missing_names(old, new).items():
+        _report_key(diff, "E953", name, key, f"no {', '.join(names)} any more", old, new)
 
 
-def _names_gone(old: Document, new: Document) -> dict[str, list[str]]:
+def _missing_names(old: Document, new: Document) -> dict[str, list[str]]:
     gone: dict[str, list[str]] = {}
     cause = "owner" if old["owner"] != new["owner"] else ""
     if old.get("grid", 0) != new.get("grid", 0):
@@ -229,18 +229,18 @@ def _names_gone(old: Document, new: Document) -> dict[str, list[str]]:
     return gone
 
 
-def _report(
-    it: Comparison, code: str, name: str, key: str, why: str, old: Document, new: Document
+def _report_key(
+    diff: Comparison, code: str, name: str, key: str, why: str, old: Document, new: Document
 ) -> None:
     is_moved = old["in"] != new["in"]
     cause = "in" if is_moved else key
-    message = f"{quote(name)} has {_spelt(cause, new)}, and had {_spelt(cause, old)}: {why}"
-    written = it.places.written("archetypes") if cause == "in" else None
-    mark = written or it.places.component(name, cause)
-    it.report.add(code, message, mark, f"go back to {_spelt(key, old)}")
+    message = f"{quote(name)} has {_key_text(cause, new)}, and had {_key_text(cause, old)}: {why}"
+    written = diff.marks.written("archetypes") if cause == "in" else None
+    mark = written or diff.marks.component(name, cause)
+    diff.report.add(code, message, mark, f"go back to {_key_text(key, old)}")
 
 
-def _spelt(key: str, component: Document) -> str:
+def _key_text(key: str, component: Document) -> str:
     value = component.get(key)
     if key == "in":
         return "a place in the archetypes" if value == "archetypes" else "a manager"
@@ -260,155 +260,161 @@ def _spelt(key: str, component: Document) -> str:
     return f"'{key}: {value}'"
 
 
-def _compare_world_calls(it: Comparison) -> None:
-    groups = it.old.saved["groups"], it.new.saved["groups"]
-    _compare_lists(it, "groups", "the group", *groups, "E953")
-    old, new = it.old.project, it.new.project
+def _compare_world_calls(diff: Comparison) -> None:
+    groups = diff.old.saved["groups"], diff.new.saved["groups"]
+    _compare_lists(diff, "groups", "the group", *groups, "E953")
+    old, new = diff.old.project, diff.new.project
     if old is None or new is None:
         return
     if old.world.name not in (new.world.name, "World"):
-        it.report.renamed(f"the world {quote(old.world.name)}", new.world.name, it.places.world())
+        diff.report.renamed(
+            f"the world {quote(old.world.name)}", new.world.name, diff.marks.world()
+        )
     kernels = _kernels_of(old.world.kernels), _kernels_of(new.world.kernels)
     schedules = _schedules_of(old), _schedules_of(new)
     for what, key, texts in (
         ("the kernel {} of the world", "kernels", kernels),
         ("the schedule {}", "schedule", schedules),
     ):
-        marks = {name: it.places.world(f"{key}.{name}", key) for name in texts[0]}
-        _compare_texts(it, what, _TAKES, *texts, marks)
-    _compare_tables(it, _tables_of(old), _tables_of(new))
+        marks = {name: diff.marks.world(f"{key}.{name}", key) for name in texts[0]}
+        _compare_texts(diff, what, _TAKES, *texts, marks)
+    _compare_tables(diff, _tables_of(old), _tables_of(new))
     has_time = asks_for_time(new.world) or new.world.records
     if asks_for_time(old.world) and not has_time:
         message = "a saved time would be refused: nothing in the schemas asks for `tick` any more"
         hint = 'ask for it, or load with `drop=["world.tick"]`'
-        it.report.add("E901", message, it.places.world("schedule", "kernels"), hint)
-        it.report.gone("the world's time `tick`", it.places.world("schedule", "kernels"))
-    _compare_lists(it, "queries", "the query", _queries_of(old), _queries_of(new), "E951")
-    _compare_lists(it, "bundles", "the bundle", _bundles_of(old), _bundles_of(new), "E952")
+        diff.report.add("E901", message, diff.marks.world("schedule", "kernels"), hint)
+        diff.report.gone("the world's time `tick`", diff.marks.world("schedule", "kernels"))
+    _compare_lists(diff, "queries", "the query", _queries_of(old), _queries_of(new), "E951")
+    _compare_lists(diff, "bundles", "the bundle", _bundles_of(old), _bundles_of(new), "E952")
 
 
 def _compare_tables(
-    it: Comparison, old: Mapping[str, Mapping[str, str]], new: Mapping[str, Mapping[str, str]]
+    diff: Comparison, old: Mapping[str, Mapping[str, str]], new: Mapping[str, Mapping[str, str]]
 ) -> None:
     for name, columns in old.items():
-        mark = it.places.world(f"records.{name}", "records")
+        mark = diff.marks.world(f"records.{name}", "records")
         if name not in new:
-            it.report.gone(f"the table {quote(name)}", mark)
+            diff.report.gone(f"the table {quote(name)}", mark)
             continue
         what, marks = f"the column {{}} of {quote(name)}", dict.fromkeys(columns, mark)
-        _compare_texts(it, what, "is '{}', and was '{}'", columns, new[name], marks)
+        _compare_texts(diff, what, "is '{}', and was '{}'", columns, new[name], marks)
 
 
-def _compare_calls(it: Comparison, old_name: str, name: str) -> None:
-    """Report what happens to what a component has for code: a hook, kernels, reductions."""
-    if it.old.project is None or it.new.project is None:
+def _compare_calls(diff: Comparison, old_name: str, name: str) -> None:
+    """Report changes of what code calls on a component: hook, kernels, reductions."""
+    if diff.old.project is None or diff.new.project is None:
         return
-    old, new = it.old.project.by_name[old_name], it.new.project.by_name[name]
-    has_manager = it.new.saved["components"][name]["in"] == "managers"
+    old, new = diff.old.project.by_name[old_name], diff.new.project.by_name[name]
+    has_manager = diff.new.saved["components"][name]["in"] == "managers"
     if old.release and not new.release and has_manager:
-        title, mark = quote(name), it.places.component(name, "release", "destroy")
+        title, mark = quote(name), diff.marks.component(name, "release", "destroy")
         message = f"{title} has 'release: false', and had 'release: true': no on_release any more"
-        it.report.add("E953", message, mark, "go back to 'release: true'")
-    for what, said, key, was, is_ in (
+        diff.report.add("E953", message, mark, "go back to 'release: true'")
+    for what, change_text, key, was, is_ in (
         ("kernel", _TAKES, "kernels", _kernels_of(old.kernels), _kernels_of(new.kernels)),
-        ("reduction", _RETURNS, "reductions", _returned(old.reductions), _returned(new.reductions)),
+        (
+            "reduction",
+            _RETURNS,
+            "reductions",
+            _reduction_types(old.reductions),
+            _reduction_types(new.reductions),
+        ),
     ):
-        marks = {one: it.places.method(name, one, key) for one in was}
-        _compare_texts(it, f"the {what} {{}} of {quote(name)}", said, was, is_, marks)
+        marks = {method: diff.marks.method(name, method, key) for method in was}
+        _compare_texts(diff, f"the {what} {{}} of {quote(name)}", change_text, was, is_, marks)
 
 
 def _compare_texts(
-    it: Comparison,
+    diff: Comparison,
     what: str,
-    said: str,
+    change_text: str,
     old: Mapping[str, str],
     new: Mapping[str, str],
     marks: Mapping[str, Mark],
 ) -> None:
-    """Report of named things what is gone, or has other types; `said`: how a message tells them,
-    `marks`: where they stand, or where they could."""
+    """Report names that are gone or whose types changed.
+
+    `change_text`: format of the new and the old types; `marks`: where each name is, or was.
+    """
     for name, was in old.items():
         called, is_ = what.format(quote(name)), new.get(name)
         if is_ is None:
-            it.report.gone(called, marks[name])
-        elif is_ != _TYPE.sub(lambda found: it.enums.get(found[0], found[0]), was):
-            it.report.changed(f"{called} {said.format(is_, was)}", marks[name])
+            diff.report.gone(called, marks[name])
+        elif is_ != _TYPE.sub(lambda match: diff.enums.get(match[0], match[0]), was):
+            diff.report.changed(f"{called} {change_text.format(is_, was)}", marks[name])
 
 
 def _compare_lists(
-    it: Comparison,
+    diff: Comparison,
     key: str,
     what: str,
     old: Mapping[str, Sequence[str]],
     new: Mapping[str, Sequence[str]],
     code: str,
 ) -> None:
-    """Report lists of components that are gone, and with `code` what is gone from one."""
+    """Report lists of components that are gone; with `code`, components that are gone from one."""
     for name, members in old.items():
         if name not in new:
-            it.report.gone(f"{what} {quote(name)}", it.places.world(key))
+            diff.report.gone(f"{what} {quote(name)}", diff.marks.world(key))
             continue
-        present = (it.components.get(member) for member in members)
+        present = (diff.components.get(member) for member in members)
         for member in present:
             if member is not None and member not in new[name]:
                 message = f"{what} {quote(name)} has no {quote(member)} any more"
-                mark = it.places.world(f"{key}.{name}")
-                it.report.add(code, message, mark, "put it back, or change the code that uses it")
+                mark = diff.marks.world(f"{key}.{name}")
+                diff.report.add(code, message, mark, "put it back, or change the code that uses it")
 
 
-def _compare_past(it: Comparison) -> None:
+def _compare_histories(diff: Comparison) -> None:
     """Report E905."""
-    old, new, saved = it.old.history, it.new.history, it.new.saved
-    _check_names(it, "component", old.components, new.components, saved["components"])
-    _check_names(it, "enum", old.enums, new.enums, saved["enums"])
-    for was, name in it.components.items():
+    old, new, saved = diff.old.history, diff.new.history, diff.new.saved
+    _check_names(diff, "component", old.components, new.components, saved["components"])
+    _check_names(diff, "enum", old.enums, new.enums, saved["enums"])
+    for was, name in diff.components.items():
         fields = saved["components"][name]["fields"]
-        _check_names(it, "field", old.fields_of(was), new.fields_of(name), fields, name)
-    for was, name in it.enums.items():
+        _check_names(diff, "field", old.fields_of(was), new.fields_of(name), fields, name)
+    for was, name in diff.enums.items():
         members = saved["enums"][name]["members"]
-        _check_names(it, "member", old.members_of(was), new.members_of(name), members, name)
+        _check_names(diff, "member", old.members_of(was), new.members_of(name), members, name)
 
 
 def _check_names(
-    it: Comparison, kind: str, old: Names, new: Names, present: Container[str], owner: str = ""
+    diff: Comparison, kind: str, old: Names, new: Names, present: Container[str], owner: str = ""
 ) -> None:
-    """`old`, `new`: the former names of a kind that either version tells of; `owner`: what they
-    are in, if not in the project."""
+    """Check the former names that the versions list; `owner`: the component or enum they are in."""
     for former, became in old.items():
-        what, place = f"{kind} {quote(former)}", new.get(former, "")
+        what, new_name = f"{kind} {quote(former)}", new.get(former, "")
         if former in present:
-            was, place = f"called {quote(became)} later" if became else "removed", former
+            was, new_name = f"called {quote(became)} later" if became else "removed", former
             message = f"the {what} has the name of one that was {was}"
             hint = "give it a name that nothing had; old values would become part of it"
         elif former not in new:
-            place = (find_present_name(became, present, new) if became else "") or ""
-            if not place and kind == "enum":  # nothing is saved of an enum that is gone
+            new_name = (find_present_name(became, present, new) if became else "") or ""
+            if not new_name and kind == "enum":  # nothing is saved of an enum that is gone
                 continue
             entry = f"'removed: [{former}]' in {quote(owner) if owner else 'the world'}"
-            entry = f"'renamed_from: [{former}]' at {quote(place)}" if place else entry
+            entry = f"'renamed_from: [{former}]' at {quote(new_name)}" if new_name else entry
             message = f"the former {what} is not listed any more"
             hint = f"write {entry} again, or values saved under it would be refused"
-        elif not became and place:
-            message = f"the {what} was removed, and {quote(place)} is renamed from it"
+        elif not became and new_name:
+            message = f"the {what} was removed, and {quote(new_name)} is renamed from it"
             again = f"write 'removed: [{former}]' again"
-            hint = f"{again}; old values would become part of {quote(place)}"
+            hint = f"{again}; old values would become part of {quote(new_name)}"
         else:
             continue
-        it.report.add("E905", message, _former_place(it.places, kind, owner, place), hint)
+        diff.report.add("E905", message, _mark_of_name(diff.marks, kind, owner, new_name), hint)
 
 
-def _former_place(places: NewerMarks, kind: str, owner: str, name: str) -> Mark:
-    """Where a name stands; without one, where it would be listed as removed."""
+def _mark_of_name(marks: NewerMarks, kind: str, owner: str, name: str) -> Mark:
+    """Return the mark of a name, or of the list of removed names if it is empty."""
     if kind == "component":
-        return places.component(name) if name else places.written("removed") or places.nowhere
+        return marks.component(name) if name else marks.written("removed") or marks.nowhere
     if kind == "enum":
-        return places.enum(name)
+        return marks.enum(name)
     if kind == "field":
-        return places.field(owner, name) if name else places.component(owner, "removed")
-    return places.enum(owner, f"values.{name}") if name else places.enum(owner, "removed")
-
-
-# --- What a project has for code besides what files say -------------------------------------------
+        return marks.field(owner, name) if name else marks.component(owner, "removed")
+    return marks.enum(owner, f"values.{name}") if name else marks.enum(owner, "removed")
 
 
 def _kernels_of(kernels: Iterable[Kernel]) -> dict[str, str]:
@@ -416,11 +422,13 @@ def _kernels_of(kernels: Iterable[Kernel]) -> dict[str, str]:
 
 
 def _schedules_of(project: Project) -> dict[str, str]:
-    found = {}
+    arguments = {}
     for name, entries in project.world.schedules:
         pairs = arguments_of(resolve_calls(entries, project.by_name, project.world))
-        found[name] = ", ".join(_arguments(call.kernel)[one.name] for call, one in pairs)
-    return found
+        arguments[name] = ", ".join(
+            _arguments(call.kernel)[argument.name] for call, argument in pairs
+        )
+    return arguments
 
 
 def _arguments(kernel: Kernel) -> dict[str, str]:
@@ -443,16 +451,16 @@ def _queries_of(project: Project) -> dict[str, tuple[str, ...]]:
 
 
 def _bundles_of(project: Project) -> dict[str, tuple[str, ...]]:
-    """Return the components of each bundle, those of bundles within it too."""
+    """Return the components of each bundle, nested bundles included."""
     bundles = project.bundle_members.items()
     return {name: tuple(member.name for member in members) for name, members in bundles}
 
 
-def _returned(reductions: Iterable[Reduction]) -> dict[str, str]:
-    found = {}
-    for one in reductions:
-        is_float = one.function in FLOAT_REDUCTIONS or (
-            one.function != "count" and one.program.value.type.is_float
+def _reduction_types(reductions: Iterable[Reduction]) -> dict[str, str]:
+    types = {}
+    for reduction in reductions:
+        is_float = reduction.function in FLOAT_REDUCTIONS or (
+            reduction.function != "count" and reduction.program.value.type.is_float
         )
-        found[one.name] = "float" if is_float else "int"
-    return found
+        types[reduction.name] = "float" if is_float else "int"
+    return types

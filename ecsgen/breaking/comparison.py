@@ -1,4 +1,4 @@
-"""Two versions of schemas that are compared, and what is reported."""
+"""Two versions of schemas to compare, and the report."""
 
 from __future__ import annotations
 
@@ -22,49 +22,49 @@ class SchemaVersion:
     """The `schema` of its snapshots."""
     history: History
     project: Project | None
-    """What code uses; None if a snapshot is all there is."""
+    """The project that code uses; None for a snapshot."""
 
     @classmethod
     def of(cls, project: Project) -> SchemaVersion:
-        """Return a project as a side."""
+        """Return the version of a loaded project."""
         return cls(make_snapshot_schema(project), project.history, project)
 
 
 class NewerMarks:
-    """Where things stand in the newer schemas."""
+    """Positions of names and keys in the newer schemas."""
 
     def __init__(self, project: Project, folder: Path) -> None:
         self.nowhere = Mark(shown(folder), 0, 0, 0)
         self._components = project.by_name
-        self._enums = {one.name: one for one in project.enums}
+        self._enums = {enum.name: enum for enum in project.enums}
         self._world = project.world.marks
 
     def component(self, name: str, *keys: str) -> Mark:
-        """The first of these keys that is written, or the name."""
+        """Return the mark of the first of these keys that is written, or of the name."""
         return self._first(self._components[name].marks, keys)
 
     def field(self, component: str, name: str) -> Mark:
-        """The key of a field."""
+        """Return the mark of a field's key."""
         fields = {field.name: field for field in self._components[component].fields}
         return self._first(fields[name].marks, ())
 
     def method(self, component: str, name: str, key: str) -> Mark:
-        """The key of a kernel or reduction; `key`: where one would stand that is not there."""
+        """Return the mark of a kernel or reduction; without one, that of its section `key`."""
         owner = self._components[component]
         methods: tuple[Kernel | Reduction, ...] = (*owner.kernels, *owner.reductions)
-        marks = {one.name: one.marks[""] for one in methods}
+        marks = {method.name: method.marks[""] for method in methods}
         return marks.get(name) or self.component(component, key)
 
     def enum(self, name: str, *keys: str) -> Mark:
-        """The first of these keys that is written, or the name; a member is `values.walk`."""
+        """Return the mark of the first written key or of the name; a member is `values.walk`."""
         return self._first(self._enums[name].marks, keys)
 
     def world(self, *keys: str) -> Mark:
-        """The first of these keys that is written, or the name; a query is `queries.movers`."""
+        """Return the mark of the first written key or of the name; a query is `queries.movers`."""
         return self._first(self._world, keys)
 
     def written(self, key: str) -> Mark | None:
-        """A key of the world, if it is written."""
+        """Return the mark of a key of the world, None if it is not written."""
         return self._world.get(key)
 
     def _first(self, marks: Marks, keys: tuple[str, ...]) -> Mark:
@@ -72,33 +72,33 @@ class NewerMarks:
 
 
 class Comparison:
-    """What every part of it needs."""
+    """State that all checks share."""
 
     def __init__(
-        self, old: SchemaVersion, new: SchemaVersion, places: NewerMarks, report: Report
+        self, old: SchemaVersion, new: SchemaVersion, marks: NewerMarks, report: Report
     ) -> None:
-        self.old, self.new, self.places, self.report = old, new, places, report
-        self.components = self._still_there("components", new.history.components)
-        """Old name → present name, of those that are still there."""
-        self.enums = self._still_there("enums", new.history.enums)
+        self.old, self.new, self.marks, self.report = old, new, marks, report
+        self.components = self._present_names("components", new.history.components)
+        """Old name → present name, of components that still exist."""
+        self.enums = self._present_names("enums", new.history.enums)
 
-    def _still_there(self, key: str, former: Names) -> dict[str, str]:
+    def _present_names(self, key: str, former: Names) -> dict[str, str]:
         present = self.new.saved[key]
-        found = {name: find_present_name(name, present, former) for name in self.old.saved[key]}
-        return {name: here for name, here in found.items() if here}
+        names = {name: find_present_name(name, present, former) for name in self.old.saved[key]}
+        return {name: here for name, here in names.items() if here}
 
 
 def find_present_name(name: str, present: Container[str], former: Names) -> str | None:
-    """Return what an old name is now, "" if it is removed, None if nobody says anything of it."""
+    """Return the present name of an old one, "" if listed as removed, None if not listed."""
     return name if name in present else former.get(name)
 
 
 def report_missing(
     report: Report, what: str, name: str, mark: Mark, became: str, owner: str
 ) -> None:
-    """Report a name that nobody says anything of.
+    """Report a name that is gone without an entry in `renamed_from` or `removed`.
 
-    `became`: what it may be called now, or "". `owner`: what it could be removed from.
+    `became`: its probable new name, or "". `owner`: where `removed` could list it.
     """
     where = f"at {quote(became)}" if became else "where it is now"
     hint = f"write 'renamed_from: [{name}]' {where}, or 'removed: [{name}]' in {owner}"
@@ -113,10 +113,10 @@ def candidate(
     former: Names,
     are_alike: Callable[[Any, Any], bool],
 ) -> str:
-    """Return which new name an old one may have become, or the empty string.
+    """Return the probable new name of an old one, or the empty string.
 
-    It is one that was not there before and has no former name: the only one that is like it, or
-    else one that reads like it.
+    Candidates are new and have no former name: the only one for which `are_alike` holds, or else
+    the closest in spelling.
     """
     known = {*old, *former.values()}
     added = [other for other in new if other not in known]
@@ -129,31 +129,31 @@ _FIRST_OF_CODE: Final = "E950"
 
 
 def kind(code: str) -> BreakKind:
-    """Return which kind a diagnostic is of."""
+    """Return the kind of breaking change that a code stands for."""
     return "data" if code < _FIRST_OF_CODE else "code"
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Diagnostics, of which only one kind may be wanted."""
+    """Collects diagnostics; `only` restricts them to one kind."""
 
     diagnostics: Diagnostics
     only: BreakKind | None
 
     def add(self, code: str, message: str, mark: Mark, hint: str) -> None:
-        """Report something, if it is of the wanted kind."""
+        """Add a diagnostic if its kind is wanted."""
         if self.only in (None, kind(code)):
             self.diagnostics.add(code, message, mark, hint=hint)
 
     def gone(self, what: str, mark: Mark) -> None:
-        """Report a name that code can't use any more."""
+        """Report a removed name (E951)."""
         self.add("E951", f"{what} is gone", mark, "put it back, or change the code that uses it")
 
     def renamed(self, what: str, now: str, mark: Mark) -> None:
-        """Report the same of what is called otherwise now."""
+        """Report a changed name (E951)."""
         message = f"{what} is called {quote(now)} now"
         self.add("E951", message, mark, "change the code that uses it")
 
     def changed(self, what: str, mark: Mark) -> None:
-        """Report another type, shape, number or arguments."""
+        """Report a changed type, shape, number or signature (E952)."""
         self.add("E952", what, mark, "change it back, or the code that uses it")

@@ -1,4 +1,4 @@
-"""Where older schemas come from: a folder, a revision of git, a snapshot."""
+"""Older schemas: from a folder, a revision of git or a snapshot."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from typing import Final, Literal
 from ecsgen.breaking.comparison import SchemaVersion
 from ecsgen.config import Options, UsageError, shown
 from ecsgen.diagnostics import Diagnostics
-from ecsgen.files.output_paths import MAX_BYTES
 from ecsgen.model import History, Project
 from ecsgen.schema import SchemaFile, find, load, load_files
+from ecsgen.source.regular_files import MAX_BYTES
 from ecsgen.source.schema_roots import SUFFIXES, SchemaRoot
 
 GIT = "git:"
@@ -26,10 +26,10 @@ LAST_COMMIT = f"{GIT}HEAD"
 
 
 def default_source(options: Options) -> str:
-    """Return the source to compare with unless told otherwise: what was committed last.
+    """Return the default source to compare with: the last commit.
 
     Raises:
-        UsageError: the schemas' folders are in no repository of git.
+        UsageError: the folders of the schemas are in no git repository.
     """
     wanted = "--against DIR, git:REV or SNAPSHOT says what to compare with"
     folders = [root for root in options.schemas if not root.is_package]
@@ -46,11 +46,10 @@ def default_source(options: Options) -> str:
 def older_side(source: str, options: Options, diagnostics: Diagnostics) -> SchemaVersion | None:
     """Return the older version; None if its schemas have errors, which are reported.
 
-    `source`: a folder, `git:REV` for the schema folders as they were then, or a snapshot's
-    path.
+    `source`: a folder, `git:REV` for the schema folders at that revision, or a snapshot's path.
 
     Raises:
-        UsageError: there is no such thing, or it is no snapshot.
+        UsageError: the source does not exist, or the file is not a snapshot.
     """
     if source.startswith(GIT):
         project = _at_revision(source.removeprefix(GIT), options, diagnostics)
@@ -64,7 +63,7 @@ def older_side(source: str, options: Options, diagnostics: Diagnostics) -> Schem
 
 
 def _at_revision(revision: str, options: Options, diagnostics: Diagnostics) -> Project | None:
-    """Folders as they were then; installed packages are as they are now."""
+    """Load folders as of a revision, and installed packages as they are now."""
     with ExitStack() as scratch:
         files: list[SchemaFile] = []
         for root in options.schemas:
@@ -90,29 +89,29 @@ def _in_snapshot(path: Path) -> SchemaVersion:
     return SchemaVersion(saved.schema, History(), None)
 
 
-_PLAIN: Final = ("100644", "100755")
-"""Modes of files; links are not followed."""
-_OF_HOOKS: Final = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
-"""What git tells its hooks, of the folder that it was called in."""
+_REGULAR_MODES: Final = ("100644", "100755")
+"""Git modes of regular files; links are not followed."""
+_HOOK_VARIABLES: Final = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
+"""Variables that git sets for hooks; they name the repository that the hook runs in."""
 READS_ALONE: Final = {
     "GIT_ALLOW_PROTOCOL": "",
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_LITERAL_PATHSPECS": "1",
 }
-"""A repository may be anybody's, and what it fetches from runs programs of its choice. Older gits
-know only the first of the two that forbid to fetch what is missing."""
+"""Keep git from fetching: the remote of an untrusted repository can name programs to run. Older
+versions of git know only the first variable."""
 
 
 @contextmanager
 def files_of(root: SchemaRoot, revision: str) -> Iterator[list[SchemaFile]]:
-    """Give the schema files below a folder as a revision has them, sorted by path.
+    """Yield the schema files below a folder as of a revision, sorted by path.
 
-    Nothing is fetched: what a partial clone lacks counts as missing. Of files that are too large
-    for schemas only the sizes are looked at.
+    Nothing is fetched: objects that a partial clone lacks count as missing. Files that are too
+    large for schemas are not read.
 
     Raises:
-        UsageError: git is not there, knows no such revision, had no such folder in it, or can't
-            read a file of it.
+        UsageError: git is not installed, the revision is unknown or lacks the folder, or a file
+            cannot be read.
     """
     if not revision or revision.startswith("-"):
         raise UsageError(f"{revision!r} is no revision of git")
@@ -138,19 +137,19 @@ def files_of(root: SchemaRoot, revision: str) -> Iterator[list[SchemaFile]]:
 
 
 def top_of(root: SchemaRoot) -> Path:
-    """Return the top folder of the repository that a folder is in, or was.
+    """Return the top folder of the repository that contains, or contained, a folder.
 
     Raises:
-        UsageError: it is in none, or git is not there.
+        UsageError: there is no repository, or git is not installed.
     """
-    # a folder that is gone by now may still have been there
+    # the folder may have been removed since
     nearest = next(folder for folder in (root.path, *root.path.parents) if folder.is_dir())
     top = _git(nearest, "rev-parse", "--show-toplevel")
     return Path(os.fsdecode(top.rstrip(b"\n")))
 
 
 def _written(file: Path, content: bytes | None) -> Path:
-    """The file; None stands for more than is allowed, which whoever reads it refuses."""
+    """Write a file and return it; None makes it too large, so that reading it reports E202."""
     with file.open("wb") as stream:
         stream.write(content or b"")
         if content is None:
@@ -170,14 +169,14 @@ def _blobs(top: Path, tree: str, inside: str, revision: str) -> dict[str, str]:
     """Return the object of each schema file by its path in the repository, sorted by path."""
     listed = _run(top, "ls-tree", "-r", "-z", "--full-tree", tree, "--", inside)
     if listed.returncode:
-        raise UsageError(f"git can't list {inside} at {revision}: {_complaint(listed)}")
-    found = {}
+        raise UsageError(f"git can't list {inside} at {revision}: {_git_message(listed)}")
+    objects = {}
     for entry in filter(None, listed.stdout.split(b"\0")):
-        said, path = entry.decode("utf-8", "replace").split("\t", 1)
-        mode, _, name = said.split()
-        if mode in _PLAIN and path.endswith(SUFFIXES):
-            found[path] = name
-    return dict(sorted(found.items()))
+        details, path = entry.decode("utf-8", "replace").split("\t", 1)
+        mode, _, name = details.split()
+        if mode in _REGULAR_MODES and path.endswith(SUFFIXES):
+            objects[path] = name
+    return dict(sorted(objects.items()))
 
 
 def _contents(top: Path, blobs: Mapping[str, str], revision: str) -> dict[str, bytes | None]:
@@ -191,10 +190,10 @@ def _ask(
     top: Path, how: Literal["--batch-check", "--batch"], blobs: Mapping[str, str], revision: str
 ) -> dict[str, tuple[int, bytes]]:
     """Return the size of each file and, with `--batch`, its bytes, all by one process."""
-    given = "".join(f"{name}\n" for name in blobs.values()).encode("ascii")
-    done = _run(top, "cat-file", how, given=given)
+    object_names = "".join(f"{name}\n" for name in blobs.values()).encode("ascii")
+    done = _run(top, "cat-file", how, stdin=object_names)
     answer = BytesIO(done.stdout)
-    found = {}
+    files = {}
     for path in blobs:
         head = answer.readline().split()  # one that is missing has no size
         size = int(head[2]) if len(head) == 3 else -1
@@ -202,28 +201,30 @@ def _ask(
         if size < 0 or (how == "--batch" and len(content) < size):
             look = shlex.join(["git", "show", f"{revision}:{path}"])
             hint = f"`{look}` fetches it, if it is to be had"
-            raise UsageError(f"git can't read {path} at {revision}: {_complaint(done)}; {hint}")
-        found[path] = size, content
-    return found
+            raise UsageError(f"git can't read {path} at {revision}: {_git_message(done)}; {hint}")
+        files[path] = size, content
+    return files
 
 
 def _git(folder: Path, *arguments: str) -> bytes:
     done = _run(folder, *arguments)
     if done.returncode:
-        raise UsageError(f"git: {_complaint(done)}")
+        raise UsageError(f"git: {_git_message(done)}")
     return done.stdout
 
 
-def _run(folder: Path, *arguments: str, given: bytes = b"") -> CompletedProcess[bytes]:
+def _run(folder: Path, *arguments: str, stdin: bytes = b"") -> CompletedProcess[bytes]:
     command = ["git", "-C", str(folder), *arguments]
-    around = {name: text for name, text in os.environ.items() if name not in _OF_HOOKS}
-    around |= READS_ALONE
+    environment = {name: text for name, text in os.environ.items() if name not in _HOOK_VARIABLES}
+    environment |= READS_ALONE
     try:
-        return subprocess.run(command, input=given, capture_output=True, check=False, env=around)
+        return subprocess.run(
+            command, input=stdin, capture_output=True, check=False, env=environment
+        )
     except OSError as error:
         raise UsageError(f"can't run git: {error.strerror}") from None
 
 
-def _complaint(done: CompletedProcess[bytes]) -> str:
-    said = done.stderr.decode("utf-8", "replace").strip().removeprefix("fatal: ")
-    return " ".join(said.split()) or "it is missing"
+def _git_message(done: CompletedProcess[bytes]) -> str:
+    message = done.stderr.decode("utf-8", "replace").strip().removeprefix("fatal: ")
+    return " ".join(message.split()) or "it is missing"

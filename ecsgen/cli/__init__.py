@@ -28,15 +28,15 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run a command and end the process with its exit status.
 
     0 done or in step, 1 out of step, 2 a schema or usage error, a file in the way or what the
-    system refuses, 3 a fault of ecsgen's own; 130 after Ctrl-C and 141 when nobody reads the
-    output, as the shell has it.
+    system refuses, 3 a fault of ecsgen's own; 130 after Ctrl-C and 141 when the output is a
+    closed pipe, as in the shell.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper) and stream.errors == "strict":
-            stream.reconfigure(errors="backslashreplace")  # not every encoding has all signs
+            stream.reconfigure(errors="backslashreplace")  # not every encoding has all characters
     status = _run(arguments)
     try:
-        if sys.stdout is not None:  # closed by whoever has started this
+        if sys.stdout is not None:  # the parent process may have closed it
             sys.stdout.flush()
     except OSError as error:
         status = BROKEN_PIPE if isinstance(error, BrokenPipeError) else _refusal(error)
@@ -67,7 +67,7 @@ def _run(arguments: Sequence[str] | None) -> int:
             raise  # `ecsgen.__main__` says what is missing
         return _fault(error)
     except (click.Abort, KeyboardInterrupt):
-        click.echo("interrupted; nothing is half done that the next build does not mend", err=True)
+        click.echo("interrupted; the next build repairs what is incomplete", err=True)
         return INTERRUPTED
     except (BrokenPipeError, SystemExit):  # click itself exits when a pipe is broken
         return BROKEN_PIPE
@@ -79,11 +79,11 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 
 def _refusal(error: OSError) -> int:
-    """Report what the system refuses, a full disk or a name that is too long, in its words."""
-    place = "can't write to standard output"  # which has no name; other writes are `write`'s
+    """Print an error of the system, such as a full disk or a name that is too long."""
+    problem = "can't write to standard output"  # has no file name; `write` handles other writes
     if error.filename is not None:
-        place = f"can't use {shown(Path(os.fsdecode(error.filename)))}"
-    click.echo(f"Error: {place}: {error.strerror or error}", err=True)
+        problem = f"can't use {shown(Path(os.fsdecode(error.filename)))}"
+    click.echo(f"Error: {problem}: {error.strerror or error}", err=True)
     if error.filename is None:
         _drop_output()  # what is left of it would be refused once more
     return USAGE

@@ -1,4 +1,4 @@
-"""The commands: thin, each a few calls into the road and one exit status."""
+"""The commands: thin, each a few calls and one exit status."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ USES = (
     *("ecsgen-runtime", "black", "click", "jinja2", "numpy", "pydantic", "pyyaml"),
     *("numba", "pyarrow", "starlette", "uvicorn", "watchfiles"),
 )
-"""What a report of a fault should name; the last ones are extras."""
+"""Distributions whose versions `--version` prints; the second line has extras."""
 
 _OF_BUILDS = ("schemas", "output", "backend", "runtime", "jobs")
 _RUNTIMES: Mapping[bool, Runtime] = {True: "vendored", False: "installed"}
@@ -55,29 +55,28 @@ format_option = click.option(
 )
 
 
-def _say_of_compiled(context: click.Context, given: bool | None) -> None:
-    """Say once in a run that `compiled`, which older projects have, does nothing."""
-    if given is not None and COMPILED_IS_NOTHING not in context.meta:
+def _say_of_compiled(context: click.Context, compiled: bool | None) -> None:
+    """Print once per run that the option `compiled` of older projects does nothing."""
+    if compiled is not None and COMPILED_IS_NOTHING not in context.meta:
         context.meta[COMPILED_IS_NOTHING] = True
         click.echo(COMPILED_IS_NOTHING, err=True)
 
 
 def build_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """What build, check and diff have in common: `options` tells what these and pyproject.toml
-    say."""
+    """Add the options of build, check and diff; `options()` merges them with pyproject.toml."""
 
     @wraps(command)
-    def with_options(context: click.Context, /, **given: Any) -> Any:
-        wanted = {name: given.pop(name) for name in _OF_BUILDS}
+    def with_options(context: click.Context, /, **arguments: Any) -> Any:
+        wanted = {name: arguments.pop(name) for name in _OF_BUILDS}
 
         def options() -> Options:
-            found = load_options(**wanted)
-            _say_of_compiled(context, found.compiled)
-            return found
+            loaded = load_options(**wanted)
+            _say_of_compiled(context, loaded.compiled)
+            return loaded
 
-        return command(options=options, **given)
+        return command(options=options, **arguments)
 
-    made = click.pass_context(with_options)
+    decorated = click.pass_context(with_options)
     decorators = [
         click.option(
             "-o", "--output", type=click.Path(path_type=Path), help="Folder of the package."
@@ -95,14 +94,14 @@ def build_options(command: Callable[..., Any]) -> Callable[..., Any]:
             default=None,
             hidden=True,
             expose_value=False,
-            callback=lambda context, _, given: _say_of_compiled(context, given),
+            callback=lambda context, _, compiled: _say_of_compiled(context, compiled),
         ),
         click.option("--jobs", type=click.IntRange(min=1), help="Processes for a large build."),
         schemas_argument,
     ]
     for decorator in decorators:
-        made = decorator(made)
-    return made
+        decorated = decorator(decorated)
+    return decorated
 
 
 def write(file: Path, text: str) -> None:
@@ -118,8 +117,8 @@ def load(options: Options, diagnostics: Diagnostics) -> Project | None:
     return load(options.schemas, diagnostics, options.defaults)
 
 
-def _valid(context: click.Context, schemas: Path | None, format: Format) -> Project:
-    """The project, its hints printed; of one with errors these, and that is all."""
+def _load_valid(context: click.Context, schemas: Path | None, format: Format) -> Project:
+    """Return the project and print its diagnostics; exit if it has errors."""
     diagnostics = Diagnostics()
     project = load(load_options(schemas=schemas), diagnostics)
     report.print_diagnostics(diagnostics, format)
@@ -217,7 +216,7 @@ def _say_notes(*notes: str) -> None:
 @format_option
 @click.pass_context
 def check(context: click.Context, options: Callable[[], Options], format: Format) -> None:
-    """Tell whether the package is what a build would make; write nothing.
+    """Check that the package is what a build would make; write nothing.
 
     One line per file that is not: CHANGED, MISSING, EXTRA, HAND-EDITED, or FOREIGN where something
     that ecsgen did not write is in the way.
@@ -233,8 +232,8 @@ def _say_in_step(before: Status, format: Format) -> int:
     return 0
 
 
-def _tried(before: Status, format: Format) -> Result | None:
-    """Make what a build would, and say what there is to say before its files are compared."""
+def _dry_run(before: Status, format: Format) -> Result | None:
+    """Return what a build would make, and print diagnostics and notes."""
     from ecsgen.build import build
 
     diagnostics = Diagnostics()
@@ -243,13 +242,13 @@ def _tried(before: Status, format: Format) -> Result | None:
         report.add_states(result, diagnostics)
     report.print_diagnostics(diagnostics, format)
     in_step = result is not None and result.states == {State.IN_STEP}
-    others = [] if in_step else before.made_by_others
-    _say_notes(*before.notes, *others, *report.changed_options(before))
+    versions = [] if in_step else before.made_by_others
+    _say_notes(*before.notes, *versions, *report.changed_options(before))
     return result
 
 
 def _check(before: Status, format: Format) -> int:
-    result = _tried(before, format)
+    result = _dry_run(before, format)
     if result is None:
         return USAGE
     if result.states == {State.IN_STEP}:
@@ -270,7 +269,7 @@ def diff(context: click.Context, options: Callable[[], Options]) -> None:
     before = read_status(options())
     if before.is_up_to_date:
         return
-    result = _tried(before, "text")
+    result = _dry_run(before, "text")
     if result is not None:
         report.print_diff(result)
     if result is None or result.with_state(State.FOREIGN):
@@ -284,7 +283,7 @@ def diff(context: click.Context, options: Callable[[], Options]) -> None:
 @click.pass_context
 def validate(context: click.Context, schemas: Path | None, format: Format) -> None:
     """Check the schemas alone; quick, and nothing is generated."""
-    project = _valid(context, schemas, format)
+    project = _load_valid(context, schemas, format)
     parts = ((len(project.components), "component"), (len(project.enums), "enum"))
     listed = ", ".join(f"{n} {what}{'' if n == 1 else 's'}" for n, what in parts)
     report.say(f"{listed}: valid", format)
@@ -308,7 +307,7 @@ def breaking(
     only: BreakKind | None,
     format: Format,
 ) -> None:
-    """Tell which changes of the schemas break saved data, or code that uses the package.
+    """Report changes of the schemas that break saved data, or code that uses the package.
 
     Compares SCHEMAS with older ones, by default those of the last commit: every change is reported
     that would lose or refuse data saved with those (E901 to E906), or break code that was written
@@ -326,20 +325,20 @@ def breaking(
     if project is None or older is None:
         report.print_diagnostics(diagnostics, format)
         context.exit(USAGE)
-    found = diagnostics.without_entries()
+    breaks = diagnostics.without_entries()
     compare(
         older,
         SchemaVersion.of(project),
         NewerMarks(project, options.schemas[0].path),
-        Report(found, only),
+        Report(breaks, only),
     )
-    report.print_diagnostics(found, format)
-    report.say(report.breaks(found, against), format)
-    context.exit(BREAKS if found else 0)
+    report.print_diagnostics(breaks, format)
+    report.say(report.breaks(breaks, against), format)
+    context.exit(BREAKS if breaks else 0)
 
 
 def _complete_component(context: click.Context, parameter: click.Parameter, word: str) -> list[str]:
-    """The components that begin with a word; none if the schemas cannot be read."""
+    """Return the components that begin with a word; none if the schemas cannot be read."""
     try:
         project = load(load_options(schemas=context.params.get("schemas")), Diagnostics())
     except UsageError:
@@ -367,13 +366,13 @@ def layout(
     Those that live in archetypes are shown in one chunk, which has rows with all of them. With
     --schedule: its kernels, what they read and write, and which run in one pass.
     """
-    project = _valid(context, schemas, "text")
+    project = _load_valid(context, schemas, "text")
     if schedule is not None:
         if components:
             raise UsageError("--schedule shows no components: leave out their names")
         _show_schedule(project, schedule, svg)
         return
-    chosen = _chosen(project, components)
+    chosen = _select_components(project, components)
     if svg is None:
         _print_layout(chosen, project.world)
     else:
@@ -382,7 +381,7 @@ def layout(
         write(svg, picture(chosen))
 
 
-def _chosen(project: Project, names: tuple[str, ...]) -> list[Component]:
+def _select_components(project: Project, names: tuple[str, ...]) -> list[Component]:
     """Return the components of these names, or of their modules' names; without any, all."""
     known = {name: c for c in project.components for name in (c.name, c.module)}
     for name in names:
@@ -457,14 +456,14 @@ def _complete(
 @click.argument("codes", nargs=-1, metavar="[CODE]...", shell_complete=_complete)
 @click.option("--format", type=click.Choice(("text", "json")), default="text", show_default=True)
 def explain(codes: tuple[str, ...], format: str) -> None:
-    """Say what diagnostics mean, with an example; without a CODE, list them all."""
+    """Explain diagnostics, with an example; without a CODE, list them all."""
     from ecsgen.diagnostics import explanations
 
     known = explanations.codes()
     wanted = [code.upper() for code in codes]
-    for code, given in zip(wanted, codes, strict=True):
+    for code, word in zip(wanted, codes, strict=True):
         if code not in known:
-            raise UsageError(explanations.unknown_code(given))
+            raise UsageError(explanations.unknown_code(word))
     if format == "json":
         click.echo(explanations.as_json(wanted or known), nl=False)
     elif wanted:
@@ -504,7 +503,7 @@ STARTED: Final[Mapping[object, str]] = {
     "numba": 'backend = "numba", for it is installed here: kernels are compiled',
     "numpy": 'backend = "numpy", for numba is not installed here; with it kernels can be compiled',
 }
-"""What is said of the backend that a project begins with."""
+"""Message about the backend that a project begins with."""
 SHELLS: Final = ("bash", "zsh", "fish")
 VARIABLE: Final = "_ECSGEN_COMPLETE"
 """Set by the script when the shell asks what comes next."""
@@ -518,14 +517,14 @@ def completion(shell: str) -> None:
     bash: eval "$(ecsgen completion bash)" in ~/.bashrc; zsh the same in ~/.zshrc; fish: ecsgen
     completion fish > ~/.config/fish/completions/ecsgen.fish
     """
-    found = get_completion_class(shell)
-    if found is None:
+    completion_class = get_completion_class(shell)
+    if completion_class is None:
         raise UsageError(f"no completion for {shell}")
-    script = found(ecsgen, {}, "ecsgen", VARIABLE)
+    script = completion_class(ecsgen, {}, "ecsgen", VARIABLE)
     click.echo(script.source_template % script.source_vars())
 
 
 def complete_for_shell() -> int | None:
-    """Print what completes if a shell asks for it, and return the exit status; None if not."""
+    """Print completions and return the exit status; None if no shell asked."""
     instruction = os.environ.get(VARIABLE)
     return shell_complete(ecsgen, {}, "ecsgen", VARIABLE, instruction) if instruction else None

@@ -53,34 +53,34 @@ def _world(target: str, *, verify: bool) -> Iterator[Any]:
         yield load_saved(file, Path(folder), verify=verify)
 
 
-def _of_module(target: str) -> Any:
-    module, _, attribute = target.partition(":")
+def _of_module(name: str) -> Any:
+    module, _, attribute = name.partition(":")
     sys.path.insert(0, str(Path.cwd()))  # as `python -m` has it
     try:
         imported = importlib.import_module(module)
-        found = getattr(imported, attribute, None) if attribute else None
-        if found is None:
+        target = getattr(imported, attribute, None) if attribute else None
+        if target is None:
             message = f"the module {imported.__name__!r} has no {attribute!r}: wanted a world"
             raise UsageError(message)
-        world = found() if callable(found) and not _is_world(found) else found
+        world = target() if callable(target) and not _is_world(target) else target
     except UsageError:
         raise
     except ModuleNotFoundError as error:
         if not f"{module}.".startswith(f"{error.name}."):
-            _say_whose_fault(target)
+            _raise_program_error(name)
         raise UsageError(f"there is no module {error.name!r}") from None
     except Exception:
-        _say_whose_fault(target)
+        _raise_program_error(name)
     if not _is_world(world):
-        raise UsageError(f"{target} is no world, and returns none: {type(world).__name__}")
+        raise UsageError(f"{name} is not a world, and returns none: {type(world).__name__}")
     return world
 
 
-def _is_world(found: object) -> bool:
-    return isinstance(getattr(type(found), "MANAGERS", None), tuple)
+def _is_world(candidate: object) -> bool:
+    return isinstance(getattr(type(candidate), "MANAGERS", None), tuple)
 
 
-def _say_whose_fault(target: str) -> None:
-    """Print what the program's own code raised, and refuse."""
+def _raise_program_error(target: str) -> None:
+    """Print the traceback of the program's own error, and raise UsageError."""
     traceback.print_exc()
     raise UsageError(f"{target} failed: see above")

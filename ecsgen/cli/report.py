@@ -1,4 +1,4 @@
-"""What commands print: for people or for machines."""
+"""Output of commands, for people or for machines."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Format = Literal["text", "json", "github"]
 
 
 def print_diagnostics(diagnostics: Diagnostics, format: Format) -> None:
-    """Text goes to standard error, what machines read to standard output."""
+    """Print text to standard error, other formats to standard output."""
     if format == "text":
         click.echo(format_text(diagnostics), nl=False, err=True)
         first = next(iter(diagnostics), None)
@@ -41,19 +41,19 @@ def print_diagnostics(diagnostics: Diagnostics, format: Format) -> None:
 
 
 def _is_watched() -> bool:
-    """Whether standard error is a terminal; it may have been closed."""
+    """Return whether standard error is a terminal; it may have been closed."""
     return sys.stderr is not None and sys.stderr.isatty()
 
 
 def say(text: str, format: Format) -> None:
-    """A line for people: beside the result, or where machines do not read."""
+    """Print a line for people: on standard error if standard output is for machines."""
     click.echo(text, err=format != "text")
 
 
 def print_states(result: Result) -> None:
-    """One line per file that is out of step, or for a package that is not there at all."""
+    """Print a line per file that is out of step, or one for a package that is missing."""
     if result.states == {State.MISSING}:
-        click.echo(f"{State.MISSING.value} {_output(result)}: {_none_is_there(result)}")
+        click.echo(f"{State.MISSING.value} {_output(result)}: {_missing_text(result)}")
         return
     for path, verdict in result.verdicts.items():
         if verdict.state is not State.IN_STEP:
@@ -61,9 +61,9 @@ def print_states(result: Result) -> None:
 
 
 def add_states(result: Result, diagnostics: Diagnostics) -> None:
-    """The same as diagnostics, for machines."""
+    """Add a diagnostic per file that is out of step."""
     if result.states == {State.MISSING}:
-        message = f"{State.MISSING.value}: {_none_is_there(result)}"
+        message = f"{State.MISSING.value}: {_missing_text(result)}"
         hint = f"run {mend(result, State.MISSING)}"
         diagnostics.add("E701", message, Mark(_output(result), 0, 0), hint=hint)
         return
@@ -79,7 +79,7 @@ def add_states(result: Result, diagnostics: Diagnostics) -> None:
         diagnostics.add(code, verdict.state.value, mark, hint=hint)
 
 
-def _none_is_there(result: Result) -> str:
+def _missing_text(result: Result) -> str:
     return f"none of the package's {len(result.manifest.files)} files is there"
 
 
@@ -88,7 +88,7 @@ def _output(result: Result) -> str:
 
 
 def add_refusals(result: Result, refused: list[str], diagnostics: Diagnostics) -> None:
-    """Why nothing is written: one diagnostic per file in the way."""
+    """Add a diagnostic per file that keeps a build from writing."""
     for path in refused:
         verdict = result.verdicts[path]
         mark = Mark(shown(result.file(path)), 0, 0)
@@ -103,7 +103,7 @@ def add_refusals(result: Result, refused: list[str], diagnostics: Diagnostics) -
 
 
 def summary(result: Result, changes: Changes | None) -> str:
-    """What a build did, on one line."""
+    """Return a line with the counts of a build."""
     files = len(result.manifest.files)
     written, deleted = (len(changes.writes), len(changes.deletes)) if changes else (0, 0)
     counts = [f"{written} written", f"{deleted} deleted", f"{files - written} unchanged"]
@@ -111,24 +111,24 @@ def summary(result: Result, changes: Changes | None) -> str:
 
 
 def in_step(before: Status) -> str:
-    """That nothing is to be done, on one line."""
+    """Return the line for a package that is in step."""
     count = len(before.manifest.files) if before.manifest else 0
     options = before.options
     return f"{shown(options.output)}: {count} files in step, made for {options.backend}"
 
 
-def breaks(found: Diagnostics, against: str) -> str:
-    """What breaks, counted, on one line."""
+def breaks(diagnostics: Diagnostics, against: str) -> str:
+    """Return a line with the counts of breaking changes."""
     from ecsgen.breaking.comparison import kind
 
-    kinds = [kind(diagnostic.code) for diagnostic in found]
+    kinds = [kind(diagnostic.code) for diagnostic in diagnostics]
     counts = [(kinds.count("data"), "saved data"), (kinds.count("code"), "code")]
     listed = [f"{n} break{'s' if n == 1 else ''} {what}" for n, what in counts if n]
     return f"against {against}: {', '.join(listed) or 'nothing breaks'}"
 
 
 def changed_options(before: Status) -> Iterator[str]:
-    """Sentences about what the last build was told otherwise, perhaps on its command line alone."""
+    """Yield a sentence per option with which the last build differs from this one."""
     options, last = before.options, before.manifest
     if last is None:
         return
@@ -145,8 +145,7 @@ def changed_options(before: Status) -> Iterator[str]:
 
 
 def suggest_commands(result: Result) -> Iterator[str]:
-    """What a package that is out of step was made for, if it is known, and the commands that bring
-    everything into step again."""
+    """Yield the backend of a package that is out of step, if known, and commands that mend it."""
     if result.before.manifest is not None:
         yield f"{_output(result)}: out of step, made for {result.before.manifest.backend}"
     if result.with_state(State.CHANGED, State.MISSING, State.EXTRA):
@@ -165,13 +164,13 @@ def mend(result: Result, state: State) -> str:
     force = ["--force"] if state in (State.HAND_EDITED, State.FOREIGN) else []
     options, last = result.before.options, result.before.manifest
     if last is not None:
-        unsaid = {"backend", "runtime"} - said(options)
-        options = replace(options, **{key: getattr(last, key) for key in unsaid})
+        unset = {"backend", "runtime"} - said(options)
+        options = replace(options, **{key: getattr(last, key) for key in unset})
     return shlex.join(["ecsgen", "build", *_as_typed(options), *force])
 
 
 def _as_typed(options: Options) -> list[str]:
-    """The arguments that lead to these options from here."""
+    """Return command-line arguments for these options in the working directory."""
     default = load_options()
     typed = []
     if options.schemas != default.schemas:
@@ -186,7 +185,7 @@ def _as_typed(options: Options) -> list[str]:
 
 
 def print_diff(result: Result) -> None:
-    """What a build would change, as a unified diff of every file."""
+    """Print a unified diff of every file that a build would change."""
     for path, verdict in result.verdicts.items():
         if verdict.state is State.IN_STEP:
             continue
@@ -207,7 +206,7 @@ def _lines(content: bytes) -> list[str]:
 
 
 class Progress:
-    """A bar on standard error, once a build has taken a second; none where nobody watches."""
+    """A bar on standard error, once a build has taken a second; none without a terminal."""
 
     def __init__(self) -> None:
         self._start = time.monotonic()

@@ -1,4 +1,4 @@
-"""`ecsgen build --watch`: builds, and again after each change of schemas or options."""
+"""`ecsgen build --watch`: builds again after each change of schemas or options."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ecsgen.config import OPTIONS_FILE, Options, UsageError, shown
 from ecsgen.source.schema_roots import SchemaRoot
 
 PAUSE: Final = 0.5
-"""Seconds between two looks at the files, where nothing tells of changes."""
+"""Seconds between two looks at the files, without watchfiles."""
 _QUIET: Final = 0.05
 """Seconds without a further change before a build: editors write in several steps."""
 
@@ -22,7 +22,7 @@ Stamps = dict[Path, tuple[int, int, int]]
 
 
 def watch(build: Callable[[], int], options: Callable[[], Options]) -> None:
-    """Build, and again after each change, until Ctrl-C. What a build refuses, it says; it goes on.
+    """Build after each change until Ctrl-C; print errors of builds and go on.
 
     Notices a change at once with watchfiles, else within half a second.
     """
@@ -42,7 +42,7 @@ def watch(build: Callable[[], int], options: Callable[[], Options]) -> None:
 
 
 def _roots(options: Callable[[], Options]) -> tuple[SchemaRoot, ...]:
-    """Where schemas lie; none while the options are wrong, until these change."""
+    """Return the roots of the schemas; none while the options are wrong."""
     try:
         return options().schemas
     except UsageError:
@@ -50,7 +50,7 @@ def _roots(options: Callable[[], Options]) -> tuple[SchemaRoot, ...]:
 
 
 def _wait(roots: tuple[SchemaRoot, ...], before: Stamps) -> None:
-    """Return when files are others than they were, and have been at rest for a moment."""
+    """Return when files have changed and then stayed the same for a moment."""
     looks = _looks([root.path for root in roots if root.path.is_dir()])
     while _stamps(roots) == before:
         next(looks)
@@ -62,8 +62,7 @@ def _wait(roots: tuple[SchemaRoot, ...], before: Stamps) -> None:
 
 
 def _looks(folders: list[Path]) -> Iterator[Any]:
-    """Yield whenever it is time to look at the files: when something has changed there, or now and
-    then, since the options' file lies elsewhere."""
+    """Yield when files may have changed: at each event, and every `PAUSE` for the options' file."""
     try:
         watchfiles: Any = importlib.import_module("watchfiles")
     except ImportError:
@@ -83,15 +82,15 @@ def _looks(folders: list[Path]) -> Iterator[Any]:
 
 
 def _stamps(roots: tuple[SchemaRoot, ...]) -> Stamps:
-    """What changes with a file, of all schemas and wherever options may be."""
+    """Return time, size and inode of all schemas and of every file that may hold options."""
     files = [file for root in roots for _, file in root.files()]
     here = Path.cwd()
     files += [folder / OPTIONS_FILE for folder in (here, *here.parents)]
-    found: Stamps = {}
+    stamps: Stamps = {}
     for file in files:
         try:
-            said = file.stat()
+            status = file.stat()
         except OSError:
             continue
-        found[file] = said.st_mtime_ns, said.st_size, said.st_ino
-    return found
+        stamps[file] = status.st_mtime_ns, status.st_size, status.st_ino
+    return stamps

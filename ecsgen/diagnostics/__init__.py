@@ -1,6 +1,6 @@
-"""What is wrong with a project, where, and what may have been meant.
+"""Diagnostics: errors and hints with a code, a position and a suggestion.
 
-Diagnostics are collected over a whole run, sorted by place, printed once. Nothing here knows YAML
+They are collected over a whole run, sorted by position and printed once. Nothing here knows YAML
 or schemas.
 """
 
@@ -18,7 +18,7 @@ from ecsgen.model import Mark
 
 
 def quote(text: str, limit: int = 60) -> str:
-    """Schema text in a message: quoted, on one line, without control characters, not too long."""
+    """Return schema text for a message: quoted, on one line, at most `limit` characters."""
     return repr(text if len(text) <= limit else text[: limit - 1] + "…")
 
 
@@ -32,20 +32,20 @@ def _closest(word: str, candidates: tuple[str, ...], cutoff: float) -> str:
 
 
 def closest(word: str, candidates: Iterable[str], cutoff: float = 0.6) -> str:
-    """The candidate that is most like `word`, or the empty string."""
+    """Return the candidate that is most like `word`, or the empty string."""
     if not 0 < len(word) <= 64:
         return ""
     return _closest(word, tuple(candidates), cutoff)
 
 
 def did_you_mean(word: str, candidates: Iterable[str]) -> str:
-    """A hint that names the closest candidate, or the empty string."""
-    found = closest(word, candidates)
-    return f"did you mean {quote(found)}?" if found else ""
+    """Return a hint that names the closest candidate, or the empty string."""
+    candidate = closest(word, candidates)
+    return f"did you mean {quote(candidate)}?" if candidate else ""
 
 
 def hint_at_comma(diagnostics: Diagnostics, mark: Mark) -> str:
-    """A hint if a plain text seems to go on behind a comma that YAML takes for its end, or ""."""
+    """Return a hint if a comma seems to have ended a plain text too early, else ""."""
     line, first = diagnostics.line(mark) or "", mark.column - 1
     last = first + mark.length
     text = line[first:last]
@@ -60,7 +60,7 @@ _BREAK = re.compile(r"\r\n|\n|\r")
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One thing to tell. A mark with line 0 stands for the file as a whole."""
+    """An error or a hint. A mark with line 0 stands for the file as a whole."""
 
     code: str
     message: str
@@ -79,10 +79,10 @@ class Diagnostic:
 
 
 class Diagnostics:
-    """Collects diagnostics; true when there are errors. Iterates in order of file, line, column."""
+    """Collection of diagnostics, true if it has errors; iterates by file, line and column."""
 
     def __init__(self) -> None:
-        self._found: dict[Diagnostic, None] = {}  # the same thing is told once
+        self._found: dict[Diagnostic, None] = {}  # equal diagnostics are kept once
         self._sources: dict[str, str] = {}
         self._code = ""
 
@@ -91,7 +91,7 @@ class Diagnostics:
         self._found[Diagnostic(self._code or code, message, mark, hint)] = None
 
     def all_as(self, code: str) -> Diagnostics:
-        """Return the same collection, in which whatever is reported through it has this code."""
+        """Return a view of this collection that gives every added diagnostic this code."""
         other = self.without_entries()
         other._found, other._code = self._found, code
         return other
@@ -101,38 +101,38 @@ class Diagnostics:
         self._sources[path] = text
 
     def without_entries(self) -> Diagnostics:
-        """Return a collection without any, that knows the same files."""
+        """Return an empty collection that knows the same files."""
         other = Diagnostics()
         other._sources = self._sources
         return other
 
     def line(self, mark: Mark) -> str | None:
-        """The source line of a mark, or None where there is none."""
+        """Return the source line of a mark, or None."""
         text = self._sources.get(mark.path)
         lines = [] if text is None else split_lines(text)
         return lines[mark.line - 1] if 0 < mark.line <= len(lines) else None
 
     @property
     def errors(self) -> list[Diagnostic]:
-        """What stops a build, in order."""
-        return [found for found in self if found.severity == "error"]
+        """Diagnostics that stop a build, in order."""
+        return [diagnostic for diagnostic in self if diagnostic.severity == "error"]
 
     def __iter__(self) -> Iterator[Diagnostic]:
-        def place(found: Diagnostic) -> tuple[str, int, int, str, str]:
-            return found.mark.path, *found.mark.start, found.code, found.message
+        def sort_key(diagnostic: Diagnostic) -> tuple[str, int, int, str, str]:
+            return diagnostic.mark.path, *diagnostic.mark.start, diagnostic.code, diagnostic.message
 
-        return iter(sorted(self._found, key=place))
+        return iter(sorted(self._found, key=sort_key))
 
     def __len__(self) -> int:
         return len(self._found)
 
     def __bool__(self) -> bool:
-        return any(found.severity == "error" for found in self._found)
+        return any(diagnostic.severity == "error" for diagnostic in self._found)
 
 
-@lru_cache(maxsize=4)  # those of one file are asked for one after the other
+@lru_cache(maxsize=4)  # diagnostics of one file are printed together
 def split_lines(text: str) -> list[str]:
-    """Lines as YAML counts them, and no others: `str.splitlines` also breaks at form feeds."""
+    """Return lines as YAML counts them: `str.splitlines` also breaks at form feeds."""
     return _BREAK.split(text)
 
 
@@ -140,14 +140,14 @@ _WINDOW = 120  # characters of a source line that are shown
 
 
 def format_text(diagnostics: Diagnostics) -> str:
-    """For people: place, message, the source line and a caret under the exact text."""
-    return "".join(_text_entry(diagnostics, found) for found in diagnostics)
+    """Return text for people: position, message, source line and a caret under the text."""
+    return "".join(_text_entry(diagnostics, diagnostic) for diagnostic in diagnostics)
 
 
-def _text_entry(diagnostics: Diagnostics, found: Diagnostic) -> str:
-    mark = found.mark
-    place = f"{mark.path}:{mark.line}:{mark.column}" if mark.line else mark.path
-    head = f"{printable(place)}: {found.severity}[{found.code}]: {printable(found.text)}\n"
+def _text_entry(diagnostics: Diagnostics, entry: Diagnostic) -> str:
+    mark = entry.mark
+    location = f"{mark.path}:{mark.line}:{mark.column}" if mark.line else mark.path
+    head = f"{printable(location)}: {entry.severity}[{entry.code}]: {printable(entry.text)}\n"
     line = diagnostics.line(mark)
     if line is None:
         return head
@@ -157,7 +157,7 @@ def _text_entry(diagnostics: Diagnostics, found: Diagnostic) -> str:
 
 
 def _window(line: str, start: int) -> tuple[str, int]:
-    """The part of a long line around `start`, and where `start` is in it."""
+    """Return the part of a long line around `start`, and the index of `start` in it."""
     if len(line) <= _WINDOW:
         return line, start
     first = max(0, min(start - _WINDOW // 3, len(line) - _WINDOW))
@@ -183,40 +183,40 @@ def _width(char: str) -> int:
 
 
 def printable(text: str, but: str = "\t") -> str:
-    """Without characters that a terminal would obey, `but` for some."""
+    """Return text without control characters, except those in `but`."""
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() or char in but else "�" for char in text)
 
 
 def format_json(diagnostics: Diagnostics) -> str:
-    """For machines: a JSON array of objects, one on each line."""
+    """Return a JSON array of objects, one on each line."""
     keys = ("severity", "code", "message", "hint")
     entries = [
-        json.dumps(asdict(found.mark) | {key: getattr(found, key) for key in keys})
-        for found in diagnostics
+        json.dumps(asdict(diagnostic.mark) | {key: getattr(diagnostic, key) for key in keys})
+        for diagnostic in diagnostics
     ]
     return "[\n" + ",\n".join(entries) + "\n]\n" if entries else "[]\n"
 
 
 def format_github(diagnostics: Diagnostics) -> str:
-    """For GitHub Actions: one workflow command per diagnostic."""
-    return "".join(_workflow_command(found) for found in diagnostics)
+    """Return workflow commands for GitHub Actions, one per diagnostic."""
+    return "".join(_workflow_command(diagnostic) for diagnostic in diagnostics)
 
 
-def _workflow_command(found: Diagnostic) -> str:
-    mark = found.mark
+def _workflow_command(diagnostic: Diagnostic) -> str:
+    mark = diagnostic.mark
     properties = {"file": mark.path}
     if mark.line:
         properties["line"] = str(mark.line)
         properties["col"] = str(mark.column)
         properties["endColumn"] = str(mark.column + max(1, mark.length))
-    properties["title"] = found.code
+    properties["title"] = diagnostic.code
     escaped = (_escape_data(text).replace(":", "%3A") for text in properties.values())
-    given = zip(properties, escaped, strict=True)
-    listed = ",".join(f"{name}={text.replace(',', '%2C')}" for name, text in given)
-    command = "error" if found.severity == "error" else "notice"
-    return f"::{command} {listed}::{_escape_data(found.text)}\n"
+    pairs = zip(properties, escaped, strict=True)
+    listed = ",".join(f"{name}={text.replace(',', '%2C')}" for name, text in pairs)
+    command = "error" if diagnostic.severity == "error" else "notice"
+    return f"::{command} {listed}::{_escape_data(diagnostic.text)}\n"
 
 
 def _escape_data(text: str) -> str:

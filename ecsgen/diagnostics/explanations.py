@@ -1,4 +1,4 @@
-"""What a code stands for, with an example of the mistake and of how it looks without it."""
+"""Explanations of codes, each with an example of the mistake and of the correction."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WIDTH: Final = 80
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A code, why it is an error, and two schemas; None where no schema file alone can show it."""
+    """A code, its reason and two schemas, None if no single schema file can show them."""
 
     code: str
     title: str
@@ -29,35 +29,35 @@ class Explanation:
 
 @cache
 def codes() -> dict[str, Explanation]:
-    """Return all codes in order, and what is known of each."""
+    """Return the explanations by code, in order."""
     import yaml
 
-    found = yaml.safe_load(_LIST.read_text(encoding="utf-8"))
-    return {code: Explanation(code, **known) for code, known in found.items()}
+    entries = yaml.safe_load(_LIST.read_text(encoding="utf-8"))
+    return {code: Explanation(code, **known) for code, known in entries.items()}
 
 
 def unknown_code(word: str) -> str:
-    """What to say of a word that is no code."""
+    """Return the error message for a word that is not a code."""
     hint = did_you_mean(word, codes()) or "`ecsgen explain` lists them"
     return f"no code {word!r}; {hint}"
 
 
-def as_text(found: Explanation) -> str:
-    """For people."""
-    parts = [f"{found.code}: {found.title}", textwrap.fill(found.reason, _WIDTH)]
-    for name, schema in (("wrong", found.wrong), ("right", found.right)):
+def as_text(explanation: Explanation) -> str:
+    """Return an explanation as text."""
+    parts = [f"{explanation.code}: {explanation.title}", textwrap.fill(explanation.reason, _WIDTH)]
+    for name, schema in (("wrong", explanation.wrong), ("right", explanation.right)):
         if schema is not None:
-            shown = printable(schema, but="\n\t")  # an example of a bell is silent
+            shown = printable(schema, but="\n\t")  # an example has the bell character
             parts.append(f"{name}:\n\n{textwrap.indent(shown, '    ')}".rstrip())
     return "\n\n".join(parts) + "\n"
 
 
 def as_list() -> str:
-    """All codes with their titles."""
+    """Return all codes with their titles, a line each."""
     return "".join(f"{code}  {about.title}\n" for code, about in codes().items())
 
 
 def as_json(wanted: Iterable[str]) -> str:
-    """For machines: a JSON array of objects, one on each line; null where there is no example."""
+    """Return a JSON array of explanations, one on each line; a missing example is null."""
     entries = [json.dumps(asdict(codes()[code])) for code in wanted]
     return "[\n" + ",\n".join(entries) + "\n]\n"

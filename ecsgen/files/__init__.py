@@ -1,1 +1,1 @@
-"""What is on the disk and what a build does to it: from looking to writing."""
+"""Files on the disk: their state, the plan of a build, and writing."""

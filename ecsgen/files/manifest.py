@@ -1,8 +1,8 @@
 """The manifest: which files of the output folder are ecsgen's, and what they were made from.
 
 JSON with one line per schema and per file, so that merges stay readable. It holds no time and
-nothing of the machine: equal builds write equal manifests. A cache, which git ignores, holds the
-same and what else spares a later build work; it changes with each change of ecsgen itself.
+nothing of the machine: equal builds write equal manifests. A cache, which git ignores, is a
+manifest with digests of inputs, by which a later build skips files.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ecsgen.files.output_paths import is_safe, read_regular_file
+from ecsgen.files.output_paths import is_safe
+from ecsgen.source.regular_files import read_regular_file
 
 _COMMENT = "Written by ecsgen build: commit it, do not edit it."
 _MAX_BYTES = 64 << 20
@@ -30,7 +31,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a build wrote."""
+    """Options and files of a build."""
 
     ecsgen: str  # version
     black: str  # version
@@ -46,17 +47,17 @@ class Manifest:
 
     @property
     def committed(self) -> Manifest:
-        """The same without what belongs in a cache."""
+        """The manifest without the digests that only a cache has."""
         files = {path: Entry(entry.output) for path, entry in self.files.items()}
         return replace(self, generator="", files=files)
 
 
 class BrokenManifestError(Exception):
-    """The manifest can't be read; what it lists is unknown."""
+    """A manifest that cannot be read."""
 
 
 def read(path: Path) -> Manifest | None:
-    """The manifest, or None where there is none. Raises `BrokenManifestError`."""
+    """Return the manifest, None without a file. Raises `BrokenManifestError`."""
     if path.is_symlink():
         raise BrokenManifestError("it is a link")
     try:
@@ -69,11 +70,11 @@ def read(path: Path) -> Manifest | None:
 
 
 def text(manifest: Manifest) -> str:
-    """The manifest as it is written: deterministic, one entry per line."""
+    """Return the text of a manifest: deterministic, one entry per line."""
     head: dict[str, object] = {"comment": _COMMENT}
     head |= {name: getattr(manifest, name) for name in _ALWAYS}
     optional = ("generator", "header", "defaults")
-    head |= {name: said for name in optional if (said := getattr(manifest, name))}
+    head |= {name: content for name in optional if (content := getattr(manifest, name))}
     files = {
         path: {"inputs": e.inputs, "output": e.output} if e.inputs else {"output": e.output}
         for path, e in manifest.files.items()

@@ -1,4 +1,4 @@
-"""What the disk says before a build: enough to see that there is nothing to do.
+"""The state of the disk before a build: enough to see that there is nothing to do.
 
 Nothing here imports pydantic, jinja2, black, yaml or numpy: in a project that is in step, reading
 and digesting its files is all the work.
@@ -29,13 +29,13 @@ class Status:
     expected: Manifest  # what a manifest written now would say, files aside
     manifest: Manifest | None  # of the last build, perhaps on another machine
     cache: Manifest | None  # of the last build here, perhaps of other schemas
-    interrupted: Sequence[Manifest]  # of builds that died since then
-    entries: Mapping[str, DiskEntry]  # in every place where ecsgen may have written
+    interrupted: Sequence[Manifest]  # of builds that were killed since then
+    entries: Mapping[str, DiskEntry]  # at every path that ecsgen may have written
     notes: Sequence[str]
 
     @property
     def is_up_to_date(self) -> bool:
-        """Whether a build has nothing at all to do. O(files) comparisons."""
+        """True if a build has nothing to do. O(files) comparisons."""
         last, cache = self.manifest, self.cache
         if last is None or cache is None or self.interrupted or not last.schemas:
             return False
@@ -47,20 +47,20 @@ class Status:
 
     @property
     def owned(self) -> list[dict[str, Entry]]:
-        """What each manifest lists, by path as seen now."""
+        """The files of each manifest, by their present paths."""
         manifests = [self.manifest] if self.manifest else []
         return [_owned(m, self.expected.tests) for m in (*manifests, *self.interrupted)]
 
     @property
     def made_by_others(self) -> list[str]:
-        """Sentences about versions that the output came from, where they are others than now."""
+        """Sentences about versions of ecsgen and black that made the output, if they differ."""
         last, now = self.manifest, self.expected
         if last is None:
             return []
-        made = {"ecsgen": (last.ecsgen, now.ecsgen), "black": (last.black, now.black)}
+        versions = {"ecsgen": (last.ecsgen, now.ecsgen), "black": (last.black, now.black)}
         return [
             f"the output came from {name} {old}; this is {name} {new}; {name}=={old} makes it so"
-            for name, (old, new) in made.items()
+            for name, (old, new) in versions.items()
             if old != new
         ]
 
@@ -72,14 +72,14 @@ def read_status(options: Options) -> Status:
     identity = _identity(options)
     last, notes = _last(options.output)
     cache, interrupted = _readable(options.output / CACHE), _interrupted(options.output)
-    notes += _left(last, identity)
+    notes += _abandoned_tests(last, identity)
     before = Status(options, places, identity, last, cache, interrupted, {}, notes)
     paths = {path for entries in before.owned for path in entries}
     return replace(before, entries=places.survey(paths))
 
 
 def refresh_status(before: Status) -> Status:
-    """What `look` says now: the same as before unless a build has finished or died since."""
+    """Return the present status: `before` unless a build has finished or died since."""
     output = before.options.output
     now = _last(output)[0], _readable(output / CACHE), _interrupted(output)
     if now == (before.manifest, before.cache, before.interrupted):
@@ -109,7 +109,7 @@ def _last(output: Path) -> tuple[Manifest | None, list[str]]:
     except BrokenManifestError as error:
         note = (
             f"{shown(path)} can't be used ({error}); files that are not as a build makes them"
-            " now count as somebody else's, and --force overwrites them"
+            " now count as not ecsgen's, and --force overwrites them"
         )
         return None, [note]
 
@@ -124,15 +124,15 @@ def _readable(path: Path) -> Manifest | None:
 def _interrupted(output: Path) -> list[Manifest]:
     if (output / STAGING).is_symlink():
         raise UsageError(f"{shown(output / STAGING)} is in the way")
-    # Who died before the journal was written did so before anything else was.
+    # A build without a journal had not written anything else yet.
     return list(filter(None, map(_readable, journals(output))))
 
 
 def _owned(last: Manifest, tests: str | None) -> dict[str, Entry]:
-    """The files of a manifest by their paths as seen now.
+    """Return the files of a manifest by their present paths.
 
-    Tests that used to be inside the output folder and are made elsewhere now get `./` in front, so
-    that the path means the old place; no manifest and no output can have such a path.
+    Tests that moved out of the output folder get `./` in front, so that the path still means the
+    old file; no manifest and no output can have such a path.
     """
     if last.tests == tests or (tests is None and last.tests == "tests"):
         return dict(last.files)
@@ -142,10 +142,10 @@ def _owned(last: Manifest, tests: str | None) -> dict[str, Entry]:
     return modules | {f"./{p}": entry for p, entry in last.files.items() if p.startswith(TESTS)}
 
 
-def _left(last: Manifest | None, identity: Manifest) -> list[str]:
-    """A word about tests outside the output folder that no setting leads to any more.
+def _abandoned_tests(last: Manifest | None, identity: Manifest) -> list[str]:
+    """Return a note on tests outside the output folder that no option names any more.
 
-    They stay: a manifest alone is no reason to delete something elsewhere.
+    They are not deleted: a manifest alone is no reason to delete files elsewhere.
     """
     if last is None or last.tests in (None, "tests", identity.tests):
         return []

@@ -1,9 +1,9 @@
 """Changes to the disk, all or nothing, one build at a time.
 
 Everything is first staged in a folder inside the output folder, beginning with the new manifest,
-then moved into place file by file, the manifest last. Whatever fails before the moves leaves no
-trace. A process that dies between them leaves its staged manifest behind as a journal, which tells
-the next build what is its own.
+then moved into place file by file, the manifest last. A failure before the moves leaves no trace.
+A process that dies between them leaves its staged manifest behind as a journal, which lists its
+files for the next build.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ if sys.platform != "win32":
 
 @contextlib.contextmanager
 def lock_output(output: Path, on_wait: Callable[[], None]) -> Iterator[None]:
-    """Hold the folder that an output folder is in; `on_wait` is called if another build does.
+    """Lock the parent of an output folder; `on_wait` is called if another build holds the lock.
 
-    The system lets go when the process ends, however it ends, and no file is left behind. Where
-    folders can't be locked (Windows, some network drives), builds are not kept apart.
+    The system releases it when the process ends, and no file is left behind. Where folders can't
+    be locked (Windows, some network drives), two builds may run at once.
     """
     folder = output.parent
     while not folder.is_dir():
@@ -50,7 +50,7 @@ def lock_output(output: Path, on_wait: Callable[[], None]) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A file's place, and the folder that stays when everything in it goes."""
+    """A file, and its root folder, which stays when it is empty."""
 
     root: Path
     file: Path
@@ -58,7 +58,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What a build does to the disk."""
+    """Files that a build writes and deletes."""
 
     output: Path
     tests: Path
@@ -68,7 +68,7 @@ class Changes:
 
 
 def apply(changes: Changes) -> None:
-    """Carry the changes out. Raises `UsageError` if the system refuses: full disk, no right."""
+    """Apply changes. Raises `UsageError` for errors of the system, such as a full disk."""
     undo = contextlib.ExitStack()
     try:
         with undo:
@@ -86,29 +86,29 @@ def apply(changes: Changes) -> None:
 
 
 def keep_cache(file: Path, content: bytes) -> None:
-    """Write a cache into a folder that git ignores, if the system lets us."""
+    """Write a cache into a folder that git ignores; errors of the system are ignored."""
     folder = file.parent
     with contextlib.suppress(OSError):
         if folder.is_symlink():
             return
         folder.mkdir(exist_ok=True)
-        for place, text in ((folder / ".gitignore", b"*\n"), (file, content)):
-            new = folder / f"{place.name}.{os.getpid()}.new"
-            new.unlink(missing_ok=True)  # whatever it leads to
+        for path, text in ((folder / ".gitignore", b"*\n"), (file, content)):
+            new = folder / f"{path.name}.{os.getpid()}.new"
+            new.unlink(missing_ok=True)  # it may be a link
             new.write_bytes(text)
-            os.replace(new, place)
+            os.replace(new, path)
 
 
 def journals(output: Path) -> list[Path]:
-    """The manifests of builds that died before they were done, oldest first."""
+    """Return the journals of builds that died before they finished, oldest first."""
     return sorted((output / STAGING).glob("*.json"))
 
 
 def _stage(changes: Changes, undo: contextlib.ExitStack) -> list[tuple[Path, Path]]:
-    """Write everything below the staging folders; pairs of where it is and where it goes."""
+    """Write all files below the staging folders; return pairs (staged file, final path)."""
     for root in dict.fromkeys([changes.output, *(target.root for target in changes.writes)]):
         make_folder(root / STAGING, undo)
-    # Earlier journals stay until the end: their builds' files are still around.
+    # Earlier journals stay until the end: files of their builds may still be there.
     journal = changes.output / STAGING / f"{len(journals(changes.output)):06}.json"
     staged = [(journal, changes.output / MANIFEST)]
     _write(journal, changes.manifest, undo)
@@ -120,7 +120,7 @@ def _stage(changes: Changes, undo: contextlib.ExitStack) -> list[tuple[Path, Pat
 
 
 def make_folder(folder: Path, undo: contextlib.ExitStack) -> None:
-    """Make a folder and those above it."""
+    """Create a folder and its parents."""
     if not folder.exists():
         make_folder(folder.parent, undo)
         folder.mkdir()
@@ -134,9 +134,9 @@ def _write(file: Path, content: bytes, undo: contextlib.ExitStack) -> None:
 
 def _move_into_place(changes: Changes, staged: list[tuple[Path, Path]]) -> None:
     manifest, *files = staged
-    for file, place in files:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        os.replace(file, place)
+    for file, path in files:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        os.replace(file, path)
     for target in changes.deletes:
         target.file.unlink()
         _prune(target.file.parent, target.root)
@@ -144,7 +144,7 @@ def _move_into_place(changes: Changes, staged: list[tuple[Path, Path]]) -> None:
 
 
 def _prune(folder: Path, root: Path) -> None:
-    """Remove a folder that holds at most bytecode of modules that are gone, and so on upwards."""
+    """Remove a folder if only bytecode is left in it, then its parents up to `root`."""
     while folder != root:
         cache = folder / "__pycache__"
         names = os.listdir(folder)

@@ -1,7 +1,7 @@
-"""What to do with each file: a pure comparison of what is wanted, what is ours and what is there.
+"""The action for each file, from digests of wanted, owned and existing files.
 
-A file is ecsgen's if its bytes are those that a manifest lists for it. Everything else is the work
-of somebody, and is neither overwritten nor deleted unasked.
+A file is ecsgen's if its bytes are those that a manifest lists for it. All other files are user's
+work, and are neither overwritten nor deleted without `--force`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ecsgen.files.output_paths import DiskEntry, Kind
 
 
 class State(Enum):
-    """How a file compares with what a build would leave behind."""
+    """State of a file compared with the result of a build."""
 
     IN_STEP = "IN STEP"
     CHANGED = "CHANGED"
@@ -33,7 +33,7 @@ class Action(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a build does with a file, without and with `--force`."""
+    """The action of a build on a file, without and with `--force`."""
 
     state: State
     action: Action
@@ -45,30 +45,30 @@ class Verdict:
 
 
 def plan(
-    wanted: Mapping[str, str], owned: Iterable[Mapping[str, str]], found: Mapping[str, DiskEntry]
+    wanted: Mapping[str, str], owned: Iterable[Mapping[str, str]], entries: Mapping[str, DiskEntry]
 ) -> dict[str, Verdict]:
-    """The verdict on every path that is wanted or owned, sorted by path.
+    """Return the verdict on every wanted or owned path, sorted by path.
 
-    `wanted` and each of `owned` give digests by path; `owned` has the manifest, and that of a build
-    that was interrupted. `found` has every one of these paths. O(files).
+    `wanted` and each of `owned` map paths to digests; `owned` has the manifest and those of
+    interrupted builds. `entries` has all of these paths. O(files).
     """
     ours: dict[str, set[str]] = {}
     for manifest in owned:
         for path, digest in manifest.items():
             ours.setdefault(path, set()).add(digest)
     paths = sorted(wanted.keys() | ours.keys())
-    return {path: _judge(wanted.get(path), ours.get(path, set()), found[path]) for path in paths}
+    return {path: _judge(wanted.get(path), ours.get(path, set()), entries[path]) for path in paths}
 
 
-def _judge(wanted: str | None, ours: set[str], found: DiskEntry) -> Verdict:
+def _judge(wanted: str | None, ours: set[str], entry: DiskEntry) -> Verdict:
     if wanted is None:
-        return _judge_orphan(ours, found)
-    match found.kind:
+        return _judge_orphan(ours, entry)
+    match entry.kind:
         case Kind.NOTHING:
             state, action, forced = State.MISSING, Action.WRITE, Action.WRITE
-        case Kind.FILE if found.digest == wanted:  # whoever wrote it
+        case Kind.FILE if entry.digest == wanted:  # no matter what wrote it
             state, action, forced = State.IN_STEP, Action.KEEP, Action.KEEP
-        case Kind.FILE if found.digest in ours:
+        case Kind.FILE if entry.digest in ours:
             state, action, forced = State.CHANGED, Action.WRITE, Action.WRITE
         case Kind.FILE if ours:
             state, action, forced = State.HAND_EDITED, Action.REFUSE, Action.WRITE
@@ -76,13 +76,13 @@ def _judge(wanted: str | None, ours: set[str], found: DiskEntry) -> Verdict:
             state, action, forced = State.FOREIGN, Action.REFUSE, Action.WRITE
         case _:
             state, action, forced = State.FOREIGN, Action.REFUSE, Action.REFUSE
-    return Verdict(state, action, forced, found.kind)
+    return Verdict(state, action, forced, entry.kind)
 
 
-def _judge_orphan(ours: set[str], found: DiskEntry) -> Verdict:
-    """A file that no schema makes any more."""
-    if found.kind is not Kind.FILE:
-        return Verdict(State.IN_STEP, Action.KEEP, Action.KEEP, found.kind)
-    if found.digest in ours:
-        return Verdict(State.EXTRA, Action.DELETE, Action.DELETE, found.kind)
-    return Verdict(State.HAND_EDITED, Action.REFUSE, Action.DELETE, found.kind)
+def _judge_orphan(ours: set[str], entry: DiskEntry) -> Verdict:
+    """Return the verdict on a file that no schema makes any more."""
+    if entry.kind is not Kind.FILE:
+        return Verdict(State.IN_STEP, Action.KEEP, Action.KEEP, entry.kind)
+    if entry.digest in ours:
+        return Verdict(State.EXTRA, Action.DELETE, Action.DELETE, entry.kind)
+    return Verdict(State.HAND_EDITED, Action.REFUSE, Action.DELETE, entry.kind)

@@ -44,14 +44,14 @@ class Api:
             n: _query_conditions(getattr(world, n), self._subjects) for n in world.QUERIES
         }
         self._groups = {n: getattr(world, n) for n in world.GROUPS}
-        said = {
+        constants = {
             "edit": edit,
             "index_bits": self._matching.index_bits,
             "shard_bits": self._matching.shard_bits,
             "queries": [{"name": n, **c._asdict()} for n, c in self._queries.items()],
             "groups": [{"name": n, "members": list(g._members)} for n, g in self._groups.items()],
         }
-        self._overview = Overview(world, self._subjects, frames, said)
+        self._overview = Overview(world, self._subjects, frames, constants)
 
     def routes(self) -> Mapping[str, Mapping[str, Answer]]:
         """Return the answers to each path by their methods."""
@@ -70,17 +70,17 @@ class Api:
             "entity/{entity}/{component}": row,
         }
 
-    def check_names(self, given: Mapping[str, str]) -> None:
+    def check_names(self, path_parts: Mapping[str, str]) -> None:
         """Refuse names in a path that there are not, by the part of the path where they stand."""
-        if "entity" in given:
-            _entity_of(given["entity"])
-        if "component" in given:
-            subject = self._named(given["component"])
-            if "field" in given:
-                _found(f"field of {subject.name}", subject.field, given["field"])
+        if "entity" in path_parts:
+            _entity_of(path_parts["entity"])
+        if "component" in path_parts:
+            subject = self._named(path_parts["component"])
+            if "field" in path_parts:
+                _found(f"field of {subject.name}", subject.field, path_parts["field"])
         for what, table in (("query", self._queries), ("group", self._groups)):
-            if what in given:
-                _found(what, table, given[what])
+            if what in path_parts:
+                _found(what, table, path_parts[what])
 
     async def _archetypes(self, request: Request) -> Json:
         return archetypes_json(await self._ask(self._overview.archetypes))
@@ -96,21 +96,21 @@ class Api:
     async def _group(self, request: Request) -> Json:
         group = self._groups[request.path_params["group"]]
         managed = {id(s.manager): s for s in self._owned if isinstance(s, ManagerReader)}
-        found = [managed[id(member)] for member in group._members.values()]
-        members = {subject.name: subject for subject in found}
+        readers = [managed[id(member)] for member in group._members.values()]
+        members = {subject.name: subject for subject in readers}
         return await self._tables.group(group, members, window_of(request.query_params))
 
     async def _living(self, request: Request) -> Json:
-        given = request.query_params
-        window = window_of(given)
-        parts = {part: self._names(given.get(part, "")) for part in ("all", "any", "none")}
-        found = await self._matching.living(Conditions(**parts))
-        wanted = found[window.rows]
+        parameters = request.query_params
+        window = window_of(parameters)
+        parts = {part: self._names(parameters.get(part, "")) for part in ("all", "any", "none")}
+        entities = await self._matching.living(Conditions(**parts))
+        wanted = entities[window.rows]
         having = await self._ask(lambda: [subject.find(wanted) != NIL for subject in self._owned])
         names = np.array([subject.name for subject in self._owned], np.object_)
         table = np.array(having, np.bool_).reshape(len(names), len(wanted))
         return {
-            "n": len(found),
+            "n": len(entities),
             "start": window.start,
             "entities": [str(entity) for entity in wanted.tolist()],
             "components": [names[column].tolist() for column in table.T],
@@ -122,7 +122,7 @@ class Api:
 
     def _seen(self, entity: int) -> Json:
         """Return an entity with all its components; of a dead one what is not collected yet."""
-        found: dict[str, Json] = {}
+        components: dict[str, Json] = {}
         for subject in self._owned:
             rows = subject.rows_of(entity)
             if len(rows):
@@ -130,10 +130,10 @@ class Api:
                     field.name: json_column(subject.cells(field.name, rows), field)
                     for field in subject.fields
                 }
-                told = [{n: cells[k] for n, cells in columns.items()} for k in range(len(rows))]
-                found[subject.name] = told if subject.is_list else told[0]
+                instances = [{n: cells[k] for n, cells in columns.items()} for k in range(len(rows))]
+                components[subject.name] = instances if subject.is_list else instances[0]
         alive = self._world.entities.alive(entity)
-        return {"entity": str(entity), "alive": alive, "components": found}
+        return {"entity": str(entity), "alive": alive, "components": components}
 
     async def _histogram(self, request: Request) -> Json:
         subject = self._subject(request)
@@ -145,31 +145,31 @@ class Api:
         return await asyncio.to_thread(histogram, cells, field, bins, counted, total)
 
     async def _tree(self, request: Request) -> Json:
-        given, parent = request.query_params, request.query_params.get("parent", "")
+        parameters, parent = request.query_params, request.query_params.get("parent", "")
         above = _entity_of(parent) if parent else None
-        row = number(given, "row", 0) if "row" in given else None
-        return await self._tables.tree(self._subject(request), above, row, window_of(given))
+        row = number(parameters, "row", 0) if "row" in parameters else None
+        return await self._tables.tree(self._subject(request), above, row, window_of(parameters))
 
     async def _change(self, request: Request) -> Json:
         entity, subject = self._edited(request)
         instance = number(request.query_params, "instance", 0)
-        given = await body_of(request)
+        body = await body_of(request)
 
         def write() -> None:
             self._world.entities.require(entity)
-            subject.write(entity, instance, given_fields(given, subject.field))
+            subject.write(entity, instance, given_fields(body, subject.field))
 
         return await self._after(entity, write)
 
     async def _add(self, request: Request) -> Json:
         entity, subject = self._edited(request)
-        given, fields = await body_of(request), subject.field
-        return await self._after(entity, lambda: subject.add(entity, given_fields(given, fields)))
+        body, fields = await body_of(request), subject.field
+        return await self._after(entity, lambda: subject.add(entity, given_fields(body, fields)))
 
     async def _remove(self, request: Request) -> Json:
         entity, subject = self._edited(request)
-        given = request.query_params
-        instance = number(given, "instance", 0) if "instance" in given else None
+        parameters = request.query_params
+        instance = number(parameters, "instance", 0) if "instance" in parameters else None
 
         def remove() -> None:
             self._world.entities.require(entity)
@@ -214,11 +214,11 @@ class Api:
 
     def _names(self, listed: str) -> tuple[str, ...]:
         """Return components that entities can have, written with commas between them."""
-        found = [self._named(name.strip()) for name in listed.split(",") if name.strip()]
-        for subject in found:
+        readers = [self._named(name.strip()) for name in listed.split(",") if name.strip()]
+        for subject in readers:
             if subject.owner != "entity":
                 raise RequestError(400, f"{subject.name}: its rows belong to no entities")
-        return tuple(dict.fromkeys(subject.name for subject in found))
+        return tuple(dict.fromkeys(subject.name for subject in readers))
 
 
 def _entity_of(text: str) -> int:

@@ -58,13 +58,13 @@ class CachedColumn:
         return monotonic() - self.since < FRESH
 
     async def derived(
-        self, key: Hashable, work: Callable[..., NDArray[np.intp]], *given: Any
+        self, key: Hashable, work: Callable[..., NDArray[np.intp]], *arguments: Any
     ) -> NDArray[np.intp]:
         """Return what some work makes of the cells, which another thread does once."""
-        found = self._derived.get(key)
-        if found is None:
-            found = self._derived[key] = await asyncio.to_thread(work, self.cells, *given)
-        return found
+        derived = self._derived.get(key)
+        if derived is None:
+            derived = self._derived[key] = await asyncio.to_thread(work, self.cells, *arguments)
+        return derived
 
 
 class ColumnCache:

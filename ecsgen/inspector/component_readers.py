@@ -153,8 +153,8 @@ class ManagerReader(ComponentReader):
 
     def owners(self, rows: Rows) -> NDArray[np.uint64]:
         if self.owner == "entity":
-            found: NDArray[np.uint64] = self.manager.data.entity[rows].copy()
-            return found
+            entities: NDArray[np.uint64] = self.manager.data.entity[rows].copy()
+            return entities
         numbers = row_numbers(rows, self.n)
         ids: NDArray[np.uint64] = self.manager.id_of_many(numbers)
         return ids
@@ -171,14 +171,14 @@ class ManagerReader(ComponentReader):
         data = self.manager.data
         if hasattr(type(data), name):
             return _copied(getattr(data, name), rows)
-        places = data._cold_row_column[: data._n][rows]
+        cold_rows = data._cold_row_column[: data._n][rows]
         if info.dtype is None:
-            cells = np.full(len(places), "NoneType", np.object_)
+            cells = np.full(len(cold_rows), "NoneType", np.object_)
         else:
             default = data._cold.DEFAULTS[name]
-            cells = np.full((len(places), *default.shape), default, info.dtype)
-        kept = places != NIL
-        cells[kept] = _copied(getattr(data._cold, name), places[kept].astype(np.intp))
+            cells = np.full((len(cold_rows), *default.shape), default, info.dtype)
+        has_cold_row = cold_rows != NIL
+        cells[has_cold_row] = _copied(getattr(data._cold, name), cold_rows[has_cold_row].astype(np.intp))
         return cells
 
     def find(self, entities: NDArray[np.uint64]) -> NDArray[np.intp]:
@@ -271,11 +271,11 @@ class ChunkReader(ComponentReader):
         wanted = [field] if field in names else split_names(field, info.shape)
         return joined([self._part(info, names.index(name), rows) for name in wanted], info)
 
-    def _part(self, info: FieldInfo, place: int, rows: Rows) -> NDArray[Any]:
-        column = self.part.LAYOUT[place]
+    def _part(self, info: FieldInfo, index: int, rows: Rows) -> NDArray[Any]:
+        column = self.part.LAYOUT[index]
 
         def number(archetype: Any) -> int:
-            return int(archetype.layout.starts[self._number]) + place
+            return int(archetype.layout.starts[self._number]) + index
 
         cells = self._gathered(number, rows, column.dtype, column.shape)
         return type_names(cells) if info.dtype is None else cells
@@ -294,8 +294,8 @@ class ChunkReader(ComponentReader):
         if len(wanted) <= SMALL_BATCH:
             archetypes = self._archetypes()
             numbers = [column(archetype) for archetype in archetypes]
-            for place, (which, chunk, inside) in enumerate(self._places(archetypes, wanted)):
-                cells[place] = archetypes[which].chunks[chunk]._columns[numbers[which]][inside]
+            for index, (archetype_index, chunk, inside) in enumerate(self._places(archetypes, wanted)):
+                cells[index] = archetypes[archetype_index].chunks[chunk]._columns[numbers[archetype_index]][inside]
             return cells
         start = base = 0
         for archetype in self._archetypes():
@@ -311,18 +311,18 @@ class ChunkReader(ComponentReader):
 
         The last answer is remembered, for all columns of an answer ask about the same rows.
         """
-        known, version, found = self._found
+        known, version, locations = self._found
         if known is rows and version == self.version:
-            return found
+            return locations
         ends = list(accumulate(archetype.n for archetype in archetypes))
-        found = []
+        locations = []
         for row in rows.tolist():
-            which = bisect_right(ends, row)
-            archetype = archetypes[which]
-            position = row - ends[which] + archetype.n
-            found.append((which, *divmod(position, archetype.capacity)))
-        self._found = rows, self.version, found
-        return found
+            archetype_index = bisect_right(ends, row)
+            archetype = archetypes[archetype_index]
+            position = row - ends[archetype_index] + archetype.n
+            locations.append((archetype_index, *divmod(position, archetype.capacity)))
+        self._found = rows, self.version, locations
+        return locations
 
     def _window(
         self, column: Any, rows: slice, dtype: np.dtype[Any], shape: tuple[int, ...]
@@ -358,13 +358,13 @@ class ChunkReader(ComponentReader):
         for archetype in self._archetypes():
             bases[id(archetype)] = before
             before += archetype.n
-        found = np.full(len(entities), NIL, np.intp)
-        for place, entity in enumerate(entities.tolist()):
+        rows = np.full(len(entities), NIL, np.intp)
+        for index, entity in enumerate(entities.tolist()):
             archetype, position = self.store._table.of(entity)
             base = bases.get(id(archetype))
             if base is not None:
-                found[place] = base + position
-        return found
+                rows[index] = base + position
+        return rows
 
     def add(self, entity: int, values: Mapping[str, Any]) -> None:
         self.store.add(entity, self.row, **values)
@@ -395,8 +395,8 @@ def _copied(column: NDArray[Any], rows: Rows) -> NDArray[Any]:
 
 def joined(parts: list[NDArray[Any]], field: FieldInfo) -> NDArray[Any]:
     """Return the cells of a field, of a split one from a column for each element."""
-    whole = parts[0] if len(parts) == 1 else np.stack(parts, axis=-1)
-    return whole.reshape(-1, *field.shape)
+    cells = parts[0] if len(parts) == 1 else np.stack(parts, axis=-1)
+    return cells.reshape(-1, *field.shape)
 
 
 def columns_json(layout: Any, capacity: int | None, buffer: str = "main") -> list[dict[str, Any]]:
@@ -427,10 +427,10 @@ def store_of(world: Any) -> Any:
 
 def subjects_of(world: Any) -> dict[str, ComponentReader]:
     """Return the components of a world by the names that they have in it."""
-    found: dict[str, ComponentReader] = {}
+    readers: dict[str, ComponentReader] = {}
     for name in world.MANAGERS:
-        found[name] = ManagerReader(name, getattr(world, name))
+        readers[name] = ManagerReader(name, getattr(world, name))
     for row in getattr(world, "_chunked", ()):
         name = row.__module__.rpartition(".")[2]  # as chunks call it
-        found[name] = ChunkReader(name, world.archetypes, row)
-    return found
+        readers[name] = ChunkReader(name, world.archetypes, row)
+    return readers

@@ -53,11 +53,11 @@ class EntityFinder:
 
     async def living(self, wanted: Conditions) -> NDArray[np.uint64]:
         """Return the same by ascending index."""
-        found = await self.find(wanted)
+        entities = await self.find(wanted)
         if not wanted.all:
-            return found
+            return entities
         return await asyncio.to_thread(
-            lambda: found.take(self._index(found).argsort(kind="stable"))
+            lambda: entities.take(self._index(entities).argsort(kind="stable"))
         )
 
     def sorted_by(
@@ -71,11 +71,11 @@ class EntityFinder:
         count = min(len(owners), len(cells))
         order = owners[:count].argsort(kind="stable")  # of several instances, the first one counts
         known = owners[order]
-        place = known.searchsorted(entities)
-        here = (place < count).nonzero()[0]
-        here = here[known[place[here]] == entities[here]]
+        position = known.searchsorted(entities)
+        here = (position < count).nonzero()[0]
+        here = here[known[position[here]] == entities[here]]
         row = np.zeros(len(entities), np.intp)
-        row[here] = order[place[here]]
+        row[here] = order[position[here]]
         others = np.ones(len(entities), np.bool_)
         others[here] = False
         order = here[sorted_rows(cells[row[here]], desc)]
@@ -127,15 +127,15 @@ class EntityFinder:
         slots = slots[slots >= 0]
         slots = slots[chosen[slots]]
         _, first = np.unique(slots, return_index=True)  # of several instances
-        found: NDArray[np.uint64] = handles[slots]
-        return found if len(first) == len(found) else found.take(np.sort(first))
+        entities: NDArray[np.uint64] = handles[slots]
+        return entities if len(first) == len(entities) else entities.take(np.sort(first))
 
     def _having(self, handles: NDArray[np.uint64], owners: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """Return for each slot whether its entity is among the owners."""
         slots = self._slots(handles, owners)
-        found = np.zeros(len(handles), np.bool_)
-        found[slots[slots >= 0]] = True
-        return found
+        is_owner = np.zeros(len(handles), np.bool_)
+        is_owner[slots[slots >= 0]] = True
+        return is_owner
 
     def _copied(self, rows: slice) -> NDArray[np.uint64]:
         """Return the cells of some slots; of several worlds, only handles that live here."""
@@ -152,10 +152,10 @@ class EntityFinder:
 
     def _are_own(self, cells: NDArray[np.uint64], start: int = 0) -> NDArray[np.bool_]:
         """Return which cells, from a slot on, have a handle with the index of their slot."""
-        found: NDArray[np.bool_] = cells & self._mask == np.arange(
+        are_own: NDArray[np.bool_] = cells & self._mask == np.arange(
             start, start + len(cells), dtype=np.uint64
         )
-        return found
+        return are_own
 
     def _slots(self, handles: NDArray[np.uint64], entities: NDArray[np.uint64]) -> NDArray[np.intp]:
         """Return the slots of entities, -1 of those that do not live."""
@@ -175,11 +175,11 @@ class EntityFinder:
         visited = visited[handles[visited].argsort()]
         known = handles[visited]
         missed = (slots < 0).nonzero()[0]
-        place = known.searchsorted(entities[missed])
-        near = place < len(known)
-        missed, place = missed[near], place[near]
-        here = known[place] == entities[missed]
-        slots[missed[here]] = visited[place[here]]
+        position = known.searchsorted(entities[missed])
+        near = position < len(known)
+        missed, position = missed[near], position[near]
+        here = known[position] == entities[missed]
+        slots[missed[here]] = visited[position[here]]
 
     def _index(self, entities: NDArray[np.uint64]) -> NDArray[np.intp]:
         return (entities & self._mask).astype(np.intp)

@@ -81,9 +81,9 @@ def _by_member(values: NDArray[Any], field: FieldInfo) -> tuple[list[int], list[
     """Count members, also those that nobody has, and numbers that are none."""
     assert field.enum is not None  # the caller asks
     numbers, counts = np.unique(values, return_counts=True)
-    found = dict(zip(numbers.tolist(), counts.tolist(), strict=True))
-    known = {int(member.value): 0 for member in field.enum} | found
-    most = sorted(known.items(), key=lambda one: -one[1])[:_MOST_VALUES]
+    count_by_number = dict(zip(numbers.tolist(), counts.tolist(), strict=True))
+    known = {int(member.value): 0 for member in field.enum} | count_by_number
+    most = sorted(known.items(), key=lambda pair: -pair[1])[:_MOST_VALUES]
     shown = sorted(most)
     names = [str(member_name(field.enum, number)) for number, _ in shown]
     return [count for _, count in shown], list(names)

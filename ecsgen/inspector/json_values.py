@@ -44,8 +44,8 @@ def json_column(cells: NDArray[Any], field: FieldInfo | None) -> list[Json]:
         return _nested(cells, lambda cell: cell.ljust(size, b"\0").hex())
     if cells.dtype.kind == "f" and not np.isfinite(cells).all():
         return _nested(cells, json_number)
-    found: list[Json] = cells.tolist()
-    return found
+    values: list[Json] = cells.tolist()
+    return values
 
 
 def json_number(value: float) -> Json:
@@ -77,18 +77,18 @@ def member_name(enum: type[IntEnum | IntFlag], number: int) -> Json:
         return number
 
 
-def given_fields(given: Json, fields: Mapping[str, FieldInfo]) -> dict[str, Any]:
+def given_fields(body: Json, fields: Mapping[str, FieldInfo]) -> dict[str, Any]:
     """Return what a request gives for some fields as values that setters take.
 
     Raises:
         ValueError: it is no object, names no field, or what a field can't be.
     """
-    if not isinstance(given, dict):
+    if not isinstance(body, dict):
         raise ValueError("wanted a JSON object of fields")
-    for name in given:
+    for name in body:
         if name not in fields:
             raise ValueError(f"there is no field {name[:100]!r}")
-    return {name: _given(value, fields[name]) for name, value in given.items()}
+    return {name: _given(value, fields[name]) for name, value in body.items()}
 
 
 def _given(value: Json, field: FieldInfo) -> Any:

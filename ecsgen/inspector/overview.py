@@ -66,8 +66,8 @@ class Frames:
     def _chunked_rows(self) -> int:
         store = self._store
         if store._version != self._version:
-            found = store._table.archetypes
-            self._chunked = sum(each.n * len(each.layout.components) for each in found)
+            archetypes = store._table.archetypes
+            self._chunked = sum(each.n * len(each.layout.components) for each in archetypes)
             self._version = store._version
         return self._chunked
 
@@ -80,12 +80,12 @@ class Overview:
         world: Any,
         subjects: Mapping[str, ComponentReader],
         frames: Frames,
-        said: Mapping[str, Json],
+        constants: Mapping[str, Json],
     ) -> None:
         self._world = world
         self._subjects = subjects
         self._frames = frames
-        self._said = said
+        self._said = constants
         """What else the answer about the world has, by name."""
         self._layouts: dict[str, tuple[tuple[int, int], Json]] = {}
         self._fields = {
@@ -145,7 +145,7 @@ class Overview:
         ]
 
 
-def archetypes_json(found: list[tuple[list[str], int, int]]) -> Json:
+def archetypes_json(archetypes: list[tuple[list[str], int, int]]) -> Json:
     """Return archetypes with their chunks, which are full but for the last one."""
     return [
         {
@@ -156,7 +156,7 @@ def archetypes_json(found: list[tuple[list[str], int, int]]) -> Json:
                 for start in range(0, rows, capacity)
             ],
         }
-        for components, rows, capacity in found
+        for components, rows, capacity in archetypes
     ]
 
 

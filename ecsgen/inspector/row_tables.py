@@ -155,9 +155,9 @@ class Tables:
             n = int(counts[above]) if above < len(counts) else len(wanted)
         owners = await self._ask(lambda: subject.owners(wanted[wanted < subject.n]))
         nodes = [
-            {subject.owner: str(owner), "row": place, "children": int(counts[place])}
-            for owner, place in zip(owners.tolist(), wanted.tolist(), strict=False)
-            if place < len(counts)
+            {subject.owner: str(owner), "row": child, "children": int(counts[child])}
+            for owner, child in zip(owners.tolist(), wanted.tolist(), strict=False)
+            if child < len(counts)
         ]
         return {"n": n, "start": window.start, "nodes": nodes}
 
@@ -184,11 +184,11 @@ def _table(n: int, start: int, rows: list[int], taken: list[Taken]) -> Json:
     return {"n": n, "start": start, "rows": rows, "columns": columns}
 
 
-def _first_child(subject: ManagerReader, parent: int, given: int | None) -> tuple[int, int]:
+def _first_child(subject: ManagerReader, parent: int, parent_row: int | None) -> tuple[int, int]:
     """Return the row of a parent, given by its entity or id, and its first child's."""
     manager = subject.manager
-    if given is not None and given in subject.rows_of(parent):
-        return given, int(manager.first_child(given))
+    if parent_row is not None and parent_row in subject.rows_of(parent):
+        return parent_row, int(manager.first_child(parent_row))
     row = manager.lookup(parent) if subject.owner == "entity" else manager.resolve(parent)
     if row == NIL:
         raise make_not_found(f"row of {subject.name} of", parent)
@@ -203,26 +203,26 @@ def _counted(parents: NDArray[np.uint32]) -> NDArray[np.intp]:
 def _followed(nexts: NDArray[np.uint32], first: int, window: Window) -> NDArray[np.intp]:
     """Return a window of the siblings that follow each other from the first one on."""
     cells = memoryview(nexts)  # type: ignore[arg-type]  # an array has a buffer
-    found, row = [], first
-    for place in range(min(window.start + window.count, len(nexts))):
+    rows, row = [], first
+    for index in range(min(window.start + window.count, len(nexts))):
         if row >= len(nexts):
             break
-        if place >= window.start:
-            found.append(row)
+        if index >= window.start:
+            rows.append(row)
         row = cells[row]
-    return np.array(found, np.intp)
+    return np.array(rows, np.intp)
 
 
-def window_of(given: Mapping[str, str]) -> Window:
+def window_of(parameters: Mapping[str, str]) -> Window:
     """Return the window that a request's parameters ask for."""
-    start, count = number(given, "start", 0), number(given, "count", 100)
-    desc = given.get("desc", "").lower() in ("1", "true", "yes")
-    return Window(start, min(count, MOST), given.get("sort", ""), desc)
+    start, count = number(parameters, "start", 0), number(parameters, "count", 100)
+    desc = parameters.get("desc", "").lower() in ("1", "true", "yes")
+    return Window(start, min(count, MOST), parameters.get("sort", ""), desc)
 
 
-def number(given: Mapping[str, str], name: str, default: int) -> int:
+def number(parameters: Mapping[str, str], name: str, default: int) -> int:
     """Return a parameter that is a whole number, 0 or more."""
-    text = given.get(name, "")
+    text = parameters.get(name, "")
     if not text:
         return default
     if not (text.isascii() and text.isdigit()) or len(text) > 18:

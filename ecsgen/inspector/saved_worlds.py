@@ -73,9 +73,9 @@ def _project(file: Path, folder: Path) -> Project:
     from ecsgen import schema
 
     try:
-        found = read_snapshot(file, map_pages=True)
-        _refuse_shards(found.name, parsed_json(found.metadata["schema"], "the schema", found.name))
-        saved = checked_documents(found, SnapshotFormat())
+        snapshot = read_snapshot(file, map_pages=True)
+        _refuse_shards(snapshot.name, parsed_json(snapshot.metadata["schema"], "the schema", snapshot.name))
+        saved = checked_documents(snapshot, SnapshotFormat())
     except SnapshotError as error:
         raise UsageError(str(error)) from None
     (folder / "schemas").mkdir()
@@ -122,35 +122,35 @@ def schema_text(saved: Document) -> str:
         {"enum": name, "values": enum["members"], "flags": enum["flags"]}
         for name, enum in enums.items()
     ]
-    documents += [_component(name, one, enums) for name, one in saved["components"].items()]
+    documents += [_component(name, component, enums) for name, component in saved["components"].items()]
     documents.append(_world(saved))
     return yaml.dump_all(documents, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
 
 
-def _component(name: str, one: Document, enums: Document) -> Document:
-    found: Document = {"component": name}
-    if "grid" in one:
-        found["grid"] = {"shape": [1] * one["grid"]}  # the file says how many there are
-    elif one["in"] == "managers":  # who stands on them stands on none here
-        found |= {key: one[key] for key in _PLAIN}
-        if one["partition"]:
-            found["partition"] = {"start": one["partition"]}
-        if one["hierarchy"]:
-            found["hierarchy"] = {"orphans": one["hierarchy"]}
-        found |= {key.name: one[key.name] for key in list_keys("component") if key.name in one}
-    found["fields"] = {key: _field(field, enums) for key, field in one["fields"].items()}
-    return found
+def _component(name: str, component: Document, enums: Document) -> Document:
+    document: Document = {"component": name}
+    if "grid" in component:
+        document["grid"] = {"shape": [1] * component["grid"]}  # the file says how many there are
+    elif component["in"] == "managers":  # who stands on them stands on none here
+        document |= {key: component[key] for key in _PLAIN}
+        if component["partition"]:
+            document["partition"] = {"start": component["partition"]}
+        if component["hierarchy"]:
+            document["hierarchy"] = {"orphans": component["hierarchy"]}
+        document |= {key.name: component[key.name] for key in list_keys("component") if key.name in component}
+    document["fields"] = {key: _field(field, enums) for key, field in component["fields"].items()}
+    return document
 
 
 def _field(field: Document, enums: Document) -> Document:
     kind = field["type"]
-    found: Document = {"type": kind, "unit": field["unit"], "split": field["split"]}
+    document: Document = {"type": kind, "unit": field["unit"], "split": field["split"]}
     if field["cold"]:
-        found["tags"] = ["cold"]
-    found |= {key.name: field[key.name] for key in list_keys("field") if key.name in field}
+        document["tags"] = ["cold"]
+    document |= {key.name: field[key.name] for key in list_keys("field") if key.name in field}
     if kind != "object" and not kind.startswith(("entity", "id<")):
-        found["default"] = _default(field["default"], kind, enums)
-    return found
+        document["default"] = _default(field["default"], kind, enums)
+    return document
 
 
 def _default(value: Any, kind: str, enums: Document) -> Any:
@@ -174,10 +174,10 @@ def _members(number: int, enum: Document) -> Any:
 
 
 def _world(saved: Document) -> Document:
-    chunked = [name for name, one in saved["components"].items() if one["in"] == "archetypes"]
-    found: Document = {"world": "World", "version": saved["version"], "entity": saved["entity"]}
+    chunked = [name for name, component in saved["components"].items() if component["in"] == "archetypes"]
+    document: Document = {"world": "World", "version": saved["version"], "entity": saved["entity"]}
     if saved["groups"]:
-        found["groups"] = saved["groups"]
+        document["groups"] = saved["groups"]
     if chunked:
-        found["archetypes"] = {"components": chunked}
-    return found
+        document["archetypes"] = {"components": chunked}
+    return document

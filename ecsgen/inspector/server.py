@@ -95,11 +95,11 @@ class Guard:
 
     def _knows(self, scope: Scope, headers: Headers) -> bool:
         """Return whether a request has the token; those that write have it in a header."""
-        given = headers.get(TOKEN_HEADER)
-        if given is None and scope["method"] in READING:
+        token = headers.get(TOKEN_HEADER)
+        if token is None and scope["method"] in READING:
             query = parse_qs(scope["query_string"].decode("latin-1"))
-            given = query.get("token", [""])[0]
-        return compare_digest((given or "").encode("utf-8", "replace"), self._token)
+            token = query.get("token", [""])[0]
+        return compare_digest((token or "").encode("utf-8", "replace"), self._token)
 
 
 def _error(status: int, message: str) -> JSONResponse:
@@ -186,15 +186,15 @@ def _file(name: str, pages: Mapping[str, bytes]) -> Response:
 
 async def body_of(request: Request) -> Any:
     """Return the JSON of a request's body; an empty one stands for no fields."""
-    found = bytearray()
+    body = bytearray()
     async for part in request.stream():
-        found += part
-        if len(found) > MOST_SENT:
+        body += part
+        if len(body) > MOST_SENT:
             raise RequestError(413, f"a request may have {MOST_SENT} bytes")
-    if not found:
+    if not body:
         return {}
     try:
-        return json.loads(found, parse_constant=_no_json, parse_float=_float)
+        return json.loads(body, parse_constant=_no_json, parse_float=_float)
     except (ValueError, RecursionError) as error:
         raise RequestError(400, f"that is not JSON: {error}") from None
 
@@ -248,13 +248,13 @@ class Server:
 
 def _listening(port: int) -> socket.socket:
     """Return a socket that listens already: a request may come before the thread runs."""
-    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         if os.name == "posix":  # elsewhere it would let others listen on the same port
-            found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.bind((HOST, port))
-        found.listen(128)
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((HOST, port))
+        listener.listen(128)
     except BaseException:
-        found.close()
+        listener.close()
         raise
-    return found
+    return listener

@@ -77,11 +77,11 @@ def _table(
 ) -> float:
     """Write one line per column; return the right edge."""
     rows = []
-    for one in parts:
-        column = one.column
-        kinds = [one.kind, *(tag for tag in column.tags if tag not in ("hot", "cold"))]
-        numbers = f"{column.nbytes}", f"{one.first:,}"
-        rows.append((one.name, type_text(column), *numbers, ", ".join(kinds)))
+    for part in parts:
+        column = part.column
+        kinds = [part.kind, *(tag for tag in column.tags if tag not in ("hot", "cold"))]
+        numbers = f"{column.nbytes}", f"{part.first:,}"
+        rows.append((part.name, type_text(column), *numbers, ", ".join(kinds)))
     heads = ("column", "type", "bytes/row", "first byte", "kind")
     x = LEFT + STRIP + FAN + 8.0
     for k, head in enumerate(heads):

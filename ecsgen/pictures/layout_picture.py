@@ -90,14 +90,14 @@ def policies(component: Component) -> str:
 
 def kinds(component: Component) -> dict[str, str]:
     """Return what each column of the buffer is: owner, hot, links, ids or cold."""
-    found: dict[str, str] = {}
+    kind_of: dict[str, str] = {}
     for policy in storage.select_policies(component):
         for column in policy.columns:
             other = "ids" if column.name.startswith("id_") else "links"
-            found[column.name] = "owner" if policy.role == "owner" else other
+            kind_of[column.name] = "owner" if policy.role == "owner" else other
     for column in lay_out_component(component).columns:
-        found.setdefault(column.name, "cold" if column.is_cold else "hot")
-    return found
+        kind_of.setdefault(column.name, "cold" if column.is_cold else "hot")
+    return kind_of
 
 
 class _Panels:

@@ -42,12 +42,12 @@ def schedule_picture(name: str, calls: Sequence[ScheduledCall], world: World) ->
     lines = [text_width(line, 12) for call in calls for line in _lines(call)]
     width = max([*lines, *(text_width(call.text) for call in calls)]) + 2 * _GAP
     top, boxes = float(_TOP), list[Box]()
-    for number, found in enumerate(passes(calls, world), 1):
-        height = 30 + sum(_height(call) + _GAP for call in found.calls)
+    for number, fused in enumerate(passes(calls, world), 1):
+        height = 30 + sum(_height(call) + _GAP for call in fused.calls)
         drawing.panel(_LEFT, top, width + 2 * _GAP, height, _BAND)
-        drawing.text(_LEFT + _GAP, top + 20, f"pass {number}: {found.calls[0].over}", "muted", 12)
+        drawing.text(_LEFT + _GAP, top + 20, f"pass {number}: {fused.calls[0].over}", "muted", 12)
         y = top + 30
-        for call in found.calls:
+        for call in fused.calls:
             boxes.append(Box(y, y + _height(call)))
             _kernel(drawing, call, boxes[-1], width, _COLOURS[number % 2])
             y = boxes[-1].bottom + _GAP
@@ -77,16 +77,16 @@ def _kernel(drawing: Drawing, call: ScheduledCall, box: Box, width: float, colou
 def _flows(calls: Sequence[ScheduledCall]) -> Iterator[Flow]:
     """Yield from where to where fields go: from who wrote them last."""
     last: dict[str, int] = {}
-    for place, call in enumerate(calls):
-        found: dict[int, list[str]] = {}
+    for index, call in enumerate(calls):
+        fields_from: dict[int, list[str]] = {}
         # a parent's are as one's own
         own = (field.replace(".parent.", ".") for field in call.reads)
         for field in dict.fromkeys((*own, *call.reads_of_others)):
             if field in last:
-                found.setdefault(last[field], []).append(field)
-        for start, fields in found.items():
-            yield Flow(start, place, tuple(fields))
-        last |= dict.fromkeys((*call.writes, *call.sends), place)
+                fields_from.setdefault(last[field], []).append(field)
+        for start, fields in fields_from.items():
+            yield Flow(start, index, tuple(fields))
+        last |= dict.fromkeys((*call.writes, *call.sends), index)
 
 
 def _arrows(drawing: Drawing, flows: list[Flow], boxes: list[Box], x: float) -> None:
@@ -106,10 +106,10 @@ def _arrows(drawing: Drawing, flows: list[Flow], boxes: list[Box], x: float) -> 
     arriving: dict[int, list[str]] = {}
     for flow in flows:
         arriving.setdefault(flow.end, []).extend(flow.fields)
-    for place, fields in arriving.items():
-        drawing.text(beside, boxes[place].top + 18, ", ".join(fields), "muted", 12)
+    for index, fields in arriving.items():
+        drawing.text(beside, boxes[index].top + 18, ", ".join(fields), "muted", 12)
 
 
-def _apart(one: Flow, other: Flow) -> bool:
+def _apart(flow: Flow, other: Flow) -> bool:
     """Whether two arrows can go in one lane."""
-    return one.end <= other.start or other.end <= one.start
+    return flow.end <= other.start or other.end <= flow.start

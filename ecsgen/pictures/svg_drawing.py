@@ -30,8 +30,8 @@ class Drawing:
         self._reach(x if end else x + text_width(words, size), y + size / 2)
         anchor = ' text-anchor="end"' if end else ""
         style = f' class="{kind}"' if kind else ""
-        place = f'x="{x:.1f}" y="{y:.1f}" font-size="{size}"'
-        self._parts.append(f"<text {place}{anchor}{style}>{escape(words)}</text>")
+        position = f'x="{x:.1f}" y="{y:.1f}" font-size="{size}"'
+        self._parts.append(f"<text {position}{anchor}{style}>{escape(words)}</text>")
 
     def box(self, x: float, y: float, width: float, height: float, colour: str) -> None:
         self._reach(x + width, y + height)
@@ -62,9 +62,9 @@ class Drawing:
     def arrow(self, points: list[tuple[float, float]], to_x: float) -> None:
         """Draw lines from point to point, and from the last one to the left, to a head."""
         _, y = points[-1]
-        for x, one in points:
-            self._reach(x, one)
-        path = " L".join(f"{x:.1f},{one:.1f}" for x, one in [*points, (to_x + 6, y)])
+        for x, point_y in points:
+            self._reach(x, point_y)
+        path = " L".join(f"{x:.1f},{point_y:.1f}" for x, point_y in [*points, (to_x + 6, y)])
         self._parts.append(f'<path class="line" d="M{path}"/>')
         head = f"{to_x:.1f},{y:.1f} {to_x + 7:.1f},{y - 4:.1f} {to_x + 7:.1f},{y + 4:.1f}"
         self._parts.append(f'<polygon points="{head}" fill="#7a8398"/>')

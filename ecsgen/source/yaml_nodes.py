@@ -28,13 +28,13 @@ from yaml.events import (
 )
 
 from ecsgen.diagnostics import Diagnostics, quote, split_lines
-from ecsgen.files.output_paths import (
+from ecsgen.model import Mark
+from ecsgen.source.regular_files import (
     MAX_BYTES,
     NotRegularFileError,
     TooLargeError,
     read_regular_file,
 )
-from ecsgen.model import Mark
 
 __all__ = ["MAX_BYTES", "MAX_DEPTH", "MAX_NODES", "Node", "Plain", "Scalar", "parse", "read"]
 

@@ -82,7 +82,7 @@ def test_module(ecsgen: Project, looked_at: list[str], name: str) -> None:
     [
         ("my_game:nothing", "the module 'my_game' has no 'nothing'"),
         ("my_game:", "the module 'my_game' has no ''"),
-        ("my_game:number", "my_game:number is no world, and returns none: int"),
+        ("my_game:number", "my_game:number is not a world, and returns none: int"),
         ("my_game:fails", "my_game:fails failed: see above"),
         ("no_game:world", "there is no module 'no_game'"),
         ("my_game.deep:world", "there is no module 'my_game.deep'"),

@@ -93,7 +93,7 @@ def test_a_file_that_is_larger_than_it_says_is_read_in_part(
     def empty(path: str | Path, **options: Any) -> os.stat_result:
         return os.stat_result([*stat(path, **options)[:6], 0, 0, 0, 0])
 
-    monkeypatch.setattr("ecsgen.files.output_paths.os.stat", empty)
+    monkeypatch.setattr("ecsgen.source.regular_files.os.stat", empty)
     diagnostics = Diagnostics()
     assert read(growing, "growing.yaml", diagnostics) == []
     assert [found.code for found in diagnostics.errors] == ["E202"]

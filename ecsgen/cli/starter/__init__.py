@@ -1,4 +1,4 @@
-"""The files that `ecsgen init` writes: they stand beside this module, with `.in` at the end."""
+"""The files that `ecsgen init` writes: templates beside this module, ending with `.in`."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from typing import Final, TypeAlias
 
 from ecsgen import __version__, fingerprint
 from ecsgen.config import OPTIONS_FILE, UsageError, read_toml, shown
-from ecsgen.files.output_paths import MAX_BYTES, read_regular_file
 from ecsgen.files.transaction import make_folder
+from ecsgen.source.regular_files import MAX_BYTES, read_regular_file
 
 NEW, ADDED, KEPT = "new", "added to", "kept"
 IGNORED: Final = ".gitignore"
@@ -28,7 +28,7 @@ _BARE: Final = {
 }
 _BARE_FOLDERS: Final = {"schemas": "schemas"}
 _FOLDERS: Final = {**_BARE_FOLDERS, "output": "generated"}
-"""What options name, and the files are for."""
+"""Folders that the files expect, by their option."""
 _EDITORS: Final = ".vscode/ecsgen.schema.json"
 _MORE: Final = {
     "main.py": "main.py",
@@ -43,23 +43,23 @@ _MORE: Final = {
 
 
 _Act: TypeAlias = tuple[str, str]
-"""What becomes of one file, NEW, ADDED or KEPT, and the text to write, or to add at its end."""
+"""NEW, ADDED or KEPT, and the text to write into a file, or to add at its end."""
 
 
 def begin(home: Path, *, bare: bool) -> dict[str, str]:
-    """Write the files of a project that are not there: all of them or none.
+    """Write the missing files of a project: all of them or none.
 
     Returns NEW, ADDED or KEPT for each path, relative to `home`.
 
     Raises:
-        UsageError: a link or a file is where a folder has to be, or pyproject.toml cannot be read,
-            or has options with other folders.
+        UsageError: a link or a file is in place of a folder, or pyproject.toml cannot be read or
+            has options with other folders.
         OSError: the system refuses; nothing is left behind.
     """
     paths = _BARE if bare else _BARE | _MORE
     acts = {path: _act(home, path, name, bare) for path, name in paths.items()}
-    with ExitStack() as undo:  # if something fails, what was done is taken back, the last first
-        # What is added to comes last: whatever fails before has not touched it.
+    with ExitStack() as undo:  # if something fails, changes are undone, the last first
+        # Existing files are changed last, when nothing else can fail.
         for path, (act, text) in sorted(acts.items(), key=lambda item: item[1][0] == ADDED):
             if act != KEPT:
                 make_folder((home / path).parent, undo)
@@ -69,7 +69,7 @@ def begin(home: Path, *, bare: bool) -> dict[str, str]:
 
 
 def backend(home: Path) -> object:
-    """What a project's options say of it; where there are none yet, numba if it is installed."""
+    """Return the backend of a project's options; without options, numba if it is installed."""
     file = home / OPTIONS_FILE
     tables = read_toml(file).get("tool") if file.is_file() else None
     if isinstance(tables, dict) and isinstance(table := tables.get("ecsgen"), dict):
@@ -78,9 +78,9 @@ def backend(home: Path) -> object:
 
 
 def not_ignored(home: Path) -> list[str]:
-    """Return the patterns that a project's file for git has not, of those that it would begin with.
+    """Return the patterns of the starter's .gitignore that a project's file lacks.
 
-    What cannot be read has none of them, and neither has a link: git follows none there.
+    An unreadable file and a link lack all of them: git does not follow links here.
     """
     file = home / IGNORED
     try:
@@ -107,16 +107,16 @@ def _act(home: Path, path: str, name: str, bare: bool) -> _Act:
 
 
 def _check_folders(home: Path, folder: Path) -> None:
-    """Refuse to write through links, and below what is no folder."""
-    for place in (folder, *folder.parents):
-        if place.is_symlink() and place.is_relative_to(home):
-            raise UsageError(f"{shown(place)} is a link; ecsgen init follows none")
-        if os.path.lexists(place) and not place.is_dir():
-            raise UsageError(f"{shown(place)} is not a folder")
+    """Raise UsageError if a folder on the way is a link or a file."""
+    for path in (folder, *folder.parents):
+        if path.is_symlink() and path.is_relative_to(home):
+            raise UsageError(f"{shown(path)} is a link; ecsgen init follows none")
+        if os.path.lexists(path) and not path.is_dir():
+            raise UsageError(f"{shown(path)} is not a folder")
 
 
 def _options(home: Path, bare: bool) -> _Act:
-    """The options' table at the end of a file that has none."""
+    """Return the table of options to add to a pyproject.toml without one."""
     file = home / OPTIONS_FILE
     if file.is_symlink() or not file.is_file():
         raise UsageError(f"{shown(file)} is not a plain file; ecsgen init follows no link")
@@ -139,13 +139,13 @@ def _options(home: Path, bare: bool) -> _Act:
 
 
 def _check_begun(file: Path, tables: object, folders: Mapping[str, str]) -> None:
-    """Refuse where options name other folders than those that the files are for."""
+    """Raise UsageError if options name other folders than the files expect."""
     table = tables.get("ecsgen") if isinstance(tables, dict) else None
     for key, folder in folders.items():
-        given = table.get(key, folder) if isinstance(table, dict) else folder
-        named = given if isinstance(given, list) else [given]
-        if not any(isinstance(one, str) and Path(one) == Path(folder) for one in named):
-            begun = f"{shown(file)} has {key} = {given!r}: that project has begun already"
+        configured = table.get(key, folder) if isinstance(table, dict) else folder
+        named = configured if isinstance(configured, list) else [configured]
+        if not any(isinstance(entry, str) and Path(entry) == Path(folder) for entry in named):
+            begun = f"{shown(file)} has {key} = {configured!r}: that project has begun already"
             raise UsageError(f"{begun}, and ecsgen init writes for {key} = {folder!r}")
 
 
@@ -154,7 +154,7 @@ def _template(name: str) -> str:
 
 
 def _text(name: str, home: Path) -> str:
-    """What a file begins with: its template, with what it leaves open."""
+    """Return the text of a template, its placeholders filled in."""
     chosen = backend(home)
     marks = {
         "@NAME@": _project_name(home),
@@ -167,7 +167,7 @@ def _text(name: str, home: Path) -> str:
 
 
 def _project_name(home: Path) -> str:
-    """A name that packages may have, after the folder."""
+    """Return a valid distribution name made from the folder's."""
     name = re.sub(r"[^a-z0-9]+", "-", home.resolve().name.lower()).strip("-")
     return name or "simulation"
 
