@@ -151,9 +151,7 @@ def _compare_types(diff: Comparison, field: str, old: Document, new: Document, m
     if {was.base, is_.base} == {"enum", "flags"} and was.target == is_.target:
         return  # a change of the enum, not of the field
     members = diff.new.history.members_of(is_.target)
-    outcome = verdict(
-        change_of(was, is_, {name: new_name or None for name, new_name in members.items()})
-    )
+    outcome = verdict(change_of(was, is_, {name: now or None for name, now in members.items()}))
     change = f"{quote(field)} is {quote(is_.text)}, and was {quote(was.text)}"
     if outcome == MAY_NOT_FIT:
         hint = f"go back to {quote(was.text)}, or change what does not fit in `migrate`"
@@ -267,9 +265,8 @@ def _compare_world_calls(diff: Comparison) -> None:
     if old is None or new is None:
         return
     if old.world.name not in (new.world.name, "World"):
-        diff.report.renamed(
-            f"the world {quote(old.world.name)}", new.world.name, diff.marks.world()
-        )
+        title = f"the world {quote(old.world.name)}"
+        diff.report.renamed(title, new.world.name, diff.marks.world())
     kernels = _kernels_of(old.world.kernels), _kernels_of(new.world.kernels)
     schedules = _schedules_of(old), _schedules_of(new)
     for what, key, texts in (
@@ -317,8 +314,8 @@ def _compare_calls(diff: Comparison, old_name: str, name: str) -> None:
             "reduction",
             _RETURNS,
             "reductions",
-            _reduction_types(old.reductions),
-            _reduction_types(new.reductions),
+            _result_types(old.reductions),
+            _result_types(new.reductions),
         ),
     ):
         marks = {method: diff.marks.method(name, method, key) for method in was}
@@ -367,7 +364,6 @@ def _compare_lists(
 
 
 def _compare_histories(diff: Comparison) -> None:
-    """Report E905."""
     old, new, saved = diff.old.history, diff.new.history, diff.new.saved
     _check_names(diff, "component", old.components, new.components, saved["components"])
     _check_names(diff, "enum", old.enums, new.enums, saved["enums"])
@@ -425,9 +421,7 @@ def _schedules_of(project: Project) -> dict[str, str]:
     arguments = {}
     for name, entries in project.world.schedules:
         pairs = arguments_of(resolve_calls(entries, project.by_name, project.world))
-        arguments[name] = ", ".join(
-            _arguments(call.kernel)[argument.name] for call, argument in pairs
-        )
+        arguments[name] = ", ".join(_arguments(call.kernel)[each.name] for call, each in pairs)
     return arguments
 
 
@@ -456,7 +450,7 @@ def _bundles_of(project: Project) -> dict[str, tuple[str, ...]]:
     return {name: tuple(member.name for member in members) for name, members in bundles}
 
 
-def _reduction_types(reductions: Iterable[Reduction]) -> dict[str, str]:
+def _result_types(reductions: Iterable[Reduction]) -> dict[str, str]:
     types = {}
     for reduction in reductions:
         is_float = reduction.function in FLOAT_REDUCTIONS or (

@@ -44,7 +44,6 @@ def _read(file: Path) -> Mapping[str, Any] | None:
 
 
 def _line(project: Mapping[str, Any], version: str, extra: str) -> str:
-    """Return the requirement to add, and its table."""
     if "project" not in project and _table(project, "tool", "poetry"):
         text = f'{{version = "{version}", extras = ["{extra}"]}}' if extra else f'"{version}"'
         return f"{LIBRARY} = {text} in [tool.poetry.dependencies]"
@@ -81,5 +80,4 @@ def _listed(table: Any, *path: str) -> list[Any]:
 
 
 def _normalised(name: str) -> str:
-    """Return the normalised name of a distribution."""
     return re.sub(r"[-_.]+", "-", name).lower()

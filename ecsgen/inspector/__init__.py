@@ -1,8 +1,8 @@
 """A page to look into a running world with: `serve(world)`, and `tick()` once a frame.
 
-The world is touched in `tick()` only, on the thread that calls it. Requests wait for it in a queue;
-what takes long (sorting, histograms, who has what) is worked out on the server's threads, from
-copies that ticks made piece by piece.
+The world is read and written in `tick()` only, on the thread that calls it. Requests wait in a
+queue; long work (sorting, histograms, joins) is done on the server's threads, from copies that
+ticks made in parts.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is answered under each path of the API."""
+"""Answers for each path of the API."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from ecsgen.inspector.tick_queue import RequestError, TickQueue, make_not_found,
 
 
 class Api:
-    """Takes requests apart. Names in them are looked up in tables made of the world at first."""
+    """Parses requests. Names in them are looked up in tables made when the inspector starts."""
 
     def __init__(self, world: Any, questions: TickQueue, frames: Frames, edit: bool) -> None:
         self._ask = questions.run_in_tick
@@ -54,7 +54,7 @@ class Api:
         self._overview = Overview(world, self._subjects, frames, constants)
 
     def routes(self) -> Mapping[str, Mapping[str, Answer]]:
-        """Return the answers to each path by their methods."""
+        """Return the answers of each path by HTTP method."""
         row = {"PATCH": self._change, "POST": self._add, "DELETE": self._remove}
         return {
             "world": {"GET": lambda request: self._ask(self._overview.world)},
@@ -66,12 +66,12 @@ class Api:
             "histogram/{component}/{field}": {"GET": self._histogram},
             "tree/{component}": {"GET": self._tree},
             "archetypes": {"GET": self._archetypes},
-            "frames": {"GET": lambda request: self._ask(self._frames.seen)},
+            "frames": {"GET": lambda request: self._ask(self._frames.as_json)},
             "entity/{entity}/{component}": row,
         }
 
     def check_names(self, path_parts: Mapping[str, str]) -> None:
-        """Refuse names in a path that there are not, by the part of the path where they stand."""
+        """Raise RequestError for unknown names in a path, given by path parameter."""
         if "entity" in path_parts:
             _entity_of(path_parts["entity"])
         if "component" in path_parts:
@@ -118,10 +118,10 @@ class Api:
 
     async def _entity(self, request: Request) -> Json:
         entity = _entity_of(request.path_params["entity"])
-        return await self._ask(lambda: self._seen(entity))
+        return await self._ask(lambda: self._entity_json(entity))
 
-    def _seen(self, entity: int) -> Json:
-        """Return an entity with all its components; of a dead one what is not collected yet."""
+    def _entity_json(self, entity: int) -> Json:
+        """Return an entity with all its components; a dead one with rows not yet collected."""
         components: dict[str, Json] = {}
         for subject in self._owned:
             rows = subject.rows_of(entity)
@@ -130,8 +130,8 @@ class Api:
                     field.name: json_column(subject.cells(field.name, rows), field)
                     for field in subject.fields
                 }
-                instances = [{n: cells[k] for n, cells in columns.items()} for k in range(len(rows))]
-                components[subject.name] = instances if subject.is_list else instances[0]
+                values = [{n: cells[k] for n, cells in columns.items()} for k in range(len(rows))]
+                components[subject.name] = values if subject.is_list else values[0]
         alive = self._world.entities.alive(entity)
         return {"entity": str(entity), "alive": alive, "components": components}
 
@@ -183,16 +183,16 @@ class Api:
         return await self._after(entity, lambda: self._world.destroy(entity))
 
     async def _after(self, entity: int, change: Callable[[], object]) -> Json:
-        """Return an entity as it is after a change, or the change's error as a refusal."""
+        """Return an entity after a change; raise RequestError 422 if the change fails."""
 
-        def changed() -> Json:
+        def apply_change() -> Json:
             try:
                 change()
             except Exception as error:
                 raise make_request_error(422, error) from None
-            return self._seen(entity)
+            return self._entity_json(entity)
 
-        return await self._ask(changed)
+        return await self._ask(apply_change)
 
     def _edited(self, request: Request) -> tuple[int, ComponentReader]:
         self._check_edit()
@@ -203,17 +203,17 @@ class Api:
 
     def _check_edit(self) -> None:
         if not self._edit:
-            raise RequestError(403, "this only shows: serve(world, edit=True) lets it write")
+            raise RequestError(403, "this inspector is read-only: serve(world, edit=True) edits")
 
     def _subject(self, request: Request) -> ComponentReader:
         return self._named(request.path_params["component"])
 
     def _named(self, name: str) -> ComponentReader:
-        """Return a component by its name in the world, or by that of its class."""
+        """Return a component by its name in the world or by its class."""
         return self._titles.get(name) or _found("component", self._subjects, name)
 
     def _names(self, listed: str) -> tuple[str, ...]:
-        """Return components that entities can have, written with commas between them."""
+        """Return the names in a list with commas, all of components that entities own."""
         readers = [self._named(name.strip()) for name in listed.split(",") if name.strip()]
         for subject in readers:
             if subject.owner != "entity":
@@ -222,7 +222,7 @@ class Api:
 
 
 def _entity_of(text: str) -> int:
-    """Return the entity in a path."""
+    """Return the entity that a path names."""
     if not (text.isascii() and text.isdigit()) or len(text) > 20 or int(text) >= 1 << 64:
         raise make_not_found("entity", text)
     return int(text)

@@ -1,5 +1,4 @@
-"""Copies of whole columns, made in ticks piece by piece, for what is worked out elsewhere: which
-row comes where in a sorted table, say."""
+"""Copies of whole columns, made in parts by ticks, for work outside ticks such as sorting."""
 
 from __future__ import annotations
 
@@ -16,29 +15,29 @@ from ecsgen.inspector.component_readers import OWNER, ComponentReader, ManagerRe
 from ecsgen.inspector.tick_queue import RequestError, TickQueue, make_not_found
 
 PIECE: Final = 2 << 20
-"""Bytes that one tick copies: with the memory for them, some half a millisecond."""
+"""Bytes that one tick copies: about 0.5 ms, allocation included."""
 FRESH: Final = 1.0
-"""Seconds for which values count as the present ones, while no row comes, goes or moves."""
+"""Seconds for which copied values are used, if no row was added, removed or moved."""
 _KEPT: Final = 16
-"""Columns that are kept."""
+"""Number of columns kept."""
 _LONGEST: Final = 10.0
-"""Seconds that a column is kept for which nobody asks."""
+"""Seconds that an unused column is kept."""
 _TRIES: Final = 2
-"""How often a copy is begun again because rows moved meanwhile."""
+"""Attempts at a copy, which starts again if rows move meanwhile."""
 
 
 class ColumnSource(NamedTuple):
-    """What can be copied. All but the key is called in ticks."""
+    """A column to copy. All members but the key are called in ticks."""
 
     key: Hashable
     state: Callable[[], tuple[Hashable, int]]
-    """Returns a version, and how many cells there are."""
+    """Returns a version and the number of cells."""
     read: Callable[[slice], NDArray[Any]]
     """Returns copied cells."""
     step: Callable[[], int]
-    """Returns how many cells a tick may copy."""
+    """Returns the number of cells that a tick may copy."""
     is_lasting: bool = True
-    """Whether cells only change with the version; others are read again after a while."""
+    """True if cells change with the version only; other copies expire after `FRESH`."""
 
 
 class CachedColumn:
@@ -54,13 +53,13 @@ class CachedColumn:
 
     @property
     def is_fresh(self) -> bool:
-        """Whether values count as the present ones."""
+        """True if the copy is younger than `FRESH`."""
         return monotonic() - self.since < FRESH
 
     async def derived(
         self, key: Hashable, work: Callable[..., NDArray[np.intp]], *arguments: Any
     ) -> NDArray[np.intp]:
-        """Return what some work makes of the cells, which another thread does once."""
+        """Return `work(cells, *arguments)`, done once per key, in another thread."""
         derived = self._derived.get(key)
         if derived is None:
             derived = self._derived[key] = await asyncio.to_thread(work, self.cells, *arguments)
@@ -68,14 +67,14 @@ class CachedColumn:
 
 
 class ColumnCache:
-    """Copies columns, and keeps those that are still true."""
+    """Copies columns, and keeps those that are still valid."""
 
     def __init__(self, questions: TickQueue) -> None:
         self.ask = questions.run_in_tick
         self._kept: OrderedDict[Hashable, CachedColumn] = OrderedDict()
 
     async def column(self, subject: ComponentReader, name: str) -> CachedColumn:
-        """Return a copy of a component's owners, or of the cells of a field."""
+        """Return a copy of a component's owners or of a field's cells."""
         return await self.of(
             ColumnSource(
                 (subject.name, name),
@@ -99,7 +98,7 @@ class ColumnCache:
         )
 
     async def of(self, source: ColumnSource) -> CachedColumn:
-        """Return a copy of something, which is good until its version changes."""
+        """Return a copy of a source, kept until its version changes."""
         old = self._kept.get(source.key)
 
         def begin() -> tuple[Hashable, int, int, NDArray[Any]] | None:
@@ -117,10 +116,10 @@ class ColumnCache:
                 self._kept.move_to_end(source.key)
                 return old
             version, n, size, first = begun
-            pieces = [first]
-            if n <= size or await self._rest(source, pieces, (version, n), size):
+            parts = [first]
+            if n <= size or await self._rest(source, parts, (version, n), size):
                 break
-        cells = await asyncio.to_thread(np.concatenate, pieces) if n > size else first
+        cells = await asyncio.to_thread(np.concatenate, parts) if n > size else first
         copy = self._kept[source.key] = CachedColumn(version, cells)
         self._kept.move_to_end(source.key)
         while len(self._kept) > _KEPT:
@@ -131,26 +130,26 @@ class ColumnCache:
     async def _rest(
         self,
         source: ColumnSource,
-        pieces: list[NDArray[Any]],
+        parts: list[NDArray[Any]],
         state: tuple[Hashable, int],
         size: int,
     ) -> bool:
-        """Read the other pieces; return whether nothing moved meanwhile."""
+        """Read the other parts; return whether the version stayed the same."""
         version, n = state
         same = True
         for start in range(size, n, size):
 
-            def piece(start: int = start) -> tuple[Hashable, NDArray[Any]]:
+            def part(start: int = start) -> tuple[Hashable, NDArray[Any]]:
                 now, length = source.state()
                 return now, source.read(slice(min(start, length), min(start + size, length)))
 
-            now, cells = await self.ask(piece)
+            now, cells = await self.ask(part)
             same = same and now == version
-            pieces.append(cells)
+            parts.append(cells)
         return same
 
     def _forget(self, key: Hashable, copy: CachedColumn) -> None:
-        """Drop a copy once nobody has asked for it for a while."""
+        """Drop a copy that has not been used for `_LONGEST` seconds."""
         if self._kept.get(key) is not copy:
             return
         left = copy.used + _LONGEST - monotonic()
@@ -163,7 +162,7 @@ class ColumnCache:
 async def table_order(
     copies: ColumnCache, subject: ComponentReader, sort: str, desc: bool
 ) -> NDArray[np.intp] | None:
-    """Return the rows of a component in order; None if they are all rows as they lie."""
+    """Return the rows of a component in order; None for all rows in memory order."""
     holes = subject.has_holes
     if not sort and not holes:
         return None
@@ -179,7 +178,7 @@ async def table_order(
 
 
 def sort_column(subject: ComponentReader, sort: str) -> str:
-    """Return the column to sort by, or refuse."""
+    """Return the column to sort by. Raises RequestError if there is none."""
     if sort == subject.owner:
         return OWNER
     if sort not in subject.field:
@@ -191,7 +190,7 @@ def sort_column(subject: ComponentReader, sort: str) -> str:
 
 
 def sorted_rows(key: NDArray[Any], desc: bool) -> NDArray[np.intp]:
-    """Return the order of a key, equal ones as they lie, NaN last either way; O(n log n)."""
+    """Return the rows sorted by a key, stable, NaN last either way; O(n log n)."""
     if not desc:
         return key.argsort(kind="stable")
     last = len(key) - 1

@@ -1,6 +1,6 @@
-"""Components as the inspector reads them: copies of cells, wherever their rows live.
+"""Readers of components, in managers and in archetype chunks.
 
-All of it is called in ticks. What is returned is a copy; no view of a column leaves this module.
+They are called in ticks and return copies; no view of a column leaves this module.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from ecsgen.inspector.tick_queue import RequestError
 from ecsgen.model.columns import split_names
 
 OWNER: Final = ""
-"""The column of entities, or of ids where rows belong to nobody; no field is called so."""
+"""Name for the column of entities, or of ids of unowned rows; no field has this name."""
 CHUNKS: Final = 100
-"""Chunks that a tick reads: each takes a few microseconds."""
+"""Maximum of chunks that a tick reads, a few microseconds each."""
 SMALL_BATCH: Final = 500
-"""Rows that are found one by one: as many as an answer has."""
+"""Maximum of rows that are located one by one: the size of an answer."""
 
 Rows: TypeAlias = slice | NDArray[np.intp]
 
 
 class ComponentReader(ABC):
-    """One component: how many rows there are, what is in them, and whose they are."""
+    """Reads and edits one component: its rows, their cells and their owners."""
 
     def __init__(self, name: str, title: str, kind: Any) -> None:
         self.name = name
@@ -40,50 +40,50 @@ class ComponentReader(ABC):
         self.fields: tuple[FieldInfo, ...] = kind.FIELDS
         self.field = {field.name: field for field in self.fields}
         self.owner = "entity"
-        """What the owners' column is called: `id` where rows belong to nobody."""
+        """Name of the owners' column: `id` if rows are unowned."""
         self.is_list = False
-        """Whether an entity may have several rows."""
+        """True if an entity may have several rows."""
         self.is_tree = False
-        """Whether rows may have parents."""
+        """True if rows may have parents."""
         self.has_holes = False
-        """Whether some rows may have no owner."""
+        """True if rows that are not in use may lie between others."""
         self.grid: list[int] | None = None
-        """How many cells there are along each axis, where rows are cells."""
+        """Cells along each axis if rows are cells of a grid."""
 
     @property
     @abstractmethod
     def version(self) -> int:
-        """How many structural changes there were."""
+        """Number of structural changes."""
 
     @property
     @abstractmethod
     def n(self) -> int:
-        """How many rows there are, holes included."""
+        """Number of rows, holes included."""
 
     @property
     @abstractmethod
     def used(self) -> int:
-        """How many rows are in use."""
+        """Number of rows in use."""
 
     @property
     @abstractmethod
     def room(self) -> tuple[int, int]:
-        """How many rows fit, and the bytes that they take."""
+        """Capacity in rows, and its size in bytes."""
 
     @abstractmethod
     def owners(self, rows: Rows) -> NDArray[np.uint64]:
-        """Return whose some rows are: entities, or ids; 0 for holes."""
+        """Return the owners of rows: entities, or ids; 0 for holes."""
 
     @abstractmethod
     def cells(self, field: str, rows: Rows) -> NDArray[Any]:
-        """Return a field's cells of some rows that are there; of objects, the types' names."""
+        """Return a field's cells of existing rows; for objects, the names of their types."""
 
     @abstractmethod
     def find(self, entities: NDArray[np.uint64]) -> NDArray[np.intp]:
-        """Return the row of each entity, the first if there are several; NIL without one."""
+        """Return the first row of each entity, NIL without one."""
 
     def rows_of(self, entity: int) -> NDArray[np.intp]:
-        """Return the rows of an entity, dead or alive, in the order in which it got them."""
+        """Return the rows of an entity, dead or alive, in order of creation."""
         rows = self.find(np.array([entity], np.uint64))
         return rows.compress(rows != NIL)
 
@@ -104,11 +104,11 @@ class ComponentReader(ABC):
         """Return where the columns lie, as JSON."""
 
     def column(self, name: str, rows: Rows) -> NDArray[Any]:
-        """Return the owners, or the cells of a field."""
+        """Return the owners or the cells of a field."""
         return self.owners(rows) if name == OWNER else self.cells(name, rows)
 
     def step(self, name: str, nbytes: int) -> int:
-        """Return how many rows of a column a tick may copy: about so many bytes."""
+        """Return the number of rows of a column that a tick may copy: about `nbytes`."""
         width = 8
         if name != OWNER:
             field = self.field[name]
@@ -117,7 +117,7 @@ class ComponentReader(ABC):
         return max(1, nbytes // width)
 
     def spread(self, count: int) -> Rows:
-        """Return at most so many rows, evenly spread and ascending."""
+        """Return at most `count` rows, evenly spread and ascending."""
         return slice(0, self.n, max(1, -(-self.n // max(1, count))))
 
 
@@ -167,7 +167,7 @@ class ManagerReader(ComponentReader):
         return joined([self._column(name, info, rows) for name in names], info)
 
     def _column(self, name: str, info: FieldInfo, rows: Rows) -> NDArray[Any]:
-        """Return a column's cells; of one in the second buffer, defaults where there are none."""
+        """Return a column's cells; for cold columns, defaults where there is no cold row."""
         data = self.manager.data
         if hasattr(type(data), name):
             return _copied(getattr(data, name), rows)
@@ -178,7 +178,8 @@ class ManagerReader(ComponentReader):
             default = data._cold.DEFAULTS[name]
             cells = np.full((len(cold_rows), *default.shape), default, info.dtype)
         has_cold_row = cold_rows != NIL
-        cells[has_cold_row] = _copied(getattr(data._cold, name), cold_rows[has_cold_row].astype(np.intp))
+        rows = cold_rows[has_cold_row].astype(np.intp)
+        cells[has_cold_row] = _copied(getattr(data._cold, name), rows)
         return cells
 
     def find(self, entities: NDArray[np.uint64]) -> NDArray[np.intp]:
@@ -285,7 +286,7 @@ class ChunkReader(ComponentReader):
     ) -> NDArray[Any]:
         """Return a column's cells of rows, counted over all archetypes.
 
-        Many rows that do not follow each other are ascending.
+        More than SMALL_BATCH rows must be ascending.
         """
         if isinstance(rows, slice) and rows.step is None:
             return self._window(column, rows, dtype, shape)
@@ -294,8 +295,8 @@ class ChunkReader(ComponentReader):
         if len(wanted) <= SMALL_BATCH:
             archetypes = self._archetypes()
             numbers = [column(archetype) for archetype in archetypes]
-            for index, (archetype_index, chunk, inside) in enumerate(self._places(archetypes, wanted)):
-                cells[index] = archetypes[archetype_index].chunks[chunk]._columns[numbers[archetype_index]][inside]
+            for index, (k, chunk, position) in enumerate(self._locations(archetypes, wanted)):
+                cells[index] = archetypes[k].chunks[chunk]._columns[numbers[k]][position]
             return cells
         start = base = 0
         for archetype in self._archetypes():
@@ -306,10 +307,12 @@ class ChunkReader(ComponentReader):
             start, base = end, base + archetype.n
         return cells
 
-    def _places(self, archetypes: list[Any], rows: NDArray[np.intp]) -> list[tuple[int, int, int]]:
-        """Return where rows are: which archetype, which of its chunks, and where in it.
+    def _locations(
+        self, archetypes: list[Any], rows: NDArray[np.intp]
+    ) -> list[tuple[int, int, int]]:
+        """Return (archetype, chunk, position) of rows.
 
-        The last answer is remembered, for all columns of an answer ask about the same rows.
+        The last answer is kept, since all columns of an answer have the same rows.
         """
         known, version, locations = self._found
         if known is rows and version == self.version:
@@ -327,7 +330,7 @@ class ChunkReader(ComponentReader):
     def _window(
         self, column: Any, rows: slice, dtype: np.dtype[Any], shape: tuple[int, ...]
     ) -> NDArray[Any]:
-        """Return the same of rows that follow each other; O(chunks)."""
+        """Return a column's cells of consecutive rows; O(chunks)."""
         start, stop, _ = rows.indices(self.n)
         cells = np.empty((max(0, stop - start), *shape), dtype)
         base = 0
@@ -382,7 +385,7 @@ class ChunkReader(ComponentReader):
 
 
 def row_numbers(rows: Rows, n: int) -> NDArray[np.intp]:
-    """Return rows, of n, as numbers."""
+    """Return rows as numbers; `n`: the number of all rows."""
     return np.arange(*rows.indices(n)) if isinstance(rows, slice) else rows
 
 
@@ -394,7 +397,7 @@ def _copied(column: NDArray[Any], rows: Rows) -> NDArray[Any]:
 
 
 def joined(parts: list[NDArray[Any]], field: FieldInfo) -> NDArray[Any]:
-    """Return the cells of a field, of a split one from a column for each element."""
+    """Return the cells of a field; `parts`: its column, or one per element if it is split."""
     cells = parts[0] if len(parts) == 1 else np.stack(parts, axis=-1)
     return cells.reshape(-1, *field.shape)
 
@@ -415,18 +418,18 @@ def columns_json(layout: Any, capacity: int | None, buffer: str = "main") -> lis
 
 
 def _check_only(instance: int | None) -> None:
-    """Refuse other instances than the first: there are none in archetypes."""
+    """Raise RequestError for other instances than the first: archetypes have only one."""
     if instance:
         raise RequestError(422, f"there is no instance {instance}: an entity has one at most")
 
 
 def store_of(world: Any) -> Any:
-    """Return a world's archetypes, None without any: others may have an attribute of that name."""
+    """Return a world's archetypes, None without any: a component may have that name."""
     return world.archetypes if hasattr(world, "_chunked") else None
 
 
 def subjects_of(world: Any) -> dict[str, ComponentReader]:
-    """Return the components of a world by the names that they have in it."""
+    """Return the readers of a world's components by their names in it."""
     readers: dict[str, ComponentReader] = {}
     for name in world.MANAGERS:
         readers[name] = ManagerReader(name, getattr(world, name))

@@ -1,6 +1,6 @@
-"""Which entities have which components: worked out from copies of who owns the rows.
+"""Entities by their components, found outside ticks from copies of the owners' columns.
 
-Joining a million rows can take longer than a frame, so it is not done in one.
+Joining a million rows can take longer than a frame.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ecsgen.inspector.component_readers import OWNER, ComponentReader
 
 
 class Conditions(NamedTuple):
-    """Components that entities must have, or must not have, by name."""
+    """Names of components that entities must have, must not have or may have."""
 
     all: tuple[str, ...] = ()
     any: tuple[str, ...] = ()
@@ -26,7 +26,7 @@ class Conditions(NamedTuple):
 
 
 class EntityFinder:
-    """Finds entities."""
+    """Finds entities that fulfil conditions."""
 
     def __init__(
         self, world: Any, copies: ColumnCache, subjects: Mapping[str, ComponentReader]
@@ -41,9 +41,9 @@ class EntityFinder:
         self._mask = np.uint64((1 << self.index_bits) - 1)
 
     async def find(self, wanted: Conditions) -> NDArray[np.uint64]:
-        """Return the live entities that fulfil conditions, as a query goes through them.
+        """Return the live entities that fulfil conditions, in the order of a query.
 
-        In order of the rows of the smallest component that they must have, or of indices.
+        By rows of the smallest component that they must have, without one by index.
         """
         handles = (await self._handles()).cells
         owners = {}
@@ -52,7 +52,7 @@ class EntityFinder:
         return await asyncio.to_thread(self._match, wanted, handles, owners)
 
     async def living(self, wanted: Conditions) -> NDArray[np.uint64]:
-        """Return the same by ascending index."""
+        """Return the live entities that fulfil conditions, by ascending index."""
         entities = await self.find(wanted)
         if not wanted.all:
             return entities
@@ -67,7 +67,7 @@ class EntityFinder:
         cells: NDArray[Any],
         desc: bool,
     ) -> NDArray[np.uint64]:
-        """Return entities by a component's cells; those without it come last."""
+        """Return entities sorted by a component's cells; entities without it come last."""
         count = min(len(owners), len(cells))
         order = owners[:count].argsort(kind="stable")  # of several instances, the first one counts
         known = owners[order]
@@ -76,15 +76,15 @@ class EntityFinder:
         here = here[known[position[here]] == entities[here]]
         row = np.zeros(len(entities), np.intp)
         row[here] = order[position[here]]
-        others = np.ones(len(entities), np.bool_)
-        others[here] = False
+        is_without = np.ones(len(entities), np.bool_)
+        is_without[here] = False
         order = here[sorted_rows(cells[row[here]], desc)]
-        return entities.take(np.concatenate([order, others.nonzero()[0]]))
+        return entities.take(np.concatenate([order, is_without.nonzero()[0]]))
 
     async def _handles(self) -> Any:
-        """Return a copy of the cells of all slots.
+        """Return a copy of the handles of all slots.
 
-        A slot is an index, or where an entity of another shard lives.
+        The slot of an entity is its index, or of a foreign entity the one that it got here.
         """
         entities = self._entities
 
@@ -131,46 +131,46 @@ class EntityFinder:
         return entities if len(first) == len(entities) else entities.take(np.sort(first))
 
     def _having(self, handles: NDArray[np.uint64], owners: NDArray[np.uint64]) -> NDArray[np.bool_]:
-        """Return for each slot whether its entity is among the owners."""
+        """Return for each slot if its entity is among the owners."""
         slots = self._slots(handles, owners)
         is_owner = np.zeros(len(handles), np.bool_)
         is_owner[slots[slots >= 0]] = True
         return is_owner
 
     def _copied(self, rows: slice) -> NDArray[np.uint64]:
-        """Return the cells of some slots; of several worlds, only handles that live here."""
+        """Return the handles of slots; with shards, 0 for entities that are not in this shard."""
         cells: NDArray[np.uint64] = self._entities._handles[rows].copy()
         if self.shard_bits:
             living = self._are_own(cells, rows.start)
             living &= cells >= np.uint64(1 << self.index_bits + self.shard_bits)
-            visitors, places = self._entities._foreign_slots.items()
+            foreign, places = self._entities._foreign_slots.items()
             here = (places >= rows.start) & (places < rows.start + len(cells))
             places = places[here] - rows.start
-            living[places] = cells[places] == visitors[here]
+            living[places] = cells[places] == foreign[here]
             cells[~living] = 0
         return cells
 
     def _are_own(self, cells: NDArray[np.uint64], start: int = 0) -> NDArray[np.bool_]:
-        """Return which cells, from a slot on, have a handle with the index of their slot."""
+        """Return which handles, from a slot on, have the index of their slot."""
         are_own: NDArray[np.bool_] = cells & self._mask == np.arange(
             start, start + len(cells), dtype=np.uint64
         )
         return are_own
 
     def _slots(self, handles: NDArray[np.uint64], entities: NDArray[np.uint64]) -> NDArray[np.intp]:
-        """Return the slots of entities, -1 of those that do not live."""
+        """Return the slots of entities, -1 for dead ones."""
         slots = self._index(entities)
         slots[slots >= len(handles)] = -1
         if len(handles):
             slots[(handles[slots] != entities) | (entities == 0)] = -1
         if self.shard_bits:
-            self._find_visitors(handles, entities, slots)
+            self._find_foreign(handles, entities, slots)
         return slots
 
-    def _find_visitors(
+    def _find_foreign(
         self, handles: NDArray[np.uint64], entities: NDArray[np.uint64], slots: NDArray[np.intp]
     ) -> None:
-        """Write the slots of entities of other shards, which are not at their index."""
+        """Write the slots of foreign entities, which differ from their index."""
         visited = (~self._are_own(handles) & (handles != 0)).nonzero()[0]
         visited = visited[handles[visited].argsort()]
         known = handles[visited]

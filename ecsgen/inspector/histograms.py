@@ -1,4 +1,4 @@
-"""How the values of a field are spread."""
+"""Histograms of the values of a field."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from ecsgen.inspector.json_values import Json, member_name
 from ecsgen.inspector.tick_queue import RequestError
 
 SAMPLED: Final = 200_000
-"""Cells that are looked at, at most."""
+"""Maximum of cells that are read."""
 MOST_BINS: Final = 200
 _LARGEST: Final = float(np.finfo(np.float64).max)
 _MOST_VALUES: Final = 256
-"""Combinations of flags that are told apart."""
+"""Maximum of members, or combinations of flags, that are counted separately."""
 
 
 def histogram_field(subject: ComponentReader, name: str) -> FieldInfo:
-    """Return the field of a histogram, or refuse."""
+    """Return the field of a histogram. Raises RequestError if its type has none."""
     field: FieldInfo = subject.field[name]
     kind = "O" if field.dtype is None else field.dtype.kind
     if kind in "OS" or field.type.startswith(("entity", "id<")):
@@ -31,7 +31,7 @@ def histogram_field(subject: ComponentReader, name: str) -> FieldInfo:
 
 
 def sample(subject: ComponentReader, field: FieldInfo) -> tuple[NDArray[Any], int, int]:
-    """Return copied cells of some rows, evenly spread; how many were looked at; and all."""
+    """Return copied cells of evenly spread rows, their number, and the number of all cells."""
     each = prod(field.shape)
     rows = subject.spread(SAMPLED // each)
     cells = subject.cells(field.name, rows)
@@ -68,7 +68,7 @@ def _by_bins(values: NDArray[Any], bins: int) -> tuple[list[int], list[float]]:
 
 
 def _range(low: float, high: float, bins: int) -> tuple[float, float]:
-    """Return where bins begin and end: so far apart that floats tell all their edges apart."""
+    """Return the first and the last edge, so far apart that all edges differ as floats."""
     if low == high:
         low, high = low - 0.5, high + 0.5
     if (np.diff(np.linspace(low, high, bins + 1)) > 0).all():
@@ -78,7 +78,7 @@ def _range(low: float, high: float, bins: int) -> tuple[float, float]:
 
 
 def _by_member(values: NDArray[Any], field: FieldInfo) -> tuple[list[int], list[Json]]:
-    """Count members, also those that nobody has, and numbers that are none."""
+    """Count members, also unused ones, and numbers that are not members."""
     assert field.enum is not None  # the caller asks
     numbers, counts = np.unique(values, return_counts=True)
     count_by_number = dict(zip(numbers.tolist(), counts.tolist(), strict=True))

@@ -20,13 +20,13 @@ BUDGET: Final = 0.002
 """Seconds of a tick beyond the first request."""
 _TOKEN_BYTES: Final = 32
 _PAUSE: Final = 0.005
-"""Seconds between two ticks of a world that nobody else ticks."""
+"""Seconds between two ticks with `block=True`."""
 
 
 class Inspector:
     """Shows a world to a browser on the same machine. Made by `serve`.
 
-    The world is touched in `tick` only, so call that once a frame, on the world's thread.
+    The world is read and written in `tick` only, so call that once a frame, on the world's thread.
     """
 
     def __init__(self, world: Any, port: int, token: str | None, edit: bool) -> None:
@@ -41,19 +41,19 @@ class Inspector:
         unauthorized = pages["unauthorized.html"]
         self._server = Server(lambda port: Guard(app, port, token, unauthorized), port)
         self.url = f"http://{HOST}:{self._server.port}/?token={quote(token, safe='')}"
-        """Where the page is, with the token. Whoever has it can look at the world."""
+        """URL of the page with the token, which gives access to the world."""
 
     def tick(self, budget: float = BUDGET) -> int:
-        """Answer what was asked since the last tick; return how many requests that were.
+        """Answer the requests since the last tick, and return their number.
 
-        Takes at most `budget` seconds beyond the first of them, and about 2 µs if there are
-        none. No view of a column outlives it. What calls of its own raise goes to the browser.
+        Takes at most `budget` seconds beyond the first request, and about 2 µs without one. No
+        view of a column outlives the call. Errors of requests go to the browser.
         """
         self._frames.note()
         return self._questions.run_pending(budget)
 
     def close(self) -> None:
-        """Stop serving; requests that wait are refused. Closing again does nothing."""
+        """Stop serving; waiting requests fail. Closing again does nothing."""
         self._questions.close()
         self._server.close()
 
@@ -69,7 +69,7 @@ class Inspector:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<Inspector on {HOST}:{self._server.port}>"  # the token is for who asks for it
+        return f"<Inspector on {HOST}:{self._server.port}>"  # without the token, which is secret
 
 
 def serve(
@@ -83,19 +83,19 @@ def serve(
 ) -> Inspector:
     """Serve a page that shows a world, on this machine alone, and return its inspector.
 
-    `port`: 0 for any that is free. `token`: what a request must know; by default 32 random
-    bytes. `edit`: whether the page may change the world. `block`: print the URL, and tick
+    `port`: 0 for any free one. `token`: secret of requests, by default 32 random bytes.
+    `edit`: whether the page may change the world. `block`: print the URL, and tick
     until Ctrl-C; otherwise call the inspector's `tick` once a frame.
 
     Raises:
-        TypeError: it is no world.
+        TypeError: `world` is not a world.
         ValueError: the token is empty, or not printable ASCII.
         OSError: the port is taken.
     """
     inspector = Inspector(world, port, token, edit)
     if block:
         print(inspector.url, flush=True)
-    if open_browser:  # some browsers return when they are closed
+    if open_browser:  # with some browsers the call returns when they are closed
         threading.Thread(target=webbrowser.open, args=(inspector.url,), daemon=True).start()
     if block:
         with inspector, suppress(KeyboardInterrupt):

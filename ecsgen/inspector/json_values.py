@@ -1,4 +1,4 @@
-"""Cells as JSON has them, and JSON as values of fields.
+"""Conversion of cells to JSON, and of JSON to values of fields.
 
 Numbers that JSON or a browser cannot hold are strings, enums are their members' names, and objects
 are the names of their types: `repr` would run code, and may be huge.
@@ -49,12 +49,12 @@ def json_column(cells: NDArray[Any], field: FieldInfo | None) -> list[Json]:
 
 
 def json_number(value: float) -> Json:
-    """Return a float, by its name if it is not finite."""
+    """Return a float, as text if it is not finite."""
     return value if math.isfinite(value) else _NAMES[repr(float(value))]
 
 
 def json_value(value: Any, field: FieldInfo) -> Json:
-    """Return a value as an accessor returns it."""
+    """Return a value of an accessor as JSON."""
     if field.dtype is None:
         return type(value).__name__
     dtype = np.dtype(np.uint64) if field.type.startswith(("entity", "id<")) else field.dtype
@@ -70,7 +70,7 @@ def _nested(cells: NDArray[Any], convert: Callable[[Any], Json]) -> list[Json]:
 
 
 def member_name(enum: type[IntEnum | IntFlag], number: int) -> Json:
-    """Return a member's name, `read|write` for several flags; the number where there is none."""
+    """Return a member's name, `read|write` for several flags, or the number without one."""
     try:
         return enum(number).name or number
     except ValueError:
@@ -78,10 +78,10 @@ def member_name(enum: type[IntEnum | IntFlag], number: int) -> Json:
 
 
 def given_fields(body: Json, fields: Mapping[str, FieldInfo]) -> dict[str, Any]:
-    """Return what a request gives for some fields as values that setters take.
+    """Return the fields in the body of a request as arguments of setters.
 
     Raises:
-        ValueError: it is no object, names no field, or what a field can't be.
+        ValueError: the body is not an object, or has an unknown field or an invalid value.
     """
     if not isinstance(body, dict):
         raise ValueError("wanted a JSON object of fields")

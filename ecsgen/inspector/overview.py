@@ -1,4 +1,4 @@
-"""What there is: components, queries, groups, archetypes, and the last frames."""
+"""Overview of a world: components, queries, groups, archetypes and the last frames."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from ecsgen.inspector.component_readers import ChunkReader, ComponentReader, sto
 from ecsgen.inspector.json_values import Json, json_value
 
 KEPT: Final = 600
-"""Frames that are remembered."""
+"""Number of frames kept."""
 
 Frame: TypeAlias = tuple[float, int | None, int | None]
-"""Seconds since the last tick, entities and rows; None where that is not to be had."""
+"""Seconds since the last tick, entities and rows, None if they could not be counted."""
 
 _count_rows: Final = attrgetter("_n")
 _count_used: Final = attrgetter("_count")
 
 
 class Frames:
-    """The last frames. Noting one costs 2 µs, so rows are counted without calls into managers."""
+    """The last frames. `note` takes 2 µs: it counts rows without calls of managers."""
 
     def __init__(self, world: Any) -> None:
         self.count = 0
@@ -39,7 +39,7 @@ class Frames:
         self._chunked = 0
 
     def note(self) -> None:
-        """Note a tick."""
+        """Record a tick."""
         now = perf_counter()
         last, self._last = self._last, now
         self.count += 1
@@ -52,11 +52,11 @@ class Frames:
             if self._store is not None:
                 rows += self._chunked_rows()
         except Exception:
-            pass  # something is broken, and the program is told where it uses it
+            pass  # a broken manager raises where the program uses it
         self._kept.append((now - last, entities, rows))
 
-    def seen(self) -> Json:
-        """Return the last times between ticks in milliseconds, and how much there was."""
+    def as_json(self) -> Json:
+        """Return the last times between ticks in milliseconds, with entities and rows."""
         return {
             "ms": [round(seconds * 1000, 4) for seconds, _, _ in self._kept],
             "entities": [entities for _, entities, _ in self._kept],
@@ -73,7 +73,7 @@ class Frames:
 
 
 class Overview:
-    """Answers about the world as a whole. What never changes is worked out once."""
+    """Answers about the world as a whole. Constant parts are computed once."""
 
     def __init__(
         self,
@@ -85,22 +85,22 @@ class Overview:
         self._world = world
         self._subjects = subjects
         self._frames = frames
-        self._said = constants
-        """What else the answer about the world has, by name."""
+        self._constants = constants
+        """Constant parts of the answer about the world, by name."""
         self._layouts: dict[str, tuple[tuple[int, int], Json]] = {}
         self._fields = {
             name: [_field(field) for field in subject.fields] for name, subject in subjects.items()
         }
 
     def world(self) -> Json:
-        """Return what the world has; O(components)."""
+        """Return the world's components, queries and groups; O(components)."""
         world = self._world
         return {
             "world": type(world).__name__,
             "alive": len(world.entities),
             "frames": self._frames.count,
             "components": [self._component(subject) for subject in self._subjects.values()],
-            **self._said,
+            **self._constants,
         }
 
     def _component(self, subject: ComponentReader) -> Json:
@@ -122,14 +122,14 @@ class Overview:
         }
 
     def _layout(self, subject: ComponentReader, room: tuple[int, int]) -> Json:
-        """Return where columns lie, which only changes when they get another room."""
+        """Return the layout of columns, cached until their capacity changes."""
         known = self._layouts.get(subject.name)
         if known is None or known[0] != room:
             known = self._layouts[subject.name] = room, subject.layout()
         return known[1]
 
     def archetypes(self) -> list[tuple[list[str], int, int]]:
-        """Return of each archetype its components, its rows, and how many a chunk has."""
+        """Return (components, rows, rows per chunk) of each archetype."""
         store = store_of(self._world)
         if store is None:
             return []
@@ -146,7 +146,7 @@ class Overview:
 
 
 def archetypes_json(archetypes: list[tuple[list[str], int, int]]) -> Json:
-    """Return archetypes with their chunks, which are full but for the last one."""
+    """Return archetypes with their chunks, of which only the last is not full."""
     return [
         {
             "components": components,

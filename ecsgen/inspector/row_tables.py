@@ -1,4 +1,4 @@
-"""Windows of tables: of components, groups and queries, and of the children of a parent."""
+"""Windows of tables: components, groups, queries and children of a parent."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from ecsgen.inspector.json_values import Json, json_column
 from ecsgen.inspector.tick_queue import RequestError, make_not_found
 
 MOST: Final = 500
-"""Rows of an answer."""
+"""Maximum of rows in an answer."""
 
 Taken: TypeAlias = tuple[str, NDArray[Any], FieldInfo | None, NDArray[np.bool_] | None]
-"""A column's name, its copied cells, and which of them are there (None: all)."""
+"""A column's name, copied cells, field, and mask of rows that have cells (None: all)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Which rows of a table are asked for, and in which order."""
+    """A range of rows of a table, and their order."""
 
     start: int
     count: int
@@ -40,7 +40,7 @@ class Window:
 
 
 class Tables:
-    """Answers with rows."""
+    """Answers that have rows."""
 
     def __init__(
         self, copies: ColumnCache, subjects: Mapping[str, ComponentReader], matching: EntityFinder
@@ -72,7 +72,7 @@ class Tables:
     async def group(
         self, group: Any, members: Mapping[str, ComponentReader], window: Window
     ) -> Json:
-        """Return rows of a group, whose members have them in common."""
+        """Return rows that the members of a group share."""
         order = None
         if window.sort:
             subject, column = self._key(members, window.sort)
@@ -138,20 +138,19 @@ class Tables:
     ) -> Json:
         """Return the children of a parent in order of attachment, or the roots.
 
-        `row`: which of the parent's, where it has several; otherwise its first one. Children are
-        counted, and followed, in copied links.
+        `row`: the parent's row if it has several, by default its first. Links are copied first.
         """
         if not isinstance(subject, ManagerReader) or not subject.is_tree:
             raise make_not_found("hierarchy", subject.name)
         parents = await self._copies.links(subject, "parent")
-        counts = await parents.derived("counts", _counted)
+        counts = await parents.derived("counts", _count_children)
         if parent is None:
             rows = await parents.derived("roots", lambda cells: (cells == NIL).nonzero()[0])
             wanted, n = rows[window.rows], len(rows)
         else:
             above, first = await self._ask(lambda: _first_child(subject, parent, row))
             nexts = (await self._copies.links(subject, "next_sibling")).cells
-            wanted = await asyncio.to_thread(_followed, nexts, first, window)
+            wanted = await asyncio.to_thread(_siblings, nexts, first, window)
             n = int(counts[above]) if above < len(counts) else len(wanted)
         owners = await self._ask(lambda: subject.owners(wanted[wanted < subject.n]))
         nodes = [
@@ -185,7 +184,7 @@ def _table(n: int, start: int, rows: list[int], taken: list[Taken]) -> Json:
 
 
 def _first_child(subject: ManagerReader, parent: int, parent_row: int | None) -> tuple[int, int]:
-    """Return the row of a parent, given by its entity or id, and its first child's."""
+    """Return the row of a parent, named by entity or id, and the row of its first child."""
     manager = subject.manager
     if parent_row is not None and parent_row in subject.rows_of(parent):
         return parent_row, int(manager.first_child(parent_row))
@@ -195,13 +194,13 @@ def _first_child(subject: ManagerReader, parent: int, parent_row: int | None) ->
     return int(row), int(manager.first_child(row))
 
 
-def _counted(parents: NDArray[np.uint32]) -> NDArray[np.intp]:
+def _count_children(parents: NDArray[np.uint32]) -> NDArray[np.intp]:
     inner = parents[parents < len(parents)].astype(np.intp)
     return np.bincount(inner, minlength=len(parents))
 
 
-def _followed(nexts: NDArray[np.uint32], first: int, window: Window) -> NDArray[np.intp]:
-    """Return a window of the siblings that follow each other from the first one on."""
+def _siblings(nexts: NDArray[np.uint32], first: int, window: Window) -> NDArray[np.intp]:
+    """Return a window of the chain of siblings that begins with `first`."""
     cells = memoryview(nexts)  # type: ignore[arg-type]  # an array has a buffer
     rows, row = [], first
     for index in range(min(window.start + window.count, len(nexts))):

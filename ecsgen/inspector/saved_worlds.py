@@ -1,4 +1,4 @@
-"""Saved worlds without their package: one is made of the schema in the file, for this one look."""
+"""Saved worlds without their package: a temporary one is made from the schema in the file."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from ecsgen.source.schema_roots import SchemaRoot
 
 _PICKLED: Final = b"\x80"
 _PLAIN: Final = ("owner", "instances", "lookup", "destroy", "ids", "cold")
-"""What is written in a schema as it is in a file."""
+"""Keys that a schema has with the same values as a file."""
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes YAML with all texts in quotes: without, some of them are numbers to readers."""
+    """Writes YAML with all texts in quotes: unquoted, some are read as numbers."""
 
 
 _Dumper.add_representer(
@@ -34,19 +34,19 @@ _Dumper.add_representer(
 def load_saved(file: Path, folder: Path, *, verify: bool = True) -> Any:
     """Return the world in a file, of a package that is written into a folder.
 
-    Columns of objects stay empty: nothing in the file is run. Without `verify`, cells may be no
-    values of their fields.
+    Columns of objects stay empty: no code in the file is run. Without `verify`, cells may be
+    invalid for their fields.
 
     Raises:
-        UsageError: it is no saved world, or there is no such file.
+        UsageError: the file is not a saved world, or does not exist.
     """
     try:
-        package = _package(_project(file, folder), folder)
+        package = _import_package(_load_project(file, folder), folder)
         try:
             return package.World.load(file, codecs={"*": None}, verify=verify)
         except package.SnapshotError as error:
-            way_out = "; --no-verify shows it unchecked" if verify else ""
-            raise UsageError(f"{error}{way_out}") from None
+            suffix = "; --no-verify shows it unchecked" if verify else ""
+            raise UsageError(f"{error}{suffix}") from None
     except OSError as error:
         raise UsageError(
             f"can't read {shown(file.absolute())}: {error.strerror or error}"
@@ -54,16 +54,16 @@ def load_saved(file: Path, folder: Path, *, verify: bool = True) -> Any:
 
 
 def refuse_pickle(file: Path) -> None:
-    """Refuse a pickle: reading one runs whatever is in it."""
-    with file.open("rb") as opened:
-        pickled = file.suffix in (".pkl", ".pickle", ".p") or opened.read(1) == _PICKLED
-    if pickled:
+    """Raise UsageError for a pickle: reading one runs its code."""
+    with file.open("rb") as stream:
+        is_pickle = file.suffix in (".pkl", ".pickle", ".p") or stream.read(1) == _PICKLED
+    if is_pickle:
         raise UsageError(
             f"{file} is a pickle, which runs code when it is read; save worlds with world.save"
         )
 
 
-def _project(file: Path, folder: Path) -> Project:
+def _load_project(file: Path, folder: Path) -> Project:
     from ecsgen_runtime.base.errors import SnapshotError
     from ecsgen_runtime.snapshots.content_checks import checked_documents
     from ecsgen_runtime.snapshots.documents import parsed_json
@@ -74,7 +74,8 @@ def _project(file: Path, folder: Path) -> Project:
 
     try:
         snapshot = read_snapshot(file, map_pages=True)
-        _refuse_shards(snapshot.name, parsed_json(snapshot.metadata["schema"], "the schema", snapshot.name))
+        name = snapshot.name
+        _refuse_shards(name, parsed_json(snapshot.metadata["schema"], "the schema", name))
         saved = checked_documents(snapshot, SnapshotFormat())
     except SnapshotError as error:
         raise UsageError(str(error)) from None
@@ -89,7 +90,7 @@ def _project(file: Path, folder: Path) -> Project:
 
 
 def _refuse_shards(file: str, schema: Any) -> None:
-    """Refuse one of several worlds, which its schema alone does not tell how to load."""
+    """Raise UsageError for a shard: its schema is not enough to load it."""
     entity = schema.get("entity") if isinstance(schema, dict) else None
     if isinstance(entity, dict) and "shard_bits" in entity:
         raise UsageError(
@@ -98,10 +99,10 @@ def _refuse_shards(file: str, schema: Any) -> None:
         )
 
 
-def _package(project: Project, folder: Path) -> Any:
+def _import_package(project: Project, folder: Path) -> Any:
     from ecsgen.render import texts
 
-    name = f"saved_{token_hex(4)}"  # one that is not imported yet
+    name = f"saved_{token_hex(4)}"  # not imported yet
     here = folder / name
     root = (SchemaRoot(folder / "schemas"),)
     options = Options(root, here, "numpy", tests=None, jobs=1, line_length=88)
@@ -122,7 +123,7 @@ def schema_text(saved: Document) -> str:
         {"enum": name, "values": enum["members"], "flags": enum["flags"]}
         for name, enum in enums.items()
     ]
-    documents += [_component(name, component, enums) for name, component in saved["components"].items()]
+    documents += [_component(name, part, enums) for name, part in saved["components"].items()]
     documents.append(_world(saved))
     return yaml.dump_all(documents, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
 
@@ -130,14 +131,15 @@ def schema_text(saved: Document) -> str:
 def _component(name: str, component: Document, enums: Document) -> Document:
     document: Document = {"component": name}
     if "grid" in component:
-        document["grid"] = {"shape": [1] * component["grid"]}  # the file says how many there are
-    elif component["in"] == "managers":  # who stands on them stands on none here
+        document["grid"] = {"shape": [1] * component["grid"]}  # the file has the real shape
+    elif component["in"] == "managers":  # without `on`: occupants load as plain rows
         document |= {key: component[key] for key in _PLAIN}
         if component["partition"]:
             document["partition"] = {"start": component["partition"]}
         if component["hierarchy"]:
             document["hierarchy"] = {"orphans": component["hierarchy"]}
-        document |= {key.name: component[key.name] for key in list_keys("component") if key.name in component}
+        names = [key.name for key in list_keys("component")]
+        document |= {name: component[name] for name in names if name in component}
     document["fields"] = {key: _field(field, enums) for key, field in component["fields"].items()}
     return document
 
@@ -174,7 +176,7 @@ def _members(number: int, enum: Document) -> Any:
 
 
 def _world(saved: Document) -> Document:
-    chunked = [name for name, component in saved["components"].items() if component["in"] == "archetypes"]
+    chunked = [name for name, part in saved["components"].items() if part["in"] == "archetypes"]
     document: Document = {"world": "World", "version": saved["version"], "entity": saved["entity"]}
     if saved["groups"]:
         document["groups"] = saved["groups"]

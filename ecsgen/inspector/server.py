@@ -1,4 +1,9 @@
-"""The routes, the server's thread, and who is let in."""
+"""The web server: access control, routes and thread.
+
+Other pages can send requests to this machine, and a domain of theirs can point to it (DNS
+rebinding): hence the checks of `Host` and `Origin`. Other users of this machine can connect as
+well: hence the token.
+"""
 
 from __future__ import annotations
 
@@ -27,15 +32,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ecsgen.inspector.tick_queue import RequestError
 
-# --- Who is let in: pages of this server alone, and only who knows the token ----------------------
-#
-# Other pages can send requests to this machine, and a name of theirs can lead to it (DNS
-# rebinding): hence `Host` and `Origin`. Other users of this machine can connect as well: hence the
-# token.
-
-
 STATIC: Final = "/static/"
-"""What needs no token: the page's own files, which tell nothing."""
+"""Path of the page's own files, which need no token: they hold no data."""
 TOKEN_HEADER: Final = "x-ecsgen-token"
 READING: Final = ("GET", "HEAD")
 
@@ -55,7 +53,7 @@ _HEADERS: Final = [
 
 
 class Guard:
-    """Lets requests through to an application, or answers them itself."""
+    """Passes allowed requests to an application, and rejects others."""
 
     def __init__(self, app: ASGIApp, port: int, token: str, unauthorized: bytes) -> None:
         self._app = app
@@ -67,7 +65,7 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            return  # nothing else is spoken here
+            return  # only HTTP is served
 
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -83,18 +81,18 @@ class Guard:
         if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
             return _error(421, f"this server is {self._hosts[0]} or {self._hosts[1]}")
         if any(origin not in self._origins for origin in headers.getlist("origin")):
-            return _error(403, "pages of others are not answered")
+            return _error(403, "requests of other pages are not answered")
         path = scope["path"]
         if path.startswith(STATIC) and scope["method"] in READING:
             return None
-        if self._knows(scope, headers):
+        if self._has_token(scope, headers):
             return None
         if path == "/":
             return Response(self._unauthorized, 401, media_type="text/html")
         return _error(401, "the token is missing or wrong: open the URL that was printed")
 
-    def _knows(self, scope: Scope, headers: Headers) -> bool:
-        """Return whether a request has the token; those that write have it in a header."""
+    def _has_token(self, scope: Scope, headers: Headers) -> bool:
+        """Return whether a request has the token; writing requests must have it in a header."""
         token = headers.get(TOKEN_HEADER)
         if token is None and scope["method"] in READING:
             query = parse_qs(scope["query_string"].decode("latin-1"))
@@ -107,9 +105,9 @@ def _error(status: int, message: str) -> JSONResponse:
 
 
 HOST: Final = "127.0.0.1"
-"""The only address that is listened on; nothing changes it."""
+"""The address to listen on, which no option changes."""
 MOST_SENT: Final = 1 << 16
-"""Bytes of a request's body."""
+"""Maximum of bytes in a request's body."""
 
 Answer: TypeAlias = Callable[[Request], Awaitable[Any]]
 """Returns what is sent as JSON."""
@@ -136,7 +134,7 @@ def application(
 ) -> Starlette:
     """Return the application: the page, its files, and answers for each path by method.
 
-    `check` refuses names in a path that there are not, whatever the method.
+    `check` raises RequestError for unknown names in a path, for any method.
     """
 
     async def page(request: Request) -> Response:
@@ -156,16 +154,18 @@ def application(
         HTTPException: lambda request, error: JSONResponse(
             {"error": error.detail}, error.status_code, error.headers
         ),
-        ClientDisconnect: lambda request, error: Response(status_code=400),  # nobody reads it
+        ClientDisconnect: lambda request, error: Response(
+            status_code=400
+        ),  # not read by the client
     }
     app = Starlette(routes=listed, exception_handlers=handlers)
-    app.router.redirect_slashes = False  # a name that is not there is not another path
+    app.router.redirect_slashes = False  # an unknown name is not another path
     return app
 
 
 @dataclass(frozen=True)
 class _Endpoint:
-    """A path of the API; no function, which would be asked for some methods only."""
+    """A path of the API; not a function, which Starlette would call for some methods only."""
 
     answers: Mapping[str, Answer]
     check: Callable[[Mapping[str, str]], None]
@@ -211,11 +211,11 @@ def _float(text: str) -> float:
 
 
 class Server:
-    """Serves an application on a thread of its own."""
+    """Serves an application on its own thread."""
 
     def __init__(self, app: Callable[[int], ASGIApp], port: int) -> None:
-        """Listen on a port, 0 for any that is free; `app` is told which. OSError if it is taken."""
-        self._socket = _listening(port)
+        """Listen on a port, 0 for any free one; it is passed to `app`. OSError if it is taken."""
+        self._socket = _listening_socket(port)
         self.port: int = self._socket.getsockname()[1]
         config = uvicorn.Config(
             app(self.port),
@@ -246,11 +246,11 @@ class Server:
         self._socket.close()
 
 
-def _listening(port: int) -> socket.socket:
-    """Return a socket that listens already: a request may come before the thread runs."""
+def _listening_socket(port: int) -> socket.socket:
+    """Return a listening socket: requests may come before the thread runs."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
-        if os.name == "posix":  # elsewhere it would let others listen on the same port
+        if os.name == "posix":  # on Windows other processes could listen on the port
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((HOST, port))
         listener.listen(128)

@@ -1,4 +1,4 @@
-"""Questions to the world: asked on the server's thread, answered in the world's ticks."""
+"""Work that the server's thread queues, and the world's ticks run."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from time import perf_counter
 from typing import Any, Final, TypeAlias, TypeVar
 
 PATIENCE: Final = 2.0
-"""Seconds that a question waits for a tick."""
+"""Seconds that work waits for a tick."""
 _LONGEST: Final = 2000
-"""Characters of a message."""
+"""Maximum of characters in a message."""
 
 T = TypeVar("T")
 
-_Question: TypeAlias = tuple[Callable[[], Any], Future[Any], bool]
-"""What is to be done, who waits, and whether it is the first of a request."""
+_Task: TypeAlias = tuple[Callable[[], Any], Future[Any], bool]
+"""The work, its future, and True for the first task of a request."""
 
-_HAS_ASKED: Final = ContextVar("has_asked", default=False)
-"""Whether the request at hand has asked before: each has a context of its own."""
+_HAS_TASK: Final = ContextVar("has_task", default=False)
+"""True if the current request, which has its own context, has queued a task before."""
 
 
 class RequestError(Exception):
-    """A request that gets a message instead of what it asked for."""
+    """A request that fails with a message."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -34,37 +34,37 @@ class RequestError(Exception):
 
 
 def make_not_found(what: str, name: object) -> RequestError:
-    """Return the refusal of a name that there is not."""
+    """Return the error for an unknown name."""
     return RequestError(404, f"there is no {what} {str(name)[:100]!r}")
 
 
 def make_request_error(status: int, error: BaseException) -> RequestError:
-    """Return an error as a refusal, which keeps nothing of where it was raised.
+    """Return a RequestError with the message of an error, without its traceback.
 
-    Its frames would keep views of columns.
+    Frames of the traceback would keep views of columns.
     """
     text = str(error)[:_LONGEST]
     return RequestError(status, text or type(error).__name__)
 
 
 class TickQueue:
-    """What is to be done in ticks, and who waits for it."""
+    """Tasks to run in ticks."""
 
     def __init__(self) -> None:
-        self._waiting: SimpleQueue[_Question] = SimpleQueue()
+        self._waiting: SimpleQueue[_Task] = SimpleQueue()
         self._is_closed = False
 
     async def run_in_tick(self, work: Callable[[], T]) -> T:
-        """Return what some work returns that is done in a tick.
+        """Run work in a tick and return its result.
 
         Raises:
-            RefusedError: the work's own, that of another error, or that no tick came.
+            RequestError: of the work, for another error of it, or if no tick came.
         """
         if self._is_closed:
             raise RequestError(503, "the inspector is closed")
         future: Future[T] = Future()
-        self._waiting.put((work, future, not _HAS_ASKED.get()))
-        _HAS_ASKED.set(True)
+        self._waiting.put((work, future, not _HAS_TASK.get()))
+        _HAS_TASK.set(True)
         try:
             return await asyncio.wait_for(asyncio.wrap_future(future), PATIENCE)
         except TimeoutError:
@@ -75,9 +75,9 @@ class TickQueue:
             ) from None
 
     def run_pending(self, budget: float) -> int:
-        """Do what waits: the first, and others until `budget` seconds after it.
+        """Run the first task, and others until `budget` seconds after it.
 
-        Returns how many requests that were; each counts once, when it is first answered.
+        Returns the number of requests; each counts once, at its first task.
         """
         waiting = self._waiting
         if waiting.empty():
@@ -89,8 +89,8 @@ class TickQueue:
             except Empty:
                 return count
             if not future.set_running_or_notify_cancel():
-                continue  # nobody waits any more
-            _do(work, future)
+                continue  # the request was cancelled
+            _run(work, future)
             now = perf_counter()
             deadline = deadline or now + budget
             count += is_first
@@ -98,7 +98,7 @@ class TickQueue:
                 return count
 
     def close(self) -> None:
-        """Refuse what waits, and whatever comes."""
+        """Fail waiting and later tasks."""
         self._is_closed = True
         while True:
             try:
@@ -109,7 +109,7 @@ class TickQueue:
                 future.set_exception(RequestError(503, "the inspector is closed"))
 
 
-def _do(work: Callable[[], Any], future: Future[Any]) -> None:
+def _run(work: Callable[[], Any], future: Future[Any]) -> None:
     try:
         result = work()
     except RequestError as error:

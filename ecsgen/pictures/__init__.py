@@ -1,1 +1,1 @@
-"""Layouts as pictures."""
+"""Pictures of layouts and schedules, as SVG."""

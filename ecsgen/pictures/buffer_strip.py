@@ -1,4 +1,4 @@
-"""A buffer to scale: a strip with its columns, and a table beside it that says what they are."""
+"""A buffer drawn to scale: a strip of its columns, and a table beside it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COLOURS = {
     "free": "#f1f3f7",
     "objects": "#f4eeb0",
 }
-LEFT = 96  # of the strip; marks stand before it
+LEFT = 96  # edge of the strip; marks are left of it
 STRIP = 64
 FAN = 44
 LINE = 26
@@ -28,7 +28,7 @@ MOST_MARKS = 16
 
 @dataclass(frozen=True, slots=True)
 class StripPart:
-    """A column of the buffer: what it is called, where it lies, and what it is for."""
+    """A column of the buffer: its name, position, size and kind."""
 
     name: str
     column: Column
@@ -40,10 +40,9 @@ class StripPart:
 def draw_strip(
     drawing: Drawing, parts: Sequence[StripPart], size: int, mark: tuple[str, int], top: float
 ) -> float:
-    """Draw the strip, the table and what joins them; return the right edge.
+    """Draw the strip, the table and lines between them; return the right edge.
 
-    `size`: the bytes that the strip stands for; `mark`: what the marks beside it count, and its
-    bytes.
+    `size`: bytes of the strip; `mark`: unit of the scale beside it, and its bytes.
     """
     height = max(7, len(parts)) * LINE
     step = height / max(1, len(parts))
@@ -61,7 +60,7 @@ def draw_strip(
 
 
 def _marks(drawing: Drawing, size: int, mark: tuple[str, int], top: float, height: float) -> None:
-    """Mark where pages or KiB begin; of many, some."""
+    """Draw a scale of pages or KiB with at most MOST_MARKS marks."""
     name, nbytes = mark
     count = -(-size // nbytes)
     every = -(-count // MOST_MARKS)

@@ -1,4 +1,4 @@
-"""Pictures of the memory layout: buffers and chunks to scale, and what stands beside them."""
+"""Pictures of the memory layout: buffers and chunks to scale, with panels beside them."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from ecsgen.pictures.svg_drawing import Drawing, text_width
 ROWS = 256
 """Rows of the buffer in the picture."""
 _WIDTH = 310
-"""Of what stands beside it."""
+"""Width of the panels."""
 
 
 def picture(components: Iterable[Component]) -> str:
     """Return an SVG of the components' layouts, one below the other.
 
-    Those that live in archetypes come last, in the chunk of rows that have all of them.
+    Components in archetypes come last, in the chunk of rows that have all of them.
     """
     drawing = Drawing()
     chosen = list(components)
@@ -70,7 +70,7 @@ def _component(drawing: Drawing, component: Component, top: float) -> None:
 
 
 def policies(component: Component) -> str:
-    """Return the storage policies in the words of the schema, those that are not the default."""
+    """Return the storage policies, by keys of the schema."""
     c = component
     chosen = [
         ("owner: none", c.owner == "none"),
@@ -89,7 +89,7 @@ def policies(component: Component) -> str:
 
 
 def kinds(component: Component) -> dict[str, str]:
-    """Return what each column of the buffer is: owner, hot, links, ids or cold."""
+    """Return the kind of each column of the buffer: owner, hot, links, ids or cold."""
     kind_of: dict[str, str] = {}
     for policy in storage.select_policies(component):
         for column in policy.columns:
@@ -101,7 +101,7 @@ def kinds(component: Component) -> dict[str, str]:
 
 
 class _Panels:
-    """What stands beside a buffer, one below the other: headings, and boxes in a row or a list."""
+    """Panels beside a buffer, one below the other: headings, and boxes in a row or a list."""
 
     def __init__(self, drawing: Drawing, x: float, y: float) -> None:
         self._drawing, self._x, self._y = drawing, x, y
@@ -113,7 +113,7 @@ class _Panels:
         self._y += 48
 
     def bar(self, *parts: tuple[str, int, str]) -> None:
-        """Draw boxes in a row: what each says, its width and its kind."""
+        """Draw boxes (text, width, kind) in a row."""
         x = self._x
         for words, width, kind in parts:
             self._drawing.box(x, self._y, width, 24, COLOURS[kind])
@@ -122,7 +122,6 @@ class _Panels:
         self._y += 24 + GAP
 
     def rows(self, c: Component) -> None:
-        """How rows in use and free ones lie."""
         if c.lookup == "direct":
             self.heading("rows: an entity's index", "unused indices are holes")
             parts = [("used", 60, "hot"), ("", 30, "free"), ("used", 90, "hot"), ("", 20, "free")]
@@ -134,16 +133,14 @@ class _Panels:
             self.packed("the last one fills a hole")
 
     def packed(self, note: str) -> None:
-        """Rows without holes."""
         self.heading("rows: packed", note)
         self.bar(("in use", 220, "hot"), ("free", 90, "free"))
 
     def map(self, c: Component) -> None:
-        """How a row is found."""
         what = "first row" if c.instances == "many" else "row"
         if c.owner == "none" or c.lookup == "direct":
-            is_nobodys = c.owner == "none"
-            note = "an id's slot tells the row" if is_nobodys else "row = index of the entity"
+            is_unowned = c.owner == "none"
+            note = "an id's slot tells the row" if is_unowned else "row = index of the entity"
             self.heading("no map", note)
             self._y += GAP / 2
         elif c.lookup == "hash":
@@ -155,7 +152,6 @@ class _Panels:
             self.bar(*((t, 40, "free" if t in ("NIL", "…") else "owner") for t in cells))
 
     def cold(self, cold: Layout) -> None:
-        """The second buffer of indirect cold data."""
         title = f"second buffer: {cold.row_bytes} bytes per cold row"
         self.heading(title, "only of instances with a value that is no default")
         x, y, drawing = self._x, self._y, self._drawing
@@ -171,7 +167,6 @@ class _Panels:
         self._y = y + GAP
 
     def objects(self, names: Sequence[str]) -> None:
-        """The columns of Python objects, if there are any."""
         if not names:
             return
         self.heading("beside the buffer: objects", "8 bytes each, a reference")
@@ -183,7 +178,6 @@ class _Panels:
         self._y += GAP
 
     def growth(self, c: Component, plan: Layout) -> None:
-        """What happens when the buffer is full."""
         if not c.reserve:
             self.heading("full: at least twice the rows", "in a new buffer; all rows move")
             return

@@ -1,5 +1,4 @@
-"""A schedule as a picture: a band per pass, a box per kernel, an arrow from who writes a field to
-who reads it next."""
+"""A schedule as a picture: a band per pass, a box per kernel, arrows from writes to reads."""
 
 from __future__ import annotations
 
@@ -15,19 +14,19 @@ _LEFT, _TOP, _GAP = 24, 84, 12
 _HEAD, _LINE = 28, 15
 """The heights of a kernel's name, and of each line below it."""
 _LANE = 18
-"""Between two arrows side by side."""
+"""Distance of two arrows side by side."""
 _BAND, _COLOURS = "#f3f5f9", ("#dbe7fb", "#e6f3e0")
 
 
 class Box(NamedTuple):
-    """Where a kernel's box begins and ends."""
+    """Top and bottom of a kernel's box."""
 
     top: float
     bottom: float
 
 
 class Flow(NamedTuple):
-    """Fields that go from one kernel to another: their places in the schedule."""
+    """Fields that one kernel writes and another reads, with their indices in the schedule."""
 
     start: int
     end: int
@@ -57,7 +56,7 @@ def schedule_picture(name: str, calls: Sequence[ScheduledCall], world: World) ->
 
 
 def _lines(call: ScheduledCall) -> list[str]:
-    """What is said of a kernel below its name."""
+    """Return the lines below a kernel's name."""
     times = [f"at ticks {call.times}"] if call.times else []
     return [*times, *(f"{how} {fields}" for how, fields in effects(call).items() if fields)]
 
@@ -75,13 +74,12 @@ def _kernel(drawing: Drawing, call: ScheduledCall, box: Box, width: float, colou
 
 
 def _flows(calls: Sequence[ScheduledCall]) -> Iterator[Flow]:
-    """Yield from where to where fields go: from who wrote them last."""
+    """Yield the flows of fields, from the last kernel that wrote them."""
     last: dict[str, int] = {}
     for index, call in enumerate(calls):
         fields_from: dict[int, list[str]] = {}
-        # a parent's are as one's own
-        own = (field.replace(".parent.", ".") for field in call.reads)
-        for field in dict.fromkeys((*own, *call.reads_of_others)):
+        reads = (field.replace(".parent.", ".") for field in call.reads)
+        for field in dict.fromkeys((*reads, *call.reads_of_others)):
             if field in last:
                 fields_from.setdefault(last[field], []).append(field)
         for start, fields in fields_from.items():
@@ -111,5 +109,5 @@ def _arrows(drawing: Drawing, flows: list[Flow], boxes: list[Box], x: float) -> 
 
 
 def _apart(flow: Flow, other: Flow) -> bool:
-    """Whether two arrows can go in one lane."""
+    """Return whether two arrows fit into one lane."""
     return flow.end <= other.start or other.end <= flow.start

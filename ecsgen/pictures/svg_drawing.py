@@ -1,4 +1,4 @@
-"""A drawing that knows how far it reaches, as SVG."""
+"""SVG drawings that grow with their content."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _STYLE = (
 
 
 class Drawing:
-    """Shapes and texts, collected; the picture is as large as they need."""
+    """Collects shapes and texts; the picture is as large as they need."""
 
     def __init__(self) -> None:
         self._parts: list[str] = []
@@ -26,7 +26,7 @@ class Drawing:
     def text(
         self, x: float, y: float, words: str, kind: str = "", size: int = 13, end: bool = False
     ) -> None:
-        """Write words that begin, or with `end` end, at x, on the base line y."""
+        """Write words on the base line y, from x on, or up to x with `end`."""
         self._reach(x if end else x + text_width(words, size), y + size / 2)
         anchor = ' text-anchor="end"' if end else ""
         style = f' class="{kind}"' if kind else ""
@@ -52,7 +52,7 @@ class Drawing:
         self._parts.append(f'<path class="line" d="M{x:.1f},{y:.1f} L{to_x:.1f},{to_y:.1f}"/>')
 
     def panel(self, x: float, y: float, width: float, height: float, colour: str) -> None:
-        """A box without a border, with round corners."""
+        """Draw a box without a border, with round corners."""
         self._reach(x + width, y + height)
         self._parts.append(
             f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"'
@@ -88,5 +88,5 @@ class Drawing:
 
 
 def text_width(words: str, size: int = 13) -> float:
-    """Return about how wide words are."""
+    """Return the approximate width of words."""
     return CHARACTER * size * len(words)

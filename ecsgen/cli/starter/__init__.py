@@ -84,14 +84,11 @@ def not_ignored(home: Path) -> list[str]:
     """
     file = home / IGNORED
     try:
-        text = (
-            ""
-            if file.is_symlink()
-            else read_regular_file(file, MAX_BYTES).decode("utf-8", "replace")
-        )
+        content = b"" if file.is_symlink() else read_regular_file(file, MAX_BYTES)
     except OSError:
-        text = ""
-    there = {line.strip().strip("/") for line in text.splitlines()}
+        content = b""
+    lines = content.decode("utf-8", "replace").splitlines()
+    there = {line.strip().strip("/") for line in lines}
     wanted = _template("gitignore").splitlines()
     return [line for line in wanted if line[0] != "#" and line.strip("/") not in there]
 
