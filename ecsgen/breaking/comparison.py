@@ -102,7 +102,8 @@ def report_missing(
     """
     where = f"at {quote(became)}" if became else "where it is now"
     hint = f"write 'renamed_from: [{name}]' {where}, or 'removed: [{name}]' in {owner}"
-    report.add("E901", f"saved values of {what} would be refused: it is gone", mark, hint)
+    message = f"saved values of {what} would be refused: it is missing in the schemas"
+    report.add("E901", message, mark, hint)
     report.gone(what, mark)
 
 

@@ -157,7 +157,7 @@ def suggest_commands(result: Result) -> Iterator[str]:
     if len(foreign) > len(unmoved):
         yield f"to mend, dropping files that are not ecsgen's: {mend(result, State.FOREIGN)}"
     if unmoved:
-        yield f"to mend, when what is no file has been moved away: {mend(result, State.MISSING)}"
+        yield f"to mend, after moving away what is not a file: {mend(result, State.MISSING)}"
 
 
 def mend(result: Result, state: State) -> str:

@@ -67,13 +67,13 @@ class CommandChecker:
         names: set[str] = set()
         for node in nodes:
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.args:
-                message = "components with their fields are born, as in spawn(Sheep(energy=1))"
+                message = "spawn takes components with fields, as in spawn(Sheep(energy=1))"
                 is_last = node is call.args[-1] is not call.args[0]
                 hint = hints.of_count(call, len(call.args) - 1) if is_last else ""
                 raise KernelError("E801", message, node, hint)
             component = self._component(node.func.id, node)
             if component.name in names:
-                raise KernelError("E816", f"{quote(component.name)} is born twice", node)
+                raise KernelError("E816", f"{quote(component.name)} is spawned twice", node)
             names.add(component.name)
             values = self._values(component, node)
             instances[component.name] = SpawnedInstance(component.name, values)
@@ -87,19 +87,19 @@ class CommandChecker:
             hint = did_you_mean(name, (*references.names, *self._scope.command_scope.bundles))
             raise KernelError("E802", f"unknown component {quote(name)}", node, hint)
         if component is None or name in references.chunked:
-            message = f"{quote(name)} lives in archetypes, where nobody is born by a kernel"
+            message = f"{quote(name)} lives in archetypes: kernels cannot spawn it"
             raise KernelError("E816", message, node)
         self._refuse_cells(name, node)
         return component
 
     def _check_instances(self, instances: Mapping[str, SpawnedInstance], call: ast.Call) -> None:
         if not instances:
-            message = "somebody is born, as in spawn(Sheep(energy=1))"
+            message = "spawn needs a component, as in spawn(Sheep(energy=1))"
             raise KernelError("E808", message, call)
         components = self._scope.reference_scope.components
         unowned = [name for name in instances if components[name].owner == "none"]
         if unowned and len(instances) > 1:
-            message = f"rows of {quote(unowned[0])} are nobody's: one is born alone"
+            message = f"rows of {quote(unowned[0])} are unowned: they are spawned one at a time"
             raise KernelError("E816", message, call, "spawn it in a step of its own")
 
     def _values(self, component: Component, call: ast.Call) -> tuple[tuple[str, Expression], ...]:
@@ -116,8 +116,8 @@ class CommandChecker:
                 raise KernelError("E803", message, keyword.value)
             capacity = 0 if component.on is None else component.on.capacity
             if capacity and fields[name].is_cell_reference and not self._scope.takes_turns:
-                message = f"not any number of {quote(component.name)} may stand on a cell: who is "
-                message += "born there first is a question of turns"
+                message = f"cells have limited room for {quote(component.name)}: which rows are "
+                message += "spawned there depends on their order"
                 raise KernelError("E817", message, keyword.value, "give the kernel turns: random")
             value = self._checker.infer(keyword.value)
             values.append((name, convert_for_target(value, type_, keyword.value)))

@@ -38,13 +38,13 @@ class GridFunctions:
         """Return the expression for `choice(C)` or `random_empty(C)`. Raises E808, E810, E812."""
         check_count(name, node, 1, 1)
         if node.keywords:
-            raise KernelError("E801", "it is chosen among all: there is no 'where' here", node)
+            raise KernelError("E801", "the choice is among all rows: it takes no 'where'", node)
         component = self._component(node.args[0])
         if no_draws is not None:
             raise KernelError("E812", no_draws.message, node, no_draws.hint)
         if name == "random_empty":
             if component.on is None:
-                message = f"{quote(component.name)} stands on no grid"
+                message = f"{quote(component.name)} has no cells to stand on"
                 raise KernelError("E810", message, node.args[0], "give it the key 'on'")
             kind = Type("u64", (), f"id<{component.on.grid}>")
             return tree.RandomChoice(kind, "empty", component.name, node.col_offset)

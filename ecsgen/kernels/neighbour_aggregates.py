@@ -22,7 +22,7 @@ OFFSET, DISTANCE = "offset", "distance"
 NAMES: Final = frozenset((tree.OTHER, OFFSET, DISTANCE))
 """Names about neighbours, in kernels with `near` only."""
 NO_DRAWS: Final = NoDraws(
-    "neighbours are asked for no random numbers", "draw into a local in a step before"
+    "an aggregate over neighbours cannot draw random numbers", "draw into a local in a step before"
 )
 CHANCES: Final = ("choice", "min_by", "max_by")
 
@@ -136,12 +136,12 @@ class NeighbourScopes:
 
     def _require(self, name: str, node: ast.AST) -> NeighbourScope:
         if not self.current:
-            message = f"{quote(name)} is asked about outside a question"
+            message = f"{quote(name)} is used outside an aggregate over neighbours"
             only = next(iter(self.by_name))
             shown = {OFFSET: "sum(offset)", DISTANCE: "min(distance)"}.get(name, f"sum({only}.x)")
             raise KernelError("E813", message, node, f"as in {shown}")
         if name in self.by_name and name != self.current:
-            message = f"a question asks one neighbourhood, and this one {quote(self.current)}"
+            message = f"an aggregate is over one neighbourhood, here {quote(self.current)}"
             raise KernelError("E813", message, node)
         if name in (OFFSET, DISTANCE) and len(self.by_name) > 1:
             message = f"{quote(name)} alone does not say of which neighbours"
@@ -164,7 +164,7 @@ class NeighbourScopes:
         if len(named) != 1:
             known = ", ".join(self.by_name)
             which = "none" if not named else " and ".join(named)
-            message = f"a question asks one neighbourhood, and this one {which}"
+            message = f"an aggregate is over one neighbourhood, this one over {which}"
             raise KernelError("E813", message, node, f"name one of {known}")
         return self.by_name[named[0]]
 
@@ -199,10 +199,10 @@ def type_aggregate(
 ) -> tree.Expression:
     """Return the expression for an aggregate. Raises E813, E808, E812 and E803."""
     if nears is None:
-        message = f"{quote(name)} asks neighbours, and there are none here"
+        message = f"{quote(name)} needs neighbours, and this kernel has none"
         raise KernelError("E813", message, node, "give the kernel near: a radius")
     if nears.current:
-        message = "a question within a question: neighbours are asked about themselves only"
+        message = "aggregates over neighbours cannot be nested"
         raise KernelError("E813", message, node, "give it a local name in a step before")
     function = cast(tree.AggregateFunction, name)
     is_chance = name in CHANCES

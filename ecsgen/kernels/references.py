@@ -81,7 +81,7 @@ class References:
             return tree.Exists(BOOL, target_of_id(handle), handle)
         home = references.components.get(references.home)
         if home is not None and home.owner == "none":
-            message = f"a kernel of {quote(home.name)}, whose rows are nobody's, knows no entities"
+            message = f"a kernel of {quote(home.name)}, whose rows are unowned, has no entities"
             raise KernelError("E810", message, argument, references.of_the_world)
         return tree.Exists(BOOL, "", handle)
 
@@ -115,7 +115,7 @@ class References:
         if component is None:
             raise make_silent_error(node)
         if handle.type.kind == "entity" and component.owner == "none":
-            message = f"no entity has {quote(name)}, whose rows are nobody's"
+            message = f"no entity has {quote(name)}, whose rows are unowned"
             raise KernelError("E810", message, node, f"refer to one by id<{name}>")
 
     def check_known(self, name: str, node: ast.expr) -> None:

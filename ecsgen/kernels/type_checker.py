@@ -128,7 +128,7 @@ class TypeChecker:
         for middle in node.comparators[:-1]:
             if not isinstance(middle, _LEAVES):  # it would be computed twice
                 hint = hints.of_bits(middle) or "write 'and'"
-                raise KernelError("E801", "this stands in two comparisons", middle, hint)
+                raise KernelError("E801", "this is part of two comparisons", middle, hint)
         values = [self.infer(value) for value in (node.left, *node.comparators)]
         comparisons: list[Operand] = []
         for operator, left, right in zip(node.ops, values, values[1:], strict=False):
@@ -191,7 +191,7 @@ class TypeChecker:
             return value
         base = self._holder(node)
         if base.type.is_handle and is_of_other:
-            message = "references from 'other' lead nowhere: each row asks what neighbours have"
+            message = "'other' has no references to follow: only its own fields can be read"
             raise KernelError("E813", message, node)
         referred = self.references.of_value(base, node)
         if referred is not None:
@@ -358,7 +358,7 @@ def _refuse_crowds(target: tree.FieldValue, scope: Scope, node: ast.expr) -> Non
     on = None if component is None else component.on
     if on is None or on.field != target.name or not on.capacity or scope.takes_turns:
         return
-    message = f"{on.capacity} may stand on a cell: who comes first is a question of turns"
+    message = f"a cell has room for {on.capacity}: which rows move there depends on their order"
     raise KernelError("E817", message, node, "give the kernel turns: random, or turns: rows")
 
 

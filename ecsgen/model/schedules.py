@@ -10,7 +10,7 @@ from ecsgen.model import Component, FusedKernels, Kernel, ScheduleEntry, Table, 
 from ecsgen.model.typed_tree import Argument, Effects, Program
 
 TICK: Final = "tick"
-"""The entry that adds 1 to the time."""
+"""The entry that advances the time."""
 
 
 def asks_for_time(world: World) -> bool:
@@ -159,15 +159,15 @@ def _why_not(call: ScheduledCall, before: FusedPass, chunked: set[str]) -> str:
     last = before.calls[-1]
     for entry in (last, call):
         if entry.every:
-            return f"{entry.text} happens at times"
+            return f"{entry.text} does not run at every tick"
         if entry.is_table or entry.text == TICK:
-            return f"{entry.text} {'writes lines' if entry.is_table else 'moves the time'}"
+            return f"{entry.text} {'writes lines' if entry.is_table else 'advances the time'}"
     if call.over == last.over and call.component != last.component:
-        return f"{call.text} is {'of a component' if call.component else 'of the world'}"
+        return f"{call.text} is a kernel of {'a component' if call.component else 'the world'}"
     if call.over != last.over:
-        return f"{call.over} are other rows than {last.over}"
+        return f"{call.text} runs over {call.over}, {last.text} over {last.over}"
     if call.kernel.rows != last.kernel.rows:
-        return f"{call.kernel.rows} rows of {call.over} are others than the {last.kernel.rows} ones"
+        return f"{call.text} runs over {call.kernel.rows} rows, unlike {last.text}"
     if call.over in chunked:
         return f"the rows of {call.over} lie in chunks"
     for entry in (last, call):
@@ -182,7 +182,7 @@ def _on_its_own(kernel: Kernel) -> str:
     program = kernel.program
     reasons = {
         "reads parents": program.runs_by_level,
-        "is concerned with other rows": bool(
+        "depends on other rows": bool(
             program.effects.referenced_components or program.is_order_dependent
         ),
         "takes a value for each row": bool(kernel.each),

@@ -114,7 +114,7 @@ def _kind(node: Node, diagnostics: Diagnostics) -> str | None:
         mark = node.keys.get(first_key, node.mark)
         hints = (did_you_mean(key, KINDS) for key in node.keys)
         hint = next((hint for hint in hints if hint), "")
-        diagnostics.add("E301", f"the document is of no kind: it needs {kinds}", mark, hint=hint)
+        diagnostics.add("E301", f"the document declares nothing: it needs {kinds}", mark, hint=hint)
     return None
 
 

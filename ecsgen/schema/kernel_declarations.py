@@ -186,7 +186,7 @@ def find_stream_column(component: Component, owner: str = OWN) -> FieldValue | N
         return find_identity_column(component, owner)
     if component.ids:
         return FieldValue(Type("u32"), ID_SLOT, owner)
-    message = f"rows of {quote(component.name)} cannot be told apart"
+    message = f"rows of {quote(component.name)} have nothing to draw random numbers by"
     return NoDraws(message, "give it ids: true, or the kernel a u64 field as its key")
 
 

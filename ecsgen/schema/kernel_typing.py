@@ -55,9 +55,9 @@ def type_kernel(
     scope.invalid_names |= frozenset(name for name, _, _ in kernel.args) - scope.arguments.keys()
     nears = neighbourhoods.neighbourhoods(kernel, context, scope)
     if _names_parent(kernel, scope):
-        refusal = "a kernel that reads 'parent' refers to no other rows"
+        refusal = "a kernel that reads 'parent' cannot use references to other rows"
         scope.reference_scope = replace(scope.reference_scope, refusal=refusal)
-        refusal = "nobody dies or is born in a kernel that reads 'parent'"
+        refusal = "a kernel that reads 'parent' cannot spawn or destroy"
         scope.command_scope = replace(scope.command_scope, refusal=refusal)
     first = 1 if kernel.turns == "random" else 0  # number 0 orders the rows
     where = _condition(kernel, scope)
@@ -162,7 +162,7 @@ def _takes_turns(kernel: Kernel, scope: Scope) -> bool:
     if scope.reference_scope.refusal:
         message = "the rows of chunks take no turns"
     elif _names_parent(kernel, scope):
-        message = "a kernel that reads 'parent' goes level by level: its rows take no turns"
+        message = "a kernel that reads 'parent' runs level by level, so its rows take no turns"
     if message:
         scope.diagnostics.add("E815", message, kernel.marks["turns"])
     return not message
@@ -263,8 +263,10 @@ class InvalidNames:
     """True if there may be other fields, whose names could not be read."""
 
 
-_BY_A_KERNEL: Final = "let a kernel write what is to be reduced into a field"
-_NO_COMMANDS: Final = "whose entity dies concerns all components: no kernel of one says it"
+_BY_A_KERNEL: Final = "let a kernel write the value into a field, and reduce that"
+_NO_COMMANDS: Final = (
+    "only kernels of the world can destroy entities, which have other components too"
+)
 _NO_REDUCTION: Final = NoDraws(
     "reductions draw no random numbers", "let a kernel draw them into a field"
 )
@@ -306,7 +308,7 @@ def type_component_kernels(
         reachable[component.on.grid] = components[component.on.grid]
     references = ReferenceScope(reachable, known.components, home)
     commands = CommandScope(refusal=_NO_COMMANDS, hint=references.of_the_world)
-    refusal = "reductions refer to no other rows"
+    refusal = "reductions cannot refer to other rows"
     no_references = replace(references, refusal=refusal, hint=_BY_A_KERNEL)
     context = neighbourhoods.make_component_context(component, components, diagnostics)
     stream = find_stream_column(component)
@@ -335,8 +337,10 @@ class WorldScopes:
         world, query = self.world, self.world.query(over)
         members, absent = _members(world, over, self.components)
         is_chunked = query is not None and query.chunked
-        no_references = "kernels over chunks refer to no other rows" if is_chunked else ""
-        no_commands = "nobody dies or is born in a kernel over chunks" if is_chunked else ""
+        no_references = (
+            "kernels over chunks cannot use references to other rows" if is_chunked else ""
+        )
+        no_commands = "a kernel over chunks cannot spawn or destroy" if is_chunked else ""
         component = self.components.get(over)
         unowned = over if component is not None and component.owner == "none" else ""
         bundles = {name: flat_bundle(name, dict(world.bundles)) for name, _ in world.bundles}
@@ -368,7 +372,7 @@ class WorldScopes:
         scope.absent = {
             name: why.replace("the kernel runs", "the column is") for name, why in absent
         }
-        refusal = "tables refer to no other rows"
+        refusal = "tables cannot use references to other rows"
         scope.reference_scope = replace(
             scope.reference_scope, chunked=(), refusal=refusal, hint=_BY_A_KERNEL
         )

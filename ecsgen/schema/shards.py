@@ -66,7 +66,7 @@ class _GhostCheck:
         else:
             return
         subject = f"{quote(kernel.name)} asks rows of {quote(source)}"
-        message = f"{subject}, and which ghosts are among them nobody knows: {reason}"
+        message = f"{subject}, but which ghosts are among them is unknown: {reason}"
         self.draft.report("E517", message, kernel.marks["near"], hint=hint)
 
 

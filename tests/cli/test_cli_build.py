@@ -260,7 +260,7 @@ def test_no_build_mends_what_is_no_file(project: Project) -> None:
     assert out.splitlines() == [
         "FOREIGN generated/mass.py",
         "generated: out of step, made for numpy",
-        "to mend, when what is no file has been moved away: ecsgen build",
+        "to mend, after moving away what is not a file: ecsgen build",
     ]
     (found,) = json.loads(project("check", "--format", "json")[1])
     assert found["hint"] == "it is a folder: move that away, then run ecsgen build"

@@ -143,9 +143,9 @@ def test_what_happens_at_times_is_a_pass_of_its_own() -> None:
     found = passes(calls, project.world)
     assert [len(one.calls) for one in found] == [2, 1, 1, 1, 1, 1, 1]
     assert [one.why for one in found[1:4]] == [
-        "tick moves the time",
-        "tick moves the time",
-        "Bear.nap happens at times",
+        "tick advances the time",
+        "tick advances the time",
+        "Bear.nap does not run at every tick",
     ]
 
 

@@ -300,8 +300,8 @@ pass  kernel        over  reads           writes
    3  Bone.bend     Bone  own             own
    3  Bone.bend     Bone  own             own
    4  Bone.follow   Bone  own, parent.turn  turn
-pass 2: Spin are other rows than Shot
-pass 3: Bone are other rows than Spin
+pass 2: Spin.whole runs over Spin, Shot.fly over Shot
+pass 3: Bone.bend runs over Bone, Spin.stir over Spin
 pass 4: Bone.follow reads parents
 """
 
