@@ -53,8 +53,8 @@ def test_a_folder(folder: Path) -> None:
     first, line, caret, *_ = done.stderr.splitlines()
     assert first == (
         "schemas/body.yaml:2:1: error[E901]: saved values of the field 'place' of 'Body' would be"
-        " refused: it is missing in the schemas; write 'renamed_from: [place]' at 'at', or 'removed: [place]' in"
-        " 'Body'"
+        " refused: it is missing in the schemas; write 'renamed_from: [place]' at 'at', or"
+        " 'removed: [place]' in 'Body'"
     )
     assert (line, caret) == ("fields:", "^~~~~~")
 
