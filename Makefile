@@ -20,7 +20,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loads
 # Which quarter of the mutants: another one after each commit.
 SHARE ?= $(shell expr $$(git rev-list --count HEAD) % 4)/4
 
-.PHONY: demo flock models sweep test soak search fast browser lint types check bench cachegrind mutants docs dist lowest clean
+.PHONY: demo flock models sweep test soak search fast browser hooks lint types check bench cachegrind mutants docs dist lowest clean
 
 demo: $(READY)
 	$(BIN)/ecsgen build schemas/
@@ -84,6 +84,10 @@ ifeq ($(BROWSER),)
 	@test "$$(id -u)" = 0 || { echo 'as root: $(GET_BROWSER)'; exit 1; }
 	$(GET_BROWSER)
 endif
+
+# Before each commit: is generated/ what the schemas make, and is the subject `area: subject`?
+hooks: $(READY)
+	git config core.hooksPath .githooks
 
 lint: $(STAMP)
 	$(BIN)/ruff check $(SOURCES) generated runtime

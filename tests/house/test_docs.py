@@ -31,7 +31,7 @@ from ecsgen.cli import ecsgen as command
 from tests.support.world_package import load, sources
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").glob("*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 KIND = re.compile(r"^(component|enum|world):", re.MULTILINE)
 FILE = re.compile(r"# ([\w/]+\.(?:yaml|py))$", re.MULTILINE)
 EXPECTED = re.compile(r"# → (.*)$")
@@ -282,8 +282,9 @@ def test_links(page: Path) -> None:
 
 
 def test_named_files_exist() -> None:
-    text = (ROOT / "docs" / "contributing.md").read_text(encoding="utf-8")
-    folders = "ecsgen|templates|tests|benchmarks|docs|examples|schemas"
+    pages = (ROOT / "docs" / "contributing.md", ROOT / "CONTRIBUTING.md")
+    text = "".join(page.read_text(encoding="utf-8") for page in pages)
+    folders = "ecsgen|runtime|templates|tests|benchmarks|docs|examples|schemas"
     named = re.findall(rf"`((?:{folders})/[\w./]*)`", text)
     assert len(named) > 20
     examples = {
