@@ -67,7 +67,6 @@ def _names(project: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _table(table: Any, *keys: str) -> Mapping[str, Any]:
-    """Return the table at a path, empty if there is none."""
     for key in keys:
         table = table.get(key) if isinstance(table, Mapping) else None
     return table if isinstance(table, Mapping) else {}

@@ -87,7 +87,6 @@ class Diagnostics:
         self._code = ""
 
     def add(self, code: str, message: str, mark: Mark, *, hint: str = "") -> None:
-        """Report `message` at `mark`."""
         self._found[Diagnostic(self._code or code, message, mark, hint)] = None
 
     def all_as(self, code: str) -> Diagnostics:

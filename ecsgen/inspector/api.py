@@ -222,7 +222,6 @@ class Api:
 
 
 def _entity_of(text: str) -> int:
-    """Return the entity that a path names."""
     if not (text.isascii() and text.isdigit()) or len(text) > 20 or int(text) >= 1 << 64:
         raise make_not_found("entity", text)
     return int(text)

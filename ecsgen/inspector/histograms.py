@@ -41,7 +41,6 @@ def sample(subject: ComponentReader, field: FieldInfo) -> tuple[NDArray[Any], in
 
 
 def histogram(cells: NDArray[Any], field: FieldInfo, bins: int, counted: int, total: int) -> Json:
-    """Return the histogram of copied cells."""
     values = cells.ravel()
     answer: dict[str, Json] = {"cells": total, "counted": counted, "sampled": counted < total}
     if field.enum is not None:

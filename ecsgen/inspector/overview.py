@@ -39,7 +39,6 @@ class Frames:
         self._chunked = 0
 
     def note(self) -> None:
-        """Record a tick."""
         now = perf_counter()
         last, self._last = self._last, now
         self.count += 1

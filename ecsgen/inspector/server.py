@@ -122,7 +122,6 @@ _TYPES: Final = {
 
 
 def page_files() -> dict[str, bytes]:
-    """Return the page's files by name."""
     folder = files("ecsgen.inspector") / "page"
     return {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
 

@@ -45,7 +45,8 @@ class CommandChecker:
     def _refuse_cells(self, component: str, node: ast.expr) -> None:
         known = self._scope.reference_scope.components.get(component)
         if known is not None and known.grid is not None:
-            raise KernelError("E816", f"{quote(component)} has cells, which stay", node)
+            message = f"{quote(component)} is a grid: cells are neither spawned nor destroyed"
+            raise KernelError("E816", message, node)
 
     def _where(self, call: ast.Call) -> Expression:
         wrong = [keyword.arg or "**" for keyword in call.keywords if keyword.arg != "where"]

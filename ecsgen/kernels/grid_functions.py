@@ -61,7 +61,7 @@ class GridFunctions:
         if references.refusal:
             raise KernelError("E810", references.refusal, node, references.hint)
         if name not in references.components or name in references.chunked:
-            message = f"a kernel of {quote(references.home)} knows no rows of {quote(name)}"
+            message = f"a kernel of {quote(references.home)} cannot use rows of {quote(name)}"
             if name in references.chunked:
                 message = f"{quote(name)} lives in archetypes"
             raise KernelError("E810", message, node, references.of_the_world)

@@ -57,8 +57,8 @@ _VECTORS: Final = frozenset(
     ["array", "asarray", "list", "tuple", "vec2", "vec3", "vec4", "vector", "vector2", "vector3"]
 )
 _DESPAWN_WORDS: Final = frozenset(["delete", "despawn", "kill"])
-"""Names of `die` and `destroy` in other languages."""
-NULL: Final = "write `0`, the entity or id of nobody"
+"""What `die` and `destroy` are called elsewhere."""
+NULL: Final = "write `0`, the null entity or id"
 _LISTED: Final = 12
 """Most names that a hint lists."""
 _NULLS: Final = frozenset(("nil", "none", "null"))

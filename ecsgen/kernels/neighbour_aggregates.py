@@ -253,7 +253,7 @@ def _type(name: str, type_: Type, node: ast.expr) -> Type:
     if name == "nearest" or name in CHANCES:
         return type_
     if not type_.is_number:
-        hint = "'count' tells of how many neighbours it is true" if type_.is_bool else ""
+        hint = "'count' counts neighbours for which it is true" if type_.is_bool else ""
         raise KernelError("E803", f"{quote(name)} takes numbers, not {type_}", node, hint)
     if name == "sum" and type_.is_integer:
         return Type(type_.total, type_.shape)

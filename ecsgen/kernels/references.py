@@ -108,7 +108,7 @@ class References:
         """Raise E810 where a component's rows cannot be referred to."""
         references = self.scope.reference_scope
         if name in references.chunked:
-            message = f"nothing refers to rows of {quote(name)}: it lives in archetypes"
+            message = f"rows of {quote(name)} cannot be referred to: it lives in archetypes"
             raise KernelError("E810", message, node)
         self.check_known(name, node)
         component = references.components.get(name)

@@ -153,7 +153,7 @@ class Scope:
         if name in NAMES:
             if self.has_invalid_neighbours:
                 return make_silent_error(node)
-            message = f"{quote(name)} is about neighbours, and there are none here"
+            message = f"{quote(name)} is for neighbours, and this kernel has none"
             return KernelError("E813", message, node, "give the kernel near: a radius")
         hint = self._owner_of(name) or self._instead_of(node)
         return KernelError("E802", f"unknown name {quote(name)}", node, hint)

@@ -305,7 +305,7 @@ def type_step(step: Assignment, text: str, scope: Scope) -> tree.Step:
     if begins_with_other(node, scope.neighbours) and not isinstance(node, ast.Name):
         assert scope.neighbours is not None
         hint = f"let each row ask, or send to {scope.neighbours.nearest(node)}"
-        raise KernelError("E811", "a kernel assigns nothing to neighbours", node, hint)
+        raise KernelError("E811", "a kernel cannot assign to neighbours", node, hint)
     if isinstance(node, ast.Name) and node.id in scope.invalid_names:
         checker.value(step.value)  # may be wrong in its own right
         raise make_silent_error(node)

@@ -40,7 +40,6 @@ def picture(components: Iterable[Component]) -> str:
 
 
 def _below(drawing: Drawing) -> float:
-    """Return where the next layout begins."""
     return drawing.bottom + 2 * GAP if drawing.bottom else GAP
 
 
@@ -107,7 +106,6 @@ class _Panels:
         self._drawing, self._x, self._y = drawing, x, y
 
     def heading(self, title: str, note: str) -> None:
-        """Write a panel's title and a note on it."""
         self._drawing.text(self._x, self._y + 18, title, "strong")
         self._drawing.text(self._x, self._y + 36, note, "muted", 12)
         self._y += 48

@@ -56,7 +56,6 @@ def schedule_picture(name: str, calls: Sequence[ScheduledCall], world: World) ->
 
 
 def _lines(call: ScheduledCall) -> list[str]:
-    """Return the lines below a kernel's name."""
     times = [f"at ticks {call.times}"] if call.times else []
     return [*times, *(f"{how} {fields}" for how, fields in effects(call).items() if fields)]
 

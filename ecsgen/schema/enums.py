@@ -102,5 +102,5 @@ def _check_bits(draft: Declaration[EnumSpec], members: list[Member]) -> None:
     for member in members:
         if stray := member.number & ~single:
             bit = stray & -stray
-            message = f"{quote(member.name)} has the bit {bit}, which no flag of its own has"
+            message = f"{quote(member.name)} has the bit {bit}, which no single flag has"
             draft.report("E111", message, draft.value_mark(*member.number_path))

@@ -71,7 +71,7 @@ class _Names:
                 message = f"the {self.what} {quote(name)} is removed, and in use {where}"
                 diagnostics.add("E513", message, mark)
             elif name in removed:
-                diagnostics.add("E509", f"{quote(name)} stands twice in 'removed'", mark)
+                diagnostics.add("E509", f"{quote(name)} is listed twice in 'removed'", mark)
             removed.setdefault(name, mark)
         return dict.fromkeys(removed, "") | self._renamed(used, removed, diagnostics)
 

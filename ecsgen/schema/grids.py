@@ -73,7 +73,7 @@ def _shape(draft: Declaration[ComponentSpec], spec: GridSpec) -> tuple[int, ...]
         return None
     wrong = [axis for axis, size in enumerate(spec.shape) if size < 1]
     for axis in wrong:
-        message = f"an axis has a cell at least, not {spec.shape[axis]}"
+        message = f"an axis has at least one cell, not {spec.shape[axis]}"
         draft.report("E518", message, draft.value_mark("grid", "shape", axis))
     if not wrong and prod(spec.shape) > MAX_CELLS:
         draft.report("E518", f"the grid has {prod(spec.shape)} cells; 2^31 - 1 are the most", mark)
@@ -87,7 +87,7 @@ def _wrap(draft: Declaration[ComponentSpec], spec: GridSpec, axes: int) -> tuple
     if draft.is_incomplete("grid", "wrap"):
         return None
     if len(spec.wrap) != axes:
-        message = f"'wrap' has {len(spec.wrap)} answers, and the grid {axes} axes"
+        message = f"'wrap' has {len(spec.wrap)} values, and the grid {axes} axes"
         hint = "true or false alone is for all of them"
         draft.report("E518", message, draft.value_mark("grid", "wrap"), hint=hint)
         return None
@@ -108,7 +108,7 @@ def build_occupancy(
             draft.report("E519", message, draft.key_mark(key))
     name, capacity = (spec.field, spec.capacity) if isinstance(spec, OnSpec) else (spec, None)
     if capacity is not None and capacity < 1:
-        message = f"a capacity is from 1, not {capacity}; without it any number may stand on a cell"
+        message = f"a capacity is at least 1, not {capacity}; without one it is unlimited"
         draft.report("E519", message, draft.value_mark("on", "capacity"))
     mark = draft.value_mark("on", "field") if isinstance(spec, OnSpec) else draft.value_mark("on")
     field = draft.field(fields, name, "E519", quote(name), mark)
@@ -127,12 +127,12 @@ def _is_no_cell_reference(
     is_cell = field.type.base is BaseType.ID and target is not None and target.spec.grid is not None
     why = ""
     if not is_cell or field.type.shape:
-        why = f"rows stand on an id<Grid> without a shape, and {quote(field.name)} is "
+        why = f"'on' needs an id<Grid> without a shape, and {quote(field.name)} is "
         why += field.type.text
     elif field.split:
         why = f"{quote(field.name)} is split"
     elif field.options:
-        why = f"{quote(field.name)} cannot be {field.options[0][0]}: where rows stand is looked up"
+        why = f"{quote(field.name)} cannot be {field.options[0][0]}: it is the cell of a row"
     elif draft.spec.cold == "indirect" and "cold" in field.tags:
         why = f"{quote(field.name)} is in the second, cold buffer"
     if why:

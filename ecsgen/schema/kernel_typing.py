@@ -172,7 +172,7 @@ def _check_levels(kernel: Kernel, program: tree.Program, diagnostics: Diagnostic
     """Report E813 for a kernel by level with neighbours, whose rows would run in two orders, and
     E815 for one with an argument per row."""
     if program.neighbourhoods:
-        message = f"{quote(kernel.name)} reads parents, so it cannot ask neighbours"
+        message = f"{quote(kernel.name)} reads parents, so it cannot have neighbours"
         diagnostics.add("E813", message, kernel.marks["near"], hint="make two kernels of it")
     for name in kernel.each:
         message = f"{quote(name)} has a value for each row, which {quote(kernel.name)} cannot take"
@@ -243,7 +243,7 @@ def type_reduction(reduction: Reduction, scope: Scope) -> tree.ReductionProgram 
         checker = TypeChecker(scope)
         value = checker.condition(node) if reduction.function == "count" else checker.value(node)
         if reduction.function != "count" and not value.type.is_number:
-            hint = "'count' tells in how many rows it is true" if value.type.is_bool else ""
+            hint = "'count' counts rows for which it is true" if value.type.is_bool else ""
             message = f"{quote(reduction.function)} takes numbers, not {value.type}"
             raise KernelError("E803", message, node, hint)
     except KernelError as error:

@@ -56,7 +56,7 @@ def make_component_context(
             hint = did_you_mean(among, components)
             diagnostics.add("E508", message, key.marks["among"], hint=hint)
             return None
-        message = f"a kernel of {quote(component.name)} asks rows of its own"
+        message = f"a kernel of {quote(component.name)} can only have neighbours of its own rows"
         message += f", or cells of {quote(grid.name)}" if grid is not None else ""
         hint = f"make it a kernel of the world: over: {component.name}"
         diagnostics.add("E810", message, key.marks["among"], hint=hint)
@@ -194,7 +194,7 @@ class _NeighbourhoodBuilder:
 
     def _refuse(self, what: str, is_given: object) -> None:
         if is_given:
-            message = f"{what!r} is of rows on a grid that ask cells"
+            message = f"{what!r} is only for rows on a grid with cells as neighbours"
             if what == "hood":
                 message = "'hood' is of a grid, and this is a space"
             self._diagnostics.add("E813", message, self._key.marks[what])
@@ -262,7 +262,7 @@ class _NeighbourhoodBuilder:
                 diagnostics.add("E803", f"a radius on a grid is an integer, not {radius:g}", mark)
                 return None
             if radius < 0:
-                diagnostics.add("E813", f"a radius is from 0, not {radius:g}", mark)
+                diagnostics.add("E813", f"a radius is at least 0, not {radius:g}", mark)
                 return None
             return int(radius)
         scope = self._scope
@@ -336,7 +336,7 @@ def check_neighbour_names(
 
 
 def _report(what: str, name: str, mark: Mark, diagnostics: Diagnostics) -> None:
-    message = f"the {what} {quote(name)} is called as what kernels with 'near' know of neighbours"
+    message = f"the {what} {quote(name)} has a name that kernels with 'near' use for neighbours"
     diagnostics.add("E103", message, mark)
 
 

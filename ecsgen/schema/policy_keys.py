@@ -76,7 +76,7 @@ def resolve_components(
             hint = did_you_mean(name, components)
             draft.report("E501", f"unknown component {quote(name)} in {where}", mark, hint=hint)
         elif name in resolved:
-            draft.report("E509", f"{quote(name)} stands twice in {where}", mark)
+            draft.report("E509", f"{quote(name)} is listed twice in {where}", mark)
         else:
             if component.spec.grid is None or path[0] == "queries":  # else E518 says it
                 check_owned(component, where, mark)

@@ -111,7 +111,7 @@ class TableBuilder:
             return only[0]
         what = " and ".join(map(quote, only[:2])) or "no component"
         hints = [hint for name in named if (hint := did_you_mean(name, components))]
-        hint = "say whose rows it is of: `over:`" if only or not hints else hints[0]
+        hint = "name its rows by `over:`" if only or not hints else hints[0]
         message = f"the column {quote(column.name)} names {what}"
         self._report(message, column.marks["expression"], hint)
         return ""

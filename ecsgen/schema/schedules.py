@@ -26,7 +26,7 @@ def check_schedules(
             mark = world.marks.get(f"{written}.run", world.marks[written])
             wrong = "from" if start < 0 else "every" if every is not None and every < 1 else ""
             if wrong:
-                message = f"{quote(entry)} happens every {every} ticks from {start}"
+                message = f"{quote(entry)} runs every {every} ticks from {start}"
                 hint = "'every' is 1 or more, and 'from' 0 or more"
                 diagnostics.add("E514", message, world.marks[f"{written}.{wrong}"], hint=hint)
             if entry == TICK or entry in tables:

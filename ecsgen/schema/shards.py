@@ -65,7 +65,7 @@ class _GhostCheck:
             hint = "add the component to the ghosts, if only with an empty list"
         else:
             return
-        subject = f"{quote(kernel.name)} asks rows of {quote(source)}"
+        subject = f"{quote(kernel.name)} has neighbours of {quote(source)}"
         message = f"{subject}, but which ghosts are among them is unknown: {reason}"
         self.draft.report("E517", message, kernel.marks["near"], hint=hint)
 
@@ -132,7 +132,7 @@ class _Check:
             for number, field in enumerate(fields):
                 field_mark = self.draft.value_mark("shards", "ghosts", name, number)
                 if field in seen:
-                    message = f"{quote(field)} stands twice among the ghosts of {quote(name)}"
+                    message = f"{quote(field)} is listed twice among the ghosts of {quote(name)}"
                     self.draft.report("E509", message, field_mark)
                 seen.add(field)
                 self._ghost_field(component, field, field_mark)

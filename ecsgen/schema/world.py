@@ -39,7 +39,7 @@ def check_bundles(draft: Declaration[WorldSpec], components: Components) -> None
             mark = draft.value_mark("bundles", bundle, index)
             component = components.get(name)
             if name in seen:
-                draft.report("E509", f"{quote(name)} stands twice in {where}", mark)
+                draft.report("E509", f"{quote(name)} is listed twice in {where}", mark)
             elif component is None and name not in bundles:
                 message = f"unknown component or bundle {quote(name)} in {where}"
                 draft.report("E501", message, mark, hint=did_you_mean(name, known))
@@ -182,7 +182,7 @@ class _Builder:
         sharded = self._draft.spec.shards is not None
         bits = entity.index_bits + self.generation_bits() + entity.shard_bits * sharded
         if self._written("shard_bits") and not sharded:
-            message = "'shard_bits' without 'shards': entities are made in one place"
+            message = "'shard_bits' without 'shards': there is only one shard"
             self._draft.report("E403", message, self._draft.key_mark("entity", "shard_bits"))
         if bits > 64:
             mark = self._draft.key_mark("entity", written[-1])

@@ -284,14 +284,18 @@ def test_links(page: Path) -> None:
 def test_named_files_exist() -> None:
     pages = (ROOT / "docs" / "contributing.md", ROOT / "CONTRIBUTING.md")
     text = "".join(page.read_text(encoding="utf-8") for page in pages)
-    folders = "ecsgen|runtime|templates|tests|benchmarks|docs|examples|schemas"
-    named = re.findall(rf"`((?:{folders})/[\w./]*)`", text)
+    tops = "ecsgen|runtime|templates|tests|benchmarks|docs|examples|schemas"
+    named = re.findall(rf"`((?:{tops})/[\w./]*)`", text)
     assert len(named) > 20
     examples = {
         path for path in named if Path(path).name.partition(".")[0] in ("my_policy", "my_ability")
     }
     missing = {path for path in named if not (ROOT / path).exists()} - examples
     assert not missing
+    folders = "ecsgen", "runtime", "generated", "tests", "docs"
+    modules = [path.as_posix() for top in folders for path in (ROOT / top).rglob("*.py")]
+    short = set(re.findall(r"`((?:\w+/)*\w+\.py)`", text)) - examples
+    assert not {name for name in short if not any(path.endswith(f"/{name}") for path in modules)}
 
 
 def test_every_page_is_in_the_index() -> None:
