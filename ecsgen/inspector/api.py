@@ -15,7 +15,7 @@ from ecsgen.inspector.component_readers import (
     ChunkReader,
     ComponentReader,
     ManagerReader,
-    subjects_of,
+    make_readers,
 )
 from ecsgen.inspector.entity_finder import Conditions, EntityFinder
 from ecsgen.inspector.histograms import MOST_BINS, histogram, histogram_field, sample
@@ -29,29 +29,29 @@ from ecsgen.inspector.tick_queue import RequestError, TickQueue, make_not_found,
 class Api:
     """Parses requests. Names in them are looked up in tables made when the inspector starts."""
 
-    def __init__(self, world: Any, questions: TickQueue, frames: Frames, edit: bool) -> None:
-        self._ask = questions.run_in_tick
+    def __init__(self, world: Any, queue: TickQueue, frames: Frames, edit: bool) -> None:
+        self._ask = queue.run_in_tick
         self._world = world
         self._frames = frames
         self._edit = edit
-        self._subjects = subjects_of(world)
-        self._titles = {subject.title: subject for subject in self._subjects.values()}
-        copies = ColumnCache(questions)
-        self._matching = EntityFinder(world, copies, self._subjects)
-        self._tables = Tables(copies, self._subjects, self._matching)
-        self._owned = [s for s in self._subjects.values() if s.owner == "entity"]
+        self._readers = make_readers(world)
+        self._titles = {reader.title: reader for reader in self._readers.values()}
+        cache = ColumnCache(queue)
+        self._finder = EntityFinder(world, cache, self._readers)
+        self._tables = Tables(cache, self._readers, self._finder)
+        self._owned = [s for s in self._readers.values() if s.owner == "entity"]
         self._queries = {
-            n: _query_conditions(getattr(world, n), self._subjects) for n in world.QUERIES
+            n: _query_conditions(getattr(world, n), self._readers) for n in world.QUERIES
         }
         self._groups = {n: getattr(world, n) for n in world.GROUPS}
         constants = {
             "edit": edit,
-            "index_bits": self._matching.index_bits,
-            "shard_bits": self._matching.shard_bits,
+            "index_bits": self._finder.index_bits,
+            "shard_bits": self._finder.shard_bits,
             "queries": [{"name": n, **c._asdict()} for n, c in self._queries.items()],
             "groups": [{"name": n, "members": list(g._members)} for n, g in self._groups.items()],
         }
-        self._overview = Overview(world, self._subjects, frames, constants)
+        self._overview = Overview(world, self._readers, frames, constants)
 
     def routes(self) -> Mapping[str, Mapping[str, Answer]]:
         """Return the answers of each path by HTTP method."""
@@ -75,9 +75,9 @@ class Api:
         if "entity" in path_parts:
             _entity_of(path_parts["entity"])
         if "component" in path_parts:
-            subject = self._named(path_parts["component"])
+            reader = self._named(path_parts["component"])
             if "field" in path_parts:
-                _found(f"field of {subject.name}", subject.field, path_parts["field"])
+                _found(f"field of {reader.name}", reader.field, path_parts["field"])
         for what, table in (("query", self._queries), ("group", self._groups)):
             if what in path_parts:
                 _found(what, table, path_parts[what])
@@ -87,7 +87,7 @@ class Api:
 
     async def _rows(self, request: Request) -> Json:
         window = window_of(request.query_params)
-        return await self._tables.component(self._subject(request), window)
+        return await self._tables.component(self._reader(request), window)
 
     async def _query(self, request: Request) -> Json:
         conditions = self._queries[request.path_params["query"]]
@@ -97,17 +97,17 @@ class Api:
         group = self._groups[request.path_params["group"]]
         managed = {id(s.manager): s for s in self._owned if isinstance(s, ManagerReader)}
         readers = [managed[id(member)] for member in group._members.values()]
-        members = {subject.name: subject for subject in readers}
+        members = {reader.name: reader for reader in readers}
         return await self._tables.group(group, members, window_of(request.query_params))
 
     async def _living(self, request: Request) -> Json:
         parameters = request.query_params
         window = window_of(parameters)
         parts = {part: self._names(parameters.get(part, "")) for part in ("all", "any", "none")}
-        entities = await self._matching.living(Conditions(**parts))
+        entities = await self._finder.living(Conditions(**parts))
         wanted = entities[window.rows]
-        having = await self._ask(lambda: [subject.find(wanted) != NIL for subject in self._owned])
-        names = np.array([subject.name for subject in self._owned], np.object_)
+        having = await self._ask(lambda: [reader.find(wanted) != NIL for reader in self._owned])
+        names = np.array([reader.name for reader in self._owned], np.object_)
         table = np.array(having, np.bool_).reshape(len(names), len(wanted))
         return {
             "n": len(entities),
@@ -123,57 +123,57 @@ class Api:
     def _entity_json(self, entity: int) -> Json:
         """Return an entity with all its components; a dead one with rows not yet collected."""
         components: dict[str, Json] = {}
-        for subject in self._owned:
-            rows = subject.rows_of(entity)
+        for reader in self._owned:
+            rows = reader.rows_of(entity)
             if len(rows):
                 columns = {
-                    field.name: json_column(subject.cells(field.name, rows), field)
-                    for field in subject.fields
+                    field.name: json_column(reader.cells(field.name, rows), field)
+                    for field in reader.fields
                 }
                 values = [{n: cells[k] for n, cells in columns.items()} for k in range(len(rows))]
-                components[subject.name] = values if subject.is_list else values[0]
+                components[reader.name] = values if reader.is_list else values[0]
         alive = self._world.entities.alive(entity)
         return {"entity": str(entity), "alive": alive, "components": components}
 
     async def _histogram(self, request: Request) -> Json:
-        subject = self._subject(request)
-        field = histogram_field(subject, request.path_params["field"])
+        reader = self._reader(request)
+        field = histogram_field(reader, request.path_params["field"])
         bins = number(request.query_params, "bins", 30)
         if not 1 <= bins <= MOST_BINS:
             raise RequestError(400, f"bins: wanted 1 to {MOST_BINS}, not {bins}")
-        cells, counted, total = await self._ask(lambda: sample(subject, field))
+        cells, counted, total = await self._ask(lambda: sample(reader, field))
         return await asyncio.to_thread(histogram, cells, field, bins, counted, total)
 
     async def _tree(self, request: Request) -> Json:
         parameters, parent = request.query_params, request.query_params.get("parent", "")
         above = _entity_of(parent) if parent else None
         row = number(parameters, "row", 0) if "row" in parameters else None
-        return await self._tables.tree(self._subject(request), above, row, window_of(parameters))
+        return await self._tables.tree(self._reader(request), above, row, window_of(parameters))
 
     async def _change(self, request: Request) -> Json:
-        entity, subject = self._edited(request)
+        entity, reader = self._edited(request)
         instance = number(request.query_params, "instance", 0)
         body = await body_of(request)
 
         def write() -> None:
             self._world.entities.require(entity)
-            subject.write(entity, instance, given_fields(body, subject.field))
+            reader.write(entity, instance, given_fields(body, reader.field))
 
         return await self._after(entity, write)
 
     async def _add(self, request: Request) -> Json:
-        entity, subject = self._edited(request)
-        body, fields = await body_of(request), subject.field
-        return await self._after(entity, lambda: subject.add(entity, given_fields(body, fields)))
+        entity, reader = self._edited(request)
+        body, fields = await body_of(request), reader.field
+        return await self._after(entity, lambda: reader.add(entity, given_fields(body, fields)))
 
     async def _remove(self, request: Request) -> Json:
-        entity, subject = self._edited(request)
+        entity, reader = self._edited(request)
         parameters = request.query_params
         instance = number(parameters, "instance", 0) if "instance" in parameters else None
 
         def remove() -> None:
             self._world.entities.require(entity)
-            subject.remove(entity, instance)
+            reader.remove(entity, instance)
 
         return await self._after(entity, remove)
 
@@ -196,29 +196,29 @@ class Api:
 
     def _edited(self, request: Request) -> tuple[int, ComponentReader]:
         self._check_edit()
-        entity, subject = _entity_of(request.path_params["entity"]), self._subject(request)
-        if subject.owner != "entity":
-            raise make_not_found("component", subject.name)
-        return entity, subject
+        entity, reader = _entity_of(request.path_params["entity"]), self._reader(request)
+        if reader.owner != "entity":
+            raise make_not_found("component", reader.name)
+        return entity, reader
 
     def _check_edit(self) -> None:
         if not self._edit:
             raise RequestError(403, "this inspector is read-only: serve(world, edit=True) edits")
 
-    def _subject(self, request: Request) -> ComponentReader:
+    def _reader(self, request: Request) -> ComponentReader:
         return self._named(request.path_params["component"])
 
     def _named(self, name: str) -> ComponentReader:
         """Return a component by its name in the world or by its class."""
-        return self._titles.get(name) or _found("component", self._subjects, name)
+        return self._titles.get(name) or _found("component", self._readers, name)
 
     def _names(self, listed: str) -> tuple[str, ...]:
         """Return the names in a list with commas, all of components that entities own."""
         readers = [self._named(name.strip()) for name in listed.split(",") if name.strip()]
-        for subject in readers:
-            if subject.owner != "entity":
-                raise RequestError(400, f"{subject.name}: its rows belong to no entities")
-        return tuple(dict.fromkeys(subject.name for subject in readers))
+        for reader in readers:
+            if reader.owner != "entity":
+                raise RequestError(400, f"{reader.name}: its rows belong to no entities")
+        return tuple(dict.fromkeys(reader.name for reader in readers))
 
 
 def _entity_of(text: str) -> int:
@@ -233,12 +233,12 @@ def _found(what: str, table: Mapping[str, Any], name: str) -> Any:
     return table[name]
 
 
-def _query_conditions(query: Any, subjects: Mapping[str, ComponentReader]) -> Conditions:
+def _query_conditions(query: Any, readers: Mapping[str, ComponentReader]) -> Conditions:
     if hasattr(query, "_ALL"):
-        by_row = {s.row: s.name for s in subjects.values() if isinstance(s, ChunkReader)}
+        by_row = {s.row: s.name for s in readers.values() if isinstance(s, ChunkReader)}
         parts = (query._ALL, query._ANY, query._NONE, query._OPTIONAL)
         return Conditions(*(tuple(by_row[row] for row in rows) for rows in parts))
     join = query._join
-    names = {id(s.manager): s.name for s in subjects.values() if isinstance(s, ManagerReader)}
+    names = {id(s.manager): s.name for s in readers.values() if isinstance(s, ManagerReader)}
     members = (join._required, join._any_of, join._none_of, join._optional)
     return Conditions(*(tuple(names[id(m.manager)] for m in part) for part in members))

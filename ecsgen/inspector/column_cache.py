@@ -69,29 +69,29 @@ class CachedColumn:
 class ColumnCache:
     """Copies columns, and keeps those that are still valid."""
 
-    def __init__(self, questions: TickQueue) -> None:
-        self.ask = questions.run_in_tick
+    def __init__(self, queue: TickQueue) -> None:
+        self.ask = queue.run_in_tick
         self._kept: OrderedDict[Hashable, CachedColumn] = OrderedDict()
 
-    async def column(self, subject: ComponentReader, name: str) -> CachedColumn:
+    async def column(self, reader: ComponentReader, name: str) -> CachedColumn:
         """Return a copy of a component's owners or of a field's cells."""
         return await self.of(
             ColumnSource(
-                (subject.name, name),
-                lambda: (subject.version, subject.n),
-                lambda rows: subject.column(name, rows),
-                lambda: subject.step(name, PIECE),
+                (reader.name, name),
+                lambda: (reader.version, reader.n),
+                lambda rows: reader.column(name, rows),
+                lambda: reader.step(name, PIECE),
                 is_lasting=name == OWNER,
             )
         )
 
-    async def links(self, subject: ManagerReader, name: str) -> CachedColumn:
+    async def links(self, reader: ManagerReader, name: str) -> CachedColumn:
         """Return a copy of a column of rows: `parent`."""
-        data, column = subject.manager.data, f"_{name}_column"
+        data, column = reader.manager.data, f"_{name}_column"
         return await self.of(
             ColumnSource(
-                (subject.name, f"·{name}"),
-                lambda: (subject.version, subject.n),
+                (reader.name, f"·{name}"),
+                lambda: (reader.version, reader.n),
                 lambda rows: getattr(data, column)[: data._n][rows].copy(),
                 lambda: PIECE // 4,
             )
@@ -160,32 +160,32 @@ class ColumnCache:
 
 
 async def table_order(
-    copies: ColumnCache, subject: ComponentReader, sort: str, desc: bool
+    cache: ColumnCache, reader: ComponentReader, sort: str, desc: bool
 ) -> NDArray[np.intp] | None:
     """Return the rows of a component in order; None for all rows in memory order."""
-    holes = subject.has_holes
+    holes = reader.has_holes
     if not sort and not holes:
         return None
-    used = await copies.column(subject, OWNER) if holes else None
+    used = await cache.column(reader, OWNER) if holes else None
     if not sort:
         assert used is not None  # there are holes
         return await used.derived("used", np.flatnonzero)
-    key = await copies.column(subject, sort_column(subject, sort))
+    key = await cache.column(reader, sort_column(reader, sort))
     order = await key.derived(("order", desc), sorted_rows, desc)
     if used is None:
         return order
     return await asyncio.to_thread(_without_holes, order, used.cells)
 
 
-def sort_column(subject: ComponentReader, sort: str) -> str:
+def sort_column(reader: ComponentReader, sort: str) -> str:
     """Return the column to sort by. Raises RequestError if there is none."""
-    if sort == subject.owner:
+    if sort == reader.owner:
         return OWNER
-    if sort not in subject.field:
-        raise make_not_found(f"field of {subject.name}", sort)
-    field = subject.field[sort]
+    if sort not in reader.field:
+        raise make_not_found(f"field of {reader.name}", sort)
+    field = reader.field[sort]
     if field.shape or field.dtype is None:
-        raise RequestError(400, f"{subject.name}.{sort}: {field.type} has no order")
+        raise RequestError(400, f"{reader.name}.{sort}: {field.type} has no order")
     return sort
 
 

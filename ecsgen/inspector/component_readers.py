@@ -428,7 +428,7 @@ def store_of(world: Any) -> Any:
     return world.archetypes if hasattr(world, "_chunked") else None
 
 
-def subjects_of(world: Any) -> dict[str, ComponentReader]:
+def make_readers(world: Any) -> dict[str, ComponentReader]:
     """Return the readers of a world's components by their names in it."""
     readers: dict[str, ComponentReader] = {}
     for name in world.MANAGERS:

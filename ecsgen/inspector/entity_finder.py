@@ -29,11 +29,11 @@ class EntityFinder:
     """Finds entities that fulfil conditions."""
 
     def __init__(
-        self, world: Any, copies: ColumnCache, subjects: Mapping[str, ComponentReader]
+        self, world: Any, cache: ColumnCache, readers: Mapping[str, ComponentReader]
     ) -> None:
         self._entities = world.entities
-        self._copies = copies
-        self._subjects = subjects
+        self._cache = cache
+        self._readers = readers
         self.index_bits = world.entities.index(2**64 - 1).bit_length()
         generation = world.entities.generation
         shift = next(bits for bits in range(65) if bits == 64 or generation(1 << bits))
@@ -48,7 +48,7 @@ class EntityFinder:
         handles = (await self._handles()).cells
         owners = {}
         for name in {*wanted.all, *wanted.any, *wanted.none}:
-            owners[name] = (await self._copies.column(self._subjects[name], OWNER)).cells
+            owners[name] = (await self._cache.column(self._readers[name], OWNER)).cells
         return await asyncio.to_thread(self._match, wanted, handles, owners)
 
     async def living(self, wanted: Conditions) -> NDArray[np.uint64]:
@@ -100,7 +100,7 @@ class EntityFinder:
                 )
             return version, entities._n_used
 
-        return await self._copies.of(
+        return await self._cache.of(
             ColumnSource((None, "handles"), state, self._copied, lambda: PIECE // 8)
         )
 

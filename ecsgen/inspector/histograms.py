@@ -21,23 +21,23 @@ _MOST_VALUES: Final = 256
 """Maximum of members, or combinations of flags, that are counted separately."""
 
 
-def histogram_field(subject: ComponentReader, name: str) -> FieldInfo:
+def histogram_field(reader: ComponentReader, name: str) -> FieldInfo:
     """Return the field of a histogram. Raises RequestError if its type has none."""
-    field: FieldInfo = subject.field[name]
+    field: FieldInfo = reader.field[name]
     kind = "O" if field.dtype is None else field.dtype.kind
     if kind in "OS" or field.type.startswith(("entity", "id<")):
-        raise RequestError(400, f"{subject.name}.{name}: {field.type} has no histogram")
+        raise RequestError(400, f"{reader.name}.{name}: {field.type} has no histogram")
     return field
 
 
-def sample(subject: ComponentReader, field: FieldInfo) -> tuple[NDArray[Any], int, int]:
+def sample(reader: ComponentReader, field: FieldInfo) -> tuple[NDArray[Any], int, int]:
     """Return copied cells of evenly spread rows, their number, and the number of all cells."""
     each = prod(field.shape)
-    rows = subject.spread(SAMPLED // each)
-    cells = subject.cells(field.name, rows)
-    if subject.has_holes:
-        cells = cells[subject.owners(rows) != 0]
-    return cells, len(cells) * each, subject.used * each
+    rows = reader.spread(SAMPLED // each)
+    cells = reader.cells(field.name, rows)
+    if reader.has_holes:
+        cells = cells[reader.owners(rows) != 0]
+    return cells, len(cells) * each, reader.used * each
 
 
 def histogram(cells: NDArray[Any], field: FieldInfo, bins: int, counted: int, total: int) -> Json:

@@ -33,11 +33,11 @@ class Inspector:
         if not isinstance(getattr(type(world), "MANAGERS", None), tuple):
             raise TypeError(f"wanted a world of a generated package, not {type(world).__name__}")
         token = token_urlsafe(_TOKEN_BYTES) if token is None else _checked_token(token)
-        self._questions = TickQueue()
+        self._queue = TickQueue()
         self._frames = Frames(world)
-        self._answers = Api(world, self._questions, self._frames, edit)
+        self._api = Api(world, self._queue, self._frames, edit)
         pages = page_files()
-        app = application(pages, self._answers.routes(), self._answers.check_names)
+        app = application(pages, self._api.routes(), self._api.check_names)
         unauthorized = pages["unauthorized.html"]
         self._server = Server(lambda port: Guard(app, port, token, unauthorized), port)
         self.url = f"http://{HOST}:{self._server.port}/?token={quote(token, safe='')}"
@@ -50,11 +50,11 @@ class Inspector:
         view of a column outlives the call. Errors of requests go to the browser.
         """
         self._frames.note()
-        return self._questions.run_pending(budget)
+        return self._queue.run_pending(budget)
 
     def close(self) -> None:
         """Stop serving; waiting requests fail. Closing again does nothing."""
-        self._questions.close()
+        self._queue.close()
         self._server.close()
 
     def __enter__(self) -> Self:

@@ -77,18 +77,18 @@ class Overview:
     def __init__(
         self,
         world: Any,
-        subjects: Mapping[str, ComponentReader],
+        readers: Mapping[str, ComponentReader],
         frames: Frames,
         constants: Mapping[str, Json],
     ) -> None:
         self._world = world
-        self._subjects = subjects
+        self._readers = readers
         self._frames = frames
         self._constants = constants
         """Constant parts of the answer about the world, by name."""
         self._layouts: dict[str, tuple[tuple[int, int], Json]] = {}
         self._fields = {
-            name: [_field(field) for field in subject.fields] for name, subject in subjects.items()
+            name: [_field(field) for field in reader.fields] for name, reader in readers.items()
         }
 
     def world(self) -> Json:
@@ -98,33 +98,33 @@ class Overview:
             "world": type(world).__name__,
             "alive": len(world.entities),
             "frames": self._frames.count,
-            "components": [self._component(subject) for subject in self._subjects.values()],
+            "components": [self._component(reader) for reader in self._readers.values()],
             **self._constants,
         }
 
-    def _component(self, subject: ComponentReader) -> Json:
-        capacity, nbytes = subject.room
+    def _component(self, reader: ComponentReader) -> Json:
+        capacity, nbytes = reader.room
         return {
-            "name": subject.name,
-            "title": subject.title,
-            "rows": subject.used,
+            "name": reader.name,
+            "title": reader.title,
+            "rows": reader.used,
             "capacity": capacity,
             "nbytes": nbytes,
-            "version": subject.version,
-            "owner": subject.owner,
-            "in": "archetypes" if isinstance(subject, ChunkReader) else "managers",
-            "list": subject.is_list,
-            "tree": subject.is_tree,
-            "grid": subject.grid,
-            "fields": self._fields[subject.name],
-            "layout": self._layout(subject, (capacity, nbytes)),
+            "version": reader.version,
+            "owner": reader.owner,
+            "in": "archetypes" if isinstance(reader, ChunkReader) else "managers",
+            "list": reader.is_list,
+            "tree": reader.is_tree,
+            "grid": reader.grid,
+            "fields": self._fields[reader.name],
+            "layout": self._layout(reader, (capacity, nbytes)),
         }
 
-    def _layout(self, subject: ComponentReader, room: tuple[int, int]) -> Json:
+    def _layout(self, reader: ComponentReader, room: tuple[int, int]) -> Json:
         """Return the layout of columns, cached until their capacity changes."""
-        known = self._layouts.get(subject.name)
+        known = self._layouts.get(reader.name)
         if known is None or known[0] != room:
-            known = self._layouts[subject.name] = room, subject.layout()
+            known = self._layouts[reader.name] = room, reader.layout()
         return known[1]
 
     def archetypes(self) -> list[tuple[list[str], int, int]]:
@@ -132,7 +132,7 @@ class Overview:
         store = store_of(self._world)
         if store is None:
             return []
-        names = {s.part: s.name for s in self._subjects.values() if isinstance(s, ChunkReader)}
+        names = {s.part: s.name for s in self._readers.values() if isinstance(s, ChunkReader)}
         return [
             (
                 [names[part] for part in archetype.layout.components.values()],

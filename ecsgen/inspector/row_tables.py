@@ -43,27 +43,27 @@ class Tables:
     """Answers that have rows."""
 
     def __init__(
-        self, copies: ColumnCache, subjects: Mapping[str, ComponentReader], matching: EntityFinder
+        self, cache: ColumnCache, readers: Mapping[str, ComponentReader], finder: EntityFinder
     ) -> None:
-        self._ask = copies.ask
-        self._copies = copies
-        self._subjects = subjects
-        self._matching = matching
+        self._ask = cache.ask
+        self._cache = cache
+        self._readers = readers
+        self._finder = finder
 
-    async def component(self, subject: ComponentReader, window: Window) -> Json:
+    async def component(self, reader: ComponentReader, window: Window) -> Json:
         """Return rows of a component."""
-        order = await table_order(self._copies, subject, window.sort, window.desc)
+        order = await table_order(self._cache, reader, window.sort, window.desc)
 
         def read() -> tuple[int, NDArray[np.intp], list[Taken]]:
-            n = subject.n
+            n = reader.n
             rows = row_numbers(window.rows if order is None else order[window.rows], n)
             rows = rows.compress(rows < n)
-            owners = subject.owners(rows)
+            owners = reader.owners(rows)
             if order is not None and not owners.all():
                 rows, owners = rows[owners != 0], owners[owners != 0]
-            taken: list[Taken] = [(subject.owner, owners, None, None)]
-            for field in subject.fields:
-                taken.append((field.name, subject.cells(field.name, rows), field, None))
+            taken: list[Taken] = [(reader.owner, owners, None, None)]
+            for field in reader.fields:
+                taken.append((field.name, reader.cells(field.name, rows), field, None))
             return n if order is None else len(order), rows, taken
 
         n, rows, taken = await self._ask(read)
@@ -75,8 +75,8 @@ class Tables:
         """Return rows that the members of a group share."""
         order = None
         if window.sort:
-            subject, column = self._key(members, window.sort)
-            key = await self._copies.column(subject, column)
+            reader, column = self._key(members, window.sort)
+            key = await self._cache.column(reader, column)
             n = await self._ask(lambda: int(group.n))
             order = await key.derived(
                 ("first", n, window.desc), lambda cells: sorted_rows(cells[:n], window.desc)
@@ -87,10 +87,10 @@ class Tables:
             rows = row_numbers(window.rows if order is None else order[window.rows], n)
             rows = rows.compress(rows < n)
             taken: list[Taken] = [("entity", group.entity[rows].copy(), None, None)]
-            for subject in members.values():
-                for field in subject.fields:
-                    cells = subject.cells(field.name, rows)
-                    taken.append((f"{subject.name}.{field.name}", cells, field, None))
+            for reader in members.values():
+                for field in reader.fields:
+                    cells = reader.cells(field.name, rows)
+                    taken.append((f"{reader.name}.{field.name}", cells, field, None))
             return n, rows, taken
 
         n, rows, taken = await self._ask(read)
@@ -98,20 +98,20 @@ class Tables:
 
     async def query(self, conditions: Conditions, window: Window) -> Json:
         """Return entities that a query finds, with their rows."""
-        entities = await self._matching.find(conditions)
+        entities = await self._finder.find(conditions)
         if window.sort:
             entities = await self._sorted(conditions, entities, window)
         wanted = entities[window.rows]
-        shown = [self._subjects[name] for name in (*conditions.all, *conditions.optional)]
+        shown = [self._readers[name] for name in (*conditions.all, *conditions.optional)]
 
         def read() -> list[Taken]:
             taken: list[Taken] = [("entity", wanted, None, None)]
-            for subject in shown:
-                rows = subject.find(wanted)
+            for reader in shown:
+                rows = reader.find(wanted)
                 there = rows != NIL
-                for field in subject.fields:
-                    cells = subject.cells(field.name, rows[there])
-                    taken.append((f"{subject.name}.{field.name}", cells, field, there))
+                for field in reader.fields:
+                    cells = reader.cells(field.name, rows[there])
+                    taken.append((f"{reader.name}.{field.name}", cells, field, there))
             return taken
 
         taken = await self._ask(read)
@@ -121,40 +121,40 @@ class Tables:
     async def _sorted(
         self, conditions: Conditions, entities: NDArray[np.uint64], window: Window
     ) -> NDArray[np.uint64]:
-        shown = {name: self._subjects[name] for name in (*conditions.all, *conditions.optional)}
+        shown = {name: self._readers[name] for name in (*conditions.all, *conditions.optional)}
         if window.sort == "entity":
             order = await asyncio.to_thread(sorted_rows, entities, window.desc)
             return entities.take(order)
-        subject, column = self._key(shown, window.sort)
+        reader, column = self._key(shown, window.sort)
         if column == OWNER:
             raise make_not_found("column", window.sort)
-        owners = await self._copies.column(subject, OWNER)
-        cells = await self._copies.column(subject, column)
-        sort = self._matching.sorted_by
+        owners = await self._cache.column(reader, OWNER)
+        cells = await self._cache.column(reader, column)
+        sort = self._finder.sorted_by
         return await asyncio.to_thread(sort, entities, owners.cells, cells.cells, window.desc)
 
     async def tree(
-        self, subject: ComponentReader, parent: int | None, row: int | None, window: Window
+        self, reader: ComponentReader, parent: int | None, row: int | None, window: Window
     ) -> Json:
         """Return the children of a parent in order of attachment, or the roots.
 
         `row`: the parent's row if it has several, by default its first. Links are copied first.
         """
-        if not isinstance(subject, ManagerReader) or not subject.is_tree:
-            raise make_not_found("hierarchy", subject.name)
-        parents = await self._copies.links(subject, "parent")
+        if not isinstance(reader, ManagerReader) or not reader.is_tree:
+            raise make_not_found("hierarchy", reader.name)
+        parents = await self._cache.links(reader, "parent")
         counts = await parents.derived("counts", _count_children)
         if parent is None:
             rows = await parents.derived("roots", lambda cells: (cells == NIL).nonzero()[0])
             wanted, n = rows[window.rows], len(rows)
         else:
-            above, first = await self._ask(lambda: _first_child(subject, parent, row))
-            nexts = (await self._copies.links(subject, "next_sibling")).cells
+            above, first = await self._ask(lambda: _first_child(reader, parent, row))
+            nexts = (await self._cache.links(reader, "next_sibling")).cells
             wanted = await asyncio.to_thread(_siblings, nexts, first, window)
             n = int(counts[above]) if above < len(counts) else len(wanted)
-        owners = await self._ask(lambda: subject.owners(wanted[wanted < subject.n]))
+        owners = await self._ask(lambda: reader.owners(wanted[wanted < reader.n]))
         nodes = [
-            {subject.owner: str(owner), "row": child, "children": int(counts[child])}
+            {reader.owner: str(owner), "row": child, "children": int(counts[child])}
             for owner, child in zip(owners.tolist(), wanted.tolist(), strict=False)
             if child < len(counts)
         ]
@@ -183,14 +183,14 @@ def _table(n: int, start: int, rows: list[int], taken: list[Taken]) -> Json:
     return {"n": n, "start": start, "rows": rows, "columns": columns}
 
 
-def _first_child(subject: ManagerReader, parent: int, parent_row: int | None) -> tuple[int, int]:
+def _first_child(reader: ManagerReader, parent: int, parent_row: int | None) -> tuple[int, int]:
     """Return the row of a parent, named by entity or id, and the row of its first child."""
-    manager = subject.manager
-    if parent_row is not None and parent_row in subject.rows_of(parent):
+    manager = reader.manager
+    if parent_row is not None and parent_row in reader.rows_of(parent):
         return parent_row, int(manager.first_child(parent_row))
-    row = manager.lookup(parent) if subject.owner == "entity" else manager.resolve(parent)
+    row = manager.lookup(parent) if reader.owner == "entity" else manager.resolve(parent)
     if row == NIL:
-        raise make_not_found(f"row of {subject.name} of", parent)
+        raise make_not_found(f"row of {reader.name} of", parent)
     return int(row), int(manager.first_child(row))
 
 

@@ -58,7 +58,7 @@ def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     found: list[str] = []
 
     def tick(self: Inspector, budget: float = 0.0) -> int:
-        found.append(repr(self._answers._world))
+        found.append(repr(self._api._world))
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Inspector, "tick", tick)

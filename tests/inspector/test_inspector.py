@@ -200,7 +200,7 @@ def test_sorting_sees_what_changed() -> None:
 
 def copies_are_old(seen: Inspected) -> None:
     """As if the columns had been copied long ago."""
-    for copy in seen.inspector._answers._tables._copies._kept.values():
+    for copy in seen.inspector._api._tables._cache._kept.values():
         copy.since -= 1 + column_cache.FRESH
 
 
@@ -580,7 +580,7 @@ def test_closing() -> None:
     inspector.close()
     assert inspector.tick() == 0
     with pytest.raises(RequestError, match="closed"):
-        asyncio.run(inspector._questions.run_in_tick(lambda: 1))
+        asyncio.run(inspector._queue.run_in_tick(lambda: 1))
 
 
 def test_closing_refuses_what_waits() -> None:
@@ -609,7 +609,7 @@ def test_copies_are_dropped_when_nobody_looks(monkeypatch: pytest.MonkeyPatch) -
     world.spawn(10, point_mass={})
     with Inspected(world) as seen:
         seen.json("rows/point_mass?sort=mass")
-        kept = seen.inspector._answers._tables._copies._kept
+        kept = seen.inspector._api._tables._cache._kept
         deadline = time.monotonic() + 60
         while kept and time.monotonic() < deadline:
             time.sleep(0.005)

@@ -163,7 +163,7 @@ def test_search_and_entity(page: Page, shown: Ticking) -> None:
     expect(page.get_by_role("alert").first).to_contain_text("'heavy' is no f32")
     mass.press("Escape")
     expect(mass).to_have_value("7.5")
-    assert shown.inspector._answers._world.point_mass.mass(1) == 7.5
+    assert shown.inspector._api._world.point_mass.mass(1) == 7.5
 
 
 def test_changes_go_one_after_the_other(page: Page, shown: Ticking) -> None:
@@ -194,8 +194,8 @@ def test_changes_go_one_after_the_other(page: Page, shown: Ticking) -> None:
     expect(page.get_by_role("alert").first).to_contain_text("'heavy' is no f32")
     mass.press("Escape")
     expect(mass).to_have_value("8.5")
-    assert shown.inspector._answers._world.point_mass.mass(2) == 8.5
-    assert shown.inspector._answers._world.point_mass.label(2) == "stone"
+    assert shown.inspector._api._world.point_mass.mass(2) == 8.5
+    assert shown.inspector._api._world.point_mass.label(2) == "stone"
 
 
 def test_each_refused_field_says_what_is_wrong(page: Page, shown: Ticking) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from ecsgen.config import UsageError
-from ecsgen.inspector.component_readers import OWNER, ManagerReader, subjects_of
+from ecsgen.inspector.component_readers import OWNER, ManagerReader, make_readers
 from ecsgen.inspector.json_values import json_column
 from ecsgen.inspector.saved_worlds import load_saved
 from tests.inspector.test_inspector import entities, same
@@ -111,7 +111,7 @@ def seen(world: Any) -> Iterator[Inspected]:
 
 
 def test_cells_are_those_of_rows(world: Any) -> None:
-    for subject in subjects_of(world).values():
+    for subject in make_readers(world).values():
         if not isinstance(subject, ManagerReader):
             continue
         used = [row for row in range(subject.n) if subject.owners(slice(row, row + 1))[0]]
@@ -131,7 +131,7 @@ def shown_as(told: Any, value: Any) -> bool:
 
 
 def test_chunked_cells(world: Any) -> None:
-    subject = subjects_of(world)["scent"]
+    subject = make_readers(world)["scent"]
     owners = subject.owners(slice(None))
     rows = np.arange(len(owners))[::-1]
     assert subject.owners(rows).tolist() == owners[::-1].tolist()
