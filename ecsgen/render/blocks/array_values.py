@@ -33,23 +33,23 @@ class ElementOrder(Enum):
 
 
 Kind = tuple[str, Shape, ElementOrder]
-"""What memory must have to hold a value: its scalar type, shape and layout."""
+"""Scalar type, shape and layout of a value, as memory for it must have them."""
 
 
 def kind_of(type_: Type) -> Kind:
-    """What is made for each row, or for each pair, has."""
+    """Return the kind of values that are computed for each row, or for each pair."""
     return type_.scalar, type_.shape, ElementOrder.PLANES if type_.shape else ElementOrder.ROWS
 
 
 @dataclass(frozen=True, slots=True)
 class ArrayValue:
-    """A value that the generated code has at hand."""
+    """Value in generated code."""
 
     text: str
     scalar: str
     shape: Shape
     layout: ElementOrder
-    slot: ArrayValue | None = None  # the working memory that it lives in, if nobody else needs it
+    slot: ArrayValue | None = None  # the working memory that it is in, if nothing else needs it
     is_literal: bool = False  # a Python number, which takes the type of what it meets
 
     @property
@@ -62,20 +62,20 @@ class ArrayValue:
 
     @property
     def held(self) -> ArrayValue:
-        """The same value, which is not used up by reading it."""
+        """This value without its slot, which reading does not release."""
         return replace(self, slot=None)
 
     def is_free_for(self, kind: Kind) -> bool:
-        """Whether a result of that kind may take the place of this value."""
+        """Check that a result of that kind may take the memory of this value."""
         slot = self.slot
         return slot is not None and slot.text == self.text and slot.kind == kind
 
     def element(self, *index: int) -> str:
-        """The expression for an element."""
+        """Return the expression for an element."""
         return f"{self.text}[{', '.join(map(str, index))}]"
 
     def part(self, index: Shape) -> ArrayValue:
-        """An element, or what is left of the shape behind a few indices."""
+        """Return an element, or the part of a value at its first indices."""
         shape = self.shape[len(index) :]
         layout = ElementOrder.PLANES if shape else ElementOrder.ROWS
         layout = self.layout if self.is_uniform else layout
@@ -84,33 +84,33 @@ class ArrayValue:
 
 @dataclass(slots=True)
 class ScratchPool:
-    """Gives out working memory, and takes it back for the next that fits."""
+    """Pool of working memory: released slots are used for later values of their kind."""
 
     prefix: str = "_tmp"
     slots: list[ArrayValue] = field(default_factory=list)
-    """What there is: arrays of the shape (*shape, rows) in each block."""
+    """Arrays of the shape `(*shape, rows)` in each block."""
     _free: list[ArrayValue] = field(default_factory=list)
     _unnamed: int = 0
 
     def acquire(self, kind: Kind) -> ArrayValue:
-        """Memory for a value until it is given back."""
-        found = next((slot for slot in self._free if slot.kind == kind), None)
-        if found is not None:
-            self._free.remove(found)
+        """Return memory for a value until it is released."""
+        memory = next((slot for slot in self._free if slot.kind == kind), None)
+        if memory is not None:
+            self._free.remove(memory)
         else:
             self._unnamed += 1
             number = self._unnamed if self._unnamed > 1 else ""
-            found = self.named(ArrayValue(f"{self.prefix}{number}", *kind))
-        return replace(found, slot=found)
+            memory = self.named(ArrayValue(f"{self.prefix}{number}", *kind))
+        return replace(memory, slot=memory)
 
     def named(self, slot: ArrayValue) -> ArrayValue:
-        """Memory for as long as the kernel runs, which one before it in a pass may have used."""
+        """Return memory for all of a kernel; an earlier one in the pass may have used it."""
         if slot not in self.slots:
             self.slots.append(slot)
         return slot
 
     def release(self, *values: ArrayValue) -> None:
-        """Let the memory of values be used again."""
+        """Return the memory of values to the pool."""
         for value in values:
             if value.slot is not None and value.slot not in self._free:
                 self._free.append(value.slot)
@@ -118,7 +118,7 @@ class ScratchPool:
 
 _NUMBER: Final = re.compile(r"(-?)(\d+)(\.\d+)?(e[+-]?\d+)?")
 _EXACT: Final = 2**53
-"""Up to here every integer is a float."""
+"""Bound up to which every integer is a float."""
 _LARGEST: Final = {
     "f32": float.fromhex("0x1.fffffep127"),
     "f64": float.fromhex("0x1.fffffffffffffp1023"),
@@ -128,52 +128,52 @@ _LARGEST: Final = {
 class Constants:
     """Numbers of one method as constants of the module: arrays, which numpy takes at once.
 
-    It has to look at a Python number first, and with a hundred rows that takes longer than all
-    else.
+    numpy has to convert a Python number first, which takes longer than a ufunc over 100 rows.
     """
 
     def __init__(self, end: str = "") -> None:
-        """`end`: with what all names end."""
+        """Begin without constants; `end`: suffix of all names."""
         self._made: dict[str, str] = {}
         self._end = end
 
     @property
     def lines(self) -> list[str]:
-        """The statements that make them."""
+        """Statements that define the constants."""
         return list(self._made.values())
 
-    def spelled(self, operands: list[ArrayValue]) -> list[str]:
-        """Return the operands of a ufunc as texts: literals as arrays of the others' type, if these
-        have one type that has that number."""
+    def operand_texts(self, operands: list[ArrayValue]) -> list[str]:
+        """Return the operands of a ufunc as texts.
+
+        Literals become arrays of the other operands' type, if that is one and has the number."""
         scalars = {operand.scalar for operand in operands if not operand.is_literal}
         if len(scalars) > 1:
             return [operand.text for operand in operands]
         (scalar,) = scalars
-        return [self._name(one.text, scalar) if one.is_literal else one.text for one in operands]
+        return [self._name(o.text, scalar) if o.is_literal else o.text for o in operands]
 
     def _name(self, text: str, scalar: str) -> str:
-        """Return the name of a constant, or the number if the type does not have it. No field or
-        argument begins with a digit."""
+        """Return the name of a constant, or the number if the type does not have it."""
         if not _has_number(scalar, text):
             return text
+        # no field or argument begins with a digit, as these names do
         sign = "_negative" if text.startswith("-") else ""
         digits = re.sub(r"\W", "_", text.strip("-").replace("e-", "e_minus_").replace("e+", "e"))
         array = call("np.array", [text, SCALARS[scalar].numpy], 0)
         return self.named(f"_{digits}{sign}_{scalar}", array)
 
     def named(self, name: str, array: str) -> str:
-        """Have an array under a name."""
+        """Define a constant for an array, and return its name."""
         name += self._end
         self._made[name] = f"{name}: Final = {array}"
         return name
 
 
 def _has_number(scalar: str, text: str) -> bool:
-    """Whether a type has a number, which numpy finds to be the same as it would by itself."""
-    found = _NUMBER.fullmatch(text)
-    if found is None:
+    """Check that a type has a number, so that numpy would convert it to the same value."""
+    match = _NUMBER.fullmatch(text)
+    if match is None:
         return False
-    if found[3] or found[4]:
+    if match[3] or match[4]:
         return scalar in FLOATS and abs(float(text)) <= _LARGEST[scalar]
     if scalar in FLOATS:
         return abs(int(text)) <= _EXACT
@@ -182,21 +182,21 @@ def _has_number(scalar: str, text: str) -> bool:
 
 @dataclass(slots=True)
 class Views:
-    """How the fields of several components are seen, each with a name that is not `taken`."""
+    """Views of the fields of several components, each with a name that is not `taken`."""
 
     components: Mapping[str, Component]
-    """By their names, or only `OWN`: that whose kernel it is."""
+    """Components by name, or under `OWN` alone the component that has the kernel."""
     managers: ManagerExpressions
     taken: set[str]
     seen: dict[FieldValue, ArrayValue] = field(default_factory=dict)
 
     def value(self, field: FieldValue) -> ArrayValue:
-        """The view that a block has, with a name of its own."""
+        """Return the view that a block has, under a name of its own."""
         if field not in self.seen:
             component = self._component(field)
             of_others = {OWN: "", PARENT: "_parent_"}
-            stem = f"{of_others.get(field.owner, f'{component.module}_')}{field.name}"
-            names = (stem, *(f"{stem}_{number}" for number in range(2, 1000)))
+            prefix = f"{of_others.get(field.owner, f'{component.module}_')}{field.name}"
+            names = (prefix, *(f"{prefix}_{number}" for number in range(2, 1000)))
             name = next(name for name in names if name not in self.taken)
             self.taken.add(name)
             kind = column_kind(component, field.name, field.type)
@@ -204,8 +204,9 @@ class Views:
         return self.seen[field]
 
     def column(self, field: FieldValue, rows: str = "", is_kept: bool = True) -> str:
-        """The expression for the view of a whole column, or of its first rows, where blocks are
-        made; `is_kept`: these are kept, and so made by another method."""
+        """Return the expression for a whole column, or its first rows, where blocks are made.
+
+        `is_kept`: the blocks are kept, and so made by a method of the columns."""
         component = self._component(field)
         if self.managers.is_world or not is_kept:
             return other_column(self.managers, component.name, field, rows)
@@ -216,13 +217,13 @@ class Views:
 
 
 def cell_array(elements: tuple[bool | Number, ...], type_: Type) -> str:
-    """The expression for one cell as an array with an axis for the rows."""
+    """Return the expression for one cell as an array `(*shape, 1)`."""
     array = call("np.array", [literal(elements), SCALARS[type_.scalar].numpy], 0)
     return f"{array}.reshape({literal((*type_.shape, 1))[1:-1]})"
 
 
 def column_kind(component: Component, name: str, type_: Type) -> Kind:
-    """How the cells of a field lie in its column."""
+    """Return how the cells of a field lie in its column."""
     kind = kind_of(type_)
     if type_.shape and not field_of(component, name).split:
         return *kind[:2], ElementOrder.TOGETHER
@@ -232,7 +233,7 @@ def column_kind(component: Component, name: str, type_: Type) -> Kind:
 def other_column(
     managers: ManagerExpressions, component: str, field: FieldValue | FieldOfRow, rows: str = ""
 ) -> str:
-    """The expression for a column, or its first rows, of a manager that the method asks."""
+    """Return the expression for a column of another manager, or its first rows."""
     holder, columns = managers.data(component), f"{managers.manager(component)}.LAYOUT"
     return _column_view(managers.components[component], field, holder, columns, rows)
 
@@ -240,13 +241,12 @@ def other_column(
 def _column_view(
     component: Component, field: FieldValue | FieldOfRow, holder: str, columns: str, rows: str
 ) -> str:
-    """The same; `holder` has the buffer, `columns` the layout."""
-    found, shape = field_of(component, field.name), field.type.shape
-    if found.split and shape:
+    declared, shape = field_of(component, field.name), field.type.shape
+    if declared.split and shape:
         names = [column.name for column in lay_out_component(component).columns]
-        first = names.index(field_columns(found)[0].name)
-        given = f"{holder}._buffer, {columns}[{first}], {holder}._allocated, {literal(shape)}"
-        whole = f"planes({given})"
-        return f"{whole}[..., :{rows}]" if rows else whole
+        first = names.index(field_columns(declared)[0].name)
+        arguments = f"{holder}._buffer, {columns}[{first}], {holder}._allocated, {literal(shape)}"
+        planes = f"planes({arguments})"
+        return f"{planes}[..., :{rows}]" if rows else planes
     column = f"{holder}._{field.name}_column{f'[:{rows}]' if rows else ''}"
     return f"rows_last({column})" if shape else column

@@ -49,7 +49,7 @@ UFUNCS: Final = {
     "min": "minimum",
     "max": "maximum",
 }
-"""What ufuncs are called, where it is not what operations of one ufunc are."""
+"""Names of ufuncs, where they are not those of the operations."""
 
 IN_PLACE: Final = {"+": "+=", "-": "-=", "*": "*=", "/": "/="}
 
@@ -60,12 +60,12 @@ COMPLAINING: Final = frozenset(
 
 _COMPARING = (Rule.ORDER, Rule.EQUALITY)
 _NOT_CUT = (*FLOATS, "bool")
-"""What floats are converted to as numpy does it."""
+"""Types to which numpy converts floats as kernels do."""
 
 
 @dataclass(slots=True)
 class BlockEmitter:
-    """Writes the statements of one kernel: `before` the loop over blocks, in it, and `after`."""
+    """Emitter of a kernel's statements: `before` the loop over blocks, in it, and `after`."""
 
     view: Callable[[tree.FieldValue], ArrayValue]  # of a field
     arguments: Mapping[str, str]  # converted values
@@ -75,15 +75,15 @@ class BlockEmitter:
     before: list[str] = field(default_factory=list)
     after: list[str] = field(default_factory=list)
     beside: dict[str, str] = field(default_factory=dict)
-    """What blocks have of arrays that are made before the loop: names there, and of the whole."""
+    """Arrays of all rows, made before the loop, by the name of a block's part."""
     lines: list[str] = field(default_factory=list)
     locals_: dict[str, ArrayValue] = field(default_factory=dict)
     _made: dict[str, int] = field(default_factory=dict)
 
     def value(self, node: tree.Expression, target: ArrayValue | None = None) -> ArrayValue:
-        """Statements that compute an expression, and where its value is then.
+        """Write the statements that compute an expression, and return its value.
 
-        With a target the value may be written there at once, if that is as good.
+        With a target the value may be written there at once, if that costs no more.
         """
         match node:
             case tree.Constant():
@@ -106,10 +106,10 @@ class BlockEmitter:
                 return self._operation(node, target)
             case tree.Draw():
                 return self._draw(node, target)
-        raise TypeError(node)  # it is a statement of its own, or there are no pairs
+        raise TypeError(node)  # lowered to a statement, or only of pairs
 
     def layout(self, node: tree.Expression) -> ElementOrder:
-        """The layout that the value of an expression will have."""
+        """Return the layout that the value of an expression will have."""
         match node:
             case tree.FieldValue() | tree.Local():
                 return self.value(node).layout
@@ -122,7 +122,7 @@ class BlockEmitter:
             case tree.Element() if self.layout(node.base) is ElementOrder.UNIFORM:
                 return ElementOrder.UNIFORM
             case tree.Operation() if node.name not in COMPOSED or node.name == "if":
-                operands = [(self.layout(one), one.type.shape) for one in node.operands]
+                operands = [(self.layout(operand), operand.type.shape) for operand in node.operands]
                 return common_layout(operands, node.type.shape)
         return kind_of(node.type)[2]
 
@@ -130,17 +130,17 @@ class BlockEmitter:
         self.lines.append(" " * self.indent + line)
 
     def run(self, function: str, *arguments: str) -> None:
-        """A statement that calls a function."""
+        """Write a statement that calls a function."""
         self.lines.append(call(function, list(arguments), self.indent))
 
     def uniform(self, text: str, scalar: str, shape: Shape = ()) -> ArrayValue:
-        """A value that is computed once, before the loop."""
+        """Compute a value once, before the loop."""
         name = f"_once{len(self.before) + 1 if self.before else ''}"
         self.before.append(f"{name} = {text}")
         return ArrayValue(name, scalar, shape, ElementOrder.UNIFORM)
 
     def materialise(self, name: str, text: str, scalar: str, is_uniform: bool) -> ArrayValue:
-        """An array made anew, for a block or once before the loop; nobody writes into it."""
+        """Compute a new array, for a block or once before the loop, which is not written to."""
         count = self._made[name] = self._made.get(name, 0) + 1
         name = f"_{name}{count if count > 1 else ''}"
         if is_uniform:
@@ -152,40 +152,36 @@ class BlockEmitter:
         )
 
     def slice_per_block(self, name: str, text: str, scalar: str) -> ArrayValue:
-        """An array of all rows, made before the loop, of which each block has its part."""
-        whole = self.materialise(f"all_{name}", text, scalar, True).text
-        part = whole.replace("_all", "", 1)
-        self.beside[part] = whole
+        """Compute an array of all rows before the loop, and return a block's part of it."""
+        all_rows = self.materialise(f"all_{name}", text, scalar, True).text
+        part = all_rows.replace("_all", "", 1)
+        self.beside[part] = all_rows
         return ArrayValue(part, scalar, (), ElementOrder.ROWS)
-
-    # --- conversions ----------------------------------------------------------------------------
 
     def _cast(self, node: tree.Cast, target: ArrayValue | None) -> ArrayValue:
         scalar, inner = node.type.scalar, node.operand
         if scalar == inner.type.scalar:
             return self.value(inner, target)
         if target is not None and _by_ufunc(inner, target.scalar):
-            found = self.value(inner, target)
-            if found.text == target.text:
-                return found
+            inner_value = self.value(inner, target)
+            if inner_value.text == target.text:
+                return inner_value
         else:
-            found = self.value(inner)
+            inner_value = self.value(inner)
         dtype, is_cut = SCALARS[scalar].numpy, inner.type.is_float and scalar not in _NOT_CUT
-        if found.is_uniform:
-            text = as_typed(found)
-            made = f"as_integers({text}, {dtype})" if is_cut else f"{text}.astype({dtype})"
-            return self.uniform(made, scalar, found.shape)
-        out = self.place((scalar, found.shape, found.layout), (), target)
+        if inner_value.is_uniform:
+            text = as_typed(inner_value)
+            converted = f"as_integers({text}, {dtype})" if is_cut else f"{text}.astype({dtype})"
+            return self.uniform(converted, scalar, inner_value.shape)
+        out = self.memory_for((scalar, inner_value.shape, inner_value.layout), (), target)
         if is_cut:
-            self.write(f"{out.text}[...] = as_integers({found.text}, {dtype})")
+            self.write(f"{out.text}[...] = as_integers({inner_value.text}, {dtype})")
         elif scalar == "bool":
-            self.run("np.not_equal", found.text, "0", f"out={out.text}")
+            self.run("np.not_equal", inner_value.text, "0", f"out={out.text}")
         else:
-            self.write(f"{out.text}[...] = {found.text}")
-        self.working.release(found)
+            self.write(f"{out.text}[...] = {inner_value.text}")
+        self.working.release(inner_value)
         return out
-
-    # --- operations -----------------------------------------------------------------------------
 
     def _operation(self, node: tree.Operation, target: ArrayValue | None) -> ArrayValue:
         composer = COMPOSED.get(node.name)
@@ -194,31 +190,41 @@ class BlockEmitter:
         operands, scalar = self._operands(node)
         if all(operand.is_uniform for operand in operands):
             return self._uniform_operation(node, operands)
-        out = self.place((*kind_of(node.type)[:2], self.layout(node)), operands, target)
+        out = self.memory_for((*kind_of(node.type)[:2], self.layout(node)), operands, target)
         natural = reduce(promote, _natural(operands, scalar)) if scalar != "bool" else "bool"
         is_narrow = TABLE[node.name].rule in _COMPARING and "f" not in scalar + natural
         is_typed = natural != scalar and not _is_mixed(node) and not is_narrow
         typed = [f"dtype={SCALARS[scalar].numpy}"] if is_typed else []
-        texts = [one.text for one in operands] if typed else self.constants.spelled(operands)
+        texts = (
+            [operand.text for operand in operands]
+            if typed
+            else self.constants.operand_texts(operands)
+        )
         is_name = out.text == texts[0] and out.text.removeprefix(PLACEHOLDER).isidentifier()
         if node.name in IN_PLACE and is_name and not typed:
             self.write(f"{out.text} {IN_PLACE[node.name]} {texts[1]}")
         else:
             function = "negated" if node.name == "neg" else f"np.{UFUNCS.get(node.name, node.name)}"
             self.run(function, *texts, f"out={out.text}", *typed)
-        self.working.release(*(one for one in operands if one.slot != out.slot))
+        self.working.release(*(operand for operand in operands if operand.slot != out.slot))
         return out
 
     def _operands(self, node: tree.Operation) -> tuple[list[ArrayValue], str]:
-        """The operands, without conversions that numpy makes itself, and the type in which the
-        operation is done."""
+        """Return the operands, without conversions that numpy makes, and the operation's type."""
         scalar = node.operands[0].type.scalar
         if _is_mixed(node):
             return [self.value(operand) for operand in node.operands], scalar
         bare = [_without_cast(operand) for operand in node.operands]
         if TABLE[node.name].rule in _COMPARING:
-            given = [one.type.scalar for one in bare if not isinstance(one, tree.Constant)]
-            if not given or "bool" in given or reduce(promote, given) != scalar or scalar == "f64":
+            scalars = [
+                operand.type.scalar for operand in bare if not isinstance(operand, tree.Constant)
+            ]
+            if (
+                not scalars
+                or "bool" in scalars
+                or reduce(promote, scalars) != scalar
+                or scalar == "f64"
+            ):
                 bare = list(node.operands)
         return [self.value(operand) for operand in bare], scalar
 
@@ -234,16 +240,16 @@ class BlockEmitter:
     def _draw(self, node: tree.Draw, target: ArrayValue | None) -> ArrayValue:
         bounds = [self.value(operand) for operand in node.operands]
         fits = target is not None and target.scalar == node.type.scalar
-        out = self.place(kind_of(node.type), bounds, target if fits else None)
-        given = ["_stem", str(node.number), *(bound.text for bound in bounds)]
-        self.run(f"draw_{node.distribution}", *given, out.text, "_word", "_bits")
+        out = self.memory_for(kind_of(node.type), bounds, target if fits else None)
+        arguments = ["_stem", str(node.number), *(bound.text for bound in bounds)]
+        self.run(f"draw_{node.distribution}", *arguments, out.text, "_word", "_bits")
         self.working.release(*(bound for bound in bounds if bound.slot != out.slot))
         return out
 
-    def place(
+    def memory_for(
         self, kind: Kind, operands: Sequence[ArrayValue], target: ArrayValue | None
     ) -> ArrayValue:
-        """Where a result goes: the target, the memory of an operand, or memory of its own."""
+        """Return memory for a result: the target, an operand's, or its own."""
         scalar, shape, _ = kind
         if target is not None and target.shape == shape and _fits_kind(scalar, target.scalar):
             return target.held
@@ -251,7 +257,7 @@ class BlockEmitter:
         return next(free, None) or self.working.acquire(kind)
 
     def copied(self, value: ArrayValue, kind: Kind) -> ArrayValue:
-        """A value in working memory of its own."""
+        """Write a value to working memory of its own, if it has none."""
         if value.is_free_for(kind):
             return value
         out = self.working.acquire(kind)
@@ -261,24 +267,24 @@ class BlockEmitter:
 
 
 def common_layout(operands: Sequence[tuple[ElementOrder, Shape]], shape: Shape) -> ElementOrder:
-    """The layout of a result: elements together only if all operands have them so."""
+    """Return the layout of a result: elements together only if all operands have them so."""
     if all(layout is ElementOrder.UNIFORM for layout, _ in operands):
         return ElementOrder.UNIFORM
     if not shape:
         return ElementOrder.ROWS
-    apart = (one for one in operands if one[0] is not ElementOrder.TOGETHER)
-    is_apart = any(own or layout is not ElementOrder.UNIFORM for layout, own in apart)
+    apart = (pair for pair in operands if pair[0] is not ElementOrder.TOGETHER)
+    is_apart = any(shape_ or layout is not ElementOrder.UNIFORM for layout, shape_ in apart)
     return ElementOrder.PLANES if is_apart else ElementOrder.TOGETHER
 
 
 def _is_mixed(node: tree.Operation) -> bool:
-    """Whether it compares integers of two types, which numpy does exactly."""
+    """Check that an operation compares integers of two types, which numpy does exactly."""
     scalars = {operand.type.scalar for operand in node.operands}
     return TABLE[node.name].rule in _COMPARING and len(scalars) > 1
 
 
 def _without_cast(operand: tree.Expression) -> tree.Expression:
-    """The operand of a conversion that numpy makes as well when types meet."""
+    """Return the operand of a conversion that numpy's promotion makes as well."""
     if isinstance(operand, tree.Cast):
         inner, outer = operand.operand.type.scalar, operand.type.scalar
         if "bool" not in (inner, outer) and promote(inner, outer) == outer:
@@ -287,46 +293,43 @@ def _without_cast(operand: tree.Expression) -> tree.Expression:
 
 
 def _natural(operands: list[ArrayValue], scalar: str) -> list[str]:
-    """The types from which numpy finds the type of an operation; literals have a weak one."""
-    found = [operand.scalar for operand in operands if not operand.is_literal]
+    """Return the types from which numpy promotes; literals have a weak one."""
+    scalars = [operand.scalar for operand in operands if not operand.is_literal]
     weak_float = any(o.is_literal and o.scalar in FLOATS for o in operands)
-    if weak_float and not any(one in FLOATS for one in found):
-        found.append("f64")
-    if len(operands) == 1 and found[0] not in FLOATS and scalar in FLOATS:
+    if weak_float and not any(scalar_ in FLOATS for scalar_ in scalars):
+        scalars.append("f64")
+    if len(operands) == 1 and scalars[0] not in FLOATS and scalar in FLOATS:
         return ["bool"]  # of a small integer numpy takes the root in f16
-    return found
+    return scalars
 
 
 def _by_ufunc(node: tree.Expression, scalar: str) -> bool:
-    """Whether an operation can write into an array of another type as it goes."""
+    """Check that the ufunc of an operation can write into an array of another type."""
     is_ufunc = isinstance(node, tree.Operation) and node.name not in COMPOSED
     return is_ufunc and _fits_kind(node.type.scalar, scalar)
 
 
-def _fits_kind(given: str, wanted: str) -> bool:
-    """Whether a ufunc may write its result of one type into an array of the other."""
-    if given == wanted or (given in FLOATS and wanted in FLOATS):
+def _fits_kind(result: str, memory: str) -> bool:
+    """Check that a ufunc may write a result of one type into memory of another."""
+    if result == memory or (result in FLOATS and memory in FLOATS):
         return True
-    if given == "bool" or wanted == "bool" or given in FLOATS:
+    if result == "bool" or memory == "bool" or result in FLOATS:
         return False
-    return wanted in FLOATS or given[0] == wanted[0]
+    return memory in FLOATS or result[0] == memory[0]
 
 
 def as_typed(value: ArrayValue) -> str:
-    """A uniform value as a numpy scalar or array."""
+    """Return the text of a value, a literal as a numpy scalar."""
     return f"{SCALARS[value.scalar].numpy}({value.text})" if value.is_literal else value.text
 
 
-# --- operations that take several ufuncs: choices, and what vectors and matrices need -------------
-
-
 def _choice(emit: BlockEmitter, node: tree.Operation, target: ArrayValue | None) -> ArrayValue:
-    """`a if c else b`: b, over which a is written where c is true."""
+    """Write `a if c else b`: b, over which a is written where c is true."""
     test, then, otherwise = (emit.value(operand) for operand in node.operands)
     scalar, shape = node.type.scalar, node.type.shape
     if test.is_uniform and then.is_uniform and otherwise.is_uniform:
-        given = ", ".join([test.text, as_typed(then), as_typed(otherwise)])
-        return emit.uniform(f"np.where({given})", scalar, shape)
+        arguments = ", ".join([test.text, as_typed(then), as_typed(otherwise)])
+        return emit.uniform(f"np.where({arguments})", scalar, shape)
     if target is not None and otherwise.text == target.text and target.scalar == scalar:
         out = target.held
     else:
@@ -337,32 +340,32 @@ def _choice(emit: BlockEmitter, node: tree.Operation, target: ArrayValue | None)
 
 
 def _sum_of_products(emit: BlockEmitter, pairs: list[tuple[str, str]], out: ArrayValue) -> None:
-    """From left to right, each product and each sum rounded."""
-    first, *others = pairs
+    """Write a sum from left to right, each product and each sum rounded."""
+    first, *later = pairs
     emit.run("np.multiply", *first, f"out={out.text}")
-    if not others:
+    if not later:
         return
     product = emit.working.acquire(out.kind)
-    for pair in others:
+    for pair in later:
         emit.run("np.multiply", *pair, f"out={product.text}")
         emit.write(f"{out.text} += {product.text}")
     emit.working.release(product)
 
 
 def _result(emit: BlockEmitter, node: tree.Operation, target: ArrayValue | None) -> ArrayValue:
-    """Where a result goes that is written while the operands are still read."""
+    """Return memory for a result that is written while the operands are still read."""
     kind = kind_of(node.type)
     if target is not None and target.kind == kind:
         name = target.text.partition("[")[0]
         named = (n for n in tree.walk(node) if isinstance(n, tree.FieldValue | tree.Local))
-        if name not in {emit.value(one).text.partition("[")[0] for one in named}:
+        if name not in {emit.value(name_node).text.partition("[")[0] for name_node in named}:
             return target.held
     return emit.working.acquire(kind)
 
 
 def _length(emit: BlockEmitter, vector: ArrayValue, out: ArrayValue) -> ArrayValue:
-    places = range(vector.shape[0])
-    _sum_of_products(emit, [(vector.element(i), vector.element(i)) for i in places], out)
+    indices = range(vector.shape[0])
+    _sum_of_products(emit, [(vector.element(i), vector.element(i)) for i in indices], out)
     emit.run("np.sqrt", out.text, f"out={out.text}")
     return out
 
@@ -379,7 +382,7 @@ def _normalize(emit: BlockEmitter, node: tree.Operation, target: ArrayValue | No
     length = emit.working.acquire((vector.scalar, (), ElementOrder.ROWS))
     _length(emit, vector, length)
     emit.run("np.putmask", length.text, f"{length.text} == 0", "1")
-    out = emit.place(kind_of(node.type), (vector,), target)
+    out = emit.memory_for(kind_of(node.type), (vector,), target)
     emit.run("np.divide", vector.text, length.text, f"out={out.text}")
     emit.working.release(length, *((vector,) if vector.slot != out.slot else ()))
     return out
@@ -389,35 +392,35 @@ def _cross(emit: BlockEmitter, node: tree.Operation, target: ArrayValue | None) 
     left, right = (emit.value(operand) for operand in node.operands)
     out = _result(emit, node, target)
     product = emit.working.acquire((node.type.scalar, (), ElementOrder.ROWS))
-    for place, (one, other) in enumerate(((1, 2), (2, 0), (0, 1))):
-        element = out.element(place)
-        emit.run("np.multiply", left.element(one), right.element(other), f"out={element}")
-        emit.run("np.multiply", left.element(other), right.element(one), f"out={product.text}")
+    for k, (i, j) in enumerate(((1, 2), (2, 0), (0, 1))):
+        element = out.element(k)
+        emit.run("np.multiply", left.element(i), right.element(j), f"out={element}")
+        emit.run("np.multiply", left.element(j), right.element(i), f"out={product.text}")
         emit.run("np.subtract", element, product.text, f"out={element}")
     emit.working.release(left, right, product)
     return out
 
 
 def _product(emit: BlockEmitter, node: tree.Operation, target: ArrayValue | None) -> ArrayValue:
-    """Columns of the left side times rows of the right one: few calls on many numbers."""
+    """Write columns of the left side times rows of the right one: few calls on many numbers."""
     left, right = (emit.value(operand) for operand in node.operands)
-    one, other = left.shape, right.shape
-    inner = one[-1]
-    # What is read more than once is worth laying out in planes.
-    left = _in_planes(emit, left, len(other) > 1 and other[1] > 1)
-    right = _in_planes(emit, right, len(one) > 1 and one[0] > 1)
+    left_shape, right_shape = left.shape, right.shape
+    inner = left_shape[-1]
+    # an operand that is read more than once is worth laying out in planes
+    left = _in_planes(emit, left, len(right_shape) > 1 and right_shape[1] > 1)
+    right = _in_planes(emit, right, len(left_shape) > 1 and left_shape[0] > 1)
     out = _result(emit, node, target)
-    pairs = [(_column(left, other, k), right.element(k)) for k in range(inner)]
+    pairs = [(_column(left, right_shape, k), right.element(k)) for k in range(inner)]
     _sum_of_products(emit, pairs, out)
     emit.working.release(left, right)
     return out
 
 
-def _column(left: ArrayValue, other: Shape, k: int) -> str:
-    """Column k of the left side, so that it meets every element of the right side's row k."""
+def _column(left: ArrayValue, right_shape: Shape, k: int) -> str:
+    """Return column k of the left side, to be multiplied with the right side's row k."""
     if len(left.shape) == 1:
         return left.element(k)
-    return f"{left.text}[:, {k}, None]" if len(other) > 1 else f"{left.text}[:, {k}]"
+    return f"{left.text}[:, {k}, None]" if len(right_shape) > 1 else f"{left.text}[:, {k}]"
 
 
 def _in_planes(emit: BlockEmitter, value: ArrayValue, is_reused: bool) -> ArrayValue:
@@ -438,25 +441,24 @@ COMPOSED: Final[
 }
 
 
-# --- what is asked of pairs of a row and a neighbour ----------------------------------------------
-
 PAIRS = "_pairs"
-"""The variable with the pairs of a block."""
+"""Variable with the pairs of a block."""
 
 
 class PairEmitter(BlockEmitter):
-    """Writes what is asked of each pair, between the statements of a row's emitter: the row's own
-    values are spread over its pairs."""
+    """Emitter of expressions of pairs of a row and a neighbour, among the statements of rows.
+
+    The row's own values are spread over its pairs."""
 
     def __init__(self, row: BlockEmitter) -> None:
-        given = row.view, row.arguments, row.constants, row.indent
-        super().__init__(*given, ScratchPool("_each"), row.before, lines=row.lines)
+        shared = row.view, row.arguments, row.constants, row.indent
+        super().__init__(*shared, ScratchPool("_each"), row.before, lines=row.lines)
         self.row = row
         self.neighbour_fields: dict[tree.NeighbourField, str] = {}
-        """The neighbours' fields, and what they are called."""
+        """Fields of neighbours, and the names of their arrays."""
 
     def value(self, node: tree.Expression, target: ArrayValue | None = None) -> ArrayValue:
-        """Statements that compute an expression of each pair, and where its value is then."""
+        """Write the statements that compute an expression of each pair, and return its value."""
         match node:
             case tree.NeighbourField():
                 owner = f"{node.owner.lower()}_" if node.owner else ""
@@ -470,16 +472,16 @@ class PairEmitter(BlockEmitter):
         return super().value(node, target)
 
     def _spread(self, node: tree.FieldValue | tree.Local | tree.Argument) -> ArrayValue:
-        own = self.row.value(node)
-        if own.is_uniform:
-            return own
-        out = self.working.acquire((own.scalar, *kind_of(node.type)[1:]))
-        self.run(f"{PAIRS}.spread", own.text, out.text)
-        self.row.working.release(own)
+        value = self.row.value(node)
+        if value.is_uniform:
+            return value
+        out = self.working.acquire((value.scalar, *kind_of(node.type)[1:]))
+        self.run(f"{PAIRS}.spread", value.text, out.text)
+        self.row.working.release(value)
         return out
 
     def layout(self, node: tree.Expression) -> ElementOrder:
-        """The layout that the value of an expression will have."""
+        """Return the layout that the value of an expression will have."""
         match node:
             case tree.FieldValue() | tree.Argument(each=True):
                 return kind_of(node.type)[2]

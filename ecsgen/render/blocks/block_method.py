@@ -42,8 +42,8 @@ class BlockMethod(KernelMethod):
     def printed(self) -> Printed:
         """The texts of the module."""
         source, kernels, is_one = self.source, self.kernels, len(self.kernels) == 1
-        complain = [needs_errstate(one.program, source.has_holes) for one in kernels]
-        targets = [step.target for one in kernels for step in one.program.steps]
+        complain = [needs_errstate(k.program, source.has_holes) for k in kernels]
+        targets = [step.target for k in kernels for step in k.program.steps]
         taken = [target.name for target in targets if isinstance(target, Local)]
         arguments = {argument.name: argument.text for argument in self.arguments}
         taken += arguments.values()
@@ -52,9 +52,9 @@ class BlockMethod(KernelMethod):
         body.stencils = self._stencils
         if body.stencils and self.takes_rows:
             body.picked = f"[slice(None) if rows is None else {self.chosen}.rows]"
-        for place, (kernel, one) in enumerate(zip(kernels, complain, strict=True)):
-            where, key = " ".join(kernel.where.split()), "_key" if is_one else f"_key_{place}"
-            with body.quiet() if one and not body.is_quiet else nullcontext():
+        for index, (kernel, warns) in enumerate(zip(kernels, complain, strict=True)):
+            where, key = " ".join(kernel.where.split()), "_key" if is_one else f"_key_{index}"
+            with body.quiet() if warns and not body.is_quiet else nullcontext():
                 form = lower_kernel(kernel.program, home, {})  # steps to other cells are loops
                 body.add(form, arguments, where, key, is_last=is_one)
         driver = self._driver(body)
@@ -72,15 +72,15 @@ class BlockMethod(KernelMethod):
 
     @property
     def _stencils(self) -> dict[str, str]:
-        """What cells around are asked by, as expressions, by the name of the neighbourhood."""
-        found = {}
+        """Expressions for the stencils of grids, by the name of the neighbourhood."""
+        stencils = {}
         for asked in self.neighbour_joins:
             on = asked.near.on
             if on is not None:
                 grid = asked.source.managers.manager(on.grid)
-                given = [grid, literal(on.hood), literal(asked.near.radius)]  # type: ignore[arg-type]  # a number: blocks know no other
-                found[asked.near.name] = call("stencil_of", given, 0)
-        return found
+                arguments = [grid, literal(on.hood), literal(asked.near.radius)]  # type: ignore[arg-type]  # a number: blocks know no other
+                stencils[asked.near.name] = call("stencil_of", arguments, 0)
+        return stencils
 
     def _driver(self, body: BlockBody) -> BlockIteration:
         if self.single_join is not None:
@@ -102,8 +102,8 @@ class BlockMethod(KernelMethod):
         ]
         if any(kernel.program.uses_tick for kernel in self.kernels):
             converted.append("_now = np.int64(self.tick)")
-        own = ["data = self.data", *(self.choosing if self.per_row_arguments else [])]
-        lookup = driver.lookup if self.source.is_world else [*own, *driver.lookup]
+        choice = ["data = self.data", *(self.choosing if self.per_row_arguments else [])]
+        lookup = driver.lookup if self.source.is_world else [*choice, *driver.lookup]
         return [*converted, *lookup, *self.key_lines]
 
 
@@ -125,8 +125,8 @@ def block_loop(driver: BlockIteration, body: BlockBody, before: Sequence[str] = 
 
 
 def needs_errstate(program: Program, has_holes: bool) -> bool:
-    """Whether floating point warnings must be off: numpy may well warn, of values that fields may
-    have, or of rows that are unused."""
+    """Check that floating point warnings must be off: numpy warns of values that fields may have,
+    or of unused rows."""
     return program.single_neighbourhood is not None or any(
         _warns(node, has_holes) for node in program.nodes
     )
@@ -173,7 +173,7 @@ class BlockReductionMethod(ReductionMethod):
 
     @property
     def _counts(self) -> bool:
-        """Whether the rows that match are counted, to divide by."""
+        """True if the rows that match are counted, to divide by their number."""
         return self.function == "mean" and self.is_choosy
 
     def _add_part(self, body: BlockBody) -> None:
@@ -185,10 +185,10 @@ class BlockReductionMethod(ReductionMethod):
             emit.write(f"_present = {both or '_owners != NULL_ENTITY'}")
             emit.write("if not _present.any():")
             emit.write("    continue")
-        found = emit.value(self.value)
-        if found.layout in (ElementOrder.UNIFORM, ElementOrder.TOGETHER):
-            found = emit.copied(found.held, kind_of(type_))
-        values = f"{found.text}[..., {mask}]" if mask else found.text
+        reduced = emit.value(self.value)
+        if reduced.layout in (ElementOrder.UNIFORM, ElementOrder.TOGETHER):
+            reduced = emit.copied(reduced.held, kind_of(type_))
+        values = f"{reduced.text}[..., {mask}]" if mask else reduced.text
         if self._counts:
             emit.write(f"_matching += int(np.count_nonzero({mask}))")
         if self.function == "count":
@@ -204,7 +204,7 @@ class BlockReductionMethod(ReductionMethod):
 
     @property
     def _result(self) -> str:
-        ufunc, whole = _FOLDS.get(self.function, ("", "of_lines"))
+        ufunc, function = _FOLDS.get(self.function, ("", "of_lines"))
         by = SCALARS[self.accumulator].numpy
         if self.is_of_all:
             by = f"{self.function}_of"
@@ -214,6 +214,6 @@ class BlockReductionMethod(ReductionMethod):
             by = f"np.{ufunc}"
         elif self.function == "count":
             by = "np.int64"
-        given = ["_parts", by, literal(self.type.shape)]
-        line = call(f"_result: {self.returns} = {whole}", given, 8)
+        arguments = ["_parts", by, literal(self.type.shape)]
+        line = call(f"_result: {self.returns} = {function}", arguments, 8)
         return for_macro(f"{line}\n        return _result")

@@ -1,4 +1,4 @@
-"""Messages: each statement says where a block's rows send and what, then all are sent."""
+"""Messages: each statement writes rows and values of a block's sends, then all are sent."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ class Outbox:
 
     @property
     def ufunc(self) -> str:
-        """What is done with what is there: all of it is added if some of it is."""
-        hows = {send.operator for send in self.sends}
-        return f"np.{UFUNCS[hows.pop() if len(hows) == 1 else '+']}"
+        """Ufunc that applies a message to the field: `np.add` if operators differ."""
+        operators = {send.operator for send in self.sends}
+        return f"np.{UFUNCS[operators.pop() if len(operators) == 1 else '+']}"
 
     def begin(self, emit: BlockEmitter, managers: ManagerExpressions, is_near: bool) -> None:
-        """Write the statements before the loop, and after it; `is_near`: rows come in another
-        order than their messages."""
+        """Write the statements before and after the loop.
+
+        `is_near`: rows come in another order than their messages."""
         target = self.sends[0].to
         column = other_column(managers, target.row.component, target)
         index = f"[{', '.join(map(str, self.index))}]" if self.index else ""
@@ -44,41 +45,47 @@ class Outbox:
             emit.after.append(f"{self.name}.arrive()")
 
     def send(
-        self, emit: BlockEmitter, one: SendMessage, rows: str, value: ArrayValue, heard: str
+        self, emit: BlockEmitter, statement: SendMessage, rows: str, value: ArrayValue, senders: str
     ) -> None:
-        """Write what is sent by one statement; `heard`: of which rows, nothing if of all."""
-        index = self.index[len(one.to.index) :]
+        """Write the send of a statement; `senders`: mask of the senders, "" if all rows send."""
+        index = self.index[len(statement.to.index) :]
         text = as_typed(value.part(index) if value.shape and index else value)
         if len(self.sends) == 1:
-            emit.run(f"{self.name}.send", rows, text, *([heard] if heard else []))
+            emit.run(f"{self.name}.send", rows, text, *([senders] if senders else []))
             return
-        if one.operator == "-" and self.ufunc == "np.add":
+        if statement.operator == "-" and self.ufunc == "np.add":
             text = f"np.negative({text})"
-        emit.run(f"{self.name}.put", str(self.sends.index(one)), rows, text)
+        emit.run(f"{self.name}.put", str(self.sends.index(statement)), rows, text)
 
-    def end(self, emit: BlockEmitter, heard: str) -> None:
-        """Write the statement at the end of a block that sends what several ones put there."""
+    def end(self, emit: BlockEmitter, senders: str) -> None:
+        """Write the statement at the end of a block that sends what several statements put."""
         if len(self.sends) > 1:
-            emit.write(f"{self.name}.send_all({heard})")
+            emit.write(f"{self.name}.send_all({senders})")
 
 
 def make_outboxes(sends: Sequence[SendMessage], managers: ManagerExpressions) -> list[Outbox]:
-    """The posts that a kernel's messages need, field by field."""
+    """Return the outboxes of a kernel's messages, field by field."""
     fields: dict[str, list[SendMessage]] = {}
     for send in sends:
         fields.setdefault(send.to.text, []).append(send)
-    return [post for own in fields.values() for post in _posts_of(own, managers)]
+    return [
+        outbox
+        for field_sends in fields.values()
+        for outbox in _field_outboxes(field_sends, managers)
+    ]
 
 
-def _posts_of(sends: Sequence[SendMessage], managers: ManagerExpressions) -> Iterator[Outbox]:
-    """Those to one field: one if each statement sends to all of it, or to the same element."""
+def _field_outboxes(sends: Sequence[SendMessage], managers: ManagerExpressions) -> Iterator[Outbox]:
+    """Yield the outboxes of a field: one if all statements send to it or to one element."""
     target = sends[0].to
-    stem = managers.column_prefix(target.row.component).replace("other", "_to", 1)
-    name = f"{stem}_{target.name}"
+    prefix = managers.column_prefix(target.row.component).replace("other", "_to", 1)
+    name = f"{prefix}_{target.name}"
     if len({send.to.index for send in sends}) == 1:
         yield Outbox(name, target.index, tuple(sends))
         return
     for index in product(*map(range, target.type.shape)):
-        own = tuple(send for send in sends if index[: len(send.to.index)] == send.to.index)
-        if own:
-            yield Outbox(f"{name}_{'_'.join(map(str, index))}", index, own)
+        element_sends = tuple(
+            send for send in sends if index[: len(send.to.index)] == send.to.index
+        )
+        if element_sends:
+            yield Outbox(f"{name}_{'_'.join(map(str, index))}", index, element_sends)
