@@ -1,4 +1,4 @@
-"""How columns are read and written in Python, whole, split and unique, and their defaults."""
+"""Python that reads and writes columns, whole, split and unique, and their defaults."""
 
 from __future__ import annotations
 
@@ -35,32 +35,32 @@ KINDS = {
     BaseType.BYTES: "Bytes",
     BaseType.OBJECT: "Object",
 }
-"""What the classes begin with that check and try values."""
+"""Prefixes of the library's classes of fields."""
 WORDS = (1, 2, 4, 8)
 """Bytes of a shaped cell that is copied as one unsigned integer."""
 WRITTEN_OUT = 4
-"""Cells of up to this many elements are written one by one."""
+"""Largest number of elements of a cell that are written one by one."""
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnCode:
-    """One column as the templates need it: ready pieces of Python."""
+    """Code of one column, as templates need it."""
 
     column: Column
     component: str
     bytes_before: int
 
     holder: ClassVar[str] = "data"
-    """The expression for what has the column."""
+    """Expression for the object that has the column."""
     row_expression: ClassVar[str] = "row"
-    """The expression for the place of a cell in it."""
+    """Expression for the row of a cell in the column."""
 
     is_told: ClassVar[bool] = False
-    """Whether the accessor alone knows how to read a cell."""
+    """True if only the accessor can read a cell."""
     guard: ClassVar[str] = ""
-    """The policy by which whoever writes has it checked."""
+    """Policy that checks writes; "" if there is none."""
     query_column: ClassVar[str] = "QueryColumn"
-    """The class of its cells in a query's rows."""
+    """Class of its cells in a query's rows."""
 
     @property
     def name(self) -> str:
@@ -68,7 +68,7 @@ class ColumnCode:
 
     @property
     def bare_name(self) -> str:
-        """The name where it stands alone: as a parameter, or an item of a class."""
+        """Name of a parameter, or of an item of a class."""
         return add_placeholder(self.name)
 
     @property
@@ -82,12 +82,12 @@ class ColumnCode:
 
     @property
     def data_expression(self) -> str:
-        """The column as its data object's method names it."""
+        """Expression for the column in a method of its data object."""
         return f"self.{self.name}"
 
     @property
     def is_nested(self) -> bool:
-        """Whether the scalars of a cell are more than what `struct` returns."""
+        """True if the scalars that `struct` returns must be nested or converted."""
         return self.is_packed and (self.is_enum or len(self.column.shape) > 1)
 
     @property
@@ -96,23 +96,24 @@ class ColumnCode:
 
     @property
     def is_packed(self) -> bool:
-        """Whether a cell is several scalars, which `struct` reads and writes at once; to be moved
-        in bulk, it is seen as one opaque item as well."""
+        """True if a cell is several scalars, which `struct` reads and writes at once.
+
+        A view of opaque items moves such cells in bulk."""
         return bool(self.column.shape)
 
     @property
     def has_cells(self) -> bool:
-        """Whether a memoryview stands beside the column, for one cell at a time."""
+        """True if the column has a memoryview for single cells."""
         return not self.is_object and not self.column.scalar.startswith("S")
 
     @property
     def has_words(self) -> bool:
-        """Whether a memoryview shows each shaped cell as one unsigned integer."""
+        """True if a memoryview has each shaped cell as one unsigned integer."""
         return bool(self.column.shape) and not self.is_object and self.column.nbytes in WORDS
 
     @property
     def copy_view(self) -> str:
-        """The quickest view of the column to copy one cell in, without the underscore before it."""
+        """Fastest view to copy one cell, without the underscore before its name."""
         if self.has_words:
             return f"{self.name}_words"
         if self.column.shape:
@@ -123,21 +124,19 @@ class ColumnCode:
     def is_enum(self) -> bool:
         return self.field is not None and self.field.type.base is BaseType.ENUM
 
-    # --- constants -------------------------------------------------------------------------------
-
     @property
     def constant(self) -> str:
-        """The name of the field's converter."""
+        """Name of the field's converter."""
         return f"_{self.name.upper()}_FIELD"
 
     @property
     def local(self) -> str:
-        """The name of its converted value: neither a converter's nor one that features use."""
+        """Local with the converted value."""
         return self.bare_name if self.is_object else f"_{self.name.lower()}_"
 
     @property
     def struct(self) -> str:
-        """The name of the packer of one cell."""
+        """Name of the packer of one cell."""
         return f"_{self.name.upper()}_STRUCT"
 
     @property
@@ -146,12 +145,12 @@ class ColumnCode:
 
     @property
     def converter_class(self) -> str:
-        """The runtime class that checks the field's values."""
+        """Class of the library that checks the field's values."""
         return f"{KINDS[self._type.base]}Field"
 
     @property
     def converter_arguments(self) -> list[str]:
-        """What the converter is made with: its name for messages, its type, its shape."""
+        """Arguments of the converter: name for messages, type, shape."""
         kind = self._type
         arguments = [literal(f"{self.component}.{self.name}")]
         if kind.base is BaseType.ENUM:
@@ -166,7 +165,7 @@ class ColumnCode:
 
     @property
     def layout_arguments(self) -> list[str]:
-        """The arguments of the column's entry in LAYOUT."""
+        """Arguments of the column's entry in LAYOUT."""
         column = self.column
         return [
             literal(self.name),
@@ -177,23 +176,21 @@ class ColumnCode:
             str(self.bytes_before),
         ]
 
-    # --- docs ------------------------------------------------------------------------------------
-
     @property
     def has_doc(self) -> bool:
-        """Whether the schema says more of it than its name."""
+        """True if the schema documents the field."""
         return bool(self.column.doc or self.column.unit)
 
     @property
     def summary(self) -> str:
-        """The docstring of the field's accessor."""
+        """Docstring of the field's accessor."""
         return sentence(self.column.doc or f"The {self.name}") + self._unit_text
 
     @property
     def column_summary(self) -> str:
-        """The docstring of the field's column."""
-        what = sentence(self.column.doc or f"The {self.name} of each row")
-        return f"{what}{self._unit_text} Shape {self.shape}."
+        """Docstring of the field's column."""
+        summary = sentence(self.column.doc or f"The {self.name} of each row")
+        return f"{summary}{self._unit_text} Shape {self.shape}."
 
     @property
     def _unit_text(self) -> str:
@@ -201,15 +198,13 @@ class ColumnCode:
 
     @property
     def bounds_doc(self) -> str:
-        """What the setter's docstring says of the values it takes."""
+        """Text in the setter's docstring on the values that it takes."""
         kind = self._type
         if kind.base is BaseType.STR:
             return f": at most {kind.size} bytes of UTF-8"
         if kind.base is BaseType.BYTES:
             return f": at most {kind.size} bytes, padded with zeros"
         return f": {self.column.count} values" if kind.shape else ""
-
-    # --- types -----------------------------------------------------------------------------------
 
     @property
     def dtype(self) -> str:
@@ -218,7 +213,7 @@ class ColumnCode:
 
     @property
     def scalar_dtype(self) -> str:
-        """numpy's type of one element."""
+        """Expression for numpy's type of one element."""
         scalar = self.column.scalar
         if self.column.is_object:
             return "np.object_"
@@ -230,12 +225,12 @@ class ColumnCode:
 
     @property
     def shape(self) -> str:
-        """A whole column's shape, for the docs."""
+        """Shape of the whole column, for docstrings."""
         return literal_shape("n", self.column.shape)
 
     @property
     def scalar_type(self) -> str:
-        """What one element is in Python."""
+        """Annotation of one element."""
         if self.field is None:
             links = "Instance" if self.column.holds_rows else "int"
             return "Entity" if self.name == "entity" else links
@@ -254,17 +249,17 @@ class ColumnCode:
 
     @property
     def cell_type(self) -> str:
-        """What the column's memoryview holds."""
+        """Annotation of an element of the column's memoryview."""
         return "int" if self.is_enum else self.scalar_type
 
     @property
     def read_type(self) -> str:
-        """What the accessor returns."""
+        """Annotation of the accessor's result."""
         return tuple_type(self.scalar_type, self.column.shape)
 
     @property
     def write_type(self) -> str:
-        """What the setter takes."""
+        """Annotation of the setter's value."""
         if self.column.shape:
             return "ArrayLike"
         kind = self.scalar_type
@@ -274,14 +269,12 @@ class ColumnCode:
     def many_type(self) -> str:
         return "object" if self.is_object else "ArrayLike"
 
-    # --- the column ------------------------------------------------------------------------------
-
     def view(self, holder: str, bound: str) -> str:
-        """The expression for the cells of the rows before a bound."""
+        """Return the expression for the cells of the rows before a bound."""
         return f"{holder}._{self.name}_column[: {bound}]"
 
     def assign_lines(self, holder: str, bound: str, cells: str, indent: int) -> str:
-        """The statements that write checked cells to the rows before a bound."""
+        """Return the statements that write checked cells to the rows before a bound."""
         view, margin = self.view(holder, bound), " " * indent
         if not self.is_object:
             return f"{margin}{view} = {cells}"
@@ -290,23 +283,21 @@ class ColumnCode:
 
     @property
     def assigned_lines(self) -> str:
-        """The statements of the column's setter that check values and write them."""
+        """Statements of the column's setter that check values and write them."""
         if self.is_object:
             checked = call(f"checked = {self.constant}.to_column", ["values", "self._n"], 12)
             return f"{checked}\n{self.assign_lines('self', 'self._n', 'checked', 12)}"
         head = f"self._{self.name}_column[: self._n] = {self.constant}.to_column"
         return call(head, ["values", "self._n"], 12)
 
-    # --- the default -----------------------------------------------------------------------------
-
     @property
     def default(self) -> str:
-        """The default as calls have it: a constant, so that `create` can tell it by identity."""
+        """Default in calls: a constant, which `create` recognises by identity."""
         return "None" if self.is_object else f"_{self.name.upper()}_DEFAULT"
 
     @property
     def default_lines(self) -> str:
-        """The constants of the default: the value, and the cell and its word where they differ."""
+        """Constants of the default: the value, and the cell and its word where they differ."""
         lines = [display(f"{self.default}: Final = ", self.default_literal)]
         if self._default_cell != self.default:
             head = f"{self._default_cell}: Final = {self.constant}.to_cell"
@@ -318,14 +309,14 @@ class ColumnCode:
 
     @property
     def row_default(self) -> str:
-        """The expression for the default as the accessor returns it."""
+        """Expression for the default as the accessor returns it."""
         if self._type.base is BaseType.BYTES:
             return f'{self.default}.ljust({self.column.nbytes}, b"\\0")'
         return self.default
 
     @property
     def row_default_lines(self) -> str:
-        """The field in the class of rows."""
+        """Line of the field in the class of rows."""
         line = f"{self.read_type} = {self.row_default}"
         if len(self.name) + len(line) + 6 > WIDTH:
             line = f"{self.read_type} = (\n        {self.row_default}\n    )"
@@ -334,7 +325,7 @@ class ColumnCode:
 
     @property
     def info_arguments(self) -> list[str]:
-        """What the schema says of the field beside what its converter knows."""
+        """Arguments of the field's description: converter, type, default, tags, unit, docs."""
         unit = [literal(self.column.unit)] if self.has_doc else []
         docs = [split_literal(self.column.doc, 8)] if self.column.doc else []
         tags = literal(self.column.tags)
@@ -351,7 +342,7 @@ class ColumnCode:
 
     @property
     def default_literal(self) -> str:
-        """The default as a literal; enums are spelled as members, handles by their types."""
+        """Default as a literal; enums are members, handles calls of their types."""
         assert self.field is not None
         value = self.field.default
         if self.field.type.base in (BaseType.ENUM, BaseType.ENTITY, BaseType.ID):
@@ -367,7 +358,7 @@ class ColumnCode:
 
     @property
     def accessor_steps(self) -> dict[str, str]:
-        """What accessors do beside reading or writing the row's cell, as the name of a policy."""
+        """Policies that accessors involve, by the accessor's name."""
         reading = self._reading
         does = {self.name: reading, f"set_{self.name}": self.guard or reading}
         return {name: policy for name, policy in does.items() if policy}
@@ -376,15 +367,13 @@ class ColumnCode:
     def _reading(self) -> str:
         return "objects" if self.is_object else ""
 
-    # --- one cell --------------------------------------------------------------------------------
-
     @property
     def cell_of(self) -> str:
-        """The expression that reads the cell for a whole row."""
+        """Expression that reads the cell for a whole row."""
         return f"self.{self.name}(row)" if self.is_told or self.is_nested else self.cell()
 
     def cell(self) -> str:
-        """The expression that reads one cell as the accessor returns it."""
+        """Return the expression that reads one cell as the accessor returns it."""
         if self.is_packed:
             offset = f"{self.column.nbytes} * {self.row_expression}"
             return f"{self.struct}.unpack_from({self._cells}, {offset})"
@@ -400,7 +389,7 @@ class ColumnCode:
 
     @property
     def accessor_lines(self) -> str:
-        """The statements that return one cell."""
+        """Statements that return one cell."""
         if not self.is_nested:
             return f"        return {self.cell()}"
         values = f"map({self.scalar_type}, cell)" if self.is_enum else "cell"
@@ -408,7 +397,7 @@ class ColumnCode:
         return f"        cell = {self.cell()}\n        return nested({values}, {shape})"
 
     def checked_lines(self, indent: int) -> str:
-        """The statements that convert the value for a new row; most leave it at the default."""
+        """Return the statements that convert the value for a new row; most are defaults."""
         return lines_at(
             indent,
             f"{self.local} = {self._default_cell}",
@@ -418,11 +407,11 @@ class ColumnCode:
 
     @property
     def set_lines(self) -> str:
-        """The statements of the setter that write one cell."""
+        """Statements of the setter that write one cell."""
         return self.overwrite("value" if self.is_object else "_value", 8)
 
     def store_new(self, indent: int) -> str:
-        """The statements that write the converted value of a new row."""
+        """Return the statements that write the converted value of a new row."""
         stored = self.store(self.local, indent)
         if not self.has_words:
             return stored
@@ -432,7 +421,7 @@ class ColumnCode:
         return f"{written}\n{self.store(self.local, indent + 4)}"
 
     def store_many_lines(self, indent: int) -> str:
-        """The statement that writes checked values to the new rows `span`."""
+        """Return the statement that writes checked values to the new rows `span`."""
         values = f'columns["{self.name}"]'
         if self.is_packed:
             column = f"data._{self.name}"
@@ -440,43 +429,43 @@ class ColumnCode:
         return f"{' ' * indent}data._{self.name}_column[span] = {values}"
 
     def place_lines(self, number: int, is_moved: bool) -> str:
-        """The statements that cut the column out of the buffer, with the views beside it."""
+        """Return the statements that make the column and its views from the buffer."""
         column = f"self._{self.name}_column"
-        made = [("column", self.array_type, "self._column_view", str(number))]
+        views = [("column", self.array_type, "self._column_view", str(number))]
         if self.is_packed and is_moved:
-            made.append(("items", "NDArray[Any]", "self._item_view", str(number)))
+            views.append(("items", "NDArray[Any]", "self._item_view", str(number)))
         if self.has_words:
             items = f"self._{self.name}_items" if is_moved else f"self._item_view({number})"
-            made.append(("words", "memoryview[int]", "cell_view", items))
+            views.append(("words", "memoryview[int]", "cell_view", items))
         if self.has_cells:
-            made.append(("cells", f"memoryview[{self.cell_type}]", "cell_view", column))
+            views.append(("cells", f"memoryview[{self.cell_type}]", "cell_view", column))
         lines = []
-        for view, kind, function, argument in made:
+        for view, kind, function, argument in views:
             # Columns of policies are declared where the policies are.
-            declared = f": {kind}" if self.field else ""
-            head = f"self._{self.name}_{view}{declared} = {function}"
+            annotation = f": {kind}" if self.field else ""
+            head = f"self._{self.name}_{view}{annotation} = {function}"
             lines.append(call(head, [argument], 8))
         return "\n".join(lines)
 
     def store(self, value: str, indent: int) -> str:
-        """The statement that writes one converted value into one cell of `row`."""
+        """Return the statement that writes one converted value into one cell of `row`."""
         if self.is_packed:
             return self._store_scalars(value, indent)
         kind = "cells" if self.has_cells else "column"
         return f"{' ' * indent}{self.holder}._{self.name}_{kind}[{self.row_expression}] = {value}"
 
     def overwrite(self, value: str, indent: int) -> str:
-        """The statements that write one converted value over another.
+        """Return the statements that overwrite one cell with a converted value.
 
-        An object that was there lives until that is done: numpy lets it end first, with the cell
-        still pointing to it, and its end may run code that reads the cell.
+        An old object lives until then: numpy would release it while the cell still points to it,
+        and its `__del__` may run code that reads the cell.
         """
         stored = self.store(value, indent)
         left = f"{' ' * indent}_left_{self.name} = {self.cell()}\n" if self.is_object else ""
         return left + stored
 
     def _store_scalars(self, value: str, indent: int) -> str:
-        """The statements that write several scalars: few of them one by one, which is faster."""
+        """Return the statements that write several scalars: a few one by one, which is faster."""
         count = self.column.count
         if count > WRITTEN_OUT:
             arguments = [self._cells, f"{self.column.nbytes} * {self.row_expression}", f"*{value}"]
@@ -496,14 +485,14 @@ def slots_lines(names: Iterable[str]) -> str:
 
 
 class BufferCode:
-    """A class that holds columns: those of the rows, or of cold rows."""
+    """Class that holds columns: those of rows, or of cold rows."""
 
     columns: Sequence[ColumnCode]
     row_columns: Sequence[ColumnCode]
     objects: Sequence[ColumnCode]
 
     def cell_slots(self, are_moved: bool, *more: str) -> str:
-        """The statement that declares its attributes, where rows move, or do not, and `more`."""
+        """Return the statement that declares its attributes, and `more`; `are_moved`: rows move."""
         names = list(more)
         for s in self.columns:
             names += [f"_{s.name}_cells"] if s.has_cells else []
@@ -514,19 +503,19 @@ class BufferCode:
 
     @property
     def objects_line(self) -> str:
-        """The statement that names the columns of objects."""
+        """Statement that names the columns of objects."""
         names = [literal(f"_{column.name}_column") for column in self.objects]
         return collection("OBJECTS: ClassVar = ", names, 4)
 
     def move_lines(self, holder: str, indent: int) -> str:
-        """The statements that copy row `src` over row `dst`, column by column."""
+        """Return the statements that copy row `src` over row `dst`, column by column."""
         views = [f"{holder}._{column.copy_view}" for column in self.row_columns]
         return lines_at(indent, *(f"{view}[dst] = {view}[src]" for view in views))
 
 
 @dataclass(frozen=True, slots=True)
 class SplitColumnCode(ColumnCode):
-    """A split field: one value for its users, one column per element."""
+    """Code of a split field: one value for users, one column per element."""
 
     parts: tuple[ColumnCode, ...]
     has_words = False
@@ -554,11 +543,11 @@ class SplitColumnCode(ColumnCode):
         return lines_at(indent, parts, *columns)
 
     def of_all(self, array: str) -> list[tuple[str, str]]:
-        """Each part's name, and the expression for it in an array of whole cells."""
-        places = product(*map(range, self.column.shape))
+        """Return each part's name, and the expression for it in an array of whole cells."""
+        indices = product(*map(range, self.column.shape))
         return [
-            (part.name, f"{array}[:, {', '.join(map(str, place))}]")
-            for place, part in zip(places, self.parts, strict=True)
+            (part.name, f"{array}[:, {', '.join(map(str, index))}]")
+            for index, part in zip(indices, self.parts, strict=True)
         ]
 
 
@@ -568,12 +557,14 @@ def make_field_code(field: Field, component: str, columns: dict[str, ColumnCode]
         return columns[field.name]
     parts = tuple(columns[part.name] for part in split_parts(field))
     column = parts[0].column
-    whole = replace(column, name=field.name, shape=field.type.shape, field=field, doc=field.doc)
-    return SplitColumnCode(whole, component, 0, parts)
+    column_of_cells = replace(
+        column, name=field.name, shape=field.type.shape, field=field, doc=field.doc
+    )
+    return SplitColumnCode(column_of_cells, component, 0, parts)
 
 
 class CheckedColumnCode(ColumnCode):
-    """A column that is read-only: whoever writes has it checked."""
+    """Code of a column that is read-only as an array: writes are checked."""
 
     __slots__ = ()
     query_column = "UniqueQueryColumn"
@@ -595,14 +586,14 @@ class CheckedColumnCode(ColumnCode):
 
 
 class CellReferenceCode(CheckedColumnCode):
-    """The column that says on which cells rows stand."""
+    """Code of a cell reference: which cell each row is on."""
 
     __slots__ = ()
     guard = "occupant"
 
 
 class UniqueColumnCode(CheckedColumnCode):
-    """A column of which no two rows have the same value."""
+    """Code of a column in which no two rows have one value."""
 
     __slots__ = ()
     guard = "unique"

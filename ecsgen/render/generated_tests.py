@@ -1,4 +1,4 @@
-"""The generated tests: one file per component, over pieces that all components share.
+"""Generated tests: a file per component, from cases that all components share.
 
 `ecsgen_runtime/testing/` has two classes per policy, `RingCases` and `RingRules`; the tests of a
 component derive from those of its own policies.
@@ -32,7 +32,7 @@ from ecsgen.render.world import world_features
 from ecsgen.render.world.world_module import BlockRenderer, WorldContext
 
 _INIT = '"""Generated tests: each manager against a naive model, and case by case."""\n'
-"""Makes the tests a package: so they may import each other."""
+"""Module that makes the tests a package, so that they can import each other."""
 
 
 def outputs(project: Project, options: Options) -> Iterator[Output]:
@@ -42,8 +42,8 @@ def outputs(project: Project, options: Options) -> Iterator[Output]:
         assert options.tests is not None
         parent = os.path.relpath(options.output.parent, options.tests).replace(os.sep, "/")
     # tests in a folder of their own find the package by it, in `parent`
-    given = {"package": package, "parent": parent}
-    yield Output.of("tests/conftest.py", rendered, "tests/conftest.py.j2", given)
+    variables = {"package": package, "parent": parent}
+    yield Output.of("tests/conftest.py", rendered, "tests/conftest.py.j2", variables)
     yield Output.of("tests/__init__.py", str, _INIT)
     yield Output.of(
         "tests/test_entities.py", rendered, "tests/entities.py.j2", {"package": package}
@@ -52,13 +52,13 @@ def outputs(project: Project, options: Options) -> Iterator[Output]:
     if chunked := chunked_components(project):
         world = project.world.name
         yield Output.of("tests/test_archetypes.py", archetypes_tests, world, chunked, package)
-    for component in (one for one in project.components if not one.chunk):
+    for component in (component for component in project.components if not component.chunk):
         path = f"tests/test_{component.module}.py"
         yield Output.of(path, component_tests, component, package)
 
 
 def imported_from(options: Options) -> str:
-    """Return where tests find the package."""
+    """Return the module from which tests import the package."""
     if not options.tests_moved:
         return PARENT
     name = options.output.name
@@ -96,15 +96,15 @@ def world_tests(parts: WorldContext, package: str) -> str:
 
 def component_tests(component: Component, package: str) -> str:
     """Return the tests of one component's manager."""
-    spelling = ComponentCode(component)
-    tests = ComponentTests(spelling, package, _pieces(spelling))
-    return rendered("tests/component.py.j2", {"package": package, "c": spelling, "t": tests})
+    code = ComponentCode(component)
+    tests = ComponentTests(code, package, _policy_tests(code))
+    return rendered("tests/component.py.j2", {"package": package, "c": code, "t": tests})
 
 
 def archetypes_tests(world: str, components: tuple[Component, ...], package: str) -> str:
-    """Return the tests of the components whose rows live in chunks."""
-    members = [ComponentTests(ComponentCode(one), package, ()) for one in components]
-    enums = ["enums"] if any(t.spelling.enums for t in members) else []
+    """Return the tests of the components that have their rows in chunks."""
+    members = [ComponentTests(ComponentCode(component), package, ()) for component in components]
+    enums = ["enums"] if any(t.code.enums for t in members) else []
     names = ["EntityManager", "archetypes", *enums, *(t.imported_row for t in members)]
     names += [add_placeholder(world)]
     variables = {"world": add_placeholder(world), "members": members}
@@ -113,23 +113,23 @@ def archetypes_tests(world: str, components: tuple[Component, ...], package: str
     return rendered("tests/archetypes.py.j2", variables)
 
 
-def _pieces(spelling: ComponentCode) -> tuple[PolicyTests, ...]:
-    """Return the pieces of a component's policies, each before those that it builds on.
+def _policy_tests(code: ComponentCode) -> tuple[PolicyTests, ...]:
+    """Return the cases of a component's policies, each before those that it builds on.
 
-    `OneOther` says what holds where two policies meet.
+    `OneOther` has what holds for a component with both policies.
     """
-    if spelling.is_fixed:
+    if code.is_fixed:
         return (find_policy_tests()["Cells"],)
-    names = {part.name for part in spelling.features}
-    if spelling.is_owned:
-        names.add(spelling.component.destroy)
+    names = {part.name for part in code.features}
+    if code.is_owned:
+        names.add(code.component.destroy)
     return _in_order(frozenset(names))
 
 
 @cache
 def _in_order(policies: frozenset[str]) -> tuple[PolicyTests, ...]:
-    """Return the pieces of policies; most components share theirs with many others."""
+    """Return the cases of policies, cached: most components share theirs with others."""
     names = {camel(name) for name in policies}
-    names |= {f"{one}{other}" for one, other in permutations(names, 2)}
-    found = [piece for name, piece in find_policy_tests().items() if name in names]
-    return tuple(sorted(found, key=lambda piece: (-piece.weight, piece.name)))
+    names |= {f"{first}{second}" for first, second in permutations(names, 2)}
+    tests = [cases for name, cases in find_policy_tests().items() if name in names]
+    return tuple(sorted(tests, key=lambda cases: (-cases.weight, cases.name)))

@@ -66,26 +66,26 @@ class KernelTexts(NamedTuple):
     constants: list[str]
     functions: list[str]
     data_methods: list[str]
-    """Of a component's columns."""
+    """Methods of a component's columns."""
     methods: list[str]
 
     @classmethod
     def of(cls, printers: Iterable[KernelMethod]) -> Self:
-        """Return those of some printers; constants of arguments get different names."""
+        """Return the texts of printers; constants of arguments get different names."""
         methods, seen = list(printers), Counter[str]()
         arguments = [argument for method in methods for argument in method.arguments]
-        for one in arguments:
-            seen[one.constant] += 1
-            if (count := seen[one.constant]) > 1:
-                one.constant += f"_{count}"
+        for argument in arguments:
+            seen[argument.constant] += 1
+            if (count := seen[argument.constant]) > 1:
+                argument.constant += f"_{count}"
         converters = [argument.converter for argument in arguments]
         printed = [method.printed for method in methods]
-        constants = [*converters, *(line for one in printed for line in one.constants)]
+        constants = [*converters, *(line for texts in printed for line in texts.constants)]
         return cls(
             list(dict.fromkeys(constants)),
-            [one.function for one in printed if one.function],
-            [one.data_method for one in printed if one.data_method],
-            [one.method for one in printed],
+            [texts.function for texts in printed if texts.function],
+            [texts.data_method for texts in printed if texts.data_method],
+            [texts.method for texts in printed],
         )
 
 
@@ -102,20 +102,20 @@ def render_kernels(component: Component) -> KernelTexts:
         for fused in component.fused
     ]
     return KernelTexts.of(
-        [*kernels, *passes, *(fold(component, one) for one in component.reductions)]
+        [*kernels, *passes, *(fold(component, reduction) for reduction in component.reductions)]
     )
 
 
 def name_hash(name: str) -> int:
-    """The 64-bit FNV-1a of a kernel's name, in the world `shake`, elsewhere `Body.shake`."""
-    found = _BASIS
+    """Return the 64-bit FNV-1a of a kernel's name: `shake` in the world, elsewhere `Body.shake`."""
+    digest = _BASIS
     for byte in name.encode():
-        found = (found ^ byte) * _PRIME % 2**64
-    return found
+        digest = (digest ^ byte) * _PRIME % 2**64
+    return digest
 
 
 def drawing_lines(kernels: Sequence[Kernel], owner: str) -> str:
-    """The statement with all kernels that draw; nothing without such."""
+    """Return the statement with all kernels that draw; "" if there is none."""
     names = [kernel.name for kernel in kernels if kernel.program.stream_field]
     prefix = f"{owner}." if owner else ""
     hashes = {name: f"0x{name_hash(prefix + name):016X}" for name in names}
@@ -123,13 +123,17 @@ def drawing_lines(kernels: Sequence[Kernel], owner: str) -> str:
 
 
 def flat_columns(component: Component) -> list[tuple[str, str]]:
-    """Return the shaped columns that a component's kernels and reductions use, and the world's
-    kernels, whosever rows they are of; each with its array's type."""
+    """Return shaped columns that kernels and reductions use, each with its array's type."""
     programs = [kernel.program for kernel in component.kernels]
     texts = {text for program in programs for text in program.effects.fields}
-    texts |= {text for one in component.reductions for text in one.program.reads}
-    places = [near.position for one in programs if one.is_sequential for near in one.neighbourhoods]
-    texts |= {place.text for place in places}
+    texts |= {text for reduction in component.reductions for text in reduction.program.reads}
+    positions = [
+        near.position
+        for program in programs
+        if program.is_sequential
+        for near in program.neighbourhoods
+    ]
+    texts |= {position.text for position in positions}
     used = {text.rpartition(".")[2] for text in texts} | {*component.world_columns}
     return sorted(
         (field.name, f"NDArray[{SCALARS[field.type.scalar].numpy}]")

@@ -1,4 +1,4 @@
-"""One file of the generated package, before it is made."""
+"""A file of the generated package, before it is rendered."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from ecsgen.fingerprint import digest
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A file to be: where it goes, what it depends on, and how to make its unformatted text.
+    """A file to write: its path, a digest of its inputs, and the renderer of its unformatted text.
 
     `path` is relative to the output folder, with forward slashes; generated tests begin with
-    `tests/`. `key` digests everything that the text is made from, so that equal keys mean equal
-    texts. The whole pickles, so that any process can make it.
+    `tests/`. `input_digest` is of everything that the text is made from, so equal
+    digests mean equal texts. An output can be pickled, so that any process can render it.
     """
 
     path: str
     input_digest: str
     render: partial[str]
     note: str = ""
-    """What a build says that writes it."""
+    """Note of a build that writes the file."""
 
     @classmethod
     def of(cls, path: str, make: Callable[..., str], *subjects: Any, note: str = "") -> Output:

@@ -1,4 +1,4 @@
-"""The files of a generated package, and what each of them is made from."""
+"""Files of a generated package, and what each of them is made from."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from ecsgen.render.text.quoting import WIDTH, literal
 from ecsgen.render.world.world_module import WorldContext, render_world_module
 from ecsgen.schema.names import group_class, query_classes
 
-# An entry each, so that a change of one is a change of few lines; of these what stands by itself.
+# a line per entry, so that a change of an entry changes few lines
 _ENTRY = re.compile(r".+?(?:\},|\"(?:enums|members|components|fields|groups)\":\{|$)")
 _PART = re.compile(r"[^,]{1,40},?|,")
 _INDENT = 4
@@ -78,25 +78,27 @@ COMPILES = (
 
 _OF_MANAGERS = ("", "Manager", "Data", "Fields", "Ref")
 _OF_CHUNKS = ("", "Data", "Fields", "Values", "Ref")
-"""The classes of a component that users may name, by how they end."""
+"""Suffixes of the classes of a component that users may import."""
 
 
 def outputs(project: Project, options: Options) -> list[Output]:
-    """Return every file that the schemas give rise to; cheap, nothing is rendered yet.
+    """Return every file that is made from the schemas; cheap, nothing is rendered yet.
 
-    What a vendored package imports of the library comes beside them, as it is: `runtime.copies`.
+    A vendored package has copies of the library as well: `collect_copies`.
     """
     project = project.made_for(options.backend)
     tests_of = generated_tests.outputs(project, options) if options.tests is not None else ()
     modules = [*_package(project), *_managers(project), *tests_of]
-    made = [replace(output, render=partial(resolve_shadowing, output.render)) for output in modules]
+    files = [
+        replace(output, render=partial(resolve_shadowing, output.render)) for output in modules
+    ]
     if options.runtime == "installed":
-        return made
-    return list(_vendored(made, generated_tests.imported_from(options)))
+        return files
+    return list(_vendored(files, generated_tests.imported_from(options)))
 
 
 def _vendored(outputs: Iterable[Output], tests_from: str) -> Iterator[Output]:
-    """Yield the same with imports of the copies; `tests_from`: where tests find the package."""
+    """Yield files that import the copies; `tests_from`: module of the package for tests."""
     beside = tests_from if tests_from.endswith(".") else f"{tests_from}."
     for output in outputs:
         package = beside if output.path.startswith(TESTS) else "."
@@ -108,10 +110,10 @@ def _vendored(outputs: Iterable[Output], tests_from: str) -> Iterator[Output]:
 
 def texts(project: Project, options: Options) -> dict[str, str]:
     """Return the whole package, unformatted: the text of each file by path."""
-    made = {output.path: output.render() for output in outputs(project, options)}
+    files = {output.path: output.render() for output in outputs(project, options)}
     if options.runtime == "installed":
-        return made
-    return made | collect_copies(made.values())
+        return files
+    return files | collect_copies(files.values())
 
 
 def _package(project: Project) -> Iterator[Output]:
@@ -122,13 +124,13 @@ def _package(project: Project) -> Iterator[Output]:
         "Draws": seeded or sharded,
         "ParcelError": sharded,
         "ShardError": sharded,
-        "FullCellError": any(one.on for one in project.components),
-        "Neighbours": any(one.space or one.grid for one in project.components),
+        "FullCellError": any(component.on for component in project.components),
+        "Neighbours": any(component.space or component.grid for component in project.components),
     }
-    exported = tuple(name for name, is_there in also.items() if is_there)
-    own = tuple(_exported(project, parts))
+    exported = tuple(name for name, is_needed in also.items() if is_needed)
+    modules = tuple(_exported(project, parts))
     for_numba = project.backend == "numba"
-    yield Output.of("__init__.py", package_module, project.world.name, own, exported, for_numba)
+    yield Output.of("__init__.py", package_module, project.world.name, modules, exported, for_numba)
     yield Output.of("py.typed", str)
     yield Output.of("entities.py", entities_module, project.world, for_numba)
     note = _note(project) if _loops("", project.backend, project.world.kernels) else ""
@@ -143,7 +145,7 @@ def _package(project: Project) -> Iterator[Output]:
 
 
 def _exported(project: Project, parts: WorldContext) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the modules that schemas give rise to, and what users import of each."""
+    """Yield the modules that are made from schemas, and the names that users import of each."""
     world = project.world
     of_queries = (name for query in world.queries for name in query_classes(query.name))
     of_groups = (group_class(name) for name, _ in world.groups)
@@ -151,7 +153,7 @@ def _exported(project: Project, parts: WorldContext) -> Iterator[tuple[str, tupl
     yield ".world", tuple(map(add_placeholder, dict.fromkeys(of_world)))
     for component in project.components:
         ends: tuple[str, ...] = _OF_CHUNKS if component.chunk else _OF_MANAGERS
-        if component.grid is not None:  # of which nobody makes new rows
+        if component.grid is not None:  # users make no new rows of a grid
             ends = tuple(end for end in ends if end != "Fields")
         ends += ("Columns",) * component.queried + ("GroupedData",) * bool(component.group)
         yield f".{component.module}", tuple(
@@ -175,23 +177,25 @@ def _loops(owner: str, backend: Backend, kernels: Iterable[Kernel]) -> list[str]
     """Return the kernels that are loops in plain Python, each with the reasons."""
     if backend != "numpy":
         return []
-    found = ((kernel.name, loop_reasons(kernel.program)) for kernel in kernels)
-    names = ((f"{owner}.{name}" if owner else name, reasons) for name, reasons in found)
+    reasons_by_name = ((kernel.name, loop_reasons(kernel.program)) for kernel in kernels)
+    names = ((f"{owner}.{name}" if owner else name, reasons) for name, reasons in reasons_by_name)
     return [f"{name} ({', '.join(reasons)})" for name, reasons in names if reasons]
 
 
 def _note(project: Project) -> str:
-    """Return what a build says that writes one of these: all of them, in one note."""
-    owners = ((one.name, one.backend, one.kernels) for one in project.components)
+    """Return the note of a build on all kernels that are loops in plain Python."""
+    owners = (
+        (component.name, component.backend, component.kernels) for component in project.components
+    )
     world = "", project.backend, project.world.kernels
     loops = [loop for owner in (*owners, world) for loop in _loops(*owner)]
     return f"on numpy these kernels are loops in plain Python: {', '.join(loops)}{COMPILES}"
 
 
 def entities_module(world: World, compiled: bool = False) -> str:
-    """Return the module that has the project's entity manager, and its numbers.
+    """Return the module of the project's entity manager.
 
-    `compiled`: whether the manager of those of a shard has loops for many at once.
+    `compiled`: a shard's manager has loops for many entities at once.
     """
     numbers = [
         f"{name}={getattr(world, name)}" for name in ("index_bits", "generation_bits", "min_free")
@@ -203,14 +207,17 @@ def entities_module(world: World, compiled: bool = False) -> str:
 
 
 def package_module(
-    world: str, own: tuple[tuple[str, tuple[str, ...]], ...], also: tuple[str, ...], for_numba: bool
+    world: str,
+    modules: tuple[tuple[str, tuple[str, ...]], ...],
+    also: tuple[str, ...],
+    for_numba: bool,
 ) -> str:
     """Return the package's `__init__`: everything that users import.
 
-    `own`: the modules that schemas give rise to, with what users see of each. `also`: what they
-    see of the library that other packages have not. `for_numba`: nothing of it works without numba.
+    `modules`: modules that are made from schemas, with their names for users. `also`: names of the
+    library that other packages lack. `for_numba`: the package does not work without numba.
     """
-    places = {".entities": ("EntityManager",), **dict(own)}
+    places = {".entities": ("EntityManager",), **dict(modules)}
     known = {**locate_public_names(RUNTIME), **locate_public_names(SHARDS)}
     of_all = [
         (f"{LIBRARY}{module}", name) for module, names in EXPORTED.items() for name in names.split()
@@ -223,7 +230,7 @@ def package_module(
         "world": world,
         "of_library": _imports(of_library),
         "own": _imports(named),
-        "places": [_place(module, names) for module, names in sorted(places.items())],
+        "places": [_module_item(module, names) for module, names in sorted(places.items())],
         "also": literal(" ".join(also)),
         "for_numba": for_numba,
     }
@@ -235,8 +242,8 @@ def _imports(named: Iterable[tuple[str, str]]) -> list[str]:
     return [import_line(module, [f"{name} as {name}"], 4).lstrip() for module, _, name in ordered]
 
 
-def _place(module: str, names: Iterable[str]) -> str:
-    """Return the names of a module as an item of what `lazy_names` takes."""
+def _module_item(module: str, names: Iterable[str]) -> str:
+    """Return the names of a module as an item of the argument of `lazy_names`."""
     pad, key = " " * 12, f'"{module}": '
     text = " ".join(sorted(names)).replace(PLACEHOLDER, "")
     width = max(1, WIDTH - len(pad) - len(key) - len('" ",'))

@@ -1,4 +1,4 @@
-"""Outputs to finished files: each is rendered, then formatted with black where that is needed.
+"""Finished files from outputs: each is rendered, then formatted with black if that is needed.
 
 With enough to do, several processes share the work; each has to import jinja2 and to compile the
 templates, so small builds stay in this one.
@@ -15,7 +15,7 @@ from typing import TypeAlias
 from ecsgen.render.output_file import Output
 from ecsgen.render.text.black_style import Style
 
-Made: TypeAlias = list[tuple[str, bytes]]
+Batch: TypeAlias = list[tuple[str, bytes]]
 """Paths and bytes of some files."""
 Progress = Callable[[int, int], None]
 """Called with how many outputs are done, and of how many."""
@@ -28,27 +28,27 @@ _BATCH = 8
 def render_files(
     outputs: Sequence[Output], style: Style, jobs: int, progress: Progress
 ) -> dict[str, bytes]:
-    """The finished bytes of each output by path, in no particular order."""
+    """Return the finished bytes of each output by path, in no particular order."""
     jobs = min(jobs, len(outputs) // _WORTH_A_PROCESS)
-    batches: Iterator[Made] = (_make([output], style) for output in outputs)
+    batches: Iterator[Batch] = (_make([output], style) for output in outputs)
     if jobs > 1:
         batches = _in_processes(outputs, style, jobs)
-    made: dict[str, bytes] = {}
+    contents: dict[str, bytes] = {}
     for batch in batches:
-        made.update(batch)
-        progress(len(made), len(outputs))
-    return made
+        contents.update(batch)
+        progress(len(contents), len(outputs))
+    return contents
 
 
 def with_header(path: str, content: bytes, header: str) -> bytes:
-    """A file with comment lines at its top; unchanged without a header."""
+    """Return a file with comment lines at its top; unchanged without a header."""
     if not header or not path.endswith(".py"):
         return content
     lines = (f"# {line}".rstrip() for line in header.rstrip("\n").split("\n"))
     return "".join(f"{line}\n" for line in lines).encode("utf-8") + content
 
 
-def _make(outputs: Sequence[Output], style: Style) -> Made:
+def _make(outputs: Sequence[Output], style: Style) -> Batch:
     # black's trees are full of cycles: collecting after each batch saves a third of the time.
     gc.disable()
     try:
@@ -67,7 +67,7 @@ def _finished(output: Output, style: Style) -> bytes:
         raise RuntimeError(f"{output.path}: {error}") from error
 
 
-def _in_processes(outputs: Sequence[Output], style: Style, jobs: int) -> Iterator[Made]:
+def _in_processes(outputs: Sequence[Output], style: Style, jobs: int) -> Iterator[Batch]:
     import multiprocessing  # these take 60 ms, and small builds do without
     from concurrent.futures import ProcessPoolExecutor, as_completed
 

@@ -91,7 +91,7 @@ def test_one_instance() -> None:
 def steer_of_one(
     row: kernel_oracle.Row, _vision: kernel_oracle.Value, _apart: kernel_oracle.Value
 ) -> None:
-    """The steps of `steer` for one row."""
+    """Run the steps of `steer` for one row."""
     # push = sum(offset if distance < apart else offset * 0)
     _1: list[kernel_oracle.Value] = []
     for other in row.neighbours:
@@ -156,7 +156,7 @@ def fly_of_one(
     _width: kernel_oracle.Value,
     _height: kernel_oracle.Value,
 ) -> None:
-    """The steps of `fly` for one row."""
+    """Run the steps of `fly` for one row."""
     # position += heading * way
     _1 = row["position"]
     _2 = kernel_oracle.apply("*", row["heading"], _way)

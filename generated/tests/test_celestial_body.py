@@ -114,7 +114,7 @@ def test_one_instance() -> None:
 
 
 def kick_of_one(row: kernel_oracle.Row, _dt: kernel_oracle.Value) -> None:
-    """The steps of `kick` for one row."""
+    """Run the steps of `kick` for one row."""
     # velocity += acceleration * dt
     _1 = row["velocity"]
     _2 = kernel_oracle.apply("*", row["acceleration"], _dt)
@@ -139,7 +139,7 @@ def test_kernel_kick(rows: int, seed: int) -> None:
 
 
 def drift_of_one(row: kernel_oracle.Row, _dt: kernel_oracle.Value) -> None:
-    """The steps of `drift` for one row."""
+    """Run the steps of `drift` for one row."""
     # position += velocity * dt
     _1 = row["position"]
     _2 = kernel_oracle.apply("*", row["velocity"], _dt)
@@ -164,7 +164,7 @@ def test_kernel_drift(rows: int, seed: int) -> None:
 
 
 def kinetic_energy_of_one(row: kernel_oracle.Row) -> kernel_oracle.Value:
-    """What `kinetic_energy` takes of one row."""
+    """Return what `kinetic_energy` takes of one row."""
     _1 = kernel_oracle.number("f8", 0.5)
     _2 = kernel_oracle.apply("*", _1, row["gm"])
     _3 = kernel_oracle.dot(row["velocity"], row["velocity"])

@@ -97,7 +97,7 @@ def test_one_instance() -> None:
 def fade_of_one(
     row: kernel_oracle.Row, _dt: kernel_oracle.Value, _wear: kernel_oracle.Value
 ) -> None:
-    """The steps of `fade` for one row."""
+    """Run the steps of `fade` for one row."""
     # depth = max(depth - wear * dt, 0)
     _1 = row["depth"]
     _2 = kernel_oracle.apply("*", _wear, _dt)

@@ -103,7 +103,7 @@ def test_one_instance() -> None:
 def simulate_of_one(
     row: kernel_oracle.Row, _dt: kernel_oracle.Value, _gravity: kernel_oracle.Value
 ) -> None:
-    """The steps of `simulate` for one row."""
+    """Run the steps of `simulate` for one row."""
     # velocity.y += gravity * dt
     _1 = row["velocity"]
     _2 = kernel_oracle.element(_1, (2,), 1)
@@ -139,7 +139,7 @@ def test_kernel_simulate(rows: int, seed: int) -> None:
 
 
 def expired_of_one(row: kernel_oracle.Row) -> kernel_oracle.Value:
-    """What `expired` takes of one row."""
+    """Return what `expired` takes of one row."""
     _1 = kernel_oracle.number("f4", 0.0)
     return kernel_oracle.apply("<=", row["life"], _1)
 

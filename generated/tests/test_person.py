@@ -95,7 +95,7 @@ def test_one_instance() -> None:
 def decide_of_one(
     row: kernel_oracle.Row, _recovery: kernel_oracle.Value, _loss: kernel_oracle.Value
 ) -> None:
-    """The steps of `decide` for one row."""
+    """Run the steps of `decide` for one row."""
     # ill = condition == Condition.infectious
     _1 = row["condition"]
     _2 = kernel_oracle.number("u1", 1)
@@ -162,7 +162,7 @@ def test_kernel_decide(rows: int, seed: int) -> None:
 
 
 def ill_of_one(row: kernel_oracle.Row) -> kernel_oracle.Value:
-    """What `ill` takes of one row."""
+    """Return what `ill` takes of one row."""
     _1 = kernel_oracle.number("u1", 1)
     return kernel_oracle.apply("==", row["condition"], _1)
 
@@ -178,7 +178,7 @@ def test_kernel_ill(rows: int, seed: int) -> None:
 
 
 def immune_of_one(row: kernel_oracle.Row) -> kernel_oracle.Value:
-    """What `immune` takes of one row."""
+    """Return what `immune` takes of one row."""
     _1 = kernel_oracle.number("u1", 2)
     return kernel_oracle.apply("==", row["condition"], _1)
 

@@ -108,7 +108,7 @@ def test_one_instance() -> None:
 
 
 def simulate_of_one(row: kernel_oracle.Row, _dt: kernel_oracle.Value) -> None:
-    """The steps of `simulate` for one row."""
+    """Run the steps of `simulate` for one row."""
     # velocity += acceleration * dt
     _1 = row["velocity"]
     _2 = kernel_oracle.apply("*", row["acceleration"], _dt)

@@ -168,7 +168,7 @@ def test_one_instance() -> None:
 
 
 def place_of_one(row: kernel_oracle.Row) -> None:
-    """The steps of `place` for one row."""
+    """Run the steps of `place` for one row."""
     # world = parent.world @ local
     _1 = row.parent(
         "world",

@@ -91,7 +91,7 @@ def test_one_instance() -> None:
 
 
 def flicker_of_one(row: kernel_oracle.Row, _strength: kernel_oracle.Value) -> None:
-    """The steps of `flicker` for one row."""
+    """Run the steps of `flicker` for one row."""
     # velocity += normal(2) * strength
     _1 = row["velocity"]
     _2 = kernel_oracle.cast(_1, "f8")

@@ -88,7 +88,7 @@ def test_one_instance() -> None:
 
 
 def straighten_of_one(row: kernel_oracle.Row) -> bool:
-    """The steps of `straighten` for one row; whether it matches."""
+    """Run the steps of `straighten` for one row; return whether it matches."""
     _1 = kernel_oracle.number("f4", 1.0)
     _2 = row["rotation"]
     _3 = row["rotation"]
@@ -124,7 +124,7 @@ def test_kernel_straighten(rows: int, seed: int) -> None:
 
 
 def center_of_one(row: kernel_oracle.Row) -> kernel_oracle.Value:
-    """What `center` takes of one row."""
+    """Return what `center` takes of one row."""
     return row["translation"]
 
 

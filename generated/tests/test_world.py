@@ -86,18 +86,18 @@ class TestGame(spawning.SpawningCases):
 
 
 def outbreak__persons_of_one(row: kernel_oracle.Row) -> kernel_oracle.Value:
-    """What `outbreak__persons` takes of one row."""
+    """Return what `outbreak__persons` takes of one row."""
     return kernel_oracle.number("?", True)
 
 
 def outbreak__infectious_of_one(row: kernel_oracle.Row) -> kernel_oracle.Value:
-    """What `outbreak__infectious` takes of one row."""
+    """Return what `outbreak__infectious` takes of one row."""
     _1 = kernel_oracle.number("u1", 1)
     return kernel_oracle.apply("==", row["Person.condition"], _1)
 
 
 def outbreak__exposed_of_one(row: kernel_oracle.Row) -> kernel_oracle.Value:
-    """What `outbreak__exposed` takes of one row."""
+    """Return what `outbreak__exposed` takes of one row."""
     _1 = kernel_oracle.number("u2", 9)
     _2 = kernel_oracle.apply("<", row["Person.days"], _1)
     if not _2[0]:
@@ -106,19 +106,19 @@ def outbreak__exposed_of_one(row: kernel_oracle.Row) -> kernel_oracle.Value:
 
 
 def outbreak__days_of_one(row: kernel_oracle.Row) -> kernel_oracle.Value:
-    """What `outbreak__days` takes of one row."""
+    """Return what `outbreak__days` takes of one row."""
     if not row["Person.exposed"][0]:
         return []
     return row["Person.days"]
 
 
 def outbreak__longest_of_one(row: kernel_oracle.Row) -> kernel_oracle.Value:
-    """What `outbreak__longest` takes of one row."""
+    """Return what `outbreak__longest` takes of one row."""
     return row["Person.days"]
 
 
 def outbreak__fed_of_one(row: kernel_oracle.Row) -> kernel_oracle.Value:
-    """What `outbreak__fed` takes of one row."""
+    """Return what `outbreak__fed` takes of one row."""
     _1 = kernel_oracle.element(row["Velocity.value"], (3,), 0)
     _2 = kernel_oracle.number("f4", 0.0)
     _3 = kernel_oracle.apply(">", _1, _2)
@@ -128,22 +128,22 @@ def outbreak__fed_of_one(row: kernel_oracle.Row) -> kernel_oracle.Value:
 
 
 def outbreak__strength_of_one(row: kernel_oracle.Row) -> kernel_oracle.Value:
-    """What `outbreak__strength` takes of one row."""
+    """Return what `outbreak__strength` takes of one row."""
     return row["Energy.stored"]
 
 
 def outbreak__uneven_of_one(row: kernel_oracle.Row) -> kernel_oracle.Value:
-    """What `outbreak__uneven` takes of one row."""
+    """Return what `outbreak__uneven` takes of one row."""
     return row["Energy.stored"]
 
 
 def outbreak__spread_of_one(row: kernel_oracle.Row) -> kernel_oracle.Value:
-    """What `outbreak__spread` takes of one row."""
+    """Return what `outbreak__spread` takes of one row."""
     return kernel_oracle.element(row["Position.value"], (3,), 0)
 
 
 def ill___of_one(row: kernel_oracle.Row) -> kernel_oracle.Value:
-    """What `ill__` takes of one row."""
+    """Return what `ill__` takes of one row."""
     _1 = kernel_oracle.number("u1", 1)
     return kernel_oracle.apply("==", row["Person.condition"], _1)
 
@@ -268,7 +268,7 @@ class TestSchedules(world_kernels.ScheduleCases):
 
 
 def carry_of_one(row: kernel_oracle.Row, _dt: kernel_oracle.Value) -> None:
-    """The steps of `carry` for one row."""
+    """Run the steps of `carry` for one row."""
     # Transform.translation += PointMass.velocity * dt
     _1 = row["Transform.translation"]
     _2 = kernel_oracle.apply("*", row["PointMass.velocity"], _dt)
@@ -277,7 +277,7 @@ def carry_of_one(row: kernel_oracle.Row, _dt: kernel_oracle.Value) -> None:
 
 
 def drift_of_one(row: kernel_oracle.Row, _dt: kernel_oracle.Value) -> None:
-    """The steps of `drift` for one row."""
+    """Run the steps of `drift` for one row."""
     # Position.value += Velocity.value * dt
     _1 = row["Position.value"]
     _2 = kernel_oracle.apply("*", row["Velocity.value"], _dt)
@@ -286,7 +286,7 @@ def drift_of_one(row: kernel_oracle.Row, _dt: kernel_oracle.Value) -> None:
 
 
 def stray_of_one(row: kernel_oracle.Row, _strength: kernel_oracle.Value) -> None:
-    """The steps of `stray` for one row."""
+    """Run the steps of `stray` for one row."""
     # Velocity.value += normal(3) * strength
     _1 = row["Velocity.value"]
     _2 = kernel_oracle.cast(_1, "f8")
@@ -299,7 +299,7 @@ def stray_of_one(row: kernel_oracle.Row, _strength: kernel_oracle.Value) -> None
 
 
 def shove_of_one(row: kernel_oracle.Row, _push: kernel_oracle.Value) -> None:
-    """The steps of `shove` for one row."""
+    """Run the steps of `shove` for one row."""
     # Velocity.value += push
     _1 = row["Velocity.value"]
     _2 = kernel_oracle.apply("+", _1, _push)
@@ -309,7 +309,7 @@ def shove_of_one(row: kernel_oracle.Row, _push: kernel_oracle.Value) -> None:
 def haul_of_one(
     row: kernel_oracle.Row, _share: kernel_oracle.Value, _dt: kernel_oracle.Value
 ) -> bool:
-    """The steps of `haul` for one row; whether it matches."""
+    """Run the steps of `haul` for one row; return whether it matches."""
     _1 = kernel_oracle.number("f4", 0.0)
     _2 = kernel_oracle.apply(">", _share, _1)
     if not _2[0]:
@@ -324,7 +324,7 @@ def haul_of_one(
 
 
 def infect_of_one(row: kernel_oracle.Row, _chance: kernel_oracle.Value) -> bool:
-    """The steps of `infect` for one row; whether it matches."""
+    """Run the steps of `infect` for one row; return whether it matches."""
     _1 = row.draw("random", 0, 1)
     _2 = kernel_oracle.apply("<", _1, _chance)
     if not _2[0]:
@@ -345,7 +345,7 @@ def infect_of_one(row: kernel_oracle.Row, _chance: kernel_oracle.Value) -> bool:
 
 
 def scatter_of_one(row: kernel_oracle.Row, _sight: kernel_oracle.Value) -> bool:
-    """The steps of `scatter` for one row; whether it matches."""
+    """Run the steps of `scatter` for one row; return whether it matches."""
     _1: list[kernel_oracle.Value] = []
     for _ in row.neighbours:
         _1.append([True])
@@ -370,7 +370,7 @@ def scatter_of_one(row: kernel_oracle.Row, _sight: kernel_oracle.Value) -> bool:
 
 
 def huddle_of_one(row: kernel_oracle.Row, _reach: kernel_oracle.Value) -> None:
-    """The steps of `huddle` for one row."""
+    """Run the steps of `huddle` for one row."""
     # Boid.position += mean(offset) * 0.125
     _1 = row["Boid.position"]
     _2: list[kernel_oracle.Value] = []
@@ -384,7 +384,7 @@ def huddle_of_one(row: kernel_oracle.Row, _reach: kernel_oracle.Value) -> None:
 
 
 def chase_of_one(row: kernel_oracle.Row, _sight: kernel_oracle.Value) -> None:
-    """The steps of `chase` for one row."""
+    """Run the steps of `chase` for one row."""
     # Boid.heading = normalize(Boid.heading + sum(offset + other.Boid.heading) * 0.25)
     _1 = row["Boid.heading"]
     _2: list[kernel_oracle.Value] = []
@@ -400,7 +400,7 @@ def chase_of_one(row: kernel_oracle.Row, _sight: kernel_oracle.Value) -> None:
 
 
 def part_of_one(row: kernel_oracle.Row) -> None:
-    """The steps of `part` for one row."""
+    """Run the steps of `part` for one row."""
     # Hawk.rivals = i32(count())
     _1: list[kernel_oracle.Value] = []
     for _ in row.neighbours:
@@ -434,7 +434,7 @@ def part_of_one(row: kernel_oracle.Row) -> None:
 
 
 def strike_of_one(row: kernel_oracle.Row, _reach: kernel_oracle.Value) -> None:
-    """The steps of `strike` for one row."""
+    """Run the steps of `strike` for one row."""
     # Hawk.prey = nearest(other.entity)
     _1: list[kernel_oracle.Value] = []
     for other in row.neighbours:
@@ -470,7 +470,7 @@ def strike_of_one(row: kernel_oracle.Row, _reach: kernel_oracle.Value) -> None:
 
 
 def spread_of_one(row: kernel_oracle.Row, _apart: kernel_oracle.Value) -> None:
-    """The steps of `spread` for one row."""
+    """Run the steps of `spread` for one row."""
     # Boid.position -= sum(offset) * 0.5 / f32(max(count(), 1))
     _1 = row["Boid.position"]
     _2: list[kernel_oracle.Value] = []
@@ -492,7 +492,7 @@ def spread_of_one(row: kernel_oracle.Row, _apart: kernel_oracle.Value) -> None:
 
 
 def dodge_of_one(row: kernel_oracle.Row) -> bool:
-    """The steps of `dodge` for one row; whether it matches."""
+    """Run the steps of `dodge` for one row; return whether it matches."""
     _1: list[kernel_oracle.Value] = []
     for _ in row.neighbours:
         _1.append([True])

@@ -1,4 +1,4 @@
-"""How fields in the second buffer are spelled: by way of the row's cell in `cold_row`."""
+"""Code of fields in the second buffer, reached through the row's cell in `cold_row`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ecsgen.render.text.quoting import as_f32, literal
 
 
 class ColdColumnCode(ColumnCode):
-    """A column of the second buffer."""
+    """Code of a column of the second buffer."""
 
     __slots__ = ()
     holder = "data._cold"
@@ -27,14 +27,14 @@ class ColdColumnCode(ColumnCode):
 
     @property
     def default_cell(self) -> str:
-        """The default as one cell of the column takes it from numpy."""
+        """Default as a literal that numpy stores in a cell."""
         assert self.field is not None
         value = self.field.default
         return literal(value.encode() if isinstance(value, str) else value)
 
 
 class ColdFieldCode(ColdColumnCode):
-    """A field, of one column or split."""
+    """Code of a cold field, of one column or split."""
 
     __slots__ = ()
     has_words = False
@@ -43,12 +43,12 @@ class ColdFieldCode(ColdColumnCode):
 
     @property
     def default_constant(self) -> str:
-        """The name of the default's bytes."""
+        """Name of the default's bytes."""
         return f"_{self.name.upper()}_BYTES"
 
     @property
     def format(self) -> str:
-        """The struct format of one cell."""
+        """Struct format of one cell."""
         scalar = self.column.scalar
         if scalar.startswith("S"):
             return f"{scalar[1:]}s"
@@ -56,7 +56,7 @@ class ColdFieldCode(ColdColumnCode):
 
     @property
     def default_scalars(self) -> list[str]:
-        """The default as arguments of `Struct.pack`."""
+        """Default as arguments of `Struct.pack`."""
         assert self.field is not None
         if not self.field.type.shape:
             return [self.default_cell]
@@ -64,18 +64,18 @@ class ColdFieldCode(ColdColumnCode):
         return [literal(part.default) for part in parts]
 
     def packed(self, value: str) -> str:
-        """The converted value as an argument of `Struct.pack`."""
+        """Return the converted value as an argument of `Struct.pack`."""
         return f"*{value}" if self.column.shape else value
 
     def is_default(self, value: str) -> str:
-        """The condition that a converted value is the default, bit for bit."""
+        """Return the condition that a converted value is the default, bit for bit."""
         if self.is_object:
             return f"{value} is None"
         return f"{self.struct}.pack({self.packed(value)}) == {self.default_constant}"
 
     @property
     def read_default(self) -> str:
-        """The expression for what the accessor returns of a row without a cold row."""
+        """Expression for the accessor's result if the row has no cold row."""
         if self.column.shape:
             cell = f"{self.struct}.unpack({self.default_constant})"
             if not self.is_nested:
@@ -92,15 +92,15 @@ class ColdFieldCode(ColdColumnCode):
 
     @property
     def accessor_lines(self) -> str:
-        found, default = "_place = data._cold_row_cells[row]", f"    return {self.read_default}"
-        guard = lines_at(8, found, "if _place == NIL:", default)
+        lookup, default = "_place = data._cold_row_cells[row]", f"    return {self.read_default}"
+        guard = lines_at(8, lookup, "if _place == NIL:", default)
         return f"{guard}\n{super().accessor_lines}"
 
     @property
     def set_lines(self) -> str:
         borrowed = ", (value,)" if self.column.shape else ""
         value = "value" if self.is_object else "_value"
-        found = lines_at(
+        lookup = lines_at(
             8,
             "_place = data._cold_row_cells[row]",
             "if _place == NIL:",
@@ -108,11 +108,11 @@ class ColdFieldCode(ColdColumnCode):
             "        return",
             f"    _place = data._take_cold_row(row{borrowed})",
         )
-        return f"{found}\n{self.overwrite(value, 8)}"
+        return f"{lookup}\n{self.overwrite(value, 8)}"
 
     @property
     def store_picked_lines(self) -> str:
-        """The statements that write the rows `wanted` of checked columns to cold rows."""
+        """Statements that write the rows `wanted` of checked columns to cold rows."""
         shape = literal_shape("count", self.column.shape)
         arguments = [f'columns["{self.name}"]', shape, "wanted"]
         column = f"self._{self.name}_column"
@@ -122,42 +122,42 @@ class ColdFieldCode(ColdColumnCode):
 
 
 class SplitColdFieldCode(ColdFieldCode, SplitColumnCode):
-    """A split field."""
+    """Code of a split cold field."""
 
     __slots__ = ()
 
     @property
     def store_picked_lines(self) -> str:
         shape = literal_shape("count", self.column.shape)
-        some = literal_shape("len(wanted)", self.column.shape)
+        shape_of_wanted = literal_shape("len(wanted)", self.column.shape)
         parts = f'parts = select_rows(columns["{self.name}"], {shape}, wanted)'
         columns = (f"self._{name}_column[span] = {part}" for name, part in self.of_all("parts"))
-        return lines_at(8, parts, f"parts = np.broadcast_to(parts, {some})", *columns)
+        return lines_at(8, parts, f"parts = np.broadcast_to(parts, {shape_of_wanted})", *columns)
 
 
 def cold_field(field: Field, component: str, columns: dict[str, ColumnCode]) -> ColdFieldCode:
     """Return a field of the second buffer as its users see it."""
-    found = make_field_code(field, component, columns)
-    if isinstance(found, SplitColumnCode):
-        return SplitColdFieldCode(found.column, component, 0, found.parts)
-    return ColdFieldCode(found.column, component, found.bytes_before)
+    code = make_field_code(field, component, columns)
+    if isinstance(code, SplitColumnCode):
+        return SplitColdFieldCode(code.column, component, 0, code.parts)
+    return ColdFieldCode(code.column, component, code.bytes_before)
 
 
 class ColdBufferCode(BufferCode):
-    """The second buffer of a component as its templates see it."""
+    """Code of the second buffer of a component, for its templates."""
 
-    def __init__(self, component: Component, plan: Layout) -> None:
+    def __init__(self, component: Component, layout: Layout) -> None:
         self.component = component
-        self.layout = plan
+        self.layout = layout
         self.name = f"{add_class_placeholder(component.name)}ColdData"
         self.capacity = component.reserve
-        """Cold rows at the beginning: as many as are reserved."""
+        """Number of cold rows at construction: as many as are reserved."""
         self.row_bases = [*["ReservedRows"] * bool(component.reserve), "ColdRows"]
-        """The classes that the class of the cold columns inherits from."""
+        """Base classes of the class of the cold columns."""
         self.stored = [
-            ColdColumnCode(c, component.name, plan.bytes_before(c)) for c in plan.columns
+            ColdColumnCode(c, component.name, layout.bytes_before(c)) for c in layout.columns
         ]
-        self.objects = [ColdColumnCode(c, component.name, 0) for c in plan.objects]
+        self.objects = [ColdColumnCode(c, component.name, 0) for c in layout.objects]
         self.columns = self.row_columns = [*self.stored, *self.objects]
         self.field_columns = [column for column in self.columns if column.field]
         by_name = {column.name: column for column in self.columns}
@@ -169,29 +169,29 @@ class ColdBufferCode(BufferCode):
 
     @property
     def row_slots(self) -> str:
-        """The statement that declares its attributes."""
+        """Statement that declares its attributes."""
         return self.cell_slots(are_moved=True)
 
     @property
     def format(self) -> str:
-        """The struct format of the cold fields of one row."""
+        """Struct format of the cold fields of one row."""
         return "=" + "".join(field.format for field in self.stored_fields)
 
     @property
     def packed_line(self) -> str:
-        """The statement that packs the converted values of a new row."""
+        """Statement that packs the converted values of a new row."""
         arguments = [field.packed(field.local) for field in self.stored_fields]
         return call("_packed = _COLD_STRUCT.pack", arguments, 0)
 
     @property
     def borrowed_one(self) -> str:
-        """The further argument that names what of a creation's values may be views of a row."""
+        """Further argument with the values of a creation that may be views of a row."""
         views = [add_placeholder(field.name) for field in self.component.fields if field.type.shape]
         return f", {literal_names(views)}" if views else ""
 
     @property
     def differs(self) -> str:
-        """The condition that a new row's converted values are not all defaults."""
+        """Condition that a new row's converted values are not all defaults."""
         stored = ["_packed != _COLD_DEFAULT"] if self.stored_fields else []
         objects = [f"{field.local} is not None" for field in self.object_fields]
         return " or ".join([*stored, *objects])

@@ -1,4 +1,4 @@
-"""The parts of a component's classes that add no column and no step."""
+"""Features of a component's classes that add no column and no step."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from ecsgen.render.text.quoting import literal
 
 
 def _space_line(component: Component) -> str:
-    """Return the statement that says where the places of rows are."""
+    """Return the statement that defines the space of a component's positions."""
     space = component.space
     assert space is not None
-    field = next(one for one in component.fields if one.name == space.field)
+    field = next(candidate for candidate in component.fields if candidate.name == space.field)
     columns = tuple(f"_{column.name}_column" for column in field_columns(field))
     rows = "_n_active" if component.partition else "_n"
-    given = [literal(one) for one in (space.field, columns, rows, space.wrap)]
-    return call("_SPACE: ClassVar = SpaceLayout", given, 4).lstrip().replace("\n    ", "\n")
+    arguments = [literal(value) for value in (space.field, columns, rows, space.wrap)]
+    return call("_SPACE: ClassVar = SpaceLayout", arguments, 4).lstrip().replace("\n    ", "\n")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeFeature(ComponentFeature):
-    """A part without columns and steps: kernels, spaces, queries.
+    """A feature without columns and steps: kernels, spaces, queries.
 
-    Storage policies are parts as well, below the layout; these here know how texts are made.
+    Storage policies are features as well, below the layout; these depend on the printers.
     """
 
     context: Callable[[Component], object] = lambda component: None
-    """What its template lays out beside the component, there called `it`."""
+    """Return the object that its template has as `it`, beside the component."""
 
 
 CODE_FEATURES: Final = (
-    CodeFeature(  # columns of shapes, seen element after element
+    CodeFeature(  # shaped columns as one-dimensional arrays
         name="flattened_columns",
         applies=lambda c: bool(c.kernels or c.reductions or c.world_columns)
         and c.backend == "numba",
@@ -45,7 +45,7 @@ CODE_FEATURES: Final = (
         template=True,
         context=flat_columns,
     ),
-    CodeFeature(  # kernels of the world: their blocks go when the buffer moves
+    CodeFeature(  # kernels of the world: their blocks end when the buffer moves
         name="joined",
         applies=lambda c: bool(c.world_columns) and c.backend == "numpy",
         order=79,
@@ -59,14 +59,14 @@ CODE_FEATURES: Final = (
         rows_base="KernelRows",
         rows_slots=("_kernels",),
     ),
-    CodeFeature(  # a method each, with the loop or the blocks that it runs over
+    CodeFeature(  # a method each, with its loop or blocks
         name="kernels",
         applies=lambda c: bool(c.kernels or c.reductions),
         order=80,
         template=True,
         context=render_kernels,
     ),
-    CodeFeature(  # kernels that draw random numbers: a seed, and how often each was called
+    CodeFeature(  # kernels that draw random numbers: a seed, and counts of calls
         name="seeded",
         applies=lambda c: any(kernel.program.stream_field for kernel in c.kernels),
         order=81,
@@ -75,13 +75,13 @@ CODE_FEATURES: Final = (
         template=True,
         context=lambda component: drawing_lines(component.kernels, component.name),
     ),
-    CodeFeature(  # the dead are found by nobody
+    CodeFeature(  # searches skip rows of dead entities
         name="owned_spatial",
         applies=lambda c: c.space is not None and c.owner == "entity",
         order=82,
         manager_base="OwnedSpatial",
     ),
-    CodeFeature(  # places of rows, around which others are found
+    CodeFeature(  # positions of rows, around which neighbours are searched
         name="spatial",
         applies=lambda c: c.space is not None,
         order=82,
@@ -90,7 +90,7 @@ CODE_FEATURES: Final = (
         template=True,
         context=_space_line,
     ),
-    CodeFeature(  # a query of the world tells where instances are: a class of their columns there
+    CodeFeature(  # a query of the world has its rows: a class of their columns there
         name="queried", applies=lambda c: c.queried, order=90, template=True
     ),
 )
@@ -99,7 +99,7 @@ CODE_FEATURES: Final = (
 def collect_features(
     component: Component, policies: Iterable[Policy]
 ) -> tuple[ComponentFeature, ...]:
-    """Return all parts of a component's classes, those that are its policies among them."""
+    """Return all features of a component's classes, its policies among them."""
     parts: list[ComponentFeature] = [
         *policies,
         *(part for part in CODE_FEATURES if part.applies(component)),

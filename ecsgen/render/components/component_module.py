@@ -1,4 +1,4 @@
-"""Makes the module of one component: its template, filled with what its policies do."""
+"""Module of one component: its template, with the statements of its policies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a component is spelled in its tests: its fields, its columns, its policies."""
+"""Code of a component in its tests: fields, columns, policies."""
 
 from __future__ import annotations
 
@@ -20,36 +20,34 @@ from ecsgen.render.text.quoting import WIDTH, as_f32, literal, nested
 
 
 class ComponentTests:
-    """A component as the template of its tests sees it."""
+    """Code of a component, for the template of its tests."""
 
-    def __init__(
-        self, spelling: ComponentCode, package: str, pieces: tuple[PolicyTests, ...]
-    ) -> None:
-        self.spelling = spelling
-        self.component = spelling.component
+    def __init__(self, code: ComponentCode, package: str, pieces: tuple[PolicyTests, ...]) -> None:
+        self.code = code
+        self.component = code.component
         self.package = package
         self.pieces = pieces
-        self.handle = "entity" if spelling.is_owned else "id"
-        """The variable that says which instance."""
-        name, ground = spelling.name, self.component.grid_component
-        # pytest takes whatever is called Test… for tests.
+        self.handle = "entity" if code.is_owned else "id"
+        """Variable with the instance's entity or id."""
+        name, grid = code.name, self.component.grid_component
+        # pytest collects classes with names like Test…
         self.row = f"_{name}" if name.startswith("Test") else name
-        """The row class as the tests name it, as the manager's and that of its grid."""
+        """Name of the row class in tests; the manager's and the grid's follow."""
         self.manager = f"{self.row}Manager"
-        self.grid = "" if ground is None else f"_{ground.name}Manager"
+        self.grid = "" if grid is None else f"_{grid.name}Manager"
 
     @property
     def package_import(self) -> str:
-        """The import of what the package has for all components."""
+        """Import of names that the package has for all components."""
         is_grid = self.component.grid is not None
         names = [*([] if is_grid else ["StaleInstanceError"]), "EntityManager", "World"]
-        return import_line(self.package, [*names, *(["enums"] if self.spelling.enums else [])])
+        return import_line(self.package, [*names, *(["enums"] if self.code.enums else [])])
 
     @property
     def component_import(self) -> str:
-        """The import of the manager and its row."""
+        """Import of the manager and its row class."""
         dot, ground = "" if self.package.endswith(".") else ".", self.component.grid_component
-        names = [self.imported_row, _as_named(self.spelling.manager, self.manager)]
+        names = [self.imported_row, _as_named(self.code.manager, self.manager)]
         line = import_line(f"{self.package}{dot}{self.component.module}", names)
         if ground is None:
             return line
@@ -58,71 +56,71 @@ class ComponentTests:
 
     @property
     def imported_row(self) -> str:
-        """The row class as an import names it."""
-        return _as_named(self.spelling.name, self.row)
+        """Item of an import for the row class."""
+        return _as_named(self.code.name, self.row)
 
     @property
     def support_import(self) -> str:
-        """The import of the pieces."""
+        """Import of the modules of cases."""
         kernels = ["kernel_oracle"] if self.kernels else []
-        own = [piece.module for piece in self.pieces]
+        modules = [piece.module for piece in self.pieces]
         if self.component.grid is None:
-            own += ["common_cases", "state_machine", "row_proxies"]
-        return import_lines(["subject", *own, *kernels])
+            modules += ["common_cases", "state_machine", "row_proxies"]
+        return import_lines(["subject", *modules, *kernels])
 
     @property
     def subject(self) -> str:
-        """The class of what is under test."""
+        """Class of the subject under test."""
         key = next(iter(self._guarded), "")
         return f"{key}.{camel(key)}Subject" if key else "subject.Subject"
 
     @property
     def _guarded(self) -> dict[str, list[Field]]:
-        """The fields that have policies, by the policies' keys."""
-        found: dict[str, list[Field]] = {}
+        """Fields that have policies, by the policies' keys."""
+        fields_by_key: dict[str, list[Field]] = {}
         for field in self.component.fields:
             for key, _ in field.options:
-                found.setdefault(key, []).append(field)
-        return found
+                fields_by_key.setdefault(key, []).append(field)
+        return fields_by_key
 
     @property
     def fields(self) -> str:
-        """The fields, as an argument of the subject."""
+        """Fields without policies, as an argument of the subject."""
         plain = [_field(f) for f in self.component.fields if not (f.options or f.is_cell_reference)]
         return collection("fields=", plain, 4) + ","
 
     @property
     def columns(self) -> str:
-        """The columns of the buffer, in order, as an argument of the subject."""
-        return collection("columns=", [_column(s.column) for s in self.spelling.stored], 4) + ","
+        """Columns of the buffer, in order, as an argument of the subject."""
+        return collection("columns=", [_column(s.column) for s in self.code.stored], 4) + ","
 
     @property
     def tagged(self) -> str:
-        """The tags with the columns that bear them, as an argument of the subject."""
-        groups = {tag: [s.name for s in some] for tag, some in self.spelling.tagged().items()}
+        """Tags with the columns that have them, as an argument of the subject."""
+        groups = {tag: [s.name for s in columns] for tag, columns in self.code.tagged().items()}
         return f"    {_names('tagged=', groups)},"
 
     @property
     def storage(self) -> list[str]:
-        """What is special about where fields and rows are, as arguments of the subject."""
-        rows = {spelling.name for spelling in self.spelling.row_fields}
+        """Arguments of the subject for fields and rows with special storage."""
+        rows = {code.name for code in self.code.row_fields}
         fields = self.component.fields
         split = [f for f in fields if f.split]
-        apart = [literal(f.name) for f in fields if f.name not in rows]
+        cold_names = [literal(f.name) for f in fields if f.name not in rows]
         lines = []
         if split:
             parts = {f.name: [column.name for column in field_columns(f)] for f in split}
             lines.append(_names("split=", parts))
-        if apart:
-            lines.append(collection("indirect=", apart, 4).lstrip())
-        if self.spelling.cold:
-            columns = [_column(spelling.column) for spelling in self.spelling.cold.stored]
+        if cold_names:
+            lines.append(collection("indirect=", cold_names, 4).lstrip())
+        if self.code.cold:
+            columns = [_column(code.column) for code in self.code.cold.stored]
             lines.append(collection("cold_columns=", columns, 4).lstrip())
         for key, guarded in self._guarded.items():
             lines.append(collection(f"{key}=", [*map(_field, guarded)], 4).lstrip())
         if self.grid:
-            places = [_field(f) for f in fields if f.is_cell_reference]
-            lines += [collection("places=", places, 4).lstrip(), f"grid={self.grid}"]
+            references = [_field(f) for f in fields if f.is_cell_reference]
+            lines += [collection("places=", references, 4).lstrip(), f"grid={self.grid}"]
         if self.component.reserve:
             lines.append(f"reserve={self.component.reserve}")
         if bound := max_rows(self.component):
@@ -133,23 +131,23 @@ class ComponentTests:
 
     @property
     def create(self) -> str:
-        """The creation of a first row."""
+        """Statement that creates a first row."""
         arguments = [f"{field.name}={_default(field)}" for field in self.component.fields]
-        if not self.spelling.is_owned:
+        if not self.code.is_owned:
             return call("id = manager.create", arguments, 4)
         return call("row = manager.create", ["entity", *arguments], 4)
 
     @property
     def kernels(self) -> list[KernelCheck | ReductionCheck]:
-        """The kernels and reductions, each with what it does to or takes of one row."""
+        """Checks of the kernels and reductions, each with a function of one row."""
         component = self.component
-        tested = [one for one in component.kernels if not one.program.is_untestable]
+        tested = [kernel for kernel in component.kernels if not kernel.program.is_untestable]
         kernels = [KernelCheck(kernel, component.name) for kernel in tested]
         return [*kernels, *map(ReductionCheck, component.reductions)]
 
     @property
     def accessors(self) -> list[str]:
-        """A write and a read of each field."""
+        """Statements that write and read each field."""
         lines = []
         for field in self.component.fields:
             lines.append(call(f"manager.set_{field.name}", ["row", _default(field)], 4))
@@ -177,12 +175,12 @@ def _field(field: Field) -> str:
 
 
 def _names(head: str, groups: Mapping[str, list[str]]) -> str:
-    """Return a dict of tuples of names as black lays it out, behind four spaces."""
-    items = {f'"{name}": ': [*map(literal, some)] for name, some in groups.items()}
-    line = f"{head}{{{', '.join(collection(name, some, 0) for name, some in items.items())}}}"
+    """Return a dict of tuples of names as black lays it out, after four spaces."""
+    items = {f'"{name}": ': [*map(literal, members)] for name, members in groups.items()}
+    line = f"{head}{{{', '.join(collection(name, members, 0) for name, members in items.items())}}}"
     if len(line) + 5 <= WIDTH:
         return line
-    lines = (collection(name, some, 8, ",") for name, some in items.items())
+    lines = (collection(name, members, 8, ",") for name, members in items.items())
     return "\n".join([f"{head}{{", *lines, "    }"])
 
 
@@ -208,48 +206,48 @@ def _default(field: Field, is_read: bool = False) -> str:
 
 
 PARENT = ".."
-"""Where the tests find the package when they are inside of it."""
+"""Module of the package for tests that are inside of it."""
 _CASES = re.compile(r"^class (\w+)Cases\(", re.MULTILINE)
 
 
 class PolicyTests(NamedTuple):
-    """The classes of one policy."""
+    """Classes of test cases and rules of one policy."""
 
     module: str
     name: str
-    """What its `Cases` and `Rules` begin with."""
+    """Prefix of its `Cases` and `Rules`."""
     weight: int
-    """How many pieces its own builds on."""
+    """Number of policies' cases that its own cases inherit from."""
     has_rules: bool
 
     @property
     def cases(self) -> str:
-        """The class of direct cases, as tests name it."""
+        """Class of direct cases, as tests name it."""
         return f"{self.module}.{self.name}Cases"
 
     @property
     def rules(self) -> str:
-        """The class of rules of a state machine, as tests name it."""
+        """Class of rules of a state machine, as tests name it."""
         return f"{self.module}.{self.name}Rules"
 
 
 def camel(name: str) -> str:
-    """Return what the classes of a policy begin with."""
+    """Return the prefix of the classes of a policy: `flat_map` → `FlatMap`."""
     return "".join(word.capitalize() for word in name.split("_"))
 
 
 @cache
 def find_policy_tests() -> Mapping[str, PolicyTests]:
-    """Return all pieces by what their classes begin with: `Packed`."""
-    found = {}
+    """Return the tests of all policies, by the prefix of their classes: `Packed`."""
+    tests = {}
     for path, text in library().items():
         for name in _CASES.findall(text) if path.startswith(TESTING) else ():
             weight = sum(base.endswith("Cases") for base in ancestors()[f"{name}Cases"])
             module = path.removeprefix(TESTING).removesuffix(".py")
-            found[name] = PolicyTests(module, name, weight, f"{name}Rules" in ancestors())
-    return found
+            tests[name] = PolicyTests(module, name, weight, f"{name}Rules" in ancestors())
+    return tests
 
 
 def import_lines(modules: Iterable[str]) -> str:
-    """Return the import of modules of pieces by a test, as isort and black lay it out."""
+    """Return the import of modules of cases by a test, as isort and black lay it out."""
     return import_line(f"{LIBRARY}.testing", sorted({*modules}))

@@ -1,4 +1,4 @@
-"""What the active policies do at each step, as statements of a method, and how slots are found."""
+"""Statements of the active policies at each step of a method, and expressions for slots."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from ecsgen.model import Component
 from ecsgen.policies.policy import ComponentFeature, Policy
 from ecsgen.policies.steps import STEPS
 
-# How generated methods find rows by entity: by its index, or with `shards` by its slot, which `{…}`
-# stands for in the statements of policies. The index of an entity that was made elsewhere is
-# another's here, so the entity manager tells its slot; and ids have a shard.
+# Replacements of `{…}` in statements of policies. With shards, an entity has a slot in the entity
+# manager, as another shard's index may be in use here; and ids have a shard.
 _BY_INDEX: Final = {
     "slot_of_row": "data._entity_cells[row] & INDEX_MASK",
     "slot_of_dst": "data._entity_cells[dst] & INDEX_MASK",
@@ -30,19 +29,18 @@ _BY_SLOT: Final = {
 
 
 def slot_words(component: Component) -> Mapping[str, str]:
-    """Return what stands for the words, by word."""
+    """Return the replacements of `{…}` in statements of policies."""
     return _BY_SLOT if component.is_sharded else _BY_INDEX
 
 
 ONE_ROW = {"accessors": "row", **{n: n for n in ("create", "create_many", "_destroy_row")}}
-"""The methods whose steps are said, by the name that `STEPS` has for them."""
+"""Names of methods in `_STEPS`, by their names in `STEPS`."""
 
 _PLACEHOLDER = re.compile(r"^( *)<(\w+)>$")
 
 
 class StepRenderer:
-    """`step("update_moved_one", 8)` is the text of a step, indented; nothing if no policy has
-    anything to do there.
+    """Renderer of steps: `step("update_moved_one", 8)` is the text of all policies there, indented.
 
     `words` replace `{…}` in the policies' statements, `pieces` lines `<…>` that are no steps.
     """
@@ -55,7 +53,7 @@ class StepRenderer:
         pieces: Mapping[str, Callable[[int], str]],
     ) -> None:
         self.templates: dict[str, Any] = {}
-        """The templates of parts that have one, by the parts' names."""
+        """Templates of features, by the features' names."""
         self._component = component
         self._parts = parts
         self._words = words
@@ -65,12 +63,16 @@ class StepRenderer:
         return "".join(self._texts(step, indent))
 
     def features_by_method(self) -> dict[str, str]:
-        """Return the parts that have something to do in each method for one row."""
-        found: dict[str, list[str]] = {}
+        """Return the features that have a step in each method for one row, as text."""
+        names_by_method: dict[str, list[str]] = {}
         for part in self._parts:
             for method in dict.fromkeys(s.method for s in STEPS if self._acts(part, s.name)):
-                found.setdefault(method, []).append(part.name)
-        return {name: " ".join(found[at]) for at, name in ONE_ROW.items() if at in found}
+                names_by_method.setdefault(method, []).append(part.name)
+        return {
+            name: " ".join(names_by_method[key])
+            for key, name in ONE_ROW.items()
+            if key in names_by_method
+        }
 
     def _acts(self, part: ComponentFeature, step: str) -> bool:
         block = getattr(self.templates.get(part.name), step, None)
@@ -89,7 +91,7 @@ class StepRenderer:
         return texts
 
     def _line(self, line: str, indent: int) -> str:
-        """Return one line of a call, or what it stands for."""
+        """Return one line of a call, or the text of its placeholder."""
         placeholder = _PLACEHOLDER.match(line)
         if placeholder is None:
             for word, text in self._words.items():
@@ -102,6 +104,6 @@ class StepRenderer:
 
 
 def indented(text: str, indent: int) -> str:
-    """Return a text whose lines stand further in."""
+    """Return a text with its lines indented further."""
     pad = " " * indent
     return "".join(pad + line if line.strip() else line for line in text.splitlines(keepends=True))

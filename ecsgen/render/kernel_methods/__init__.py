@@ -1,1 +1,1 @@
-"""What kernels and reductions need whatever they are compiled to: arguments, docstrings, tests."""
+"""Code of kernels and reductions that both printers share: arguments, docstrings, tests."""

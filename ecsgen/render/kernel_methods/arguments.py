@@ -20,19 +20,19 @@ _OWN_NAMES: Final = re.compile(
     r"|radius|asked|fates|run|spared|hidden|ghosts|columns|others|working|paired|now"
     r"|(all|parent|other|to|each)_.*|key(_\d+)?|.*_(kernel|chunks|pass|rows|members)"
 )
-"""What methods call their locals, and the functions that they call, behind an underscore."""
+"""Names of locals of methods, and of functions that methods call, without the underscore."""
 
 
 class ArgumentCode:
-    """An argument of a kernel: converted like a field, once per call."""
+    """Argument of a kernel: converted like a field, once per call."""
 
     def __init__(self, holder: str, method: str, argument: Argument, unit: str) -> None:
-        """`holder`: the component, or the world, whose method it is of."""
+        """Make an argument's code; `holder`: the component or world that has the method."""
         type_ = argument.type
         kind = FieldType(str(type_), _base(type_), type_.scalar, type_.shape, target=type_.kind)
         field = Field(argument.name, kind, None, unit=unit)
         column = Column(argument.name, type_.scalar, type_.shape, field=field)
-        self.spelling = ColumnCode(column, f"{holder}.{method}", 0)
+        self.code = ColumnCode(column, f"{holder}.{method}", 0)
         self.name = argument.name
         self.bare_name = add_placeholder(argument.name)
         self.type = type_
@@ -44,52 +44,55 @@ class ArgumentCode:
 
     @property
     def per_row_local(self) -> str:
-        """The values of all rows in the method, if it has one for each."""
+        """Local with the values of all rows, if there is one for each."""
         return f"_each{self.text}"
 
     @property
     def converter(self) -> str:
-        """The constant that checks it."""
-        head = f"{self.constant}: Final = {self.spelling.converter_class}"
-        return call(head, self.spelling.converter_arguments, 0)
+        """Definition of the constant that checks the argument."""
+        head = f"{self.constant}: Final = {self.code.converter_class}"
+        return call(head, self.code.converter_arguments, 0)
 
     @property
     def parameter(self) -> str:
-        kind = self.spelling.many_type if self.each else self.spelling.write_type
+        kind = self.code.many_type if self.each else self.code.write_type
         return f"{self.bare_name}: {kind}"
 
     @property
     def checked(self) -> str:
-        """The expression that checks it."""
+        """Expression that checks the argument."""
         return f"{self.constant}.to_cell({self.bare_name})"
 
     @property
     def loop_expression(self) -> str:
-        """The expression for its value as loops take it: large integers of Python would be of
-        another type than small ones."""
+        """Expression for its value in loops, where a large integer of Python has another type."""
         if self.type.shape:
             return f"np.array({self.checked}, {self._dtype}).reshape(-1)"
         return self.block_expression if self.type.scalar == "u64" else self.checked
 
     @property
     def block_expression(self) -> str:
-        """The expression for its value in blocks, with an axis for the rows."""
+        """Expression for its value in blocks, with an axis for the rows."""
         return self.array if self.type.shape else f"{self._dtype}({self.checked})"
 
     @property
     def array(self) -> str:
-        """The same as an array, with which numpy starts sooner."""
-        made, shape = f"np.array({self.checked}, {self._dtype})", self.type.shape
-        return f"{made}.reshape({literal((*shape, 1))[1:-1]})" if shape else made
+        """Expression for its value as an array, with which numpy starts sooner."""
+        array, shape = f"np.array({self.checked}, {self._dtype})", self.type.shape
+        return f"{array}.reshape({literal((*shape, 1))[1:-1]})" if shape else array
 
     def each_line(self, count: str, buffers: list[str]) -> str:
-        """The statement that checks the values of all rows; they share no memory with buffers."""
-        given = [self.constant, self.bare_name, count, *buffers]
-        return call(f"{self.per_row_local} = each_value", given, 8).lstrip().replace("\n    ", "\n")
+        """Return the statement that checks a value per row; values share no memory with buffers."""
+        arguments = [self.constant, self.bare_name, count, *buffers]
+        return (
+            call(f"{self.per_row_local} = each_value", arguments, 8)
+            .lstrip()
+            .replace("\n    ", "\n")
+        )
 
 
 def _base(type_: Type) -> BaseType:
-    """What one element of a value is."""
+    """Return the base type of an element of a value."""
     if type_.kind:
         return BaseType(type_.kind.partition("<")[0]) if type_.is_handle else BaseType.ENUM
     if type_.is_bool:
@@ -98,18 +101,18 @@ def _base(type_: Type) -> BaseType:
 
 
 def make_argument_codes(holder: str, kernel: Kernel) -> list[ArgumentCode]:
-    """The arguments of a kernel, each with a name of its own for its converted value."""
+    """Return the arguments of a kernel, each with its own name for the converted value."""
     units, near = {name: unit for name, _, unit in kernel.args}, kernel.program.single_neighbourhood
-    reach = None if near is None else near.radius
-    found = [
+    radius = None if near is None else near.radius
+    codes = [
         ArgumentCode(holder, kernel.name, argument, units[argument.name])
         for argument in kernel.program.arguments
     ]
-    taken = {text for argument in found for text in (argument.text, argument.per_row_local)}
-    for argument, given in zip(found, kernel.program.arguments, strict=True):
-        is_radius = argument.name == "radius" and given == reach  # as methods call it
+    taken = {text for argument in codes for text in (argument.text, argument.per_row_local)}
+    for argument, model in zip(codes, kernel.program.arguments, strict=True):
+        is_radius = argument.name == "radius" and model == radius  # as methods call it
         if _OWN_NAMES.fullmatch(argument.name) and not is_radius:
             while argument.text in taken:
                 argument.text += "_"
             taken |= {argument.text, argument.per_row_local}
-    return found
+    return codes

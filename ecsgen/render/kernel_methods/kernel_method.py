@@ -1,5 +1,4 @@
-"""A kernel, those of a pass, or a reduction, as a method of a manager or of the world: its
-arguments, its docstring, and what stands before either printer's loop."""
+"""Methods of kernels, passes and reductions: arguments, docstring, statements before the loop."""
 
 from __future__ import annotations
 
@@ -31,7 +30,7 @@ from ecsgen.render.text.name_shadowing import add_placeholder
 from ecsgen.render.text.quoting import WIDTH, docstring_text, literal
 
 COMMANDS: Final = "_commands"
-"""The variable with what deaths and births are noted in."""
+"""Variable with the buffer of despawns and spawns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,17 +38,17 @@ class Printed:
     """Texts of a module, none of them indented."""
 
     method: str
-    """Of the manager, or of the world: with what it calls there."""
+    """Method of the manager or the world, with the methods that it calls."""
     function: str = ""
-    """Of the module, if there is a loop: with what it calls."""
+    """Function of the module, if there is a loop, with the functions that it calls."""
     data_method: str = ""
-    """Of the component's columns, if these are cut into blocks that are kept."""
+    """Method of the component's columns, if their blocks are kept."""
     constants: tuple[str, ...] = ()
     """Lines of the module."""
 
 
 class KernelMethod(ABC):
-    """What is the same whoever prints it."""
+    """Method of a kernel, with what both printers share."""
 
     def __init__(
         self, kernel: Kernel, source: RowSource | ChunkSource, asks: tuple[NeighbourJoin, ...] = ()
@@ -59,16 +58,16 @@ class KernelMethod(ABC):
         self.bare_name = add_placeholder(kernel.name)
         self.source = source
         self.neighbour_joins = asks
-        """Its neighbourhoods."""
-        is_alone = len(asks) == 1 and asks[0].near.on is None
-        self.single_join = asks[0] if is_alone else None
-        """The only one, in a continuous space."""
+        """Neighbourhoods of the kernel."""
+        is_single = len(asks) == 1 and asks[0].near.on is None
+        self.single_join = asks[0] if is_single else None
+        """Neighbourhood of the kernel if it is the only one, in a continuous space."""
         self.kernels: Sequence[Kernel] = (kernel,)
-        """What runs, one after the other."""
+        """Kernels that run one after the other."""
         self._program = kernel.program
         self.arguments = make_argument_codes(source.combined_component.name, kernel)
         self.per_row_arguments = [argument for argument in self.arguments if argument.each]
-        """Those with a value for each row."""
+        """Arguments with a value for each row."""
         self.summary = sentence(kernel.doc or f"Run the kernel `{self.name}` over the rows")
         self.rows = "_n_active" if kernel.rows == "active" else "_n"
 
@@ -85,39 +84,38 @@ class KernelMethod(ABC):
         return for_macro(call(f"def {self.bare_name}", parameters, 4, " -> None:"))
 
     def notes(self, kind: str, *count: str, births: Sequence[QueueSpawn]) -> str:
-        """The statement that makes what deaths and births are noted in; `count`: how many rows
-        run."""
+        """Return the statement that makes the command buffer; `count`: how many rows run."""
         components = self.source.managers.components
         rows = tuple(components[name].module for name in self._program.mortal_rows)
-        newborn = tuple(
+        spawned = tuple(
             tuple(
-                (components[one.component].module, tuple(name for name, _ in one.values))
-                for one in bear.instances
+                (components[instance.component].module, tuple(name for name, _ in instance.values))
+                for instance in spawn.instances
             )
-            for bear in births
+            for spawn in births
         )
-        given = ["self", *count, literal(rows), literal(newborn)]
-        return call(f"{COMMANDS} = {kind}", given, 8).lstrip().replace("\n    ", "\n")
+        arguments = ["self", *count, literal(rows), literal(spawned)]
+        return call(f"{COMMANDS} = {kind}", arguments, 8).lstrip().replace("\n    ", "\n")
 
     @property
     def takes_rows(self) -> bool:
-        """Whether a call can name rows: those of one component, in whatever order."""
+        """True if a call can name rows: those of one component, in any order."""
         return not (self.kernel.over or self._program.runs_by_level)
 
     @property
     def function_docstring(self) -> str:
-        """The docstring of the function that does the method's work."""
+        """Docstring of the function that does the method's work."""
         return docstring_text(self.summary, WIDTH - 10)
 
     @property
     def docstring(self) -> str:
-        """What it does, then fields, units and cost."""
+        """Docstring: summary, then fields, units and cost."""
         texts = [docstring_text(self.summary, WIDTH - 11), docstring_text(self._effects, WIDTH - 8)]
         texts += [docstring_text(text, WIDTH - 8) for text in self._inputs]
         return "\n\n".join(texts).replace("\n", "\n    ").replace("\n    \n", "\n\n")
 
     def text(self, statements: Iterable[str], end: str) -> str:
-        """The method, with statements before its last ones, which are indented already."""
+        """Return the method: its statements, then `end`, which is indented already."""
         head = f'{self.signature}\n    """{self.docstring}\n    """'
         return "\n".join([head, *(f"    {line}" for line in statements), end])
 
@@ -126,52 +124,52 @@ class KernelMethod(ABC):
         effects, turns = self._program.effects, self.kernel.turns
         which = "active rows" if self.rows == "_n_active" else "rows"
         reads, writes = self._with_units(effects.reads), self._with_units(effects.writes)
-        given = fields_in_words(reads, effects.reads_referenced, writes, effects.sends)
+        parts = fields_in_words(reads, effects.reads_referenced, writes, effects.sends)
         order = "at random" if turns == "random" else "in their order"
-        given += [f"rows take turns {order}"] if turns else []
-        given += ["draws random numbers"] if effects.draws else []
-        given += [text for near in self._program.neighbourhoods for text in self._neighbours(near)]
-        given += ["destroys"] if effects.destroys else []
-        given += [f"spawns {', '.join(effects.spawns)}"] if effects.spawns else []
-        given += [f"`{a.name}` is in {a.unit}" for a in self.arguments if a.unit]
-        said = "; ".join(given)
+        parts += [f"rows take turns {order}"] if turns else []
+        parts += ["draws random numbers"] if effects.draws else []
+        parts += [text for near in self._program.neighbourhoods for text in self._neighbours(near)]
+        parts += ["destroys"] if effects.destroys else []
+        parts += [f"spawns {', '.join(effects.spawns)}"] if effects.spawns else []
+        parts += [f"`{a.name}` is in {a.unit}" for a in self.arguments if a.unit]
+        effects_text = "; ".join(parts)
         cost, pairs = "O(n)", self._program.neighbourhoods
         if pairs:
             cost = "O(n + pairs in reach)" if pairs[0].on else "O(n log n + pairs in reach)"
         change = "" if self._program.has_commands else "; no structural change"
-        return f"{said[0].upper()}{said[1:]}. {cost}, n {which}{change}."
+        return f"{effects_text[0].upper()}{effects_text[1:]}. {cost}, n {which}{change}."
 
     def _neighbours(self, near: Neighbourhood) -> list[str]:
-        """What is said of neighbours, and of the radius, which may be refused."""
+        """Return the text on neighbours, and on the radius, which may be rejected."""
         asks, nears = self._program.effects.reads_neighbours, self._program.neighbourhoods
         whom = ", of whom it" if len(nears) == 1 else "; of these it"
         read = f"{whom} reads {self._with_units(asks)}" if asks and near is nears[-1] else ""
-        who = "neighbours"
+        candidates = "neighbours"
         if near.on is not None:
-            who = f"{near.on.occupant or near.on.grid} in reach ({near.on.hood})"
+            candidates = f"{near.on.occupant or near.on.grid} in reach ({near.on.hood})"
         match near.radius:
             case Argument(name=name):
                 wanted = "from 0" if near.on is not None else "finite and above 0"
                 wanted = f"`{name}` is {wanted}, or ValueError is raised"
-                return [f"asks {who} within `{name}`{read}", wanted]
+                return [f"asks {candidates} within `{name}`{read}", wanted]
             case FieldValue(text=text):
-                return [f"asks {who} within {text}{read}"]
-        return [f"asks {who} within {near.radius:g}{read}"]
+                return [f"asks {candidates} within {text}{read}"]
+        return [f"asks {candidates} within {near.radius:g}{read}"]
 
     @property
     def _inputs(self) -> list[str]:
-        """What is to be said of arguments with a value per row, and of `rows`."""
-        said = []
+        """Texts on arguments with a value per row, and on `rows`."""
+        texts = []
         if each := self.per_row_arguments:
             shapes = [f"`{a.name}` ({', '.join(['n', *map(str, a.type.shape)])})" for a in each]
-            whole = "of as many entities" if self.kernel.over else "of all rows, or of those given"
-            said.append(f"A value for each row: {', '.join(shapes)}, broadcast; n {whole}.")
+            count = "of as many entities" if self.kernel.over else "of all rows, or of those given"
+            texts.append(f"A value for each row: {', '.join(shapes)}, broadcast; n {count}.")
         if self.takes_rows:
-            said.append(
+            texts.append(
                 "`rows`: only these, distinct and in this order, or a mask; StaleInstanceError for "
                 "one that is not in use or given twice."
             )
-        return said
+        return texts
 
     def _with_units(self, names: tuple[str, ...]) -> str:
         units = {field.name: field.unit for field in self.source.combined_component.fields}
@@ -180,23 +178,23 @@ class KernelMethod(ABC):
 
     @property
     def key_lines(self) -> list[str]:
-        """The statements that count the calls of kernels that draw random numbers."""
+        """Statements that count the calls of kernels that draw random numbers."""
         is_one = len(self.kernels) == 1
         return [
-            f'_key{"" if is_one else f"_{place}"} = self._next_call_key("{kernel.name}")'
-            for place, kernel in enumerate(self.kernels)
+            f'_key{"" if is_one else f"_{index}"} = self._next_call_key("{kernel.name}")'
+            for index, kernel in enumerate(self.kernels)
             if kernel.program.stream_field is not None
         ]
 
     @property
     def chosen(self) -> str:
-        """The expression for the rows that a call names."""
+        """Expression for the rows that a call names."""
         bound = ", data._n_active" if self.rows == "_n_active" else ""
         return f"SelectedRows(self, rows{bound})"
 
     @property
     def choosing(self) -> list[str]:
-        """The statements that check the rows that a call names, and the values for each row."""
+        """Statements that check the rows that a call names, and the values for each row."""
         if not self.takes_rows:
             return []
         chosen = f"_chosen = None if rows is None else {self.chosen}"
@@ -217,40 +215,42 @@ class KernelMethod(ABC):
         ]
 
     def _picked(self, values: str) -> str:
-        """The expression for values of the rows that a call names, as its loop takes them."""
+        """Return the expression for the values of the rows that a call names."""
         return f"_chosen.of_each({values})"
 
     def radius_of(self, near: Neighbourhood) -> str:
-        """The expression for how far those of a neighbourhood are, as converted."""
+        """Return the expression for the converted radius of a neighbourhood."""
         radius = near.radius
         if not isinstance(radius, Argument):
             assert isinstance(radius, float)
             return literal(radius)
-        return next(one.text for one in self.arguments if one.name == radius.name)
+        return next(argument.text for argument in self.arguments if argument.name == radius.name)
 
 
 def fields_in_words(
     reads: str, others: Iterable[str], writes: str, sends: Iterable[str]
 ) -> list[str]:
-    """What is done with fields, of the rows themselves and of others."""
+    """Return which fields are read, written and sent to, in words."""
     done = {"reads": reads, f"{'' if reads else 'reads '}of others": ", ".join(others)}
     done |= {"writes": writes, "sends to": ", ".join(sends)}
     return [f"{how} {fields}" for how, fields in done.items() if fields]
 
 
 def merge_kernels(fused: FusedKernels) -> Kernel:
-    """Return what stands for all kernels of a pass: their arguments and effects, no steps.
-
-    It draws if one of them does.
-    """
+    """Return a kernel with the arguments and effects of all kernels of a pass, and no steps."""
     kernels = fused.kernels
     arguments: dict[str, Argument] = {}
-    for one in (one for kernel in kernels for one in kernel.program.arguments):
-        arguments.setdefault(one.name, one)
+    for program_ in (program_ for kernel in kernels for program_ in kernel.program.arguments):
+        arguments.setdefault(program_.name, program_)
     args = {name: (name, text, unit) for kernel in kernels for name, text, unit in kernel.args}
     writes = dict.fromkeys(name for kernel in kernels for name in kernel.program.effects.writes)
-    who = next(
-        (one.program.stream_field for one in kernels if one.program.stream_field is not None), None
+    stream_field = next(
+        (
+            program_.program.stream_field
+            for program_ in kernels
+            if program_.program.stream_field is not None
+        ),
+        None,
     )
     effects = Effects(writes=tuple(writes))
     names = list(dict.fromkeys(f"`{kernel.name}`" for kernel in kernels))
@@ -262,12 +262,14 @@ def merge_kernels(fused: FusedKernels) -> Kernel:
         args=tuple(args[name] for name in arguments),
         rows=kernels[0].rows,
         over=kernels[0].over,
-        program=Program(arguments=tuple(arguments.values()), stream_field=who, effects=effects),
+        program=Program(
+            arguments=tuple(arguments.values()), stream_field=stream_field, effects=effects
+        ),
     )
 
 
 class FusedPassMethod(KernelMethod):
-    """The method of a pass: over all rows, or the active ones; only schedules call it."""
+    """Method of a pass over all rows, or the active ones; only schedules call it."""
 
     source: RowSource
     takes_rows = False
@@ -282,7 +284,7 @@ class FusedPassMethod(KernelMethod):
         return "Each block goes through all of them. O(n); no structural change."
 
 
-_SAYS: Final = {
+_SUMMARIES: Final = {
     "sum": "Return the sum",
     "mean": "Return the mean",
     "min": "Return the smallest",
@@ -295,7 +297,7 @@ _SAYS: Final = {
 
 
 class ReductionMethod(KernelMethod):
-    """The method: of all rows, or of the active ones."""
+    """Method of a reduction of all rows, or of the active ones."""
 
     source: RowSource
     takes_rows = False
@@ -304,28 +306,31 @@ class ReductionMethod(KernelMethod):
         self.function, program = reduction.function, reduction.program
         self.value, self.where = program.value, program.where
         self.type = program.value.type
-        """Of the values of which one is made."""
+        """Type of the values that are reduced."""
         self.is_choosy = program.where is not None
-        """Whether it is of the rows that match."""
+        """True if only rows that match are reduced."""
         self.is_zero = self.function in ("sum", "count")
-        """Whether it is 0 without rows, and not NaN."""
+        """True if the result without rows is 0, not NaN."""
         self.is_of_all = reduction.is_of_all
-        """Whether it needs all values at once."""
-        joined = "" if self.function == "count" else " of"
+        """True if the function needs all values at once."""
+        preposition = "" if self.function == "count" else " of"
         where = f" where `{reduction.where}`" if reduction.where else ""
-        doc = reduction.doc or f"{_SAYS[self.function]}{joined} `{reduction.expression}`{where}"
+        doc = (
+            reduction.doc
+            or f"{_SUMMARIES[self.function]}{preposition} `{reduction.expression}`{where}"
+        )
         step, reads = Step(Local(self.type, "value"), self.value), Effects(reads=program.reads)
-        done = Program(where=self.where, steps=(step,), effects=reads)
+        program_of_value = Program(where=self.where, steps=(step,), effects=reads)
         name, rows = reduction.name, reduction.rows
-        kernel = Kernel(name, (), doc, where=reduction.where, rows=rows, program=done)
+        kernel = Kernel(name, (), doc, where=reduction.where, rows=rows, program=program_of_value)
         super().__init__(kernel, make_component_source(component, kernel))
         self.accumulator = "f64" if self.function == "mean" else self.type.total
-        """The type in which is added."""
+        """Type of sums."""
         self.running = self.source.rows_expression if kernel.rows == "active" else "len(self)"
-        """The expression for the number of rows that it looks at."""
+        """Expression for the number of rows that are read."""
         is_whole = self.function == "count" or (self.function == "sum" and not self.type.is_float)
         self.returns = tuple_type("int" if is_whole else "float", self.type.shape)
-        """The annotation of the result."""
+        """Annotation of the result."""
 
     @property
     def signature(self) -> str:

@@ -1,6 +1,6 @@
 """A kernel in the generated tests: its steps for one row, in plain Python.
 
-Written from the checked program, with no part of what prints kernels, so that it can tell on them.
+Written from the checked program, with no code of the printers, so that tests find their mistakes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def _code(scalar: str) -> str:
 
 
 def _kind(argument: tree.Argument) -> str:
-    """What `kernel_oracle.check` must know of an argument."""
+    """Return the type of an argument, as `kernel_oracle.check` takes it."""
     type_ = argument.type
     parts = [_code(type_.scalar), literal(type_.shape)]
     parts += [f"enums.{type_.enum}"] if type_.enum else []
@@ -29,10 +29,10 @@ def _kind(argument: tree.Argument) -> str:
 
 
 class RowCode:
-    """Writes what happens to one row, a statement per operation."""
+    """Function of one row in plain Python, a statement per operation."""
 
     def __init__(self, name: str, program: tree.Program, otherwise: str, all_rows: bool) -> None:
-        """`otherwise`: what is returned where the condition is false."""
+        """Write the condition; `otherwise`: the result where it is false."""
         self.name = name
         self._program = program
         self._all_rows = ["all_rows=True"] if all_rows else []
@@ -46,15 +46,15 @@ class RowCode:
     def _write(self, line: str) -> None:
         self._lines.append("    " + line)
 
-    def _made(self, head: str, *arguments: str) -> str:
-        """The name of what a call returns, after the statement that makes it."""
+    def _assign(self, head: str, *arguments: str) -> str:
+        """Write a statement that assigns the result of a call, and return its name."""
         self._count += 1
         name = f"_{self._count}"
         self._lines.append(call(f"{name} = {head}", [*arguments], 4))
         return name
 
     def _value(self, node: tree.Expression) -> str:
-        """The name of an expression's value, after the statements that compute it."""
+        """Write the statements that compute an expression, and return the name of its value."""
         match node:
             case tree.Argument():
                 return f"_{node.name}"
@@ -63,7 +63,7 @@ class RowCode:
             case tree.FieldValue():
                 return self._field(node)
             case tree.NeighbourAggregate():
-                return self._question(node)
+                return self._aggregate(node)
             case tree.NeighbourField():
                 return f'other["{node.text}"]'
             case tree.Offset():
@@ -71,47 +71,47 @@ class RowCode:
             case tree.Distance():
                 return "other.distance"
             case tree.Constant():
-                return self._made(
+                return self._assign(
                     "kernel_oracle.number", _code(node.type.scalar), literal(node.value)
                 )
             case tree.Element():
                 base, shape = self._value(node.base), literal(node.base.type.shape)
-                return self._made("kernel_oracle.element", base, shape, *map(str, node.index))
+                return self._assign("kernel_oracle.element", base, shape, *map(str, node.index))
             case tree.Cast():
                 operand = self._value(node.operand)
-                return self._made("kernel_oracle.cast", operand, _code(node.type.scalar))
+                return self._assign("kernel_oracle.cast", operand, _code(node.type.scalar))
             case tree.Operation():
                 values = [*map(self._value, node.operands)]
                 if node.name == "@":
                     values.append(str(node.operands[0].type.shape[-1]))
-                    return self._made("kernel_oracle.matrix", *values)
+                    return self._assign("kernel_oracle.matrix", *values)
                 if node.name in ("dot", "norm", "normalize", "cross"):
-                    return self._made(f"kernel_oracle.{node.name}", *values)
-                return self._made("kernel_oracle.apply", literal(node.name), *values)
+                    return self._assign(f"kernel_oracle.{node.name}", *values)
+                return self._assign("kernel_oracle.apply", literal(node.name), *values)
             case tree.Draw():
-                places = str(node.number), str(node.type.elements)
+                position = str(node.number), str(node.type.elements)
                 bounds = map(self._value, node.operands)
-                return self._made("row.draw", literal(node.distribution), *places, *bounds)
+                return self._assign("row.draw", literal(node.distribution), *position, *bounds)
             case tree.ReferencedField():
-                place = literal(node.text), *self._led(node.handle)
-                return self._made("row.others.refer", *place, literal(node.default))
+                arguments = literal(node.text), *self._lookup_arguments(node.handle)
+                return self._assign("row.others.refer", *arguments, literal(node.default))
             case tree.Exists():
-                place = literal(node.component), *self._led(node.handle)
-                return self._made("row.others.exists", *place)
-        raise TypeError("no oracle knows of grids")
+                arguments = literal(node.component), *self._lookup_arguments(node.handle)
+                return self._assign("row.others.exists", *arguments)
+        raise TypeError(f"{type(node).__name__} has no oracle")
 
-    def _led(self, handle: tree.Expression) -> list[str]:
-        """How a handle finds its row, and the handle."""
+    def _lookup_arguments(self, handle: tree.Expression) -> list[str]:
+        """Return the lookup of a handle's row, and the handle."""
         by = "lookup" if handle.type.kind == "entity" else "resolve"
         return [literal(by), self._value(handle)]
 
-    def _question(self, node: tree.NeighbourAggregate) -> str:
-        """Statements that ask each neighbour, and the one that makes something of the answers."""
+    def _aggregate(self, node: tree.NeighbourAggregate) -> str:
+        """Write the statements that collect values of neighbours and aggregate them."""
         self._count += 1
         answers, outer = f"_{self._count}", self._lines
         self._lines = []
-        found = "[True]" if node.value is None else self._value(node.value)
-        inner = "\n".join([*self._lines, f"    {answers}.append({found})"]).splitlines()
+        value = "[True]" if node.value is None else self._value(node.value)
+        inner = "\n".join([*self._lines, f"    {answers}.append({value})"]).splitlines()
         other = "other" if any("other" in line for line in inner) else "_"
         self._lines = [
             *outer,
@@ -119,13 +119,13 @@ class RowCode:
             f"    for {other} in row.neighbours:",
             *(f"    {line}" for line in inner),
         ]
-        given = literal(node.function), _code(node.type.scalar), literal(node.type.shape)
-        return self._made("row.answer", *given, answers)
+        arguments = literal(node.function), _code(node.type.scalar), literal(node.type.shape)
+        return self._assign("row.answer", *arguments, answers)
 
     def _field(self, node: tree.FieldValue) -> str:
         if node.owner == tree.PARENT:
             root = literal(dict(self._program.root_defaults)[node.name])
-            return self._made("row.parent", literal(node.name), root)
+            return self._assign("row.parent", literal(node.name), root)
         if node.text not in self._program.effects.writes:
             return f'row["{node.text}"]'
         self._count += 1  # a copy, which later steps do not change
@@ -134,7 +134,7 @@ class RowCode:
 
 
 class KernelCheck(RowCode):
-    """The function that runs a kernel's steps for one row, and the call that compares."""
+    """Function that runs a kernel's steps for one row, and call that compares."""
 
     is_folded: Final = False
 
@@ -150,43 +150,43 @@ class KernelCheck(RowCode):
 
     @property
     def has_border(self) -> bool:
-        """Whether tests can look for rows for which the condition just holds.
+        """True if tests can search rows for which the condition just holds.
 
-        Where functions differ in the last bits it may hold in one of two ways to compute it.
-        Neighbours come and go with places.
+        If functions differ in the last bits, it may hold in one of two computations.
+        Neighbours change with positions.
         """
         program = self._program
-        told_otherwise = (program.stream_field, program.single_neighbourhood) != (
+        is_unstable = (program.stream_field, program.single_neighbourhood) != (
             None,
             None,
         ) or program.effects.referenced_components
-        return program.where is not None and self.is_exact and not told_otherwise
+        return program.where is not None and self.is_exact and not is_unstable
 
     @property
     def is_exact(self) -> bool:
-        """Whether the kernel has no function that may differ in the last bits."""
+        """True if the kernel has no function that may differ in the last bits."""
         return all(map(_is_exact, self._program.nodes))
 
     @property
     def arguments(self) -> list[str]:
-        """What each argument is, as the items of a dict."""
+        """Types of the arguments, as the items of a dict."""
         return [f'"{a.name}": {_kind(a)}' for a in self._program.arguments]
 
     @property
     def function(self) -> str:
         """The function of one row."""
         names = [f"_{a.name}: kernel_oracle.Value" for a in self._program.arguments]
-        returned, said = "None", ""
+        returned, suffix = "None", ""
         if self._program.where is not None:
-            returned, said = "bool", "; whether it matches"
-        given = ["row: kernel_oracle.Row", *names]
-        head = call(f"def {self.name}_of_one", given, 0, f" -> {returned}:")
-        says = f'    """The steps of `{self.name}` for one row{said}."""'
-        return "\n".join([head, says, *self._lines])
+            returned, suffix = "bool", "; return whether it matches"
+        parameters = ["row: kernel_oracle.Row", *names]
+        head = call(f"def {self.name}_of_one", parameters, 0, f" -> {returned}:")
+        docstring = f'    """Run the steps of `{self.name}` for one row{suffix}."""'
+        return "\n".join([head, docstring, *self._lines])
 
     @property
     def comparison(self) -> str:
-        """The call that compares the kernel with it."""
+        """Call that compares the kernel with the function."""
         program = self._program
         arguments = [
             "under_test",
@@ -212,17 +212,17 @@ class KernelCheck(RowCode):
 
     @property
     def drawing(self) -> str:
-        """How the kernel draws random numbers; nothing if it does not."""
-        who = self._program.stream_field
-        if who is None:
+        """Expression for how the kernel draws random numbers; "" if it does not."""
+        stream_field = self._program.stream_field
+        if stream_field is None:
             return ""
         name = f"{self._component}.{self.name}" if self._component else self.name
-        key = [] if who.name in MANAGER_FIELDS else [literal(who.text)]
+        key = [] if stream_field.name in MANAGER_FIELDS else [literal(stream_field.text)]
         return f"kernel_oracle.Drawing({', '.join([literal(name), *key])})"
 
     @property
     def near(self) -> str:
-        """The radius in which rows have neighbours: an argument's name, or a number."""
+        """Radius of the neighbourhood: an argument's name, or a number."""
         near = self._program.single_neighbourhood
         if near is None:
             return ""
@@ -233,51 +233,53 @@ class KernelCheck(RowCode):
     def _step(self, step: tree.Step) -> None:
         value = self._value(step.value)
         target = step.target
-        assert not isinstance(target, tree.Despawn | tree.Spawn)  # of which no oracle tells
+        assert not isinstance(target, tree.Despawn | tree.Spawn)  # which no oracle checks
         if isinstance(target, tree.Local):
             self._locals[target.name] = value
             return
-        done, place = "row.put", [literal(target.text)]
+        function, arguments = "row.put", [literal(target.text)]
         if isinstance(target, tree.ReferencedField):
-            done, place = "row.send", [
-                *place,
-                *self._led(target.handle),
+            function, arguments = "row.send", [
+                *arguments,
+                *self._lookup_arguments(target.handle),
                 literal(step.message_operator),
             ]
-        self._lines.append(call(done, [*place, value, *map(str, step.index)], 4))
+        self._lines.append(call(function, [*arguments, value, *map(str, step.index)], 4))
 
 
 def _is_exact(node: tree.Expression) -> bool:
-    """Whether every way to compute it gives the same bits; the tests have a logarithm of theirs."""
+    """Check that every computation gives the same bits; the tests have their own logarithm."""
     if isinstance(node, tree.Draw):
         return node.distribution != "normal"
     return not isinstance(node, tree.Operation) or TABLE[node.name].exact
 
 
 class ReductionCheck(RowCode):
-    """The function of one row's value, and the call that compares."""
+    """Function of one row's value, and call that compares."""
 
     is_folded: Final = True
 
     def __init__(self, reduction: Reduction) -> None:
         program = tree.Program(where=reduction.program.where)
         super().__init__(reduction.name, program, "[]", reduction.rows != "active")
-        self._how = reduction.function
-        made = self._value(reduction.program.value)
-        if f"    {made} =" in "\n".join(self._lines[-1:]):  # gives the value its name
-            self._lines[-1] = self._lines[-1].replace(f"{made} =", "return", 1)
+        self._function = reduction.function
+        value = self._value(reduction.program.value)
+        if f"    {value} =" in "\n".join(self._lines[-1:]):  # the last statement assigns the value
+            self._lines[-1] = self._lines[-1].replace(f"{value} =", "return", 1)
         else:
-            self._write(f"return {made}")
+            self._write(f"return {value}")
 
     @property
     def function(self) -> str:
         """The function of one row."""
         head = f"def {self.name}_of_one(row: kernel_oracle.Row) -> kernel_oracle.Value:"
-        return "\n".join([head, f'    """What `{self.name}` takes of one row."""', *self._lines])
+        return "\n".join(
+            [head, f'    """Return what `{self.name}` takes of one row."""', *self._lines]
+        )
 
     @property
     def comparison(self) -> str:
-        """The call that compares the reduction with it."""
-        arguments = [literal(self.name), f"{self.name}_of_one", literal(self._how)]
-        given = ["under_test", *arguments, "rows", "seed", *self._all_rows]
-        return call("kernel_oracle.check_reduction", given, 4)
+        """Call that compares the reduction with the function."""
+        arguments = [literal(self.name), f"{self.name}_of_one", literal(self._function)]
+        call_arguments = ["under_test", *arguments, "rows", "seed", *self._all_rows]
+        return call("kernel_oracle.check_reduction", call_arguments, 4)
