@@ -1,8 +1,7 @@
-"""Black's style: files that are in it as they were rendered, and black for all others.
+"""Black's style: most files are rendered in it, black formats the others.
 
-Templates lay code out as black does, up to the places where a long name makes a line too long:
-there black decides. So only files with such a line are left to it, as long as black and its line
-length are the ones that the templates were written for.
+Templates lay code out as black does, except where a long name makes a line too long. So black only
+formats files with such a line, if its version and line length are those of the templates.
 """
 
 from __future__ import annotations
@@ -13,30 +12,29 @@ from dataclasses import dataclass
 from ecsgen.render.text.quoting import WIDTH
 
 PINNED_BLACK = "26.10.1"
-"""The version whose style templates are written in; tests hold them to it."""
+"""Version of black that templates are written for; tests check them."""
 
 _DOCSTRING = re.compile(rb'^ *""".*?"""$', re.MULTILINE | re.DOTALL)
 _LONG = re.compile(rb"^.{%d,}$" % (WIDTH + 1), re.MULTILINE)
-# What black leaves alone: a comment, a string that has its line to itself, and where breaking the
-# line would part it from its word to the type checker.
+# black does not break comments, strings on a line of their own, and lines with `type: ignore`
 _UNBREAKABLE = re.compile(rb'\s*(?:#.*|[bfr]?"[^"]*",?|[^"#]*  # type: ignore.*)')
 
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """What formats modules: a version of black, and how long lines may be."""
+    """Version of black and line length that modules are formatted with."""
 
     black: str
     line_length: int
 
     def is_formatted(self, text: bytes) -> bool:
-        """Whether black is known to leave a rendered module as it is. O(characters)."""
+        """Check that black would leave a rendered module as it is. O(characters)."""
         pinned = (self.black, self.line_length) == (PINNED_BLACK, WIDTH)
         return pinned and not _overflows(text)
 
     def apply(self, text: bytes) -> bytes:
-        """Return what black makes of a module; ValueError for what is not Python."""
-        # Only when something must be formatted: the import takes longer than a whole check.
+        """Return a module as black formats it; ValueError if it is not Python."""
+        # imported only when something must be formatted: it takes longer than a check
         from black import format_str
         from black.mode import Mode, TargetVersion
 
@@ -45,7 +43,7 @@ class Style:
 
 
 def _overflows(text: bytes) -> bool:
-    """Whether a line of code is too long. No character is wider than its bytes are many."""
+    """Check that a line of code is too long: none is if all have few enough bytes."""
     if not _LONG.search(text):
         return False
     code = _DOCSTRING.sub(_last_line, text)
@@ -53,6 +51,6 @@ def _overflows(text: bytes) -> bool:
 
 
 def _last_line(docstring: re.Match[bytes]) -> bytes:
-    """The end of a docstring of several lines: black may put its quotes on the next one."""
+    """Return the last line of a long docstring: black may move its quotes to the next."""
     _, several, last = docstring.group().rpartition(b"\n")
     return last if several else b""

@@ -1,4 +1,4 @@
-"""Lays out calls and imports as black and isort do, and small pieces of text."""
+"""Layout of calls and imports as of black and isort, and short texts."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from typing import Final
 from ecsgen.render.text.quoting import WIDTH
 
 PLACEHOLDER = "\0"
-"""Stands before a schema's name in a module that is not finished: see `giving_way`."""
+"""Prefix of a schema's name in a module that is not finished: see `name_shadowing`."""
 
 _KEYWORD = re.compile(rf"{PLACEHOLDER}?\w+=(?!=)")
 _OF_CELLS = re.compile(r"(?:nested|map)(?=\()")
 
 
 def width(text: str) -> int:
-    """Return how many columns text takes: marks are gone when the module is finished."""
+    """Return the width of text in columns, without placeholders."""
     return len(text) - text.count(PLACEHOLDER)
 
 
 def call(head: str, arguments: list[str], indent: int, end: str = "", taken: int = 0) -> str:
     """Return `head(arguments)end` as black lays a call out: on one line, or hanging, or exploded.
 
-    `indent` is the column of the first line; `taken` characters stand before it already (then the
-    text does not begin with the indent).
+    `indent`: column of the first line; `taken`: width of a text that precedes the call there, which
+    then does not begin with the indent.
     """
     pad = " " * indent
     lead = "" if taken else pad
@@ -47,8 +47,7 @@ def exploded(head: str, arguments: list[str], indent: int, brackets: str = "()")
 
 
 def _item(item: str, indent: int) -> str:
-    """Return one argument or element on a line; a tuple, a dict or the call of one of the functions
-    that take what a cell has, if it is too long, in several."""
+    """Return one argument or element on a line, or on several: long tuples, dicts, `nested`."""
     line = f"{' ' * indent}{item},"
     name, equals, value = item.partition("=") if _KEYWORD.match(item) else ("", "", item)
     function = _OF_CELLS.match(value)
@@ -62,16 +61,15 @@ def _item(item: str, indent: int) -> str:
 
 
 def _elements(text: str) -> list[str] | None:
-    """Return the elements of a tuple's or dict's text, one line, or the arguments of a call; None
-    for what is neither."""
+    """Return the elements of a tuple, a dict or a call in one line of text; None for others."""
     display = ast.parse(text.replace(PLACEHOLDER, "_"), mode="eval").body
     line = text.encode()  # offsets are of bytes
     if isinstance(display, ast.Tuple | ast.Call):
         parts = display.elts if isinstance(display, ast.Tuple) else display.args
-        ends = [(one.col_offset, one.end_col_offset) for one in parts]
+        ends = [(part.col_offset, part.end_col_offset) for part in parts]
     elif isinstance(display, ast.Dict):
-        keys = (one for one in display.keys if one is not None)
-        values = (one.end_col_offset for one in display.values)
+        keys = (part for part in display.keys if part is not None)
+        values = (part.end_col_offset for part in display.values)
         ends = [(key.col_offset, end) for key, end in zip(keys, values, strict=True)]
     else:
         return None
@@ -79,7 +77,7 @@ def _elements(text: str) -> list[str] | None:
 
 
 def keywords(named: list[str]) -> list[str]:
-    """Return parameters that are given by name alone."""
+    """Return keyword-only parameters."""
     return ["*", *named] if named else []
 
 
@@ -113,13 +111,13 @@ def conjunction(head: str, tests: list[str]) -> str:
 
 
 def _joined(head: str, sign: str, parts: list[str], end: str) -> str:
-    whole = f" {sign}".join(parts)
-    if width(head + whole + end) <= WIDTH:
-        return f"{head}{whole}{end}"
+    joined = f" {sign}".join(parts)
+    if width(head + joined + end) <= WIDTH:
+        return f"{head}{joined}{end}"
     pad = " " * (len(head) - len(head.lstrip()))
-    if len(pad) + 4 + width(whole) > WIDTH:
-        whole = f"\n{pad}    {sign}".join(parts)
-    return f"{head}(\n{pad}    {whole}\n{pad}){end}"
+    if len(pad) + 4 + width(joined) > WIDTH:
+        joined = f"\n{pad}    {sign}".join(parts)
+    return f"{head}(\n{pad}    {joined}\n{pad}){end}"
 
 
 def import_line(module: str, names: list[str], indent: int = 0) -> str:
@@ -137,12 +135,12 @@ def isort_key(name: str) -> tuple[int, str]:
 
 
 def lines_at(indent: int, *lines: str) -> str:
-    """Return lines that stand so far in."""
+    """Return lines with an indent."""
     return "\n".join(" " * indent + line for line in lines)
 
 
 def for_macro(text: str, by: int = 4) -> str:
-    """Text for a macro, or a block, which stands less far in than what it becomes."""
+    """Return text for a macro, or a block, without the indent that the template adds."""
     return "\n".join(line[by:] for line in text.split("\n"))
 
 
@@ -156,8 +154,8 @@ def statement(head: str, arguments: list[str]) -> list[str]:
     return method_lines(call(head, arguments, 8))
 
 
-SPELLED_OUT = 8
-"""Cells of up to this many elements are spelled out in annotations."""
+MAX_LISTED = 8
+"""Largest number of elements of a cell that are all listed in annotations."""
 
 _METHODS: Final = ("count", "index")
 
@@ -179,13 +177,13 @@ def literal_names(names: list[str]) -> str:
 
 
 def tuple_item(name: str, kind: str) -> str:
-    """Return the line that declares an item of a named tuple, whose methods give way."""
+    """Return the line that declares an item of a named tuple, which may hide a method."""
     is_method = name.removeprefix(PLACEHOLDER) in _METHODS
     return f"{name}: {kind}" + "  # type: ignore[assignment]  # a method of tuples" * is_method
 
 
 def tuple_type(scalar: str, shape: tuple[int, ...]) -> str:
-    spelled_out = prod(shape) <= SPELLED_OUT
+    is_listed = prod(shape) <= MAX_LISTED
     for size in reversed(shape):
-        scalar = f"tuple[{', '.join([scalar] * size) if spelled_out else f'{scalar}, ...'}]"
+        scalar = f"tuple[{', '.join([scalar] * size) if is_listed else f'{scalar}, ...'}]"
     return scalar

@@ -1,7 +1,7 @@
-"""The library that generated packages import, or have copies of, and the imports of modules.
+"""Library that generated packages import, or have copies of, and imports of modules.
 
 Generated modules are made to import `ecsgen_runtime`. In a vendored package they import the same
-modules from `_runtime`, and nothing but the prefix of these imports is another.
+modules from `_runtime`: only the prefix of these imports differs.
 """
 
 from __future__ import annotations
@@ -18,14 +18,13 @@ from ecsgen.render.text.formatting import PLACEHOLDER, import_line
 FOLDER = Path(ecsgen_runtime.__file__).parent
 LIBRARY = "ecsgen_runtime"
 RUNTIME = "_runtime"
-"""Where copies stand in a vendored package."""
+"""Folder of copies in a vendored package."""
 COMPILED = "compiled"
 SHARDS = "shards"
 TESTING = f"{RUNTIME}/testing/"
-"""The pieces of generated tests."""
+"""Folder of the cases of generated tests."""
 _DEFERRED = ("snapshots", "sweeps")
-"""Folders that their first use imports, in statements of its own: generated modules name nothing of
-them but `SnapshotWorld`."""
+"""Folders that are imported at first use: generated modules name only `SnapshotWorld` of them."""
 _DOOR = f"{RUNTIME}/snapshots/snapshot_world.py"
 
 _NOT_COPIED = ("accelerator", "__main__.py")
@@ -37,7 +36,7 @@ _OF_LIBRARY = re.compile(rf"^( *)from {LIBRARY}\b(.*)", re.MULTILINE)
 _CLASSES = re.compile(r"^class (\w+)\(([^)]*)\):", re.MULTILINE)
 _WORD = re.compile(r"\w+")
 _TEXT = re.compile(r'""".*?"""', re.DOTALL)
-# At a module's beginning: no parser, for that takes a tenth of a second.
+# regexes, as a parser takes 0.1 s
 _DEFINED = re.compile(r"^(?:(?:class|def) ([A-Za-z]\w*)|([A-Za-z]\w*)(?:: .*)? =)", re.MULTILINE)
 
 
@@ -49,7 +48,7 @@ def read_library() -> Mapping[str, str]:
 
 @cache
 def library() -> Mapping[str, str]:
-    """Return the same with the pieces of generated tests."""
+    """Return the text of every module of the library, by its path in a package."""
     return {
         f"{RUNTIME}/{path.relative_to(FOLDER).as_posix()}": path.read_text(encoding="utf-8")
         for path in sorted(FOLDER.rglob("*.py"))
@@ -59,8 +58,7 @@ def library() -> Mapping[str, str]:
 
 @cache
 def locate_public_names(package: str) -> Mapping[str, str]:
-    """Return where the public names of `RUNTIME`, of `COMPILED` or of `SHARDS` are defined:
-    `ecsgen_runtime.managers.policies.lookup_maps`."""
+    """Return the modules of the public names of `RUNTIME`, `COMPILED` or `SHARDS`, by name."""
     return {
         name: module_of(path)
         for path, text in read_library().items()
@@ -70,8 +68,7 @@ def locate_public_names(package: str) -> Mapping[str, str]:
 
 
 def library_part(path: str) -> str:
-    """Return which part of the library a module belongs to: `RUNTIME`, `COMPILED`, `SHARDS`, or
-    ""."""
+    """Return the part of the library that a module belongs to: a constant above, or ""."""
     folder, _, name = path.removeprefix(f"{RUNTIME}/").rpartition("/")
     if name.startswith("compiled_") or name == "jit.py":
         return COMPILED
@@ -86,19 +83,22 @@ def vendor_imports(make: Callable[[], str], package: str = ".") -> str:
 
 
 def module_of(path: str) -> str:
-    """Return what the module of the library is called that has this path in a vendored package."""
+    """Return the name of the library's module with this path in a vendored package."""
     return path.removesuffix(".py").replace("/", ".").replace(RUNTIME, LIBRARY, 1)
 
 
 def public_names(text: str) -> list[str]:
     """Return the public names that a module defines at its top."""
-    return [one or other for one, other in _DEFINED.findall(_TEXT.sub("", text))]
+    return [
+        class_or_function or constant
+        for class_or_function, constant in _DEFINED.findall(_TEXT.sub("", text))
+    ]
 
 
 def collect_copies(modules: Iterable[str]) -> dict[str, str]:
-    """Return the text of each module that modules with these texts need, by path.
+    """Return the text of each module that modules with these texts import, by path.
 
-    That is what they import, what these import, and the `__init__` of each folder.
+    Included are indirect imports, and the `__init__` of each folder.
     """
     beside = (_OF_RUNTIME.sub(rf"\1from .{RUNTIME}", text) for text in modules)
     needed = _closure([path for text in beside for path in _imported("", text)])
@@ -106,7 +106,7 @@ def collect_copies(modules: Iterable[str]) -> dict[str, str]:
 
 
 def _closure(todo: list[str]) -> dict[str, str]:
-    """Return modules with all that they import, and with what makes their folders packages."""
+    """Return modules with all that they import, and the `__init__` of their folders."""
     needed: dict[str, str] = {}
     while todo:
         path = todo.pop()
@@ -118,26 +118,26 @@ def _closure(todo: list[str]) -> dict[str, str]:
 
 
 def _imported(path: str, text: str) -> list[str]:
-    """Return the paths of what a module, which has this path, imports from the runtime."""
-    found = []
-    for dots, module, several, one in _IMPORTS.findall(text):
-        place = "/".join([*path.split("/")[: -len(dots)], *filter(None, module.split("."))])
-        if f"{place}.py" in library():
-            found.append(f"{place}.py")
-        elif f"{place}/__init__.py" in library():
-            names = _IMPORTED.findall(several or one)
-            modules = (f"{place}/{name}{end}" for name in names for end in _MODULE_ENDS)
-            found += [f"{place}/__init__.py", *(path for path in modules if path in library())]
-    return found
+    """Return the paths of the library's modules that the module at `path` imports."""
+    paths = []
+    for dots, module, several, single in _IMPORTS.findall(text):
+        base = "/".join([*path.split("/")[: -len(dots)], *filter(None, module.split("."))])
+        if f"{base}.py" in library():
+            paths.append(f"{base}.py")
+        elif f"{base}/__init__.py" in library():
+            names = _IMPORTED.findall(several or single)
+            modules = (f"{base}/{name}{end}" for name in names for end in _MODULE_ENDS)
+            paths += [f"{base}/__init__.py", *(path for path in modules if path in library())]
+    return paths
 
 
 @cache
 def ancestors() -> Mapping[str, frozenset[str]]:
-    """Return which classes each class of the runtime inherits from, near and far."""
+    """Return all base classes of each class of the library, indirect ones included."""
     bases: dict[str, list[str]] = {}
     for text in library().values():
-        for name, of in _CLASSES.findall(text):
-            bases[name] = _WORD.findall(of)
+        for name, base_names in _CLASSES.findall(text):
+            bases[name] = _WORD.findall(base_names)
 
     def above(name: str) -> frozenset[str]:
         near = bases.get(name, [])
@@ -147,7 +147,7 @@ def ancestors() -> Mapping[str, frozenset[str]]:
 
 
 def distinct_bases(names: Iterable[str]) -> list[str]:
-    """Return classes of the runtime without those that others of them inherit from."""
+    """Return classes of the library without those that another one inherits from."""
     wanted = [name for name in dict.fromkeys(names) if name]
     implied = frozenset[str]().union(*(ancestors()[name] for name in wanted))
     return [name for name in wanted if name not in implied]
@@ -174,32 +174,31 @@ PACKAGE = {
 }
 
 OF_ENTITIES = dict.fromkeys(("EntityManager", "INDEX_MASK"), ".entities")
-"""What a package has of its own instead of the runtime's."""
+"""Names that each package defines, instead of the library's."""
 
-# Names count where they stand as code: not in strings or comments, nor as attributes or keywords,
-# nor as what a `def` makes. A text with double quotes in it stands in single ones.
+# names are used in code: not in strings or comments, nor as attributes, keywords, or after `def`
 _NO_CODE = re.compile(r'''""".*?"""|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|#[^\n]*''', re.DOTALL)
 _CLASS = re.compile(rf"^class ({PLACEHOLDER}?\w+)", re.MULTILINE)
 _NAME = re.compile(rf"(?<![\w.{PLACEHOLDER}])(?<!def ){PLACEHOLDER}?[^\W\d_]\w*")
 
 
 IMPORTS_MARKER = "<<imports>>"
-"""Stands in a module's text where its imports come."""
+"""Text that is replaced by a module's imports."""
 
 
-def insert_imports(text: str, own: Mapping[str, str]) -> str:
+def insert_imports(text: str, modules: Mapping[str, str]) -> str:
     """Return a module's text with its imports."""
-    return text.replace(IMPORTS_MARKER, format_imports(text, own))
+    return text.replace(IMPORTS_MARKER, format_imports(text, modules))
 
 
-def format_imports(text: str, own: Mapping[str, str]) -> str:
+def format_imports(text: str, modules: Mapping[str, str]) -> str:
     """Return the import statements of a module with this text, as isort and black lay them out.
 
-    `own`: where in the package the names are that schemas give rise to, marked as in the text.
+    `modules`: modules of names that are made from schemas, with placeholders as in the text.
     """
     code = _NO_CODE.sub("", text)
     used = set(_NAME.findall(code)) - set(_CLASS.findall(code))
-    places = {**PACKAGE, **locate_public_names(RUNTIME), **own, **OF_ENTITIES}
+    places = {**PACKAGE, **locate_public_names(RUNTIME), **modules, **OF_ENTITIES}
     package = {name: module for name, module in places.items() if module.startswith(".")}
     installed = NUMPY | {name: places[name] for name in places.keys() - package.keys()}
     groups = [

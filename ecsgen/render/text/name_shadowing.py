@@ -1,10 +1,9 @@
-"""Where a schema names something as Python or the runtime does, generated code gives way.
+"""Resolve names of schemas that shadow names of generated code.
 
-What generated code makes itself begins with an underscore or is reserved: no name of a schema meets
-it. What is left are builtins, imports, `self` and `n`. A schema's name that is one of these is
-`marked` wherever it stands alone: as a parameter, an item of a class, a class. What has the name
-without a mark in the finished module is the code's own, and is called otherwise there, a builtin or
-an import for example so: `from builtins import range as _range`.
+Most names of generated code begin with an underscore or are reserved, so only builtins, imports,
+`self` and `n` can be shadowed. A schema's name that is one of these has a placeholder wherever it
+is bare: as a parameter, an item of a class, a class. The name without placeholder is then the
+code's, and is renamed in the finished module: `from builtins import range as _range`.
 """
 
 from __future__ import annotations
@@ -30,16 +29,16 @@ from ecsgen.render.text.library_imports import (
 from ecsgen.schema.names import module_name
 
 _BUILTINS: Final = frozenset(vars(builtins))
-_OWN: Final = frozenset(["self", "n", "np"])
-"""What else stands in generated modules without an underscore before it."""
+_CODE_NAMES: Final = frozenset(["self", "n", "np"])
+"""Further names of generated modules without an underscore."""
 _OF_TESTS: Final = frozenset(["MEMBERS", "SUBJECTS", "UNOWNED"])
 
-_PIECE: Final = re.compile(
+_NOT_CODE: Final = re.compile(
     r"""(\w*"{3}.*?"{3}|\w*"(?:\\.|[^"\\\n])*"|\w*'(?:\\.|[^'\\\n])*'|\#[^\n]*"""
     r"""|^[ ]*from[ ]\S+[ ]import[ ](?:\([^)]*\)|[^\n]*)|^import[ ]\S+[ ]as[ ]\w+$)""",
     re.DOTALL | re.MULTILINE,
 )
-"""What is no code to rename in: strings and comments, and imports, which name what they take."""
+"""Strings, comments and imports, in which names are not replaced as in code."""
 _FROM: Final = re.compile(r"( *)from (\S+) import (.*)", re.DOTALL)
 _REPLACED: Final = re.compile(r"(?<=\{)[^{}!:]+")
 _MARKED: Final = re.compile(rf"{PLACEHOLDER}(\w+)")
@@ -52,18 +51,18 @@ _FUTURE: Final = "\nfrom __future__ import annotations\n"
 _FIRST: Final = re.compile(
     r"^(?=import |from (?!__future__))(?:import (?!numpy|pytest)[^\n]*\n)*", re.M
 )
-"""Where imports begin, behind those that begin with `import`."""
+"""Start of the imports that begin with `from`."""
 
 
 @cache
 def _known() -> frozenset[str]:
-    """Return the names that generated modules may have from elsewhere, or of their own."""
+    """Return the names that generated modules may import or define."""
     of_runtime = {
         *locate_public_names(RUNTIME),
         *locate_public_names(COMPILED),
         *locate_public_names(SHARDS),
     }
-    return _BUILTINS.union(_OWN, _OF_TESTS, STANDARD, NUMPY, PACKAGE, of_runtime) - {"super"}
+    return _BUILTINS.union(_CODE_NAMES, _OF_TESTS, STANDARD, NUMPY, PACKAGE, of_runtime) - {"super"}
 
 
 @cache
@@ -72,59 +71,59 @@ def _known_classes() -> list[str]:
 
 
 def may_be_shadowed(name: str) -> bool:
-    """Whether generated code may have this name for something of its own."""
+    """Check that generated code may use this name for something else."""
     return name in _known()
 
 
 def add_placeholder(name: str) -> str:
-    """Return a schema's name as it stands alone in a module."""
+    """Return a schema's bare name, with a placeholder if generated code may use it."""
     return PLACEHOLDER + name if may_be_shadowed(name) else name
 
 
 def add_class_placeholder(name: str) -> str:
-    """Return the name of a component: it makes classes, whose names begin with it."""
+    """Return a component's bare name, which is also a prefix of its classes' names."""
     known = _known_classes()
-    place = bisect_left(known, name)
-    return PLACEHOLDER + name if place < len(known) and known[place].startswith(name) else name
+    index = bisect_left(known, name)
+    return PLACEHOLDER + name if index < len(known) and known[index].startswith(name) else name
 
 
 @dataclass(frozen=True, slots=True)
 class ComponentName:
-    """A component as other modules name it: no more, so that few changes concern them."""
+    """Names of a component in other modules: they change with nothing else of it."""
 
     name: str
     module: str
 
     @property
     def bare_name(self) -> str:
-        """Its module's name where that stands alone: as a parameter, or an item of a class."""
+        """Bare name of its module: as a parameter, or an item of a class."""
         return add_placeholder(self.module)
 
 
 def make_component_name(component: str) -> ComponentName:
-    """Return a component as other modules name it."""
+    """Return the names of a component for other modules."""
     return ComponentName(add_class_placeholder(component), module_name(component))
 
 
 def resolve_shadowing(make: Callable[[], str]) -> str:
-    """Return the module that is made, without marks."""
+    """Render a module, rename its shadowed names, and remove placeholders."""
     text = make()
     return rename_shadowed(text).replace(PLACEHOLDER, "") if PLACEHOLDER in text else text
 
 
 def rename_shadowed(text: str) -> str:
-    """Return a module in which what is its own is called otherwise than what is marked."""
-    pieces = _PIECE.split(text)
-    used = {name for code in pieces[::2] for name in _NAME.findall(code)}
+    """Rename the module's own names that schema names shadow: `range(n)` → `_range(n)`."""
+    parts = _NOT_CODE.split(text)
+    used = {name for code in parts[::2] for name in _NAME.findall(code)}
     aliases = _aliases(used.intersection(_MARKED.findall(text)), text)
     if not aliases:
         return text
-    code = "".join(_piece(piece, place % 2 == 1, aliases) for place, piece in enumerate(pieces))
+    code = "".join(_rename(part, index % 2 == 1, aliases) for index, part in enumerate(parts))
     return _with_builtins(code, {name: aliases[name] for name in aliases if name in _BUILTINS})
 
 
 def _aliases(names: set[str], text: str) -> dict[str, str]:
-    """Return another name for each of these, which the module does not have."""
+    """Return an unused name for each of these."""
     taken = set(_WORD.findall(text)) if names else set()
     aliases = {}
     for name in sorted(names):
@@ -135,28 +134,28 @@ def _aliases(names: set[str], text: str) -> dict[str, str]:
     return aliases
 
 
-def _piece(piece: str, is_apart: bool, aliases: Mapping[str, str]) -> str:
-    """Return code with other names; of strings, what is put into them; of imports, `as` those."""
-    if not is_apart:
-        return _NAME.sub(lambda found: aliases.get(found[0], found[0]), piece)
-    if piece.startswith(('f"', "f'")):
-        return _REPLACED.sub(lambda found: _piece(found[0], False, aliases), piece)
-    if piece.startswith("import "):
-        head, _, name = piece.rpartition(" ")
+def _rename(text: str, is_not_code: bool, aliases: Mapping[str, str]) -> str:
+    """Rename in code, in replacement fields of f-strings, and with `as` in imports."""
+    if not is_not_code:
+        return _NAME.sub(lambda match: aliases.get(match[0], match[0]), text)
+    if text.startswith(('f"', "f'")):
+        return _REPLACED.sub(lambda match: _rename(match[0], False, aliases), text)
+    if text.startswith("import "):
+        head, _, name = text.rpartition(" ")
         return f"{head} {aliases.get(name, name)}"
-    imported = _FROM.fullmatch(piece)
-    return piece if imported is None else _imported(imported, aliases)
+    imported = _FROM.fullmatch(text)
+    return text if imported is None else _imported(imported, aliases)
 
 
 def _imported(statement: re.Match[str], aliases: Mapping[str, str]) -> str:
-    """Return an import, with a statement of its own for each name that is called otherwise."""
+    """Return an import, with its own statement for each renamed name."""
     indent, module = statement[1], statement[2]
-    given = [name for item in statement[3].strip("()\n ").split(",") if (name := item.strip())]
-    kept = [name for name in given if name not in aliases]
-    lines = [import_line(module, kept, len(indent))] if kept else []
+    names = [name for item in statement[3].strip("()\n ").split(",") if (name := item.strip())]
+    unchanged = [name for name in names if name not in aliases]
+    lines = [import_line(module, unchanged, len(indent))] if unchanged else []
     lines += [
         f"{indent}from {module} import {name} as {aliases[name]}"
-        for name in sorted(given)
+        for name in sorted(names)
         if name in aliases
     ]
     return "\n".join(lines)

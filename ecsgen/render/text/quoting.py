@@ -1,4 +1,4 @@
-"""The only ways by which schema text reaches generated code: docstrings, comments and literals."""
+"""Quoting of schema text for generated code: docstrings, comments and literals, no other way."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ def docstring_text(text: str, width: int = WIDTH) -> str:
 
 
 def comment_text(text: str) -> str:
-    """Return schema text that is safe behind a `#`: a single line."""
+    """Return schema text that is safe after a `#`: a single line."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
 def literal(value: Default) -> str:
-    """Return a checked value as a Python literal, spelled as black would."""
+    """Return a checked value as a Python literal, as black formats it."""
     return nested(value, _scalar)
 
 
-def nested(value: Default, spell: Callable[[Any], str]) -> str:
-    """Return a value, or nested tuples of values, each spelled by a function."""
+def nested(value: Default, write: Callable[[Any], str]) -> str:
+    """Return a value, or nested tuples of values, each as `write` writes it."""
     if not isinstance(value, tuple):
-        return spell(value)
-    inner = ", ".join(nested(item, spell) for item in value)
+        return write(value)
+    inner = ", ".join(nested(item, write) for item in value)
     return f"({inner},)" if len(value) == 1 else f"({inner})"
 
 
@@ -55,10 +55,10 @@ def as_f32(number: float) -> float:
 
 
 def split_literal(text: str, indent: int) -> str:
-    """Return text as a literal; what is too long for a line as one string per line."""
-    whole = literal(text)
-    if indent + len(whole) < WIDTH:
-        return whole
+    """Return text as a literal; a long text as one string per line."""
+    line = literal(text)
+    if indent + len(line) < WIDTH:
+        return line
     parts = textwrap.wrap(
         text,
         WIDTH // 2,
@@ -80,6 +80,6 @@ def _quoted(value: str | bytes) -> str:
 
 
 def _ascii(text: str) -> str:
-    """Return a string's repr in ASCII, but for stand-ins of names, which are as long as these."""
-    found = ascii(text)
-    return _STAND_IN.sub(lambda letter: chr(int(letter[1], 16)), found)
+    """Return a string's repr in ASCII, except stand-ins of names, which keep their length."""
+    escaped = ascii(text)
+    return _STAND_IN.sub(lambda letter: chr(int(letter[1], 16)), escaped)

@@ -1,4 +1,4 @@
-"""Groups, bundles, signatures and queries as their templates lay them out."""
+"""Code of groups, bundles, signatures and queries, for their templates."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ class Group:
 
     @property
     def doc(self) -> str:
-        """Its docstring."""
+        """Docstring of the group's class."""
         *most, last = (member.name for member in self.members)
         return f"The entities that have {', '.join(most)} and {last}, in the first rows of each."
 
     @property
     def slots(self) -> str:
-        """The statement that names its attributes."""
+        """Statement that declares its attributes."""
         return slots_lines(member.module for member in self.members)
 
     @property
     def construction(self) -> str:
-        """The statement that makes the world's own."""
+        """Statement that makes the world's group."""
         managers = [f"self.{member.module}" for member in self.members]
         return call(f"self.{self.name} = {self.class_name}", managers, 8).lstrip()
 
@@ -82,7 +82,7 @@ CLAUSES = ("all", "any", "none", "optional")
 
 @dataclass(frozen=True, slots=True)
 class QueryCode:
-    """A query as its template lays it out."""
+    """Code of a query, for its template."""
 
     query: Query
 
@@ -92,13 +92,13 @@ class QueryCode:
 
     @property
     def classes(self) -> tuple[str, str, str]:
-        """The names of the query's class, of that of its arrays and of that of one entity."""
+        """Names of the classes of the query, of its arrays and of one entity."""
         query, rows, row = query_classes(self.query.name)
         return add_placeholder(query), add_placeholder(rows), add_placeholder(row)
 
     @property
     def summary(self) -> str:
-        """Which entities it finds, in words."""
+        """Summary of the entities that match."""
         query = self.query
         words = {"all of": query.all, "any of": query.any, "none of": query.none}
         words["optional"] = query.optional
@@ -107,38 +107,50 @@ class QueryCode:
 
     @property
     def all(self) -> list[ComponentName]:
-        """The components that the entities have."""
+        """Components that the entities have."""
         return [*map(make_component_name, self.query.all)]
 
     @property
     def optional(self) -> list[ComponentName]:
-        """The components that they may have."""
+        """Components that they may have."""
         return [*map(make_component_name, self.query.optional)]
 
     @property
     def columns(self) -> list[str]:
-        """The classes of the columns that its entities have, or may have."""
+        """Classes of the columns that its entities have, or may have."""
         return [f"{part.name}Columns" for part in (*self.all, *self.optional)]
 
     @property
     def columns_lines(self) -> str:
-        """The constant with these classes, and the type of their instances."""
+        """Constant with these classes, and annotation of their instances."""
         declared = call("_columns: tuple", self.columns, 4)
         head, _, types = declared.partition("(")
         return f"{collection('_COLUMNS: ClassVar = ', self.columns, 4)}\n{head}[{types[:-1]}]"
 
     @property
     def members(self) -> list[str]:
-        """The arguments of the query of managers that say which, laid out."""
+        """Arguments of a query of managers for its clauses."""
         query = self.query
-        some = {"any_of=": query.any, "none_of=": query.none, "optional=": query.optional}
-        given = [("", query.all), *((key, names) for key, names in some.items() if names)]
-        found = {key: [f"self.{module_name(name)}" for name in names] for key, names in given}
-        return [for_macro(collection(key, names, 12, ","), 8) for key, names in found.items()]
+        optional_clauses = {
+            "any_of=": query.any,
+            "none_of=": query.none,
+            "optional=": query.optional,
+        }
+        clauses = [
+            ("", query.all),
+            *((key, names) for key, names in optional_clauses.items() if names),
+        ]
+        members_by_clause = {
+            key: [f"self.{module_name(name)}" for name in names] for key, names in clauses
+        }
+        return [
+            for_macro(collection(key, names, 12, ","), 8)
+            for key, names in members_by_clause.items()
+        ]
 
     @property
     def constants(self) -> list[str]:
-        """The statements of the query of chunks that say which."""
+        """Statements of a query of chunks for its clauses."""
         return [
             collection(
                 f"_{clause.upper()}: ClassVar = ", list(map(add_class_placeholder, names)), 4
@@ -149,12 +161,12 @@ class QueryCode:
 
     @property
     def tested(self) -> list[str]:
-        """The entries that tell tests the same."""
+        """Entries of its clauses in generated tests."""
         clauses = {clause: getattr(self.query, clause) for clause in CLAUSES}
         if self.query.chunked:
             del clauses["optional"]
-        items = {c: [literal(module_name(name)) for name in some] for c, some in clauses.items()}
-        return [collection(f'"{c}": ', some, 12, ",").lstrip() for c, some in items.items()]
+        items = {c: [literal(module_name(name)) for name in names] for c, names in clauses.items()}
+        return [collection(f'"{c}": ', names, 12, ",").lstrip() for c, names in items.items()]
 
 
 def queries(project: Project, *, chunked: bool) -> tuple[QueryCode, ...]:

@@ -1,4 +1,4 @@
-"""Schedules as methods of the world: what they take, what they say, what they call."""
+"""Methods of schedules: arguments, docstring, calls of kernels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ecsgen.render.world.world_kernel_tests import sample
 
 
 class ScheduleMethod:
-    """A schedule as its template lays it out."""
+    """Code of a schedule, for its template."""
 
     def __init__(
         self,
@@ -33,29 +33,33 @@ class ScheduleMethod:
         self._passes = passes(calls, world)
         self._fused = fused_passes(known, world)
         self.arguments = []
-        for one, argument in arguments_of(calls):
-            unit = next(unit for named, _, unit in one.kernel.args if named == argument.name)
+        for call_, argument in arguments_of(calls):
+            unit = next(unit for named, _, unit in call_.kernel.args if named == argument.name)
             self.arguments.append(ArgumentCode(world.name, name, argument, unit))
             self.arguments[-1].constant = f"_{name.upper()}_{argument.name.upper()}_GIVEN"
 
     @property
     def signature(self) -> str:
-        """The lines that begin the method, whose parameters are given by name."""
-        given = [argument.parameter for argument in self.arguments]
-        parameters = ["self", *["*"] * bool(given), *given]
+        """Head of the method, with keyword-only parameters."""
+        named_parameters = [argument.parameter for argument in self.arguments]
+        parameters = ["self", *["*"] * bool(named_parameters), *named_parameters]
         line = for_macro(call(f"def {add_placeholder(self.name)}", parameters, 4, " -> None:"))
-        return f"@keyword_only\n{line}" if given else line
+        return f"@keyword_only\n{line}" if named_parameters else line
 
     @property
     def docstring(self) -> str:
-        """The kernels in order, with what each reads and writes, by passes."""
-        named = list(dict.fromkeys(one.text for one in self._calls))
+        """Docstring: kernels in order, with fields that each reads and writes, by passes."""
+        named = list(dict.fromkeys(call_.text for call_ in self._calls))
         first = f"Run {', '.join(named)}." if len(named) < 4 else "Run kernels one after the other."
-        said = "As if called in this order; all arguments are checked before the first one runs."
-        units = [f"`{one.name}` is in {one.unit}" for one in self.arguments if one.unit]
-        said += f" {'; '.join(units)}." if units else ""
+        text = "As if called in this order; all arguments are checked before the first one runs."
+        units = [
+            f"`{argument.name}` is in {argument.unit}"
+            for argument in self.arguments
+            if argument.unit
+        ]
+        text += f" {'; '.join(units)}." if units else ""
         listed = [docstring_text(line, WIDTH - 8) for line in self._listed]
-        blocks = [docstring_text(first, WIDTH - 11), docstring_text(said, WIDTH - 8)]
+        blocks = [docstring_text(first, WIDTH - 11), docstring_text(text, WIDTH - 8)]
         return (
             "\n\n".join([*blocks, "\n".join(listed)])
             .replace("\n", "\n    ")
@@ -65,103 +69,106 @@ class ScheduleMethod:
     @property
     def _listed(self) -> list[str]:
         lines = []
-        for number, one in ((k, c) for k, each in enumerate(self._passes, 1) for c in each.calls):
-            times = f" (at ticks {one.times})" if one.times else ""
-            lines.append(f"pass {number}: {one.text}{times} {_effects(one)}.")
+        for number, call_ in ((k, c) for k, each in enumerate(self._passes, 1) for c in each.calls):
+            times = f" (at ticks {call_.times})" if call_.times else ""
+            lines.append(f"pass {number}: {call_.text}{times} {_effects(call_)}.")
         return lines
 
     @property
     def checks(self) -> list[str]:
-        """The statements that check all arguments before the first kernel runs."""
+        """Statements that check all arguments before the first kernel runs."""
         lines = []
         for argument in self.arguments:
             if argument.name in self._radii:
-                given = [
+                arguments = [
                     literal(f"{self._world.name}.{self.name}: {argument.name}"),
                     argument.block_expression,
                 ]
-                lines.append(call("checked_radius", given, 8).lstrip().replace("\n    ", "\n"))
+                lines.append(call("checked_radius", arguments, 8).lstrip().replace("\n    ", "\n"))
                 continue
             if not argument.each:
                 lines.append(f"{argument.constant}.to_cell({argument.bare_name})")
                 continue
-            users = [one for one in self._calls if argument.name in one.kernel.each]
-            counts = dict.fromkeys(self._count(one) for one in users)
+            users = [call_ for call_ in self._calls if argument.name in call_.kernel.each]
+            counts = dict.fromkeys(self._count(call_) for call_ in users)
             for count in counts:
-                given = [argument.constant, argument.bare_name, count]
-                lines.append(call("each_value", given, 8).lstrip().replace("\n    ", "\n"))
+                arguments = [argument.constant, argument.bare_name, count]
+                lines.append(call("each_value", arguments, 8).lstrip().replace("\n    ", "\n"))
         return lines
 
     @property
     def _radii(self) -> set[str]:
-        asking = [one.kernel.program.single_neighbourhood for one in self._calls]
-        radii = [near.radius for near in asking if near is not None]
+        nears = [call_.kernel.program.single_neighbourhood for call_ in self._calls]
+        radii = [near.radius for near in nears if near is not None]
         return {radius.name for radius in radii if isinstance(radius, Argument)}
 
-    def _count(self, one: ScheduledCall) -> str:
-        """The expression for how many values an argument has, if it has one for each row."""
-        if one.component:
-            return f"self.{self._known[one.component].module}.data._n"
-        source = make_world_source(self._world, one.over, self._known)
-        if isinstance(source, RowSource) and one.over in self._known:
+    def _count(self, call_: ScheduledCall) -> str:
+        """Return the expression for the number of rows of a call."""
+        if call_.component:
+            return f"self.{self._known[call_.component].module}.data._n"
+        source = make_world_source(self._world, call_.over, self._known)
+        if isinstance(source, RowSource) and call_.over in self._known:
             return source.rows_expression
-        return f"len(self.{one.over})"
+        return f"len(self.{call_.over})"
 
     @property
     def calls(self) -> list[str]:
-        """The statements that run the kernels."""
+        """Statements that run the kernels."""
         lines = []
-        for number, found in enumerate(self._passes, 1):
+        for number, group in enumerate(self._passes, 1):
             if (self.name, number) in self._fused:
                 holder, fused = self._fused[self.name, number]
-                given = [
+                arguments = [
                     add_placeholder(argument.name)
                     for argument in merge_kernels(fused).program.arguments
                 ]
-                lines.append(self._called(holder, f"_{fused.name}", given))
+                lines.append(self._call_line(holder, f"_{fused.name}", arguments))
             else:
-                for one in found.calls:
-                    given = [
-                        add_placeholder(argument.name) for argument in one.kernel.program.arguments
+                for call_ in group.calls:
+                    arguments = [
+                        add_placeholder(argument.name)
+                        for argument in call_.kernel.program.arguments
                     ]
-                    lines.append(self._entry(one, given))
+                    lines.append(self._entry(call_, arguments))
         return lines
 
-    def _entry(self, one: ScheduledCall, given: list[str]) -> str:
-        depth = 8 if one.every is None else 12
+    def _entry(self, call_: ScheduledCall, arguments: list[str]) -> str:
+        depth = 8 if call_.every is None else 12
         line = "self.tick += 1"
-        if one.is_table:
-            line = f"self._line_of_{one.text}()"
-        elif one.text != TICK:
-            line = self._called(one.component, one.kernel.name, given, depth)
-        if one.every is None:
+        if call_.is_table:
+            line = f"self._line_of_{call_.text}()"
+        elif call_.text != TICK:
+            line = self._call_line(call_.component, call_.kernel.name, arguments, depth)
+        if call_.every is None:
             return line
-        return f"if self._is_due({one.every}, {one.start}):\n        {line}"
+        return f"if self._is_due({call_.every}, {call_.start}):\n        {line}"
 
     @property
     def samples(self) -> list[str]:
-        """A value of each argument, as the items of a dict."""
-        found = (argument for _, argument in arguments_of(self._calls))
-        return [f"{literal(argument.name)}: {sample(argument, self._enums)}" for argument in found]
+        """Value of each argument, as the items of a dict."""
+        arguments = (argument for _, argument in arguments_of(self._calls))
+        return [
+            f"{literal(argument.name)}: {sample(argument, self._enums)}" for argument in arguments
+        ]
 
     @property
     def cases(self) -> list[str]:
-        """The calls that do the same."""
-        return [call("world_kernels.Call", self._case(one), 16, ",") for one in self._calls]
+        """Equivalent calls of single kernels, for tests."""
+        return [call("world_kernels.Call", self._case(call_), 16, ",") for call_ in self._calls]
 
-    def _case(self, one: ScheduledCall) -> list[str]:
-        arguments = tuple(argument.name for argument in one.kernel.program.arguments)
-        times = [] if one.every is None else [str(one.every), str(one.start)]
-        if one.is_table:
+    def _case(self, call_: ScheduledCall) -> list[str]:
+        arguments = tuple(argument.name for argument in call_.kernel.program.arguments)
+        times = [] if call_.every is None else [str(call_.every), str(call_.start)]
+        if call_.is_table:
             times += ["is_table=True"]
-        holder = self._known[one.component].module if one.component else ""
-        whose = one.component or one.over
-        modules = self._modules(whose) if whose and not one.is_table else ()
-        given = (holder, one.kernel.name, arguments, modules)
-        return [*(literal(each) for each in given), *times]
+        holder = self._known[call_.component].module if call_.component else ""
+        over = call_.component or call_.over
+        modules = self._modules(over) if over and not call_.is_table else ()
+        items = (holder, call_.kernel.name, arguments, modules)
+        return [*(literal(each) for each in items), *times]
 
     def _modules(self, over: str) -> tuple[str, ...]:
-        """What the entities of a component, a group or a query have."""
+        """Return the components of entities in a component, a group or a query."""
         if over in self._known:
             component = self._known[over]
             return (component.module,) if component.owner == "entity" else ()
@@ -169,18 +176,18 @@ class ScheduleMethod:
         names = (*self._world.members_of(over), *(query.any[:1] if query else ()))
         return tuple(self._known[name].module for name in names)
 
-    def _called(self, component: str, method: str, given: list[str], depth: int = 8) -> str:
+    def _call_line(self, component: str, method: str, arguments: list[str], depth: int = 8) -> str:
         holder = f"self.{self._known[component].module}" if component else "self"
-        line = call(f"{holder}.{method}", given, depth)
+        line = call(f"{holder}.{method}", arguments, depth)
         return line.lstrip().replace("\n    ", "\n")
 
 
-def _effects(one: ScheduledCall) -> str:
-    """What a kernel reads, writes and sends, in words."""
-    said = ["adds 1"] if one.text == TICK else ["writes a line"] if one.is_table else []
-    reads = ", ".join([*one.reads, *(["random numbers"] if one.draws else [])])
-    said += fields_in_words(reads, one.reads_of_others, ", ".join(one.writes), one.sends)
-    fates = one.kernel.program.effects
-    said += [f"spawns {', '.join(fates.spawns)}"] if fates.spawns else []
-    said += ["destroys"] if fates.destroys else []
-    return "; ".join(said)
+def _effects(call_: ScheduledCall) -> str:
+    """Return which fields a kernel reads, writes and sends to, in words."""
+    parts = ["adds 1"] if call_.text == TICK else ["writes a line"] if call_.is_table else []
+    reads = ", ".join([*call_.reads, *(["random numbers"] if call_.draws else [])])
+    parts += fields_in_words(reads, call_.reads_of_others, ", ".join(call_.writes), call_.sends)
+    effects = call_.kernel.program.effects
+    parts += [f"spawns {', '.join(effects.spawns)}"] if effects.spawns else []
+    parts += ["destroys"] if effects.destroys else []
+    return "; ".join(parts)

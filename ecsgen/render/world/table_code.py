@@ -1,4 +1,4 @@
-"""Tables that the world records: their classes, and the methods that write lines."""
+"""Code of tables that the world records: classes, and methods that write lines."""
 
 from __future__ import annotations
 
@@ -41,49 +41,48 @@ from ecsgen.render.text.quoting import literal
 from ecsgen.schema.names import module_name
 
 WHERE: Final = "where"
-"""Stands for how a table with a line for each row chooses these."""
+"""Function of the reduction that keeps which rows match, for a table with a line for each."""
 _MOST_RETURNED: Final = 30
-"""Values that a compiled function can return: Python makes longer tuples of lists, of which numba
-makes none."""
+"""Number of values that a compiled function can return: numba cannot build longer tuples."""
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnReduction:
-    """A value of all rows: what is made of them, as a variable of the method has it."""
+    """A value of all rows, in a variable of the method."""
 
     function: str
     value: tree.Expression
     where: tree.Expression | None
     variable: str
     n: str = ""
-    """Another one for how many rows match, if that is wanted as well."""
+    """Variable with the number of rows that match, if it is needed."""
 
     @property
     def variables(self) -> list[str]:
-        """Both of them."""
+        """Variables that the reduction defines."""
         return [self.variable, self.n] if self.n else [self.variable]
 
     @property
     def nodes(self) -> list[tree.Expression]:
-        """The condition, if there is one, and the value."""
+        """Condition, if there is one, and value."""
         return [self.value] if self.where is None else [self.where, self.value]
 
     @property
     def scalar(self) -> str:
-        """The type of one row's value."""
+        """Scalar type of one row's value."""
         return self.value.type.scalar
 
 
 class TableCode:
-    """A table as its template lays it out."""
+    """Code of a table, for its template."""
 
     def __init__(
         self, table: Table, world: World, known: Mapping[str, Component], backend: Backend
     ) -> None:
         self.name = table.name
         self.bare_name = _member(table.name)
-        stem = re.sub("(?:^|_)([a-z])", lambda found: found[1].upper(), table.name)
-        self.kind = f"_{stem}Table"
+        prefix = re.sub("(?:^|_)([a-z])", lambda match: match[1].upper(), table.name)
+        self.kind = f"_{prefix}Table"
         self._table = table
         self._world = world
         self._known = known
@@ -93,8 +92,6 @@ class TableCode:
         self.writes = "a line for each row" if table.rows else "a line"
         self.lines = self._row_lines() if table.rows else self._column_lines()
 
-    # --- the class -------------------------------------------------------------------------------
-
     @property
     def columns(self) -> list[tuple[str, str]]:
         """All columns, and the annotations of their arrays."""
@@ -102,27 +99,27 @@ class TableCode:
 
     @property
     def dtypes(self) -> str:
-        """The statement that has the dtype of each."""
+        """Statement with the dtypes of columns."""
         codes = {name: literal(SCALARS[scalar].code) for name, scalar in self._scalars}
         return mapping("_COLUMNS: ClassVar = ", codes, 4)
 
     @property
     def enums(self) -> str:
-        """The statement that has the enums of columns; nothing without such."""
-        found = {
-            one.name: add_placeholder(one.type.target)
-            for one in self._table.fields
-            if one.type.base is BaseType.ENUM
+        """Statement with the enums of columns; "" if there are none."""
+        enums = {
+            field.name: add_placeholder(field.type.target)
+            for field in self._table.fields
+            if field.type.base is BaseType.ENUM
         }
-        return mapping("_ENUMS: ClassVar = ", found, 4) if found else ""
+        return mapping("_ENUMS: ClassVar = ", enums, 4) if enums else ""
 
     @property
     def _scalars(self) -> Iterator[tuple[str, str]]:
         yield "tick", "i64"
         if self._table.rows:
             component = self._known.get(self._table.rows)
-            is_nobodys = component is not None and component.owner == "none"
-            yield "id" if is_nobodys else "entity", "u64"
+            is_unowned = component is not None and component.owner == "none"
+            yield "id" if is_unowned else "entity", "u64"
         for field in self._table.fields:
             yield field.name, field.type.scalar
         for column in self._table.columns:
@@ -130,19 +127,17 @@ class TableCode:
 
     @property
     def cases(self) -> list[RecordCase]:
-        """What generated tests compare: all but what grids and chunks have, and the time."""
+        """Cases that generated tests compare: without grids, chunks and the time."""
         table = self._table
         if table.rows:
             value = table.program.where or tree.Constant(BOOL, True)
             lines = Reduction(
                 "", "count", "", over=table.rows, program=tree.ReductionProgram(value)
             )
-            found = [RecordCase(table, lines, self._world)]
+            cases = [RecordCase(table, lines, self._world)]
         else:
-            found = [RecordCase(table, column, self._world) for column in table.columns]
-        return [case for case in found if case.can_be_told(self._known)]
-
-    # --- whose rows ------------------------------------------------------------------------------
+            cases = [RecordCase(table, column, self._world) for column in table.columns]
+        return [case for case in cases if case.is_testable(self._known)]
 
     def _source(self, over: str) -> RowSource | ChunkSource:
         return make_world_source(self._world, over, self._known)
@@ -153,9 +148,9 @@ class TableCode:
             return [f"{head} leading_rows(len({source.query}))"]
         if source.member_indices is not None:
             active = [
-                f"({source.member_indices[name]}, self.{one.module}.data._n_active)"
-                for name, one in source.components.items()
-                if one.partition
+                f"({source.member_indices[name]}, self.{component.module}.data._n_active)"
+                for name, component in source.components.items()
+                if component.partition
             ]
             return statement(f"{head} matching_rows", [source.rows_expression, *active])
         names = [*source.components]
@@ -163,12 +158,12 @@ class TableCode:
         if first.owner == "none":
             return [f"{head} leading_rows({source.rows_expression})"]
         clean = [source.managers.no_dead_test(name) for name in names]
-        given = [source.managers.manager(names[0]), source.rows_expression]
-        given += [clean[0]] if all(clean) and first.lookup != "direct" else []
-        return statement(f"{head} self._living_rows", given)
+        arguments = [source.managers.manager(names[0]), source.rows_expression]
+        arguments += [clean[0]] if all(clean) and first.lookup != "direct" else []
+        return statement(f"{head} self._living_rows", arguments)
 
-    def _place(self, source: RowSource | ChunkSource, owner: str) -> int:
-        """Which of the rows' members a component is."""
+    def _member_index(self, source: RowSource | ChunkSource, owner: str) -> int:
+        """Return the index of a component among the rows' members."""
         return (
             0
             if isinstance(source, ChunkSource) or source.member_indices is None
@@ -178,60 +173,56 @@ class TableCode:
     def _chunk_cells(
         self, source: ChunkSource, field: tree.FieldValue, part: int | None = None
     ) -> str:
-        """The expression for a column of chunks, of a split field for one part or all."""
+        """Return the expression for a column of chunks, of a split field for one part or all."""
         component, first = source.place(field)
-        planes, found = [], field_of(source.components[field.owner], field.name)
-        if found.split and part is None:
+        planes, declared = [], field_of(source.components[field.owner], field.name)
+        if declared.split and part is None:
             planes = [literal(field.type.shape)]
-        given = [*map(str, (component, first + (part or 0))), *planes]
+        numbers = [*map(str, (component, first + (part or 0))), *planes]
         dtype, flat = literal(SCALARS[field.type.scalar].code), "" if part is None else "flat_"
-        return f"{flat}chunk_cells({source.query}, ChunkField({', '.join(given)}), {dtype})"
-
-    # --- a line of columns -----------------------------------------------------------------------
+        return f"{flat}chunk_cells({source.query}, ChunkField({', '.join(numbers)}), {dtype})"
 
     def _column_lines(self) -> list[str]:
         by_source: dict[str, list[ColumnReduction]] = {over: [] for over in self._table.over}
         values = []
-        for place, column in enumerate(self._table.columns):
-            if _is_whole(column):
+        for number_, column in enumerate(self._table.columns):
+            if _counts_all_rows(column):
                 values.append(f"{self._rows_name(column.over)}.n")
                 continue
-            name, one = f"_value{place}", column.program
+            name, program = f"_value{number_}", column.program
             n = ""
             values.append(f"{column.function}_of({name})" if column.is_of_all else name)
             if column.function in ("mean", "min", "max"):
-                n = f"{name}_n" if one.where is not None else ""
-                made = "mean_of" if column.function == "mean" else "extreme_of"
-                values[-1] = f"{made}({name}, {n or f'{self._rows_name(column.over)}.n'})"
+                n = f"{name}_n" if program.where is not None else ""
+                function = "mean_of" if column.function == "mean" else "extreme_of"
+                values[-1] = f"{function}({name}, {n or f'{self._rows_name(column.over)}.n'})"
             by_source[column.over].append(
-                ColumnReduction(column.function, one.value, one.where, name, n)
+                ColumnReduction(column.function, program.value, program.where, name, n)
             )
         lines = []
-        for over, some in by_source.items():
+        for over, reductions in by_source.items():
             source = self._source(over)
             lines += self._rows(over, source)
-            if some:
-                lines += self._pass(over, source, some)
+            if reductions:
+                lines += self._reduce(over, source, reductions)
         return [*lines, *statement("self._write_line", [literal(self.name), *values])]
 
     def _rows_name(self, over: str) -> str:
-        place = self._table.over.index(over)
-        return f"_rows{place or ''}"
+        number = self._table.over.index(over)
+        return f"_rows{number or ''}"
 
-    def _pass(
+    def _reduce(
         self, over: str, source: RowSource | ChunkSource, wanted: list[ColumnReduction]
     ) -> list[str]:
-        """The statements that go through rows once, for all columns of them."""
+        """Return the statements that read rows once, for all columns."""
         if self._backend == "numpy":
             return self._blocks(over, source, wanted)
         parts: list[list[ColumnReduction]] = [[]]
-        for one in wanted:
-            if sum(len(each.variables) for each in (*parts[-1], one)) > _MOST_RETURNED:
+        for reduction in wanted:
+            if sum(len(each.variables) for each in (*parts[-1], reduction)) > _MOST_RETURNED:
                 parts.append([])
-            parts[-1].append(one)
+            parts[-1].append(reduction)
         return [line for part in parts for line in self._loop(over, source, part)]
-
-    # --- a line for each row ---------------------------------------------------------------------
 
     def _row_lines(self) -> list[str]:
         over = self._table.rows
@@ -240,37 +231,37 @@ class TableCode:
         where, chosen = self._table.program.where, "None"
         if where is not None:
             chosen = "_where"
-            lines += self._pass(over, source, [ColumnReduction(WHERE, where, None, chosen)])
-        columns = [self._bearer(source)]
+            lines += self._reduce(over, source, [ColumnReduction(WHERE, where, None, chosen)])
+        columns = [self._identity(source)]
         columns += [
-            self._recorded(source, tree.FieldValue(Type(one.type.scalar), one.name, one.owner))
-            for one in self._table.fields
+            self._recorded(
+                source, tree.FieldValue(Type(field.type.scalar), field.name, field.owner)
+            )
+            for field in self._table.fields
         ]
-        given = [literal(self.name), rows, chosen, *columns]
-        return [*lines, *statement("self._write_lines", given)]
+        arguments = [literal(self.name), rows, chosen, *columns]
+        return [*lines, *statement("self._write_lines", arguments)]
 
     def _recorded(self, source: RowSource | ChunkSource, field: tree.FieldValue) -> str:
-        """The pair of a field's cells and of the place of its rows."""
+        """Return the pair of a field's cells and of the index of its rows among members."""
         if isinstance(source, ChunkSource):
             cells = self._chunk_cells(source, field)
         else:
             cells = f"{source.managers.data(field.owner)}._{field.name}_column"
-        return f"({cells}, {self._place(source, field.owner)})"
+        return f"({cells}, {self._member_index(source, field.owner)})"
 
-    def _bearer(self, source: RowSource | ChunkSource) -> str:
-        """The same of entities, or ids."""
+    def _identity(self, source: RowSource | ChunkSource) -> str:
+        """Return the pair of entities or ids, and of the index of their rows."""
         if not isinstance(source, ChunkSource) and not source.components:
             owners = f"self.{self._table.rows}._join._owners({source.rows_expression})"
             return f"({owners}, -1)"  # a query that requires no component
-        name, one = next(iter(source.components.items()))
-        if isinstance(source, RowSource) and one.owner == "none" and one.grid is None:
+        name, component = next(iter(source.components.items()))
+        if isinstance(source, RowSource) and component.owner == "none" and component.grid is None:
             data = source.managers.data(name)
             slots = f"{data}._id_slot_column[: {source.rows_expression}]"
             return f"(ids_of({slots}, {data}._id_generation_column), 0)"
-        kept = tree.ENTITY if one.grid is None else tree.CELL_ID
-        return self._recorded(source, tree.FieldValue(Type("u64"), kept, name))
-
-    # --- numpy: blocks of rows -------------------------------------------------------------------
+        column = tree.ENTITY if component.grid is None else tree.CELL_ID
+        return self._recorded(source, tree.FieldValue(Type("u64"), column, name))
 
     def _blocks(
         self, over: str, source: RowSource | ChunkSource, wanted: Sequence[ColumnReduction]
@@ -281,19 +272,21 @@ class TableCode:
         emit = body.emit
         body.constants = emit.constants = Constants("_recorded")  # beside those of kernels
         lines = []
-        if any(_timed(node) != node for one in wanted for node in one.nodes):
+        if any(
+            _with_tick_argument(node) != node for reduction in wanted for node in reduction.nodes
+        ):
             lines.append("_tick = np.int64(self.tick)")
-        for one in wanted:
-            fold = f"{one.variable}_fold"
-            lines.append(f"{fold} = {_folding(one, rows)}")
-            given = [emit.value(_timed(node)) for node in one.nodes][::-1]
-            emit.run(f"{fold}.add", "_n", *(value.text for value in given))
-            emit.after.append(f"{one.variable} = {fold}.result")
-            if one.n:
-                lines.append(f"{one.n}_fold = CountReduction()")
-                emit.run(f"{one.n}_fold.add", "_n", given[1].text)
-                emit.after.append(f"{one.n} = {one.n}_fold.result")
-            emit.working.release(*given)
+        for reduction in wanted:
+            fold = f"{reduction.variable}_fold"
+            lines.append(f"{fold} = {_block_reduction(reduction, rows)}")
+            operands = [emit.value(_with_tick_argument(node)) for node in reduction.nodes][::-1]
+            emit.run(f"{fold}.add", "_n", *(value.text for value in operands))
+            emit.after.append(f"{reduction.variable} = {fold}.result")
+            if reduction.n:
+                lines.append(f"{reduction.n}_fold = CountReduction()")
+                emit.run(f"{reduction.n}_fold.add", "_n", operands[1].text)
+                emit.after.append(f"{reduction.n} = {reduction.n}_fold.result")
+            emit.working.release(*operands)
         columns = [self._block_column(body, source, field, rows) for field in body.fields]
         cells, working = (f"_{name}{rows.removeprefix('_rows')}" for name in ("columns", "working"))
         lines += method_lines(collection(f"{cells} = ", columns, 8))
@@ -309,10 +302,8 @@ class TableCode:
     ) -> str:
         if isinstance(source, ChunkSource):
             return f"BlockColumn({self._chunk_cells(source, field)})"
-        place = self._place(source, field.owner)
-        return f"BlockColumn({body.views.column(field)}, {rows}.members[{place}])"
-
-    # --- numba: loops over rows ------------------------------------------------------------------
+        member = self._member_index(source, field.owner)
+        return f"BlockColumn({body.views.column(field)}, {rows}.members[{member}])"
 
     def _loop(
         self, over: str, source: RowSource | ChunkSource, wanted: Sequence[ColumnReduction]
@@ -327,22 +318,22 @@ class TableCode:
         loop = TableLoop(f"_{self.name}_table_{len(self.functions) + 1}", loop_source, wanted)
         self.functions.append(loop.text)
         passed = [f"{rows}.n"]
-        for one in loop.own:
-            assert one.field is not None
+        for parameter in loop.own:
+            assert parameter.field is not None
             if isinstance(source, ChunkSource):
-                passed.append(self._chunk_cells(source, one.field, one.part))
+                passed.append(self._chunk_cells(source, parameter.field, parameter.part))
                 continue
-            members = f"{rows}.members[{self._place(source, one.field.owner)}]"
-            size = [str(one.elements)] if one.elements > 1 else []
-            passed.append(f"recorded_cells({', '.join([one.passed, members, *size])})")
-        passed += [one.passed for one in loop.others]
-        variables = [name for one in wanted for name in one.variables]
+            members = f"{rows}.members[{self._member_index(source, parameter.field.owner)}]"
+            size = [str(parameter.elements)] if parameter.elements > 1 else []
+            passed.append(f"recorded_cells({', '.join([parameter.passed, members, *size])})")
+        passed += [parameter.passed for parameter in loop.others]
+        variables = [name for parameter in wanted for name in parameter.variables]
         head = f"{', '.join(variables)} =" if variables[1:] else f"({variables[0]},) ="
         return statement(f"{head} {loop.name}", passed)
 
 
 class RecordCase:
-    """A column, or lines of rows, as tests know it."""
+    """Test case of a column, or of the lines of rows."""
 
     def __init__(self, table: Table, column: Reduction, world: World) -> None:
         self.key = f"({literal(table.name)}, {literal(column.name)})"
@@ -351,191 +342,197 @@ class RecordCase:
         self._column = column
         self._members = world.members_of(column.over)
 
-    def can_be_told(self, known: Mapping[str, Component]) -> bool:
-        """Whether tests can make up rows for it."""
+    def is_testable(self, known: Mapping[str, Component]) -> bool:
+        """Check that tests can make rows for the case."""
         program = self._column.program
-        times = (one for one in (program.value, program.where) if one is not None)
+        nodes = (node for node in (program.value, program.where) if node is not None)
         parts = [known[name] for name in self._members]
-        is_plain = all(not one.chunk and one.grid is None and one.on is None for one in parts)
-        return is_plain and bool(parts) and all(_timed(one) == one for one in times)
+        is_plain = all(
+            not component.chunk and component.grid is None and component.on is None
+            for component in parts
+        )
+        return is_plain and bool(parts) and all(_with_tick_argument(node) == node for node in nodes)
 
     @property
     def oracle(self) -> str:
-        """The function of one row."""
+        """Function of one row."""
         name = self.function.removesuffix("_of_one")
         return ReductionCheck(replace(self._column, name=name)).function
 
     @property
-    def told(self) -> str:
-        """The item of the dict of all."""
+    def entry(self) -> str:
+        """Item of the dict of all cases."""
         modules = [f"{literal(n)}: {literal(module_name(n))}" for n in self._members]
         over, column = module_name(self._column.over), self._column
-        given = [literal(over), f"{{{', '.join(modules)}}}", self.function]
+        arguments = [literal(over), f"{{{', '.join(modules)}}}", self.function]
         if column.name:
-            given.append(f"how={literal(column.function)}")
+            arguments.append(f"how={literal(column.function)}")
         else:
-            fields = [literal(f"{one.owner}.{one.name}") for one in self._table.fields]
-            given.append(f"fields=[{', '.join(fields)}]")
-        return call(f"{self.key}: world_kernels.Told", given, 8, ",")
+            fields = [literal(f"{field.owner}.{field.name}") for field in self._table.fields]
+            arguments.append(f"fields=[{', '.join(fields)}]")
+        return call(f"{self.key}: world_kernels.Told", arguments, 8, ",")
 
 
 class TableLoop:
-    """A compiled function that goes through rows block by block, once for all columns."""
+    """Compiled function that reads rows block by block, once for all columns."""
 
     def __init__(self, name: str, source: RowSource, wanted: Sequence[ColumnReduction]) -> None:
         self.name = name
-        nodes = [node for one in wanted for node in one.nodes]
+        nodes = [node for reduction in wanted for node in reduction.nodes]
         steps = tuple(tree.Step(tree.Local(node.type, "value"), node) for node in nodes)
-        self._frame = frame = FunctionBuilder(name, tree.Program(steps=steps), None, source)
-        frame.names.taken.discard("value")
-        take = frame.names.reserve
+        self._builder = builder = FunctionBuilder(name, tree.Program(steps=steps), None, source)
+        builder.names.taken.discard("value")
+        take = builder.names.reserve
         self._start, self._size = take("start"), take("size")
         self._setup: list[str] = []
         self._loops: list[str] = []
         self._returned: list[tuple[str, str]] = []
-        """The expressions for what is returned, and their annotations."""
-        for one in wanted:
-            self._add(one)
-        n, start = frame.count, self._start
-        own = [
-            (one, replace(one, name=take(f"all_{one.name}"))) for one in frame.row_columns.values()
+        """Returned expressions, and their annotations."""
+        for reduction in wanted:
+            self._add(reduction)
+        n, start = builder.count, self._start
+        columns = [
+            (column, replace(column, name=take(f"all_{column.name}")))
+            for column in builder.row_columns.values()
         ]
-        cut = [
-            f"{one.name} = {whole.between(start, f'{start} + {self._size}')}" for one, whole in own
+        slices = [
+            f"{block.name} = {column.between(start, f'{start} + {self._size}')}"
+            for block, column in columns
         ]
         body = [
-            *frame.setup,
+            *builder.setup,
             *self._setup,
             f"for {start} in range(0, {n}, LANES):",
             f"    {self._size} = min(LANES, {n} - {start})",
-            *(f"    {line}" for line in [*cut, *self._loops]),
+            *(f"    {line}" for line in [*slices, *self._loops]),
         ]
         returned = [text for text, _ in self._returned]
         end = f"({returned[0]},)" if len(returned) == 1 else ", ".join(returned)
         body.append(f"return {end}")
         kinds = ", ".join(kind for _, kind in self._returned)
-        self.own = [whole for _, whole in own]
-        """The parameters that are columns."""
-        self.others = [*frame.other_parameters.values()]
+        self.own = [column for _, column in columns]
+        """Parameters that are columns."""
+        self.others = [*builder.other_parameters.values()]
         parameters = [Parameter(n, "int", ""), *self.own, *self.others]
-        said = "Go through the rows once, and return what is made of their values."
-        self.text = function_text(name, parameters, said, body, returns=f"tuple[{kinds}]")
+        docstring = "Read the rows once, and return all reductions."
+        self.text = function_text(name, parameters, docstring, body, returns=f"tuple[{kinds}]")
 
-    def _add(self, one: ColumnReduction) -> None:
-        """Add the loop of a column, what stands before all loops, and what it returns."""
-        frame = self._frame
-        rows = dict.fromkeys(frame.source.components, frame.row)
-        body = LoopBody(frame, rows, {})
-        where = None if one.where is None else body.value(one.where).at(0)
-        value = wrap_to_type(body.value(one.value).at(0), one.scalar)
+    def _add(self, reduction: ColumnReduction) -> None:
+        """Add the loop of a reduction, its set-up and its returned value."""
+        builder = self._builder
+        rows = dict.fromkeys(builder.source.components, builder.row)
+        body = LoopBody(builder, rows, {})
+        where = None if reduction.where is None else body.value(reduction.where).at(0)
+        value = wrap_to_type(body.value(reduction.value).at(0), reduction.scalar)
         after: list[str] = []
-        match one.function:
+        match reduction.function:
             case "count":
                 test = value if where is None else infix("and", Precedence.AND, where, value)
-                self._count(body, test)
+                self._add_count(body, test)
             case "where":
-                kept = self._before("kept", f"np.empty({frame.count}, np.bool_)")
-                body.write(f"{kept}[{self._start} + {frame.row}] = {value.text}")
-                self._returned.append((kept, "NDArray[np.bool_]"))
-            case "sum" if not one.value.type.is_float:
-                total = self._before("total", "np.uint64(0)")
-                given = _chosen(f"np.uint64({value.text})", where, "np.uint64(0)")
-                body.write(f"{total} += {given}")
-                whole = total if one.value.type.total == "u64" else f"np.int64({total})"
-                self._returned.append((f"int({whole})", "int"))
+                values = self._set_up("kept", f"np.empty({builder.count}, np.bool_)")
+                body.write(f"{values}[{self._start} + {builder.row}] = {value.text}")
+                self._returned.append((values, "NDArray[np.bool_]"))
+            case "sum" if not reduction.value.type.is_float:
+                total = self._set_up("total", "np.uint64(0)")
+                summand = _if_matching(f"np.uint64({value.text})", where, "np.uint64(0)")
+                body.write(f"{total} += {summand}")
+                signed = total if reduction.value.type.total == "u64" else f"np.int64({total})"
+                self._returned.append((f"int({signed})", "int"))
             case "sum" | "mean":
                 after = self._add_lanes(body, value, where)
             case "min" | "max":
-                self._choose(body, one, value, where)
+                self._add_extreme(body, reduction, value, where)
             case _:
-                self._keep(body, value, where)
-        if one.n and where is not None:
-            self._count(body, where)
+                self._collect(body, value, where)
+        if reduction.n and where is not None:
+            self._add_count(body, where)
         self._setup += body.arrays
-        self._loops.append(f"for {frame.row} in range({self._size}):")
+        self._loops.append(f"for {builder.row} in range({self._size}):")
         self._loops += [*(f"    {line}" for line in body.statements), *after]
 
-    def _before(self, name: str, made: str) -> str:
-        name = self._frame.names.reserve(name)
-        self._setup.append(f"{name} = {made}")
+    def _set_up(self, name: str, expression: str) -> str:
+        name = self._builder.names.reserve(name)
+        self._setup.append(f"{name} = {expression}")
         return name
 
-    def _count(self, body: LoopBody, test: Code) -> None:
-        found = self._before("found", "0")
-        body.write(f"if {test.text}:", f"    {found} += 1")
-        self._returned.append((found, "int"))
+    def _add_count(self, body: LoopBody, test: Code) -> None:
+        count = self._set_up("found", "0")
+        body.write(f"if {test.text}:", f"    {count} += 1")
+        self._returned.append((count, "int"))
 
     def _add_lanes(self, body: LoopBody, value: Code, where: Code | None) -> list[str]:
-        """Floats in lanes, as numpy's blocks add them; returns what follows each block."""
-        zeros = f"np.zeros(min({self._frame.count}, LANES), np.float64)"
-        lanes, whole = self._before("lanes", zeros), self._before("whole", zeros)
-        given = _chosen(f"np.float64({value.text})", where, "0.0")
-        body.write(f"{lanes}[{self._frame.row}] += {given}")
-        self._returned.append((f"lane_sum({lanes}, {whole})", "float"))
-        return [f"carried({lanes}, {whole}, {self._start})"]
+        """Add floats in lanes, as numpy's blocks do; return the statements after each block."""
+        zeros = f"np.zeros(min({self._builder.count}, LANES), np.float64)"
+        lanes, carries = self._set_up("lanes", zeros), self._set_up("whole", zeros)
+        summand = _if_matching(f"np.float64({value.text})", where, "0.0")
+        body.write(f"{lanes}[{self._builder.row}] += {summand}")
+        self._returned.append((f"lane_sum({lanes}, {carries})", "float"))
+        return [f"carried({lanes}, {carries}, {self._start})"]
 
-    def _choose(
-        self, body: LoopBody, one: ColumnReduction, value: Code, where: Code | None
+    def _add_extreme(
+        self, body: LoopBody, reduction: ColumnReduction, value: Code, where: Code | None
     ) -> None:
-        """The least or the greatest in each lane, and of these at last."""
-        lane, is_least = self._frame.row, one.function == "min"
-        none = number(extremes(one.scalar)[is_least], one.scalar).text
-        dtype = SCALARS[one.scalar].numpy
-        best = self._before("best", f"np.full(min({self._frame.count}, LANES), {none}, {dtype})")
+        """Reduce to the minimum or maximum of each lane, and of all lanes at the end."""
+        lane, is_least = self._builder.row, reduction.function == "min"
+        none = number(extremes(reduction.scalar)[is_least], reduction.scalar).text
+        dtype = SCALARS[reduction.scalar].numpy
+        best = self._set_up("best", f"np.full(min({self._builder.count}, LANES), {none}, {dtype})")
         choose = "minimum" if is_least else "maximum"
-        body.write(f"{best}[{lane}] = {choose}({best}[{lane}], {_chosen(value.text, where, none)})")
+        body.write(
+            f"{best}[{lane}] = {choose}({best}[{lane}], {_if_matching(value.text, where, none)})"
+        )
         fold = "least_of" if is_least else "greatest_of"
         result = f"np.float64({fold}({best}, len({best})))"
-        self._returned.append((f"{result} if {self._frame.count} > 0 else np.nan", "float"))
+        self._returned.append((f"{result} if {self._builder.count} > 0 else np.nan", "float"))
 
-    def _keep(self, body: LoopBody, value: Code, where: Code | None) -> None:
-        """All values, for what needs them at once."""
-        kept = self._before("kept", f"np.empty({self._frame.count}, np.float64)")
-        end = self._before("matching", "0")
-        lines = [f"{kept}[{end}] = {value.text}", f"{end} += 1"]
+    def _collect(self, body: LoopBody, value: Code, where: Code | None) -> None:
+        """Collect all values, for a function that needs them at once."""
+        values = self._set_up("kept", f"np.empty({self._builder.count}, np.float64)")
+        end = self._set_up("matching", "0")
+        lines = [f"{values}[{end}] = {value.text}", f"{end} += 1"]
         if where is not None:
             lines = [f"if {where.text}:", *(f"    {line}" for line in lines)]
         body.write(*lines)
-        self._returned.append((f"{kept}[:{end}]", "NDArray[np.float64]"))
+        self._returned.append((f"{values}[:{end}]", "NDArray[np.float64]"))
 
 
 def _member(name: str) -> str:
-    """A name as that of a property: parameters are called `self` and `n` in spite of it."""
+    """Return a property's name: `self` and `n` do not shadow parameters."""
     return name if name in ("self", "n") else add_placeholder(name)
 
 
-def _chosen(value: str, where: Code | None, without: str) -> str:
-    """The expression for a value where a row matches."""
+def _if_matching(value: str, where: Code | None, without: str) -> str:
+    """Return the expression for a value if the row matches, else for `without`."""
     return value if where is None else f"{value} if {where.within(Precedence.OR)} else {without}"
 
 
-def _is_whole(column: Reduction) -> bool:
-    """Whether it counts all rows."""
-    is_true = column.program.value == tree.Constant(BOOL, True)
-    return column.function == "count" and is_true and column.program.where is None
+def _counts_all_rows(reduction: Reduction) -> bool:
+    """Check that a reduction counts all rows."""
+    is_true = reduction.program.value == tree.Constant(BOOL, True)
+    return reduction.function == "count" and is_true and reduction.program.where is None
 
 
-def _timed(node: tree.Expression) -> tree.Expression:
-    """The same with the time as an argument, which blocks know."""
+def _with_tick_argument(node: tree.Expression) -> tree.Expression:
+    """Replace the time by an argument, which blocks have."""
     return tree.transform(
-        node, lambda one: tree.Argument(one.type, "tick") if isinstance(one, tree.Tick) else one
+        node, lambda part: tree.Argument(part.type, "tick") if isinstance(part, tree.Tick) else part
     )
 
 
-def _folding(one: ColumnReduction, rows: str) -> str:
-    """The expression for what takes the values of blocks."""
-    match one.function:
+def _block_reduction(reduction: ColumnReduction, rows: str) -> str:
+    """Return the expression for the object that reduces blocks."""
+    match reduction.function:
         case "count":
             return "CountReduction()"
         case "where":
             return f"ValuesReduction({rows}.n, np.bool_)"
-        case "sum" if not one.value.type.is_float:
-            return f"IntegerSumReduction({SCALARS[one.value.type.total].numpy})"
+        case "sum" if not reduction.value.type.is_float:
+            return f"IntegerSumReduction({SCALARS[reduction.value.type.total].numpy})"
         case "sum" | "mean":
             return "FloatSumReduction()"
         case "min" | "max":
-            without = spelled(extremes(one.scalar)[one.function == "min"])
-            return (
-                f"ExtremeReduction(np.{one.function}imum, {SCALARS[one.scalar].numpy}({without}))"
-            )
+            without = spelled(extremes(reduction.scalar)[reduction.function == "min"])
+            dtype = SCALARS[reduction.scalar].numpy
+            return f"ExtremeReduction(np.{reduction.function}imum, {dtype}({without}))"
     return f"ValuesReduction({rows}.n)"

@@ -1,7 +1,6 @@
-"""What a world can do: an entry here and its template are an ability.
+"""Features of worlds: an entry here and a template each.
 
-What all worlds with it do alike is real Python in `runtime/ecsgen_runtime/`; what names components
-is laid out by a template.
+Code that all worlds share is in `runtime/ecsgen_runtime/`; templates have what names components.
 """
 
 from __future__ import annotations
@@ -21,28 +20,27 @@ _WORD_BITS: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class WorldFeature:
-    """One ability of the world: when it is asked for, and what it brings along.
+    """A feature of the world: when it is active, and what it adds.
 
-    What all worlds with it do alike is its base class in the runtime. What names components stands
-    in the blocks of `templates/world_features/<name>.py.j2`, one after another for the active
-    features; see
-    `BLOCKS`. They lay out what `ecsgen/render/world/world_module.py` makes, there called `it`.
+    Code that worlds share is in its base class in the library. Code that names components is in the
+    blocks of `templates/world_features/<name>.py.j2`; see `BLOCKS`. Their `it` is from
+    `ecsgen/render/world/world_module.py`.
     """
 
     name: str
     applies: Callable[[Project], bool]
     base: Callable[[Project], str] = lambda project: ""
-    """The class of the runtime that the world inherits from."""
+    """Base class of the world."""
     attributes: Names = lambda project: ()
-    """What it adds to the world's parts, which users cannot assign to; `init` sets them."""
+    """Attributes of the world that users cannot assign to; `init` sets them."""
     parameters: Names = lambda project: ()
     """Parameters of the world's `__init__`, with their defaults."""
     exports: Names = lambda project: ()
     """Names of `world.py` that users import from the package."""
     test_modules: tuple[str, ...] = ()
-    """Generated tests from which its own take their subjects, besides those of managers."""
+    """Generated tests with subjects of its own tests, besides those of managers."""
     test_support: tuple[str, ...] = ()
-    """Modules of the library's `testing/` that its own name."""
+    """Modules of the library's `testing/` that its tests use."""
 
 
 BLOCKS = {
@@ -52,7 +50,7 @@ BLOCKS = {
     "methods": "in the world's class",
     "tests": "in the generated `test_world.py`",
 }
-"""Where blocks of a feature's template stand."""
+"""Blocks of a feature's template, and where they are rendered."""
 
 
 def _draws(project: Project) -> bool:
@@ -66,7 +64,7 @@ def _signature_base(project: Project) -> str:
 
 
 FEATURES: Final = (
-    # Worlds of which there are several, in as many processes: entities go from one to another.
+    # shards: worlds in several processes, which exchange entities
     WorldFeature(
         name="shards",
         applies=lambda project: project.world.shards is not None,
@@ -76,21 +74,21 @@ FEATURES: Final = (
         parameters=lambda project: ("shard: int = 0",),
         test_support=("world_features",),
     ),
-    # Kernels that draw random numbers, the world's or those of managers: a seed for all of them.
+    # a seed for all kernels that draw random numbers
     WorldFeature(
         name="seeded",
         applies=_draws,
         base=lambda project: "SeededWorld",
         attributes=lambda project: ("_stream_state",),
     ),
-    # The time, where kernels ask for it, or schedules.
+    # the time, if kernels or schedules use it
     WorldFeature(
         name="ticking",
         applies=lambda project: bool(project.world.records) or asks_for_time(project.world),
         base=lambda project: "" if project.world.records else "TickingWorld",
         attributes=lambda project: ("_tick",),
     ),
-    # Tables: what the world records, a line or many each time.
+    # tables that the world records
     WorldFeature(
         name="records",
         applies=lambda project: bool(project.world.records),
@@ -104,9 +102,9 @@ FEATURES: Final = (
         applies=lambda project: bool(project.world.schedules),
         test_support=("world_kernels",),
     ),
-    # Kernels of the world: a method each, with the loop or the blocks that it runs over.
+    # kernels of the world: a method each, with its loop or blocks
     WorldFeature(name="kernel_methods", applies=lambda project: bool(project.world.kernels)),
-    # Kernels of the world, row by row: tests alone, the same whatever the backend.
+    # tests of the world's kernels, row by row, for every backend
     WorldFeature(
         name="world_kernel_tests",
         applies=lambda project: bool(project.testable_kernels),
@@ -129,7 +127,7 @@ FEATURES: Final = (
         exports=lambda project: ("EntityView",),
         test_support=("world_features",),
     ),
-    # Archetypes: components that live in chunks of one signature instead of managers.
+    # archetypes: components with rows in chunks of one signature instead of managers
     WorldFeature(
         name="archetypes",
         applies=lambda project: bool(project.world.archetypes),
@@ -142,14 +140,14 @@ FEATURES: Final = (
         applies=lambda project: bool(project.world.bundles),
         test_support=("world_features",),
     ),
-    # Queries: the entities that have certain components, joined when they are asked for.
+    # queries: the entities that have certain components, joined on demand
     WorldFeature(
         name="queries",
         applies=lambda project: bool(project.world.queries_of(chunked=False)),
         attributes=lambda project: tuple(q.name for q in project.world.queries_of(chunked=False)),
         test_support=("queries",),
     ),
-    # Kernels of the world over queries of chunks: the tests of them, for every backend.
+    # tests of kernels over queries of chunks, for every backend
     WorldFeature(
         name="chunk_kernel_tests",
         applies=lambda project: any(map(project.world.runs_over_chunks, project.world.kernels)),
@@ -172,7 +170,7 @@ FEATURES: Final = (
         exports=lambda project: tuple(group_class(name) for name, _ in project.world.groups),
         test_support=("groups",),
     ),
-    # Saving worlds into files that outlive the code, and loading them.
+    # saving worlds into files that later code can read, and loading them
     WorldFeature(
         name="saving",
         applies=lambda project: True,
@@ -180,9 +178,9 @@ FEATURES: Final = (
         test_support=("world_features",),
     ),
 )
-"""All features, in the order in which their blocks stand."""
+"""All features, in the order of their blocks."""
 
 
 def select_features(project: Project) -> tuple[WorldFeature, ...]:
-    """Return the features that a project's schemas ask for."""
+    """Return the features that a project's schemas need."""
     return tuple(feature for feature in FEATURES if feature.applies(project))

@@ -1,4 +1,4 @@
-"""The world's kernels as their tests need them."""
+"""Test cases of the world's kernels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ecsgen.schema.names import module_name
 
 @dataclass(frozen=True, slots=True)
 class KernelCase:
-    """A kernel: what it runs over, the components there, and some arguments."""
+    """Test case of a kernel over chunks: components of its rows, sample arguments."""
 
     kernel: Kernel
     modules: tuple[str, ...]
@@ -23,8 +23,8 @@ class KernelCase:
 
     @property
     def entry(self) -> list[str]:
-        """The items of the entry that tells tests of it."""
-        samples = [sample(one, self.enums) for one in self.kernel.program.arguments]
+        """Items of the kernel's entry in tests."""
+        samples = [sample(argument, self.enums) for argument in self.kernel.program.arguments]
         items = [[literal(module) for module in self.modules], samples]
         return [
             literal(module_name(self.kernel.over)),
@@ -33,49 +33,49 @@ class KernelCase:
 
     @property
     def written(self) -> str:
-        """The entry of the fields that it writes, each with its component."""
+        """Entry of the fields that it writes, each with its component."""
         fields = [literal(tuple(text.split("."))) for text in self.kernel.program.effects.writes]
         return collection(f'"{self.kernel.name}": ', fields, 8, ",")
 
 
 @dataclass(frozen=True, slots=True)
 class StepsCase:
-    """A kernel over rows of managers."""
+    """Test case of a kernel over rows of managers."""
 
     kernel: Kernel
     modules: tuple[str, ...]
-    """The components of its rows, with the attributes of the world, as items of a dict."""
+    """Components of its rows, with the attributes of the world, as items of a dict."""
     leads: tuple[str, ...]
-    """Those that it refers or sends to, likewise."""
+    """Components that it refers or sends to, as items of a dict."""
     asked: tuple[str, ...]
-    """Those of other rows that it asks, likewise."""
+    """Components of candidates for neighbours, as items of a dict."""
     kinds: tuple[str, ...]
-    """Which components entities have, for tests of it: items of a list."""
+    """Sets of components that entities have in its tests, as items of a list."""
 
     @property
     def check(self) -> KernelCheck:
-        """What one entity's cells become, in plain Python."""
+        """Check with a function of one row in plain Python."""
         return KernelCheck(self.kernel)
 
     @property
     def over(self) -> str:
-        """The attribute of the world with what it runs over."""
+        """Attribute of the world with its rows."""
         return module_name(self.kernel.over)
 
     @property
     def place(self) -> str:
-        """The field with the places of neighbours."""
+        """Field with the positions of neighbours."""
         near = self.kernel.program.single_neighbourhood
         return "" if near is None else near.position.text
 
     @property
     def among(self) -> str:
-        """The attribute of the world with those who are asked, if it runs over others."""
+        """Attribute of the world with the candidates, if these are other rows."""
         return module_name(_among(self.kernel))
 
 
 def _among(kernel: Kernel) -> str:
-    """Whom a kernel asks, if it runs over others; a name, or nothing."""
+    """Return the name of the candidates if these are other rows, else ""."""
     near = kernel.program.single_neighbourhood
     return "" if near is None or near.among == kernel.over else near.among
 
@@ -85,7 +85,7 @@ def _items(components: Iterable[str]) -> tuple[str, ...]:
 
 
 def chunked_cases(project: Project) -> tuple[KernelCase, ...]:
-    """Return the kernels over chunks, with components that let their queries find an entity."""
+    """Return the cases of kernels over chunks, with components that match their queries."""
     queries = {query.name: query for query in project.world.queries}
     return tuple(
         KernelCase(kernel, tuple(map(module_name, (*query.all, *query.any))), project.enums)
@@ -99,7 +99,7 @@ def chunked_cases(project: Project) -> tuple[KernelCase, ...]:
 
 
 def steps_cases(project: Project) -> tuple[StepsCase, ...]:
-    """Return the kernels over rows of managers, with the components concerned."""
+    """Return the cases of kernels over rows of managers."""
     world = project.world
     return tuple(
         StepsCase(
@@ -118,21 +118,25 @@ def _led_to(kernel: Kernel) -> list[str]:
 
 
 def _kinds(world: World, kernel: Kernel) -> Iterator[str]:
-    """Return components that entities have which a kernel runs over, asks, or leads to; then all
-    of these."""
+    """Yield the components of a kernel's rows, of candidates, of referenced rows, and all."""
     any_of = {query.name: query.any for query in world.queries}
-    own, asked = (
+    own_components, candidates = (
         {*world.members_of(name), *any_of.get(name, ())} if name else set[str]()
         for name in (kernel.over, _among(kernel))
     )
-    led = set(_led_to(kernel))
-    for kind in dict.fromkeys(map(frozenset, (own, asked, led, own | asked | led))):
+    referenced = set(_led_to(kernel))
+    for kind in dict.fromkeys(
+        map(
+            frozenset,
+            (own_components, candidates, referenced, own_components | candidates | referenced),
+        )
+    ):
         if kind:
             yield literal(tuple(sorted(map(module_name, kind))))
 
 
 def sample(argument: Argument, enums: Iterable[Enum]) -> str:
-    """Return some value of an argument's type, as a literal."""
+    """Return a value of an argument's type, as a literal."""
     type_, numbers = argument.type, {enum.name: enum.default for enum in enums}
     value: Default = {"bool": True, "f32": 0.5, "f64": 0.25}.get(type_.scalar, 1)
     value = numbers.get(type_.enum, value)

@@ -1,4 +1,4 @@
-"""Makes `world.py`: its template, filled with what its schemas ask for."""
+"""Module `world.py`: its template, with the features that schemas need."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ from ecsgen.schema.names import DERIVED_CLASSES, module_name
 
 @dataclass(frozen=True, slots=True)
 class WorldKernelContext:
-    """What the world's kernels, tables and schedules are made from."""
+    """Inputs of the world's kernels, tables and schedules."""
 
     world: World
     components: tuple[Component, ...]
-    """Those that they may see."""
+    """Components that they may use."""
     enums: tuple[Enum, ...]
     backend: Backend
 
     @classmethod
     def of(cls, project: Project) -> Self:
-        """Return those of a project's world."""
+        """Return the inputs of a project's world."""
         return cls(project.world, project.components, project.enums, project.backend)
 
     @property
@@ -60,13 +60,13 @@ class WorldKernelContext:
 
     @property
     def tables(self) -> list[TableCode]:
-        """All tables, made anew."""
+        """Code of all tables, built anew."""
         world, known = self.world, self._known
         return [TableCode(table, world, known, self.backend) for table in world.records]
 
     @property
     def schedules(self) -> list[ScheduleMethod]:
-        """All schedules, made anew."""
+        """Code of all schedules, built anew."""
         world, known = self.world, self._known
         return [
             ScheduleMethod(world, name, resolve_calls(entries, known, world), known, self.enums)
@@ -75,7 +75,7 @@ class WorldKernelContext:
 
     @property
     def texts(self) -> KernelTexts:
-        """All kernels and passes, made anew."""
+        """Texts of all kernels and passes, built anew."""
         world, known = self.world, self._known
         methods = []
         for kernel in world.kernels:
@@ -89,7 +89,7 @@ class WorldKernelContext:
 
 
 def shard_lines(project: Project) -> list[str]:
-    """Return statements of the world's class: what stays, and which fields ghosts have."""
+    """Return statements of the world's class: components that stay, and fields of ghosts."""
     world = project.world
     assert world.shards is not None
     chunked = world.archetypes
@@ -101,12 +101,8 @@ def shard_lines(project: Project) -> list[str]:
     ]
 
 
-# --- What the templates of the world's features lay out, there called `it` ------------------------
-#
-# Made here and not by the features: they know nothing of rendering. Plain frozen data, or None: the
-# world is made again when its `repr` changes.
-
-
+# objects that templates of the world's features have as `it`: plain frozen data, or None, as the
+# world is rendered again when their `repr` changes
 _BY_FEATURE: Final[dict[str, Callable[[Project], object]]] = {
     "bundles": bundles,
     "chunk_kernel_tests": world_kernel_tests.chunked_cases,
@@ -126,24 +122,24 @@ _BY_FEATURE: Final[dict[str, Callable[[Project], object]]] = {
 
 DERIVED = ("", *DERIVED_CLASSES)
 VIEW_METHODS = ("add", "remove")
-"""What views of entities have that worlds have not."""
+"""Methods of entities' views that worlds do not have."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorldComponent(ComponentName):
-    """What the world must know of a component: no more, so that few changes concern it."""
+    """Facts on a component that the world needs; it is rendered again when these change."""
 
     owner: str
     destroy: str
     has_manager: bool
     can_grow: bool
-    has_unique: bool  # whether fields are
-    is_grid: bool  # whether its rows are cells
-    on: str  # the module of the grid on which its rows stand
+    has_unique: bool  # a field is unique
+    is_grid: bool  # its rows are cells
+    on: str  # the module of the grid that its rows are on
 
     @classmethod
     def of(cls, component: Component, world: World) -> Self:
-        """Return what the world must know of a component."""
+        """Return the facts on a component."""
         return cls(
             add_class_placeholder(component.name),
             component.module,
@@ -159,26 +155,26 @@ class WorldComponent(ComponentName):
 
 @dataclass(frozen=True, slots=True)
 class WorldContext:
-    """All that `world.py` and its tests are made from. Pickles; its `repr` says everything."""
+    """All inputs of `world.py` and its tests. It can be pickled, and its `repr` has everything."""
 
     world: World
     members: tuple[WorldComponent, ...]
     features: tuple[tuple[str, object], ...]  # names and subjects of the active features
     backend: str
     bases: tuple[str, ...]
-    """The classes of the runtime that the world inherits from."""
+    """Base classes of the world."""
     attributes: tuple[str, ...]
-    """What is part of the world besides the managers."""
+    """Attributes of the world besides the managers."""
     parameters: tuple[str, ...]
-    """Those of its `__init__`."""
+    """Parameters of its `__init__`."""
     exports: tuple[str, ...]
-    """What the package has of `world.py` besides the world."""
+    """Names that the package exports of `world.py` besides the world."""
     enums: tuple[str, ...]
-    """Those that arguments of methods, and columns of tables, are of."""
+    """Enums of arguments of methods, and of columns of tables."""
 
     @classmethod
     def of(cls, project: Project) -> Self:
-        """Return the parts of a project's world."""
+        """Return the inputs of a project's world."""
         members = tuple(
             WorldComponent.of(component, project.world) for component in project.components
         )
@@ -200,45 +196,46 @@ class WorldContext:
 
     @property
     def components(self) -> list[WorldComponent]:
-        """Those whose managers give instances to entities."""
+        """Components with managers of entities' instances."""
         return [m for m in self.members if m.owner == "entity" and m.has_manager]
 
     @property
     def unowned(self) -> list[WorldComponent]:
-        """Those whose managers stand on their own."""
+        """Components without entities."""
         return [m for m in self.members if m.owner == "none"]
 
     @property
     def owned(self) -> list[WorldComponent]:
-        """All that entities can have; those with managers come first."""
+        """Components that entities can have; those with managers come first."""
         return [*self.components, *(m for m in self.members if not m.has_manager)]
 
     @property
     def viewed(self) -> list[WorldComponent]:
-        """Those that are attributes of an entity's view: all but who has the name of a method."""
+        """Components that are attributes of an entity's view: none has the name of a method."""
         return [m for m in self.owned if m.module not in VIEW_METHODS]
 
     @property
     def spawned(self) -> list[WorldComponent]:
-        """The same in the order in which a spawn asks for room: first who can't grow, for if one
-        is full, no other must have grown."""
+        """Components of entities in the order in which a spawn reserves rows.
+
+        First those that cannot grow: if one of these is full, no other has grown."""
         growing = sorted(self.components, key=attrgetter("can_grow"))
         return [*growing, *self.owned[len(growing) :]]
 
     @property
     def collecting(self) -> list[str]:
-        """The expressions for the managers that collect."""
+        """Expressions for the managers that collect rows of dead entities."""
         return [f"self.{m.module}" for m in self.components if m.destroy == "gc"]
 
     @property
     def fixed(self) -> list[str]:
-        """What users cannot assign to."""
+        """Attributes that users cannot assign to."""
         managers = [member.module for member in (*self.components, *self.unowned)]
         return ["entities", *managers, *self.attributes]
 
     @property
     def names_lines(self) -> str:
-        """The statements that name what the world has, by kind, where there is any of it."""
+        """Statements with the names of managers, queries, groups and bundles."""
         world = self.world
         kinds = {
             "MANAGERS": [member.module for member in (*self.components, *self.unowned)],
@@ -254,7 +251,7 @@ class WorldContext:
 
     @property
     def kinds_lines(self) -> str:
-        """The statement that names the class of each manager, in the order of a spawn."""
+        """Statement with the class of each manager, in the order of a spawn."""
         members = [*(m for m in self.spawned if m.has_manager), *self.unowned]
         return mapping(
             "_MANAGER_CLASSES: ClassVar = ", {m.module: f"{m.name}Manager" for m in members}, 4
@@ -262,45 +259,47 @@ class WorldContext:
 
     @property
     def made_lines(self) -> list[str]:
-        """The statements that make the managers: those of grids first, which others take."""
+        """Statements that make the managers: grids first, which other managers need."""
         managers = [*self.components, *self.unowned]
-        return [self._made(m) for m in sorted(managers, key=lambda m: not m.is_grid)]
+        return [self._manager_line(m) for m in sorted(managers, key=lambda m: not m.is_grid)]
 
-    def _made(self, member: WorldComponent) -> str:
-        given = ["self.entities"] if member.owner == "entity" else []
-        given += [member.bare_name] if member.is_grid else []
-        given += [f"self.{member.on}"] if member.on else []
-        return call(f"self.{member.module} = self._manager_class({member.name}Manager)", given, 8)
+    def _manager_line(self, member: WorldComponent) -> str:
+        arguments = ["self.entities"] if member.owner == "entity" else []
+        arguments += [member.bare_name] if member.is_grid else []
+        arguments += [f"self.{member.on}"] if member.on else []
+        return call(
+            f"self.{member.module} = self._manager_class({member.name}Manager)", arguments, 8
+        )
 
 
 def _shapes(members: Iterable[WorldComponent]) -> tuple[str, ...]:
-    """Return the parameters that say how many cells grids have."""
+    """Return the parameters for the shapes of grids."""
     grids = [f"{m.bare_name}: Sequence[SupportsIndex] | None = None" for m in members if m.is_grid]
     return ("*", *grids) if grids else ()
 
 
 def _argument_enums(project: Project) -> tuple[str, ...]:
-    """Return the enums in arguments of the world's kernels, and of those that schedules call; and
-    of columns of tables."""
+    """Return the enums of arguments of the world's and scheduled kernels, and of tables."""
     world = project.world
     entries = tuple(entry for _, entries in world.schedules for entry in entries)
     kernels = [
         *world.kernels,
-        *(one.kernel for one in resolve_calls(entries, project.by_name, world)),
+        *(call_.kernel for call_ in resolve_calls(entries, project.by_name, world)),
     ]
-    given = (argument for kernel in kernels for argument in kernel.program.arguments)
-    found = {argument.type.enum for argument in given}
+    arguments = (argument for kernel in kernels for argument in kernel.program.arguments)
+    enums = {argument.type.enum for argument in arguments}
     fields = (field for table in world.records for field in table.fields)
-    found |= {field.type.target for field in fields if field.type.base is BaseType.ENUM}
-    return tuple(sorted(map(add_placeholder, found - {""})))
+    enums |= {field.type.target for field in fields if field.type.base is BaseType.ENUM}
+    return tuple(sorted(map(add_placeholder, enums - {""})))
 
 
 _BLOCK_END = re.compile(r"^ .*\n\n\Z", re.MULTILINE)
 
 
 class BlockRenderer:
-    """`step("methods", 4)` is the text of a block of all active features, one after another, or
-    nothing. In a feature's template, `it` is its subject."""
+    """Renderer of blocks: `step("methods", 4)` is the text of all active features there, indented.
+
+    In a feature's template, `it` is its subject."""
 
     def __init__(self, parts: WorldContext, **variables: object) -> None:
         world = replace(parts.world, name=add_placeholder(parts.world.name))
@@ -313,22 +312,22 @@ class BlockRenderer:
         ]
 
     def __call__(self, block: str, indent: int) -> str:
-        found = ""
+        blocks_text = ""
         for template in self._templates:
             if macro := getattr(template, block, None):
                 text = indented(macro(), indent)
-                is_apart = not indent and text[:1].strip() and _BLOCK_END.search(found)
-                found += f"\n{text}" if is_apart else text  # a constant behind a class
-        return found
+                is_apart = not indent and text[:1].strip() and _BLOCK_END.search(blocks_text)
+                blocks_text += f"\n{text}" if is_apart else text  # a constant after a class
+        return blocks_text
 
 
 def render_world_module(parts: WorldContext) -> str:
-    """Return the unformatted world: all entities, and the manager of every component."""
+    """Return the unformatted module of the world."""
     text = environment().get_template("world.py.j2").render(BlockRenderer(parts).context)
-    own = {f"{m.name}{end}": f".{m.module}" for m in parts.members for end in DERIVED}
-    own |= dict.fromkeys(parts.enums, ".enums")
+    modules = {f"{m.name}{end}": f".{m.module}" for m in parts.members for end in DERIVED}
+    modules |= dict.fromkeys(parts.enums, ".enums")
     if parts.world.shards is not None:
-        own = {**locate_public_names(SHARDS), **own}
+        modules = {**locate_public_names(SHARDS), **modules}
     if parts.backend == "numba":
-        own |= locate_public_names(COMPILED)
-    return insert_imports(text, own)
+        modules |= locate_public_names(COMPILED)
+    return insert_imports(text, modules)
