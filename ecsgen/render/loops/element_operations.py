@@ -1,4 +1,4 @@
-"""Operations of the table on one element: operands' codes to the result's."""
+"""Operations of the table on one element: the operands' code to the result's."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from ecsgen.render.loops.scalar_code import (
     infix,
     make_call_code,
     number,
-    own_reach,
+    widened_bits,
     wrap_to_type,
 )
 
 
 def element_of(node: Operation, operands: list[Code]) -> Code:
-    """One element of an elementwise operation."""
+    """Return one element of an elementwise operation."""
     type_ = node.operands[-1].type
     if TABLE[node.name].rule in (Rule.FLOATS, Rule.WHOLE):
         ufunc = f"np.{UFUNCS.get(node.name, node.name)}"
@@ -35,48 +35,50 @@ def element_of(node: Operation, operands: list[Code]) -> Code:
 def _comparison(node: Operation, operands: list[Code]) -> Code:
     scalars = [operand.type.scalar for operand in node.operands]
     left, right = (
-        one if one.is_number else wrap_to_type(one, scalar)
-        for one, scalar in zip(operands, scalars, strict=True)
+        code if code.is_number else wrap_to_type(code, scalar)
+        for code, scalar in zip(operands, scalars, strict=True)
     )
     if scalars[0] == scalars[1]:
         sides = f"{left.within(Precedence.SUM)} {node.name} {right.within(Precedence.SUM)}"
         return Code(sides, Precedence.COMPARISON)
     sign = node.name
     if scalars[0] in UNSIGNED:
-        left, right, sign = right, left, TURNED.get(sign, sign)
-    found = make_call_code(_MIXED[_OPPOSITE.get(sign, sign)], left, right)
-    return Code(f"not {found.text}", Precedence.NOT) if sign in _OPPOSITE else found
+        left, right, sign = right, left, MIRRORED.get(sign, sign)
+    comparison = make_call_code(_MIXED[_NEGATED.get(sign, sign)], left, right)
+    return Code(f"not {comparison.text}", Precedence.NOT) if sign in _NEGATED else comparison
 
 
-TURNED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
-_OPPOSITE: Final = {">": "<=", ">=": "<", "!=": "=="}
+MIRRORED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_NEGATED: Final = {">": "<=", ">=": "<", "!=": "=="}
 _MIXED: Final = {"<": "less_than_unsigned", "<=": "at_most_unsigned", "==": "equals_unsigned"}
 """Comparisons of a signed integer with a u64."""
 
 
 def arithmetic(sign: str, type_: Type, left: Code, right: Code) -> Code:
-    """A sum, difference or product. Signed integers of 64 bits must not overflow: to LLVM that has
-    no meaning, and it draws conclusions. Unsigned ones wrap, so those of the schema are computed as
-    such."""
+    """Return a sum, difference or product.
+
+    Signed integers of 64 bits must not overflow, which is undefined to LLVM. Unsigned ones wrap, so
+    `add_int64` and its like compute with these.
+    """
     level = Precedence.PRODUCT if sign == "*" else Precedence.SUM
     if type_.scalar == "i64":
         return make_call_code(_INT64[sign], left, right)
-    if not own_reach(type_.scalar):
+    if not widened_bits(type_.scalar):
         return infix(sign, level, left, right)
-    reach = _reach(sign, type_, left, right)
-    if reach > _FURTHEST and type_.scalar not in UNSIGNED:
+    value_bits = _value_bits(sign, type_, left, right)
+    if value_bits > _MAX_VALUE_BITS and type_.scalar not in UNSIGNED:
         left, right = wrap_to_type(left, type_.scalar), wrap_to_type(right, type_.scalar)
-        reach = _reach(sign, type_, left, right)
-    return infix(sign, level, left, right, reach)
+        value_bits = _value_bits(sign, type_, left, right)
+    return infix(sign, level, left, right, value_bits)
 
 
-def _reach(sign: str, type_: Type, left: Code, right: Code) -> int:
-    """How far the result of an operation of narrow integers reaches."""
-    one, other = (code.value_bits or own_reach(type_.scalar) for code in (left, right))
-    return one + other if sign == "*" else max(one, other) + 1
+def _value_bits(sign: str, type_: Type, left: Code, right: Code) -> int:
+    """Return the bits that the result of an operation of narrow integers may have."""
+    bits = [code.value_bits or widened_bits(type_.scalar) for code in (left, right)]
+    return sum(bits) if sign == "*" else max(bits) + 1
 
 
-_FURTHEST: Final = 62
+_MAX_VALUE_BITS: Final = 62
 _INT64: Final = {"+": "add_int64", "-": "subtract_int64", "*": "multiply_int64"}
 
 
@@ -86,7 +88,7 @@ def _floored(sign: str, function: str, type_: Type, left: Code, right: Code) -> 
     if type_.scalar == "i64":
         return make_call_code(f"{function}_int64", left, right)
     left, right = wrap_to_type(left, type_.scalar), wrap_to_type(right, type_.scalar)
-    return infix(sign, Precedence.PRODUCT, left, right, own_reach(type_.scalar))
+    return infix(sign, Precedence.PRODUCT, left, right, widened_bits(type_.scalar))
 
 
 def _power(type_: Type, base: Code, exponent: Code) -> Code:
@@ -102,11 +104,11 @@ def _power(type_: Type, base: Code, exponent: Code) -> Code:
 def _negative(type_: Type, operand: Code) -> Code:
     if type_.is_integer and (type_.scalar in UNSIGNED or type_.bits == 64):
         return arithmetic("-", type_, number(0, type_.scalar), operand)
-    reach = own_reach(type_.scalar)
+    bits = widened_bits(type_.scalar)
     return Code(
         f"-{operand.within(Precedence.SIGN)}",
         Precedence.SIGN,
-        reach and (operand.value_bits or reach),
+        bits and (operand.value_bits or bits),
     )
 
 
@@ -115,33 +117,35 @@ def _absolute(type_: Type, operand: Code) -> Code:
     if type_.scalar in UNSIGNED:
         return operand
     function = "absolute_int64" if type_.scalar == "i64" else "abs"
-    return make_call_code(function, operand, reach=own_reach(type_.scalar))
+    return make_call_code(function, operand, value_bits=widened_bits(type_.scalar))
 
 
 def _sign(type_: Type, operand: Code) -> Code:
     return make_call_code(
-        "sign_of", wrap_to_type(operand, type_.scalar), reach=own_reach(type_.scalar)
+        "sign_of", wrap_to_type(operand, type_.scalar), value_bits=widened_bits(type_.scalar)
     )
 
 
 def _choice(type_: Type, test: Code, *values: Code) -> Code:
-    then, otherwise = (one if one.is_number else wrap_to_type(one, type_.scalar) for one in values)
+    then, otherwise = (
+        value if value.is_number else wrap_to_type(value, type_.scalar) for value in values
+    )
     sides = f"{then.within(Precedence.OR)} if {test.within(Precedence.OR)} else"
     text = f"{sides} {otherwise.within(Precedence.CHOICE)}"
     is_wide = then.is_number or otherwise.is_number
-    return Code(text, Precedence.CHOICE, own_reach(type_.scalar) if is_wide else 0)
+    return Code(text, Precedence.CHOICE, widened_bits(type_.scalar) if is_wide else 0)
 
 
 def extreme_of(name: str, type_: Type, *operands: Code) -> Code:
-    """The smallest or largest; NaN if one is."""
+    """Return the smallest or largest of the operands; NaN if one of them is."""
     if type_.is_float:
         return make_call_code(f"{name}imum", *operands)
     dtype = SCALARS[type_.scalar].numpy  # for mypy, numbers of Python and of numpy have no order
     values = (
-        make_call_code(dtype, one) if one.is_number else wrap_to_type(one, type_.scalar)
-        for one in operands
+        make_call_code(dtype, operand) if operand.is_number else wrap_to_type(operand, type_.scalar)
+        for operand in operands
     )
-    return make_call_code(name, *values, reach=own_reach(type_.scalar))
+    return make_call_code(name, *values, value_bits=widened_bits(type_.scalar))
 
 
 _MAKERS: Final[dict[str, Callable[..., Code]]] = {
@@ -150,29 +154,30 @@ _MAKERS: Final[dict[str, Callable[..., Code]]] = {
     "//": partial(_floored, "//", "floor_divide"),
     "%": partial(_floored, "%", "remainder"),
     "**": _power,
-    "square": lambda type_, one: arithmetic("*", type_, one, one),
+    "square": lambda type_, operand: arithmetic("*", type_, operand, operand),
     "neg": _negative,
     "abs": _absolute,
     "sign": _sign,
     "and": lambda type_, left, right: infix("and", Precedence.AND, left, right),
     "or": lambda type_, left, right: infix("or", Precedence.OR, left, right),
-    "not": lambda type_, one: Code(f"not {one.within(Precedence.NOT)}", Precedence.NOT),
+    "not": lambda type_, operand: Code(f"not {operand.within(Precedence.NOT)}", Precedence.NOT),
     "if": _choice,
     "min": partial(extreme_of, "min"),
     "max": partial(extreme_of, "max"),
 }
-"""By operation: the code of a type of operands made of theirs."""
+"""Functions by operation: (type of the operands, *operands) to the code of the result."""
 
 
 def cast_of(node: Cast, operand: Code) -> Code:
-    """One element in another type: integers wrap, floats are cut and kept in range."""
-    given, wanted = node.operand.type, node.type.scalar
-    operand = wrap_to_type(operand, given.scalar)
-    if wanted == "bool":
+    """Convert one element to another type: integers wrap, floats are truncated and kept in
+    range."""
+    source, target = node.operand.type, node.type.scalar
+    operand = wrap_to_type(operand, source.scalar)
+    if target == "bool":
         return Code(f"{operand.within(Precedence.SUM)} != 0", Precedence.COMPARISON)
-    if not given.is_float or node.type.is_float:
-        return make_call_code(SCALARS[wanted].numpy, operand)
+    if not source.is_float or node.type.is_float:
+        return make_call_code(SCALARS[target].numpy, operand)
     if node.type.bits == 64:
-        return make_call_code("as_int64" if wanted == "i64" else "as_uint64", operand)
-    bounds = [number(float(bound), "f64") for bound in SCALARS[wanted].range]
-    return make_call_code(SCALARS[wanted].numpy, make_call_code("between", operand, *bounds))
+        return make_call_code("as_int64" if target == "i64" else "as_uint64", operand)
+    bounds = [number(float(bound), "f64") for bound in SCALARS[target].range]
+    return make_call_code(SCALARS[target].numpy, make_call_code("between", operand, *bounds))

@@ -1,4 +1,4 @@
-"""Expressions as codes of their elements, and the statements that have to come before them."""
+"""Elements of expressions as code, and the statements that have to come before them."""
 
 from __future__ import annotations
 
@@ -24,55 +24,57 @@ from ecsgen.render.loops.scalar_code import (
 UNROLLED: Final = 16
 """Shapes of up to this many elements are written out; longer ones become inner loops."""
 
-_ACROSS: Final = (Rule.DOT, Rule.CROSS, Rule.NORM, Rule.NORMALIZE, Rule.MATRIX)
-"""Rules of operations of which an element needs other elements of the operands."""
+_MIXING_RULES: Final = (Rule.DOT, Rule.CROSS, Rule.NORM, Rule.NORMALIZE, Rule.MATRIX)
+"""Rules of operations whose elements need several elements of the operands."""
 
-Place = int | str
-"""The place of an element in C order: a number, or the variable of an inner loop."""
+ElementIndex = int | str
+"""Index of an element in C order: a number, or the variable of an inner loop."""
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """An expression's elements."""
+    """Elements of an expression."""
 
     type: Type
-    at: Callable[[Place], Code]
+    at: Callable[[ElementIndex], Code]
     is_split: bool = False
-    """Whether each element is in a column of its own, so that no inner loop can reach it."""
+    """True if each element is in a column of its own, so that no inner loop can reach it."""
 
 
 def uniform(type_: Type, code: Code) -> Value:
-    """One number, or the same one for all elements."""
-    return Value(type_, lambda place: code)
+    """Return a value whose elements are all the same code."""
+    return Value(type_, lambda index: code)
 
 
-def plus(start: Place, further: Place) -> Place:
-    """A place further on."""
+def plus(start: ElementIndex, further: ElementIndex) -> ElementIndex:
+    """Add to an index."""
     if isinstance(start, int) and isinstance(further, int):
         return start + further
     return start if further == 0 else f"{start} + {further}"
 
 
-def part_of(base: Value, shape: tuple[int, ...], index: tuple[int, ...], type_: Type) -> Value:
-    """An element of a shape, or what is left of the shape behind a few indices."""
+def part_of(base: Value, shape: tuple[int, ...], indices: tuple[int, ...], type_: Type) -> Value:
+    """Return the element at `indices` of `base` with this shape, or the subarray if `indices` are
+    fewer than the axes."""
     start = 0
-    for size, place in zip(shape, index, strict=False):
-        start = start * size + place
+    for size, index in zip(shape, indices, strict=False):
+        start = start * size + index
     start *= type_.elements
-    return Value(type_, lambda place: base.at(plus(place, start)), base.is_split)
+    return Value(type_, lambda index: base.at(plus(index, start)), base.is_split)
 
 
 def is_across(node: tree.Expression) -> bool:
-    """Whether an element of a value needs other elements of what the value is made of."""
+    """Return True if an element of the value needs several elements of an operand."""
     if isinstance(node, tree.Operation):
-        return TABLE[node.name].rule in _ACROSS
+        return TABLE[node.name].rule in _MIXING_RULES
     return isinstance(node, tree.Element)
 
 
 def is_mixing(
     node: tree.Expression, target: tree.FieldValue | tree.Local, inside: bool = False
 ) -> bool:
-    """Whether an element of the value needs another element of what is assigned to."""
+    """Return True if an element of the value needs another element of the target of the
+    assignment."""
     if node == target:
         return inside
     inside = inside or is_across(node)
@@ -80,7 +82,7 @@ def is_mixing(
 
 
 class LoopEmitter(ABC):
-    """Writes the statements of a function's loop; in a flat loop every shape is one element."""
+    """Writer of a function's loop; in a flat loop every shape is one element."""
 
     def __init__(
         self,
@@ -88,28 +90,29 @@ class LoopEmitter(ABC):
         constant: Callable[[bool | int | float, str], Code],
         is_flat: bool,
     ) -> None:
-        """`constant` gives the code of one."""
+        """`constant`: returns the code of a constant of a scalar type."""
         self.names = names
         self.constant = constant
         self.is_flat = is_flat
         self.lines: list[str] = []
         self.arrays: list[str] = []
-        """Statements that make working memory, outside of the loop over rows."""
+        """Statements that allocate arrays, outside of the loop over rows."""
         self.locals_: dict[str, Value] = {}
         self.indent = 0
-        self.stem = ""
-        """The variable with what all random numbers of a row have in common."""
+        self.row_key = ""
+        """Variable with the row key, from which all random numbers of a row are made."""
 
     @abstractmethod
     def _given(self, node: tree.Expression) -> Value:
-        """The elements of what is not computed: of a field, an argument, a neighbour's way."""
+        """Return the elements of a node that is not computed: a field, an argument, a neighbour's
+        offset."""
 
     def write(self, *lines: str) -> None:
         self.lines += [" " * self.indent + line for line in lines]
 
     @contextmanager
     def block(self, head: str) -> Iterator[None]:
-        """Statements below `head:`, further in."""
+        """Indent the statements below `head:`."""
         self.write(f"{head}:")
         self.indent += 4
         yield
@@ -117,30 +120,28 @@ class LoopEmitter(ABC):
 
     @contextmanager
     def over(self, numbers: str, *wishes: str) -> Iterator[str]:
-        """Statements for each of some numbers; gives the variable, whose name is free behind
-        them."""
+        """Indent the statements of a loop over `range(numbers)`; yields its variable, whose name is
+        free afterwards."""
         variable = self.names.allocate(*wishes)
         with self.block(f"for {variable} in range({numbers})"):
             yield variable
         self.names.taken.discard(variable)
 
     def count(self, type_: Type) -> int:
-        """How many elements a value of the type has in this loop."""
+        """Return how many elements a value of the type has in this loop."""
         return 1 if self.is_flat else type_.elements
 
     @contextmanager
-    def looped(self, count: int, is_unrolled: bool = False) -> Iterator[list[Place]]:
-        """The places of so many elements: written out, or that of an inner loop."""
+    def looped(self, count: int, is_unrolled: bool = False) -> Iterator[list[ElementIndex]]:
+        """Yield the indices of so many elements: written out, or the variable of an inner loop."""
         if count <= UNROLLED or is_unrolled:
             yield list(range(count))
             return
         with self.over(f"{count}", "e", "k") as variable:
             yield [variable]
 
-    # --- expressions -----------------------------------------------------------------------------
-
     def value(self, node: tree.Expression) -> Value:
-        """The elements of an expression."""
+        """Return the elements of an expression."""
         match node:
             case tree.Constant():
                 return uniform(node.type, self.constant(node.value, node.type.scalar))
@@ -164,115 +165,111 @@ class LoopEmitter(ABC):
         if isinstance(node, tree.Operation) and node.name == "square":
             operands = [self.named(operand) for operand in operands]
 
-        def at(place: Place) -> Code:
-            codes = [operand.at(place) for operand in operands]
+        def at(index: ElementIndex) -> Code:
+            codes = [operand.at(index) for operand in operands]
             if isinstance(node, tree.Operation):
                 return element_of(node, codes)
-            number = Code(str(plus(place, node.number)))
-            return make_call_code(f"{node.distribution}_at", Code(self.stem), number, *codes)
+            number = Code(str(plus(index, node.number)))
+            return make_call_code(f"{node.distribution}_at", Code(self.row_key), number, *codes)
 
         return Value(node.type, at, any(operand.is_split for operand in operands))
 
     def spread(self, operand: tree.Expression, type_: Type) -> Value:
-        """An operand; one number for many elements is computed once."""
+        """Return an operand; one number for many elements is computed once."""
         value = self.value(operand)
         if self.count(type_) > 1 and not operand.type.shape:
             return self.keep_number(value)
         return value
 
-    # --- names for what is needed more than once ---------------------------------------------
-
     def keep_number(self, value: Value) -> Value:
-        """One number under a name, if it is not at hand anyway."""
+        """Name a number, unless it is a name or a constant already."""
         code = wrap_to_type(value.at(0), value.type.scalar)
-        if not code.is_at_hand:
+        if not code.is_atomic:
             code = self.assign(code)
         return uniform(value.type, code)
 
     def assign(self, code: Code, *wishes: str) -> Code:
-        """A new name for a number."""
+        """Assign a number to a new variable."""
         name = self.names.allocate(*wishes)
         self.write(f"{name} = {code.text}")
         return Code(name)
 
     def named(self, value: Value) -> Value:
-        """All elements under names, if they are not at hand anyway."""
+        """Name all elements, unless they are names or constants already."""
         if self.count(value.type) == 1 and not value.type.shape:
             return self.keep_number(value)
         if self.count(value.type) <= UNROLLED:
-            codes = [value.at(place) for place in range(self.count(value.type))]
-            if all(code.is_at_hand for code in codes):
+            codes = [value.at(index) for index in range(self.count(value.type))]
+            if all(code.is_atomic for code in codes):
                 return value
-        elif not value.is_split and value.at("_").is_at_hand:
+        elif not value.is_split and value.at("_").is_atomic:
             return value
         return self.stored(value)
 
     def stored(self, value: Value, *wishes: str) -> Value:
-        """All elements in variables of their own, or in working memory."""
-        held = self.variables(value.type, *wishes)
-        self.store(value, held)
-        return held
+        """Store all elements in new variables, or in a new array."""
+        target = self.variables(value.type, *wishes)
+        self.store(value, target)
+        return target
 
     def variables(self, type_: Type, *wishes: str) -> Value:
-        """New variables, one per element, or working memory for many."""
+        """Return new variables, one per element, or an array for many."""
         count = self.count(type_)
         if count > UNROLLED:
             return self.memory(type_, *wishes)
         name = self.names.allocate(*wishes)
         if not type_.shape or self.is_flat:
             return uniform(type_, Code(name))
-        parts = [self.names.allocate(f"{name}_{place}") for place in range(count)]
-        return Value(type_, lambda place: Code(parts[int(place)]))
+        parts = [self.names.allocate(f"{name}_{index}") for index in range(count)]
+        return Value(type_, lambda index: Code(parts[int(index)]))
 
     def memory(self, type_: Type, *wishes: str) -> Value:
-        """An array for the elements of one row."""
+        """Return a new array for the elements of one row."""
         name = self.names.allocate(*wishes)
         self.arrays.append(f"{name} = np.empty({self.count(type_)}, {SCALARS[type_.scalar].numpy})")
-        return Value(type_, lambda place: Code(f"{name}[{place}]"))
+        return Value(type_, lambda index: Code(f"{name}[{index}]"))
 
     def indexable(self, value: Value) -> Value:
-        """All elements in an array, where inner loops find them."""
+        """Return all elements in an array, which inner loops can index."""
         if self.count(value.type) > UNROLLED:
             return self.named(value)
-        held = self.memory(value.type)
-        self.store(value, held)
-        return held
+        target = self.memory(value.type)
+        self.store(value, target)
+        return target
 
-    def store(self, value: Value, held: Value, sign: str = "=") -> None:
-        """Write the elements of a value, or one for all, over those of another."""
+    def store(self, value: Value, target: Value, sign: str = "=") -> None:
+        """Write a value, or one number for all elements, over the elements of another."""
         scalar = value.type.scalar
-        self.change(held, value, lambda there, code: wrap_to_type(code, scalar).text, sign)
+        self.change(target, value, lambda there, code: wrap_to_type(code, scalar).text, sign)
 
     def change(
-        self, held: Value, value: Value, made: Callable[[Code, Code], str], sign: str = "="
+        self, target: Value, value: Value, combine: Callable[[Code, Code], str], sign: str = "="
     ) -> None:
-        """Write over each element what is made of it and of that of a value, or of one for all."""
-        if self.count(held.type) > 1 and not value.type.shape:
+        """Write over each element `combine(element, element of value)`; the value may be one
+        number."""
+        if self.count(target.type) > 1 and not value.type.shape:
             value = self.keep_number(value)
-        with self.looped(self.count(held.type), value.is_split or held.is_split) as places:
-            for place in places:
-                there = held.at(place)
-                self.write(f"{there.text} {sign} {made(there, value.at(place))}")
+        with self.looped(self.count(target.type), value.is_split or target.is_split) as indices:
+            for index in indices:
+                there = target.at(index)
+                self.write(f"{there.text} {sign} {combine(there, value.at(index))}")
 
     @contextmanager
     def into(self, lines: list[str]) -> Iterator[None]:
-        """Statements that do not go where the others do."""
-        others, self.lines, self.indent = (self.lines, self.indent), lines, 0
+        """Collect the statements of the block in `lines`."""
+        outer, self.lines, self.indent = (self.lines, self.indent), lines, 0
         yield
-        self.lines, self.indent = others
-
-
-# --- operations that are more than one element at a time: products of vectors and matrices --------
+        self.lines, self.indent = outer
 
 
 def _sum_of_products(
-    emit: LoopEmitter, type_: Type, count: int, pair: Callable[[Place], tuple[Code, Code]]
+    emit: LoopEmitter, type_: Type, count: int, pair: Callable[[ElementIndex], tuple[Code, Code]]
 ) -> Code:
-    """From left to right, each product and each sum rounded."""
+    """Return the sum of products from left to right, each product and each sum rounded."""
     if count <= UNROLLED:
         total = arithmetic("*", type_, *pair(0))
-        for place in range(1, count):
-            total = arithmetic("+", type_, total, arithmetic("*", type_, *pair(place)))
+        for index in range(1, count):
+            total = arithmetic("+", type_, total, arithmetic("*", type_, *pair(index)))
         return total
     total = emit.assign(wrap_to_type(arithmetic("*", type_, *pair(0)), type_.scalar), "total")
     with emit.over(f"1, {count}", "k") as variable:
@@ -313,8 +310,8 @@ def _cross(emit: LoopEmitter, node: tree.Operation) -> Value:
     a, b = (emit.named(emit.value(operand)) for operand in node.operands)
     type_ = Type(node.type.scalar)
 
-    def at(place: Place) -> Code:
-        i, j = ((1, 2), (2, 0), (0, 1))[int(place)]
+    def at(index: ElementIndex) -> Code:
+        i, j = ((1, 2), (2, 0), (0, 1))[int(index)]
         minuend = arithmetic("*", type_, a.at(i), b.at(j))
         subtrahend = arithmetic("*", type_, a.at(j), b.at(i))
         return arithmetic("-", type_, minuend, subtrahend)
@@ -323,31 +320,32 @@ def _cross(emit: LoopEmitter, node: tree.Operation) -> Value:
 
 
 def _matrix_product(emit: LoopEmitter, node: tree.Operation) -> Value:
-    """Each element from left to right; large ones in three loops over working memory."""
+    """Multiply matrices, each element from left to right; large ones in three loops over arrays."""
     left, right = (emit.named(emit.value(operand)) for operand in node.operands)
     inner, type_ = node.operands[0].type.shape[-1], Type(node.type.scalar)
     columns = right.type.elements // right.type.shape[0]
-    is_small = max(emit.count(one.type) for one in (left, right)) <= UNROLLED >= node.type.elements
+    sizes = emit.count(left.type), emit.count(right.type), node.type.elements
+    is_small = max(sizes) <= UNROLLED
     if not is_small:
         left, right = emit.indexable(left), emit.indexable(right)
 
-    def cell(row: Place, column: Place) -> Code:
-        def pair(k: Place) -> tuple[Code, Code]:
+    def cell(row: ElementIndex, column: ElementIndex) -> Code:
+        def pair(k: ElementIndex) -> tuple[Code, Code]:
             return left.at(_in_row(row, inner, k)), right.at(_in_row(k, columns, column))
 
         return _sum_of_products(emit, type_, inner, pair)
 
     if is_small:
-        return Value(node.type, lambda place: cell(*divmod(int(place), columns)))
+        return Value(node.type, lambda index: cell(*divmod(int(index), columns)))
     product = emit.memory(node.type, "product")
     rows = node.type.elements // columns
     with emit.over(f"{rows}", "r") as row, emit.over(f"{columns}", "c") as column:
-        made = wrap_to_type(cell(row, column), type_.scalar)
-        emit.write(f"{product.at(_in_row(row, columns, column)).text} = {made.text}")
+        element = wrap_to_type(cell(row, column), type_.scalar)
+        emit.write(f"{product.at(_in_row(row, columns, column)).text} = {element.text}")
     return product
 
 
-def _in_row(row: Place, columns: int, column: Place) -> Place:
+def _in_row(row: ElementIndex, columns: int, column: ElementIndex) -> ElementIndex:
     return plus(columns * row if isinstance(row, int) else f"{columns} * {row}", column)
 
 

@@ -14,7 +14,14 @@ from ecsgen.model.types import SCALARS, Type
 from ecsgen.render.kernel_methods.kernel_method import KernelMethod
 from ecsgen.render.kernel_methods.row_sources import RowSource
 from ecsgen.render.loops.element_values import UNROLLED, Value, plus, uniform
-from ecsgen.render.loops.scalar_code import USED, Code, NameAllocator, number, spelled, zero_of
+from ecsgen.render.loops.scalar_code import (
+    USED,
+    Code,
+    NameAllocator,
+    number,
+    spelled,
+    zero_of,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,7 +151,7 @@ class KernelFunction(FunctionBuilder):
         if self.is_plain or self.neighbour_joins:
             return self._loop(self._body(is_known=False))
         following = self._loop(self._body(is_known=True))
-        self.names.again()
+        self.names.free_loop_names()
         scattered = self._loop(self._body(is_known=False))
         tests = [f"len({one.name}) == 1" for one in self.numbers.values()]
         head = [line[4:] for line in conjunction("    if ", tests).split("\n")]
@@ -171,10 +171,10 @@ class KernelFunction(FunctionBuilder):
         inside = VectorBody(self, rows_known, stencils)
         inside.add(self._form)
         seam_lines = [line for one in stencils.values() for line in one.wrap_edge_lines(place)]
-        self.names.again()  # all three keep the same messages
+        self.names.free_loop_names()  # all three keep the same messages
         beside = VectorBody(self, rows_known, stencils)
         beside.add(self._form)
-        self.names.again()
+        self.names.free_loop_names()
         listed = self._body(is_known=True)
         radius = max(one.radius for one in stencils.values())
         first, last = f"{start} if {edge} == 0 else {high}", f"{low} if {edge} == 0 else {end}"

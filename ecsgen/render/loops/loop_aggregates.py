@@ -18,7 +18,7 @@ from ecsgen.model.typed_tree import (
 )
 from ecsgen.model.types import SCALARS, Type
 from ecsgen.render.loops.element_operations import arithmetic, extreme_of
-from ecsgen.render.loops.element_values import Place, Value, uniform
+from ecsgen.render.loops.element_values import ElementIndex, Value, uniform
 from ecsgen.render.loops.loop_neighbours import NeighbourAccess
 from ecsgen.render.loops.scalar_code import Code, Precedence, make_call_code, wrap_to_type
 
@@ -115,7 +115,7 @@ class RunningTotal:
         if not is_mean and type_.scalar == self._total.type.scalar:
             return self._total
 
-        def at(place: Place) -> Code:
+        def at(place: ElementIndex) -> Code:
             code = self._total.at(place)
             if is_mean:
                 # 0 / 0 has one sign or the other, as a compiler likes

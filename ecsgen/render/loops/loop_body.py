@@ -12,8 +12,8 @@ from ecsgen.model.types import SCALARS, Number, Type
 from ecsgen.render.loops.element_operations import element_of
 from ecsgen.render.loops.element_values import (
     UNROLLED,
+    ElementIndex,
     LoopEmitter,
-    Place,
     Value,
     is_mixing,
     part_of,
@@ -117,7 +117,7 @@ class LoopBody(LoopEmitter):
     def _write_row_key(self, who: tree.FieldValue) -> None:
         """What tells rows apart is read before the steps, which may change it."""
         stem, frame = self.names.allocate("stem"), self.frame
-        self.stem = stem
+        self.row_key = stem
         if frame.is_plain:
             self.first.append(f"{stem} = {self._row_words(who)}")
             return
@@ -351,7 +351,7 @@ class LoopBody(LoopEmitter):
             case tree.Tick():
                 return self.frame.parameter("tick", "int", "self.tick")
             case tree.Draw(distribution="random"):
-                return f"({self.stem}[{node.number}] >> 11) * 2.0**-53"
+                return f"({self.row_key}[{node.number}] >> 11) * 2.0**-53"
             case tree.Operation(name="neg", operands=(one,)) if type_.is_float:
                 own = self.own_number(one)
                 return own and f"-{own}"
@@ -452,8 +452,8 @@ class LoopBody(LoopEmitter):
     def drawn_place(self, number: int, count: str) -> str:
         """The expression for a random place among so many; plain Python takes its own integers."""
         if self.frame.is_plain:
-            return f"({self.stem}[{number}] >> 32) * {count} >> 32"
-        return f"range_at({self.stem}, {number}, {count})"
+            return f"({self.row_key}[{number}] >> 32) * {count} >> 32"
+        return f"range_at({self.row_key}, {number}, {count})"
 
     def row_of_chosen(self, component: str, held: Value) -> str:
         """The variable for the row of an entity that is chosen, known to later steps as such; ""
@@ -614,7 +614,7 @@ class VectorBody(LoopBody):
         left, right = (self.value(operand) for operand in node.operands)
         sign = "&" if node.name == "and" else "|"
 
-        def at(place: Place) -> Code:
+        def at(place: ElementIndex) -> Code:
             sides = (one.at(place).within(Precedence.ATOM) for one in (left, right))
             return Code(f" {sign} ".join(sides), Precedence.COMPARISON)
 

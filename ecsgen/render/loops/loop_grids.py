@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ecsgen.model import typed_tree as tree
 from ecsgen.model.types import Type
 from ecsgen.render.kernel_methods.row_sources import NeighbourJoin
-from ecsgen.render.loops.element_values import Place, Value, uniform
+from ecsgen.render.loops.element_values import ElementIndex, Value, uniform
 from ecsgen.render.loops.function_builder import FunctionBuilder, array_type
 from ecsgen.render.loops.loop_neighbours import NeighbourAccess
 from ecsgen.render.loops.scalar_code import Code, Precedence, make_call_code
@@ -64,7 +64,7 @@ class GridParameters:
         known = body.assign(Code(f"0 <= {cell.text} < {self.cells(node.grid)}"), "is_cell")
         first = 3 - node.type.elements
 
-        def at(place: Place) -> Code:
+        def at(place: ElementIndex) -> Code:
             along = f"coordinate_along({axes}, {cell.text}, {first + int(place)})"
             return make_call_code(
                 "np.int64", Code(f"{along} if {known.text} else -1", Precedence.CHOICE)

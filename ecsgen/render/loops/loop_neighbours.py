@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from ecsgen.model import typed_tree as tree
 from ecsgen.model.types import SCALARS, Type
 from ecsgen.render.kernel_methods.row_sources import NeighbourJoin
-from ecsgen.render.loops.element_operations import TURNED
+from ecsgen.render.loops.element_operations import MIRRORED
 from ecsgen.render.loops.element_values import UNROLLED, Value, plus, uniform
 from ecsgen.render.loops.function_builder import FunctionBuilder, Parameter
 from ecsgen.render.loops.scalar_code import Code, Precedence, infix, make_call_code
@@ -142,11 +142,11 @@ class SpaceNeighbours(NeighbourAccess):
         drawn then, with the least one whose root is as far."""
         (one, other), sign = node.operands, node.name
         if not isinstance(one, tree.Distance):
-            one, other, sign = other, one, TURNED.get(sign, "")
+            one, other, sign = other, one, MIRRORED.get(sign, "")
         is_fixed = isinstance(other, tree.Constant) or (
             isinstance(other, tree.Argument) and not other.each
         )
-        if self._frame.is_plain or sign not in TURNED or one.type != other.type or not is_fixed:
+        if self._frame.is_plain or sign not in MIRRORED or one.type != other.type or not is_fixed:
             return None
         bound = body.value(other).at(0).text
         made = "square_of" if sign in ("<", ">=") else "square_within"

@@ -1,4 +1,4 @@
-"""Pieces of scalar code, put together with no more brackets than Python needs."""
+"""Expressions as text, put together with no more brackets than Python needs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ecsgen.render.text.name_shadowing import may_be_shadowed
 
 
 class Precedence(IntEnum):
-    """How strongly the outermost operator of a piece of code binds."""
+    """Precedence of the outermost operator of an expression."""
 
     CHOICE = 1
     OR = 2
@@ -32,60 +32,65 @@ class Precedence(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """An expression for one number."""
+    """Expression for one number."""
 
     text: str
     level: Precedence = Precedence.ATOM
     value_bits: int = 0
-    """Of an integer that numba has in 64 bits, where it still must be cut to its own type: it is
-    between -2**reach and 2**reach (of unsigned ones only whether it is 0 matters)."""
+    """Bits of an integer that numba computes in 64 bits and that must be cut to its own type before
+    use: it lies between -2**value_bits and 2**value_bits. 0 if it needs no cut; of unsigned types
+    only whether it is 0 matters."""
     python_number: Callable[[], str] | None = field(default=None, compare=False)
-    """The same as a number of Python's own, if plain loops have it so, at no level."""
+    """Returns the expression for the number as Python's own `int` or `float`, without regard to
+    precedence; None if plain loops have no such expression."""
 
     @property
-    def is_at_hand(self) -> bool:
-        """Whether reading it twice is as good as giving it a name."""
+    def is_atomic(self) -> bool:
+        """True if reading the expression twice is as good as giving it a name."""
         return self.level is Precedence.ATOM
 
     @property
     def is_number(self) -> bool:
-        """Whether it is a bare constant."""
+        """True if the expression is a bare integer constant."""
         return self.text.removeprefix("-").isdigit()
 
     def within(self, level: int) -> str:
-        """The text as an operand, in brackets if it binds less."""
+        """Return the text as an operand, in brackets if its operator binds less than `level`."""
         return f"({self.text})" if self.level < level else self.text
 
 
-def infix(operator: str, level: Precedence, left: Code, right: Code, reach: int = 0) -> Code:
-    """A chain of operators: what is left of one needs no brackets at the same level."""
-    return Code(f"{left.within(level)} {operator} {right.within(level + 1)}", level, reach)
+def infix(operator: str, level: Precedence, left: Code, right: Code, value_bits: int = 0) -> Code:
+    """Return a chain of operators: a left operand of the same level needs no brackets."""
+    return Code(f"{left.within(level)} {operator} {right.within(level + 1)}", level, value_bits)
 
 
-def make_call_code(function: str, *operands: Code, reach: int = 0) -> Code:
-    return Code(f"{function}({', '.join(one.text for one in operands)})", Precedence.CALL, reach)
+def make_call_code(function: str, *operands: Code, value_bits: int = 0) -> Code:
+    arguments = ", ".join(operand.text for operand in operands)
+    return Code(f"{function}({arguments})", Precedence.CALL, value_bits)
 
 
 def wrap_to_type(code: Code, scalar: str) -> Code:
-    """The same number in its own type: numba computes integers in 64 bits."""
+    """Cut a number to its own type, which numba has computed in 64 bits."""
     return make_call_code(SCALARS[scalar].numpy, code) if code.value_bits else code
 
 
-def own_reach(scalar: str) -> int:
-    """How far numbers of a type reach that numba has in 64 bits; 0 of others."""
-    one = SCALARS[scalar]
-    return one.bits - 1 if one.kind in "iu" and one.bits < 64 else 0
+def widened_bits(scalar: str) -> int:
+    """Return the bits of a type that numba widens to 64 bits, without the sign; 0 for all other
+    types."""
+    scalar_type = SCALARS[scalar]
+    return scalar_type.bits - 1 if scalar_type.kind in "iu" and scalar_type.bits < 64 else 0
 
 
 def number(value: bool | int | float, scalar: str) -> Code:
-    """A constant of a type. A bare integer is an i64 to numba, which goes with all signed ones."""
+    """Return a constant of a type. A bare integer is an i64 to numba, which goes with all signed
+    types."""
     text = spelled(value)
     if scalar == "f32":
         return Code(f"np.float32({text if text == '-0.0' else text.removesuffix('.0')})")
     if scalar in UNSIGNED or (scalar, value) == ("i64", -(2**63)):
         return Code(f"{SCALARS[scalar].numpy}({text})")
     return Code(
-        text, Precedence.SIGN if text.startswith("-") else Precedence.ATOM, own_reach(scalar)
+        text, Precedence.SIGN if text.startswith("-") else Precedence.ATOM, widened_bits(scalar)
     )
 
 
@@ -94,51 +99,51 @@ def zero_of(scalar: str) -> bool | int | float:
 
 
 def extremes(scalar: str) -> tuple[int | float, int | float]:
-    """The least and the greatest value of a type."""
+    """Return the least and the greatest value of a type."""
     return (-inf, inf) if scalar in FLOATS else SCALARS[scalar].range
 
 
 def spelled(value: bool | int | float) -> str:
-    """A number as Python spells it; of those that it has no spelling for, numpy's."""
+    """Return a number as Python writes it, infinities and NaN as numpy's."""
     text = repr(value)
     return text.replace("inf", "np.inf").replace("nan", "np.nan")
 
 
 class NameAllocator:
-    """The names inside one function: the schema's own, and what is still free for others."""
+    """Names inside one function: those of the schema, and those that are still free."""
 
     def __init__(self, taken: Iterable[str], promised: Iterable[str] = ()) -> None:
         """`promised`: names of the schema that nothing else may take."""
         self.taken = {*taken}
         self._whole = {*taken}
-        """Those of the function as a whole, whatever its loops call something."""
+        """Names that hold in the whole function, in each of its loops."""
         self._promised = {*promised}
         self._promises = frozenset(self._promised)
 
-    def again(self) -> None:
-        """Let another loop of the function call something as the one before it did."""
+    def free_loop_names(self) -> None:
+        """Free the names of the loop just written for the next loop of the function."""
         self.taken = {*self._whole}
         self._promised = {*self._promises} - self._whole
 
     def claim(self, name: str) -> str:
-        """A name of the schema, as it is spelled in the whole function."""
+        """Take a name of the schema for the whole function."""
         return self.reserve(self.released(name))
 
     def reserve(self, *wishes: str) -> str:
-        """What `take` gives, for the whole function."""
+        """Take a free name for the whole function, as `allocate` does for one loop."""
         name = self.allocate(*wishes)
         self._whole.add(name)
         return name
 
     def released(self, name: str) -> str:
-        """What a name of the schema is spelled like if that is free: not as what modules import.
-        Nothing else keeps from taking it any longer."""
+        """Return what a name of the schema becomes in the function, with `_` behind it if it would
+        hide an import; from now on others may take it."""
         self._promised.discard(name)
         return f"{name}_" if may_be_shadowed(name) else name
 
     def allocate(self, *wishes: str) -> str:
-        """The first wish that is free, or else the first one with a number; without wishes a short
-        name."""
+        """Take the first of `wishes` that is free, or else the first one with a number; without
+        wishes a short name."""
         used, wishes = self.taken | self._promised, wishes or ("t", "u", "w")
         numbered = (f"{wishes[0]}{number}" for number in count(2))
         name = next(wish for wish in chain(wishes, numbered) if wish not in used)
@@ -155,4 +160,4 @@ USED: Final = locate_public_names(COMPILED).keys() | {
     "max",
     "NIL",
 }
-"""What functions call by these names."""
+"""Names that every function calls."""
