@@ -100,12 +100,12 @@ class KernelFunction(FunctionBuilder):
             self.is_plain or self.program.takes_turns
         )
 
-    def _neighbours(self, asked: NeighbourJoin) -> NeighbourAccess:
-        if asked.near.on is not None:
-            return GridNeighbours(asked, self)
+    def _neighbours(self, join: NeighbourJoin) -> NeighbourAccess:
+        if join.near.on is not None:
+            return GridNeighbours(join, self)
         if not self._is_before:
-            return LiveNeighbours(asked, self)
-        self.frozen_neighbours = FrozenNeighbours(asked, self)
+            return LiveNeighbours(join, self)
+        self.frozen_neighbours = FrozenNeighbours(join, self)
         return self.frozen_neighbours
 
     @property
@@ -123,12 +123,12 @@ class KernelFunction(FunctionBuilder):
 
     def _skip_some(self, near: FrozenNeighbours, takes_rows: bool) -> None:
         """Have those skipped that do not ask: ghosts, and rows that a call does not name."""
-        asked = near.join
-        if asked.asks_ghosts:
+        join = near.join
+        if join.asks_ghosts:
             rows = (
-                f"len({asked.own_rows(asked.position_owner)})"
-                if asked.source.is_world
-                else asked.source.count
+                f"len({join.own_rows(join.position_owner)})"
+                if join.source.is_world
+                else join.source.count
             )
             asking = near.add_parameter("asking", "int", rows)
             self._skipped += [f"if {near.number} >= {asking}:", "    continue"]

@@ -1,8 +1,9 @@
-"""Questions in loops: what a kernel's rows ask those in reach, and what is made of the answers."""
+"""Neighbour aggregates in loops: `count`, `sum`, `max_by` … of the neighbours in reach."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from ecsgen.kernels import statements
@@ -25,174 +26,186 @@ from ecsgen.render.loops.scalar_code import Code, Precedence, make_call_code, wr
 if TYPE_CHECKING:
     from ecsgen.render.loops.loop_body import LoopBody
 
-ADDED_UP: Final = frozenset({"count", "sum", "mean"})
-"""To what each neighbour adds something, whatever the others do."""
+ADDITIVE: Final = frozenset({"count", "sum", "mean"})
+"""Functions to which each neighbour adds something, whatever the others add."""
 
 
-def asked_along(
+def shared_aggregates(
     first: AggregateNeighbours, later: Sequence[statements.Statement]
 ) -> Iterator[AggregateNeighbours]:
-    """Questions to the same neighbours that may be asked in the same loop: nothing that they need
-    is known only after the first one's answer, and nobody writes anything before."""
-    made = {first.to.name}
-    for one in later if first.question.function in ADDED_UP else ():
-        match one:
-            case AggregateNeighbours(question=asked):
-                nodes = walk(asked)
-                is_ready = not any(isinstance(n, Local) and n.name in made for n in nodes)
-                if is_ready and asked.function in ADDED_UP and asked.near == first.question.near:
-                    yield one
+    """Yield later aggregates that may share the loop of `first`.
+
+    These are additive, of the same neighbours, and need no value of the loop; no statement before
+    them writes anything.
+    """
+    pending = {first.to.name}
+    first_near = first.question.near
+    for statement in later if first.question.function in ADDITIVE else ():
+        match statement:
+            case AggregateNeighbours(question=aggregate):
+                nodes = walk(aggregate)
+                is_ready = not any(isinstance(n, Local) and n.name in pending for n in nodes)
+                if is_ready and aggregate.function in ADDITIVE and aggregate.near == first_near:
+                    yield statement
             case statements.SetLocal():
                 pass
             case statements.Comment():
                 continue
             case _:
                 return
-        made.add(one.to.name)
+        pending.add(statement.to.name)
 
 
 class RunningTotal:
-    """What neighbours add up to: how many, their sum or mean; floats in f64, one after the
-    other."""
+    """Count, sum or mean of neighbours; floats are added in f64, from first to last."""
 
     def __init__(self, node: AggregateNeighbours, emit: LoopBody, near: NeighbourAccess) -> None:
-        self._question, self._type = node.question, node.to.type
+        self._aggregate, self._type = node.question, node.to.type
         self._emit, self._near = emit, near
-        self.parts = [one for one in (node.question.where, node.question.value) if one is not None]
-        """What each neighbour is asked; nothing if all of them count."""
-        self._many = near.count
+        parts = node.question.where, node.question.value
+        self.parts = [expression for expression in parts if expression is not None]
+        """Condition and value that each neighbour is tested and added with; empty if all neighbours
+        count."""
+        self._n_matches = near.count
         if not self.parts:
             return
-        how = node.question.function
-        is_count, is_mean = how == "count", how == "mean"
+        function = node.question.function
+        is_count, is_mean = function == "count", function == "mean"
         type_, wish = self._type, "number" if is_count else "mean" if is_mean else "total"
         if type_.is_float:
             type_ = type_.of_scalar("f64")
         zero = Code("0") if is_count and near.is_python else near.zero(type_)
-        self._total = started(emit, wish, type_, zero)
+        self._total = initialised(emit, wish, type_, zero)
         if is_mean and node.question.where is not None:
-            self._many = emit.names.allocate("how_many")
-            emit.write(f"{self._many} = 0")
+            self._n_matches = emit.names.allocate("how_many")
+            emit.write(f"{self._n_matches} = 0")
 
     def add(self) -> None:
-        """The statements that add what the neighbour of now has."""
-        emit, question, parts = self._emit, self._question, self.parts
-        if question.function == "count":
-            self._count([emit.value(one).at(0) for one in parts])
-        elif question.where is None:
+        """Write the statements that add the current neighbour."""
+        emit, aggregate, parts = self._emit, self._aggregate, self.parts
+        if aggregate.function == "count":
+            self._count([emit.value(part).at(0) for part in parts])
+        elif aggregate.where is None:
             emit.change(self._total, emit.value(parts[0]), self._sum)
         else:
             with emit.block(f"if {emit.value(parts[0]).at(0).text}"):
                 emit.change(self._total, emit.value(parts[1]), self._sum)
-                if question.function == "mean":
-                    emit.write(f"{self._many} += 1")
+                if aggregate.function == "mean":
+                    emit.write(f"{self._n_matches} += 1")
 
     def _count(self, tests: list[Code]) -> None:
         test, number = tests[0], self._total.at(0).text
         if len(tests) > 1:
-            test = Code(" and ".join(one.within(Precedence.AND) for one in tests), Precedence.AND)
+            test = Code(" and ".join(code.within(Precedence.AND) for code in tests), Precedence.AND)
         if self._near.is_python:  # whose own integers are added in no time
             self._emit.write(f"if {test.text}:", f"    {number} += 1")
         else:
             self._emit.write(f"{number} += 1 if {test.within(Precedence.OR)} else 0")
 
     def _sum(self, there: Code, code: Code) -> str:
-        value = self._question.value
+        value = self._aggregate.value
         assert value is not None
         code, total = wrap_to_type(code, value.type.scalar), self._total.type.scalar
         if value.type.scalar != total:
             code = make_call_code(SCALARS[total].numpy, code)
         return arithmetic("+", Type(total), there, code).text
 
-    def answer(self) -> Value:
-        """What it is at last."""
-        type_, how, is_python = self._type, self._question.function, self._near.is_python
-        if not self.parts or (how == "count" and is_python):
-            number = self._total.at(0).text if self.parts else self._many
-            own = (lambda: number) if is_python else None
-            return uniform(type_, Code(f"np.int64({number})", Precedence.CALL, python_number=own))
-        is_mean = how == "mean"
+    def total(self) -> Value:
+        """Return the total, count or mean after the loop."""
+        type_, function, is_python = self._type, self._aggregate.function, self._near.is_python
+        if not self.parts or (function == "count" and is_python):
+            number = self._total.at(0).text if self.parts else self._n_matches
+            code = Code(f"np.int64({number})", Precedence.CALL)
+            if is_python:
+                code = replace(code, python_number=lambda: number)
+            return uniform(type_, code)
+        is_mean = function == "mean"
         if not is_mean and type_.scalar == self._total.type.scalar:
             return self._total
 
-        def at(place: ElementIndex) -> Code:
-            code = self._total.at(place)
+        def at(index: ElementIndex) -> Code:
+            code = self._total.at(index)
             if is_mean:
                 # 0 / 0 has one sign or the other, as a compiler likes
-                quotient = f"{code.text} / {self._many} if {self._many} else np.float64(np.nan)"
-                code = Code(quotient, Precedence.CHOICE)
+                quotient = f"{code.text} / {self._n_matches}"
+                choice = f"{quotient} if {self._n_matches} else np.float64(np.nan)"
+                code = Code(choice, Precedence.CHOICE)
             return make_call_code("np.float32", code) if type_.scalar == "f32" else code
 
         return self._emit.stored(Value(type_, at), "asked")
 
 
-def started(emit: LoopBody, name: str, type_: Type, code: Code) -> Value:
-    """New variables that all begin with a number."""
+def initialised(emit: LoopBody, name: str, type_: Type, code: Code) -> Value:
+    """Return new variables that all begin with a number."""
     held = emit.variables(type_, name)
     emit.store(uniform(Type(type_.scalar), wrap_to_type(code, type_.scalar)), held)
     return held
 
 
 class AggregateLoop:
-    """What a kernel's rows ask: a loop over those in reach for each question, or for several."""
+    """Loops over the neighbours in reach, one for each aggregate or for several."""
 
     def __init__(self, emit: LoopBody, near: NeighbourAccess) -> None:
         self._emit = emit
         self._near = near
-        self._found, self._count = near.found, near.count
+        self._found, self._count = near.listed, near.count
 
-    def answer(self, node: AggregateNeighbours, *others: AggregateNeighbours) -> list[Value]:
-        """The statements that ask, and the answers; of several questions that are `ADDED_UP`."""
-        question, type_, value = node.question, node.to.type, node.question.value
-        if question.function in ADDED_UP:
-            return self._added_up(
-                [RunningTotal(one, self._emit, self._near) for one in (node, *others)]
+    def values(self, node: AggregateNeighbours, *more: AggregateNeighbours) -> list[Value]:
+        """Return the values of aggregates, after their statements; several only if all are
+        `ADDITIVE`."""
+        aggregate, type_, value = node.question, node.to.type, node.question.value
+        if aggregate.function in ADDITIVE:
+            return self._sum_up(
+                [RunningTotal(each, self._emit, self._near) for each in (node, *more)]
             )
         assert value is not None  # only all are counted
-        if question.where is not None and not question.keys:
-            self._leave_out(question.where)
-        match question.function:
+        if aggregate.where is not None and not aggregate.keys:
+            self._filter(aggregate.where)
+        match aggregate.function:
             case "nearest":
                 return [self._nearest(type_, value)]
             case "min" | "max":
-                return [self._extreme(type_, question.function, value)]
+                return [self._extreme(type_, aggregate.function, value)]
             case "min_by" | "max_by":
-                self._keep_best(question)
-        return [self._chosen(type_, value, question.number)]
+                self._keep_best(aggregate)
+        return [self._chosen(type_, value, aggregate.number)]
 
-    def _added_up(self, tallies: Sequence[RunningTotal]) -> list[Value]:
-        looped = [tally for tally in tallies if tally.parts]
-        parts = [part for tally in looped for part in tally.parts]
-        for _ in self._each(*parts, is_counted=False) if parts else ():
-            for tally in looped:
-                tally.add()
-        return [tally.answer() for tally in tallies]
+    def _sum_up(self, totals: Sequence[RunningTotal]) -> list[Value]:
+        looped = [total for total in totals if total.parts]
+        parts = [part for total in looped for part in total.parts]
+        for _ in self._each_neighbour(*parts, is_counted=False) if parts else ():
+            for total in looped:
+                total.add()
+        return [total.total() for total in totals]
 
-    def _leave_out(self, where: Expression) -> None:
-        """Statements that list those for which a condition is true."""
+    def _filter(self, where: Expression) -> None:
+        """List the neighbours for which a condition is true."""
         emit = self._emit
-        some, count = self._list("some"), emit.names.allocate("how_many")
+        matches, count = self._list("some"), emit.names.allocate("how_many")
         emit.write(f"{count} = 0")
-        for variable in self._each(where):
-            met = self._which(variable)
+        for variable in self._each_neighbour(where):
+            neighbour = self._list_item(variable)
             with emit.block(f"if {emit.value(where).at(0).text}"):
-                emit.write(f"{some}[{count}] = {met}", f"{count} += 1")
-        self._found, self._count = some, count
+                emit.write(f"{matches}[{count}] = {neighbour}", f"{count} += 1")
+        self._found, self._count = matches, count
 
     def _list(self, name: str) -> str:
-        made = self._emit.names.allocate(name)
+        array = self._emit.names.allocate(name)
         if self._near.is_python:
-            self._emit.write(f"{made} = [0] * {self._count}")
+            self._emit.write(f"{array} = [0] * {self._count}")
         else:
-            self._emit.arrays.append(f"{made} = np.empty_like({self._near.found})")
-        return made
+            self._emit.arrays.append(f"{array} = np.empty_like({self._near.listed})")
+        return array
 
-    def _keep_best(self, question: NeighbourAggregate) -> None:
-        """Statements that list those whose keys are the greatest, or the least, all equal ones: of
-        most only the first key is looked at, and the condition of those who would be best."""
+    def _keep_best(self, aggregate: NeighbourAggregate) -> None:
+        """List the neighbours with the greatest or least keys, all equal ones.
+
+        Of most neighbours only the first key is computed; the condition only of those that would be
+        best.
+        """
         emit, near = self._emit, self._near
-        order = "compare_nan_lowest" if question.function == "max_by" else "compare_nan_highest"
-        keys, where = question.keys, question.where
+        order = "compare_nan_lowest" if aggregate.function == "max_by" else "compare_nan_highest"
+        keys, where = aggregate.keys, aggregate.where
         ties, count, rank = self._list("ties"), *map(emit.names.allocate, ("tied", "rank"))
         held = [emit.variables(key.type, "best").at(0).text for key in keys]
         emit.write(f"{count} = 0")
@@ -203,12 +216,12 @@ class AggregateLoop:
             emit.write(f"{near.declared(best)} = {zero}")
         codes: list[str] = []
         with emit.over(self._count, "f") as variable:
-            met, is_on_the_way = self._which(variable), _is_far(keys[0])
-            self._meet(met, *keys[:1])
+            neighbour, has_offset = self._list_item(variable), _needs_offset(keys[0])
+            self._select_neighbour(neighbour, *keys[:1])
             for key, best in zip(keys, held, strict=True):
-                if codes and not is_on_the_way and _is_far(key):
+                if codes and not has_offset and _needs_offset(key):
                     emit.write(*near.offset_lines())
-                    is_on_the_way = True
+                    has_offset = True
                 code = self._named_key(key)
                 ranked = f"{order}({code}, {best})"
                 if codes:
@@ -220,101 +233,106 @@ class AggregateLoop:
                 test = f"{nan}{rank} < 0" if len(codes) == 1 else f"{rank} < 0"
                 emit.write(f"if {test}:", "    continue")
             if where is not None:
-                if not is_on_the_way and _is_far(where):
+                if not has_offset and _needs_offset(where):
                     emit.write(*near.offset_lines())
                 emit.write(f"if not ({emit.value(where).at(0).text}):", "    continue")
             with emit.block(f"if {rank} > 0"):
                 pairs = zip(held, codes, strict=True)
                 emit.write(f"{count} = 0", *(f"{best} = {code}" for best, code in pairs))
-            emit.write(f"{ties}[{count}] = {met}", f"{count} += 1")
+            emit.write(f"{ties}[{count}] = {neighbour}", f"{count} += 1")
         self._found, self._count = ties, count
 
     def _named_key(self, key: Expression) -> str:
-        """The variable with a key: Python's own number where lists are, of which many are compared
-        in the time of one of numpy's."""
+        """Return the variable with a key.
+
+        Where lists are Python's own the key is Python's own number too: numpy's take many times as
+        long to compare.
+        """
         emit, value = self._emit, self._emit.value(key)
         may_be_own = key.type.is_bool or any(isinstance(n, Local | Tick) for n in walk(key))
         if may_be_own or not self._near.is_python:
             return emit.keep_number(value).at(0).text
-        if own := emit.own_number(key):
-            return emit.assign(Code(own), "key").text
+        if number := emit.own_number(key):
+            return emit.assign(Code(number), "key").text
         code = wrap_to_type(value.at(0), key.type.scalar).within(Precedence.ATOM)
         return emit.assign(Code(f"{code}.item()"), "key").text
 
     def _chosen(self, type_: Type, value: Expression, number: int) -> Value:
-        emit, owner = self._emit, self._near.owner_met(value)
-        held = started(emit, "chosen", type_, self._near.zero(type_))
+        emit, owner = self._emit, self._near.owner_component(value)
+        held = initialised(emit, "chosen", type_, self._near.zero(type_))
         row = emit.row_of_chosen(owner, held) if owner else ""
         with emit.block(f"if {self._count} > 0"):
-            drawn = emit.assign(Code(emit.drawn_place(number, self._count)), "drawn")
-            self._meet(self._which(drawn.text), value)
+            drawn = emit.assign(Code(emit.drawn_index(number, self._count)), "drawn")
+            self._select_neighbour(self._list_item(drawn.text), value)
             emit.store(emit.value(value), held)
             if row:
-                emit.write(f"{row} = {self._near.place}")
+                emit.write(f"{row} = {self._near.candidate}")
         return held
 
-    def _each(self, *values: Expression, is_counted: bool = True) -> Iterator[str]:
-        """Begin the statements for each neighbour in reach; gives the variable that counts them."""
-        if self._near.is_python and not (self._near.ways or is_counted):
-            with self._emit.block(f"for {self._near.place} in {self._found}"):
-                if any(map(_is_far, values)):
+    def _each_neighbour(self, *values: Expression, is_counted: bool = True) -> Iterator[str]:
+        """Write the head of a loop over neighbours; yields the variable that counts these."""
+        if self._near.is_python and not (self._near.listed_offsets or is_counted):
+            with self._emit.block(f"for {self._near.candidate} in {self._found}"):
+                if any(map(_needs_offset, values)):
                     self._emit.write(*self._near.offset_lines())
                 yield ""
             return
         with self._emit.over(self._count, "f") as variable:
-            self._meet(self._which(variable), *values)
+            self._select_neighbour(self._list_item(variable), *values)
             yield variable
 
-    def _meet(self, which: str, *values: Expression) -> None:
+    def _select_neighbour(self, which: str, *values: Expression) -> None:
         near = self._near
-        if near.ways:
-            near.at = which
-            which = f"{near.found}[{which}]"
-        is_far = any(map(_is_far, values))
-        self._emit.write(f"{near.place} = {which}", *(near.offset_lines() if is_far else []))
+        if near.listed_offsets:
+            near.list_index = which
+            which = f"{near.listed}[{which}]"
+        is_far = any(map(_needs_offset, values))
+        self._emit.write(f"{near.candidate} = {which}", *(near.offset_lines() if is_far else []))
 
-    def _which(self, variable: str) -> str:
-        """The expression for one of a list: where it is among all in reach if they have ways."""
-        if self._near.ways and self._found == self._near.found:
+    def _list_item(self, variable: str) -> str:
+        """Return the expression for a neighbour in the list: its index if the list has offsets."""
+        if self._near.listed_offsets and self._found == self._near.listed:
             return variable
         return f"{self._found}[{variable}]"
 
-    def _extreme(self, type_: Type, how: str, value: Expression) -> Value:
+    def _extreme(self, type_: Type, function: str, value: Expression) -> Value:
         nan = Code(f"{SCALARS[type_.scalar].numpy}(np.nan)")
-        name, one = "least" if how == "min" else "greatest", Type(type_.scalar)
+        name, element_type = "least" if function == "min" else "greatest", Type(type_.scalar)
         none = nan if type_.is_float else self._near.zero(type_)
-        held = started(self._emit, name, type_, none)
-        for variable in self._each(value):
+        held = initialised(self._emit, name, type_, none)
+        for variable in self._each_neighbour(value):
 
             def choose(there: Code, code: Code, which: str = variable) -> str:
-                code = wrap_to_type(code, one.scalar)
-                other = wrap_to_type(extreme_of(how, one, there, code), one.scalar)
+                code = wrap_to_type(code, element_type.scalar)
+                other = extreme_of(function, element_type, there, code)
+                other = wrap_to_type(other, element_type.scalar)
                 return self._if_first(which, code, other)
 
             self._emit.change(held, self._emit.named(self._emit.value(value)), choose)
         return held
 
     def _if_first(self, variable: str, code: Code, other: Code) -> str:
-        """The expression for one thing of the first neighbour, and another of those that follow."""
+        """Return the expression for `code` of the first neighbour, and `other` of those that
+        follow."""
         return f"{code.within(Precedence.OR)} if {variable} == 0 else {other.text}"
 
     def _nearest(self, type_: Type, value: Expression) -> Value:
         emit, near = self._emit, self._near
-        held = started(emit, "nearest", type_, near.zero(type_))
+        held = initialised(emit, "nearest", type_, near.zero(type_))
         first = emit.assign(Code(self._count), "first").text
         zero = "0" if near.is_python else f"{SCALARS[near.scalar].numpy}(0)"
         least = emit.assign(Code(zero), "closest").text
         square = emit.names.allocate("square")
-        for variable in self._each(Offset(Type(near.scalar, (near.axes,)))):
+        for variable in self._each_neighbour(Offset(Type(near.scalar, (near.axes,)))):
             emit.write(f"{square} = {near.square}")
             with emit.block(f"if {variable} == 0 or {square} < {least}"):
                 emit.write(f"{first} = {variable}", f"{least} = {square}")
         with emit.block(f"if {first} < {self._count}"):
-            self._meet(self._which(first), value)
+            self._select_neighbour(self._list_item(first), value)
             emit.store(emit.value(value), held)
         return held
 
 
-def _is_far(value: Expression) -> bool:
-    """Whether it needs the way to a neighbour."""
+def _needs_offset(value: Expression) -> bool:
+    """Return True if the value needs the offset to a neighbour."""
     return any(isinstance(node, Offset | Distance) for node in walk(value))

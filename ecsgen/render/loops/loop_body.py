@@ -21,7 +21,7 @@ from ecsgen.render.loops.element_values import (
     uniform,
 )
 from ecsgen.render.loops.function_builder import FunctionBuilder, Parameter, array_type
-from ecsgen.render.loops.loop_aggregates import AggregateLoop, asked_along
+from ecsgen.render.loops.loop_aggregates import AggregateLoop, shared_aggregates
 from ecsgen.render.loops.loop_commands import CommandEmitter
 from ecsgen.render.loops.loop_grids import GridNeighbours, GridParameters
 from ecsgen.render.loops.loop_neighbours import LiveNeighbours, NeighbourAccess
@@ -37,26 +37,26 @@ class LoopBody(LoopEmitter):
 
     def __init__(
         self,
-        frame: FunctionBuilder,
+        builder: FunctionBuilder,
         rows: Mapping[str, str],
         nears: Mapping[str, NeighbourAccess],
         is_flat: bool = False,
     ) -> None:
         """`rows`: the variables with the rows of components, as far as these are known; `nears`:
         the neighbourhoods; `is_flat`: whether every element is a row of its own."""
-        super().__init__(frame.names, frame.constant, is_flat)
-        self.frame = frame
+        super().__init__(builder.names, builder.constant, is_flat)
+        self.builder = builder
         self.first: list[str] = []
         """Statements that begin a row."""
         self.delivery: list[str] = []
         self._nears = nears
-        self.grids = GridParameters(frame)
+        self.grids = GridParameters(builder)
         self._fates = CommandEmitter(self)
         self.lookups = Lookups(self, self._fates)
         self._rows = {**rows}
         self._found: dict[form.RowVariable, Code] = {}
         self._starts: dict[tuple[str, int], str] = {}
-        self._letters = {frame.row: "j"}
+        self._letters = {builder.row: "j"}
         """What the places of a row's elements are called."""
         self._alive: dict[str, str] = {}
         """By component, whether the row's own entity is alive."""
@@ -75,7 +75,7 @@ class LoopBody(LoopEmitter):
             for near in self._nears.values()
             if isinstance(near, LiveNeighbours | GridNeighbours)
         )
-        return [near for near in nears if near.placed]
+        return [near for near in nears if near.position_component]
 
     @property
     def statements(self) -> list[str]:
@@ -98,7 +98,7 @@ class LoopBody(LoopEmitter):
     @property
     def home(self) -> str:
         """The component of which each row has one."""
-        components = self.frame.source.components
+        components = self.builder.source.components
         owned = (name for name, one in components.items() if one.owner == "entity")
         return next(owned, next(iter(components)))
 
@@ -106,45 +106,45 @@ class LoopBody(LoopEmitter):
         """Rows of the dead do not run, nor of those who have died meanwhile."""
         over = self.home
         tests = [self._may_live(over)]
-        for name in self.frame.source.components:
+        for name in self.builder.source.components:
             if gone := self._fates.gone_rows(name):
                 tests.append(f"not {gone}[{self.row_of(name)}]")
-        if not tests[0] and self.frame.source.components[over].owner == "entity":
+        if not tests[0] and self.builder.source.components[over].owner == "entity":
             tests[0] = self._fates.entity_alive_test(self.owner_entity(over))
         for test in filter(None, tests):
             self.write(f"if not {test}:", "    continue")
 
     def _write_row_key(self, who: tree.FieldValue) -> None:
         """What tells rows apart is read before the steps, which may change it."""
-        stem, frame = self.names.allocate("stem"), self.frame
+        stem, builder = self.names.allocate("stem"), self.builder
         self.row_key = stem
-        if frame.is_plain:
+        if builder.is_plain:
             self.first.append(f"{stem} = {self._row_words(who)}")
             return
         given, function = [self.value(who).at(0).text], "stream_key"
         if who.name == tree.ID_SLOT:
             function = "id_stream_key"
-            passed = f"{frame.source.managers.data(who.owner)}._id_generation_column"
-            generations = frame.array(Parameter("id_generation", array_type("u32"), passed))
+            passed = f"{builder.source.managers.data(who.owner)}._id_generation_column"
+            generations = builder.array(Parameter("id_generation", array_type("u32"), passed))
             given.append(f"{generations}[{given[0]}]")
-        self.first.append(f"{stem} = {function}({', '.join([*given, frame.key])})")
+        self.first.append(f"{stem} = {function}({', '.join([*given, builder.key])})")
 
     def _row_words(self, who: tree.FieldValue) -> str:
         """The expression for the words of the row's random numbers, which plain Python draws for
         many rows at once, those that come next, unless what tells rows apart may change."""
-        frame, program, source = self.frame, self.frame.program, self.frame.source
+        builder, program, source = self.builder, self.builder.program, self.builder.source
         sent = any(isinstance(one.target, tree.ReferencedField) for one in program.steps)
         is_fixed = who.name in (tree.ENTITY, tree.ID_SLOT, tree.CELL_ID)
         may_change = not is_fixed and (sent or who.text in program.effects.writes)
-        in_order = frame.is_ordered and not may_change
+        in_order = builder.is_ordered and not may_change
         picked = f"[: {source.managers.data(who.owner)}._n]" if who.name == tree.ID_SLOT else ""
         if in_order and source.is_world:
             picked = source.cell_selection(who.owner)
         given = [source.managers.keys(who, picked), "_key", str(count_draws(program.expressions))]
         given += ["_order"] if in_order else []
         given += ["size=1"] if may_change else []
-        words = frame.parameter("words", "RandomWords", f"RandomWords({', '.join(given)})")
-        return f"{words}[{frame.row if in_order else self.row_of(who.owner)}]"
+        words = builder.parameter("words", "RandomWords", f"RandomWords({', '.join(given)})")
+        return f"{words}[{builder.row if in_order else self.row_of(who.owner)}]"
 
     # --- fields and arguments --------------------------------------------------------------------
 
@@ -168,19 +168,19 @@ class LoopBody(LoopEmitter):
             case tree.CellAt():
                 return self.grids.cell_at(node, self)
             case tree.Tick():
-                tick = self.frame.parameter("tick", "int", "self.tick")
-                if self.frame.is_plain:
-                    tick = self.frame.hoist(f"i64_{tick}", f"np.int64({tick})")
+                tick = self.builder.parameter("tick", "int", "self.tick")
+                if self.builder.is_plain:
+                    tick = self.builder.hoist(f"i64_{tick}", f"np.int64({tick})")
                 return uniform(node.type, Code(tick))
         raise TypeError("questions and references are statements in a form")
 
     def _cells(self, node: tree.FieldValue, row: str) -> Value:
-        arrays, type_ = self.frame.arrays(node), node.type
+        arrays, type_ = self.builder.arrays(node), node.type
         if self.is_flat:
             return Value(type_, lambda place: Code(f"{arrays[0]}[{row}]"))
         has_start = type_.shape and len(arrays) == 1
         start = self._start(row, type_.elements) if has_start else ""
-        return self.frame.cells(arrays, type_, row, start)
+        return self.builder.cells(arrays, type_, row, start)
 
     def _start(self, row: str, elements: int) -> str:
         """The variable that says where a row of so many elements begins."""
@@ -205,7 +205,7 @@ class LoopBody(LoopEmitter):
         somebody dies or is born, rows of the dead do not run."""
         if owner not in self._alive:
             with self.into(self.first):
-                test = "" if self.frame.program.has_commands else self._may_live(owner)
+                test = "" if self.builder.program.has_commands else self._may_live(owner)
             self._alive[owner] = test and self.names.allocate("lives")
             if test:
                 self.first.append(f"{self._alive[owner]} = {test}")
@@ -213,8 +213,8 @@ class LoopBody(LoopEmitter):
 
     def _may_live(self, owner: str) -> str:
         """The same before that is known."""
-        component = self.frame.source.components[owner]
-        if not self.frame.program.may_be_dead or component.owner == "none":
+        component = self.builder.source.components[owner]
+        if not self.builder.program.may_be_dead or component.owner == "none":
             return ""
         return self.lookups.owner_alive_test(component.name, self.owner_entity(owner))
 
@@ -225,11 +225,11 @@ class LoopBody(LoopEmitter):
     def row_of(self, owner: str) -> str:
         """The variable with the row of a component."""
         if owner not in self._rows:
-            frame = self.frame
-            module, rows = frame.source.components[owner].module, frame.rows_of(owner)
+            builder = self.builder
+            module, rows = builder.source.components[owner].module, builder.rows_of(owner)
             self._rows[owner] = row = self.names.allocate(f"{module}_row")
             self._letters[row] = f"{module}_j"
-            self.first.append(f"{row} = row_at({rows}, {frame.row})")
+            self.first.append(f"{row} = row_at({rows}, {builder.row})")
         return self._rows[owner]
 
     def _of_parent(self, node: tree.FieldValue) -> Value:
@@ -241,12 +241,12 @@ class LoopBody(LoopEmitter):
         if known not in self.locals_:
             if tree.PARENT not in self._rows:
                 wish = Parameter("parent", array_type("u32"), "data._parent_column")
-                parents = self.frame.array(wish)
+                parents = self.builder.array(wish)
                 self._rows[tree.PARENT] = row = self.names.allocate("p")
                 self._letters[row] = "q"
-                self.first.append(f"{row} = np.intp({parents}[{self.frame.row}])")
+                self.first.append(f"{row} = np.intp({parents}[{self.builder.row}])")
             row = self._rows[tree.PARENT]
-            above = dict(self.frame.program.root_defaults)[node.name]
+            above = dict(self.builder.program.root_defaults)[node.name]
             self.locals_[known] = held = self.variables(node.type, f"parent_{node.name}")
             instead, there = self._instead(node.name, node.type, above), self._cells(node, row)
             with self.into(self.first):
@@ -263,7 +263,7 @@ class LoopBody(LoopEmitter):
     def _instead(self, name: str, type_: Type, elements: Sequence[bool | Number]) -> Value:
         """What stands for a field of a row that is not there."""
         if type_.is_handle and not type_.shape:
-            return uniform(type_, self.frame.zero(type_))
+            return uniform(type_, self.builder.zero(type_))
         numbers = [self.constant(one, type_.scalar) for one in elements]
         if len({*map(repr, elements)}) == 1:
             return uniform(type_, numbers[0])
@@ -276,8 +276,8 @@ class LoopBody(LoopEmitter):
 
     def _argument(self, argument: tree.Argument) -> Value:
         if not argument.each:
-            return self.frame.argument_value(argument)
-        name, type_, row = self.frame.argument(argument), argument.type, self.frame.row
+            return self.builder.argument_value(argument)
+        name, type_, row = self.builder.argument(argument), argument.type, self.builder.row
         if self.is_flat or not type_.shape:
             return Value(type_, lambda place: Code(f"{name}[{row}]"))
         start = self._start(row, type_.elements)
@@ -331,25 +331,25 @@ class LoopBody(LoopEmitter):
 
     def _ask(self, first: form.AggregateNeighbours, later: Sequence[form.Statement]) -> None:
         near = self._nears[first.question.near]
-        asking, asked = AggregateLoop(self, near), [first, *asked_along(first, later)]
+        asking, asked = AggregateLoop(self, near), [first, *shared_aggregates(first, later)]
         if isinstance(near, Stencil):
             asking, asked = StencilAggregates(self, near), [first]
-        answers = asking.answer(*asked)
+        answers = asking.values(*asked)
         self.locals_ |= {one.to.name: answer for one, answer in zip(asked, answers, strict=True)}
 
     def own_number(self, node: tree.Expression) -> str:
         """The expression for a number of Python's own, where plain loops have it so: many are
         compared in the time of one of numpy's."""
         type_, is_long = node.type, node.type.scalar in ("i64", "f64")
-        if not self.frame.is_plain or type_.shape:
+        if not self.builder.is_plain or type_.shape:
             return ""
         match node:
             case tree.Constant():
                 return spelled(node.value) if is_long else ""
             case tree.Argument(each=False) if is_long:
-                return self.frame.argument(node)
+                return self.builder.argument(node)
             case tree.Tick():
-                return self.frame.parameter("tick", "int", "self.tick")
+                return self.builder.parameter("tick", "int", "self.tick")
             case tree.Draw(distribution="random"):
                 return f"({self.row_key}[{node.number}] >> 11) * 2.0**-53"
             case tree.Operation(name="neg", operands=(one,)) if type_.is_float:
@@ -381,64 +381,64 @@ class LoopBody(LoopEmitter):
                 return uniform(node.type, Code(f" {node.name} ".join(sides), Precedence.COMPARISON))
             for one in node.operands:
                 if isinstance(one, tree.Distance) and (
-                    found := self._nears[one.near].compared(node, self)
+                    found := self._nears[one.near].faster_comparison(node, self)
                 ):
                     return found
         return super().value(node)
 
     def _move(self, row: str, place: Value) -> None:
         for near in self.spaces:
-            self.write(near.moved(row, place))
+            self.write(near.move_line(row, place))
 
     # --- cells: who is chosen, and who goes where ------------------------------------------------
 
     def _pick(self, one: form.ChooseRandom, goes_there: bool) -> Value:
         """One of all rows, or of all empty cells, by chance; 0 if there is none. `goes_there`: the
         next statement is the only one that needs it, if at all."""
-        chosen, frame = one.chosen, self.frame
-        component = frame.source.managers.components[chosen.component]
-        manager, module = frame.source.managers.manager(component.name), component.module
+        chosen, builder = one.chosen, self.builder
+        component = builder.source.managers.components[chosen.component]
+        manager, module = builder.source.managers.manager(component.name), component.module
         table, row = f"_{module}_living", ""
-        if chosen.candidates == "empty" and self.grids.is_now:
+        if chosen.candidates == "empty" and self.grids.is_live:
             crowds = self.grids.occupancy(component.name)
-            if frame.is_plain:
-                empties = frame.hoist("empties", f"{crowds}.empties()")
+            if builder.is_plain:
+                empties = builder.hoist("empties", f"{crowds}.empties()")
                 count, found = f"len({empties})", f"FIRST_CELL + {empties}[{{}}]"
             else:
                 count = f"count_empty({crowds})"
                 found = f"id_of_cell(empty_cell({crowds}, {{}}))"
         elif chosen.candidates == "empty":
-            kind = "list[int]" if frame.is_plain else array_type("i32")
-            cells = frame.table(f"{module}_empty", kind, f"empty_cells({manager})")
+            kind = "list[int]" if builder.is_plain else array_type("i32")
+            cells = builder.table(f"{module}_empty", kind, f"empty_cells({manager})")
             count, found = f"len({cells})", f"id_of_cell({cells}[{{}}])"
         elif component.owner == "entity":
             row = self.names.allocate("picked_row")
-            if frame.is_plain:
-                frame.tables[table] = f"live_active_rows({manager})"
-                rows = frame.parameter(f"{module}_living", "memoryview[int]", f"{table}.data")
+            if builder.is_plain:
+                builder.tables[table] = f"live_active_rows({manager})"
+                rows = builder.parameter(f"{module}_living", "memoryview[int]", f"{table}.data")
                 count, found = f"len({rows})", f"{rows}[{{}}]"
             else:
-                frame.tables[table] = f"selectable_rows({manager})"
-                count = frame.parameter(f"{module}_count", "int", f"{table}[0]")
-                rows = frame.parameter(f"{module}_living", "RowArray", f"{table}[1]")
+                builder.tables[table] = f"selectable_rows({manager})"
+                count = builder.parameter(f"{module}_count", "int", f"{table}[0]")
+                rows = builder.parameter(f"{module}_living", "RowArray", f"{table}[1]")
                 found = f"row_at({rows}, {{}})"
         else:
-            frame.tables[table] = f"live_active_handles({manager})"
-            living = frame.handles(f"{module}_living", table)
+            builder.tables[table] = f"live_active_handles({manager})"
+            living = builder.handles(f"{module}_living", table)
             count, found = f"len({living})", f"{living}[{{}}]"
-        if goes_there and frame.is_plain and chosen.candidates == "empty":
-            there = found.format(self.drawn_place(chosen.number, count))
-            none = frame.zero(one.to.type).text
+        if goes_there and builder.is_plain and chosen.candidates == "empty":
+            there = found.format(self.drawn_index(chosen.number, count))
+            none = builder.zero(one.to.type).text
             return uniform(
                 one.to.type, Code(f"{there} if {count} > 0 else {none}", Precedence.CHOICE)
             )
         held = self.variables(one.to.type, "picked")
         there = held.at(0).text
-        self.write(f"{there} = {frame.zero(one.to.type).text}")
+        self.write(f"{there} = {builder.zero(one.to.type).text}")
         if row:
-            self.write(f"{self.frame.declared(row)} = NIL")
+            self.write(f"{self.builder.declared(row)} = NIL")
         with self.block(f"if {count} > 0"):
-            drawn = self.drawn_place(chosen.number, count)
+            drawn = self.drawn_index(chosen.number, count)
             if row:
                 self.write(f"{row} = {found.format(drawn)}")
                 found = self.lookups.owner_of(component.name, row)
@@ -449,9 +449,9 @@ class LoopBody(LoopEmitter):
             self.lookups.known[there] = component.name, row
         return held
 
-    def drawn_place(self, number: int, count: str) -> str:
+    def drawn_index(self, number: int, count: str) -> str:
         """The expression for a random place among so many; plain Python takes its own integers."""
-        if self.frame.is_plain:
+        if self.builder.is_plain:
             return f"({self.row_key}[{number}] >> 32) * {count} >> 32"
         return f"range_at({self.row_key}, {number}, {count})"
 
@@ -461,16 +461,16 @@ class LoopBody(LoopEmitter):
         if not self.lookups.tells_rows(component):
             return ""
         row = self.names.allocate("chosen_row")
-        self.write(f"{self.frame.declared(row)} = NIL")
+        self.write(f"{self.builder.declared(row)} = NIL")
         self.lookups.known[held.at(0).text] = component, row
         return row
 
     def _go(self, one: form.MoveToCell) -> None:
-        frame, owner = self.frame, one.to.owner
-        name = owner or frame.source.managers.home
-        component = frame.source.managers.components[name]
+        builder, owner = self.builder, one.to.owner
+        name = owner or builder.source.managers.home
+        component = builder.source.managers.components[name]
         assert component.on is not None
-        frame.moved[name] = None
+        builder.moved[name] = None
         value = self.keep_number(self.value(one.value)).at(0).text
         if one.row is None:
             row, there = self.row_of(owner), self.value(one.to).at(0).text
@@ -478,9 +478,9 @@ class LoopBody(LoopEmitter):
         else:
             row = self._found[one.row].text
             place = form.FieldOfRow(one.row, one.to.name, one.to.type)
-            there, test = frame.cells_of_found_row(place, row).at(0).text, f"{row} != NIL"
+            there, test = builder.cells_of_found_row(place, row).at(0).text, f"{row} != NIL"
             test += f" and {self._heard}" if self._heard else ""
-        if self.grids.is_now and name in frame.program.tracked_occupants:
+        if self.grids.is_live and name in builder.program.tracked_occupants:
             axes, crowds = self.grids.axes(component.on.grid), self.grids.occupancy(name)
             passed = f"{crowds}, {axes}, {row}, {there}, {value}, {component.on.capacity}"
             moved = f"move_to_free_cell({passed})"
@@ -496,14 +496,14 @@ class LoopBody(LoopEmitter):
             living = self.lookups.alive(handle)
             self._found[one.row] = self.assign(living, "is_alive")
             return
-        stem = self.frame.source.managers.column_prefix(one.row.component)
+        stem = self.builder.source.managers.column_prefix(one.row.component)
         name = self.names.allocate(f"{stem}_row")
         self._found[one.row] = Code(name)
         self.lookups.find(one, name, handle, bool(self.own_number(one.handle)))
 
     def _fetch(self, one: form.ReadField) -> None:
         row = self._found[one.place.row].text
-        there = self.frame.cells_of_found_row(one.place, row, one.from_copy)
+        there = self.builder.cells_of_found_row(one.place, row, one.from_copy)
         instead = self._instead(one.place.name, one.place.type, one.default)
         held = self.variables(one.to.type, f"their_{one.place.name}")
         self._read(row, instead, there, held)
@@ -551,7 +551,7 @@ class LoopBody(LoopEmitter):
     def _check_alive(self, bearer: tree.FieldValue) -> None:
         """Find out whether the row's own entity is alive."""
         owner, component = self.value(bearer).at(0).text, bearer.owner
-        managers = self.frame.source.managers
+        managers = self.builder.source.managers
         living = self.lookups.alive(owner, is_owner=True)
         if component and not managers.is_sharded:
             living = Code(self.lookups.owner_alive_test(component, owner))
@@ -559,8 +559,8 @@ class LoopBody(LoopEmitter):
 
     def _send(self, one: form.SendMessage) -> None:
         row = self._found[one.to.row].text
-        if self.frame.program.takes_turns:  # the row may be its own receiver
-            owner = one.to.row.component if self.frame.source.is_world else tree.OWN
+        if self.builder.program.takes_turns:  # the row may be its own receiver
+            owner = one.to.row.component if self.builder.source.is_world else tree.OWN
             own = tree.FieldValue(one.to.type, one.to.name, owner)
             value = self._apart(one.value, own, one.type)
         else:
@@ -572,11 +572,11 @@ class LoopBody(LoopEmitter):
                 return
             self._change(one, row, value)
             if one.moves:
-                self._move(row, self.frame.cells_of_found_row(one.to, row))
+                self._move(row, self.builder.cells_of_found_row(one.to, row))
 
     def _change(self, one: form.SendMessage, row: str, value: Value) -> None:
         scalar = one.type.scalar
-        cells = self.frame.cells_of_found_row(one.to, row)
+        cells = self.builder.cells_of_found_row(one.to, row)
         there = part_of(cells, one.to.type.shape, one.to.index, one.type)
         if one.operator == "=" or _is_in_place(one.operator, scalar):
             self.store(value, there, "=" if one.operator == "=" else f"{one.operator}=")
@@ -588,7 +588,7 @@ class LoopBody(LoopEmitter):
 
     def _keep(self, one: form.SendMessage, row: str, value: Value) -> None:
         """Keep where the message goes and what it says, and have it delivered later."""
-        rows, index = self.frame.count, self.frame.index
+        rows, index = self.builder.count, self.builder.index
         kept, sent = self.names.allocate(f"{one.to.name}_to"), self.names.allocate(
             f"{one.to.name}_sent"
         )

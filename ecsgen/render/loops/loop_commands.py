@@ -22,10 +22,10 @@ class CommandEmitter:
 
     def __init__(self, body: LoopBody) -> None:
         self._body = body
-        self._frame = body.frame
-        self._managers = body.frame.source.managers
-        program = body.frame.program
-        self.is_now = program.takes_turns
+        self._builder = body.builder
+        self._managers = body.builder.source.managers
+        program = body.builder.program
+        self.is_live = program.takes_turns
         targets = [step.target for step in program.steps]
         deaths = [target for target in targets if isinstance(target, Despawn)]
         self._kills_entities = not all(death.component for death in deaths)
@@ -34,7 +34,7 @@ class CommandEmitter:
     # --- parameters --------------------------------------------------------------------------
 
     def _given(self, name: str, scalar: str, passed: str) -> str:
-        return self._frame.handles(name, f"{COMMANDS}.{passed}", scalar)
+        return self._builder.handles(name, f"{COMMANDS}.{passed}", scalar)
 
     @property
     def _tally(self) -> str:
@@ -49,13 +49,13 @@ class CommandEmitter:
 
     def entity_alive_test(self, entity: str, slot: str = "") -> str:
         """The expression for whether an entity has not died meanwhile; nothing if nobody does."""
-        if not (self.is_now and self._kills_entities):
+        if not (self.is_live and self._kills_entities):
             return ""
         return f"not {self._gone('')}[{slot or self._body.lookups.slot_of(entity)}]"
 
     def gone_rows(self, component: str) -> str:
         """The parameter that tells which rows have died meanwhile; nothing if none does."""
-        may_die = self.is_now and component in self._of_rows
+        may_die = self.is_live and component in self._of_rows
         return self._gone(component) if may_die else ""
 
     # --- statements --------------------------------------------------------------------------
@@ -64,7 +64,7 @@ class CommandEmitter:
         """The row's own entity dies, or its row; none of its steps follows."""
         body, over = self._body, self._body.home
         with body.block(f"if {self._test(one.test)}"):
-            if self._frame.source.components[over].owner == "none":
+            if self._builder.source.components[over].owner == "none":
                 self._despawn_row(over, body.row_of(over))
             else:
                 known = (over, body.row_of(over)) if body.lookups.has_one(over) else None
@@ -79,13 +79,13 @@ class CommandEmitter:
         with body.block(f"if {test}" + ("" if more == "True" else f" and ({more})")):
             if one.row.component:
                 self._despawn_row(one.row.component, found.text)
-                is_own = one.row.component in self._frame.source.components
+                is_own = one.row.component in self._builder.source.components
                 own = body.row_of(one.row.component) if is_own else ""
                 buried = found.text
             else:
                 buried = body.keep_number(body.value(one.handle)).at(0).text
                 self._despawn_entity(buried, body.lookups.known.get(buried))
-                is_owned = self._frame.source.components[over].owner == "entity"
+                is_owned = self._builder.source.components[over].owner == "entity"
                 own = body.owner_entity(over) if is_owned else ""
             if own:  # oneself: no step follows
                 body.write(f"if {buried} == {own}:", "    continue")
@@ -100,7 +100,7 @@ class CommandEmitter:
         dead = self._given("despawned", "u64", "despawned")
         body.write(f"{slot} = {body.lookups.slot_of(entity)}")
         with body.block(f"if not {gone}[{slot}]"):
-            if self.is_now:
+            if self.is_live:
                 self._leave_cells(entity, known or ("", ""))
             body.write(f"{gone}[{slot}] = True", f"{dead}[{tally}[0]] = {entity}")
             body.write(f"{tally}[0] += 1")
@@ -110,18 +110,18 @@ class CommandEmitter:
         gone, tally, place = self._gone(component), self._tally, 1 + self._of_rows.index(component)
         dead = self._given(f"{module}_dead", "i64", f"despawned_rows[{literal(module)}]")
         with self._body.block(f"if not {gone}[{row}]"):
-            if self.is_now:
+            if self.is_live:
                 self._leave_cell(component, row)
             self._body.write(f"{gone}[{row}] = True", f"{dead}[{tally}[{place}]] = {row}")
             self._body.write(f"{tally}[{place}] += 1")
-            if self.is_now:
+            if self.is_live:
                 self._leave_others(component, row)
 
     def _leave_cells(self, entity: str, known: tuple[str, str]) -> None:
         """The dead leave their cells, whichever of those who are watched they are."""
         body, lookups = self._body, self._body.lookups
         places = {
-            *self._frame.program.tracked_occupants,
+            *self._builder.program.tracked_occupants,
             *(one.join.position_owner for one in body.spaces),
         }
         for name in sorted(places):
@@ -139,26 +139,26 @@ class CommandEmitter:
         with its first one before the kernel."""
         lookups = self._body.lookups
         for near in self._body.nears:
-            if component == near.placed or component not in near.join.components:
+            if component == near.position_component or component not in near.join.components:
                 continue
             owner = lookups.owner_of(component, row)
-            other = lookups.first_before(near.placed, "gone_row", owner)
+            other = lookups.first_before(near.position_component, "gone_row", owner)
             test = f"if {other} != NIL"
             if lookups.has_many(component):
                 test += f" and {lookups.first_before(component, 'first_row', owner)} == {row}"
             with self._body.block(test):
-                self._body.write(near.left(other))
+                self._body.write(near.remove_line(other))
 
     def _leave_cell(self, component: str, row: str) -> None:
         body = self._body
         for near in body.spaces:
             if near.join.position_owner == component:
-                body.write(near.left(row))
+                body.write(near.remove_line(row))
         on = self._managers.components[component].on
-        if on is None or component not in self._frame.program.tracked_occupants:
+        if on is None or component not in self._builder.program.tracked_occupants:
             return
         place = statements.FieldOfRow(statements.RowVariable(0, component), on.field, HANDLE)
-        cell = self._frame.cells_of_found_row(place, row).at(0).text
+        cell = self._builder.cells_of_found_row(place, row).at(0).text
         body.write(f"leave_cell_if_on({body.grids.occupancy(component)}, {cell}, {row})")
 
     # --- births ------------------------------------------------------------------------------
@@ -179,7 +179,7 @@ class CommandEmitter:
             if on is None or on.field != name:
                 continue
             cell = value.at(0).text
-            if self.is_now and component.name in self._frame.program.tracked_occupants:
+            if self.is_live and component.name in self._builder.program.tracked_occupants:
                 axes, crowds = body.grids.axes(on.grid), body.grids.occupancy(component.name)
                 tests.append(Code(f"cell_has_capacity({crowds}, {axes}, {cell}, {on.capacity})"))
                 takes.append(f"reserve_cell({crowds}, {cell})")
@@ -190,11 +190,11 @@ class CommandEmitter:
             tally, place = self._tally, 1 + len(self._of_rows) + number
             k = body.names.allocate("born")
             at = self._given(f"born_at_{number}", "i64", f"spawn_batches[{number}].turns")
-            body.write(f"{k} = {tally}[{place}]", f"{at}[{k}] = {self._frame.turn}")
+            body.write(f"{k} = {tally}[{place}]", f"{at}[{k}] = {self._builder.turn}")
             for (component, name), value in values.items():
                 field, module = field_of(component, name), component.module
                 passed = f"spawn_batches[{number}].flat({literal(module)}, {literal(name)})"
                 array = self._given(f"{module}_{name}_{number}", field.type.scalar, passed)
-                held = self._frame.cells([array], value.type.of_shape(field.type.shape), k)
+                held = self._builder.cells([array], value.type.of_shape(field.type.shape), k)
                 body.store(value, held)
             body.write(*takes, f"{tally}[{place}] += 1")

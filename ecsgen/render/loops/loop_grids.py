@@ -1,5 +1,5 @@
-"""Grids in loops: cells in reach of a row, who stands on them, before the kernel or now, and what
-else kernels say of cells."""
+"""Grids in loops: cells in reach of a row and their occupants, before the kernel or now, and other
+expressions over cells."""
 
 from __future__ import annotations
 
@@ -19,53 +19,51 @@ if TYPE_CHECKING:
 
 
 class GridParameters:
-    """The parameters of a function by which it knows grids, and who stands on them."""
+    """Parameters of a function for grids and their occupancy."""
 
-    def __init__(self, frame: FunctionBuilder) -> None:
-        self._frame = frame
-        self._components = frame.source.managers.components
-        self.is_now = frame.program.takes_turns
-        """Whether it is as the rows before have left it."""
-        self.when = "now" if self.is_now else "before"
+    def __init__(self, builder: FunctionBuilder) -> None:
+        self._builder = builder
+        self._components = builder.source.managers.components
+        self.is_live = builder.program.takes_turns
+        """True if rows see the occupancy that the rows before them have left."""
+        self.when = "now" if self.is_live else "before"
 
     def axes(self, grid: str) -> str:
-        """The parameter with a grid's shape."""
-        made = f"grid_axes({self._frame.source.managers.manager(grid)})"
-        return self._frame.table(f"{self._components[grid].module}_axes", "GridAxes", made)
+        """Return the parameter with a grid's shape."""
+        expression = f"grid_axes({self._builder.source.managers.manager(grid)})"
+        return self._builder.table(f"{self._components[grid].module}_axes", "GridAxes", expression)
 
     def cells(self, grid: str) -> str:
-        """The expression for how many cells there are."""
+        """Return the expression for the number of a grid's cells."""
         cells = f"{self.axes(grid)}.cells"
-        if not self._frame.is_plain:
+        if not self._builder.is_plain:
             return cells
-        return self._frame.hoist(f"{self._components[grid].module}_cells", cells)
+        return self._builder.hoist(f"{self._components[grid].module}_cells", cells)
 
     def is_cell(self, grid: str, id: str) -> str:
-        """The expression for whether an id is that of a cell."""
-        if not self._frame.is_plain:
+        """Return the test that an id is that of a cell."""
+        if not self._builder.is_plain:
             return f"is_cell({self.axes(grid)}, {id})"
         return f"0 <= {id} - FIRST_CELL < {self.cells(grid)}"
 
     def occupancy(self, component: str) -> str:
-        """The parameter with who stands where."""
-        name, frame = f"{self._components[component].module}_crowds", self._frame
-        manager = frame.source.managers.manager(component)
-        if not self.is_now:
-            return frame.table(name, "OccupancyIndex", f"occupancy_index({manager})")
-        made = f"live_occupancy({manager}, {component in frame.program.empty_cell_components})"
-        return frame.table(name, "LiveOccupancy", made)
-
-    # --- what kernels say of cells -----------------------------------------------------------
+        """Return the parameter with the occupancy of a component."""
+        name, builder = f"{self._components[component].module}_crowds", self._builder
+        manager = builder.source.managers.manager(component)
+        if not self.is_live:
+            return builder.table(name, "OccupancyIndex", f"occupancy_index({manager})")
+        needs_empty = component in builder.program.empty_cell_components
+        return builder.table(name, "LiveOccupancy", f"live_occupancy({manager}, {needs_empty})")
 
     def coordinates(self, node: tree.Coordinates, body: LoopBody) -> Value:
-        """Where a cell is; -1 for what is none."""
+        """Return a cell's coordinates; -1 for an id that is not a cell."""
         axes = self.axes(node.grid)
         cell = body.assign(Code(f"cell_number({body.value(node.handle).at(0).text})"), "cell")
         known = body.assign(Code(f"0 <= {cell.text} < {self.cells(node.grid)}"), "is_cell")
         first = 3 - node.type.elements
 
-        def at(place: ElementIndex) -> Code:
-            along = f"coordinate_along({axes}, {cell.text}, {first + int(place)})"
+        def at(index: ElementIndex) -> Code:
+            along = f"coordinate_along({axes}, {cell.text}, {first + int(index)})"
             return make_call_code(
                 "np.int64", Code(f"{along} if {known.text} else -1", Precedence.CHOICE)
             )
@@ -73,60 +71,66 @@ class GridParameters:
         return body.stored(Value(node.type, at))
 
     def cell_at(self, node: tree.CellAt, body: LoopBody) -> Value:
-        """The cell at a place."""
-        place = body.value(node.place)
-        given = [place.at(axis).text for axis in range(node.place.type.elements)]
-        given = ["0"] * (3 - len(given)) + given
-        return uniform(node.type, Code(f"cell_at({', '.join([self.axes(node.grid), *given])})"))
+        """Return the cell at given coordinates."""
+        position = body.value(node.place)
+        coordinates = [position.at(axis).text for axis in range(node.place.type.elements)]
+        coordinates = ["0"] * (3 - len(coordinates)) + coordinates
+        arguments = ", ".join([self.axes(node.grid), *coordinates])
+        return uniform(node.type, Code(f"cell_at({arguments})"))
 
 
 class GridNeighbours(NeighbourAccess):
     """Neighbours on a grid: a list for each row that asks."""
 
-    def __init__(self, asked: NeighbourJoin, frame: FunctionBuilder) -> None:
-        super().__init__(asked, frame)
-        self._grids = grids = GridParameters(frame)
-        assert asked.near.on is not None
-        self.on = asked.near.on
-        kept, self.is_python = self.kept, frame.is_plain
-        self.own_cell, self._around, self._steps = kept("cell"), kept("around"), kept("cells_met")
+    def __init__(self, join: NeighbourJoin, builder: FunctionBuilder) -> None:
+        super().__init__(join, builder)
+        self._grids = grids = GridParameters(builder)
+        assert join.near.on is not None
+        self.on = join.near.on
+        reserve, self.is_python = self.reserve, builder.is_plain
+        self.own_cell, self._around = reserve("cell"), reserve("around")
+        self._cell_count = reserve("cells_met")
         self.axes_name = grids.axes(self.on.grid)
-        """The parameter with the grid's shape."""
-        self._is_here = bool(self.on.occupant) and asked.near.radius == 0
-        self._reach = "" if self._is_here else self._told_reach()
-        is_far = any(isinstance(one, tree.Offset | tree.Distance) for one in self._said)
+        """Parameter with the grid's shape."""
+        self._is_own_cell = bool(self.on.occupant) and join.near.radius == 0
+        self._reach = "" if self._is_own_cell else self._reach_parameter()
+        far = tree.Offset | tree.Distance
+        is_far = any(isinstance(node, far) for node in self._neighbour_nodes)
         if (self._reach or self.is_python) and not self.on.occupant and is_far:
-            self.ways = kept("ways" if self.is_python else "steps")
+            self.listed_offsets = reserve("ways" if self.is_python else "steps")
 
     @property
-    def _said(self) -> list[tree.Offset | tree.Distance | tree.NeighbourAggregate]:
-        """What the kernel says of these neighbours, but for their fields."""
+    def _neighbour_nodes(self) -> list[tree.Offset | tree.Distance | tree.NeighbourAggregate]:
+        """Offsets, distances and aggregates of these neighbours in the kernel."""
         kinds, name = tree.Offset | tree.Distance | tree.NeighbourAggregate, self.join.near.name
-        nodes = (node for node in self._frame.program.nodes if isinstance(node, kinds))
+        nodes = (node for node in self._builder.program.nodes if isinstance(node, kinds))
         return [node for node in nodes if node.near == name]
 
-    def _told_reach(self) -> str:
-        """The parameter with the cells in reach of any cell, if that can be known before."""
-        frame, radius = self._frame, self.join.near.radius
+    def _reach_parameter(self) -> str:
+        """Return the parameter with the cells in reach of any cell; "" if these cannot be computed
+        before the kernel."""
+        builder, radius = self._builder, self.join.near.radius
         function, text = "cell_neighbourhood", str(radius)
         if isinstance(radius, tree.Argument):
-            text = frame.passed(radius)
+            text = builder.passed(radius)
         elif isinstance(radius, tree.FieldValue):
-            effects = frame.program.effects
-            changed = {one.rpartition(".")[2] for one in (*effects.writes, *effects.sends)}
+            effects = builder.program.effects
+            changed = {path.rpartition(".")[2] for path in (*effects.writes, *effects.sends)}
             if self.is_python or radius.name in changed:
                 return ""
-            data = frame.source.managers.data(radius.owner)
+            data = builder.source.managers.data(radius.owner)
             function, text = (
                 "cell_neighbourhood_within",
                 f"{data}._{radius.name}_column[: {data}._n]",
             )
-        manager = frame.source.managers.manager(self.on.grid)
-        given = f"{manager}, {literal(self.on.hood)}, {text}, {self._center}"
-        questions = (one for one in self._said if isinstance(one, tree.NeighbourAggregate))
-        if not self.is_python and all(map(_ranks_by_distance, questions)):
-            given += ", nearest_first=True"
-        return frame.table(f"reach{self.join.tag}", "CellNeighbourhood", f"{function}({given})")
+        manager = builder.source.managers.manager(self.on.grid)
+        arguments = f"{manager}, {literal(self.on.hood)}, {text}, {self._center}"
+        nodes = self._neighbour_nodes
+        aggregates = (node for node in nodes if isinstance(node, tree.NeighbourAggregate))
+        if not self.is_python and all(map(_is_ranked_by_distance, aggregates)):
+            arguments += ", nearest_first=True"
+        expression = f"{function}({arguments})"
+        return builder.table(f"reach{self.join.tag}", "CellNeighbourhood", expression)
 
     def setup(self) -> list[str]:
         if self.is_python:
@@ -134,127 +138,131 @@ class GridNeighbours(NeighbourAccess):
         most = f"{self._reach}.shape[1]" if self._reach else f"{self.axes_name}.cells + 1"
         cells = f"np.empty({most}, np.int32)"
         if not self.on.occupant:
-            lines = [f"{self.found} = {cells}"]
-            if self.ways:
-                lines.append(f"{self.ways} = np.empty_like({self.found})")
+            lines = [f"{self.listed} = {cells}"]
+            if self.listed_offsets:
+                lines.append(f"{self.listed_offsets} = np.empty_like({self.listed})")
             return lines
-        crowd = self._grids.occupancy(self.on.occupant)
-        most = f"max_occupants({crowd}, {self.axes_name}.cells)"
-        lines = [] if self._is_here else [f"{self._around} = {cells}"]
-        return [*lines, f"{self.found} = np.empty({most} + 1, np.int32)"]
+        occupancy = self._grids.occupancy(self.on.occupant)
+        most = f"max_occupants({occupancy}, {self.axes_name}.cells)"
+        lines = [] if self._is_own_cell else [f"{self._around} = {cells}"]
+        return [*lines, f"{self.listed} = np.empty({most} + 1, np.int32)"]
 
     @property
     def _center(self) -> str:
         return str(bool(self.on.center or self.on.occupant))
 
     def list_lines(self, body: LoopBody) -> list[str]:
-        """The statements that list those in reach of the row."""
+        """Return the statements that list the cells or rows in reach of the row."""
         lines = [f"{self.own_cell} = {body.cell_of_row(self.join.near.position)}"]
-        if not self._is_here:
-            lines += self._cells_listed(body)
-        return lines + self._rows_listed(body) if self.on.occupant else lines
+        if not self._is_own_cell:
+            lines += self._list_cells_lines(body)
+        return lines + self._list_rows_lines(body) if self.on.occupant else lines
 
-    def _cells_listed(self, body: LoopBody) -> list[str]:
+    def _list_cells_lines(self, body: LoopBody) -> list[str]:
         near, on = self.join.near, self.on
-        found, count = (self._around, self._steps) if on.occupant else (self.found, self.count)
+        listed, count = self.listed, self.count
+        if on.occupant:
+            listed, count = self._around, self._cell_count
         radius = ""
         if isinstance(near.radius, tree.FieldValue):
-            own = body.own_number(near.radius)
-            radius = own or body.value(near.radius).at(0).text
-        given = f"{on.hood.upper()}, {radius}, {self._center}"
+            radius = body.own_number(near.radius) or body.value(near.radius).at(0).text
+        neighbourhood = f"{on.hood.upper()}, {radius}, {self._center}"
         if not self.is_python:
-            function, ways = "cells_near", []
+            function, offsets = "cells_near", ""
             if self._reach:
-                function, given = "reached_cells", self._reach
-                ways = [self.ways or "None", radius] if radius else [self.ways]
-            told = filter(None, [self.axes_name, self.own_cell, given, found, *ways])
-            return [f"{count} = {function}({', '.join(told)})"]
+                function, neighbourhood = "reached_cells", self._reach
+                offsets = self.listed_offsets or ("None" if radius else "")
+            else:
+                radius = ""
+            arguments = self.axes_name, self.own_cell, neighbourhood, listed, offsets, radius
+            return [f"{count} = {function}({', '.join(filter(None, arguments))})"]
         lines, reach = [], self._reach
         if not reach:
-            reach = self.kept("reach")
-            lines.append(f"{reach} = {self.axes_name}.reach({given})")
-        lines.append(f"{found} = {reach}[{self.own_cell}]")
+            reach = self.reserve("reach")
+            lines.append(f"{reach} = {self.axes_name}.reach({neighbourhood})")
+        lines.append(f"{listed} = {reach}[{self.own_cell}]")
         if not on.occupant:
-            lines.append(f"{count} = len({found})")
-        if self.ways:
-            lines.append(f"{self.ways} = {reach}.ways({self.own_cell})")
+            lines.append(f"{count} = len({listed})")
+        if self.listed_offsets:
+            lines.append(f"{self.listed_offsets} = {reach}.ways({self.own_cell})")
         return lines
 
-    def _rows_listed(self, body: LoopBody) -> list[str]:
+    def _list_rows_lines(self, body: LoopBody) -> list[str]:
         own_row, owner, owners = self._own(body)
-        crowds = self._grids.occupancy(self.on.occupant)
+        occupancy = self._grids.occupancy(self.on.occupant)
         if not self.is_python:
-            function, around = f"occupants_{self._grids.when}", f"{self._around}, {self._steps}"
-            if self._is_here:
-                function, around = f"occupants_here_{self._grids.when}", self.own_cell
-            given = f"{crowds}, {around}, {own_row or -1}, {owner}, "
-            given += owners or self._frame.hoist("nobody", "np.empty(0, np.uint64)")
-            lines = [f"{self.count} = {function}({given}, {self.found})"]
-            return lines + self._members_alone()
-        rows = f"{crowds}.occupants({self._around})"
-        if self._is_here:
-            rows = f"{crowds}.occupants_here({self.own_cell})"
+            function, around = "occupants", f"{self._around}, {self._cell_count}"
+            if self._is_own_cell:
+                function, around = "occupants_here", self.own_cell
+            arguments = f"{occupancy}, {around}, {own_row or -1}, {owner}, "
+            arguments += owners or self._builder.hoist("nobody", "np.empty(0, np.uint64)")
+            lines = [f"{self.count} = {function}_{self._grids.when}({arguments}, {self.listed})"]
+            return lines + self._filter_members_lines()
+        rows = f"{occupancy}.occupants({self._around})"
+        if self._is_own_cell:
+            rows = f"{occupancy}.occupants_here({self.own_cell})"
         if owners:
             rows = f"[r for r in {rows} if {owners}[r] != {owner}]"
-        lines = [f"{self.found} = {rows}"]
+        lines = [f"{self.listed} = {rows}"]
         if own_row:
-            lines.append(f"if {own_row} in {self.found}:")
-            lines.append(f"    {self.found}.remove({own_row})")
-        return [*lines, f"{self.count} = len({self.found})", *self._members_alone()]
+            lines.append(f"if {own_row} in {self.listed}:")
+            lines.append(f"    {self.listed}.remove({own_row})")
+        return [*lines, f"{self.count} = len({self.listed})", *self._filter_members_lines()]
 
     def _own(self, body: LoopBody) -> tuple[str, str, str]:
-        """The row that does not meet itself, or the entity that does not, and whose rows are."""
-        on, asked = self.on, self.join
-        component = asked.components[on.owner]
-        if on.owner in asked.source.components:  # of one entity that is the same row
+        """Return the row that is not its own neighbour, or the entity that is not and the parameter
+        with the owners of the candidates."""
+        on, join = self.on, self.join
+        component = join.components[on.owner]
+        if on.owner in join.source.components:  # of one entity that is the same row
             return body.row_of(on.owner), "0", ""
-        bearer = next((n for n, c in asked.source.components.items() if c.owner == "entity"), None)
-        if bearer is None or component.owner == "none":
+        sources = join.source.components.items()
+        name = next((name for name, source in sources if source.owner == "entity"), None)
+        if name is None or component.owner == "none":
             return "", "0", ""
-        owner, data = body.owner_entity(bearer), self._frame.source.managers.data(component.name)
-        owners = self._frame.handles(f"{component.module}_owners", f"{data}._entity_column")
+        owner, data = body.owner_entity(name), self._builder.source.managers.data(component.name)
+        owners = self._builder.handles(f"{component.module}_owners", f"{data}._entity_column")
         return "", owner, owners
 
-    def _members_alone(self) -> list[str]:
-        """The statements that leave out rows that are not in the group or query."""
-        if not self._is_several:
+    def _filter_members_lines(self) -> list[str]:
+        """Return the statements that leave out rows that are not in the group or query."""
+        if not self._is_joined:
             return []
         self._member(self.on.owner, "")  # who they are has to be known anyway
         numbers = self._numbers
         if self.is_python:
-            kept = f"[{numbers}[r] for r in {self.found} if {numbers}[r] >= 0]"
-            return [f"{self.found} = {kept}", f"{self.count} = len({self.found})"]
-        return [f"{self.count} = members_alone({numbers}, {self.found}, {self.count})"]
+            members = f"[{numbers}[r] for r in {self.listed} if {numbers}[r] >= 0]"
+            return [f"{self.listed} = {members}", f"{self.count} = len({self.listed})"]
+        return [f"{self.count} = members_alone({numbers}, {self.listed}, {self.count})"]
 
     @property
     def _numbers(self) -> str:
-        """The parameter that tells which member of the group or query each row is."""
-        asked = self.join
-        name = f"{asked.components[self.on.owner].module}_numbers{asked.tag}"
-        given = [self._frame.source.managers.manager(self.on.occupant)]
-        given += [asked.other_rows(self.on.owner), *filter(None, [asked.hidden])]
-        return self._frame.table(name, array_type("i64"), f"member_numbers({', '.join(given)})")
+        """Parameter with each row's number in the group or query; below 0 of rows not in it."""
+        join = self.join
+        name = f"{join.components[self.on.owner].module}_numbers{join.tag}"
+        arguments = [self._builder.source.managers.manager(self.on.occupant)]
+        arguments += [join.other_rows(self.on.owner), *filter(None, [join.hidden])]
+        expression = f"member_numbers({', '.join(arguments)})"
+        return self._builder.table(name, array_type("i64"), expression)
 
     @property
-    def placed(self) -> str:
-        """The component whose rows stand on cells; nothing if cells are asked."""
+    def position_component(self) -> str:
+        """Component whose rows are the occupants; "" if cells are asked."""
         return self.on.occupant
 
-    def left(self, row: str) -> str:
-        """The statement after which a row is in no group or query."""
+    def remove_line(self, row: str) -> str:
+        """Return the statement that removes a row from the group or query."""
         self._member(self.on.owner, "")  # who they are is not known where nobody asks
         return f"{self._numbers}[{row}] = -1"
 
     @property
-    def _is_several(self) -> bool:
-        """Whether those who are asked are rows of a group or query."""
-        asked = self.join
-        return asked.candidates.member_indices is not None or len(asked.components) > 1
-
-    # --- what a neighbour has ----------------------------------------------------------------
+    def _is_joined(self) -> bool:
+        """True if the candidates are rows of a group or query."""
+        join = self.join
+        return join.candidates.member_indices is not None or len(join.components) > 1
 
     def neighbour_value(self, node: tree.NeighbourField | tree.Offset | tree.Distance) -> Value:
-        if isinstance(node, tree.Offset) and self._frame.is_plain:  # Python's own would not wrap
+        if isinstance(node, tree.Offset) and self._builder.is_plain:  # Python's own would not wrap
             return Value(
                 node.type, lambda axis: make_call_code("np.int64", Code(self.offsets[int(axis)]))
             )
@@ -263,71 +271,75 @@ class GridNeighbours(NeighbourAccess):
     def _distance(self, type_: Type) -> Value:
         if not self.is_python:
             return uniform(type_, make_call_code("np.sqrt", Code(f"np.float64({self.square})")))
-        own = f"root_of({self.square})"
+        root = f"root_of({self.square})"
         return uniform(
-            type_, Code(f"np.float64({own})", Precedence.CALL, python_number=lambda: own)
+            type_, Code(f"np.float64({root})", Precedence.CALL, python_number=lambda: root)
         )
 
-    def _has(self, node: tree.NeighbourField) -> Value:
+    def _field_value(self, node: tree.NeighbourField) -> Value:
         if node.name == tree.CELL_ID:
             if self.is_python:
-                return uniform(node.type, Code(f"FIRST_CELL + {self.place}", Precedence.SUM))
-            return uniform(node.type, Code(f"id_of_cell({self.place})"))
-        row = self._member(node.owner, self.place) if self._is_several else self.place
+                return uniform(node.type, Code(f"FIRST_CELL + {self.candidate}", Precedence.SUM))
+            return uniform(node.type, Code(f"id_of_cell({self.candidate})"))
+        row = self._member(node.owner, self.candidate) if self._is_joined else self.candidate
         if node.name == tree.ID_SLOT:
             return self._id(node, row)
-        return self._frame.cells(self._frame.neighbour_arrays(node), node.type, row)
+        return self._builder.cells(self._builder.neighbour_arrays(node), node.type, row)
 
-    def owner_met(self, value: tree.Expression) -> str:
+    def owner_component(self, value: tree.Expression) -> str:
         is_entity = isinstance(value, tree.NeighbourField) and value.name == tree.ENTITY
-        return self.on.occupant if is_entity and not self._is_several else ""
+        return self.on.occupant if is_entity and not self._is_joined else ""
 
     def _id(self, node: tree.NeighbourField, row: str) -> Value:
-        """The id of a row that is nobody's."""
+        """Return the id of an unowned row."""
         component = self.join.components[node.owner]
-        data = self._frame.source.managers.data(component.name)
+        data = self._builder.source.managers.data(component.name)
         slots, generations = (
-            self._frame.handles(f"{component.module}_{name}", f"{data}._id_{name}_column", "u32")
+            self._builder.handles(f"{component.module}_{name}", f"{data}._id_{name}_column", "u32")
             for name in ("slot", "generation")
         )
         slot = f"{slots}[{row}]"
         return uniform(node.type, Code(f"make_cell_id({slot}, {generations}[{slot}])"))
 
     def occupied(self, node: tree.Occupied) -> Value:
-        """Whether somebody stands on the neighbour."""
-        crowds = self._grids.occupancy(node.component)
-        return uniform(node.type, Code(f"is_occupied_{self._grids.when}({crowds}, {self.place})"))
+        """Return the test that the neighbour cell is occupied."""
+        occupancy = self._grids.occupancy(node.component)
+        function = f"is_occupied_{self._grids.when}"
+        return uniform(node.type, Code(f"{function}({occupancy}, {self.candidate})"))
 
     def offset_lines(self, crosses: bool = True) -> list[str]:
         first = 3 - self.on.axes
-        if self.ways and self.is_python:
+        if self.listed_offsets and self.is_python:
             offsets = ", ".join(self.offsets) if first < 2 else f"({self.offsets[0]},)"
-            return [f"{offsets} = {self.ways}[{self.at}]"]
-        if self.ways:
-            met = f"{self.ways}[{self.at}]"
+            return [f"{offsets} = {self.listed_offsets}[{self.list_index}]"]
+        if self.listed_offsets:
+            index = f"{self.listed_offsets}[{self.list_index}]"
             return [
-                f"{self.declared(apart)} = np.int64({self._reach}[{1 + first + axis}, {met}])"
-                for axis, apart in enumerate(self.offsets)
+                f"{self.declared(offset)} = np.int64({self._reach}[{1 + first + axis}, {index}])"
+                for axis, offset in enumerate(self.offsets)
             ]
-        lines, other = [], self.place
+        lines, other_cell = [], self.candidate
         if self.on.occupant:
-            member = self._member(self.on.owner, other) if self._is_several else other
+            member = self._member(self.on.owner, other_cell) if self._is_joined else other_cell
             kind = Type("u64", (), f"id<{self.on.grid}>")
-            standing = self.join.components[self.on.owner].on
-            assert standing is not None
-            column = tree.NeighbourField(kind, standing.field, self.on.owner, self.join.near.name)
-            (array,) = self._frame.neighbour_arrays(column)
-            other = f"cell_number({array}[{member}])"
-        for axis, apart in enumerate(self.offsets):
-            given = f"{self.axes_name}, {self.own_cell}, {other}, {first + axis}"
-            lines.append(f"{apart} = distance_along({given})")
+            cell_field = self.join.components[self.on.owner].on
+            assert cell_field is not None
+            column = tree.NeighbourField(kind, cell_field.field, self.on.owner, self.join.near.name)
+            (array,) = self._builder.neighbour_arrays(column)
+            other_cell = f"cell_number({array}[{member}])"
+        for axis, offset in enumerate(self.offsets):
+            arguments = f"{self.axes_name}, {self.own_cell}, {other_cell}, {first + axis}"
+            lines.append(f"{offset} = distance_along({arguments})")
         return lines
 
 
-def _ranks_by_distance(question: tree.NeighbourAggregate) -> bool:
-    """Whether only the best are asked for, and they are equally far: then the nearest may come
-    first, who are seldom beaten, for among those equally far the order stays."""
-    for key in question.keys:
+def _is_ranked_by_distance(aggregate: tree.NeighbourAggregate) -> bool:
+    """Return True if the first key is the distance.
+
+    Cells may then be listed nearest first: they are seldom beaten, and those equally far keep their
+    order.
+    """
+    for key in aggregate.keys:
         match key:
             case tree.Distance() | tree.Operation(name="neg", operands=(tree.Distance(),)):
                 return True

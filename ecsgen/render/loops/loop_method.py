@@ -98,7 +98,7 @@ class LoopMethod(KernelMethod):
 
     @property
     def _finding(self) -> list[str]:
-        """The statements that get the rows, and those who may be asked."""
+        """The statements that get the rows, and those who may be join."""
         source, asked = self.source, [
             line for one in self.neighbour_joins for line in self._finding_of(one)
         ]
@@ -107,16 +107,16 @@ class LoopMethod(KernelMethod):
         is_found = any(one.near.on is None for one in self.neighbour_joins)
         return asked if is_found else [f"{source.variable} = {source.rows_expression}", *asked]
 
-    def _finding_of(self, asked: NeighbourJoin) -> list[str]:
+    def _finding_of(self, join: NeighbourJoin) -> list[str]:
         """The same of one neighbourhood; on a grid functions are told otherwise."""
-        members = self.function.neighbours[asked.near.name].members
-        if asked.near.on is not None:
-            return asked.met_on_grid(members) if members else []
+        members = self.function.neighbours[join.near.name].members
+        if join.near.on is not None:
+            return join.met_on_grid(members) if members else []
         turns = self.function.frozen_neighbours is None
-        radius = self.radius_of(asked.near)
-        if isinstance(asked.near.radius, Argument):  # which loops take as a number of Python
-            radius = f"{SCALARS[asked.near.radius.type.scalar].numpy}({radius})"
-        return asked.search_lines(turns, members, radius)
+        radius = self.radius_of(join.near)
+        if isinstance(join.near.radius, Argument):  # which loops take as a number of Python
+            radius = f"{SCALARS[join.near.radius.type.scalar].numpy}({radius})"
+        return join.search_lines(turns, members, radius)
 
     @property
     def _celling(self) -> list[str]:

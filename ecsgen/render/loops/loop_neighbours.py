@@ -1,5 +1,5 @@
-"""Neighbours in loops: whom a row asks, how those in reach are listed, what they have, as all was
-before the kernel, or as it is now."""
+"""Neighbours in loops: lists of candidates in reach, and their fields, as before the kernel or as
+now."""
 
 from __future__ import annotations
 
@@ -26,136 +26,139 @@ _PARTS: Final = {
     "reach": "{}",
     "sizes": "NDArray[{}]",
 }
-"""What `NeighbourCells` has, and of which types, some of which are that of places."""
+"""Types of the members of `NeighbourCells`; `{}` is the scalar type of positions."""
 
 
 class NeighbourAccess(ABC):
-    """The way to a neighbour, and what it has: names in the function."""
+    """Names by which a loop reads neighbours."""
 
     is_python = False
-    """Whether lists are Python's own, made for each row."""
-    ways = ""
-    """The array that tells the way to each in the list, if there is one."""
-    at = ""
-    """Which of the list the neighbour is, if so."""
+    """True if neighbour lists are Python's own, made for each row."""
+    listed_offsets = ""
+    """Array with the offset to each listed neighbour, if there is one."""
+    list_index = ""
+    """Index of the neighbour in the list, if there is `listed_offsets`."""
 
-    def __init__(self, asked: NeighbourJoin, frame: FunctionBuilder) -> None:
-        self.join = asked
+    def __init__(self, join: NeighbourJoin, builder: FunctionBuilder) -> None:
+        self.join = join
         self.members: dict[str, Parameter] = {}
-        """The rows of those who may be asked in each component."""
-        self._frame = frame
-        self.kept = kept = frame.names.reserve
-        self.declared, self.zero = frame.declared, frame.zero
-        on, place = asked.near.on, asked.near.position.type
-        self.scalar, self.axes = ("i64", on.axes) if on else (place.scalar, place.shape[0])
-        """The scalar type and the number of axes of the way to a neighbour."""
+        """Rows of the candidates in each component."""
+        self._builder = builder
+        self.reserve = reserve = builder.names.reserve
+        self.declared, self.zero = builder.declared, builder.zero
+        on, type_ = join.near.on, join.near.position.type
+        self.scalar, self.axes = ("i64", on.axes) if on else (type_.scalar, type_.shape[0])
+        """Scalar type and number of axes of the offset to a neighbour."""
         self.parameters: dict[str, Parameter] = {}
-        """What the function is given."""
-        self.place = kept("o")
-        """Which of all that may be asked the neighbour is."""
-        self.found, self.count = kept("found"), kept("count")
-        """The places of all that are in reach, and how many they are."""
-        self.offsets = [kept(f"d{one}") for one in "xyz"[: self.axes]]
-        """The way to the neighbour, along each axis."""
+        """Parameters of the function."""
+        self.candidate = reserve("o")
+        """Variable with the neighbour's index among the candidates."""
+        self.listed, self.count = reserve("found"), reserve("count")
+        """Variables with the candidates in reach, and their number."""
+        self.offsets = [reserve(f"d{axis}") for axis in "xyz"[: self.axes]]
+        """Variables with the offset to the neighbour, one per axis."""
 
     @property
     def square(self) -> str:
-        """The expression for `dot(offset, offset)`."""
-        return " + ".join(f"{one} * {one}" for one in self.offsets)
+        """Expression for `dot(offset, offset)`."""
+        return " + ".join(f"{offset} * {offset}" for offset in self.offsets)
 
     def add_parameter(self, name: str, annotation: str, passed: str) -> str:
-        """The parameter that says something."""
-        return self._frame.parameter(name, annotation, passed, self.parameters)
+        """Return the parameter for an expression of the method."""
+        return self._builder.parameter(name, annotation, passed, self.parameters)
 
     def neighbour_value(self, node: tree.NeighbourField | tree.Offset | tree.Distance) -> Value:
-        """The elements of what a neighbour is or has."""
+        """Return the elements of a neighbour's field, offset or distance."""
         if isinstance(node, tree.Offset):
-            return Value(node.type, lambda place: Code(self.offsets[int(place)]))
+            return Value(node.type, lambda index: Code(self.offsets[int(index)]))
         if isinstance(node, tree.Distance):
             return self._distance(node.type)
-        return self._has(node)
+        return self._field_value(node)
 
     def _distance(self, type_: Type) -> Value:
-        return Value(type_, lambda place: make_call_code("np.sqrt", Code(self.square)))
+        return Value(type_, lambda index: make_call_code("np.sqrt", Code(self.square)))
 
     @abstractmethod
-    def _has(self, node: tree.NeighbourField) -> Value:
-        """What a neighbour has in a field."""
+    def _field_value(self, node: tree.NeighbourField) -> Value:
+        """Return the elements of a neighbour's field."""
 
-    def compared(self, node: tree.Operation, body: LoopBody) -> Value | None:
-        """A comparison that is quicker in other words than its own."""
+    def faster_comparison(self, node: tree.Operation, body: LoopBody) -> Value | None:
+        """Return a comparison in a quicker form than its own; None if there is none."""
         return None
 
     def setup(self) -> list[str]:
-        """The statements before the loop, once all of it is written."""
+        """Return the statements before the loop, once all of the loop is written."""
         return []
 
     def list_lines(self, body: LoopBody) -> list[str]:
-        """The statements that list those in reach of the row."""
+        """Return the statements that list the candidates in reach of the row."""
         return []
 
-    def owner_met(self, value: tree.Expression) -> str:
-        """The component whose row a neighbour is, if the value is the entity that has it."""
+    def owner_component(self, value: tree.Expression) -> str:
+        """Return the component whose row a neighbour is, if `value` is the entity that has it."""
         return ""
 
     def offset_lines(self, crosses: bool = True) -> list[str]:
-        """The statements that find the way to a neighbour, the short one around if it may cross
-        a border."""
+        """Return the statements that compute the offset to a neighbour, the short one around if it
+        may cross a border."""
         return []
 
     def _member(self, owner: str, which: str) -> str:
-        """The expression for a member's row in a component."""
-        asked = self.join
-        if not asked.source.is_world:
+        """Return the expression for a candidate's row in a component."""
+        join = self.join
+        if not join.source.is_world:
             return which
         if owner not in self.members:
-            name = self.kept(f"{asked.components[owner].module}_members")
-            self.members[owner] = Parameter(name, "RowArray", asked.other_rows(owner))
+            name = self.reserve(f"{join.components[owner].module}_members")
+            self.members[owner] = Parameter(name, "RowArray", join.other_rows(owner))
         return f"{self.members[owner].name}[{which}]"
 
 
 class SpaceNeighbours(NeighbourAccess):
     """Neighbours in a continuous space."""
 
-    places: str
-    """The variable with the places of all who may be asked."""
+    positions: str
+    """Variable with the positions of all candidates."""
 
-    def __init__(self, asked: NeighbourJoin, frame: FunctionBuilder) -> None:
-        super().__init__(asked, frame)
-        kept, letters = self.kept, "xyz"[: self.axes]
-        self._starts = [kept(one) for one in letters]
-        self._halves = [kept(f"half_{one}") for one in letters]
-        self._sizes = [kept(f"size_{one}") for one in letters]
-        self.cell, self.ranked, self._run = kept("c"), kept("k"), kept("r")
+    def __init__(self, join: NeighbourJoin, builder: FunctionBuilder) -> None:
+        super().__init__(join, builder)
+        reserve, letters = self.reserve, "xyz"[: self.axes]
+        self._starts = [reserve(letter) for letter in letters]
+        self._halves = [reserve(f"half_{letter}") for letter in letters]
+        self._sizes = [reserve(f"size_{letter}") for letter in letters]
+        self.cell, self.rank, self._run = reserve("c"), reserve("k"), reserve("r")
 
     def offset_lines(self, crosses: bool = True) -> list[str]:
         lines, axes = [], zip(self._starts, self.offsets, self._halves, self._sizes, strict=True)
-        for axis, (start, apart, half, size) in enumerate(axes):
-            lines.append(f"{apart} = {self.places}[{axis}, {self.place}] - {start}")
+        for axis, (start, offset, half, size) in enumerate(axes):
+            lines.append(f"{offset} = {self.positions}[{axis}, {self.candidate}] - {start}")
             if crosses:
-                lines.append(f"if abs({apart}) > {half}:")
-                lines.append(f"    {apart} = {apart} - {size} * np.rint({apart} / {size})")
+                lines.append(f"if abs({offset}) > {half}:")
+                lines.append(f"    {offset} = {offset} - {size} * np.rint({offset} / {size})")
         return lines
 
-    def compared(self, node: tree.Operation, body: LoopBody) -> Value | None:
-        """Of a distance with what is the same for all rows: its square, of which no root has to be
-        drawn then, with the least one whose root is as far."""
-        (one, other), sign = node.operands, node.name
-        if not isinstance(one, tree.Distance):
-            one, other, sign = other, one, MIRRORED.get(sign, "")
-        is_fixed = isinstance(other, tree.Constant) or (
-            isinstance(other, tree.Argument) and not other.each
-        )
-        if self._frame.is_plain or sign not in MIRRORED or one.type != other.type or not is_fixed:
-            return None
-        bound = body.value(other).at(0).text
-        made = "square_of" if sign in ("<", ">=") else "square_within"
-        name = f"{other.name}_square" if isinstance(other, tree.Argument) else "square"
-        square = self._frame.hoist(name, f"{made}({bound})")
-        own = Code(self.square, Precedence.SUM)
-        return uniform(node.type, infix(sign, Precedence.COMPARISON, own, Code(square)))
+    def faster_comparison(self, node: tree.Operation, body: LoopBody) -> Value | None:
+        """Compare a distance with a limit that all rows share as squares.
 
-    def _measured(self, sizes: str) -> list[str]:
+        No root is computed then; the limit is the least square with a root as large.
+        """
+        (distance, limit), sign = node.operands, node.name
+        if not isinstance(distance, tree.Distance):
+            distance, limit, sign = limit, distance, MIRRORED.get(sign, "")
+        is_fixed = isinstance(limit, tree.Constant) or (
+            isinstance(limit, tree.Argument) and not limit.each
+        )
+        is_alike = sign in MIRRORED and distance.type == limit.type
+        if self._builder.is_plain or not is_alike or not is_fixed:
+            return None
+        bound = body.value(limit).at(0).text
+        function = "square_of" if sign in ("<", ">=") else "square_within"
+        name = f"{limit.name}_square" if isinstance(limit, tree.Argument) else "square"
+        square = self._builder.hoist(name, f"{function}({bound})")
+        code = Code(self.square, Precedence.SUM)
+        return uniform(node.type, infix(sign, Precedence.COMPARISON, code, Code(square)))
+
+    def _size_lines(self, sizes: str) -> list[str]:
         lines = []
         for axis, (size, half) in enumerate(zip(self._sizes, self._halves, strict=True)):
             lines += [f"{size} = {sizes}[0, {axis}]", f"{half} = {sizes}[1, {axis}]"]
@@ -163,72 +166,75 @@ class SpaceNeighbours(NeighbourAccess):
 
 
 class FrozenNeighbours(SpaceNeighbours):
-    """As everything was before the kernel: rows in the order of their cells, each with a list of
-    those in reach, whose fields are copied in that order."""
+    """Neighbours as before the kernel.
 
-    def __init__(self, asked: NeighbourJoin, frame: FunctionBuilder) -> None:
-        super().__init__(asked, frame)
+    Loops are over rows in the order of their cells, each with a list of the candidates in reach,
+    whose fields are copied in that order.
+    """
+
+    def __init__(self, join: NeighbourJoin, builder: FunctionBuilder) -> None:
+        super().__init__(join, builder)
         wanted = {**_PARTS}
-        if asked.source.is_world:
+        if join.source.is_world:
             wanted["members"] = "NDArray[np.uint32]"
-        if asked.has_two_sources:  # those who ask are told from those who are asked
+        if join.has_two_sources:  # those who ask are told from those who are join
             wanted |= dict.fromkeys(("names", "other_names"), "EntityArray")
         dtype = SCALARS[self.scalar].numpy
         self.names = {
             name: self.add_parameter(name, text.format(dtype), f"_cells.{name}")
             for name, text in wanted.items()
         }
-        self.places = self.names["others"]
+        self.positions = self.names["others"]
         self._copies: dict[str, tuple[str, tree.NeighbourField, int]] = {}
-        """By column: what it is called in the order of cells, what it is of, and elements of a
+        """By column: the name of its copy in the order of cells, its field, and elements per
         row."""
         cell, cells = self.cell, self.names["cells"]
         self.heads = [
             f"for {cell} in range(len({cells}) - 1):",
-            f"    for {self.ranked} in range({cells}[{cell}], {cells}[{cell} + 1]):",
+            f"    for {self.rank} in range({cells}[{cell}], {cells}[{cell} + 1]):",
         ]
-        """The first lines of the loops: over cells, and over the rows of each; where somebody dies
-        or is born, over rows in their order."""
+        """First lines of the loops: over cells, and over the rows of each; over rows in their order
+        if the kernel has commands."""
         self.located: list[str] = []
-        """The statements that find the cell of the row, where loops are over rows."""
+        """Statements that find the row's cell, where loops are over rows."""
         self._ordered: list[str] = []
-        if frame.program.has_commands:
+        if builder.program.has_commands:
             self._follow_rows()
 
     def _follow_rows(self) -> None:
-        """Let loops be over rows, which know their place in the order of cells, and their cell."""
-        row, order = self._frame.row, self.names["order"]
-        known = {self.ranked: self.kept("ranks"), self.cell: self.kept("homes")}
-        made = (f"{array} = np.empty(len({order}), np.uint32)" for array in known.values())
-        told = (f"        {array}[{self.number}] = {one}" for one, array in known.items())
-        self._ordered = [*made, *self.heads, *told]
+        """Loop over rows, with arrays of their rank in the order of cells, and of their cell."""
+        row, order = self._builder.row, self.names["order"]
+        known = {self.rank: self.reserve("ranks"), self.cell: self.reserve("homes")}
+        allocations = (f"{array} = np.empty(len({order}), np.uint32)" for array in known.values())
+        assignments = (f"        {array}[{self.number}] = {name}" for name, array in known.items())
+        self._ordered = [*allocations, *self.heads, *assignments]
         self.heads = [f"for {row} in range(len({order})):"]
-        self.located = [f"{one} = np.intp({array}[{row}])" for one, array in known.items()]
+        self.located = [f"{name} = np.intp({array}[{row}])" for name, array in known.items()]
 
     @property
     def number(self) -> str:
-        """The expression for the row of these loops."""
-        return f"{self.names['order']}[{self.ranked}]"
+        """Expression for the row of these loops."""
+        return f"{self.names['order']}[{self.rank}]"
 
-    def _has(self, node: tree.NeighbourField) -> Value:
-        arrays, place = self._frame.arrays(node), self.place
+    def _field_value(self, node: tree.NeighbourField) -> Value:
+        arrays, candidate = self._builder.arrays(node), self.candidate
         elements = node.type.elements if len(arrays) == 1 else 1
-        for one in arrays:
-            if one not in self._copies:
-                self._copies[one] = self.kept(f"other_{one}"), node, elements
-        names = [self._copies[one][0] for one in arrays]
+        for array in arrays:
+            if array not in self._copies:
+                self._copies[array] = self.reserve(f"other_{array}"), node, elements
+        names = [self._copies[array][0] for array in arrays]
         if elements > 1:
-            return Value(node.type, lambda p: Code(f"{names[0]}[{p}, {place}]"))
-        return Value(node.type, lambda p: Code(f"{names[int(p)]}[{place}]"), len(names) > 1)
+            return Value(node.type, lambda p: Code(f"{names[0]}[{p}, {candidate}]"))
+        return Value(node.type, lambda p: Code(f"{names[int(p)]}[{candidate}]"), len(names) > 1)
 
     def setup(self) -> list[str]:
-        lines = self._measured(self.names["sizes"])
-        lines.append(f"{self.found} = np.empty({self.names['most']} + 1, np.uint32)")
-        copied = (line for one in self._copies for line in self._copied(one))
+        lines = self._size_lines(self.names["sizes"])
+        lines.append(f"{self.listed} = np.empty({self.names['most']} + 1, np.uint32)")
+        copied = (line for array in self._copies for line in self._copy_lines(array))
         return [*lines, *self._ordered, *copied]
 
-    def _copied(self, array: str) -> list[str]:
-        (name, node, elements), row, k = self._copies[array], self._frame.row, self.ranked
+    def _copy_lines(self, array: str) -> list[str]:
+        (name, node, elements), row, k = self._copies[array], self._builder.row, self.rank
         members = self.names.get("members", self.names["order"])
         shape = f"len({members})" if elements == 1 else f"({elements}, len({members}))"
         head = [
@@ -239,90 +245,92 @@ class FrozenNeighbours(SpaceNeighbours):
         is_long = elements > UNROLLED
         each = [f"    for {self._run} in range({elements}):"] if is_long else []
         pad = "        " if each else "    "
-        for place in [self._run] if is_long else range(elements):
-            to = f"{k}" if elements == 1 else f"{place}, {k}"
-            start = row if elements == 1 else plus(f"{elements} * {row}", place)
+        for index in [self._run] if is_long else range(elements):
+            to = f"{k}" if elements == 1 else f"{index}, {k}"
+            start = row if elements == 1 else plus(f"{elements} * {row}", index)
             each.append(f"{pad}{name}[{to}] = {array}[{start}]")
         return [*head, *each]
 
     @property
     def rows_around(self) -> list[str]:
-        """The statements that list those in reach of a row, without a branch for each."""
-        names, run, place, cell = self.names, self._run, self.place, self.cell
-        runs, reach, is_other = names["runs"], names["reach"], f"{place} != {self.ranked}"
+        """Statements that list the candidates in reach of a row, without a branch for each."""
+        names, run, candidate, cell = self.names, self._run, self.candidate, self.cell
+        runs, reach, is_other = names["runs"], names["reach"], f"{candidate} != {self.rank}"
         if self.join.has_two_sources:
-            is_other = f"{names['other_names']}[{place}] != {names['names']}[{self.ranked}]"
+            is_other = f"{names['other_names']}[{candidate}] != {names['names']}[{self.rank}]"
 
         def listed(crosses: bool) -> list[str]:
             return [
                 f"    for {run} in range({runs}[{cell}], {runs}[{cell} + 1]):",
-                f"        for {place} in range({names['low']}[{run}], {names['high']}[{run}]):",
+                f"        for {candidate} in range({names['low']}[{run}], {names['high']}[{run}]):",
                 *(f"            {line}" for line in self.offset_lines(crosses)),
-                f"            {self.found}[{self.count}] = {place}",
+                f"            {self.listed}[{self.count}] = {candidate}",
                 f"            {self.count} += ({self.square} <= {reach}) & ({is_other})",
             ]
 
-        own, head = names["own"], f"if {names['crosses']}[{cell}]:"
-        starts = [f"{one} = {own}[{axis}, {self.ranked}]" for axis, one in enumerate(self._starts)]
+        positions, head = names["own"], f"if {names['crosses']}[{cell}]:"
+        axes = enumerate(self._starts)
+        starts = [f"{start} = {positions}[{axis}, {self.rank}]" for axis, start in axes]
         return [*starts, f"{self.count} = 0", head, *listed(True), "else:", *listed(False)]
 
 
 class LiveNeighbours(SpaceNeighbours):
-    """As everything is now: cells from which rows go and to which they come, whenever something is
-    written to a place."""
+    """Neighbours as now: rows change cells whenever their position is written."""
 
-    def __init__(self, asked: NeighbourJoin, frame: FunctionBuilder) -> None:
-        super().__init__(asked, frame)
-        self.places = self.kept("places")
+    def __init__(self, join: NeighbourJoin, builder: FunctionBuilder) -> None:
+        super().__init__(join, builder)
+        self.positions = self.reserve("places")
         self._cells = self.add_parameter(
-            f"cells_now{asked.tag}", "LiveCellList", f"_cells{asked.tag}"
+            f"cells_now{join.tag}", "LiveCellList", f"_cells{join.tag}"
         )
-        self.ways = "" if frame.is_plain else self.kept("ways")
+        self.listed_offsets = "" if builder.is_plain else self.reserve("ways")
 
-    def _has(self, node: tree.NeighbourField) -> Value:
-        arrays = self._frame.neighbour_arrays(node)
-        return self._frame.cells(arrays, node.type, self._member(node.owner, self.place))
+    def _field_value(self, node: tree.NeighbourField) -> Value:
+        arrays = self._builder.neighbour_arrays(node)
+        return self._builder.cells(arrays, node.type, self._member(node.owner, self.candidate))
 
     def setup(self) -> list[str]:
         cells = self._cells
-        kind = "np.uint32" if self.ways else "np.intp"  # no sign to look at, if compiled
-        found = f"{self.found} = np.empty({cells}.most + 1, {kind})"
-        if self.ways:
-            kind = SCALARS[self.scalar].numpy
-            return [found, f"{self.ways} = np.empty(({self.axes}, len({self.found})), {kind})"]
-        return [f"{self.places} = {cells}.places", *self._measured(f"{cells}.sizes"), found]
+        kind = "np.uint32" if self.listed_offsets else "np.intp"  # no sign to look at, if compiled
+        allocation = f"{self.listed} = np.empty({cells}.most + 1, {kind})"
+        if self.listed_offsets:
+            array = f"np.empty(({self.axes}, len({self.listed})), {SCALARS[self.scalar].numpy})"
+            return [allocation, f"{self.listed_offsets} = {array}"]
+        sizes = self._size_lines(f"{cells}.sizes")
+        return [f"{self.positions} = {cells}.places", *sizes, allocation]
 
     def offset_lines(self, crosses: bool = True) -> list[str]:
-        if not self.ways:
+        if not self.listed_offsets:
             return super().offset_lines(crosses)
-        axes = enumerate(self.offsets)
-        return [f"{apart} = {self.ways}[{axis}, {self.at}]" for axis, apart in axes]
+        array, index = self.listed_offsets, self.list_index
+        return [f"{offset} = {array}[{i}, {index}]" for i, offset in enumerate(self.offsets)]
 
     def list_lines(self, body: LoopBody) -> list[str]:
-        """The statements that list those in reach of a row's place."""
-        row, near = self._frame.row, self.join.near
-        place = body.value(near.position)
-        if not self._frame.program.takes_turns:  # as it was before
-            own = tree.NeighbourField(
+        """Return the statements that list the candidates in reach of a row's position."""
+        row, near = self._builder.row, self.join.near
+        position = body.value(near.position)
+        if not self._builder.program.takes_turns:  # as it was before
+            field = tree.NeighbourField(
                 near.position.type, near.position.name, near.position.owner, near.name
             )
             own_row = body.row_of(near.position.owner)
-            place = self._frame.cells(self._frame.neighbour_arrays(own), own.type, own_row)
-        starts = [f"{start} = {place.at(axis).text}" for axis, start in enumerate(self._starts)]
-        given = f"{self._cells}, {row}, ({', '.join(self._starts)}), {self.found}"
-        given += f", {self.ways}" if self.ways else ""
-        return [*starts, f"{self.count} = find_neighbours_now({given})"]
+            arrays = self._builder.neighbour_arrays(field)
+            position = self._builder.cells(arrays, field.type, own_row)
+        starts = [f"{start} = {position.at(axis).text}" for axis, start in enumerate(self._starts)]
+        arguments = f"{self._cells}, {row}, ({', '.join(self._starts)}), {self.listed}"
+        arguments += f", {self.listed_offsets}" if self.listed_offsets else ""
+        return [*starts, f"{self.count} = find_neighbours_now({arguments})"]
 
     @property
-    def placed(self) -> str:
-        """The component whose rows have the places."""
+    def position_component(self) -> str:
+        """Component whose rows have the positions."""
         return self.join.position_owner
 
-    def left(self, row: str) -> str:
-        """The statement after which a row is nowhere."""
+    def remove_line(self, row: str) -> str:
+        """Return the statement that removes a row from its cell."""
         return f"remove_from_cells({self._cells}, {row})"
 
-    def moved(self, row: str, place: Value) -> str:
-        """The statement after which a row is where its place is now."""
-        axes = ", ".join(place.at(axis).text for axis in range(place.type.elements))
+    def move_line(self, row: str, position: Value) -> str:
+        """Return the statement that moves a row to the cell of its position."""
+        axes = ", ".join(position.at(axis).text for axis in range(position.type.elements))
         return f"move_to_cell({self._cells}, {row}, ({axes}))"

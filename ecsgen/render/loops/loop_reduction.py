@@ -29,9 +29,9 @@ class LoopReductionMethod(ReductionMethod):
 
     def __init__(self, component: Component, reduction: Reduction) -> None:
         super().__init__(component, reduction)
-        self._frame = FunctionBuilder(f"_{self.name}_fold", self._program, self, self.source)
-        self._body = LoopBody(self._frame, {OWN: self._frame.row}, {})
-        take = self._frame.names.allocate
+        self._builder = FunctionBuilder(f"_{self.name}_fold", self._program, self, self.source)
+        self._body = LoopBody(self._builder, {OWN: self._builder.row}, {})
+        take = self._builder.names.allocate
         self._folded, self._values, self._line = take("folded"), take("values"), take("line")
         self._count, self._place = take("count"), take("k")
         folds = {"min": "least_of", "max": "greatest_of"}
@@ -52,14 +52,14 @@ class LoopReductionMethod(ReductionMethod):
             returned = "NDArray[np.float64]"
         elif self._tells_how_many:
             returned = f"tuple[int, {returned}]"
-        given = self._frame.name, self._parameters, self.function_docstring, self._statements
+        given = self._builder.name, self._parameters, self.function_docstring, self._statements
         method = self.text(["data = self.data"], "\n".join(_indented(self._run)))
         return Printed(method, function_text(*given, returns=returned))
 
     @property
     def _parameters(self) -> list[Parameter]:
-        rows = Parameter(self._frame.count, "int", self.source.rows_expression)
-        return [rows, *self._frame.row_columns.values()]
+        rows = Parameter(self._builder.count, "int", self.source.rows_expression)
+        return [rows, *self._builder.row_columns.values()]
 
     def _write(self) -> None:
         """The values of one row, in its column of the block; where some rows may not count, or all
@@ -93,8 +93,8 @@ class LoopReductionMethod(ReductionMethod):
 
     @property
     def _present(self) -> Code:
-        owners = self._frame.array(Parameter("entity", array_type("u64"), "data._entity_column"))
-        return Code(f"{owners}[{self._frame.row}] != 0", Precedence.COMPARISON)
+        owners = self._builder.array(Parameter("entity", array_type("u64"), "data._entity_column"))
+        return Code(f"{owners}[{self._builder.row}] != 0", Precedence.COMPARISON)
 
     @property
     def _neutral(self) -> str:
@@ -108,10 +108,10 @@ class LoopReductionMethod(ReductionMethod):
         """The function's statements: in each block the values of rows that match, or of all, which
         are folded; then what the blocks gave is. Of all values at once it returns those of each
         element."""
-        take, n, row = self._frame.names.allocate, self._frame.count, self._frame.row
+        take, n, row = self._builder.names.allocate, self._builder.count, self._builder.row
         if self.is_of_all:
             return [
-                *self._frame.setup,
+                *self._builder.setup,
                 f"{self._values} = np.empty(({self._lines}, {n}), np.float64)",
                 *self._body.arrays,
                 f"{self._count} = 0",
@@ -163,7 +163,7 @@ class LoopReductionMethod(ReductionMethod):
         return [f"for {line} in range({self._lines}):", f"    {to}[{place}] = {made}"]
 
     def _ending(self, parts: str, how_many: str = "") -> list[str]:
-        result = self._frame.names.allocate("result")
+        result = self._builder.names.allocate("result")
         end = f"return {how_many}{result}"
         if self.type.shape:
             begin = f"{result} = np.empty({self._lines}, {SCALARS[self._returned].numpy})"
@@ -195,7 +195,7 @@ class LoopReductionMethod(ReductionMethod):
 
     def _called(self, head: str) -> list[str]:
         passed = [parameter.passed for parameter in self._parameters]
-        text = call(f"{head} {self._frame.name}", passed, 8)
+        text = call(f"{head} {self._builder.name}", passed, 8)
         return [line[8:] for line in text.split("\n")]
 
 

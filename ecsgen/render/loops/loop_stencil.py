@@ -1,5 +1,8 @@
-"""Grids at once, where all rows ask the same cells around them: inside of a strip these are so many
-places further on, without a list, so that loops become vector loops."""
+"""Stencils: frozen grid neighbours where all rows read the cells at fixed offsets around them.
+
+Inside of a strip the cells around are a constant number of cells away, so there are no lists, and
+loops become vector loops.
+"""
 
 from __future__ import annotations
 
@@ -19,43 +22,43 @@ from ecsgen.render.loops.scalar_code import Code, Precedence
 if TYPE_CHECKING:
     from ecsgen.render.loops.loop_grids import GridNeighbours
 
-_MOST: Final = 48
-"""Cells around that are written out."""
-_HOWS: Final = ("count", "sum", "mean", "min", "max")
+_MAX_OFFSETS: Final = 48
+"""Largest number of offsets that are written out."""
+_FUNCTIONS: Final = ("count", "sum", "mean", "min", "max")
 
 
 def offsets_of(on: tree.GridNeighbourhood, radius: int) -> list[tuple[int, ...]]:
-    """The offsets of the cells in reach, ascending, the first axis slowest."""
-    found = []
+    """Return the offsets of the cells in reach, ascending, the first axis slowest."""
+    offsets = []
     for offset in product(range(-radius, radius + 1), repeat=on.axes):
         far = sum(map(abs, offset)) if on.hood == "von_neumann" else max(map(abs, offset))
         is_along = on.hood != "axes" or sum(map(bool, offset)) <= 1
         if far <= radius and is_along and any(offset):
-            found.append(offset)
-    return found
+            offsets.append(offset)
+    return offsets
 
 
 def is_stencil(program: tree.Program) -> bool:
-    """Whether rows that are cells ask the same cells around each of them, all at once."""
+    """Return True if rows that are cells read the cells at fixed offsets, all at once."""
     if program.takes_turns or program.has_commands or not program.neighbourhoods:
         return False
     for near in program.neighbourhoods:
         on, radius = near.on, near.radius
         if on is None or on.occupant or near.position.name != tree.CELL_ID:
             return False
-        if not isinstance(radius, int) or not 0 < len(offsets_of(on, radius)) <= _MOST:
+        if not isinstance(radius, int) or not 0 < len(offsets_of(on, radius)) <= _MAX_OFFSETS:
             return False
     if any(node.type.shape for node in program.nodes):  # whose places would be signed
         return False
-    questions = (node for node in program.nodes if isinstance(node, tree.NeighbourAggregate))
+    aggregates = (node for node in program.nodes if isinstance(node, tree.NeighbourAggregate))
     return all(
-        one.function in _HOWS and (one.where is None or one.function == "count")
-        for one in questions
+        node.function in _FUNCTIONS and (node.where is None or node.function == "count")
+        for node in aggregates
     )
 
 
 def is_whole_column_stencil(program: tree.Program) -> bool:
-    """Whether whole columns tell what cells around are asked for: blocks of rows know it then."""
+    """Return True if blocks of rows can aggregate the cells around from whole columns."""
     if (
         not is_stencil(program)
         or program.effects.referenced_components
@@ -66,8 +69,8 @@ def is_whole_column_stencil(program: tree.Program) -> bool:
     of_cells = tree.Coordinates | tree.CellAt | tree.Occupied
     if any(isinstance(node, of_cells) for node in program.nodes):
         return False
-    questions = (node for node in program.nodes if isinstance(node, tree.NeighbourAggregate))
-    return all(one.where is None and _is_column(one.value) for one in questions)
+    aggregates = (node for node in program.nodes if isinstance(node, tree.NeighbourAggregate))
+    return all(aggregate.where is None and _is_column(aggregate.value) for aggregate in aggregates)
 
 
 def _is_column(value: tree.Expression | None) -> bool:
@@ -75,90 +78,89 @@ def _is_column(value: tree.Expression | None) -> bool:
 
 
 class Stencil(NeighbourAccess):
-    """Cells around those inside of a strip: so many places further on."""
+    """Neighbours of cells inside of a strip, at fixed offsets."""
 
-    def __init__(self, listed: GridNeighbours, frame: FunctionBuilder) -> None:
-        super().__init__(listed.join, frame)
+    def __init__(self, listed: GridNeighbours, builder: FunctionBuilder) -> None:
+        super().__init__(listed.join, builder)
         radius = listed.join.near.radius
         assert isinstance(radius, int)
         self.radius = radius
         self.axes_name = listed.axes_name
         self.offsets_met = offsets_of(listed.on, radius)
         self.shifts: dict[tuple[int, ...], str] = {}
-        self.seam: dict[int, str] = {}
-        """Beside the seam of an axis that goes around, how far it is along it, by offset."""
+        self.wrap_shifts: dict[int, str] = {}
+        """Variables with the shift along the last axis by offset, for cells beside a wrap edge."""
         self.count = str(len(self.offsets_met))
 
     def strip_lines(self, strip: str, is_inner: str) -> list[str]:
-        """The statements that find how far it is to the strips around one, and whether it has all
-        of them."""
+        """Return the statements that compute the shifts to the strips around one, and whether all
+        of these exist."""
         lines = []
-        for offset in dict.fromkeys(one[:-1] for one in self.offsets_met):
+        for offset in dict.fromkeys(cell[:-1] for cell in self.offsets_met):
             if not any(offset):
                 self.shifts[offset] = ""
                 continue
-            name = self.kept("up" if sum(offset) < 0 else "down")
+            name = self.reserve("up" if sum(offset) < 0 else "down")
             self.shifts[offset] = name
             x, y = (0, *offset)[-2:]
-            given = f"{self.axes_name}, {strip}, {x}, {y}, {self.radius}"
-            far = f"{name}_strip"
-            lines.append(f"{far} = strip_shift({given})")
-            lines.append(f"{is_inner} = {is_inner} and {far} != NO_STRIP")
-            lines.append(f"{name} = np.uintp({far})")
+            arguments = f"{self.axes_name}, {strip}, {x}, {y}, {self.radius}"
+            shift = f"{name}_strip"
+            lines.append(f"{shift} = strip_shift({arguments})")
+            lines.append(f"{is_inner} = {is_inner} and {shift} != NO_STRIP")
+            lines.append(f"{name} = np.uintp({shift})")
         return lines
 
-    def wrap_edge_lines(self, place: str) -> list[str]:
-        """The statements that find how far it is along the last axis from a place on it."""
+    def wrap_edge_lines(self, position: str) -> list[str]:
+        """Return the statements that compute the shifts along the last axis from a position on
+        it."""
         size, lines = f"{self.axes_name}.z", []
-        for step in sorted({one[-1] for one in self.offsets_met if one[-1]}):
-            name = self.kept("back" if step < 0 else "ahead")
-            over = f"{place} < {-step}" if step < 0 else f"{place} >= {size} - {step}"
-            far = f"{size} - {-step}" if step < 0 else f"{step} - {size}"
-            lines.append(f"{name} = np.uintp(np.int64({far} if {over} else {step}))")
-            self.seam[step] = name
+        for step in sorted({offset[-1] for offset in self.offsets_met if offset[-1]}):
+            name = self.reserve("back" if step < 0 else "ahead")
+            over = f"{position} < {-step}" if step < 0 else f"{position} >= {size} - {step}"
+            shift = f"{size} - {-step}" if step < 0 else f"{step} - {size}"
+            lines.append(f"{name} = np.uintp(np.int64({shift} if {over} else {step}))")
+            self.wrap_shifts[step] = name
         return lines
-
-    # --- what a cell has -----------------------------------------------------------------------
 
     def select_offset(self, offset: tuple[int, ...]) -> None:
-        """Mean the cell at an offset from now on."""
+        """Select the cell at an offset for the statements that follow."""
         self.offsets = [str(along) for along in offset]
-        parts = [self._frame.row, self.shifts[offset[:-1]]]
+        parts = [self._builder.row, self.shifts[offset[:-1]]]
         text = " + ".join(filter(None, parts))
         last = offset[-1]
-        if last and self.seam:
-            text = f"{text} + {self.seam[last]}"
+        if last and self.wrap_shifts:
+            text = f"{text} + {self.wrap_shifts[last]}"
         elif last:
             text = f"{text} {'-' if last < 0 else '+'} np.uintp({abs(last)})"
-        self.place = text
+        self.candidate = text
 
     def _distance(self, type_: Type) -> Value:
         square = sum(int(along) ** 2 for along in self.offsets)
         return uniform(type_, Code(f"np.sqrt({float(square)})", Precedence.CALL))
 
-    def _has(self, node: tree.NeighbourField) -> Value:
+    def _field_value(self, node: tree.NeighbourField) -> Value:
         if node.name == tree.CELL_ID:
-            return uniform(node.type, Code(f"id_of_cell({self.place})"))
-        return self._frame.cells(self._frame.neighbour_arrays(node), node.type, self.place)
+            return uniform(node.type, Code(f"id_of_cell({self.candidate})"))
+        return self._builder.cells(self._builder.neighbour_arrays(node), node.type, self.candidate)
 
 
 class StencilAggregates(AggregateLoop):
-    """What is asked of them, written out."""
+    """Aggregates over a stencil, a term for each offset."""
 
     _near: Stencil
 
-    def answer(self, node: AggregateNeighbours, *others: AggregateNeighbours) -> list[Value]:
-        """The statements that ask, and the answers."""
-        question = node.question
-        tests = [one for one in (question.value, question.where) if one is not None]
-        if question.function != "count" or not tests:
-            return super().answer(node)
-        return [self._counted_in_bytes(tests)]
+    def values(self, node: AggregateNeighbours, *more: AggregateNeighbours) -> list[Value]:
+        """Return the value of an aggregate, after its statements."""
+        aggregate = node.question
+        tests = [test for test in (aggregate.value, aggregate.where) if test is not None]
+        if aggregate.function != "count" or not tests:
+            return super().values(node)
+        return [self._count_in_bytes(tests)]
 
-    def _counted_in_bytes(self, tests: list[tree.Expression]) -> Value:
-        """For how many: sums of bools in bytes, which loops add many of at once."""
+    def _count_in_bytes(self, tests: list[tree.Expression]) -> Value:
+        """Count matches by sums of bools in bytes, many of which a vector loop adds at once."""
         terms = []
-        for _ in self._each():
+        for _ in self._each_neighbour():
             codes = [self._emit.value(test).at(0).within(Precedence.ATOM) for test in tests]
             is_byte = len(tests) == 1 and isinstance(tests[0], tree.NeighbourField)
             terms.append(codes[0] if is_byte else f"np.uint8({' & '.join(codes)})")
@@ -167,7 +169,7 @@ class StencilAggregates(AggregateLoop):
         self._emit.write(f"{declared} = np.int64(np.uint8({' + '.join(terms)}))")
         return uniform(Type("i64"), Code(count))
 
-    def _each(self, *values: tree.Expression, is_counted: bool = True) -> Iterator[str]:
+    def _each_neighbour(self, *values: tree.Expression, is_counted: bool = True) -> Iterator[str]:
         for number, offset in enumerate(self._near.offsets_met):
             self._near.select_offset(offset)
             yield str(number)

@@ -22,8 +22,8 @@ class Lookups:
     def __init__(self, emit: LoopBody, fates: CommandEmitter) -> None:
         self._fates = fates
         self._emit = emit
-        self._frame = emit.frame
-        self.managers = emit.frame.source.managers
+        self._builder = emit.builder
+        self.managers = emit.builder.source.managers
         self.known: dict[str, tuple[str, str]] = {}
         """The component and the row of variables whose handle was that of a living row."""
 
@@ -41,8 +41,8 @@ class Lookups:
     def slot_of(self, entity: str) -> str:
         """The expression for the slot of an entity that was alive before the kernel."""
         if not self.managers.is_sharded:
-            return self._frame.number(f"{entity} & {self.mask}")
-        slot = self._frame.names.allocate("living_slot")
+            return self._builder.number(f"{entity} & {self.mask}")
+        slot = self._builder.names.allocate("living_slot")
         self._in_table("alive", "", slot, entity)
         return slot
 
@@ -50,12 +50,12 @@ class Lookups:
         """Whether an entity was alive before the kernel; the last cell of handles stands for those
         behind it."""
         passed = f"{self.managers.entities}._handles"
-        handles = self._frame.handles("handles", passed)
+        handles = self._builder.handles("handles", passed)
         place = f"{entity} & {self.mask}"
-        is_plain = self._frame.is_plain
+        is_plain = self._builder.is_plain
         if not (is_owner and is_plain):  # compiled loops read whatever lies there
             last = f"len({handles}) - 1" if is_plain else f"np.uint64(len({handles}) - 1)"
-            place = f"min({place}, {self._frame.hoist('last_handle', last)})"
+            place = f"min({place}, {self._builder.hoist('last_handle', last)})"
         return Code(f"{handles}[{place}] == {entity}", Precedence.COMPARISON)
 
     def owner_alive_test(self, component: str, owner: str) -> str:
@@ -65,7 +65,7 @@ class Lookups:
             return f"({self.alive(owner).text})"
         living = self._current(owner, is_owner=True).text
         if clean := self.managers.no_dead_test(component):
-            clean = self._frame.parameter("is_clean", "bool", clean)
+            clean = self._builder.parameter("is_clean", "bool", clean)
             if self.managers.components[component].lookup == "direct":  # rows may be nobody's
                 clean += f" and {owner} != 0"
             living = f"({clean} or {living})"
@@ -76,16 +76,16 @@ class Lookups:
     def mask(self) -> str:
         """The parameter with the bits of an entity that are its index."""
         kind, passed = "np.uint64", "np.uint64(INDEX_MASK)"
-        if self._frame.is_plain:
+        if self._builder.is_plain:
             kind, passed = "int", "INDEX_MASK"
-        return self._frame.parameter("handle_mask", kind, passed)
+        return self._builder.parameter("handle_mask", kind, passed)
 
     def find(self, one: FindRow, row: str, handle: str, is_own: bool) -> None:
         """Set the variable `row` to the row that a handle leads to, or to NIL: by tables where
         entities and ids may come from elsewhere. `is_own`: it is a number of Python's own."""
         way, component = self.managers.lookup_kind(one), one.row.component
         if self.known.get(handle, ("", ""))[0] == component:
-            self._emit.write(f"{self._frame.declared(row)} = {self.known[handle][1]}")
+            self._emit.write(f"{self._builder.declared(row)} = {self.known[handle][1]}")
             if test := self._fates.entity_alive_test(handle):
                 self._keep_if(f"{handle} != 0 and {test}", row)
             self._pass_over_gone(component, row)
@@ -133,7 +133,7 @@ class Lookups:
     def next_of(self, component: str, row: str) -> str:
         """The expression for the row that its entity has after this one, of several."""
         rows = self._array(component, "next", "u32", "{data}._next_column")
-        return self._frame.number(f"{rows}[{row}]")
+        return self._builder.number(f"{rows}[{row}]")
 
     def owner_of(self, component: str, row: str) -> str:
         """The expression for the entity that has a row."""
@@ -148,7 +148,7 @@ class Lookups:
 
     def first_before(self, component: str, name: str, entity: str) -> str:
         """Return the variable for the first row that an entity had before the kernel."""
-        row = self._frame.names.allocate(f"{self.managers.components[component].module}_{name}")
+        row = self._builder.names.allocate(f"{self.managers.components[component].module}_{name}")
         way = self.managers.components[component].lookup
         if self.managers.is_sharded:
             self._in_table("any", component, row, entity)
@@ -163,7 +163,7 @@ class Lookups:
         died since, or their row has, as far as it is known."""
         gone, tests = self._fates.gone_rows(component), [self._fates.entity_alive_test(handle)]
         if self.managers.components[component].owner == "none":
-            tests, row = [], self._frame.names.allocate(
+            tests, row = [], self._builder.names.allocate(
                 f"{self.managers.column_prefix(component)}_row"
             )
             if gone:
@@ -172,12 +172,12 @@ class Lookups:
             tests.append(f"{row} != NIL and not {gone}[{row}]")
         if test := " and ".join(filter(None, tests)):
             with self._emit.block(f"if not ({test})"):
-                self._emit.write(f"{handle} = {self._frame.zero(HANDLE).text}")
+                self._emit.write(f"{handle} = {self._builder.zero(HANDLE).text}")
 
     def _by_cell(self, component: str, row: str, handle: str, is_own: bool) -> None:
         """Of a cell the id says which one it is; of Python's own numbers without a call."""
         cell = f"{handle} - FIRST_CELL" if is_own else f"cell_number({handle})"
-        self._emit.write(f"{self._frame.declared(row)} = {cell}")
+        self._emit.write(f"{self._builder.declared(row)} = {cell}")
         self._keep_if(f"0 <= {row} < {self._emit.grids.cells(component)}", row)
 
     def _by_place(self, component: str, row: str, handle: str) -> None:
@@ -185,14 +185,14 @@ class Lookups:
         assert on is not None
         crowds, cells = grids.occupancy(component), grids.cells(on.grid)
         found = f"first_occupant_{grids.when}({crowds}, {handle}, {cells})"
-        self._emit.write(f"{self._frame.declared(row)} = {found}")
+        self._emit.write(f"{self._builder.declared(row)} = {found}")
         self._keep_if(f"{row} >= 0", row)
 
     def _by_index(self, is_sparse: bool, component: str, row: str, handle: str) -> None:
         """The index is the row, or a sparse array tells the row; whose it is decides."""
         emit, owners = self._emit, self._owners(component)
-        number = self._frame.number
-        emit.write(f"{self._frame.declared(row)} = {number(f'{handle} & {self.mask}')}")
+        number = self._builder.number
+        emit.write(f"{self._builder.declared(row)} = {number(f'{handle} & {self.mask}')}")
         if is_sparse:
             rows = self._array(component, "rows", "u32", "{manager}._sparse")
             emit.write(f"{row} = {number(f'{rows}[{row}]')} if {row} < len({rows}) else NIL")
@@ -201,7 +201,7 @@ class Lookups:
 
     def _in_table(self, way: LookupKind, component: str, row: str, handle: str) -> None:
         """A table, which the method makes, tells the row."""
-        frame, emit, is_plain = self._frame, self._emit, self._frame.is_plain
+        builder, emit, is_plain = self._builder, self._emit, self._builder.is_plain
         stem = self.managers.column_prefix(component) if component else "living"
         manager = self.managers.manager(component) if component else self.managers.entities
         if way == "hash":
@@ -211,14 +211,14 @@ class Lookups:
             made = f"as_dict({keys}({manager}))" if is_plain else f"open_table(*{keys}({manager}))"
         name = f"{stem}_{'ids' if way == 'any_id' else 'table'}"
         table, stem = f"_{name}", name.removesuffix("_table")
-        frame.tables[table] = made
+        builder.tables[table] = made
         if is_plain:
-            found = frame.parameter(name, "dict[Any, int]", table)
+            found = builder.parameter(name, "dict[Any, int]", table)
             emit.write(f"{row} = {found}.get({handle}, NIL)")
             return
-        keys = frame.parameter(f"{stem}_keys", array_type("u64"), f"{table}[0]")
-        rows = frame.parameter(f"{stem}_rows", array_type("i64"), f"{table}[1]")
-        shift = frame.parameter(f"{stem}_shift", "np.uint64", f"{table}[2]")
+        keys = builder.parameter(f"{stem}_keys", array_type("u64"), f"{table}[0]")
+        rows = builder.parameter(f"{stem}_rows", array_type("i64"), f"{table}[1]")
+        shift = builder.parameter(f"{stem}_shift", "np.uint64", f"{table}[2]")
         emit.write(f"{row} = np.int64({handle} * TABLE_FACTOR >> {shift})")
         with emit.block(f"while {keys}[{row}] != {handle} and {keys}[{row}] != 0"):
             emit.write(f"{row} = ({row} + 1) % len({keys})")
@@ -233,11 +233,11 @@ class Lookups:
         else:
             cells = self._array(component, "slots", "u32", "{data}._id_row_column[:{data}._peak]")
         generations = self._array(component, "generations", "u32", "{data}._id_generation_column")
-        number = self._frame.number
+        number = self._builder.number
         lower, upper = "0xFFFFFFFF", "32"
-        if not self._frame.is_plain:
+        if not self._builder.is_plain:
             lower, upper = f"np.uint64({lower})", f"np.uint64({upper})"
-        emit.write(f"{self._frame.declared(row)} = {number(f'{handle} & {lower}')}")
+        emit.write(f"{self._builder.declared(row)} = {number(f'{handle} & {lower}')}")
         is_there = f"{row} < len({cells}) and {generations}[{row}] == {handle} >> {upper}"
         if way == "direct_id":
             living = self.owner_alive_test(component, f"{cells}[{row}]")
@@ -263,4 +263,4 @@ class Lookups:
         """The parameter for an array of a component's manager, or of its columns."""
         managers, wish = self.managers, f"{self.managers.column_prefix(component)}_{name}"
         given = passed.format(manager=managers.manager(component), data=managers.data(component))
-        return self._frame.handles(wish, given, scalar)
+        return self._builder.handles(wish, given, scalar)
