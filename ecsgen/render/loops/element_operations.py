@@ -55,11 +55,8 @@ _MIXED: Final = {"<": "less_than_unsigned", "<=": "at_most_unsigned", "==": "equ
 
 
 def arithmetic(sign: str, type_: Type, left: Code, right: Code) -> Code:
-    """Return a sum, difference or product.
-
-    Signed integers of 64 bits must not overflow, which is undefined to LLVM. Unsigned ones wrap, so
-    `add_int64` and its like compute with these.
-    """
+    """Return a sum, difference or product. Signed integers of 64 bits must not overflow, which is
+    undefined to LLVM. Unsigned ones wrap, so `add_int64` and its like compute with these."""
     level = Precedence.PRODUCT if sign == "*" else Precedence.SUM
     if type_.scalar == "i64":
         return make_call_code(_INT64[sign], left, right)

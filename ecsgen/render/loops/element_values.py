@@ -103,7 +103,7 @@ class LoopEmitter(ABC):
         """Variable with the row key, from which all random numbers of a row are made."""
 
     @abstractmethod
-    def _given(self, node: tree.Expression) -> Value:
+    def _leaf_value(self, node: tree.Expression) -> Value:
         """Return the elements of a node that is not computed: a field, an argument, a neighbour's
         offset."""
 
@@ -158,7 +158,7 @@ class LoopEmitter(ABC):
             case tree.Draw():
                 return self._elementwise(node)
             case _:
-                return self._given(node)
+                return self._leaf_value(node)
 
     def _elementwise(self, node: tree.Operation | tree.Draw) -> Value:
         operands = [self.spread(operand, node.type) for operand in node.operands]

@@ -114,11 +114,8 @@ class FunctionBuilder:
         return self._hoisted[expression]
 
     def constant(self, value: bool | int | float, scalar: str) -> Code:
-        """Return a constant.
-
-        Plain loops hoist constants, of numpy's types: Python's own numbers neither wrap nor divide
-        by zero.
-        """
+        """Return a constant. Plain loops hoist constants, of numpy's types: Python's own numbers
+        neither wrap nor divide by zero."""
         if not self.is_plain or scalar == "bool":
             return number(value, scalar)
         name = re.sub(r"\W", "_", repr(value).replace("-", "minus_"))
@@ -154,11 +151,9 @@ class FunctionBuilder:
         return self.parameter(name, *self._array_argument(scalar, passed, True))
 
     def _array_argument(self, scalar: str, passed: str, is_view: bool) -> tuple[str, str]:
-        """Return an array's annotation, and the expression to pass.
-
-        `is_view`: nothing is computed with the elements, so plain Python takes a memoryview,
-        several times as quick, whose integers do not wrap.
-        """
+        """Return an array's annotation, and the expression to pass. `is_view`: nothing is computed
+        with the elements, so plain Python takes a memoryview, several times as quick, whose
+        integers do not wrap."""
         if self.is_plain and is_view:
             return "memoryview[Any]", f"{passed}.data"
         return array_type(scalar), passed
@@ -302,10 +297,8 @@ class FunctionBuilder:
 
     def argument_value(self, argument: tree.Argument) -> Value:
         """Return the elements of an argument with one value for all rows, converted before the
-        loop; one with a shape is taken apart.
-
-        Passing a number of Python takes a tenth of a microsecond; one of numpy three times as long.
-        """
+        loop; one with a shape is taken apart. Passing a number of Python takes a tenth of a
+        microsecond; one of numpy three times as long."""
         name, type_ = self.argument(argument), argument.type
         if not type_.shape:
             if type_.scalar not in ("bool", "u64", *(() if self.is_plain else ("i64", "f64"))):

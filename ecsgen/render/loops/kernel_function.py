@@ -1,4 +1,4 @@
-"""The function of a kernel: its parameters, and in which order its loops go through the rows."""
+"""Function of a kernel: its parameters, and the order in which its loops go through the rows."""
 
 from __future__ import annotations
 
@@ -24,37 +24,36 @@ from ecsgen.render.text.formatting import call, conjunction
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """In which order a loop goes through the rows."""
+    """Order in which a loop goes through the rows."""
 
     parameters: list[Parameter]
-    """What the function is given to know it."""
+    """Parameters of the function for the order."""
     heads: list[str]
-    """The first lines of the loops, one inside the other."""
+    """First lines of the loops, one inside the other."""
     first: list[str] = field(default_factory=list)
     """Statements that begin a row."""
 
 
 class KernelFunction(FunctionBuilder):
-    """Printed as soon as it is made: `text`, then `parameters`.
-
-    Of rows that a query finds there are two loops: one over rows that follow each other in all
-    components, as those of a group do, and one over any others.
-    """
+    """Function of a kernel, printed at once: `text`, then `parameters`. Of rows that a query finds
+    there are two loops: one over rows that follow each other in all components, as those of a group
+    do, and one over any others."""
 
     frozen_neighbours: FrozenNeighbours | None = None
-    """The only neighbourhood, in a space at once: whose cells the loop follows."""
+    """The only neighbourhood, in a frozen space: the loop follows its cells."""
 
     def __init__(
         self, kernel: Kernel, method: KernelMethod, source: RowSource, is_plain: bool = False
     ) -> None:
-        """`method`: of the kernel, or of a pass; `is_plain`: Python itself runs it."""
+        """`method`: of the kernel, or of a fused pass; `is_plain`: Python itself runs the
+        function."""
         program, managers = kernel.program, source.managers
         super().__init__(f"_{kernel.name}_kernel", program, method, source, is_plain)
-        self._form = lower_kernel(program, managers.home, managers.cell_fields)
-        self.sieve = Sieve(self._form, source) if is_plain else None
+        self._lowered = lower_kernel(program, managers.home, managers.cell_fields)
+        self.sieve = Sieve(self._lowered, source) if is_plain else None
         if self.sieve:
-            self._form = self.sieve.rest
-        in_spaces = any(one.on is None for one in program.neighbourhoods)
+            self._lowered = self.sieve.rest
+        in_spaces = any(near.on is None for near in program.neighbourhoods)
         in_rows = source.is_world and not in_spaces and kernel.turns == "rows"
         self.is_ordered = program.takes_turns and not in_rows
         self.is_ordered |= is_plain and (method.takes_rows or bool(self.sieve))
@@ -62,40 +61,41 @@ class KernelFunction(FunctionBuilder):
         in_order = program.runs_by_level or program.is_order_dependent  # levels, rows or messages
         self.is_parallel = kernel.parallel and not in_chunks and not in_order
         self.is_scattered = source.member_indices is not None
-        """Whether it is told the rows of each component."""
+        """True if the function gets the rows of each component."""
         self._of_active = kernel.rows == "active"
         self.chosen = self._order_name = ""
-        """The rows that a call names, and whose turn it is when."""
+        """Parameters with the rows that a call names, and with the order of turns."""
         draws_of_cells = program.stream_field is not None and program.stream_field.name == CELL_ID
         needs_numbers = (
             program.is_order_dependent or draws_of_cells
         )  # cells are known by their rows
-        if method.takes_rows and needs_numbers and not self.is_ordered and not self._is_before:
+        if method.takes_rows and needs_numbers and not self.is_ordered and not self._follows_cells:
             self.chosen = self.names.reserve("rows")
             self.index = self.names.reserve("k")
         if program.runs_by_level or program.takes_turns or self.is_ordered:
             self._order_name = self.names.reserve("order")
         self._skipped: list[str] = []
-        """Statements that skip those of the rows that have cells who do not ask."""
+        """Statements that skip rows with a cell that do not run the kernel."""
         self._senders = ""
         self.reads_bytes = is_stencil(program) and not is_plain
-        self.neighbours = {one.near.name: self._neighbours(one) for one in method.neighbour_joins}
+        joins = method.neighbour_joins
+        self.neighbours = {join.near.name: self._neighbours(join) for join in joins}
         if self.frozen_neighbours is not None:
-            self._skip_some(self.frozen_neighbours, method.takes_rows)
-        self.births = self._form.spawns
+            self._skip_rows(self.frozen_neighbours, method.takes_rows)
+        self.births = self._lowered.spawns
         if self.births and program.takes_turns and self.is_ordered:
             self.turn = self.names.reserve("turn")
         if self.is_ordered and any(
-            isinstance(o, SendMessage) and o.is_deferred for o in self._form.body
+            isinstance(o, SendMessage) and o.is_deferred for o in self._lowered.body
         ):
             self.index = self.names.reserve("k")
         lines = self._loops()
-        given = self.name, self.parameters, method.function_docstring, [*self.setup, *lines]
-        self.text = function_text(*given, self.is_parallel, is_plain)
+        signature = self.name, self.parameters, method.function_docstring, [*self.setup, *lines]
+        self.text = function_text(*signature, self.is_parallel, is_plain)
 
     @property
-    def _is_before(self) -> bool:
-        """Whether the loop follows the cells of its only neighbourhood."""
+    def _follows_cells(self) -> bool:
+        """True if the loop follows the cells of its only neighbourhood."""
         return self.program.single_neighbourhood is not None and not (
             self.is_plain or self.program.takes_turns
         )
@@ -103,15 +103,15 @@ class KernelFunction(FunctionBuilder):
     def _neighbours(self, join: NeighbourJoin) -> NeighbourAccess:
         if join.near.on is not None:
             return GridNeighbours(join, self)
-        if not self._is_before:
+        if not self._follows_cells:
             return LiveNeighbours(join, self)
         self.frozen_neighbours = FrozenNeighbours(join, self)
         return self.frozen_neighbours
 
     @property
     def parameters(self) -> list[Parameter]:
-        """What the function is given."""
-        members = [one for near in self.neighbours.values() for one in near.members.values()]
+        """Parameters of the function."""
+        members = [rows for near in self.neighbours.values() for rows in near.members.values()]
         return [
             *self._order(self.count).parameters,
             *self.numbers.values(),
@@ -121,8 +121,8 @@ class KernelFunction(FunctionBuilder):
             *self.other_parameters.values(),
         ]
 
-    def _skip_some(self, near: FrozenNeighbours, takes_rows: bool) -> None:
-        """Have those skipped that do not ask: ghosts, and rows that a call does not name."""
+    def _skip_rows(self, near: FrozenNeighbours, takes_rows: bool) -> None:
+        """Skip rows that do not run the kernel: ghosts, and rows that a call does not name."""
         join = near.join
         if join.asks_ghosts:
             rows = (
@@ -143,7 +143,7 @@ class KernelFunction(FunctionBuilder):
             self._senders = near.add_parameter("senders", "RowArray", rows)
 
     def _loops(self) -> list[str]:
-        """A loop for each way in which rows may lie."""
+        """Return the loops: two if rows may follow each other or not."""
         if self.reads_bytes:
             return self._stencil_loops()
         if not self.is_scattered:
@@ -153,30 +153,31 @@ class KernelFunction(FunctionBuilder):
         following = self._loop(self._body(is_known=True))
         self.names.free_loop_names()
         scattered = self._loop(self._body(is_known=False))
-        tests = [f"len({one.name}) == 1" for one in self.numbers.values()]
+        tests = [f"len({parameter.name}) == 1" for parameter in self.numbers.values()]
         head = [line[4:] for line in conjunction("    if ", tests).split("\n")]
-        return [*head, *(f"    {line}" for line in (*self._cuts, *following, "return")), *scattered]
+        following = [*self._start_lines, *following, "return"]
+        return [*head, *(f"    {line}" for line in following), *scattered]
 
     def _stencil_loops(self) -> list[str]:
-        """Strips of cells along the last axis: of those inside the cells around are so many places
-        further on; the others have lists, and so have rows that a call names."""
+        """Return loops over strips of cells along the last axis. Cells around those inside of a
+        strip are at fixed offsets; the others have lists, and so have rows that a call names."""
         take, row, rows = self.names.reserve, self.row, self.count
-        lists = [one for one in self.neighbours.values() if isinstance(one, GridNeighbours)]
-        stencils = {one.join.near.name: Stencil(one, self) for one in lists}
+        lists = [near for near in self.neighbours.values() if isinstance(near, GridNeighbours)]
+        stencils = {near.join.near.name: Stencil(near, self) for near in lists}
         strip, start, end, inner = take("strip"), take("start"), take("end"), take("is_inner")
-        low, high, edge, place = take("low"), take("high"), take("edge"), take("place")
+        low, high, edge, position = take("low"), take("high"), take("edge"), take("place")
         axes = next(iter(stencils.values())).axes_name
-        around = [line for one in stencils.values() for line in one.strip_lines(strip, inner)]
+        around = [line for near in stencils.values() for line in near.strip_lines(strip, inner)]
         rows_known = dict.fromkeys(self.source.components, row)
         inside = VectorBody(self, rows_known, stencils)
-        inside.add(self._form)
-        seam_lines = [line for one in stencils.values() for line in one.wrap_edge_lines(place)]
+        inside.add(self._lowered)
+        edges = [line for near in stencils.values() for line in near.wrap_edge_lines(position)]
         self.names.free_loop_names()  # all three keep the same messages
         beside = VectorBody(self, rows_known, stencils)
-        beside.add(self._form)
+        beside.add(self._lowered)
         self.names.free_loop_names()
         listed = self._body(is_known=True)
-        radius = max(one.radius for one in stencils.values())
+        radius = max(stencil.radius for stencil in stencils.values())
         first, last = f"{start} if {edge} == 0 else {high}", f"{low} if {edge} == 0 else {end}"
         known = [f"{self.index} = {row}"] if self.index != row and listed.delivery else []
         strips = [
@@ -185,16 +186,16 @@ class KernelFunction(FunctionBuilder):
             *around,
             f"{low} = {start} + {radius} if {inner} else {end}",
             f"{high} = {end} - {radius} if {inner} else {end}",
-            f"for {place} in range({low}, {high}):",
-            f"    {row} = np.uintp({place})  # of what is not below 0 no sign is asked",
+            f"for {position} in range({low}, {high}):",
+            f"    {row} = np.uintp({position})  # of what is not below 0 no sign is asked",
             *(f"    {line}" for line in [*known, *inside.statements]),
             f"if {inner} and {axes}.wraps_z:",
             f"    for {edge} in range({2 * radius}):",
-            f"        {place} = {edge}",
+            f"        {position} = {edge}",
             f"        if {edge} >= {radius}:",
-            f"            {place} = {axes}.z - {2 * radius} + {edge}",
-            f"        {row} = np.uintp({start} + {place})",
-            *(f"        {line}" for line in [*known, *seam_lines, *beside.statements]),
+            f"            {position} = {axes}.z - {2 * radius} + {edge}",
+            f"        {row} = np.uintp({start} + {position})",
+            *(f"        {line}" for line in [*known, *edges, *beside.statements]),
             "    continue",
             f"for {edge} in range(2):",
             f"    for {row} in range({first}, {last}):",
@@ -218,31 +219,32 @@ class KernelFunction(FunctionBuilder):
         return [*declared, *setup, *arrays, *strips, *(delivery if listed.delivery else [])]
 
     def _body(self, is_known: bool) -> LoopBody:
-        """The statements of one row; `is_known`: it has the same number in all components."""
+        """Return the body for one row; `is_known`: the row has the same number in all
+        components."""
         rows = dict.fromkeys(self.source.components, self.row) if is_known else {}
         flat = is_known and not self.neighbour_joins and is_flat(self.source, self.program)
         body = LoopBody(self, rows, self.neighbours, flat)
-        body.add(self._form)
+        body.add(self._lowered)
         return body
 
     @property
-    def _cuts(self) -> Iterator[str]:
-        """The statements after which each column begins with the first of rows that follow each
+    def _start_lines(self) -> Iterator[str]:
+        """Statements after which each column begins with the first row, where rows follow each
         other in all components."""
-        for one in self.row_columns.values():
-            if one.field is not None:
-                first = one.times(f"{self.rows_of(one.field.owner)}[0]")
-                yield f"{one.name} = {one.name}[{first} :]"
+        for column in self.row_columns.values():
+            if column.field is not None:
+                first = column.times(f"{self.rows_of(column.field.owner)}[0]")
+                yield f"{column.name} = {column.name}[{first} :]"
 
     def _loop(self, body: LoopBody) -> list[str]:
-        """A loop, and the working memory of its rows."""
+        """Return a loop, and the statements before it."""
         arrays = body.arrays
         setup = [line for near in self.neighbours.values() for line in near.setup()]
         if self.frozen_neighbours is not None and body.delivery:
             setup.append(f"{self.count} = len({self.frozen_neighbours.names['order']})")
         if self.is_ordered and body.delivery:
             setup.append(f"{self.count} = len({self._order_name})")
-        order = self._order(self._count(body))
+        order = self._order(self._loop_count(body))
         inside = [*order.first, *body.statements]
         if self.is_parallel:
             inside = [*arrays, *inside]
@@ -251,24 +253,24 @@ class KernelFunction(FunctionBuilder):
         pad = " " * 4 * len(order.heads)
         lines = [*setup, *order.heads, *(pad + line for line in inside)]
         if body.delivery:  # the messages arrive that were kept
-            some = f"for {self.row} in {self._senders}:"
-            lines.append(some if self._senders else f"for {self.index} in range({self.count}):")
+            senders = f"for {self.row} in {self._senders}:"
+            lines.append(senders if self._senders else f"for {self.index} in range({self.count}):")
             lines += [f"    {line}" for line in body.delivery]
         return lines
 
     def _order(self, count: str) -> Order:
-        """How a loop goes through the rows; `count`: how often, if it is told no rows."""
+        """Return the order of a loop; `count`: number of its rows, if it gets no rows."""
         row, near, order = self.row, self.frozen_neighbours, self._order_name
         heads, counter = [f"for {row} in {order}:"], self.index if self.turn == row else self.turn
         if counter != row:
             heads = [f"for {counter}, {row} in enumerate({order}):"]
-        around = [p for one in self.neighbours.values() for p in one.parameters.values()]
+        around = [p for access in self.neighbours.values() for p in access.parameters.values()]
         if near is not None:
-            found = [*near.located, *self._skipped, *near.rows_around, f"{row} = {near.number}"]
-            return Order(around, near.heads, found)
+            first = [*near.located, *self._skipped, *near.rows_around, f"{row} = {near.number}"]
+            return Order(around, near.heads, first)
         if self.is_ordered:  # Python's own integers are quick to use
-            given = ("list[int]", "_order.tolist()") if self.is_plain else ("RowArray", "_order")
-            return Order([Parameter(order, *given), *around], heads)
+            kind = ("list[int]", "_order.tolist()") if self.is_plain else ("RowArray", "_order")
+            return Order([Parameter(order, *kind), *around], heads)
         rows = Parameter(self.count, "int", self.source.count)
         if self.program.runs_by_level:
             levels = Parameter(order, "RowArray", "self._levels.rows")
@@ -276,20 +278,21 @@ class KernelFunction(FunctionBuilder):
                 return Order([levels], heads)
             return Order([rows, levels], heads, [f"if {row} >= {self.count}:", "    continue"])
         if self.chosen:
-            told = f"{rows.passed} if _chosen is None else len(_rows)"
+            n_rows = f"{rows.passed} if _chosen is None else len(_rows)"
             chosen = Parameter(self.chosen, "RowArray", "_rows")
             named = f"{row} = row_at({self.chosen}, {self.index})"
             head = f"for {self.index} in range({self.count}):"
-            return Order([replace(rows, passed=told), chosen, *around], [head], [named])
+            return Order([replace(rows, passed=n_rows), chosen, *around], [head], [named])
         each = "prange" if self.is_parallel else "range"
         return Order([rows, *around], [f"for {row} in {each}({count}):"])
 
-    def _count(self, body: LoopBody) -> str:
-        """How often the loop over rows runs, or over their elements."""
+    def _loop_count(self, body: LoopBody) -> str:
+        """Return how often the loop over rows, or over their elements, runs."""
         if not body.is_flat:
             return self.count
         targets = (step.target for step in self.program.steps)
-        elements = next(one for one in targets if isinstance(one, FieldValue)).type.elements
+        target = next(target for target in targets if isinstance(target, FieldValue))
+        elements = target.type.elements
         return f"{elements} * {self.count}" if elements > 1 else self.count
 
 
@@ -302,9 +305,9 @@ def function_text(
     is_plain: bool = False,
     returns: str = "None",
 ) -> str:
-    """A function of a module; `body`: its lines; `is_plain`: Python itself runs it."""
+    """Return the text of a function; `body`: its lines; `is_plain`: Python itself runs it."""
     head = call(
-        f"def {name}", [f"{one.name}: {one.annotation}" for one in parameters], 0, f" -> {returns}:"
+        f"def {name}", [f"{p.name}: {p.annotation}" for p in parameters], 0, f" -> {returns}:"
     )
     compiled = [] if is_plain else [f"@jit({'parallel=True' if is_parallel else ''})"]
     inside = indent("\n".join([f'"""{docstring}"""', *body]), " " * 4)
@@ -312,11 +315,11 @@ def function_text(
 
 
 def is_flat(source: RowSource, program: Program) -> bool:
-    """Whether all columns have the same elements per row, and no element needs another."""
+    """Return True if all columns have the same elements per row, and no element needs another."""
     expressions = [step.value for step in program.steps]
     targets = [step.target for step in program.steps if isinstance(step.target, FieldValue)]
     used = {*fields_in(program.where, *expressions), *targets}
-    shapes = {one.type.shape for one in used}
+    shapes = {field.type.shape for field in used}
     shapes |= {argument.type.shape for argument in program.arguments if argument.each}
     if (
         len(shapes) != 1
@@ -327,10 +330,10 @@ def is_flat(source: RowSource, program: Program) -> bool:
         return False
     if program.is_sequential or program.effects.referenced_components or program.is_order_dependent:
         return False
-    if any(one.index for one in program.steps):
+    if any(step.index for step in program.steps):
         return False
-    if any(one.type.shape for one in program.arguments if not one.each):
+    if any(argument.type.shape for argument in program.arguments if not argument.each):
         return False
-    if any(one.owner == PARENT or source.field(one.owner, one.name).split for one in used):
+    if any(node.owner == PARENT or source.field(node.owner, node.name).split for node in used):
         return False
     return not any(map(is_across, walk(*expressions)))

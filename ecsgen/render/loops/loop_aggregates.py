@@ -33,11 +33,8 @@ ADDITIVE: Final = frozenset({"count", "sum", "mean"})
 def shared_aggregates(
     first: AggregateNeighbours, later: Sequence[statements.Statement]
 ) -> Iterator[AggregateNeighbours]:
-    """Yield later aggregates that may share the loop of `first`.
-
-    These are additive, of the same neighbours, and need no value of the loop; no statement before
-    them writes anything.
-    """
+    """Yield later aggregates that may share the loop of `first`. These are additive, of the same
+    neighbours, and need no value of the loop; no statement before them writes anything."""
     pending = {first.to.name}
     first_near = first.question.near
     for statement in later if first.question.function in ADDITIVE else ():
@@ -198,11 +195,8 @@ class AggregateLoop:
         return array
 
     def _keep_best(self, aggregate: NeighbourAggregate) -> None:
-        """List the neighbours with the greatest or least keys, all equal ones.
-
-        Of most neighbours only the first key is computed; the condition only of those that would be
-        best.
-        """
+        """List the neighbours with the greatest or least keys, all equal ones. Of most neighbours
+        only the first key is computed; the condition only of those that would be best."""
         emit, near = self._emit, self._near
         order = "compare_nan_lowest" if aggregate.function == "max_by" else "compare_nan_highest"
         keys, where = aggregate.keys, aggregate.where
@@ -243,11 +237,8 @@ class AggregateLoop:
         self._found, self._count = ties, count
 
     def _named_key(self, key: Expression) -> str:
-        """Return the variable with a key.
-
-        Where lists are Python's own the key is Python's own number too: numpy's take many times as
-        long to compare.
-        """
+        """Return the variable with a key. Where lists are Python's own the key is Python's own
+        number too: numpy's take many times as long to compare."""
         emit, value = self._emit, self._emit.value(key)
         may_be_own = key.type.is_bool or any(isinstance(n, Local | Tick) for n in walk(key))
         if may_be_own or not self._near.is_python:

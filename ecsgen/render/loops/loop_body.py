@@ -1,10 +1,10 @@
-"""What a loop does with a row: a method for each kind of statement."""
+"""Statements of one row of a loop: a method for each kind of lowered statement."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ecsgen.kernels import statements as form
+from ecsgen.kernels import statements as lowered
 from ecsgen.kernels.operations import COMPARISONS
 from ecsgen.kernels.random_numbers import count_draws
 from ecsgen.model import typed_tree as tree
@@ -32,8 +32,7 @@ from ecsgen.render.text.quoting import comment_text, literal
 
 
 class LoopBody(LoopEmitter):
-    """What one row does: `statements`; and what a second loop does after the last one:
-    `delivery`."""
+    """Code of one row, `statements`; and `delivery`, of a second loop after the last row."""
 
     def __init__(
         self,
@@ -42,8 +41,8 @@ class LoopBody(LoopEmitter):
         nears: Mapping[str, NeighbourAccess],
         is_flat: bool = False,
     ) -> None:
-        """`rows`: the variables with the rows of components, as far as these are known; `nears`:
-        the neighbourhoods; `is_flat`: whether every element is a row of its own."""
+        """`rows`: variables with the rows of components, as far as these are known; `nears`: the
+        neighbourhoods; `is_flat`: every element is a row of the loop."""
         super().__init__(builder.names, builder.constant, is_flat)
         self.builder = builder
         self.first: list[str] = []
@@ -51,25 +50,25 @@ class LoopBody(LoopEmitter):
         self.delivery: list[str] = []
         self._nears = nears
         self.grids = GridParameters(builder)
-        self._fates = CommandEmitter(self)
-        self.lookups = Lookups(self, self._fates)
+        self._commands = CommandEmitter(self)
+        self.lookups = Lookups(self, self._commands)
         self._rows = {**rows}
-        self._found: dict[form.RowVariable, Code] = {}
+        self._found_rows: dict[lowered.RowVariable, Code] = {}
         self._starts: dict[tuple[str, int], str] = {}
-        self._letters = {builder.row: "j"}
-        """What the places of a row's elements are called."""
-        self._alive: dict[str, str] = {}
-        """By component, whether the row's own entity is alive."""
-        self._heard = ""
+        self._start_prefixes = {builder.row: "j"}
+        """Prefixes of the variables with the start of a row's elements, by the row's variable."""
+        self._alive_tests: dict[str, str] = {}
+        """Tests that the row's own entity is alive, by component; "" if no entity is dead."""
+        self._alive_test = ""
 
     @property
     def spaces(self) -> list[LiveNeighbours]:
-        """The neighbourhoods in spaces as these are now."""
+        """Live neighbourhoods in spaces."""
         return [near for near in self._nears.values() if isinstance(near, LiveNeighbours)]
 
     @property
     def nears(self) -> list[LiveNeighbours | GridNeighbours]:
-        """The neighbourhoods of rows as these are now."""
+        """Live neighbourhoods whose neighbours are rows."""
         nears = (
             near
             for near in self._nears.values()
@@ -82,10 +81,10 @@ class LoopBody(LoopEmitter):
         """All statements of a row."""
         return [*self.first, *self.lines]
 
-    def add(self, kernel: form.LoweredKernel) -> None:
-        """Write all statements, of the rows for which the condition is true at the beginning."""
+    def add(self, kernel: lowered.LoweredKernel) -> None:
+        """Write all statements of a kernel, under its condition."""
         if kernel.program.has_commands:
-            self._skip_the_dead()
+            self._skip_despawned()
         if kernel.program.stream_field is not None and kernel.program.effects.draws:
             self._write_row_key(kernel.program.stream_field)
         self.run(kernel.head)
@@ -97,64 +96,65 @@ class LoopBody(LoopEmitter):
 
     @property
     def home(self) -> str:
-        """The component of which each row has one."""
+        """Component of which each row of the loop has one row."""
         components = self.builder.source.components
-        owned = (name for name, one in components.items() if one.owner == "entity")
+        owned = (name for name, component in components.items() if component.owner == "entity")
         return next(owned, next(iter(components)))
 
-    def _skip_the_dead(self) -> None:
-        """Rows of the dead do not run, nor of those who have died meanwhile."""
+    def _skip_despawned(self) -> None:
+        """Skip rows of dead entities, and entities and rows despawned since."""
         over = self.home
-        tests = [self._may_live(over)]
+        tests = [self._owner_alive_test(over)]
         for name in self.builder.source.components:
-            if gone := self._fates.gone_rows(name):
+            if gone := self._commands.despawned_rows(name):
                 tests.append(f"not {gone}[{self.row_of(name)}]")
         if not tests[0] and self.builder.source.components[over].owner == "entity":
-            tests[0] = self._fates.entity_alive_test(self.owner_entity(over))
+            tests[0] = self._commands.entity_alive_test(self.owner_entity(over))
         for test in filter(None, tests):
             self.write(f"if not {test}:", "    continue")
 
-    def _write_row_key(self, who: tree.FieldValue) -> None:
-        """What tells rows apart is read before the steps, which may change it."""
-        stem, builder = self.names.allocate("stem"), self.builder
-        self.row_key = stem
+    def _write_row_key(self, stream: tree.FieldValue) -> None:
+        """Compute the row key before the steps, which may write the stream field."""
+        key_of_row, builder = self.names.allocate("stem"), self.builder
+        self.row_key = key_of_row
         if builder.is_plain:
-            self.first.append(f"{stem} = {self._row_words(who)}")
+            self.first.append(f"{key_of_row} = {self._row_words(stream)}")
             return
-        given, function = [self.value(who).at(0).text], "stream_key"
-        if who.name == tree.ID_SLOT:
+        arguments, function = [self.value(stream).at(0).text], "stream_key"
+        if stream.name == tree.ID_SLOT:
             function = "id_stream_key"
-            passed = f"{builder.source.managers.data(who.owner)}._id_generation_column"
+            passed = f"{builder.source.managers.data(stream.owner)}._id_generation_column"
             generations = builder.array(Parameter("id_generation", array_type("u32"), passed))
-            given.append(f"{generations}[{given[0]}]")
-        self.first.append(f"{stem} = {function}({', '.join([*given, builder.key])})")
+            arguments.append(f"{generations}[{arguments[0]}]")
+        self.first.append(f"{key_of_row} = {function}({', '.join([*arguments, builder.key])})")
 
-    def _row_words(self, who: tree.FieldValue) -> str:
-        """The expression for the words of the row's random numbers, which plain Python draws for
-        many rows at once, those that come next, unless what tells rows apart may change."""
+    def _row_words(self, stream: tree.FieldValue) -> str:
+        """Return the expression for the row's random words. Plain Python draws the words of many
+        rows in advance, in the order of turns, unless the stream field may change."""
         builder, program, source = self.builder, self.builder.program, self.builder.source
-        sent = any(isinstance(one.target, tree.ReferencedField) for one in program.steps)
-        is_fixed = who.name in (tree.ENTITY, tree.ID_SLOT, tree.CELL_ID)
-        may_change = not is_fixed and (sent or who.text in program.effects.writes)
+        sent = any(isinstance(step.target, tree.ReferencedField) for step in program.steps)
+        is_fixed = stream.name in (tree.ENTITY, tree.ID_SLOT, tree.CELL_ID)
+        may_change = not is_fixed and (sent or stream.text in program.effects.writes)
         in_order = builder.is_ordered and not may_change
-        picked = f"[: {source.managers.data(who.owner)}._n]" if who.name == tree.ID_SLOT else ""
+        data = source.managers.data(stream.owner)
+        picked = f"[: {data}._n]" if stream.name == tree.ID_SLOT else ""
         if in_order and source.is_world:
-            picked = source.cell_selection(who.owner)
-        given = [source.managers.keys(who, picked), "_key", str(count_draws(program.expressions))]
-        given += ["_order"] if in_order else []
-        given += ["size=1"] if may_change else []
-        words = builder.parameter("words", "RandomWords", f"RandomWords({', '.join(given)})")
-        return f"{words}[{builder.row if in_order else self.row_of(who.owner)}]"
+            picked = source.cell_selection(stream.owner)
+        n_draws = str(count_draws(program.expressions))
+        arguments = [source.managers.keys(stream, picked), "_key", n_draws]
+        arguments += ["_order"] if in_order else []
+        arguments += ["size=1"] if may_change else []
+        words = builder.parameter("words", "RandomWords", f"RandomWords({', '.join(arguments)})")
+        return f"{words}[{builder.row if in_order else self.row_of(stream.owner)}]"
 
-    # --- fields and arguments --------------------------------------------------------------------
-
-    def _given(self, node: tree.Expression) -> Value:
+    def _leaf_value(self, node: tree.Expression) -> Value:
         match node:
             case tree.FieldValue(name=name, owner=owner) if name == tree.CELL_ID:
                 return uniform(node.type, Code(f"id_of_cell({self.row_of(owner)})"))
             case tree.FieldValue(owner=owner):
-                is_own = owner != tree.PARENT
-                return self._cells(node, self.row_of(owner)) if is_own else self._of_parent(node)
+                if owner == tree.PARENT:
+                    return self._parent_value(node)
+                return self._own_field(node, self.row_of(owner))
             case tree.Argument():
                 return self._argument(node)
             case tree.NeighbourField() | tree.Offset() | tree.Distance():
@@ -174,172 +174,176 @@ class LoopBody(LoopEmitter):
                 return uniform(node.type, Code(tick))
         raise TypeError("questions and references are statements in a form")
 
-    def _cells(self, node: tree.FieldValue, row: str) -> Value:
+    def _own_field(self, node: tree.FieldValue, row: str) -> Value:
         arrays, type_ = self.builder.arrays(node), node.type
         if self.is_flat:
-            return Value(type_, lambda place: Code(f"{arrays[0]}[{row}]"))
+            return Value(type_, lambda index: Code(f"{arrays[0]}[{row}]"))
         has_start = type_.shape and len(arrays) == 1
         start = self._start(row, type_.elements) if has_start else ""
         return self.builder.cells(arrays, type_, row, start)
 
     def _start(self, row: str, elements: int) -> str:
-        """The variable that says where a row of so many elements begins."""
+        """Return the variable with the index of a row's first element."""
         if (row, elements) not in self._starts:
-            letter = self._letters[row]
+            letter = self._start_prefixes[row]
             self._starts[row, elements] = name = self.names.allocate(letter, f"{letter}{elements}")
             self.first.append(f"{name} = {elements} * {row}")
         return self._starts[row, elements]
 
-    def cell_of_row(self, place: tree.FieldValue) -> str:
-        """The expression for the cell of the row: its own, or that on which it stands; below 0 of
-        none, and of rows of the dead."""
-        if place.name == tree.CELL_ID:
-            return self.row_of(place.owner)
-        own = self.own_number(place)
-        cell = f"{own} - FIRST_CELL" if own else f"cell_number({self.value(place).at(0).text})"
-        living = self._living(place.owner)
+    def cell_of_row(self, cell_field: tree.FieldValue) -> str:
+        """Return the expression for the row's own cell, or the cell that it occupies; below 0 if
+        there is none, and for rows of dead entities."""
+        if cell_field.name == tree.CELL_ID:
+            return self.row_of(cell_field.owner)
+        number = self.own_number(cell_field)
+        if number:
+            cell = f"{number} - FIRST_CELL"
+        else:
+            cell = f"cell_number({self.value(cell_field).at(0).text})"
+        living = self._alive_variable(cell_field.owner)
         return f"{cell} if {living} else -1" if living else cell
 
-    def _living(self, owner: str) -> str:
-        """The expression for whether the row's own entity is alive, if it may be dead: where
-        somebody dies or is born, rows of the dead do not run."""
-        if owner not in self._alive:
+    def _alive_variable(self, owner: str) -> str:
+        """Return the test that the row's own entity is alive; "" if it cannot be dead. Kernels with
+        commands skip rows of dead entities."""
+        if owner not in self._alive_tests:
             with self.into(self.first):
-                test = "" if self.builder.program.has_commands else self._may_live(owner)
-            self._alive[owner] = test and self.names.allocate("lives")
+                test = "" if self.builder.program.has_commands else self._owner_alive_test(owner)
+            self._alive_tests[owner] = test and self.names.allocate("lives")
             if test:
-                self.first.append(f"{self._alive[owner]} = {test}")
-        return self._alive[owner]
+                self.first.append(f"{self._alive_tests[owner]} = {test}")
+        return self._alive_tests[owner]
 
-    def _may_live(self, owner: str) -> str:
-        """The same before that is known."""
+    def _owner_alive_test(self, owner: str) -> str:
+        """Return the test that the owner of a row is alive; "" if it cannot be dead."""
         component = self.builder.source.components[owner]
         if not self.builder.program.may_be_dead or component.owner == "none":
             return ""
         return self.lookups.owner_alive_test(component.name, self.owner_entity(owner))
 
     def owner_entity(self, owner: str) -> str:
-        """The expression for the entity that has the row."""
+        """Return the expression for the entity that has the row."""
         return self.value(tree.FieldValue(tree.HANDLE, tree.ENTITY, owner)).at(0).text
 
     def row_of(self, owner: str) -> str:
-        """The variable with the row of a component."""
+        """Return the variable with the row of a component."""
         if owner not in self._rows:
             builder = self.builder
             module, rows = builder.source.components[owner].module, builder.rows_of(owner)
             self._rows[owner] = row = self.names.allocate(f"{module}_row")
-            self._letters[row] = f"{module}_j"
+            self._start_prefixes[row] = f"{module}_j"
             self.first.append(f"{row} = row_at({rows}, {builder.row})")
         return self._rows[owner]
 
-    def _of_parent(self, node: tree.FieldValue) -> Value:
-        """Elements that are read at the beginning of a row: the default for a root's parent.
-
-        A kernel never writes them.
-        """
-        known = f"parent {node.name}"  # no schema has such a name
-        if known not in self.locals_:
+    def _parent_value(self, node: tree.FieldValue) -> Value:
+        """Return the elements of a parent's field, read at the beginning of the row; roots have the
+        default. A kernel never writes them."""
+        name = f"parent {node.name}"  # no schema has such a name
+        if name not in self.locals_:
             if tree.PARENT not in self._rows:
                 wish = Parameter("parent", array_type("u32"), "data._parent_column")
                 parents = self.builder.array(wish)
-                self._rows[tree.PARENT] = row = self.names.allocate("p")
-                self._letters[row] = "q"
-                self.first.append(f"{row} = np.intp({parents}[{self.builder.row}])")
-            row = self._rows[tree.PARENT]
-            above = dict(self.builder.program.root_defaults)[node.name]
-            self.locals_[known] = held = self.variables(node.type, f"parent_{node.name}")
-            instead, there = self._instead(node.name, node.type, above), self._cells(node, row)
+                self._rows[tree.PARENT] = parent = self.names.allocate("p")
+                self._start_prefixes[parent] = "q"
+                self.first.append(f"{parent} = np.intp({parents}[{self.builder.row}])")
+            parent = self._rows[tree.PARENT]
+            elements = dict(self.builder.program.root_defaults)[node.name]
+            self.locals_[name] = target = self.variables(node.type, f"parent_{node.name}")
+            default = self._default(node.name, node.type, elements)
+            there = self._own_field(node, parent)
             with self.into(self.first):
-                self._read(row, instead, there, held)
-        return self.locals_[known]
+                self._read(parent, default, there, target)
+        return self.locals_[name]
 
-    def _read(self, row: str, instead: Value, there: Value, held: Value) -> None:
-        """Read what is there, or something instead if no row is."""
+    def _read(self, row: str, default: Value, there: Value, target: Value) -> None:
+        """Copy the elements of a row, or a default if the row is NIL."""
         with self.block(f"if {row} == NIL"):
-            self.store(instead, held)
+            self.store(default, target)
         with self.block("else"):
-            self.store(there, held)
+            self.store(there, target)
 
-    def _instead(self, name: str, type_: Type, elements: Sequence[bool | Number]) -> Value:
-        """What stands for a field of a row that is not there."""
+    def _default(self, name: str, type_: Type, elements: Sequence[bool | Number]) -> Value:
+        """Return the default for a field of a row that does not exist."""
         if type_.is_handle and not type_.shape:
             return uniform(type_, self.builder.zero(type_))
-        numbers = [self.constant(one, type_.scalar) for one in elements]
+        numbers = [self.constant(element, type_.scalar) for element in elements]
         if len({*map(repr, elements)}) == 1:
             return uniform(type_, numbers[0])
         if len(numbers) <= UNROLLED:
-            return Value(type_, lambda place: numbers[int(place)])
+            return Value(type_, lambda index: numbers[int(index)])
         array = self.names.allocate(f"without_{name}")
-        made = f"np.array({literal((*elements,))}, {SCALARS[type_.scalar].numpy})"
-        self.arrays.append(f"{array} = {made}")
-        return Value(type_, lambda place: Code(f"{array}[{place}]"))
+        expression = f"np.array({literal((*elements,))}, {SCALARS[type_.scalar].numpy})"
+        self.arrays.append(f"{array} = {expression}")
+        return Value(type_, lambda index: Code(f"{array}[{index}]"))
 
     def _argument(self, argument: tree.Argument) -> Value:
         if not argument.each:
             return self.builder.argument_value(argument)
         name, type_, row = self.builder.argument(argument), argument.type, self.builder.row
         if self.is_flat or not type_.shape:
-            return Value(type_, lambda place: Code(f"{name}[{row}]"))
+            return Value(type_, lambda index: Code(f"{name}[{row}]"))
         start = self._start(row, type_.elements)
-        return Value(type_, lambda place: Code(f"{name}[{plus(start, place)}]"))
+        return Value(type_, lambda index: Code(f"{name}[{plus(start, index)}]"))
 
-    # --- statements ------------------------------------------------------------------------------
-
-    def run(self, statements: Sequence[form.Statement]) -> None:
-        """Write what statements do."""
-        for place, one in enumerate(statements):
-            match one:
-                case form.Comment():
+    def run(self, statements: Sequence[lowered.Statement]) -> None:
+        """Write the code of statements."""
+        for index, statement in enumerate(statements):
+            match statement:
+                case lowered.Comment():
                     if not self.is_flat:
-                        self.write(f"# {comment_text(one.text)}")
-                case form.FindRow():
-                    self._find(one)
-                case form.RowExists():
-                    found = self._found[one.row]
-                    if one.row.component:
-                        found = infix("!=", Precedence.COMPARISON, found, Code("NIL"))
-                    self.locals_[one.to.name] = uniform(one.to.type, found)
-                case form.ReadField():
-                    self._fetch(one)
-                case form.ListNeighbours():
-                    self.write(*self._nears[one.near].list_lines(self))
-                case form.AggregateNeighbours():
-                    if one.to.name not in self.locals_:  # not asked along with another one
-                        self._ask(one, statements[place + 1 :])
-                case form.ChooseRandom():
-                    after = statements[place + 1 : place + 2]  # nothing in a condition
-                    goes_there = any(isinstance(one, form.MoveToCell) for one in after)
-                    self.locals_[one.to.name] = self._pick(one, goes_there)
-                case form.SetLocal():
-                    self._set(one)
-                case form.WriteField():
-                    self._store(one)
-                case form.UpdatePosition():
-                    self._move(self.row_of(one.place.owner), self.value(one.place))
-                case form.MoveToCell():
-                    self._go(one)
-                case form.QueueDespawnSelf():
-                    self._fates.despawn_self(one)
-                case form.QueueDespawn():
-                    self._fates.despawn_other(one, self._found[one.row])
-                case form.QueueSpawn():
-                    self._fates.spawn(one)
-                case form.CheckAlive():
-                    self._check_alive(one.identity)
-                case form.SendMessage():
-                    self._send(one)
+                        self.write(f"# {comment_text(statement.text)}")
+                case lowered.FindRow():
+                    self._find_row(statement)
+                case lowered.RowExists():
+                    test = self._found_rows[statement.row]
+                    if statement.row.component:
+                        test = infix("!=", Precedence.COMPARISON, test, Code("NIL"))
+                    self.locals_[statement.to.name] = uniform(statement.to.type, test)
+                case lowered.ReadField():
+                    self._read_field(statement)
+                case lowered.ListNeighbours():
+                    self.write(*self._nears[statement.near].list_lines(self))
+                case lowered.AggregateNeighbours():
+                    if statement.to.name not in self.locals_:  # not with another one
+                        self._aggregate(statement, statements[index + 1 :])
+                case lowered.ChooseRandom():
+                    after = statements[index + 1 : index + 2]  # nothing in a condition
+                    goes_there = any(isinstance(step, lowered.MoveToCell) for step in after)
+                    self.locals_[statement.to.name] = self._choose_random(statement, goes_there)
+                case lowered.SetLocal():
+                    self._set_local(statement)
+                case lowered.WriteField():
+                    self._write_field(statement)
+                case lowered.UpdatePosition():
+                    row = self.row_of(statement.place.owner)
+                    self._update_cells(row, self.value(statement.place))
+                case lowered.MoveToCell():
+                    self._move_to_cell(statement)
+                case lowered.QueueDespawnSelf():
+                    self._commands.despawn_self(statement)
+                case lowered.QueueDespawn():
+                    self._commands.despawn_target(statement, self._found_rows[statement.row])
+                case lowered.QueueSpawn():
+                    self._commands.spawn(statement)
+                case lowered.CheckAlive():
+                    self._check_alive(statement.identity)
+                case lowered.SendMessage():
+                    self._send_message(statement)
 
-    def _ask(self, first: form.AggregateNeighbours, later: Sequence[form.Statement]) -> None:
+    def _aggregate(
+        self, first: lowered.AggregateNeighbours, later: Sequence[lowered.Statement]
+    ) -> None:
         near = self._nears[first.question.near]
-        asking, asked = AggregateLoop(self, near), [first, *shared_aggregates(first, later)]
+        loop, aggregates = AggregateLoop(self, near), [first, *shared_aggregates(first, later)]
         if isinstance(near, Stencil):
-            asking, asked = StencilAggregates(self, near), [first]
-        answers = asking.values(*asked)
-        self.locals_ |= {one.to.name: answer for one, answer in zip(asked, answers, strict=True)}
+            loop, aggregates = StencilAggregates(self, near), [first]
+        values = loop.values(*aggregates)
+        for aggregate, value in zip(aggregates, values, strict=True):
+            self.locals_[aggregate.to.name] = value
 
     def own_number(self, node: tree.Expression) -> str:
-        """The expression for a number of Python's own, where plain loops have it so: many are
-        compared in the time of one of numpy's."""
+        """Return the expression for a number of Python's own, if plain loops have one: comparing
+        these is many times faster than comparing numpy's."""
         type_, is_long = node.type, node.type.scalar in ("i64", "f64")
         if not self.builder.is_plain or type_.shape:
             return ""
@@ -352,9 +356,9 @@ class LoopBody(LoopEmitter):
                 return self.builder.parameter("tick", "int", "self.tick")
             case tree.Draw(distribution="random"):
                 return f"({self.row_key}[{node.number}] >> 11) * 2.0**-53"
-            case tree.Operation(name="neg", operands=(one,)) if type_.is_float:
-                own = self.own_number(one)
-                return own and f"-{own}"
+            case tree.Operation(name="neg", operands=(operand,)) if type_.is_float:
+                number = self.own_number(operand)
+                return number and f"-{number}"
             case tree.Operation() if type_.scalar == "f64":
                 return self._own_float(node)
             case tree.Local() | tree.FieldValue() | tree.NeighbourField() | tree.Distance():
@@ -363,126 +367,126 @@ class LoopBody(LoopEmitter):
         return ""
 
     def _own_float(self, node: tree.Operation) -> str:
-        """The same of an operation that gives the same bits with Python's own numbers."""
-        first, *others = node.operands
-        owns = [self.own_number(one) for one in others]
-        if node.name == "if" and all(owns):
-            return f"({owns[0]} if {self.value(first).at(0).text} else {owns[1]})"
+        """Return the expression for an operation that gives the same bits with Python's own
+        numbers."""
+        first, *further = node.operands
+        numbers = [self.own_number(operand) for operand in further]
+        if node.name == "if" and all(numbers):
+            return f"({numbers[0]} if {self.value(first).at(0).text} else {numbers[1]})"
         is_alike = node.name in ("+", "-", "*")
-        if node.name == "/" and isinstance(others[0], tree.Constant):
-            is_alike = others[0].value != 0
-        own = self.own_number(first) if is_alike and all(owns) else ""
-        return own and f"({own} {node.name} {owns[0]})"
+        if node.name == "/" and isinstance(further[0], tree.Constant):
+            is_alike = further[0].value != 0
+        number = self.own_number(first) if is_alike and all(numbers) else ""
+        return number and f"({number} {node.name} {numbers[0]})"
 
     def value(self, node: tree.Expression) -> Value:
         if isinstance(node, tree.Operation) and node.name in COMPARISONS.values():
-            sides = [self.own_number(one) for one in node.operands]
+            sides = [self.own_number(operand) for operand in node.operands]
             if all(sides):
                 return uniform(node.type, Code(f" {node.name} ".join(sides), Precedence.COMPARISON))
-            for one in node.operands:
-                if isinstance(one, tree.Distance) and (
-                    found := self._nears[one.near].faster_comparison(node, self)
+            for operand in node.operands:
+                if isinstance(operand, tree.Distance) and (
+                    comparison := self._nears[operand.near].faster_comparison(node, self)
                 ):
-                    return found
+                    return comparison
         return super().value(node)
 
-    def _move(self, row: str, place: Value) -> None:
+    def _update_cells(self, row: str, position: Value) -> None:
         for near in self.spaces:
-            self.write(near.move_line(row, place))
+            self.write(near.move_line(row, position))
 
-    # --- cells: who is chosen, and who goes where ------------------------------------------------
-
-    def _pick(self, one: form.ChooseRandom, goes_there: bool) -> Value:
-        """One of all rows, or of all empty cells, by chance; 0 if there is none. `goes_there`: the
-        next statement is the only one that needs it, if at all."""
-        chosen, builder = one.chosen, self.builder
+    def _choose_random(self, choice: lowered.ChooseRandom, goes_there: bool) -> Value:
+        """Choose a random row or empty cell; 0 if there is none. `goes_there`: the next statement
+        is the only one that may need it."""
+        chosen, builder = choice.chosen, self.builder
         component = builder.source.managers.components[chosen.component]
         manager, module = builder.source.managers.manager(component.name), component.module
         table, row = f"_{module}_living", ""
         if chosen.candidates == "empty" and self.grids.is_live:
-            crowds = self.grids.occupancy(component.name)
+            occupancy = self.grids.occupancy(component.name)
             if builder.is_plain:
-                empties = builder.hoist("empties", f"{crowds}.empties()")
-                count, found = f"len({empties})", f"FIRST_CELL + {empties}[{{}}]"
+                empties = builder.hoist("empties", f"{occupancy}.empties()")
+                count, candidate = f"len({empties})", f"FIRST_CELL + {empties}[{{}}]"
             else:
-                count = f"count_empty({crowds})"
-                found = f"id_of_cell(empty_cell({crowds}, {{}}))"
+                count = f"count_empty({occupancy})"
+                candidate = f"id_of_cell(empty_cell({occupancy}, {{}}))"
         elif chosen.candidates == "empty":
             kind = "list[int]" if builder.is_plain else array_type("i32")
             cells = builder.table(f"{module}_empty", kind, f"empty_cells({manager})")
-            count, found = f"len({cells})", f"id_of_cell({cells}[{{}}])"
+            count, candidate = f"len({cells})", f"id_of_cell({cells}[{{}}])"
         elif component.owner == "entity":
             row = self.names.allocate("picked_row")
             if builder.is_plain:
                 builder.tables[table] = f"live_active_rows({manager})"
                 rows = builder.parameter(f"{module}_living", "memoryview[int]", f"{table}.data")
-                count, found = f"len({rows})", f"{rows}[{{}}]"
+                count, candidate = f"len({rows})", f"{rows}[{{}}]"
             else:
                 builder.tables[table] = f"selectable_rows({manager})"
                 count = builder.parameter(f"{module}_count", "int", f"{table}[0]")
                 rows = builder.parameter(f"{module}_living", "RowArray", f"{table}[1]")
-                found = f"row_at({rows}, {{}})"
+                candidate = f"row_at({rows}, {{}})"
         else:
             builder.tables[table] = f"live_active_handles({manager})"
             living = builder.handles(f"{module}_living", table)
-            count, found = f"len({living})", f"{living}[{{}}]"
+            count, candidate = f"len({living})", f"{living}[{{}}]"
         if goes_there and builder.is_plain and chosen.candidates == "empty":
-            there = found.format(self.drawn_index(chosen.number, count))
-            none = builder.zero(one.to.type).text
+            there = candidate.format(self.drawn_index(chosen.number, count))
+            none = builder.zero(choice.to.type).text
             return uniform(
-                one.to.type, Code(f"{there} if {count} > 0 else {none}", Precedence.CHOICE)
+                choice.to.type, Code(f"{there} if {count} > 0 else {none}", Precedence.CHOICE)
             )
-        held = self.variables(one.to.type, "picked")
+        held = self.variables(choice.to.type, "picked")
         there = held.at(0).text
-        self.write(f"{there} = {builder.zero(one.to.type).text}")
+        self.write(f"{there} = {builder.zero(choice.to.type).text}")
         if row:
             self.write(f"{self.builder.declared(row)} = NIL")
         with self.block(f"if {count} > 0"):
             drawn = self.drawn_index(chosen.number, count)
             if row:
-                self.write(f"{row} = {found.format(drawn)}")
-                found = self.lookups.owner_of(component.name, row)
-            self.write(f"{there} = {found.format(drawn)}")
+                self.write(f"{row} = {candidate.format(drawn)}")
+                candidate = self.lookups.owner_of(component.name, row)
+            self.write(f"{there} = {candidate.format(drawn)}")
             if chosen.candidates == "any":
-                self.lookups.keep_living(component.name, there, row)
-        if row and self.lookups.tells_rows(component.name):
+                self.lookups.null_despawned(component.name, there, row)
+        if row and self.lookups.knows_chosen_row(component.name):
             self.lookups.known[there] = component.name, row
         return held
 
     def drawn_index(self, number: int, count: str) -> str:
-        """The expression for a random place among so many; plain Python takes its own integers."""
+        """Return the expression for a random index below `count`, in plain Python an own
+        integer."""
         if self.builder.is_plain:
             return f"({self.row_key}[{number}] >> 32) * {count} >> 32"
         return f"range_at({self.row_key}, {number}, {count})"
 
     def row_of_chosen(self, component: str, held: Value) -> str:
-        """The variable for the row of an entity that is chosen, known to later steps as such; ""
-        where that is not enough to know it."""
-        if not self.lookups.tells_rows(component):
+        """Return the variable for the row of a chosen entity, which later steps know; "" if they
+        have to look it up."""
+        if not self.lookups.knows_chosen_row(component):
             return ""
         row = self.names.allocate("chosen_row")
         self.write(f"{self.builder.declared(row)} = NIL")
         self.lookups.known[held.at(0).text] = component, row
         return row
 
-    def _go(self, one: form.MoveToCell) -> None:
-        builder, owner = self.builder, one.to.owner
+    def _move_to_cell(self, move: lowered.MoveToCell) -> None:
+        builder, owner = self.builder, move.to.owner
         name = owner or builder.source.managers.home
         component = builder.source.managers.components[name]
         assert component.on is not None
         builder.moved[name] = None
-        value = self.keep_number(self.value(one.value)).at(0).text
-        if one.row is None:
-            row, there = self.row_of(owner), self.value(one.to).at(0).text
-            test = self._living(owner)
+        value = self.keep_number(self.value(move.value)).at(0).text
+        if move.row is None:
+            row, there = self.row_of(owner), self.value(move.to).at(0).text
+            test = self._alive_variable(owner)
         else:
-            row = self._found[one.row].text
-            place = form.FieldOfRow(one.row, one.to.name, one.to.type)
-            there, test = builder.cells_of_found_row(place, row).at(0).text, f"{row} != NIL"
-            test += f" and {self._heard}" if self._heard else ""
+            row = self._found_rows[move.row].text
+            field_of_row = lowered.FieldOfRow(move.row, move.to.name, move.to.type)
+            there, test = builder.cells_of_found_row(field_of_row, row).at(0).text, f"{row} != NIL"
+            test += f" and {self._alive_test}" if self._alive_test else ""
         if self.grids.is_live and name in builder.program.tracked_occupants:
-            axes, crowds = self.grids.axes(component.on.grid), self.grids.occupancy(name)
-            passed = f"{crowds}, {axes}, {row}, {there}, {value}, {component.on.capacity}"
+            axes, occupancy = self.grids.axes(component.on.grid), self.grids.occupancy(name)
+            passed = f"{occupancy}, {axes}, {row}, {there}, {value}, {component.on.capacity}"
             moved = f"move_to_free_cell({passed})"
             goes = f"{value} != {there}"
         else:
@@ -490,123 +494,124 @@ class LoopBody(LoopEmitter):
         with self.block(f"if {f'{test} and ' if test else ''}{goes}"):
             self.write(f"{there} = {moved}")
 
-    def _find(self, one: form.FindRow) -> None:
-        handle = self.keep_number(self.value(one.handle)).at(0).text
-        if not one.row.component:
+    def _find_row(self, lookup: lowered.FindRow) -> None:
+        handle = self.keep_number(self.value(lookup.handle)).at(0).text
+        if not lookup.row.component:
             living = self.lookups.alive(handle)
-            self._found[one.row] = self.assign(living, "is_alive")
+            self._found_rows[lookup.row] = self.assign(living, "is_alive")
             return
-        stem = self.builder.source.managers.column_prefix(one.row.component)
-        name = self.names.allocate(f"{stem}_row")
-        self._found[one.row] = Code(name)
-        self.lookups.find(one, name, handle, bool(self.own_number(one.handle)))
+        prefix = self.builder.source.managers.column_prefix(lookup.row.component)
+        name = self.names.allocate(f"{prefix}_row")
+        self._found_rows[lookup.row] = Code(name)
+        self.lookups.find(lookup, name, handle, bool(self.own_number(lookup.handle)))
 
-    def _fetch(self, one: form.ReadField) -> None:
-        row = self._found[one.place.row].text
-        there = self.builder.cells_of_found_row(one.place, row, one.from_copy)
-        instead = self._instead(one.place.name, one.place.type, one.default)
-        held = self.variables(one.to.type, f"their_{one.place.name}")
-        self._read(row, instead, there, held)
-        self.locals_[one.to.name] = held
+    def _read_field(self, read: lowered.ReadField) -> None:
+        row = self._found_rows[read.place.row].text
+        there = self.builder.cells_of_found_row(read.place, row, read.from_copy)
+        default = self._default(read.place.name, read.place.type, read.default)
+        target = self.variables(read.to.type, f"their_{read.place.name}")
+        self._read(row, default, there, target)
+        self.locals_[read.to.name] = target
 
-    def _set(self, one: form.SetLocal) -> None:
-        name = one.to.name
+    def _set_local(self, assignment: lowered.SetLocal) -> None:
+        name = assignment.to.name
         known = self.lookups.known
-        if one.is_new:
-            value = self.value(one.value)
+        if assignment.is_new:
+            value = self.value(assignment.value)
             self.locals_[name] = held = self.stored(value, self.names.released(name))
-            if isinstance(one.value, tree.Local) and value.at(0).text in known:
+            if isinstance(assignment.value, tree.Local) and value.at(0).text in known:
                 known[held.at(0).text] = known[value.at(0).text]
         else:
-            self.store(self._apart(one.value, one.to, one.to.type), self.locals_[name])
+            local = assignment.to
+            self.store(self._buffered(assignment.value, local, local.type), self.locals_[name])
             known.pop(self.locals_[name].at(0).text, None)
 
-    def _store(self, one: form.WriteField) -> None:
-        place: tree.Expression = tree.Element(one.type, one.to, one.index) if one.index else one.to
-        target = self.value(place)
-        there = self.own_number(place) if one.type.scalar == "f64" else ""
-        if there and (own := self.own_number(one.value)):
-            self.write(f"{there} = {own}")
+    def _write_field(self, write: lowered.WriteField) -> None:
+        field: tree.Expression = write.to
+        if write.index:
+            field = tree.Element(write.type, write.to, write.index)
+        target = self.value(field)
+        there = self.own_number(field) if write.type.scalar == "f64" else ""
+        if there and (number := self.own_number(write.value)):
+            self.write(f"{there} = {number}")
             return
-        match one.value:
+        match write.value:
             case tree.Operation(type, sign, (left, right)) if (
-                left == place and _is_in_place(sign, type.scalar) and not is_mixing(right, one.to)
+                left == field and _is_in_place(sign, type.scalar) and not is_mixing(right, write.to)
             ):
-                self.store(self.spread(right, one.type), target, f"{sign}=")
+                self.store(self.spread(right, write.type), target, f"{sign}=")
             case _:
-                self.store(self._apart(one.value, one.to, one.type), target)
+                self.store(self._buffered(write.value, write.to, write.type), target)
 
-    def _apart(
-        self, node: tree.Expression, own: tree.FieldValue | tree.Local, type_: Type
+    def _buffered(
+        self, node: tree.Expression, target: tree.FieldValue | tree.Local, type_: Type
     ) -> Value:
-        """A value to be written over something of a type; kept before where the first elements that
-        are written would change the others."""
+        """Return a value to be assigned to `target`; stored before if writing its first elements
+        changes the others."""
         value = self.spread(node, type_)
-        if self.count(type_) > 1 and is_mixing(node, own):
+        if self.count(type_) > 1 and is_mixing(node, target):
             return self.stored(value)
         return value
 
-    # --- messages: at once, or in a second loop --------------------------------------------------
-
-    def _check_alive(self, bearer: tree.FieldValue) -> None:
-        """Find out whether the row's own entity is alive."""
-        owner, component = self.value(bearer).at(0).text, bearer.owner
+    def _check_alive(self, identity: tree.FieldValue) -> None:
+        """Check that the row's own entity is alive; messages of dead entities are dropped."""
+        owner, component = self.value(identity).at(0).text, identity.owner
         managers = self.builder.source.managers
         living = self.lookups.alive(owner, is_owner=True)
         if component and not managers.is_sharded:
             living = Code(self.lookups.owner_alive_test(component, owner))
-        self._heard = self.assign(living, "is_heard").text
+        self._alive_test = self.assign(living, "is_heard").text
 
-    def _send(self, one: form.SendMessage) -> None:
-        row = self._found[one.to.row].text
+    def _send_message(self, message: lowered.SendMessage) -> None:
+        row = self._found_rows[message.to.row].text
         if self.builder.program.takes_turns:  # the row may be its own receiver
-            owner = one.to.row.component if self.builder.source.is_world else tree.OWN
-            own = tree.FieldValue(one.to.type, one.to.name, owner)
-            value = self._apart(one.value, own, one.type)
+            owner = message.to.row.component if self.builder.source.is_world else tree.OWN
+            target = tree.FieldValue(message.to.type, message.to.name, owner)
+            value = self._buffered(message.value, target, message.type)
         else:
-            value = self.spread(one.value, one.type)
-        tests = [f"{row} != NIL", *([self._heard] if self._heard else [])]
+            value = self.spread(message.value, message.type)
+        tests = [f"{row} != NIL", *([self._alive_test] if self._alive_test else [])]
         with self.block(f"if {' and '.join(tests)}"):
-            if one.is_deferred:
-                self._keep(one, row, value)
+            if message.is_deferred:
+                self._defer_message(message, row, value)
                 return
-            self._change(one, row, value)
-            if one.moves:
-                self._move(row, self.builder.cells_of_found_row(one.to, row))
+            self._apply_message(message, row, value)
+            if message.moves:
+                self._update_cells(row, self.builder.cells_of_found_row(message.to, row))
 
-    def _change(self, one: form.SendMessage, row: str, value: Value) -> None:
-        scalar = one.type.scalar
-        cells = self.builder.cells_of_found_row(one.to, row)
-        there = part_of(cells, one.to.type.shape, one.to.index, one.type)
-        if one.operator == "=" or _is_in_place(one.operator, scalar):
-            self.store(value, there, "=" if one.operator == "=" else f"{one.operator}=")
+    def _apply_message(self, message: lowered.SendMessage, row: str, value: Value) -> None:
+        scalar = message.type.scalar
+        cells = self.builder.cells_of_found_row(message.to, row)
+        there = part_of(cells, message.to.type.shape, message.to.index, message.type)
+        if message.operator == "=" or _is_in_place(message.operator, scalar):
+            self.store(value, there, "=" if message.operator == "=" else f"{message.operator}=")
             return
-        node = tree.Operation(one.type, one.operator, (one.value, one.value))
+        node = tree.Operation(message.type, message.operator, (message.value, message.value))
         self.change(
             there, value, lambda *codes: wrap_to_type(element_of(node, [*codes]), scalar).text
         )
 
-    def _keep(self, one: form.SendMessage, row: str, value: Value) -> None:
-        """Keep where the message goes and what it says, and have it delivered later."""
+    def _defer_message(self, message: lowered.SendMessage, row: str, value: Value) -> None:
+        """Store a message and its target row for the loop after the last row."""
         rows, index = self.builder.count, self.builder.index
-        kept, sent = self.names.allocate(f"{one.to.name}_to"), self.names.allocate(
-            f"{one.to.name}_sent"
+        targets, sent = self.names.allocate(f"{message.to.name}_to"), self.names.allocate(
+            f"{message.to.name}_sent"
         )
-        count = self.count(one.type)
+        count = self.count(message.type)
         size, first = (f"{count} * {text}" if count > 1 else text for text in (rows, index))
-        self.arrays.append(f"{kept} = np.full({rows}, NIL, np.int64)")
-        self.arrays.append(f"{sent} = np.empty({size}, {SCALARS[one.type.scalar].numpy})")
-        said = Value(one.type, lambda place: Code(f"{sent}[{plus(first, place)}]"))
-        self.write(f"{kept}[{index}] = {row}")
-        self.store(value, said)
+        self.arrays.append(f"{targets} = np.full({rows}, NIL, np.int64)")
+        self.arrays.append(f"{sent} = np.empty({size}, {SCALARS[message.type.scalar].numpy})")
+        stored = Value(message.type, lambda index: Code(f"{sent}[{plus(first, index)}]"))
+        self.write(f"{targets}[{index}] = {row}")
+        self.store(value, stored)
         with self.into(self.delivery):
-            self.write(f"{row} = {kept}[{index}]")
+            self.write(f"{row} = {targets}[{index}]")
             with self.block(f"if {row} != NIL"):
-                self._change(one, row, said)
+                self._apply_message(message, row, stored)
 
 
 class VectorBody(LoopBody):
-    """The same for a vector loop: conditions have no branches."""
+    """Body of a vector loop: conditions have no branches."""
 
     def _elementwise(self, node: tree.Operation | tree.Draw) -> Value:
         if not isinstance(node, tree.Operation) or node.name not in ("and", "or"):
@@ -614,13 +619,13 @@ class VectorBody(LoopBody):
         left, right = (self.value(operand) for operand in node.operands)
         sign = "&" if node.name == "and" else "|"
 
-        def at(place: ElementIndex) -> Code:
-            sides = (one.at(place).within(Precedence.ATOM) for one in (left, right))
+        def at(index: ElementIndex) -> Code:
+            sides = (side.at(index).within(Precedence.ATOM) for side in (left, right))
             return Code(f" {sign} ".join(sides), Precedence.COMPARISON)
 
         return Value(node.type, at)
 
 
 def _is_in_place(sign: str, scalar: str) -> bool:
-    """Whether it can be written as `target += operand`: not of an i64, whose sums are calls."""
+    """Return True if `target += operand` is the same operation; sums of i64 are calls."""
     return sign in ("+", "-", "*", "/") and scalar != "i64"

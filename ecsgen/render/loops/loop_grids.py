@@ -334,11 +334,8 @@ class GridNeighbours(NeighbourAccess):
 
 
 def _is_ranked_by_distance(aggregate: tree.NeighbourAggregate) -> bool:
-    """Return True if the first key is the distance.
-
-    Cells may then be listed nearest first: they are seldom beaten, and those equally far keep their
-    order.
-    """
+    """Return True if the first key is the distance. Cells may then be listed nearest first: they
+    are seldom beaten, and those equally far keep their order."""
     for key in aggregate.keys:
         match key:
             case tree.Distance() | tree.Operation(name="neg", operands=(tree.Distance(),)):

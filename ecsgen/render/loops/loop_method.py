@@ -1,5 +1,5 @@
 """Kernels as loops: functions of the module, and methods that call them; over rows, over blocks of
-rows, several kernels one after the other, and over chunks."""
+rows for several kernels, and over chunks."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ from ecsgen.render.text.formatting import call, collection, for_macro
 from ecsgen.render.text.quoting import literal
 
 BLOCK = 1024
-"""Rows that are still in the nearest cache when the next kernel comes to them."""
+"""Rows of a block: so few that they are still in the nearest cache when the next kernel comes to
+them."""
 
 
 class LoopMethod(KernelMethod):
-    """A kernel over the rows of a source, for numba or for Python itself."""
+    """Kernel over the rows of a source, for numba or for Python itself."""
 
     source: RowSource
 
@@ -40,7 +41,7 @@ class LoopMethod(KernelMethod):
     @property
     def printed(self) -> Printed:
         after = ["    _commands.apply()"] if self._program.has_commands else []
-        method = self.text(self._before, "\n".join([self._call, *after]))
+        method = self.text(self._setup_lines, "\n".join([self._call, *after]))
         sieve = self.function.sieve
         constants = tuple(sieve.constants.lines) if sieve else ()
         return Printed(method, self.function.text, constants=constants)
@@ -52,63 +53,64 @@ class LoopMethod(KernelMethod):
 
     @property
     def _keeps_numbers(self) -> bool:
-        """Whether rows that a call names keep their numbers, and are not copied together."""
+        """True if rows that a call names keep their numbers, and are not copied together."""
         return (
             self.function.is_plain or bool(self.function.chosen) or self._program.is_order_dependent
         )
 
     @property
-    def _before(self) -> list[str]:
+    def _setup_lines(self) -> list[str]:
         checking, manager = self.choosing, self.source.managers.manager
         if self.source.is_world:
             checking = self.source.each_lines(self.per_row_arguments, self._program.effects.writes)
         return [
             *_converted(self.arguments),
-            *self._finding,
-            *self._reaching,
+            *self._lookup_lines,
+            *self._radius_lines,
             *(["self.levels()"] if self._program.runs_by_level else []),
             *checking,
             *self.key_lines,
-            *self._orders,
-            *self._noting,  # which refuses what is locked, also where no row passes
+            *self._order_lines,
+            *self._command_lines,  # which refuses what is locked, also where no row passes
             *(["if not len(_order):", "    return"] if self.function.sieve else []),
-            *self._celling,
-            *(f"{table} = {made}" for table, made in self.function.tables.items()),
+            *self._cell_list_lines,
+            *(f"{table} = {expression}" for table, expression in self.function.tables.items()),
             *(f"{manager(name)}.data._cell_occupants.forget()" for name in self.function.moved),
         ]
 
     @property
-    def _reaching(self) -> list[str]:
-        """The statements that refuse arguments below 0 as radius on a grid."""
-        texts = {one.name: one.text for one in self.arguments}
+    def _radius_lines(self) -> list[str]:
+        """Statements that refuse arguments below 0 as radius on a grid."""
+        texts = {argument.name: argument.text for argument in self.arguments}
         owner = "" if self.source.is_world else f"{self.source.combined_component.name}Manager."
         return [
-            f"refuse_radius({literal(f'{owner}{one.label}')}, {texts[one.near.radius.name]})"
-            for one in self.neighbour_joins
-            if one.near.on is not None and isinstance(one.near.radius, Argument)
+            f"refuse_radius({literal(f'{owner}{join.label}')}, {texts[join.near.radius.name]})"
+            for join in self.neighbour_joins
+            if join.near.on is not None and isinstance(join.near.radius, Argument)
         ]
 
     @property
-    def _noting(self) -> list[str]:
-        """The statements that make what births and deaths are noted in."""
+    def _command_lines(self) -> list[str]:
+        """Statements that make the command buffer."""
         if not self._program.has_commands:
             return []
         count = "len(_order)" if self.function.is_ordered else self.source.count
         return self.notes("CommandBuffer.of", count, births=self.function.births).split("\n")
 
     @property
-    def _finding(self) -> list[str]:
-        """The statements that get the rows, and those who may be join."""
-        source, asked = self.source, [
-            line for one in self.neighbour_joins for line in self._finding_of(one)
+    def _lookup_lines(self) -> list[str]:
+        """Statements that get the rows, and the candidates of neighbourhoods."""
+        source, lines = self.source, [
+            line for join in self.neighbour_joins for line in self._join_lines(join)
         ]
         if not source.is_world:
-            return ["data = self.data", *asked]
-        is_found = any(one.near.on is None for one in self.neighbour_joins)
-        return asked if is_found else [f"{source.variable} = {source.rows_expression}", *asked]
+            return ["data = self.data", *lines]
+        is_found = any(join.near.on is None for join in self.neighbour_joins)
+        return lines if is_found else [f"{source.variable} = {source.rows_expression}", *lines]
 
-    def _finding_of(self, join: NeighbourJoin) -> list[str]:
-        """The same of one neighbourhood; on a grid functions are told otherwise."""
+    def _join_lines(self, join: NeighbourJoin) -> list[str]:
+        """Return the statements that get the candidates of one neighbourhood; on a grid functions
+        get tables."""
         members = self.function.neighbours[join.near.name].members
         if join.near.on is not None:
             return join.met_on_grid(members) if members else []
@@ -119,27 +121,27 @@ class LoopMethod(KernelMethod):
         return join.search_lines(turns, members, radius)
 
     @property
-    def _celling(self) -> list[str]:
-        """The statements that sort those who may be asked in spaces into cells."""
+    def _cell_list_lines(self) -> list[str]:
+        """Statements that sort the candidates in spaces into cells."""
         cells = "live_cell_list" if self.function.frozen_neighbours is None else "neighbour_cells"
-        tags = (one.tag for one in self.neighbour_joins if one.near.on is None)
+        tags = (join.tag for join in self.neighbour_joins if join.near.on is None)
         return [f"_cells{tag} = {cells}(*_given{tag})" for tag in tags]
 
     @property
-    def _orders(self) -> list[str]:
-        """The statements that find out whose turn it is when, or which rows a call names."""
+    def _order_lines(self) -> list[str]:
+        """Statements that compute the order of turns, or the rows that a call names."""
         if self.function.chosen:
             return ["_rows = ALL_ROWS if _chosen is None else _chosen.rows"]
         if not self.function.is_ordered:
             return []
-        source, who, sieve = self.source, self._program.stream_field, self.function.sieve
+        source, stream, sieve = self.source, self._program.stream_field, self.function.sieve
         sifting = sieve.lines(self.arguments, self.takes_rows) if sieve else []
         if self.kernel.turns != "random":
-            some = " if _chosen is None else _chosen.rows" if self.takes_rows else ""
-            return sifting or [f"_order = np.arange({source.count}){some}"]
-        assert who is not None  # that tells rows apart where their order is drawn
-        picked = source.cell_selection(who.owner) if source.is_world else f"[: {source.count}]"
-        keys = source.managers.keys(who, f"{picked}{'[_order]' if sifting else ''}")
+            rows = " if _chosen is None else _chosen.rows" if self.takes_rows else ""
+            return sifting or [f"_order = np.arange({source.count}){rows}"]
+        assert stream is not None  # that tells rows apart where their order is drawn
+        picked = source.cell_selection(stream.owner) if source.is_world else f"[: {source.count}]"
+        keys = source.managers.keys(stream, f"{picked}{'[_order]' if sifting else ''}")
         if sifting:
             return [*sifting, f"_order = _order[turn_order({keys}, _key)]"]
         return [f"_order = turn_order({keys}, _key{'' if source.is_world else ', _chosen'})"]
@@ -148,35 +150,36 @@ class LoopMethod(KernelMethod):
     def _call(self) -> str:
         name, parameters = self.function.name, self.function.parameters
         if self.function.is_plain:
-            return '    with np.errstate(all="ignore"):\n' + _calling(name, parameters, 12)
+            return '    with np.errstate(all="ignore"):\n' + _call_text(name, parameters, 12)
         if not self.takes_rows or self._keeps_numbers:
-            return _calling(name, parameters)
-        whole = f"    if _chosen is None:\n{_calling(name, parameters, 12)}\n        return\n"
-        some = for_macro(call(name, [*map(self._of_some, parameters)], 8))
-        return f"{whole}    _cells = SelectedCells(_chosen.rows)\n{some}\n    _cells.put()"
+            return _call_text(name, parameters)
+        all_rows = f"    if _chosen is None:\n{_call_text(name, parameters, 12)}\n        return\n"
+        picked = for_macro(call(name, [*map(self._selected_expression, parameters)], 8))
+        return f"{all_rows}    _cells = SelectedCells(_chosen.rows)\n{picked}\n    _cells.put()"
 
-    def _of_some(self, parameter: Parameter) -> str:
-        """The expression for a parameter where a call names rows."""
+    def _selected_expression(self, parameter: Parameter) -> str:
+        """Return the expression for a parameter where a call names rows."""
         passed, elements = parameter.passed, parameter.elements
         if parameter.name == self.function.count:
             return "_cells.count"
         if parameter.field is None:  # of other rows, or all
             return passed
-        how = "written" if parameter.field.text in self._program.effects.writes else "read"
-        return f"_cells.{how}({passed}{f', {elements}' if elements > 1 else ''})"
+        access = "written" if parameter.field.text in self._program.effects.writes else "read"
+        return f"_cells.{access}({passed}{f', {elements}' if elements > 1 else ''})"
 
 
 class LoopPassMethod(FusedPassMethod):
-    """A loop over blocks that calls the functions of several kernels."""
+    """Loop over blocks that calls the functions of several kernels."""
 
     def __init__(self, fused: FusedKernels, source: RowSource) -> None:
         super().__init__(fused, source)
-        self._parts = [KernelFunction(kernel, self, source) for kernel in fused.kernels]
+        self._functions = [KernelFunction(kernel, self, source) for kernel in fused.kernels]
         self._function = f"_{self.name}_pass"
-        self._names = NameAllocator({*USED, *(part.name for part in self._parts), self._function})
+        names = [function.name for function in self._functions]
+        self._names = NameAllocator({*USED, *names, self._function})
         self._rows, self._start, self._end = map(self._names.allocate, ("n", "start", "end"))
-        self._given: dict[str, Parameter] = {}
-        """The parameters by what the method passes."""
+        self._parameters: dict[str, Parameter] = {}
+        """Parameters by the expression that the method passes."""
 
     @property
     def printed(self) -> Printed:
@@ -184,34 +187,34 @@ class LoopPassMethod(FusedPassMethod):
         body = [
             f"for {start} in range(0, {rows}, {BLOCK}):",
             f"    {self._end} = min({start} + {BLOCK}, {rows})",
-            *(self._call(place, one) for place, one in enumerate(self._parts)),
+            *(self._call(index, each) for index, each in enumerate(self._functions)),
         ]
-        count = Parameter(rows, "int", self._parts[0].parameters[0].passed)
-        parameters = [count, *self._given.values()]
+        count = Parameter(rows, "int", self._functions[0].parameters[0].passed)
+        parameters = [count, *self._parameters.values()]
         function = function_text(name, parameters, self.function_docstring, body)
-        found = (
+        lookup = (
             f"{source.variable} = {source.rows_expression}"
             if source.is_world
             else "data = self.data"
         )
-        statements = [*_converted(self.arguments), found, *self.key_lines]
-        return Printed(self.text(statements, _calling(name, parameters)), function)
+        statements = [*_converted(self.arguments), lookup, *self.key_lines]
+        return Printed(self.text(statements, _call_text(name, parameters)), function)
 
-    def _call(self, place: int, function: KernelFunction) -> str:
-        given = []
+    def _call(self, index: int, function: KernelFunction) -> str:
+        arguments = []
         for parameter in function.parameters:
-            passed = parameter.passed if parameter.passed != "_key" else f"_key_{place}"
+            passed = parameter.passed if parameter.passed != "_key" else f"_key_{index}"
             if parameter.name == function.count:
-                given.append(f"{self._end} - {self._start}")
+                arguments.append(f"{self._end} - {self._start}")
                 continue
-            known = self._given.get(passed)
+            known = self._parameters.get(passed)
             if known is None:
-                name = self._names.allocate(parameter.name, f"{parameter.name}_{place}")
-                known = self._given[passed] = replace(parameter, name=name, passed=passed)
-            given.append(self._part_of(function, known))
-        return for_macro(call(function.name, given, 8))
+                name = self._names.allocate(parameter.name, f"{parameter.name}_{index}")
+                known = self._parameters[passed] = replace(parameter, name=name, passed=passed)
+            arguments.append(self._block_expression(function, known))
+        return for_macro(call(function.name, arguments, 8))
 
-    def _part_of(self, function: KernelFunction, parameter: Parameter) -> str:
+    def _block_expression(self, function: KernelFunction, parameter: Parameter) -> str:
         if parameter.annotation == "RowArray":
             return f"rows_of_block({parameter.name}, {self._start}, {self._end})"
         if parameter.field is None or function.is_scattered:
@@ -220,7 +223,7 @@ class LoopPassMethod(FusedPassMethod):
 
 
 class ChunkLoop(KernelMethod):
-    """A kernel over chunks: a loop over a chunk's rows, and one over all chunks around it."""
+    """Kernel over chunks: a loop over a chunk's rows, and one over all chunks around it."""
 
     source: ChunkSource
 
@@ -236,20 +239,21 @@ class ChunkLoop(KernelMethod):
     @property
     def printed(self) -> Printed:
         function, chunks = self._function, f"_{self.name}_chunks"
-        given = [self._rows, self._addresses, *function.common, *function.other_parameters.values()]
-        said = f"Run `{function.name}` in chunks of so many rows, with columns at these addresses."
-        over_chunks = function_text(chunks, given, said, self._body, self.kernel.parallel)
-        kept = f"self.archetypes._kept.get({literal(self.name)})"
+        others = function.other_parameters.values()
+        passed = [self._rows, self._addresses, *function.common, *others]
+        title = f"Run `{function.name}` in chunks of so many rows, with columns at these addresses."
+        over_chunks = function_text(chunks, passed, title, self._body, self.kernel.parallel)
+        chunks_kept = f"self.archetypes._kept.get({literal(self.name)})"
         statements = [
             *_converted(self.arguments),
             *self.source.each_lines(self.per_row_arguments),
-            f"_chunks = {kept} or self._{self.name}_cells()",
+            f"_chunks = {chunks_kept} or self._{self.name}_cells()",
             "_rows, _addresses = _chunks.current()",
             *self.key_lines,
         ]
-        method = self.text(statements, _calling(chunks, given))
-        whole = "\n".join([method, "", *self._cells_method])
-        return Printed(whole, f"{function.text}\n\n\n{over_chunks}")
+        method = self.text(statements, _call_text(chunks, passed))
+        methods = "\n".join([method, "", *self._cells_method])
+        return Printed(methods, f"{function.text}\n\n\n{over_chunks}")
 
     @property
     def _body(self) -> list[str]:
@@ -257,14 +261,14 @@ class ChunkLoop(KernelMethod):
         starts = f"{self._starts} = np.cumsum({self._rows.name}) - {self._rows.name}"
         start = f"{self._starts}[{self._chunk}]"
         arguments = [
-            one.between(start, f"{start} + {n}") if one.elements else one.name
-            for one in self._function.common
+            parameter.between(start, f"{start} + {n}") if parameter.elements else parameter.name
+            for parameter in self._function.common
         ]
-        for place, column in enumerate(self._function.row_columns.values()):
-            address = f"{self._addresses.name}[{self._chunk}, {place}]"
+        for index, column in enumerate(self._function.row_columns.values()):
+            address = f"{self._addresses.name}[{self._chunk}, {index}]"
             dtype = column.annotation.removeprefix("NDArray[").removesuffix("]")
             arguments.append(f"cells_at({address}, {column.times(n)}, {dtype})")
-        arguments += [one.name for one in self._function.other_parameters.values()]
+        arguments += [parameter.name for parameter in self._function.other_parameters.values()]
         return [
             *([starts] if self.per_row_arguments else []),
             f"for {self._chunk} in {each}(len({self._rows.name})):",
@@ -274,26 +278,27 @@ class ChunkLoop(KernelMethod):
 
     @property
     def _cells_method(self) -> list[str]:
-        """The method that has chunks looked up."""
-        found = []
+        """Lines of the method that has chunks looked up."""
+        fields = []
         for column in self._function.row_columns.values():
             assert column.field is not None  # all that it has is of fields
             component, first = self.source.place(column.field)
-            given = [literal(component), literal(first + column.part)]
-            found.append(call("ChunkField", given, 0))
+            arguments = [literal(component), literal(first + column.part)]
+            fields.append(call("ChunkField", arguments, 0))
         return [
             f"def _{self.name}_cells(self) -> ChunkAddresses:",
             f'    """Have the chunks looked up for `{self.name}`; what is found is kept."""',
-            for_macro(collection("fields = ", found, 8)),
+            for_macro(collection("fields = ", fields, 8)),
             f"    found = ChunkAddresses({self.source.query}, fields)",
             f"    return found.keep({literal(self.name)})",
         ]
 
 
 def _converted(arguments: Iterable[ArgumentCode]) -> list[str]:
-    """The statements that check arguments, and name them as loops take them."""
-    return [f"{one.text} = {one.loop_expression}" for one in arguments if not one.each]
+    """Return the statements that check arguments, and convert them for loops."""
+    shared = (argument for argument in arguments if not argument.each)
+    return [f"{argument.text} = {argument.loop_expression}" for argument in shared]
 
 
-def _calling(name: str, parameters: Iterable[Parameter], indent: int = 8) -> str:
-    return for_macro(call(name, [one.passed for one in parameters], indent))
+def _call_text(name: str, parameters: Iterable[Parameter], indent: int = 8) -> str:
+    return for_macro(call(name, [parameter.passed for parameter in parameters], indent))

@@ -138,10 +138,8 @@ class SpaceNeighbours(NeighbourAccess):
         return lines
 
     def faster_comparison(self, node: tree.Operation, body: LoopBody) -> Value | None:
-        """Compare a distance with a limit that all rows share as squares.
-
-        No root is computed then; the limit is the least square with a root as large.
-        """
+        """Compare a distance with a limit that all rows share as squares. No root is computed then;
+        the limit is the least square with a root as large."""
         (distance, limit), sign = node.operands, node.name
         if not isinstance(distance, tree.Distance):
             distance, limit, sign = limit, distance, MIRRORED.get(sign, "")
@@ -166,11 +164,8 @@ class SpaceNeighbours(NeighbourAccess):
 
 
 class FrozenNeighbours(SpaceNeighbours):
-    """Neighbours as before the kernel.
-
-    Loops are over rows in the order of their cells, each with a list of the candidates in reach,
-    whose fields are copied in that order.
-    """
+    """Neighbours as before the kernel. Loops are over rows in the order of their cells, each with a
+    list of the candidates in reach, whose fields are copied in that order."""
 
     def __init__(self, join: NeighbourJoin, builder: FunctionBuilder) -> None:
         super().__init__(join, builder)

@@ -1,4 +1,5 @@
-"""A reduction as a compiled function: values in blocks, each folded to one, and those as well."""
+"""Reductions as compiled functions: values in blocks, each folded to one, and then the folded
+ones."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ from ecsgen.render.text.quoting import literal
 
 
 class LoopReductionMethod(ReductionMethod):
-    """A reduction's function, and the method that calls it."""
+    """Function of a reduction, and the method that calls it."""
 
     def __init__(self, component: Component, reduction: Reduction) -> None:
         super().__init__(component, reduction)
@@ -37,12 +38,12 @@ class LoopReductionMethod(ReductionMethod):
         folds = {"min": "least_of", "max": "greatest_of"}
         self._lines, self._fold = self.type.elements, folds.get(self.function, "sum_of")
         self._is_wrapping = self.function == "sum" and self.accumulator == "i64"
-        """Whether sums of integers wrap, as only unsigned ones do."""
+        """True if sums of integers wrap, as only unsigned ones do."""
         is_extreme = self.function in ("min", "max")
         self._returned = self.type.scalar if is_extreme else self.accumulator
-        """The type of the result, and, but for such sums, of the values that are folded."""
+        """Scalar type of the result, and of the folded values unless sums wrap."""
         self._tells_how_many = self.is_choosy and not self.is_zero
-        """Whether the function says how many rows match, beside the result."""
+        """True if the function returns the number of matching rows beside the result."""
         self._write()
 
     @property
@@ -52,9 +53,9 @@ class LoopReductionMethod(ReductionMethod):
             returned = "NDArray[np.float64]"
         elif self._tells_how_many:
             returned = f"tuple[int, {returned}]"
-        given = self._builder.name, self._parameters, self.function_docstring, self._statements
+        signature = self._builder.name, self._parameters, self.function_docstring, self._statements
         method = self.text(["data = self.data"], "\n".join(_indented(self._run)))
-        return Printed(method, function_text(*given, returns=returned))
+        return Printed(method, function_text(*signature, returns=returned))
 
     @property
     def _parameters(self) -> list[Parameter]:
@@ -62,8 +63,8 @@ class LoopReductionMethod(ReductionMethod):
         return [rows, *self._builder.row_columns.values()]
 
     def _write(self) -> None:
-        """The values of one row, in its column of the block; where some rows may not count, or all
-        values are kept, behind those of the rows before it."""
+        """Write the value of one row to its column of the block; to the next free one where some
+        rows may not count, or all values are kept."""
         emit = self._body
         test = None if self.where is None else emit.value(self.where).at(0)
         if test is None and not self.is_of_all:
@@ -81,14 +82,14 @@ class LoopReductionMethod(ReductionMethod):
         emit = self._body
         value = emit.value(self.value)
         with emit.looped(self._lines, value.is_split) as places:
-            for place in places:
-                text = wrap_to_type(value.at(place), self.type.scalar)
+            for index in places:
+                text = wrap_to_type(value.at(index), self.type.scalar)
                 if self.source.has_holes and not (self.is_choosy or self.is_of_all):
                     sides = (
                         f"{text.within(Precedence.OR)} if {self._present.text} else {self._neutral}"
                     )
                     text = Code(sides)
-                line = f"{place}, " if self.type.shape else "0, " if self.is_of_all else ""
+                line = f"{index}, " if self.type.shape else "0, " if self.is_of_all else ""
                 emit.write(f"{self._values}[{line}{column}] = {text.text}")
 
     @property
@@ -98,16 +99,16 @@ class LoopReductionMethod(ReductionMethod):
 
     @property
     def _neutral(self) -> str:
-        """What does not change the result, where a row is not in use."""
+        """Value that does not change the result, for rows not in use."""
         scalar, is_extreme = self.type.scalar, self.function in ("min", "max")
         none = extremes(scalar)[self.function == "min"] if is_extreme else zero_of(scalar)
         return number(none, scalar).text
 
     @property
     def _statements(self) -> list[str]:
-        """The function's statements: in each block the values of rows that match, or of all, which
-        are folded; then what the blocks gave is. Of all values at once it returns those of each
-        element."""
+        """Statements of the function. In each block the values of matching rows, or of all, are
+        folded; then the results of the blocks are. If the function is of all values at once, it
+        returns those of each element."""
         take, n, row = self._builder.names.allocate, self._builder.count, self._builder.row
         if self.is_of_all:
             return [
@@ -119,7 +120,7 @@ class LoopReductionMethod(ReductionMethod):
                 *_indented(self._body.statements),
                 f"return {self._values}[:, :{self._count}]",
             ]
-        count, place = self._count, self._place
+        count, index = self._count, self._place
         block, start, end = take("block"), take("start"), f"blocks_of({n})"
         parts, matching, inside = take("parts"), take("matching"), _indented(self._body.statements)
         dtype = SCALARS["u64" if self._is_wrapping else self._returned].numpy
@@ -133,8 +134,8 @@ class LoopReductionMethod(ReductionMethod):
         if not self.is_choosy:
             inner = [
                 f"{count} = min(BLOCK, {n} - {start})",
-                f"for {place} in range({count}):",
-                f"    {row} = {start} + {place}",
+                f"for {index} in range({count}):",
+                f"    {row} = {start} + {index}",
                 *inside,
                 *self._folded_into(self._folded, block, self._values, count),
             ]
@@ -153,14 +154,14 @@ class LoopReductionMethod(ReductionMethod):
         return [*begin, *head, *_indented(inner), *self._ending(parts, how_many)]
 
     def _folded_into(self, to: str, part: str, values: str, count: str) -> list[str]:
-        """The statements that fold so many values, those of each line, to one part of an array."""
+        """Return the statements that fold `count` values of each line to one element of `to`."""
         if not self.type.shape:
             return [f"{to}[{part}] = {self._fold}({values}, {count})"]
-        line, place = self._line, f"{self._line}, {part}" if part else self._line
-        made = f"{self._fold}({values}[{line}], {count})"
+        line, target = self._line, f"{self._line}, {part}" if part else self._line
+        folded = f"{self._fold}({values}[{line}], {count})"
         if self._is_wrapping and not part:
-            made = f"np.int64({made})"
-        return [f"for {line} in range({self._lines}):", f"    {to}[{place}] = {made}"]
+            folded = f"np.int64({folded})"
+        return [f"for {line} in range({self._lines}):", f"    {to}[{target}] = {folded}"]
 
     def _ending(self, parts: str, how_many: str = "") -> list[str]:
         result = self._builder.names.allocate("result")
@@ -177,21 +178,21 @@ class LoopReductionMethod(ReductionMethod):
     def _run(self) -> list[str]:
         shape = literal(self.type.shape)
         if self.is_of_all:
-            given = ["[_found]", f"{self.function}_of", shape]
-            lines = statement(f"_result: {self.returns} = of_lines", given)
+            arguments = ["[_found]", f"{self.function}_of", shape]
+            lines = statement(f"_result: {self.returns} = of_lines", arguments)
             return [*self._called("_found ="), *lines, "return _result"]
         rows = "_matching" if self._tells_how_many else self.running
         if self.is_zero and not self.type.shape:
             return self._called("return")
-        found = self._called("_matching, _found =" if self._tells_how_many else "_found =")
-        made = f"_found / {rows}" if self.function == "mean" else "_found"
+        call_lines = self._called("_matching, _found =" if self._tells_how_many else "_found =")
+        mean = f"_found / {rows}" if self.function == "mean" else "_found"
         if not self.type.shape:
-            return [*found, f'return {made} if {rows} else float("nan")']
-        head, made = f"result: {self.returns} =", f"as_cell({made}, {shape})"
+            return [*call_lines, f'return {mean} if {rows} else float("nan")']
+        head, mean = f"result: {self.returns} =", f"as_cell({mean}, {shape})"
         if self.is_zero:
-            return [*found, f"{head} {made}", "return result"]
-        test = [f"{head} nan_cell({shape})", f"if {rows} > 0:", f"    result = {made}"]
-        return [*found, *test, "return result"]
+            return [*call_lines, f"{head} {mean}", "return result"]
+        test = [f"{head} nan_cell({shape})", f"if {rows} > 0:", f"    result = {mean}"]
+        return [*call_lines, *test, "return result"]
 
     def _called(self, head: str) -> list[str]:
         passed = [parameter.passed for parameter in self._parameters]

@@ -1,8 +1,6 @@
 """Stencils: frozen grid neighbours where all rows read the cells at fixed offsets around them.
-
 Inside of a strip the cells around are a constant number of cells away, so there are no lists, and
-loops become vector loops.
-"""
+loops become vector loops."""
 
 from __future__ import annotations
 

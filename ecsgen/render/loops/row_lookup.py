@@ -1,4 +1,4 @@
-"""The statements of a loop that find a row. A function for them would take ten times as long: numba
+"""Statements of a loop that find a row. A function for them would take ten times as long: numba
 counts references to the arrays that it is given."""
 
 from __future__ import annotations
@@ -17,29 +17,30 @@ if TYPE_CHECKING:
 
 
 class Lookups:
-    """What a loop finds rows by."""
+    """Lookups of a loop: handles to rows."""
 
-    def __init__(self, emit: LoopBody, fates: CommandEmitter) -> None:
-        self._fates = fates
+    def __init__(self, emit: LoopBody, commands: CommandEmitter) -> None:
+        self._commands = commands
         self._emit = emit
         self._builder = emit.builder
         self.managers = emit.builder.source.managers
         self.known: dict[str, tuple[str, str]] = {}
-        """The component and the row of variables whose handle was that of a living row."""
+        """Component and row by the variables with handles that led to an existing row."""
 
     def alive(self, entity: str, is_owner: bool = False) -> Code:
-        """Whether an entity is alive, perhaps after statements; `is_owner`: it has a row."""
+        """Return the test that an entity is alive, perhaps after statements; `is_owner`: it owns a
+        row."""
         if self.managers.is_sharded:
             slot = self.slot_of(entity)
             living = infix("!=", Precedence.COMPARISON, Code(slot), Code("NIL"))
-            still = self._fates.entity_alive_test(entity, slot)
+            still = self._commands.entity_alive_test(entity, slot)
         else:
             living = self._current(entity, is_owner)
-            still = self._fates.entity_alive_test(entity)
+            still = self._commands.entity_alive_test(entity)
         return infix("and", Precedence.AND, living, Code(still)) if still else living
 
     def slot_of(self, entity: str) -> str:
-        """The expression for the slot of an entity that was alive before the kernel."""
+        """Return the expression for the slot of an entity that was alive before the kernel."""
         if not self.managers.is_sharded:
             return self._builder.number(f"{entity} & {self.mask}")
         slot = self._builder.names.allocate("living_slot")
@@ -47,20 +48,20 @@ class Lookups:
         return slot
 
     def _current(self, entity: str, is_owner: bool) -> Code:
-        """Whether an entity was alive before the kernel; the last cell of handles stands for those
-        behind it."""
+        """Return the test that an entity was alive before the kernel; indices beyond the table read
+        its last element."""
         passed = f"{self.managers.entities}._handles"
         handles = self._builder.handles("handles", passed)
-        place = f"{entity} & {self.mask}"
+        index = f"{entity} & {self.mask}"
         is_plain = self._builder.is_plain
         if not (is_owner and is_plain):  # compiled loops read whatever lies there
             last = f"len({handles}) - 1" if is_plain else f"np.uint64(len({handles}) - 1)"
-            place = f"min({place}, {self._builder.hoist('last_handle', last)})"
-        return Code(f"{handles}[{place}] == {entity}", Precedence.COMPARISON)
+            index = f"min({index}, {self._builder.hoist('last_handle', last)})"
+        return Code(f"{handles}[{index}] == {entity}", Precedence.COMPARISON)
 
     def owner_alive_test(self, component: str, owner: str) -> str:
-        """Whether the owner of a component's row is alive, which need not be asked if nobody is
-        dead."""
+        """Return the test that the owner of a component's row is alive, which is not computed if no
+        entity is dead."""
         if self.managers.is_sharded:
             return f"({self.alive(owner).text})"
         living = self._current(owner, is_owner=True).text
@@ -69,127 +70,130 @@ class Lookups:
             if self.managers.components[component].lookup == "direct":  # rows may be nobody's
                 clean += f" and {owner} != 0"
             living = f"({clean} or {living})"
-        still = self._fates.entity_alive_test(owner)
+        still = self._commands.entity_alive_test(owner)
         return f"({living} and {still})" if still else living
 
     @property
     def mask(self) -> str:
-        """The parameter with the bits of an entity that are its index."""
+        """Parameter with the bits of an entity that are its index."""
         kind, passed = "np.uint64", "np.uint64(INDEX_MASK)"
         if self._builder.is_plain:
             kind, passed = "int", "INDEX_MASK"
         return self._builder.parameter("handle_mask", kind, passed)
 
-    def find(self, one: FindRow, row: str, handle: str, is_own: bool) -> None:
-        """Set the variable `row` to the row that a handle leads to, or to NIL: by tables where
-        entities and ids may come from elsewhere. `is_own`: it is a number of Python's own."""
-        way, component = self.managers.lookup_kind(one), one.row.component
+    def find(self, lookup: FindRow, row: str, handle: str, is_own: bool) -> None:
+        """Set the variable `row` to the row that a handle leads to, or to NIL. Shards look up
+        tables, since entities and ids may come from elsewhere. `is_own`: `handle` is Python's own
+        number."""
+        kind, component = self.managers.lookup_kind(lookup), lookup.row.component
         if self.known.get(handle, ("", ""))[0] == component:
             self._emit.write(f"{self._builder.declared(row)} = {self.known[handle][1]}")
-            if test := self._fates.entity_alive_test(handle):
+            if test := self._commands.entity_alive_test(handle):
                 self._keep_if(f"{handle} != 0 and {test}", row)
-            self._pass_over_gone(component, row)
+            self._skip_despawned(component, row)
             return
         if self.managers.is_sharded:
-            way = "any" if one.handle.type.kind == "entity" else "any_id"
-        match way:
+            kind = "any" if lookup.handle.type.kind == "entity" else "any_id"
+        match kind:
             case "sparse" | "direct":
-                self._by_index(way == "sparse", component, row, handle)
+                self._by_index(kind == "sparse", component, row, handle)
             case "cell":
                 self._by_cell(component, row, handle, is_own)
             case "occupant":
-                self._by_place(component, row, handle)
+                self._by_occupant(component, row, handle)
             case "id" | "living_id" | "direct_id":
-                self._by_id(way, component, row, handle)
+                self._by_id(kind, component, row, handle)
             case _:
-                self._in_table(way, component, row, handle)
-                if way in ("hash", "any") and (test := self._fates.entity_alive_test(handle)):
+                self._in_table(kind, component, row, handle)
+                if kind in ("hash", "any") and (test := self._commands.entity_alive_test(handle)):
                     self._keep_if(f"{row} != NIL and {test}", row)
-        self._pass_over_gone(component, row, one.handle.type.kind == "entity")
+        self._skip_despawned(component, row, lookup.handle.type.kind == "entity")
 
-    def _pass_over_gone(self, component: str, row: str, is_of_entity: bool = True) -> None:
-        """A row that has died meanwhile is not found: of several of an entity the next one is."""
-        if not (gone := self._fates.gone_rows(component)):
+    def _skip_despawned(self, component: str, row: str, is_of_entity: bool = True) -> None:
+        """Skip rows despawned since: of several rows of an entity the next one is taken."""
+        if not (marks := self._commands.despawned_rows(component)):
             return
         head, instead = "if", "NIL"
         if self.has_many(component) and is_of_entity:
             head, instead = "while", self.next_of(component, row)
-        with self._emit.block(f"{head} {row} != NIL and {gone}[{row}]"):
+        with self._emit.block(f"{head} {row} != NIL and {marks}[{row}]"):
             self._emit.write(f"{row} = {instead}")
 
-    def tells_rows(self, component: str) -> bool:
-        """Whether whoever chooses among rows knows the row of the entity that is chosen."""
+    def knows_chosen_row(self, component: str) -> bool:
+        """Return True if the row of a randomly chosen entity is known."""
         return self.has_one(component) and not self.managers.is_sharded
 
     def has_one(self, component: str) -> bool:
-        """Whether an entity has one row of a component at most."""
-        found = self.managers.components[component]
-        return (found.owner, found.instances) == ("entity", "one")
+        """Return True if an entity has at most one row of a component."""
+        model = self.managers.components[component]
+        return (model.owner, model.instances) == ("entity", "one")
 
     def has_many(self, component: str) -> bool:
-        """Whether an entity may have several rows of a component."""
+        """Return True if an entity may have several rows of a component."""
         return self.managers.components[component].instances == "many"
 
     def next_of(self, component: str, row: str) -> str:
-        """The expression for the row that its entity has after this one, of several."""
+        """Return the expression for the next row of the same entity."""
         rows = self._array(component, "next", "u32", "{data}._next_column")
         return self._builder.number(f"{rows}[{row}]")
 
     def owner_of(self, component: str, row: str) -> str:
-        """The expression for the entity that has a row."""
+        """Return the expression for the entity that has a row."""
         return f"{self._owners(component)}[{row}]"
 
-    def of_entity(self, component: str, name: str, entity: str) -> str:
-        """The variable for the row of an entity that is known to be alive, or NIL, once it is
-        set; `name`: what it is called behind the component."""
-        row = self.first_before(component, name, entity)
-        self._pass_over_gone(component, row)
+    def row_of_entity(self, component: str, name: str, entity: str) -> str:
+        """Set a new variable to the row of an entity that is alive, or to NIL; `name`: its name
+        after the component."""
+        row = self.first_row_before(component, name, entity)
+        self._skip_despawned(component, row)
         return row
 
-    def first_before(self, component: str, name: str, entity: str) -> str:
-        """Return the variable for the first row that an entity had before the kernel."""
+    def first_row_before(self, component: str, name: str, entity: str) -> str:
+        """Set a new variable to the first row that an entity had before the kernel."""
         row = self._builder.names.allocate(f"{self.managers.components[component].module}_{name}")
-        way = self.managers.components[component].lookup
+        kind = self.managers.components[component].lookup
         if self.managers.is_sharded:
             self._in_table("any", component, row, entity)
-        elif way == "hash":
-            self._in_table(way, component, row, entity)
+        elif kind == "hash":
+            self._in_table(kind, component, row, entity)
         else:
-            self._by_index(way == "sparse", component, row, entity)
+            self._by_index(kind == "sparse", component, row, entity)
         return row
 
-    def keep_living(self, component: str, handle: str, row: str) -> None:
-        """Set the variable `handle`, of somebody who lived before the first turn, to 0 if they have
-        died since, or their row has, as far as it is known."""
-        gone, tests = self._fates.gone_rows(component), [self._fates.entity_alive_test(handle)]
+    def null_despawned(self, component: str, handle: str, row: str) -> None:
+        """Set the variable `handle`, alive before the first turn, to 0 if the entity or its row has
+        been despawned since."""
+        marks = self._commands.despawned_rows(component)
+        tests = [self._commands.entity_alive_test(handle)]
         if self.managers.components[component].owner == "none":
             tests, row = [], self._builder.names.allocate(
                 f"{self.managers.column_prefix(component)}_row"
             )
-            if gone:
+            if marks:
                 self._by_id("id", component, row, handle)
-        if gone and row:
-            tests.append(f"{row} != NIL and not {gone}[{row}]")
+        if marks and row:
+            tests.append(f"{row} != NIL and not {marks}[{row}]")
         if test := " and ".join(filter(None, tests)):
             with self._emit.block(f"if not ({test})"):
                 self._emit.write(f"{handle} = {self._builder.zero(HANDLE).text}")
 
     def _by_cell(self, component: str, row: str, handle: str, is_own: bool) -> None:
-        """Of a cell the id says which one it is; of Python's own numbers without a call."""
+        """Set `row` to the cell that the id names; Python's own numbers need no call."""
         cell = f"{handle} - FIRST_CELL" if is_own else f"cell_number({handle})"
         self._emit.write(f"{self._builder.declared(row)} = {cell}")
         self._keep_if(f"0 <= {row} < {self._emit.grids.cells(component)}", row)
 
-    def _by_place(self, component: str, row: str, handle: str) -> None:
+    def _by_occupant(self, component: str, row: str, handle: str) -> None:
         grids, on = self._emit.grids, self.managers.components[component].on
         assert on is not None
-        crowds, cells = grids.occupancy(component), grids.cells(on.grid)
-        found = f"first_occupant_{grids.when}({crowds}, {handle}, {cells})"
-        self._emit.write(f"{self._builder.declared(row)} = {found}")
+        occupancy, cells = grids.occupancy(component), grids.cells(on.grid)
+        occupant = f"first_occupant_{grids.when}({occupancy}, {handle}, {cells})"
+        self._emit.write(f"{self._builder.declared(row)} = {occupant}")
         self._keep_if(f"{row} >= 0", row)
 
     def _by_index(self, is_sparse: bool, component: str, row: str, handle: str) -> None:
-        """The index is the row, or a sparse array tells the row; whose it is decides."""
+        """Set `row` from the handle's index, or through a sparse array; the owner there must be the
+        handle."""
         emit, owners = self._emit, self._owners(component)
         number = self._builder.number
         emit.write(f"{self._builder.declared(row)} = {number(f'{handle} & {self.mask}')}")
@@ -199,36 +203,37 @@ class Lookups:
         is_there = f"{row} < len({owners}) and {owners}[{row}] == {handle}"
         self._keep_if(f"{is_there} and {self.owner_alive_test(component, handle)}", row)
 
-    def _in_table(self, way: LookupKind, component: str, row: str, handle: str) -> None:
-        """A table, which the method makes, tells the row."""
+    def _in_table(self, kind: LookupKind, component: str, row: str, handle: str) -> None:
+        """Set `row` from a table that the method prepares."""
         builder, emit, is_plain = self._builder, self._emit, self._builder.is_plain
-        stem = self.managers.column_prefix(component) if component else "living"
+        prefix = self.managers.column_prefix(component) if component else "living"
         manager = self.managers.manager(component) if component else self.managers.entities
-        if way == "hash":
-            made = f"{'live_row_map' if is_plain else 'live_row_table'}({manager})"
+        if kind == "hash":
+            expression = f"{'live_row_map' if is_plain else 'live_row_table'}({manager})"
         else:
-            keys = {"any": "living_keys", "any_id": "id_keys", "alive": "alive_keys"}[way]
-            made = f"as_dict({keys}({manager}))" if is_plain else f"open_table(*{keys}({manager}))"
-        name = f"{stem}_{'ids' if way == 'any_id' else 'table'}"
-        table, stem = f"_{name}", name.removesuffix("_table")
-        builder.tables[table] = made
+            keys = {"any": "living_keys", "any_id": "id_keys", "alive": "alive_keys"}[kind]
+            expression = f"{keys}({manager})"
+            expression = f"as_dict({expression})" if is_plain else f"open_table(*{expression})"
+        name = f"{prefix}_{'ids' if kind == 'any_id' else 'table'}"
+        table, prefix = f"_{name}", name.removesuffix("_table")
+        builder.tables[table] = expression
         if is_plain:
-            found = builder.parameter(name, "dict[Any, int]", table)
-            emit.write(f"{row} = {found}.get({handle}, NIL)")
+            mapping = builder.parameter(name, "dict[Any, int]", table)
+            emit.write(f"{row} = {mapping}.get({handle}, NIL)")
             return
-        keys = builder.parameter(f"{stem}_keys", array_type("u64"), f"{table}[0]")
-        rows = builder.parameter(f"{stem}_rows", array_type("i64"), f"{table}[1]")
-        shift = builder.parameter(f"{stem}_shift", "np.uint64", f"{table}[2]")
+        keys = builder.parameter(f"{prefix}_keys", array_type("u64"), f"{table}[0]")
+        rows = builder.parameter(f"{prefix}_rows", array_type("i64"), f"{table}[1]")
+        shift = builder.parameter(f"{prefix}_shift", "np.uint64", f"{table}[2]")
         emit.write(f"{row} = np.int64({handle} * TABLE_FACTOR >> {shift})")
         with emit.block(f"while {keys}[{row}] != {handle} and {keys}[{row}] != 0"):
             emit.write(f"{row} = ({row} + 1) % len({keys})")
         emit.write(f"{row} = {rows}[{row}]")
 
-    def _by_id(self, way: LookupKind, component: str, row: str, handle: str) -> None:
-        """The slot's generation decides, and then whether the owner is alive; or an id names the
-        row itself."""
+    def _by_id(self, kind: LookupKind, component: str, row: str, handle: str) -> None:
+        """Set `row` from an id: the slot's generation must match, and then the owner be alive; a
+        direct id names the row itself."""
         emit = self._emit
-        if way == "direct_id":
+        if kind == "direct_id":
             cells = self._owners(component)
         else:
             cells = self._array(component, "slots", "u32", "{data}._id_row_column[:{data}._peak]")
@@ -239,7 +244,7 @@ class Lookups:
             lower, upper = f"np.uint64({lower})", f"np.uint64({upper})"
         emit.write(f"{self._builder.declared(row)} = {number(f'{handle} & {lower}')}")
         is_there = f"{row} < len({cells}) and {generations}[{row}] == {handle} >> {upper}"
-        if way == "direct_id":
+        if kind == "direct_id":
             living = self.owner_alive_test(component, f"{cells}[{row}]")
             self._keep_if(f"{is_there} and {living}", row)
             return
@@ -247,7 +252,7 @@ class Lookups:
             emit.write(f"{row} = {number(f'{cells}[{row}]')}")
         with emit.block("else"):
             emit.write(f"{row} = NIL")
-        if way == "living_id":
+        if kind == "living_id":
             living = self.owner_alive_test(component, f"{self._owners(component)}[{row}]")
             self._keep_if(f"{row} != NIL and {living}", row)
 
@@ -256,11 +261,11 @@ class Lookups:
             self._emit.write(f"{row} = NIL")
 
     def _owners(self, component: str) -> str:
-        """The parameter with the owners of the rows in use."""
+        """Return the parameter with the owners of the rows in use."""
         return self._array(component, "owners", "u64", "{data}._entity_column[:{data}._n]")
 
     def _array(self, component: str, name: str, scalar: str, passed: str) -> str:
-        """The parameter for an array of a component's manager, or of its columns."""
-        managers, wish = self.managers, f"{self.managers.column_prefix(component)}_{name}"
-        given = passed.format(manager=managers.manager(component), data=managers.data(component))
-        return self._builder.handles(wish, given, scalar)
+        """Return the parameter for an array of a component's manager, or of its columns."""
+        manager, data = self.managers.manager(component), self.managers.data(component)
+        name = f"{self.managers.column_prefix(component)}_{name}"
+        return self._builder.handles(name, passed.format(manager=manager, data=data), scalar)
