@@ -166,8 +166,7 @@ _MAKERS: Final[dict[str, Callable[..., Code]]] = {
 
 
 def cast_of(node: Cast, operand: Code) -> Code:
-    """Convert one element to another type: integers wrap, floats are truncated and kept in
-    range."""
+    """Convert one element to another type: integers wrap, floats are truncated and clipped."""
     source, target = node.operand.type, node.type.scalar
     operand = wrap_to_type(operand, source.scalar)
     if target == "bool":

@@ -54,8 +54,8 @@ def plus(start: ElementIndex, further: ElementIndex) -> ElementIndex:
 
 
 def part_of(base: Value, shape: tuple[int, ...], indices: tuple[int, ...], type_: Type) -> Value:
-    """Return the element at `indices` of `base` with this shape, or the subarray if `indices` are
-    fewer than the axes."""
+    """Return the element of `base` at `indices`, or the subarray if `indices` are fewer than
+    axes."""
     start = 0
     for size, index in zip(shape, indices, strict=False):
         start = start * size + index
@@ -73,8 +73,7 @@ def is_across(node: tree.Expression) -> bool:
 def is_mixing(
     node: tree.Expression, target: tree.FieldValue | tree.Local, inside: bool = False
 ) -> bool:
-    """Return True if an element of the value needs another element of the target of the
-    assignment."""
+    """Return True if an element of the value needs another element of the target assigned to."""
     if node == target:
         return inside
     inside = inside or is_across(node)
@@ -104,8 +103,8 @@ class LoopEmitter(ABC):
 
     @abstractmethod
     def _leaf_value(self, node: tree.Expression) -> Value:
-        """Return the elements of a node that is not computed: a field, an argument, a neighbour's
-        offset."""
+        """Return the elements of a field, an argument, a neighbour's offset: of what is not
+        computed."""
 
     def write(self, *lines: str) -> None:
         self.lines += [" " * self.indent + line for line in lines]
@@ -120,8 +119,8 @@ class LoopEmitter(ABC):
 
     @contextmanager
     def over(self, numbers: str, *wishes: str) -> Iterator[str]:
-        """Indent the statements of a loop over `range(numbers)`; yields its variable, whose name is
-        free afterwards."""
+        """Indent a loop over `range(numbers)`; yields its variable, whose name is free
+        afterwards."""
         variable = self.names.allocate(*wishes)
         with self.block(f"for {variable} in range({numbers})"):
             yield variable
@@ -141,7 +140,6 @@ class LoopEmitter(ABC):
             yield [variable]
 
     def value(self, node: tree.Expression) -> Value:
-        """Return the elements of an expression."""
         match node:
             case tree.Constant():
                 return uniform(node.type, self.constant(node.value, node.type.scalar))
@@ -189,7 +187,6 @@ class LoopEmitter(ABC):
         return uniform(value.type, code)
 
     def assign(self, code: Code, *wishes: str) -> Code:
-        """Assign a number to a new variable."""
         name = self.names.allocate(*wishes)
         self.write(f"{name} = {code.text}")
         return Code(name)
@@ -245,8 +242,8 @@ class LoopEmitter(ABC):
     def change(
         self, target: Value, value: Value, combine: Callable[[Code, Code], str], sign: str = "="
     ) -> None:
-        """Write over each element `combine(element, element of value)`; the value may be one
-        number."""
+        """Write over each element `combine(element, element of value)`, or of one number for
+        all."""
         if self.count(target.type) > 1 and not value.type.shape:
             value = self.keep_number(value)
         with self.looped(self.count(target.type), value.is_split or target.is_split) as indices:

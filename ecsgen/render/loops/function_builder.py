@@ -44,8 +44,7 @@ class Parameter:
 
 
 class FunctionBuilder:
-    """Builder of a function that loops over rows; parameters are in the order of their first
-    use."""
+    """Builder of a function that loops over rows; parameters are in order of their first use."""
 
     def __init__(
         self,
@@ -55,8 +54,7 @@ class FunctionBuilder:
         source: RowSource,
         is_plain: bool = False,
     ) -> None:
-        """`method`: has the function's arguments, if any; `is_plain`: Python itself runs the
-        function."""
+        """`method`: has the arguments, if any; `is_plain`: Python itself runs the function."""
         self.name = name
         self.source = source
         self.program = program
@@ -85,7 +83,6 @@ class FunctionBuilder:
         self.reads_bytes = False
         """True if the function reads bools of neighbours as bytes."""
         self.turn = self.row
-        """Variable that counts turns."""
         self.is_ordered = False
         """True if the function gets the order of the rows' turns."""
         self.key = reserve("key") if program.effects.draws and not is_plain else ""
@@ -122,8 +119,7 @@ class FunctionBuilder:
         return Code(self.hoist(f"{scalar}_{name}", f"{SCALARS[scalar].numpy}({spelled(value)})"))
 
     def array(self, parameter: Parameter) -> str:
-        """Return the parameter for a column of the function's own rows, named as the schema does if
-        that is free."""
+        """Return the parameter for a column of the function's own rows, under its name if free."""
         passed = parameter.passed
         if passed not in self.row_columns:
             self.row_columns[passed] = replace(parameter, name=self.names.claim(parameter.name))
@@ -132,22 +128,19 @@ class FunctionBuilder:
     def parameter(
         self, name: str, annotation: str, passed: str, among: dict[str, Parameter] | None = None
     ) -> str:
-        """Return the parameter for something else; `among`: parameters to put it in, if not
-        `other_parameters`."""
+        """Return another parameter, put among `among` or else `other_parameters`."""
         known = self.other_parameters if among is None else among
         if passed not in known:
             known[passed] = Parameter(self.names.reserve(name), annotation, passed)
         return known[passed].name
 
     def table(self, name: str, annotation: str, expression: str) -> str:
-        """Return the parameter for a table that the method prepares in a variable with `_` before
-        its name."""
+        """Return the parameter for a table that the method prepares, in a variable `_name`."""
         self.tables[f"_{name}"] = expression
         return self.parameter(name, annotation, f"_{name}")
 
     def handles(self, name: str, passed: str, scalar: str = "u64") -> str:
-        """Return the parameter for an array of handles, or of other numbers that are only
-        compared."""
+        """Return the parameter for an array of handles or other numbers, only to be compared."""
         return self.parameter(name, *self._array_argument(scalar, passed, True))
 
     def _array_argument(self, scalar: str, passed: str, is_view: bool) -> tuple[str, str]:
@@ -169,8 +162,7 @@ class FunctionBuilder:
         return name if is_known else f"{name}: Any"
 
     def number(self, code: str) -> str:
-        """Return a handle's part, or a row, as an index: numba would compute a float from two kinds
-        of integers."""
+        """Return a handle's part, or a row, as an index: numba would make a float of two kinds."""
         return code if self.is_plain else f"np.int64({code})"
 
     def zero(self, type_: Type) -> Code:
@@ -180,8 +172,8 @@ class FunctionBuilder:
         return self.constant(zero_of(type_.scalar), type_.scalar)
 
     def arrays(self, node: tree.FieldValue | tree.NeighbourField) -> list[str]:
-        """Return the parameters of a field of own rows, or of neighbours: several if its elements
-        are split."""
+        """Return the parameters of a field of rows or neighbours: several if its elements are
+        split."""
         columns, field = self._columns_of(node), tree.FieldValue(node.type, node.name, node.owner)
         elements = node.type.elements // len(columns)
         return [
@@ -190,8 +182,7 @@ class FunctionBuilder:
         ]
 
     def neighbour_arrays(self, node: tree.NeighbourField) -> list[str]:
-        """Return the parameters of a neighbour's field; of a field that the kernel writes at once
-        the method passes a copy."""
+        """Return the parameters of a neighbour's field: copies if the kernel writes it at once."""
         is_written = node.text in self.program.effects.writes and not self.program.takes_turns
         is_bytes = self.reads_bytes and node.type.is_bool
         if not (is_written or is_bytes):
@@ -209,8 +200,7 @@ class FunctionBuilder:
         return arrays
 
     def cells_of_found_row(self, field_of_row: FieldOfRow, row: str, before: bool = False) -> Value:
-        """Return a field's elements in a row that was looked up; `before`: in copies from before
-        the kernel."""
+        """Return a field's elements in a row that was looked up; `before`: as before the kernel."""
         managers, component, arrays = self.source.managers, field_of_row.row.component, []
         prefix, data = managers.column_prefix(component), managers.data(component)
         fields = managers.components[component].fields
@@ -250,8 +240,7 @@ class FunctionBuilder:
         )
 
     def rows_of(self, owner: str) -> str:
-        """Return the parameter with the rows of a component, where these need not be the first
-        ones."""
+        """Return the parameter with a component's rows, where these need not be the first ones."""
         source = self.source
         assert source.member_indices is not None
         passed = f"{source.variable}.numbers({source.member_indices[owner]})"
@@ -318,5 +307,4 @@ class FunctionBuilder:
 
 
 def array_type(scalar: str) -> str:
-    """Return the annotation of an array."""
     return f"NDArray[{SCALARS[scalar].numpy}]"

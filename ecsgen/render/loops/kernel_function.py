@@ -45,8 +45,7 @@ class KernelFunction(FunctionBuilder):
     def __init__(
         self, kernel: Kernel, method: KernelMethod, source: RowSource, is_plain: bool = False
     ) -> None:
-        """`method`: of the kernel, or of a fused pass; `is_plain`: Python itself runs the
-        function."""
+        """`method`: of the kernel, or of a fused pass; `is_plain`: for Python itself."""
         program, managers = kernel.program, source.managers
         super().__init__(f"_{kernel.name}_kernel", program, method, source, is_plain)
         self._lowered = lower_kernel(program, managers.home, managers.cell_fields)
@@ -110,7 +109,6 @@ class KernelFunction(FunctionBuilder):
 
     @property
     def parameters(self) -> list[Parameter]:
-        """Parameters of the function."""
         members = [rows for near in self.neighbours.values() for rows in near.members.values()]
         return [
             *self._order(self.count).parameters,
@@ -219,8 +217,7 @@ class KernelFunction(FunctionBuilder):
         return [*declared, *setup, *arrays, *strips, *(delivery if listed.delivery else [])]
 
     def _body(self, is_known: bool) -> LoopBody:
-        """Return the body for one row; `is_known`: the row has the same number in all
-        components."""
+        """Return the body for one row; `is_known`: it has the same number in all components."""
         rows = dict.fromkeys(self.source.components, self.row) if is_known else {}
         flat = is_known and not self.neighbour_joins and is_flat(self.source, self.program)
         body = LoopBody(self, rows, self.neighbours, flat)
@@ -229,15 +226,13 @@ class KernelFunction(FunctionBuilder):
 
     @property
     def _start_lines(self) -> Iterator[str]:
-        """Statements after which each column begins with the first row, where rows follow each
-        other in all components."""
+        """Statements that cut columns to begin with the first of rows that follow each other."""
         for column in self.row_columns.values():
             if column.field is not None:
                 first = column.times(f"{self.rows_of(column.field.owner)}[0]")
                 yield f"{column.name} = {column.name}[{first} :]"
 
     def _loop(self, body: LoopBody) -> list[str]:
-        """Return a loop, and the statements before it."""
         arrays = body.arrays
         setup = [line for near in self.neighbours.values() for line in near.setup()]
         if self.frozen_neighbours is not None and body.delivery:

@@ -61,8 +61,7 @@ class RunningTotal:
         self._emit, self._near = emit, near
         parts = node.question.where, node.question.value
         self.parts = [expression for expression in parts if expression is not None]
-        """Condition and value that each neighbour is tested and added with; empty if all neighbours
-        count."""
+        """Condition and value, computed for each neighbour; empty if all neighbours count."""
         self._n_matches = near.count
         if not self.parts:
             return
@@ -78,7 +77,6 @@ class RunningTotal:
             emit.write(f"{self._n_matches} = 0")
 
     def add(self) -> None:
-        """Write the statements that add the current neighbour."""
         emit, aggregate, parts = self._emit, self._aggregate, self.parts
         if aggregate.function == "count":
             self._count([emit.value(part).at(0) for part in parts])
@@ -148,8 +146,7 @@ class AggregateLoop:
         self._found, self._count = near.listed, near.count
 
     def values(self, node: AggregateNeighbours, *more: AggregateNeighbours) -> list[Value]:
-        """Return the values of aggregates, after their statements; several only if all are
-        `ADDITIVE`."""
+        """Return the values of aggregates, after their statements; several only if `ADDITIVE`."""
         aggregate, type_, value = node.question, node.to.type, node.question.value
         if aggregate.function in ADDITIVE:
             return self._sum_up(
@@ -303,8 +300,7 @@ class AggregateLoop:
         return held
 
     def _if_first(self, variable: str, code: Code, other: Code) -> str:
-        """Return the expression for `code` of the first neighbour, and `other` of those that
-        follow."""
+        """Return the expression for `code` of the first neighbour, `other` of those that follow."""
         return f"{code.within(Precedence.OR)} if {variable} == 0 else {other.text}"
 
     def _nearest(self, type_: Type, value: Expression) -> Value:
@@ -325,5 +321,4 @@ class AggregateLoop:
 
 
 def _needs_offset(value: Expression) -> bool:
-    """Return True if the value needs the offset to a neighbour."""
     return any(isinstance(node, Offset | Distance) for node in walk(value))

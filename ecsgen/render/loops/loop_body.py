@@ -78,7 +78,6 @@ class LoopBody(LoopEmitter):
 
     @property
     def statements(self) -> list[str]:
-        """All statements of a row."""
         return [*self.first, *self.lines]
 
     def add(self, kernel: lowered.LoweredKernel) -> None:
@@ -228,11 +227,10 @@ class LoopBody(LoopEmitter):
     def row_of(self, owner: str) -> str:
         """Return the variable with the row of a component."""
         if owner not in self._rows:
-            builder = self.builder
-            module, rows = builder.source.components[owner].module, builder.rows_of(owner)
+            module, rows = self.builder.source.components[owner].module, self.builder.rows_of(owner)
             self._rows[owner] = row = self.names.allocate(f"{module}_row")
             self._start_prefixes[row] = f"{module}_j"
-            self.first.append(f"{row} = row_at({rows}, {builder.row})")
+            self.first.append(f"{row} = row_at({rows}, {self.builder.row})")
         return self._rows[owner]
 
     def _parent_value(self, node: tree.FieldValue) -> Value:
@@ -286,7 +284,6 @@ class LoopBody(LoopEmitter):
         return Value(type_, lambda index: Code(f"{name}[{plus(start, index)}]"))
 
     def run(self, statements: Sequence[lowered.Statement]) -> None:
-        """Write the code of statements."""
         for index, statement in enumerate(statements):
             match statement:
                 case lowered.Comment():
@@ -367,8 +364,7 @@ class LoopBody(LoopEmitter):
         return ""
 
     def _own_float(self, node: tree.Operation) -> str:
-        """Return the expression for an operation that gives the same bits with Python's own
-        numbers."""
+        """Return the expression for an operation with the same bits in Python's own numbers."""
         first, *further = node.operands
         numbers = [self.own_number(operand) for operand in further]
         if node.name == "if" and all(numbers):
@@ -453,15 +449,13 @@ class LoopBody(LoopEmitter):
         return held
 
     def drawn_index(self, number: int, count: str) -> str:
-        """Return the expression for a random index below `count`, in plain Python an own
-        integer."""
+        """Return the expression for a random index below `count`, Python's own in plain loops."""
         if self.builder.is_plain:
             return f"({self.row_key}[{number}] >> 32) * {count} >> 32"
         return f"range_at({self.row_key}, {number}, {count})"
 
     def row_of_chosen(self, component: str, held: Value) -> str:
-        """Return the variable for the row of a chosen entity, which later steps know; "" if they
-        have to look it up."""
+        """Return the variable for a chosen entity's row, known to later steps; "" if it is not."""
         if not self.lookups.knows_chosen_row(component):
             return ""
         row = self.names.allocate("chosen_row")
@@ -546,8 +540,7 @@ class LoopBody(LoopEmitter):
     def _buffered(
         self, node: tree.Expression, target: tree.FieldValue | tree.Local, type_: Type
     ) -> Value:
-        """Return a value to be assigned to `target`; stored before if writing its first elements
-        changes the others."""
+        """Return a value to assign to `target`; stored before if assigning changes the value."""
         value = self.spread(node, type_)
         if self.count(type_) > 1 and is_mixing(node, target):
             return self.stored(value)
@@ -594,9 +587,8 @@ class LoopBody(LoopEmitter):
     def _defer_message(self, message: lowered.SendMessage, row: str, value: Value) -> None:
         """Store a message and its target row for the loop after the last row."""
         rows, index = self.builder.count, self.builder.index
-        targets, sent = self.names.allocate(f"{message.to.name}_to"), self.names.allocate(
-            f"{message.to.name}_sent"
-        )
+        targets = self.names.allocate(f"{message.to.name}_to")
+        sent = self.names.allocate(f"{message.to.name}_sent")
         count = self.count(message.type)
         size, first = (f"{count} * {text}" if count > 1 else text for text in (rows, index))
         self.arrays.append(f"{targets} = np.full({rows}, NIL, np.int64)")

@@ -1,5 +1,4 @@
-"""Commands in loops: spawns and despawns are queued; in turns later rows do not find the
-despawned."""
+"""Commands in loops: spawns and despawns are queued; in turns later rows find no despawned ones."""
 
 from __future__ import annotations
 
@@ -116,8 +115,7 @@ class CommandEmitter:
                 self._leave_joins(component, row)
 
     def _leave_cells(self, entity: str, known: tuple[str, str]) -> None:
-        """Remove the rows of a despawned entity from their cells, in spaces and tracked
-        occupancies."""
+        """Remove the rows of a despawned entity from spaces and tracked occupancies."""
         body, lookups = self._body, self._body.lookups
         places = {
             *self._builder.program.tracked_occupants,
@@ -135,8 +133,8 @@ class CommandEmitter:
                         body.write(f"{row} = {lookups.next_of(name, row)}")
 
     def _leave_joins(self, component: str, row: str) -> None:
-        """Remove an entity that loses a row from groups and queries; of several rows only the first
-        one before the kernel counts."""
+        """Remove the row's entity from groups and queries, if it is the entity's first row before
+        the kernel."""
         lookups = self._body.lookups
         for near in self._body.nears:
             if component == near.position_component or component not in near.join.components:

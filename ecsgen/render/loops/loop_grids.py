@@ -1,5 +1,5 @@
-"""Grids in loops: cells in reach of a row and their occupants, before the kernel or now, and other
-expressions over cells."""
+"""Grids in loops: cells in reach and their occupants, before the kernel or now, and cell
+expressions."""
 
 from __future__ import annotations
 
@@ -107,8 +107,7 @@ class GridNeighbours(NeighbourAccess):
         return [node for node in nodes if node.near == name]
 
     def _reach_parameter(self) -> str:
-        """Return the parameter with the cells in reach of any cell; "" if these cannot be computed
-        before the kernel."""
+        """Return the parameter with the cells in reach of any cell; "" if rows may change these."""
         builder, radius = self._builder, self.join.near.radius
         function, text = "cell_neighbourhood", str(radius)
         if isinstance(radius, tree.Argument):
@@ -302,7 +301,6 @@ class GridNeighbours(NeighbourAccess):
         return uniform(node.type, Code(f"make_cell_id({slot}, {generations}[{slot}])"))
 
     def occupied(self, node: tree.Occupied) -> Value:
-        """Return the test that the neighbour cell is occupied."""
         occupancy = self._grids.occupancy(node.component)
         function = f"is_occupied_{self._grids.when}"
         return uniform(node.type, Code(f"{function}({occupancy}, {self.candidate})"))

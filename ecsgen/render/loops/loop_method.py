@@ -19,8 +19,7 @@ from ecsgen.render.text.formatting import call, collection, for_macro
 from ecsgen.render.text.quoting import literal
 
 BLOCK = 1024
-"""Rows of a block: so few that they are still in the nearest cache when the next kernel comes to
-them."""
+"""Rows of a block: still in the nearest cache when the next kernel comes to them."""
 
 
 class LoopMethod(KernelMethod):
@@ -91,7 +90,6 @@ class LoopMethod(KernelMethod):
 
     @property
     def _command_lines(self) -> list[str]:
-        """Statements that make the command buffer."""
         if not self._program.has_commands:
             return []
         count = "len(_order)" if self.function.is_ordered else self.source.count
@@ -100,17 +98,16 @@ class LoopMethod(KernelMethod):
     @property
     def _lookup_lines(self) -> list[str]:
         """Statements that get the rows, and the candidates of neighbourhoods."""
-        source, lines = self.source, [
-            line for join in self.neighbour_joins for line in self._join_lines(join)
-        ]
+        source = self.source
+        lines = [line for join in self.neighbour_joins for line in self._join_lines(join)]
         if not source.is_world:
             return ["data = self.data", *lines]
         is_found = any(join.near.on is None for join in self.neighbour_joins)
         return lines if is_found else [f"{source.variable} = {source.rows_expression}", *lines]
 
     def _join_lines(self, join: NeighbourJoin) -> list[str]:
-        """Return the statements that get the candidates of one neighbourhood; on a grid functions
-        get tables."""
+        """Return the statements that get the candidates of a neighbourhood; on a grid, its
+        members."""
         members = self.function.neighbours[join.near.name].members
         if join.near.on is not None:
             return join.met_on_grid(members) if members else []
@@ -192,12 +189,9 @@ class LoopPassMethod(FusedPassMethod):
         count = Parameter(rows, "int", self._functions[0].parameters[0].passed)
         parameters = [count, *self._parameters.values()]
         function = function_text(name, parameters, self.function_docstring, body)
-        lookup = (
-            f"{source.variable} = {source.rows_expression}"
-            if source.is_world
-            else "data = self.data"
-        )
-        statements = [*_converted(self.arguments), lookup, *self.key_lines]
+        rows = f"{source.variable} = {source.rows_expression}"
+        rows = rows if source.is_world else "data = self.data"
+        statements = [*_converted(self.arguments), rows, *self.key_lines]
         return Printed(self.text(statements, _call_text(name, parameters)), function)
 
     def _call(self, index: int, function: KernelFunction) -> str:
@@ -278,7 +272,6 @@ class ChunkLoop(KernelMethod):
 
     @property
     def _cells_method(self) -> list[str]:
-        """Lines of the method that has chunks looked up."""
         fields = []
         for column in self._function.row_columns.values():
             assert column.field is not None  # all that it has is of fields

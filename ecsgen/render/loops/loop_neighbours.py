@@ -1,5 +1,4 @@
-"""Neighbours in loops: lists of candidates in reach, and their fields, as before the kernel or as
-now."""
+"""Neighbours in loops: lists of candidates in reach, and fields as before the kernel or as now."""
 
 from __future__ import annotations
 
@@ -50,7 +49,6 @@ class NeighbourAccess(ABC):
         self.scalar, self.axes = ("i64", on.axes) if on else (type_.scalar, type_.shape[0])
         """Scalar type and number of axes of the offset to a neighbour."""
         self.parameters: dict[str, Parameter] = {}
-        """Parameters of the function."""
         self.candidate = reserve("o")
         """Variable with the neighbour's index among the candidates."""
         self.listed, self.count = reserve("found"), reserve("count")
@@ -64,7 +62,6 @@ class NeighbourAccess(ABC):
         return " + ".join(f"{offset} * {offset}" for offset in self.offsets)
 
     def add_parameter(self, name: str, annotation: str, passed: str) -> str:
-        """Return the parameter for an expression of the method."""
         return self._builder.parameter(name, annotation, passed, self.parameters)
 
     def neighbour_value(self, node: tree.NeighbourField | tree.Offset | tree.Distance) -> Value:
@@ -99,8 +96,8 @@ class NeighbourAccess(ABC):
         return ""
 
     def offset_lines(self, crosses: bool = True) -> list[str]:
-        """Return the statements that compute the offset to a neighbour, the short one around if it
-        may cross a border."""
+        """Return the statements for a neighbour's offset, the short one if it may cross a
+        border."""
         return []
 
     def _member(self, owner: str, which: str) -> str:
@@ -181,15 +178,14 @@ class FrozenNeighbours(SpaceNeighbours):
         }
         self.positions = self.names["others"]
         self._copies: dict[str, tuple[str, tree.NeighbourField, int]] = {}
-        """By column: the name of its copy in the order of cells, its field, and elements per
-        row."""
+        """By column: the name of its copy, its field, and elements per row."""
         cell, cells = self.cell, self.names["cells"]
         self.heads = [
             f"for {cell} in range(len({cells}) - 1):",
             f"    for {self.rank} in range({cells}[{cell}], {cells}[{cell} + 1]):",
         ]
-        """First lines of the loops: over cells, and over the rows of each; over rows in their order
-        if the kernel has commands."""
+        """First lines of the loops: over cells and the rows of each, or over rows if there are
+        commands."""
         self.located: list[str] = []
         """Statements that find the row's cell, where loops are over rows."""
         self._ordered: list[str] = []

@@ -1,5 +1,4 @@
-"""Reductions as compiled functions: values in blocks, each folded to one, and then the folded
-ones."""
+"""Reductions as compiled functions: values in blocks, each folded to one, and these again."""
 
 from __future__ import annotations
 

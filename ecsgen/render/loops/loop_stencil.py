@@ -91,8 +91,7 @@ class Stencil(NeighbourAccess):
         self.count = str(len(self.offsets_met))
 
     def strip_lines(self, strip: str, is_inner: str) -> list[str]:
-        """Return the statements that compute the shifts to the strips around one, and whether all
-        of these exist."""
+        """Return the statements that compute the shifts to the strips around, and if all exist."""
         lines = []
         for offset in dict.fromkeys(cell[:-1] for cell in self.offsets_met):
             if not any(offset):
@@ -109,8 +108,7 @@ class Stencil(NeighbourAccess):
         return lines
 
     def wrap_edge_lines(self, position: str) -> list[str]:
-        """Return the statements that compute the shifts along the last axis from a position on
-        it."""
+        """Return the statements that compute the shifts along the last axis from a position."""
         size, lines = f"{self.axes_name}.z", []
         for step in sorted({offset[-1] for offset in self.offsets_met if offset[-1]}):
             name = self.reserve("back" if step < 0 else "ahead")
@@ -148,7 +146,6 @@ class StencilAggregates(AggregateLoop):
     _near: Stencil
 
     def values(self, node: AggregateNeighbours, *more: AggregateNeighbours) -> list[Value]:
-        """Return the value of an aggregate, after its statements."""
         aggregate = node.question
         tests = [test for test in (aggregate.value, aggregate.where) if test is not None]
         if aggregate.function != "count" or not tests:

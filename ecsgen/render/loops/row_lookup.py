@@ -28,7 +28,7 @@ class Lookups:
         """Component and row by the variables with handles that led to an existing row."""
 
     def alive(self, entity: str, is_owner: bool = False) -> Code:
-        """Return the test that an entity is alive, perhaps after statements; `is_owner`: it owns a
+        """Return the test that an entity is alive, after all statements; `is_owner`: it owns a
         row."""
         if self.managers.is_sharded:
             slot = self.slot_of(entity)
@@ -60,8 +60,7 @@ class Lookups:
         return Code(f"{handles}[{index}] == {entity}", Precedence.COMPARISON)
 
     def owner_alive_test(self, component: str, owner: str) -> str:
-        """Return the test that the owner of a component's row is alive, which is not computed if no
-        entity is dead."""
+        """Return the test that a row's owner is alive, not computed if no entity is dead."""
         if self.managers.is_sharded:
             return f"({self.alive(owner).text})"
         living = self._current(owner, is_owner=True).text
@@ -124,7 +123,6 @@ class Lookups:
         return self.has_one(component) and not self.managers.is_sharded
 
     def has_one(self, component: str) -> bool:
-        """Return True if an entity has at most one row of a component."""
         model = self.managers.components[component]
         return (model.owner, model.instances) == ("entity", "one")
 
@@ -138,12 +136,10 @@ class Lookups:
         return self._builder.number(f"{rows}[{row}]")
 
     def owner_of(self, component: str, row: str) -> str:
-        """Return the expression for the entity that has a row."""
         return f"{self._owners(component)}[{row}]"
 
     def row_of_entity(self, component: str, name: str, entity: str) -> str:
-        """Set a new variable to the row of an entity that is alive, or to NIL; `name`: its name
-        after the component."""
+        """Set a new variable `…_name` to the row of an entity that is alive, or to NIL."""
         row = self.first_row_before(component, name, entity)
         self._skip_despawned(component, row)
         return row
@@ -161,14 +157,13 @@ class Lookups:
         return row
 
     def null_despawned(self, component: str, handle: str, row: str) -> None:
-        """Set the variable `handle`, alive before the first turn, to 0 if the entity or its row has
-        been despawned since."""
+        """Set the variable `handle` to 0 if its entity or row was despawned after the first
+        turn."""
         marks = self._commands.despawned_rows(component)
         tests = [self._commands.entity_alive_test(handle)]
         if self.managers.components[component].owner == "none":
-            tests, row = [], self._builder.names.allocate(
-                f"{self.managers.column_prefix(component)}_row"
-            )
+            prefix = self.managers.column_prefix(component)
+            tests, row = [], self._builder.names.allocate(f"{prefix}_row")
             if marks:
                 self._by_id("id", component, row, handle)
         if marks and row:
@@ -192,8 +187,7 @@ class Lookups:
         self._keep_if(f"{row} >= 0", row)
 
     def _by_index(self, is_sparse: bool, component: str, row: str, handle: str) -> None:
-        """Set `row` from the handle's index, or through a sparse array; the owner there must be the
-        handle."""
+        """Set `row` from the index in `handle`, or a sparse array, if its owner is the handle."""
         emit, owners = self._emit, self._owners(component)
         number = self._builder.number
         emit.write(f"{self._builder.declared(row)} = {number(f'{handle} & {self.mask}')}")
@@ -204,7 +198,6 @@ class Lookups:
         self._keep_if(f"{is_there} and {self.owner_alive_test(component, handle)}", row)
 
     def _in_table(self, kind: LookupKind, component: str, row: str, handle: str) -> None:
-        """Set `row` from a table that the method prepares."""
         builder, emit, is_plain = self._builder, self._emit, self._builder.is_plain
         prefix = self.managers.column_prefix(component) if component else "living"
         manager = self.managers.manager(component) if component else self.managers.entities
@@ -261,7 +254,6 @@ class Lookups:
             self._emit.write(f"{row} = NIL")
 
     def _owners(self, component: str) -> str:
-        """Return the parameter with the owners of the rows in use."""
         return self._array(component, "owners", "u64", "{data}._entity_column[:{data}._n]")
 
     def _array(self, component: str, name: str, scalar: str, passed: str) -> str:

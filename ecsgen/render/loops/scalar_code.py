@@ -75,15 +75,13 @@ def wrap_to_type(code: Code, scalar: str) -> Code:
 
 
 def widened_bits(scalar: str) -> int:
-    """Return the bits of a type that numba widens to 64 bits, without the sign; 0 for all other
-    types."""
+    """Return the bits, but for the sign, of a type that numba widens to 64 bits; 0 for others."""
     scalar_type = SCALARS[scalar]
     return scalar_type.bits - 1 if scalar_type.kind in "iu" and scalar_type.bits < 64 else 0
 
 
 def number(value: bool | int | float, scalar: str) -> Code:
-    """Return a constant of a type. A bare integer is an i64 to numba, which goes with all signed
-    types."""
+    """Return a constant of a type. A bare integer is an i64 to numba, which mixes with signed types."""
     text = spelled(value)
     if scalar == "f32":
         return Code(f"np.float32({text if text == '-0.0' else text.removesuffix('.0')})")
@@ -142,8 +140,8 @@ class NameAllocator:
         return f"{name}_" if may_be_shadowed(name) else name
 
     def allocate(self, *wishes: str) -> str:
-        """Take the first of `wishes` that is free, or else the first one with a number; without
-        wishes a short name."""
+        """Take the first of `wishes` that is free, else one with a number; by default a short
+        name."""
         used, wishes = self.taken | self._promised, wishes or ("t", "u", "w")
         numbered = (f"{wishes[0]}{number}" for number in count(2))
         name = next(wish for wish in chain(wishes, numbered) if wish not in used)
