@@ -118,10 +118,10 @@ class LoopEmitter(ABC):
         self.indent -= 4
 
     @contextmanager
-    def over(self, numbers: str, *wishes: str) -> Iterator[str]:
+    def over(self, numbers: str, *preferred: str) -> Iterator[str]:
         """Indent a loop over `range(numbers)`; yields its variable, whose name is free
         afterwards."""
-        variable = self.names.allocate(*wishes)
+        variable = self.names.allocate(*preferred)
         with self.block(f"for {variable} in range({numbers})"):
             yield variable
         self.names.taken.discard(variable)
@@ -186,8 +186,8 @@ class LoopEmitter(ABC):
             code = self.assign(code)
         return uniform(value.type, code)
 
-    def assign(self, code: Code, *wishes: str) -> Code:
-        name = self.names.allocate(*wishes)
+    def assign(self, code: Code, *preferred: str) -> Code:
+        name = self.names.allocate(*preferred)
         self.write(f"{name} = {code.text}")
         return Code(name)
 
@@ -203,26 +203,26 @@ class LoopEmitter(ABC):
             return value
         return self.stored(value)
 
-    def stored(self, value: Value, *wishes: str) -> Value:
+    def stored(self, value: Value, *preferred: str) -> Value:
         """Store all elements in new variables, or in a new array."""
-        target = self.variables(value.type, *wishes)
+        target = self.variables(value.type, *preferred)
         self.store(value, target)
         return target
 
-    def variables(self, type_: Type, *wishes: str) -> Value:
+    def variables(self, type_: Type, *preferred: str) -> Value:
         """Return new variables, one per element, or an array for many."""
         count = self.count(type_)
         if count > UNROLLED:
-            return self.memory(type_, *wishes)
-        name = self.names.allocate(*wishes)
+            return self.memory(type_, *preferred)
+        name = self.names.allocate(*preferred)
         if not type_.shape or self.is_flat:
             return uniform(type_, Code(name))
         parts = [self.names.allocate(f"{name}_{index}") for index in range(count)]
         return Value(type_, lambda index: Code(parts[int(index)]))
 
-    def memory(self, type_: Type, *wishes: str) -> Value:
+    def memory(self, type_: Type, *preferred: str) -> Value:
         """Return a new array for the elements of one row."""
-        name = self.names.allocate(*wishes)
+        name = self.names.allocate(*preferred)
         self.arrays.append(f"{name} = np.empty({self.count(type_)}, {SCALARS[type_.scalar].numpy})")
         return Value(type_, lambda index: Code(f"{name}[{index}]"))
 

@@ -73,7 +73,7 @@ class KernelFunction(FunctionBuilder):
             self.index = self.names.reserve("k")
         if program.runs_by_level or program.takes_turns or self.is_ordered:
             self._order_name = self.names.reserve("order")
-        self._skipped: list[str] = []
+        self._skip_lines: list[str] = []
         """Statements that skip rows with a cell that do not run the kernel."""
         self._senders = ""
         self.reads_bytes = is_stencil(program) and not is_plain
@@ -81,8 +81,8 @@ class KernelFunction(FunctionBuilder):
         self.neighbours = {join.near.name: self._neighbours(join) for join in joins}
         if self.frozen_neighbours is not None:
             self._skip_rows(self.frozen_neighbours, method.takes_rows)
-        self.births = self._lowered.spawns
-        if self.births and program.takes_turns and self.is_ordered:
+        self.spawns = self._lowered.spawns
+        if self.spawns and program.takes_turns and self.is_ordered:
             self.turn = self.names.reserve("turn")
         if self.is_ordered and any(
             isinstance(o, SendMessage) and o.is_deferred for o in self._lowered.body
@@ -129,13 +129,13 @@ class KernelFunction(FunctionBuilder):
                 else join.source.count
             )
             asking = near.add_parameter("asking", "int", rows)
-            self._skipped += [f"if {near.number} >= {asking}:", "    continue"]
+            self._skip_lines += [f"if {near.number} >= {asking}:", "    continue"]
         if not takes_rows:
             return
         passed = "NO_MASK if _chosen is None else _chosen.mask(data._n)"
         named = near.add_parameter("is_named", "NDArray[np.bool_]", passed)
         test = f"len({named}) > 0 and not {named}[{near.number}]"
-        self._skipped += [f"if {test}:", "    continue"]
+        self._skip_lines += [f"if {test}:", "    continue"]
         if self.program.effects.sends:
             rows = f"np.arange({self.source.count}) if _chosen is None else _chosen.rows"
             self._senders = near.add_parameter("senders", "RowArray", rows)
@@ -247,7 +247,7 @@ class KernelFunction(FunctionBuilder):
             setup += arrays
         pad = " " * 4 * len(order.heads)
         lines = [*setup, *order.heads, *(pad + line for line in inside)]
-        if body.delivery:  # the messages arrive that were kept
+        if body.delivery:  # deliver deferred messages
             senders = f"for {self.row} in {self._senders}:"
             lines.append(senders if self._senders else f"for {self.index} in range({self.count}):")
             lines += [f"    {line}" for line in body.delivery]
@@ -261,7 +261,12 @@ class KernelFunction(FunctionBuilder):
             heads = [f"for {counter}, {row} in enumerate({order}):"]
         around = [p for access in self.neighbours.values() for p in access.parameters.values()]
         if near is not None:
-            first = [*near.located, *self._skipped, *near.rows_around, f"{row} = {near.number}"]
+            first = [
+                *near.locate_lines,
+                *self._skip_lines,
+                *near.rows_around,
+                f"{row} = {near.number}",
+            ]
             return Order(around, near.heads, first)
         if self.is_ordered:  # Python's own integers are quick to use
             kind = ("list[int]", "_order.tolist()") if self.is_plain else ("RowArray", "_order")

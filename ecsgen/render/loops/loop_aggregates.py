@@ -67,11 +67,11 @@ class RunningTotal:
             return
         function = node.question.function
         is_count, is_mean = function == "count", function == "mean"
-        type_, wish = self._type, "number" if is_count else "mean" if is_mean else "total"
+        type_, name = self._type, "number" if is_count else "mean" if is_mean else "total"
         if type_.is_float:
             type_ = type_.of_scalar("f64")
         zero = Code("0") if is_count and near.is_python else near.zero(type_)
-        self._total = initialised(emit, wish, type_, zero)
+        self._total = initialised(emit, name, type_, zero)
         if is_mean and node.question.where is not None:
             self._n_matches = emit.names.allocate("how_many")
             emit.write(f"{self._n_matches} = 0")
@@ -92,7 +92,7 @@ class RunningTotal:
         test, number = tests[0], self._total.at(0).text
         if len(tests) > 1:
             test = Code(" and ".join(code.within(Precedence.AND) for code in tests), Precedence.AND)
-        if self._near.is_python:  # whose own integers are added in no time
+        if self._near.is_python:  # adds its own integers fast
             self._emit.write(f"if {test.text}:", f"    {number} += 1")
         else:
             self._emit.write(f"{number} += 1 if {test.within(Precedence.OR)} else 0")

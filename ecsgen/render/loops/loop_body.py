@@ -57,8 +57,8 @@ class LoopBody(LoopEmitter):
         self._starts: dict[tuple[str, int], str] = {}
         self._start_prefixes = {builder.row: "j"}
         """Prefixes of the variables with the start of a row's elements, by the row's variable."""
-        self._alive_tests: dict[str, str] = {}
-        """Tests that the row's own entity is alive, by component; "" if no entity is dead."""
+        self._alive_variables: dict[str, str] = {}
+        """Variables with the test that the row's entity is alive, by component; "" if true."""
         self._alive_test = ""
 
     @property
@@ -105,8 +105,8 @@ class LoopBody(LoopEmitter):
         over = self.home
         tests = [self._owner_alive_test(over)]
         for name in self.builder.source.components:
-            if gone := self._commands.despawned_rows(name):
-                tests.append(f"not {gone}[{self.row_of(name)}]")
+            if marks := self._commands.despawned_rows(name):
+                tests.append(f"not {marks}[{self.row_of(name)}]")
         if not tests[0] and self.builder.source.components[over].owner == "entity":
             tests[0] = self._commands.entity_alive_test(self.owner_entity(over))
         for test in filter(None, tests):
@@ -199,19 +199,19 @@ class LoopBody(LoopEmitter):
             cell = f"{number} - FIRST_CELL"
         else:
             cell = f"cell_number({self.value(cell_field).at(0).text})"
-        living = self._alive_variable(cell_field.owner)
-        return f"{cell} if {living} else -1" if living else cell
+        alive = self._alive_variable(cell_field.owner)
+        return f"{cell} if {alive} else -1" if alive else cell
 
     def _alive_variable(self, owner: str) -> str:
-        """Return the test that the row's own entity is alive; "" if it cannot be dead. Kernels with
-        commands skip rows of dead entities."""
-        if owner not in self._alive_tests:
+        """Return the variable with the test that the row's own entity is alive; "" if it cannot be
+        dead, and in kernels with commands, which skip rows of dead entities."""
+        if owner not in self._alive_variables:
             with self.into(self.first):
                 test = "" if self.builder.program.has_commands else self._owner_alive_test(owner)
-            self._alive_tests[owner] = test and self.names.allocate("lives")
+            self._alive_variables[owner] = test and self.names.allocate("lives")
             if test:
-                self.first.append(f"{self._alive_tests[owner]} = {test}")
-        return self._alive_tests[owner]
+                self.first.append(f"{self._alive_variables[owner]} = {test}")
+        return self._alive_variables[owner]
 
     def _owner_alive_test(self, owner: str) -> str:
         """Return the test that the owner of a row is alive; "" if it cannot be dead."""
@@ -239,8 +239,8 @@ class LoopBody(LoopEmitter):
         name = f"parent {node.name}"  # no schema has such a name
         if name not in self.locals_:
             if tree.PARENT not in self._rows:
-                wish = Parameter("parent", array_type("u32"), "data._parent_column")
-                parents = self.builder.array(wish)
+                column = Parameter("parent", array_type("u32"), "data._parent_column")
+                parents = self.builder.array(column)
                 self._rows[tree.PARENT] = parent = self.names.allocate("p")
                 self._start_prefixes[parent] = "q"
                 self.first.append(f"{parent} = np.intp({parents}[{self.builder.row}])")
@@ -445,7 +445,7 @@ class LoopBody(LoopEmitter):
             if chosen.candidates == "any":
                 self.lookups.null_despawned(component.name, there, row)
         if row and self.lookups.knows_chosen_row(component.name):
-            self.lookups.known[there] = component.name, row
+            self.lookups.known_rows[there] = component.name, row
         return held
 
     def drawn_index(self, number: int, count: str) -> str:
@@ -460,7 +460,7 @@ class LoopBody(LoopEmitter):
             return ""
         row = self.names.allocate("chosen_row")
         self.write(f"{self.builder.declared(row)} = NIL")
-        self.lookups.known[held.at(0).text] = component, row
+        self.lookups.known_rows[held.at(0).text] = component, row
         return row
 
     def _move_to_cell(self, move: lowered.MoveToCell) -> None:
@@ -491,8 +491,8 @@ class LoopBody(LoopEmitter):
     def _find_row(self, lookup: lowered.FindRow) -> None:
         handle = self.keep_number(self.value(lookup.handle)).at(0).text
         if not lookup.row.component:
-            living = self.lookups.alive(handle)
-            self._found_rows[lookup.row] = self.assign(living, "is_alive")
+            alive = self.lookups.alive(handle)
+            self._found_rows[lookup.row] = self.assign(alive, "is_alive")
             return
         prefix = self.builder.source.managers.column_prefix(lookup.row.component)
         name = self.names.allocate(f"{prefix}_row")
@@ -509,7 +509,7 @@ class LoopBody(LoopEmitter):
 
     def _set_local(self, assignment: lowered.SetLocal) -> None:
         name = assignment.to.name
-        known = self.lookups.known
+        known = self.lookups.known_rows
         if assignment.is_new:
             value = self.value(assignment.value)
             self.locals_[name] = held = self.stored(value, self.names.released(name))
@@ -550,10 +550,10 @@ class LoopBody(LoopEmitter):
         """Check that the row's own entity is alive; messages of dead entities are dropped."""
         owner, component = self.value(identity).at(0).text, identity.owner
         managers = self.builder.source.managers
-        living = self.lookups.alive(owner, is_owner=True)
+        alive = self.lookups.alive(owner, is_owner=True)
         if component and not managers.is_sharded:
-            living = Code(self.lookups.owner_alive_test(component, owner))
-        self._alive_test = self.assign(living, "is_heard").text
+            alive = Code(self.lookups.owner_alive_test(component, owner))
+        self._alive_test = self.assign(alive, "is_heard").text
 
     def _send_message(self, message: lowered.SendMessage) -> None:
         row = self._found_rows[message.to.row].text

@@ -80,7 +80,7 @@ class CommandEmitter:
                 despawned = target.text
             else:
                 despawned = body.keep_number(body.value(command.handle)).at(0).text
-                self._despawn_entity(despawned, body.lookups.known.get(despawned))
+                self._despawn_entity(despawned, body.lookups.known_rows.get(despawned))
                 is_owned = self._builder.source.components[over].owner == "entity"
                 own_identity = body.owner_entity(over) if is_owned else ""
             if own_identity:  # oneself: no step follows

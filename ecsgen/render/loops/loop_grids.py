@@ -227,7 +227,7 @@ class GridNeighbours(NeighbourAccess):
         """Return the statements that leave out rows that are not in the group or query."""
         if not self._is_joined:
             return []
-        self._member(self.on.owner, "")  # who they are has to be known anyway
+        self._member(self.on.owner, "")  # adds the parameter with the members
         numbers = self._numbers
         if self.is_python:
             members = f"[{numbers}[r] for r in {self.listed} if {numbers}[r] >= 0]"
@@ -251,7 +251,7 @@ class GridNeighbours(NeighbourAccess):
 
     def remove_line(self, row: str) -> str:
         """Return the statement that removes a row from the group or query."""
-        self._member(self.on.owner, "")  # who they are is not known where nobody asks
+        self._member(self.on.owner, "")  # adds the parameter, also where no row asks
         return f"{self._numbers}[{row}] = -1"
 
     @property

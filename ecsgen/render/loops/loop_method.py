@@ -93,7 +93,7 @@ class LoopMethod(KernelMethod):
         if not self._program.has_commands:
             return []
         count = "len(_order)" if self.function.is_ordered else self.source.count
-        return self.notes("CommandBuffer.of", count, births=self.function.births).split("\n")
+        return self.notes("CommandBuffer.of", count, births=self.function.spawns).split("\n")
 
     @property
     def _lookup_lines(self) -> list[str]:
@@ -113,7 +113,7 @@ class LoopMethod(KernelMethod):
             return join.met_on_grid(members) if members else []
         turns = self.function.frozen_neighbours is None
         radius = self.radius_of(join.near)
-        if isinstance(join.near.radius, Argument):  # which loops take as a number of Python
+        if isinstance(join.near.radius, Argument):  # a number of Python in loops
             radius = f"{SCALARS[join.near.radius.type.scalar].numpy}({radius})"
         return join.search_lines(turns, members, radius)
 
@@ -136,7 +136,7 @@ class LoopMethod(KernelMethod):
         if self.kernel.turns != "random":
             rows = " if _chosen is None else _chosen.rows" if self.takes_rows else ""
             return sifting or [f"_order = np.arange({source.count}){rows}"]
-        assert stream is not None  # that tells rows apart where their order is drawn
+        assert stream is not None  # random turns have one
         picked = source.cell_selection(stream.owner) if source.is_world else f"[: {source.count}]"
         keys = source.managers.keys(stream, f"{picked}{'[_order]' if sifting else ''}")
         if sifting:
@@ -274,7 +274,7 @@ class ChunkLoop(KernelMethod):
     def _cells_method(self) -> list[str]:
         fields = []
         for column in self._function.row_columns.values():
-            assert column.field is not None  # all that it has is of fields
+            assert column.field is not None  # each is of a field
             component, first = self.source.place(column.field)
             arguments = [literal(component), literal(first + column.part)]
             fields.append(call("ChunkField", arguments, 0))

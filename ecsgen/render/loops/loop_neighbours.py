@@ -16,7 +16,7 @@ from ecsgen.render.loops.scalar_code import Code, Precedence, infix, make_call_c
 if TYPE_CHECKING:
     from ecsgen.render.loops.loop_body import LoopBody
 
-_PARTS: Final = {
+_MEMBER_TYPES: Final = {
     **dict.fromkeys(("order", "cells", "runs", "low", "high"), "NDArray[np.uint32]"),
     "crosses": "NDArray[np.bool_]",
     "most": "int",
@@ -166,10 +166,10 @@ class FrozenNeighbours(SpaceNeighbours):
 
     def __init__(self, join: NeighbourJoin, builder: FunctionBuilder) -> None:
         super().__init__(join, builder)
-        wanted = {**_PARTS}
+        wanted = {**_MEMBER_TYPES}
         if join.source.is_world:
             wanted["members"] = "NDArray[np.uint32]"
-        if join.has_two_sources:  # those who ask are told from those who are join
+        if join.has_two_sources:  # rows that ask are not rows of the other source
             wanted |= dict.fromkeys(("names", "other_names"), "EntityArray")
         dtype = SCALARS[self.scalar].numpy
         self.names = {
@@ -186,7 +186,7 @@ class FrozenNeighbours(SpaceNeighbours):
         ]
         """First lines of the loops: over cells and the rows of each, or over rows if there are
         commands."""
-        self.located: list[str] = []
+        self.locate_lines: list[str] = []
         """Statements that find the row's cell, where loops are over rows."""
         self._ordered: list[str] = []
         if builder.program.has_commands:
@@ -200,7 +200,7 @@ class FrozenNeighbours(SpaceNeighbours):
         assignments = (f"        {array}[{self.number}] = {name}" for name, array in known.items())
         self._ordered = [*allocations, *self.heads, *assignments]
         self.heads = [f"for {row} in range(len({order})):"]
-        self.located = [f"{name} = np.intp({array}[{row}])" for name, array in known.items()]
+        self.locate_lines = [f"{name} = np.intp({array}[{row}])" for name, array in known.items()]
 
     @property
     def number(self) -> str:
@@ -300,7 +300,7 @@ class LiveNeighbours(SpaceNeighbours):
         """Return the statements that list the candidates in reach of a row's position."""
         row, near = self._builder.row, self.join.near
         position = body.value(near.position)
-        if not self._builder.program.takes_turns:  # as it was before
+        if not self._builder.program.takes_turns:  # as before the kernel
             field = tree.NeighbourField(
                 near.position.type, near.position.name, near.position.owner, near.name
             )

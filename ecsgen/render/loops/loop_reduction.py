@@ -33,7 +33,7 @@ class LoopReductionMethod(ReductionMethod):
         self._body = LoopBody(self._builder, {OWN: self._builder.row}, {})
         take = self._builder.names.allocate
         self._folded, self._values, self._line = take("folded"), take("values"), take("line")
-        self._count, self._place = take("count"), take("k")
+        self._count, self._index = take("count"), take("k")
         folds = {"min": "least_of", "max": "greatest_of"}
         self._lines, self._fold = self.type.elements, folds.get(self.function, "sum_of")
         self._is_wrapping = self.function == "sum" and self.accumulator == "i64"
@@ -41,7 +41,7 @@ class LoopReductionMethod(ReductionMethod):
         is_extreme = self.function in ("min", "max")
         self._returned = self.type.scalar if is_extreme else self.accumulator
         """Scalar type of the result, and of the folded values unless sums wrap."""
-        self._tells_how_many = self.is_choosy and not self.is_zero
+        self._returns_count = self.is_choosy and not self.is_zero
         """True if the function returns the number of matching rows beside the result."""
         self._write()
 
@@ -50,7 +50,7 @@ class LoopReductionMethod(ReductionMethod):
         returned = array_type(self._returned) if self.type.shape else self.returns
         if self.is_of_all:
             returned = "NDArray[np.float64]"
-        elif self._tells_how_many:
+        elif self._returns_count:
             returned = f"tuple[int, {returned}]"
         signature = self._builder.name, self._parameters, self.function_docstring, self._statements
         method = self.text(["data = self.data"], "\n".join(_indented(self._run)))
@@ -67,11 +67,13 @@ class LoopReductionMethod(ReductionMethod):
         emit = self._body
         test = None if self.where is None else emit.value(self.where).at(0)
         if test is None and not self.is_of_all:
-            self._write_values(self._place)
+            self._write_values(self._index)
             return
         if self.source.has_holes:
             test = (
-                self._present if test is None else infix("and", Precedence.AND, self._present, test)
+                self._in_use_test
+                if test is None
+                else infix("and", Precedence.AND, self._in_use_test, test)
             )
         with emit.block(f"if {test.text}") if test is not None else nullcontext():
             self._write_values(self._count)
@@ -80,19 +82,17 @@ class LoopReductionMethod(ReductionMethod):
     def _write_values(self, column: str) -> None:
         emit = self._body
         value = emit.value(self.value)
-        with emit.looped(self._lines, value.is_split) as places:
-            for index in places:
+        with emit.looped(self._lines, value.is_split) as indices:
+            for index in indices:
                 text = wrap_to_type(value.at(index), self.type.scalar)
                 if self.source.has_holes and not (self.is_choosy or self.is_of_all):
-                    sides = (
-                        f"{text.within(Precedence.OR)} if {self._present.text} else {self._neutral}"
-                    )
-                    text = Code(sides)
+                    present = text.within(Precedence.OR)
+                    text = Code(f"{present} if {self._in_use_test.text} else {self._neutral}")
                 line = f"{index}, " if self.type.shape else "0, " if self.is_of_all else ""
                 emit.write(f"{self._values}[{line}{column}] = {text.text}")
 
     @property
-    def _present(self) -> Code:
+    def _in_use_test(self) -> Code:
         owners = self._builder.array(Parameter("entity", array_type("u64"), "data._entity_column"))
         return Code(f"{owners}[{self._builder.row}] != 0", Precedence.COMPARISON)
 
@@ -119,7 +119,7 @@ class LoopReductionMethod(ReductionMethod):
                 *_indented(self._body.statements),
                 f"return {self._values}[:, :{self._count}]",
             ]
-        count, index = self._count, self._place
+        count, index = self._count, self._index
         block, start, end = take("block"), take("start"), f"blocks_of({n})"
         parts, matching, inside = take("parts"), take("matching"), _indented(self._body.statements)
         dtype = SCALARS["u64" if self._is_wrapping else self._returned].numpy
@@ -148,7 +148,7 @@ class LoopReductionMethod(ReductionMethod):
             *_indented(self._folded_into(self._folded, parts, self._values, count)),
             f"    {parts} += 1",
         ]
-        how_many = f"{matching}, " if self._tells_how_many else ""
+        how_many = f"{matching}, " if self._returns_count else ""
         begin += [f"{parts} = 0", f"{matching} = 0"]
         return [*begin, *head, *_indented(inner), *self._ending(parts, how_many)]
 
@@ -179,11 +179,11 @@ class LoopReductionMethod(ReductionMethod):
         if self.is_of_all:
             arguments = ["[_found]", f"{self.function}_of", shape]
             lines = statement(f"_result: {self.returns} = of_lines", arguments)
-            return [*self._called("_found ="), *lines, "return _result"]
-        rows = "_matching" if self._tells_how_many else self.running
+            return [*self._call_lines("_found ="), *lines, "return _result"]
+        rows = "_matching" if self._returns_count else self.running
         if self.is_zero and not self.type.shape:
-            return self._called("return")
-        call_lines = self._called("_matching, _found =" if self._tells_how_many else "_found =")
+            return self._call_lines("return")
+        call_lines = self._call_lines("_matching, _found =" if self._returns_count else "_found =")
         mean = f"_found / {rows}" if self.function == "mean" else "_found"
         if not self.type.shape:
             return [*call_lines, f'return {mean} if {rows} else float("nan")']
@@ -193,7 +193,7 @@ class LoopReductionMethod(ReductionMethod):
         test = [f"{head} nan_cell({shape})", f"if {rows} > 0:", f"    result = {mean}"]
         return [*call_lines, *test, "return result"]
 
-    def _called(self, head: str) -> list[str]:
+    def _call_lines(self, head: str) -> list[str]:
         passed = [parameter.passed for parameter in self._parameters]
         text = call(f"{head} {self._builder.name}", passed, 8)
         return [line[8:] for line in text.split("\n")]

@@ -24,7 +24,7 @@ class Lookups:
         self._emit = emit
         self._builder = emit.builder
         self.managers = emit.builder.source.managers
-        self.known: dict[str, tuple[str, str]] = {}
+        self.known_rows: dict[str, tuple[str, str]] = {}
         """Component and row by the variables with handles that led to an existing row."""
 
     def alive(self, entity: str, is_owner: bool = False) -> Code:
@@ -32,12 +32,12 @@ class Lookups:
         row."""
         if self.managers.is_sharded:
             slot = self.slot_of(entity)
-            living = infix("!=", Precedence.COMPARISON, Code(slot), Code("NIL"))
+            alive = infix("!=", Precedence.COMPARISON, Code(slot), Code("NIL"))
             still = self._commands.entity_alive_test(entity, slot)
         else:
-            living = self._current(entity, is_owner)
+            alive = self._current(entity, is_owner)
             still = self._commands.entity_alive_test(entity)
-        return infix("and", Precedence.AND, living, Code(still)) if still else living
+        return infix("and", Precedence.AND, alive, Code(still)) if still else alive
 
     def slot_of(self, entity: str) -> str:
         """Return the expression for the slot of an entity that was alive before the kernel."""
@@ -54,7 +54,7 @@ class Lookups:
         handles = self._builder.handles("handles", passed)
         index = f"{entity} & {self.mask}"
         is_plain = self._builder.is_plain
-        if not (is_owner and is_plain):  # compiled loops read whatever lies there
+        if not (is_owner and is_plain):  # compiled loops check no bounds
             last = f"len({handles}) - 1" if is_plain else f"np.uint64(len({handles}) - 1)"
             index = f"min({index}, {self._builder.hoist('last_handle', last)})"
         return Code(f"{handles}[{index}] == {entity}", Precedence.COMPARISON)
@@ -63,14 +63,14 @@ class Lookups:
         """Return the test that a row's owner is alive, not computed if no entity is dead."""
         if self.managers.is_sharded:
             return f"({self.alive(owner).text})"
-        living = self._current(owner, is_owner=True).text
+        alive = self._current(owner, is_owner=True).text
         if clean := self.managers.no_dead_test(component):
             clean = self._builder.parameter("is_clean", "bool", clean)
-            if self.managers.components[component].lookup == "direct":  # rows may be nobody's
+            if self.managers.components[component].lookup == "direct":  # rows may be unowned
                 clean += f" and {owner} != 0"
-            living = f"({clean} or {living})"
+            alive = f"({clean} or {alive})"
         still = self._commands.entity_alive_test(owner)
-        return f"({living} and {still})" if still else living
+        return f"({alive} and {still})" if still else alive
 
     @property
     def mask(self) -> str:
@@ -85,8 +85,8 @@ class Lookups:
         tables, since entities and ids may come from elsewhere. `is_own`: `handle` is Python's own
         number."""
         kind, component = self.managers.lookup_kind(lookup), lookup.row.component
-        if self.known.get(handle, ("", ""))[0] == component:
-            self._emit.write(f"{self._builder.declared(row)} = {self.known[handle][1]}")
+        if self.known_rows.get(handle, ("", ""))[0] == component:
+            self._emit.write(f"{self._builder.declared(row)} = {self.known_rows[handle][1]}")
             if test := self._commands.entity_alive_test(handle):
                 self._keep_if(f"{handle} != 0 and {test}", row)
             self._skip_despawned(component, row)
@@ -238,16 +238,16 @@ class Lookups:
         emit.write(f"{self._builder.declared(row)} = {number(f'{handle} & {lower}')}")
         is_there = f"{row} < len({cells}) and {generations}[{row}] == {handle} >> {upper}"
         if kind == "direct_id":
-            living = self.owner_alive_test(component, f"{cells}[{row}]")
-            self._keep_if(f"{is_there} and {living}", row)
+            alive = self.owner_alive_test(component, f"{cells}[{row}]")
+            self._keep_if(f"{is_there} and {alive}", row)
             return
         with emit.block(f"if {is_there}"):
             emit.write(f"{row} = {number(f'{cells}[{row}]')}")
         with emit.block("else"):
             emit.write(f"{row} = NIL")
         if kind == "living_id":
-            living = self.owner_alive_test(component, f"{self._owners(component)}[{row}]")
-            self._keep_if(f"{row} != NIL and {living}", row)
+            alive = self.owner_alive_test(component, f"{self._owners(component)}[{row}]")
+            self._keep_if(f"{row} != NIL and {alive}", row)
 
     def _keep_if(self, test: str, row: str) -> None:
         with self._emit.block(f"if not ({test})"):

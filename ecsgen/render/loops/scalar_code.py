@@ -81,7 +81,7 @@ def widened_bits(scalar: str) -> int:
 
 
 def number(value: bool | int | float, scalar: str) -> Code:
-    """Return a constant of a type. A bare integer is an i64 to numba, which mixes with signed types."""
+    """Return a constant of a type. A bare integer is an i64, which mixes with signed types."""
     text = spelled(value)
     if scalar == "f32":
         return Code(f"np.float32({text if text == '-0.0' else text.removesuffix('.0')})")
@@ -127,9 +127,9 @@ class NameAllocator:
         """Take a name of the schema for the whole function."""
         return self.reserve(self.released(name))
 
-    def reserve(self, *wishes: str) -> str:
+    def reserve(self, *preferred: str) -> str:
         """Take a free name for the whole function, as `allocate` does for one loop."""
-        name = self.allocate(*wishes)
+        name = self.allocate(*preferred)
         self._whole.add(name)
         return name
 
@@ -139,12 +139,12 @@ class NameAllocator:
         self._promised.discard(name)
         return f"{name}_" if may_be_shadowed(name) else name
 
-    def allocate(self, *wishes: str) -> str:
-        """Take the first of `wishes` that is free, else one with a number; by default a short
+    def allocate(self, *preferred: str) -> str:
+        """Take the first of `preferred` that is free, else one with a number; by default a short
         name."""
-        used, wishes = self.taken | self._promised, wishes or ("t", "u", "w")
-        numbered = (f"{wishes[0]}{number}" for number in count(2))
-        name = next(wish for wish in chain(wishes, numbered) if wish not in used)
+        used, preferred = self.taken | self._promised, preferred or ("t", "u", "w")
+        numbered = (f"{preferred[0]}{number}" for number in count(2))
+        name = next(wish for wish in chain(preferred, numbered) if wish not in used)
         self.taken.add(name)
         return name
 
