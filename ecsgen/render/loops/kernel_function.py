@@ -61,7 +61,7 @@ class KernelFunction(FunctionBuilder):
         self.is_parallel = kernel.parallel and not in_chunks and not in_order
         self.is_scattered = source.member_indices is not None
         """True if the function gets the rows of each component."""
-        self._of_active = kernel.rows == "active"
+        self._is_of_active = kernel.rows == "active"
         self.chosen = self._order_name = ""
         """Parameters with the rows that a call names, and with the order of turns."""
         draws_of_cells = program.stream_field is not None and program.stream_field.name == CELL_ID
@@ -123,11 +123,9 @@ class KernelFunction(FunctionBuilder):
         """Skip rows that do not run the kernel: ghosts, and rows that a call does not name."""
         join = near.join
         if join.asks_ghosts:
-            rows = (
-                f"len({join.own_rows(join.position_owner)})"
-                if join.source.is_world
-                else join.source.count
-            )
+            rows = join.source.count
+            if join.source.is_world:
+                rows = f"len({join.own_rows(join.position_owner)})"
             asking = near.add_parameter("asking", "int", rows)
             self._skip_lines += [f"if {near.number} >= {asking}:", "    continue"]
         if not takes_rows:
@@ -261,20 +259,15 @@ class KernelFunction(FunctionBuilder):
             heads = [f"for {counter}, {row} in enumerate({order}):"]
         around = [p for access in self.neighbours.values() for p in access.parameters.values()]
         if near is not None:
-            first = [
-                *near.locate_lines,
-                *self._skip_lines,
-                *near.rows_around,
-                f"{row} = {near.number}",
-            ]
-            return Order(around, near.heads, first)
+            first = [*near.locate_lines, *self._skip_lines, *near.list_rows_lines]
+            return Order(around, near.heads, [*first, f"{row} = {near.number}"])
         if self.is_ordered:  # Python's own integers are quick to use
             kind = ("list[int]", "_order.tolist()") if self.is_plain else ("RowArray", "_order")
             return Order([Parameter(order, *kind), *around], heads)
         rows = Parameter(self.count, "int", self.source.count)
         if self.program.runs_by_level:
             levels = Parameter(order, "RowArray", "self._levels.rows")
-            if not self._of_active:
+            if not self._is_of_active:
                 return Order([levels], heads)
             return Order([rows, levels], heads, [f"if {row} >= {self.count}:", "    continue"])
         if self.chosen:

@@ -105,7 +105,7 @@ class RunningTotal:
             code = make_call_code(SCALARS[total].numpy, code)
         return arithmetic("+", Type(total), there, code).text
 
-    def total(self) -> Value:
+    def final_value(self) -> Value:
         """Return the total, count or mean after the loop."""
         type_, function, is_python = self._type, self._aggregate.function, self._near.is_python
         if not self.parts or (function == "count" and is_python):
@@ -143,16 +143,15 @@ class AggregateLoop:
     def __init__(self, emit: LoopBody, near: NeighbourAccess) -> None:
         self._emit = emit
         self._near = near
-        self._found, self._count = near.listed, near.count
+        self._listed, self._count = near.listed, near.count
 
     def values(self, node: AggregateNeighbours, *more: AggregateNeighbours) -> list[Value]:
         """Return the values of aggregates, after their statements; several only if `ADDITIVE`."""
         aggregate, type_, value = node.question, node.to.type, node.question.value
         if aggregate.function in ADDITIVE:
-            return self._sum_up(
-                [RunningTotal(each, self._emit, self._near) for each in (node, *more)]
-            )
-        assert value is not None  # only all are counted
+            totals = [RunningTotal(each, self._emit, self._near) for each in (node, *more)]
+            return self._sum_up(totals)
+        assert value is not None  # only `count` has none
         if aggregate.where is not None and not aggregate.keys:
             self._filter(aggregate.where)
         match aggregate.function:
@@ -162,7 +161,7 @@ class AggregateLoop:
                 return [self._extreme(type_, aggregate.function, value)]
             case "min_by" | "max_by":
                 self._keep_best(aggregate)
-        return [self._chosen(type_, value, aggregate.number)]
+        return [self._choose(type_, value, aggregate.number)]
 
     def _sum_up(self, totals: Sequence[RunningTotal]) -> list[Value]:
         looped = [total for total in totals if total.parts]
@@ -170,7 +169,7 @@ class AggregateLoop:
         for _ in self._each_neighbour(*parts, is_counted=False) if parts else ():
             for total in looped:
                 total.add()
-        return [total.total() for total in totals]
+        return [total.final_value() for total in totals]
 
     def _filter(self, where: Expression) -> None:
         """List the neighbours for which a condition is true."""
@@ -181,7 +180,7 @@ class AggregateLoop:
             neighbour = self._list_item(variable)
             with emit.block(f"if {emit.value(where).at(0).text}"):
                 emit.write(f"{matches}[{count}] = {neighbour}", f"{count} += 1")
-        self._found, self._count = matches, count
+        self._listed, self._count = matches, count
 
     def _list(self, name: str) -> str:
         array = self._emit.names.allocate(name)
@@ -231,7 +230,7 @@ class AggregateLoop:
                 pairs = zip(held, codes, strict=True)
                 emit.write(f"{count} = 0", *(f"{best} = {code}" for best, code in pairs))
             emit.write(f"{ties}[{count}] = {neighbour}", f"{count} += 1")
-        self._found, self._count = ties, count
+        self._listed, self._count = ties, count
 
     def _named_key(self, key: Expression) -> str:
         """Return the variable with a key. Where lists are Python's own the key is Python's own
@@ -245,7 +244,7 @@ class AggregateLoop:
         code = wrap_to_type(value.at(0), key.type.scalar).within(Precedence.ATOM)
         return emit.assign(Code(f"{code}.item()"), "key").text
 
-    def _chosen(self, type_: Type, value: Expression, number: int) -> Value:
+    def _choose(self, type_: Type, value: Expression, number: int) -> Value:
         emit, owner = self._emit, self._near.owner_component(value)
         held = initialised(emit, "chosen", type_, self._near.zero(type_))
         row = emit.row_of_chosen(owner, held) if owner else ""
@@ -260,7 +259,7 @@ class AggregateLoop:
     def _each_neighbour(self, *values: Expression, is_counted: bool = True) -> Iterator[str]:
         """Write the head of a loop over neighbours; yields the variable that counts these."""
         if self._near.is_python and not (self._near.listed_offsets or is_counted):
-            with self._emit.block(f"for {self._near.candidate} in {self._found}"):
+            with self._emit.block(f"for {self._near.candidate} in {self._listed}"):
                 if any(map(_needs_offset, values)):
                     self._emit.write(*self._near.offset_lines())
                 yield ""
@@ -279,9 +278,9 @@ class AggregateLoop:
 
     def _list_item(self, variable: str) -> str:
         """Return the expression for a neighbour in the list: its index if the list has offsets."""
-        if self._near.listed_offsets and self._found == self._near.listed:
+        if self._near.listed_offsets and self._listed == self._near.listed:
             return variable
-        return f"{self._found}[{variable}]"
+        return f"{self._listed}[{variable}]"
 
     def _extreme(self, type_: Type, function: str, value: Expression) -> Value:
         nan = Code(f"{SCALARS[type_.scalar].numpy}(np.nan)")

@@ -53,8 +53,8 @@ class CommandEmitter:
 
     def despawned_rows(self, component: str) -> str:
         """Return the parameter with the marks of rows despawned since; "" if none is."""
-        may_die = self.is_live and component in self._mortal_rows
-        return self._marks(component) if may_die else ""
+        is_mortal = self.is_live and component in self._mortal_rows
+        return self._marks(component) if is_mortal else ""
 
     def despawn_self(self, command: statements.QueueDespawnSelf) -> None:
         """Queue the despawn of the row's own entity, or of the row; none of its steps follows."""
@@ -83,7 +83,7 @@ class CommandEmitter:
                 self._despawn_entity(despawned, body.lookups.known_rows.get(despawned))
                 is_owned = self._builder.source.components[over].owner == "entity"
                 own_identity = body.owner_entity(over) if is_owned else ""
-            if own_identity:  # oneself: no step follows
+            if own_identity:  # itself: no step follows
                 body.write(f"if {despawned} == {own_identity}:", "    continue")
 
     def _test(self, test: Expression) -> str:

@@ -107,7 +107,7 @@ class GridNeighbours(NeighbourAccess):
         return [node for node in nodes if node.near == name]
 
     def _reach_parameter(self) -> str:
-        """Return the parameter with the cells in reach of any cell; "" if rows may change these."""
+        """Return the parameter with the cells in reach of each cell; "" if not known before."""
         builder, radius = self._builder, self.join.near.radius
         function, text = "cell_neighbourhood", str(radius)
         if isinstance(radius, tree.Argument):
@@ -118,10 +118,8 @@ class GridNeighbours(NeighbourAccess):
             if self.is_python or radius.name in changed:
                 return ""
             data = builder.source.managers.data(radius.owner)
-            function, text = (
-                "cell_neighbourhood_within",
-                f"{data}._{radius.name}_column[: {data}._n]",
-            )
+            function = "cell_neighbourhood_within"
+            text = f"{data}._{radius.name}_column[: {data}._n]"
         manager = builder.source.managers.manager(self.on.grid)
         arguments = f"{manager}, {literal(self.on.hood)}, {text}, {self._center}"
         nodes = self._neighbour_nodes

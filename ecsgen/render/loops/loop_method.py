@@ -70,7 +70,7 @@ class LoopMethod(KernelMethod):
             *checking,
             *self.key_lines,
             *self._order_lines,
-            *self._command_lines,  # which refuses what is locked, also where no row passes
+            *self._command_lines,  # refuses a locked world, also where no row passes
             *(["if not len(_order):", "    return"] if self.function.sieve else []),
             *self._cell_list_lines,
             *(f"{table} = {expression}" for table, expression in self.function.tables.items()),
@@ -189,9 +189,9 @@ class LoopPassMethod(FusedPassMethod):
         count = Parameter(rows, "int", self._functions[0].parameters[0].passed)
         parameters = [count, *self._parameters.values()]
         function = function_text(name, parameters, self.function_docstring, body)
-        rows = f"{source.variable} = {source.rows_expression}"
-        rows = rows if source.is_world else "data = self.data"
-        statements = [*_converted(self.arguments), rows, *self.key_lines]
+        lookup = f"{source.variable} = {source.rows_expression}"
+        lookup = lookup if source.is_world else "data = self.data"
+        statements = [*_converted(self.arguments), lookup, *self.key_lines]
         return Printed(self.text(statements, _call_text(name, parameters)), function)
 
     def _call(self, index: int, function: KernelFunction) -> str:

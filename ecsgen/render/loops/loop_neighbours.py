@@ -243,7 +243,7 @@ class FrozenNeighbours(SpaceNeighbours):
         return [*head, *each]
 
     @property
-    def rows_around(self) -> list[str]:
+    def list_rows_lines(self) -> list[str]:
         """Statements that list the candidates in reach of a row, without a branch for each."""
         names, run, candidate, cell = self.names, self._run, self.candidate, self.cell
         runs, reach, is_other = names["runs"], names["reach"], f"{candidate} != {self.rank}"

@@ -28,8 +28,7 @@ class Lookups:
         """Component and row by the variables with handles that led to an existing row."""
 
     def alive(self, entity: str, is_owner: bool = False) -> Code:
-        """Return the test that an entity is alive, after all statements; `is_owner`: it owns a
-        row."""
+        """Return the test that an entity is alive; may write lines. `is_owner`: it has a row."""
         if self.managers.is_sharded:
             slot = self.slot_of(entity)
             alive = infix("!=", Precedence.COMPARISON, Code(slot), Code("NIL"))
