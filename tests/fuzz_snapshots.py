@@ -24,7 +24,7 @@ from typing import Any, Final
 import numpy as np
 from ecsgen_runtime.snapshots.content_checks import check_content, checked_documents
 from ecsgen_runtime.snapshots.reading import read_snapshot
-from ecsgen_runtime.snapshots.saving import SnapshotFormat
+from ecsgen_runtime.snapshots.snapshot_format import SnapshotFormat
 
 import generated
 

@@ -78,7 +78,7 @@ def _in_snapshot(path: Path) -> SchemaVersion:
     from ecsgen_runtime.base.errors import SnapshotError  # numpy comes with it
     from ecsgen_runtime.snapshots.content_checks import checked_documents
     from ecsgen_runtime.snapshots.reading import read_snapshot
-    from ecsgen_runtime.snapshots.saving import SnapshotFormat
+    from ecsgen_runtime.snapshots.snapshot_format import SnapshotFormat
 
     try:
         saved = checked_documents(read_snapshot(path, map_pages=True), SnapshotFormat())

@@ -68,7 +68,7 @@ def _load_project(file: Path, folder: Path) -> Project:
     from ecsgen_runtime.snapshots.content_checks import checked_documents
     from ecsgen_runtime.snapshots.documents import parsed_json
     from ecsgen_runtime.snapshots.reading import read_snapshot
-    from ecsgen_runtime.snapshots.saving import SnapshotFormat
+    from ecsgen_runtime.snapshots.snapshot_format import SnapshotFormat
 
     from ecsgen import schema
 

@@ -14,7 +14,7 @@ from ecsgen_runtime.base.errors import FullCellError, SnapshotError
 from ecsgen_runtime.snapshots.content_checks import checked_documents
 from ecsgen_runtime.snapshots.documents import json_text
 from ecsgen_runtime.snapshots.reading import SnapshotFile, read_snapshot
-from ecsgen_runtime.snapshots.saving import SnapshotFormat
+from ecsgen_runtime.snapshots.snapshot_format import SnapshotFormat
 
 from ecsgen.config import BACKENDS
 from tests.schema.test_breaking import breaks

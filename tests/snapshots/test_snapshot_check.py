@@ -17,7 +17,7 @@ from ecsgen_runtime.snapshots.document_checks import check_schema, check_state, 
 from ecsgen_runtime.snapshots.documents import Document, SnapshotContent
 from ecsgen_runtime.snapshots.reading import SnapshotFile, read_snapshot
 from ecsgen_runtime.snapshots.row_checks import row_on_way_round
-from ecsgen_runtime.snapshots.saving import SnapshotFormat
+from ecsgen_runtime.snapshots.snapshot_format import SnapshotFormat
 from ecsgen_runtime.snapshots.writing import FilePlan, single
 
 from tests.support.handmade_snapshot import (

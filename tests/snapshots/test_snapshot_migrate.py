@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from ecsgen_runtime.snapshots.documents import Document, SnapshotContent
 from ecsgen_runtime.snapshots.migration import migrate_saved
-from ecsgen_runtime.snapshots.saving import SnapshotFormat
+from ecsgen_runtime.snapshots.snapshot_format import SnapshotFormat
 
 from ecsgen.model.snapshot_schema import make_snapshot_schema
 from tests.support.schema_evolution import loaded, package, row_class, world

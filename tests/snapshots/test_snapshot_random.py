@@ -18,7 +18,7 @@ from ecsgen_runtime.snapshots.document_checks import check_schema, check_state, 
 from ecsgen_runtime.snapshots.documents import Document, SnapshotContent
 from ecsgen_runtime.snapshots.migration import migrate_saved
 from ecsgen_runtime.snapshots.reading import read_snapshot
-from ecsgen_runtime.snapshots.saving import SnapshotFormat
+from ecsgen_runtime.snapshots.snapshot_format import SnapshotFormat
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

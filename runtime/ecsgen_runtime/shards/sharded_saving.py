@@ -24,9 +24,10 @@ from ..snapshots.migration import PolicyMigration
 from ..snapshots.policy_rules import DIRECT_IDS, POLICIES, SLOT_IDS
 from ..snapshots.row_checks import CheckedRows, check_direct_ids, check_slots
 from ..snapshots.rule_types import Columns, MigratedState, PolicySnapshotRules
-from ..snapshots.saving import SnapshotFormat, WorldLoader
+from ..snapshots.saving import WorldLoader
 from ..snapshots.schema_matching import OldComponent
 from ..snapshots.serialisation import object_columns, own_attributes
+from ..snapshots.snapshot_format import SnapshotFormat
 from ..values.array_coercion import all_distinct_below, parse_non_negative
 from .arrivals import absorb
 from .lockstep import LockStep, require_agreement

@@ -26,7 +26,7 @@ from .sharded_entities import ShardedEntities
 from .sharded_managers import WithForeignIds
 
 if TYPE_CHECKING:
-    from ..snapshots.saving import SnapshotFormat
+    from ..snapshots.snapshot_format import SnapshotFormat
 
 
 _LINGERING: Final = 256

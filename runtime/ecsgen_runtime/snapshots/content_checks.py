@@ -24,7 +24,7 @@ from .reading import SnapshotFile
 from .row_checks import CheckedRows, check_cells, check_chains, check_lengths
 
 if TYPE_CHECKING:
-    from .saving import SnapshotFormat
+    from .snapshot_format import SnapshotFormat
 
 # --- Owners of rows in a snapshot: each finds its own, by its index or by its handle.
 

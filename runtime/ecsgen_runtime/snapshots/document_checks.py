@@ -20,7 +20,7 @@ from .rule_types import FLOATS, CellType, NumberRule, cell_type
 from .stored_columns import LENGTHS
 
 if TYPE_CHECKING:
-    from .saving import SnapshotFormat
+    from .snapshot_format import SnapshotFormat
 
 # --- Defaults in a schema document: complete, and of their field's type ---------------
 

@@ -18,7 +18,7 @@ from .rule_types import Columns, MigratedState, PolicySnapshotRules
 from .schema_matching import OldComponent, Renames, SchemaMatch, match_schemas
 
 if TYPE_CHECKING:
-    from .saving import SnapshotFormat
+    from .snapshot_format import SnapshotFormat
 
 
 @dataclass(frozen=True)

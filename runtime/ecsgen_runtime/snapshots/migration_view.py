@@ -23,7 +23,7 @@ from .rule_types import TEXTS, bits, cell_type
 from .schema_matching import OldComponent
 
 if TYPE_CHECKING:
-    from .saving import SnapshotFormat
+    from .snapshot_format import SnapshotFormat
 
 # --- Arrays that the user's `migrate` sets: what they hold, by their dtypes -----------
 

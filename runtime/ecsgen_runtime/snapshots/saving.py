@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 from ..base.atomic_files import replace_file
 from ..base.errors import CapacityError
@@ -31,19 +31,12 @@ from .documents import (
     state_key,
     why_too_many,
 )
-from .entity_table import EntityTable, HandleRewriter
 from .migration import migrate_saved
 from .migration_view import Snapshot
-from .policy_rules import POLICIES
 from .reading import NAMELESS, SnapshotFile, read_snapshot
-from .rule_types import PolicySnapshotRules
+from .snapshot_format import SnapshotFormat
 from .stored_columns import LENGTHS, as_cells, loaded_objects
 from .writing import FilePlan
-
-if TYPE_CHECKING:
-    from .snapshot_world import SnapshotWorld
-
-_WorldT = TypeVar("_WorldT", bound="SnapshotWorld")
 
 
 @dataclass(frozen=True)
@@ -135,26 +128,6 @@ class WorldLoader:
         rows._restore()
 
 
-class SnapshotFormat:
-    """How a world is saved and loaded; `SnapshotWorld._snapshot_format` gives that of a class of
-    worlds."""
-
-    ENTITIES: ClassVar[type[EntityTable]] = EntityTable
-    """Who lives by what a snapshot says."""
-    HANDLES: ClassVar[type[HandleRewriter]] = HandleRewriter
-    """What handles become in other schemas."""
-    LOADING: ClassVar[type[WorldLoader]] = WorldLoader
-    """What makes a world of a snapshot."""
-    POLICIES: ClassVar[tuple[PolicySnapshotRules, ...]] = POLICIES
-    """What is checked of each policy, and what becomes of it."""
-    ENTITY_BITS: ClassVar[Sequence[str]] = ("index_bits", "generation_bits")
-    """What the schema says of handles."""
-    ENTITY_NUMBERS: ClassVar[Sequence[str]] = ("n_retired",)
-    """What `state` says of entities."""
-    ENTITY_TENSORS: ClassVar[Mapping[str, str]] = {"handles": "u8", "free": "u4"}
-    """What is said of many of them, with its types."""
-
-
 def save(world: Any, target: Any, codecs: Codecs | None, sync: bool, verify: bool) -> None:
     """Write a world into a path, or into what has `write`."""
     if hasattr(target, "write"):
@@ -207,14 +180,14 @@ def _misfits(world: Any) -> Iterator[tuple[str, int, str]]:
 
 
 def load(
-    kind: type[_WorldT],
+    kind: Any,
     source: Any,
     mmap: bool,
     verify: bool | None,
     codecs: Codecs | None,
     drop: Iterable[str],
     migrate: Callable[[Snapshot], object] | None,
-) -> _WorldT:
+) -> Any:
     """Make a world of a snapshot: from a path, bytes, or a binary file."""
     package, saving = kind._schema(), kind._snapshot_format()
     file = read_snapshot(source, map_pages=mmap)
@@ -235,7 +208,7 @@ def load(
     world = kind()
     _require_empty(world)
     known = _codecs_for(saved, codecs)
-    saving.LOADING(
+    (saving.LOADING or WorldLoader)(
         saved,
         known,
         file if is_same else None,

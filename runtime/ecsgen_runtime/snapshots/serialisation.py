@@ -31,7 +31,7 @@ from .stored_columns import object_parts
 from .writing import Tensor, TensorGroup, single
 
 if TYPE_CHECKING:
-    from .saving import SnapshotFormat
+    from .snapshot_format import SnapshotFormat
 
 
 # --- What of a world goes into a snapshot: parts with tensors, and `state` ------------

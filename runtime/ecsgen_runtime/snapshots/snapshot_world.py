@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeAlias
 if TYPE_CHECKING:
     from .documents import Codec
     from .migration_view import Snapshot
-    from .saving import SnapshotFormat
+    from .snapshot_format import SnapshotFormat
 
 
 class _Writable(Protocol):
@@ -100,7 +100,8 @@ class SnapshotWorld:
         """
         from .saving import load
 
-        return load(cls, source, mmap, verify, codecs, drop, migrate)
+        world: Self = load(cls, source, mmap, verify, codecs, drop, migrate)
+        return world
 
     @staticmethod
     def _schema() -> ModuleType:
@@ -110,7 +111,7 @@ class SnapshotWorld:
     @staticmethod
     def _snapshot_format() -> SnapshotFormat:
         """Return what such a world is saved and loaded by."""
-        from .saving import SnapshotFormat
+        from .snapshot_format import SnapshotFormat
 
         return SnapshotFormat()
 
