@@ -19,11 +19,18 @@ from ..base.handles import EntityArray, RowArray
 from ..managers.policies.ids import EXHAUSTED_GENERATION
 from ..snapshots.documents import Document, SnapshotContent
 from ..snapshots.entity_table import EntityTable, HandleRewriter
-from ..snapshots.field_migration import Generations, had_ids, id_columns
-from ..snapshots.migration import PolicyMigration
-from ..snapshots.policy_rules import DIRECT_IDS, POLICIES, SLOT_IDS
+from ..snapshots.field_migration import Generations, had_ids
+from ..snapshots.policy_rules import (
+    DIRECT_IDS,
+    POLICIES,
+    SLOT_IDS,
+    MigratedState,
+    PolicyMigration,
+    PolicySnapshotRules,
+    id_columns,
+)
 from ..snapshots.row_checks import CheckedRows, check_direct_ids, check_slots
-from ..snapshots.rule_types import Columns, MigratedState, PolicySnapshotRules
+from ..snapshots.rule_types import Columns
 from ..snapshots.saving import WorldLoader
 from ..snapshots.schema_matching import OldComponent
 from ..snapshots.serialisation import object_columns, own_attributes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.handles import NIL, IdArray, RowArray
-from ..managers.policies.ids import EXHAUSTED_GENERATION, SLOT_BITS, SLOT_MASK, ids_of
+from ..managers.policies.ids import SLOT_BITS, SLOT_MASK
 from ..tables.buffers import split_columns
 from .documents import Document
 from .entity_table import HandleRewriter
@@ -20,7 +20,6 @@ from .rule_types import (
     HANDLES,
     CellType,
     Columns,
-    MigratedState,
     cell_type,
     default_cell,
     differing,
@@ -30,19 +29,12 @@ from .stored_columns import LENGTHS, object_parts
 from .type_conversion import BadRowError, TypeChange, change_of, converted, is_same_in_files
 
 if TYPE_CHECKING:
-    from .migration import PolicyMigration
+    pass
 
 
 # --- Stable ids: those that stay, new ones, and what becomes of fields that hold ids.
 
 Generations = NDArray[np.uint32]
-ListenerPlans = Callable[[Generations], tuple[NDArray[np.bool_], Generations]]
-"""Tells which generations have a next one, and which that is; the first one follows 0."""
-
-
-def following_generations(generations: Generations) -> tuple[NDArray[np.bool_], Generations]:
-    """Tell that of ids whose generations are counted one by one."""
-    return generations != EXHAUSTED_GENERATION, generations + np.uint32(1)
 
 
 @dataclass(frozen=True)
@@ -65,60 +57,9 @@ class IdRemap:
         return np.where(same & (place < count), found, np.uint64(0))
 
 
-def id_columns(
-    it: PolicyMigration, following: ListenerPlans = following_generations
-) -> MigratedState:
-    """Return the columns of ids, their numbers, and what old ids are now if they are others."""
-    old, plan = it.old, it.plan
-    is_direct = it.doc["lookup"] == "direct"
-    if it.had and not old.is_new:
-        same = it.as_before()
-        if is_direct or plan.stays:
-            return same
-        return _without_gone(plan, old.n, same, following)
-    first = int(following(np.zeros(1, np.uint32))[1][0])
-    slots = np.arange(plan.n, dtype=np.uint32) if plan.at is None else plan.at
-    generations = np.zeros(plan.n, np.uint32)
-    generations[slots] = first
-    columns: Columns = {"id_generation": generations}
-    numbers = {"peak": plan.n}
-    if not is_direct:  # in the order of the rows
-        columns |= {"id_slot": slots, "id_row": slots}
-        numbers |= {"slots": plan.n, "first_generation": first}
-    ids = ids_of(slots, generations)
-    # fields may have ids of a new component, of one of that name that the caller took away
-    new_ids = None
-    if had_ids(old):
-        before = old.column("id_generation")
-        found = np.zeros(len(before), np.uint64)
-        rows = np.arange(old.n) if plan.order is None else plan.order
-        found[old.column("id_slot")[rows] if is_direct else rows] = ids
-        new_ids = IdRemap(before, found)
-    return MigratedState(columns, numbers, new_ids)
-
-
 def had_ids(old: OldComponent) -> bool:
     """Return whether rows had ids, with slots or without."""
     return bool(old.doc["ids"]) and not old.is_chunked
-
-
-def _without_gone(
-    plan: RowPlan, old_n: int, before: MigratedState, following: ListenerPlans
-) -> MigratedState:
-    """Return slots of which those of rows that go are free, with the next generation."""
-    names = ("id_slot", "id_row", "id_generation")
-    slots, rows, generations = (before.columns[name] for name in names)
-    used = plan.take(slots[:old_n])
-    gone = slots[:old_n][~np.isin(slots[:old_n], used)]
-    has_more, more = following(generations[gone])
-    fresh = gone[has_more]
-    generations = generations.copy()
-    generations[fresh] = more[has_more]
-    slots = np.concatenate((used, fresh, slots[old_n:]))
-    rows = np.full(len(rows), NIL, np.uint32)
-    rows[used] = np.arange(plan.n)
-    numbers = {**before.numbers, "slots": len(slots)}
-    return MigratedState(dict(zip(names, (slots, rows, generations), strict=True)), numbers)
 
 
 class FieldMigration:

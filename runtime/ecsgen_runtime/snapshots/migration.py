@@ -3,56 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
-
-import numpy as np
-from numpy.typing import NDArray
 
 from .documents import ATTRIBUTE, WORLD, Document, SnapshotContent, state_key
 from .field_migration import FieldMigration, IdRemap, cold_columns
 from .migration_view import Snapshot
-from .policy_rules import evolve_unique, policies_of
+from .policy_rules import PolicyMigration, evolve_unique, policies_of
 from .row_migration import RowPlan, plan_chunks, plan_groups, plan_rows
-from .rule_types import Columns, MigratedState, PolicySnapshotRules
+from .rule_types import Columns
 from .schema_matching import OldComponent, Renames, SchemaMatch, match_schemas
 
 if TYPE_CHECKING:
     from .snapshot_format import SnapshotFormat
-
-
-@dataclass(frozen=True)
-class PolicyMigration:
-    """A policy of a component of an old schema, and what is to become of it."""
-
-    facts: PolicySnapshotRules
-    old: OldComponent
-    doc: Document
-    """What the new schema says of the component."""
-    plan: RowPlan
-    owners: NDArray[np.uint64]
-    """In new rows, in the new handles."""
-
-    @property
-    def had(self) -> bool:
-        """Whether the policy applied before."""
-        return not self.old.is_chunked and self.facts.applies(self.old.doc)
-
-    @property
-    def stays(self) -> bool:
-        """Whether all that it had stays as it is."""
-        return self.had and self.plan.stays
-
-    def number(self, name: str) -> int:
-        """Return one of the policy's numbers as it was."""
-        found: int = self.old.numbers.get(name, self.facts.numbers[name].at_first)
-        return found
-
-    def as_before(self) -> MigratedState:
-        """Return what the policy had."""
-        columns = {name: self.old.column(name) for name in self.facts.columns}
-        numbers = {name: self.number(name) for name in self.facts.numbers}
-        return MigratedState(columns, numbers)
 
 
 # --- A snapshot of one schema as a world of another would have saved it ---------------

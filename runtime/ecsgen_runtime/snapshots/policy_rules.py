@@ -2,30 +2,220 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..base.handles import MAX_ROWS, NIL
-from ..managers.policies.ids import EXHAUSTED_GENERATION
+from ..managers.policies.ids import EXHAUSTED_GENERATION, ids_of
 from .documents import Document, SnapshotContent
-from .field_migration import IdRemap, id_columns
-from .row_checks import check_cold, check_direct_ids, check_one_chain, check_slots, check_tree
-from .row_migration import (
-    active_rows,
-    instance_links,
-    migrate_hierarchy_links,
-    migrate_single_chain,
+from .field_migration import FieldMigration, Generations, IdRemap, had_ids
+from .row_checks import (
+    CheckedRows,
+    check_cold,
+    check_direct_ids,
+    check_one_chain,
+    check_slots,
+    check_tree,
 )
-from .rule_types import MigratedState, NumberRule, PolicySnapshotRules
+from .row_migration import RowPlan, by_rank, chained
+from .rule_types import Columns
+from .schema_matching import OldComponent
 
-if TYPE_CHECKING:
-    from .field_migration import FieldMigration
-    from .migration import PolicyMigration
-    from .rule_types import Columns
+
+class NumberRule(NamedTuple):
+    """A number of a manager's state, and its bounds: numbers, or the names of others."""
+
+    lowest: int | str
+    highest: int | str
+    at_first: int = 0
+    """What it is where there are no rows."""
+
+
+class MigratedState(NamedTuple):
+    """What a policy has of a component's rows in another schema."""
+
+    columns: Columns
+    numbers: Mapping[str, int] = {}
+    new_ids: IdRemap | None = None
+    """What old ids are now, if they are others."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicySnapshotRules:
+    """A policy of components as saving knows it."""
+
+    applies: Callable[[Document], bool]
+    """Tells by what the schema says of a component."""
+    rare: Mapping[str, range] = field(default_factory=dict)
+    """Keys that documents have only where the policy is on, and what they may say."""
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """Tensors of row numbers, or of what is as small, each with the number that is its length."""
+    rare_columns: Mapping[str, str] = field(default_factory=dict)
+    """Tensors of any length, by their types, that are there together or not at all."""
+    numbers: Mapping[str, NumberRule] = field(default_factory=dict)
+    """Beside `n` and `version`, in the order in which they depend on each other."""
+    check: Callable[[CheckedRows], None] | None = None
+    """Refuses what cannot be true of the tensors."""
+    migrate: Callable[[PolicyMigration], MigratedState] | None = None
+
+
+@dataclass(frozen=True)
+class PolicyMigration:
+    """A policy of a component of an old schema, and what is to become of it."""
+
+    facts: PolicySnapshotRules
+    old: OldComponent
+    doc: Document
+    """What the new schema says of the component."""
+    plan: RowPlan
+    owners: NDArray[np.uint64]
+    """In new rows, in the new handles."""
+
+    @property
+    def had(self) -> bool:
+        """Whether the policy applied before."""
+        return not self.old.is_chunked and self.facts.applies(self.old.doc)
+
+    @property
+    def stays(self) -> bool:
+        """Whether all that it had stays as it is."""
+        return self.had and self.plan.stays
+
+    def number(self, name: str) -> int:
+        """Return one of the policy's numbers as it was."""
+        found: int = self.old.numbers.get(name, self.facts.numbers[name].at_first)
+        return found
+
+    def as_before(self) -> MigratedState:
+        """Return what the policy had."""
+        columns = {name: self.old.column(name) for name in self.facts.columns}
+        numbers = {name: self.number(name) for name in self.facts.numbers}
+        return MigratedState(columns, numbers)
+
+
+ListenerPlans = Callable[[Generations], tuple[NDArray[np.bool_], Generations]]
+"""Tells which generations have a next one, and which that is; the first one follows 0."""
+
+
+def following_generations(generations: Generations) -> tuple[NDArray[np.bool_], Generations]:
+    """Tell that of ids whose generations are counted one by one."""
+    return generations != EXHAUSTED_GENERATION, generations + np.uint32(1)
+
+
+def id_columns(
+    it: PolicyMigration, following: ListenerPlans = following_generations
+) -> MigratedState:
+    """Return the columns of ids, their numbers, and what old ids are now if they are others."""
+    old, plan = it.old, it.plan
+    is_direct = it.doc["lookup"] == "direct"
+    if it.had and not old.is_new:
+        same = it.as_before()
+        if is_direct or plan.stays:
+            return same
+        return _without_gone(plan, old.n, same, following)
+    first = int(following(np.zeros(1, np.uint32))[1][0])
+    slots = np.arange(plan.n, dtype=np.uint32) if plan.at is None else plan.at
+    generations = np.zeros(plan.n, np.uint32)
+    generations[slots] = first
+    columns: Columns = {"id_generation": generations}
+    numbers = {"peak": plan.n}
+    if not is_direct:  # in the order of the rows
+        columns |= {"id_slot": slots, "id_row": slots}
+        numbers |= {"slots": plan.n, "first_generation": first}
+    ids = ids_of(slots, generations)
+    # fields may have ids of a new component, of one of that name that the caller took away
+    new_ids = None
+    if had_ids(old):
+        before = old.column("id_generation")
+        found = np.zeros(len(before), np.uint64)
+        rows = np.arange(old.n) if plan.order is None else plan.order
+        found[old.column("id_slot")[rows] if is_direct else rows] = ids
+        new_ids = IdRemap(before, found)
+    return MigratedState(columns, numbers, new_ids)
+
+
+def _without_gone(
+    plan: RowPlan, old_n: int, before: MigratedState, following: ListenerPlans
+) -> MigratedState:
+    """Return slots of which those of rows that go are free, with the next generation."""
+    names = ("id_slot", "id_row", "id_generation")
+    slots, rows, generations = (before.columns[name] for name in names)
+    used = plan.take(slots[:old_n])
+    gone = slots[:old_n][~np.isin(slots[:old_n], used)]
+    has_more, more = following(generations[gone])
+    fresh = gone[has_more]
+    generations = generations.copy()
+    generations[fresh] = more[has_more]
+    slots = np.concatenate((used, fresh, slots[old_n:]))
+    rows = np.full(len(rows), NIL, np.uint32)
+    rows[used] = np.arange(plan.n)
+    numbers = {**before.numbers, "slots": len(slots)}
+    return MigratedState(dict(zip(names, (slots, rows, generations), strict=True)), numbers)
+
+
+def instance_links(it: PolicyMigration) -> MigratedState:
+    """Return the columns of entities' lists."""
+    if it.stays:
+        return it.as_before()
+    rows = np.empty(0, np.intp)
+    if it.had:
+        rows = by_rank(it.old.column("next"), it.plan)
+    columns = chained(it.owners[rows], rows, it.plan.n)
+    return MigratedState(dict(zip(("next", "previous"), columns, strict=True)))
+
+
+def migrate_single_chain(
+    it: PolicyMigration, *, key: str, links: tuple[str, str], first: str
+) -> MigratedState:
+    """Return the columns by age, and which row is the first; new rows are in their order.
+
+    `key` of the schema says how many there may be.
+    """
+    n, most = it.plan.n, it.doc[key]
+    if n > most:
+        why = f"{n} rows do not fit a {key} of {most}; '{key}: {n}' keeps all"
+        it.old.refuse_rows(f"{why}, or choose in migrate=")
+    if it.stays:
+        return it.as_before()
+    rows = by_rank(it.old.column(links[0]), it.plan) if it.had else np.arange(n)
+    made = chained(np.zeros(n, np.uint64), rows, n)
+    oldest = int(rows[0]) if n else NIL
+    return MigratedState(dict(zip(links, made, strict=True)), {first: oldest})
+
+
+def migrate_hierarchy_links(it: PolicyMigration) -> MigratedState:
+    """Return the columns of a hierarchy; who loses a parent is a root."""
+    if it.stays:
+        return it.as_before()
+    old, plan = it.old, it.plan
+    n = plan.n
+    parents = np.full(n, NIL, np.uint32)
+    rows = np.empty(0, np.intp)
+    if it.had:
+        parents = plan.where(plan.take(old.column("parent")))
+        rows = by_rank(old.column("next_sibling"), plan)
+        rows = rows[parents[rows] != NIL]
+    nexts, previous = chained(parents[rows].astype(np.intp), rows, n)
+    first = np.full(n, NIL, np.uint32)
+    heads = rows[nexts[previous[rows]] == NIL]
+    first[parents[heads]] = heads
+    columns = parents, first, nexts, previous
+    return MigratedState(dict(zip(it.facts.columns, columns, strict=True)))
+
+
+def active_rows(it: PolicyMigration) -> MigratedState:
+    """Return how many rows are active, which are in front, if rows are active or not."""
+    active = it.number("n_active")
+    if not it.had:
+        active = it.plan.n if it.doc["partition"] == "active" else 0
+    elif it.plan.order is not None:
+        active = int(np.count_nonzero(it.plan.order < active))
+    return MigratedState({}, {"n_active": active})
 
 
 # --- Fields that are unique: no value may be there twice ------------------------------

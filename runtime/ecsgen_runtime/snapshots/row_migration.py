@@ -12,11 +12,10 @@ from ..base.handles import NIL, EntityArray, RowArray
 from ..managers.policies.chains import Links, depths, linked
 from .documents import Document
 from .entity_table import HandleRewriter
-from .rule_types import MigratedState
 from .schema_matching import OldComponent, SchemaMatch
 
 if TYPE_CHECKING:
-    from .migration import PolicyMigration
+    pass
 
 
 # --- Which old rows there are in new columns, and where -------------------------------
@@ -193,66 +192,6 @@ def by_rank(nexts: Links, plan: RowPlan) -> RowArray:
     if most < _SHORT:
         return np.argsort(before.astype(np.uint16), kind="stable")  # a radix sort
     return np.argsort(before, kind="stable")
-
-
-def instance_links(it: PolicyMigration) -> MigratedState:
-    """Return the columns of entities' lists."""
-    if it.stays:
-        return it.as_before()
-    rows = np.empty(0, np.intp)
-    if it.had:
-        rows = by_rank(it.old.column("next"), it.plan)
-    columns = chained(it.owners[rows], rows, it.plan.n)
-    return MigratedState(dict(zip(("next", "previous"), columns, strict=True)))
-
-
-def migrate_single_chain(
-    it: PolicyMigration, *, key: str, links: tuple[str, str], first: str
-) -> MigratedState:
-    """Return the columns by age, and which row is the first; new rows are in their order.
-
-    `key` of the schema says how many there may be.
-    """
-    n, most = it.plan.n, it.doc[key]
-    if n > most:
-        why = f"{n} rows do not fit a {key} of {most}; '{key}: {n}' keeps all"
-        it.old.refuse_rows(f"{why}, or choose in migrate=")
-    if it.stays:
-        return it.as_before()
-    rows = by_rank(it.old.column(links[0]), it.plan) if it.had else np.arange(n)
-    made = chained(np.zeros(n, np.uint64), rows, n)
-    oldest = int(rows[0]) if n else NIL
-    return MigratedState(dict(zip(links, made, strict=True)), {first: oldest})
-
-
-def migrate_hierarchy_links(it: PolicyMigration) -> MigratedState:
-    """Return the columns of a hierarchy; who loses a parent is a root."""
-    if it.stays:
-        return it.as_before()
-    old, plan = it.old, it.plan
-    n = plan.n
-    parents = np.full(n, NIL, np.uint32)
-    rows = np.empty(0, np.intp)
-    if it.had:
-        parents = plan.where(plan.take(old.column("parent")))
-        rows = by_rank(old.column("next_sibling"), plan)
-        rows = rows[parents[rows] != NIL]
-    nexts, previous = chained(parents[rows].astype(np.intp), rows, n)
-    first = np.full(n, NIL, np.uint32)
-    heads = rows[nexts[previous[rows]] == NIL]
-    first[parents[heads]] = heads
-    columns = parents, first, nexts, previous
-    return MigratedState(dict(zip(it.facts.columns, columns, strict=True)))
-
-
-def active_rows(it: PolicyMigration) -> MigratedState:
-    """Return how many rows are active, which are in front, if rows are active or not."""
-    active = it.number("n_active")
-    if not it.had:
-        active = it.plan.n if it.doc["partition"] == "active" else 0
-    elif it.plan.order is not None:
-        active = int(np.count_nonzero(it.plan.order < active))
-    return MigratedState({}, {"n_active": active})
 
 
 # --- Groups: the entities that have all members come first in each, in one order ------

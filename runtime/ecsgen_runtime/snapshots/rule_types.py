@@ -1,11 +1,11 @@
-"""What files know of fields and policies: types of cells, what is saved, what must be true."""
+"""What files know of fields: types as schemas spell them, and cells of each in arrays."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +13,10 @@ from numpy.typing import NDArray
 from .documents import Document
 
 if TYPE_CHECKING:
-    from .field_migration import IdRemap
-    from .migration import PolicyMigration
-    from .row_checks import CheckedRows
+    pass
 
 
-# --- Field types as schema documents spell them, and what cells of each are in arrays -
+Columns = dict[str, NDArray[Any]]
 
 INTEGERS: Final = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64")
 FLOATS: Final = ("f32", "f64")
@@ -144,47 +142,3 @@ def differing(cells: NDArray[Any], default: NDArray[Any]) -> NDArray[np.bool_]:
         return np.fromiter(some, np.bool_, len(cells))
     differs = np.asarray(bits(cells) != bits(default))
     return np.asarray(differs.any(axis=tuple(range(1, differs.ndim))))
-
-
-# --- What of a policy is saved, must be true of that, and becomes of it elsewhere -----
-#
-# Data where data can say it. Functions get what they need handed in.
-
-Columns = dict[str, NDArray[Any]]
-
-
-class NumberRule(NamedTuple):
-    """A number of a manager's state, and its bounds: numbers, or the names of others."""
-
-    lowest: int | str
-    highest: int | str
-    at_first: int = 0
-    """What it is where there are no rows."""
-
-
-class MigratedState(NamedTuple):
-    """What a policy has of a component's rows in another schema."""
-
-    columns: Columns
-    numbers: Mapping[str, int] = {}
-    new_ids: IdRemap | None = None
-    """What old ids are now, if they are others."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PolicySnapshotRules:
-    """A policy of components as saving knows it."""
-
-    applies: Callable[[Document], bool]
-    """Tells by what the schema says of a component."""
-    rare: Mapping[str, range] = field(default_factory=dict)
-    """Keys that documents have only where the policy is on, and what they may say."""
-    columns: Mapping[str, str] = field(default_factory=dict)
-    """Tensors of row numbers, or of what is as small, each with the number that is its length."""
-    rare_columns: Mapping[str, str] = field(default_factory=dict)
-    """Tensors of any length, by their types, that are there together or not at all."""
-    numbers: Mapping[str, NumberRule] = field(default_factory=dict)
-    """Beside `n` and `version`, in the order in which they depend on each other."""
-    check: Callable[[CheckedRows], None] | None = None
-    """Refuses what cannot be true of the tensors."""
-    migrate: Callable[[PolicyMigration], MigratedState] | None = None

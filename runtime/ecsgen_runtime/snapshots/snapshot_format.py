@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from .entity_table import EntityTable, HandleRewriter
-from .policy_rules import POLICIES
-from .rule_types import PolicySnapshotRules
+from .policy_rules import POLICIES, PolicySnapshotRules
 
 
 class SnapshotFormat:
