@@ -3,8 +3,9 @@ order."""
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from operator import index
-from typing import TYPE_CHECKING, SupportsIndex
+from typing import SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,14 +18,11 @@ from ...values.array_coercion import as_entities
 from ..spaces.spatial import Neighbours
 from .grid_layout import HOODS, GridLayout, cells_of_ids, neighbourhood_offsets
 
-if TYPE_CHECKING:
-    from .grid_manager import GridManager
-
 CellPairs = tuple[RowArray, RowArray]
 """Number of the asking cell of each pair, ascending, and the cell in reach."""
 
 
-def parse_cells(grid: GridManager, label: str, ids: ArrayLike) -> RowArray:
+def parse_cells(grid: Sized, label: str, ids: ArrayLike) -> RowArray:
     """Return k cells by their ids, or raise StaleIdError."""
     cell_ids = as_entities(ids, f"{label}: cells")
     cells = cells_of_ids(cell_ids, len(grid))
