@@ -38,7 +38,6 @@ from .join_rows import (
 
 if TYPE_CHECKING:
     from ...managers.policies.owners import Owned
-    from .query_columns import QueryColumns
 
 RowsT = TypeVar("RowsT", bound=tuple[Any, ...])
 RowT = TypeVar("RowT", bound=tuple[Any, ...])
@@ -417,7 +416,7 @@ class RowQuery(QueryBase[RowsT, RowT]):
 
     __slots__ = ("_columns", "_join")
 
-    _COLUMNS: ClassVar[tuple[type[QueryColumns], ...]] = ()
+    _COLUMNS: ClassVar[tuple[type[Any], ...]] = ()
     """Of the required components, then of the optional ones."""
     _columns: tuple[Any, ...]
 
