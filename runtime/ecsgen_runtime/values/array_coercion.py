@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, SupportsIndex, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, SupportsIndex, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +16,11 @@ from ..base.handles import EntityArray
 from .interchange import is_foreign_column, refuse_nulls, table_hint
 
 if TYPE_CHECKING:
-    from .field_types import Field
+
+    class NamedField(Protocol):
+        """A field, as far as messages name it."""
+
+        name: str
 
 
 # `np.asarray` alone turns `[2**63, 1]` into floats, `[True, 2]` into integers and cuts
@@ -41,7 +45,7 @@ def is_array_like(kind: type) -> bool:
     return not defined.isdisjoint(_ARRAY_PROTOCOLS) or {"__len__", "__getitem__"} <= defined
 
 
-def to_array(value: Any, depth: int, wanted: str, field: Field | None = None) -> NDArray[Any]:
+def to_array(value: Any, depth: int, wanted: str, field: NamedField | None = None) -> NDArray[Any]:
     """Return an array-like as an array of a plain type or of objects; O(elements).
 
     An array is returned as it is, unless it is one of objects. Lists may be nested `depth` levels.
