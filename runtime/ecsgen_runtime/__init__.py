@@ -8,12 +8,10 @@ anew in each class that is made, a twentieth of a package's import.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-__version__: Final = "0.1.0"
-INTERFACES: Final = (3,)
-"""Which generated packages this library serves, by the number that they ask for. Another one when
-what they use of it changes, which a test notices."""
+from .base.version import INTERFACES as INTERFACES
+from .base.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from .sweeps.sweep import Sweep as Sweep

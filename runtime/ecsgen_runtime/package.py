@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any, Final
 
-from . import INTERFACES, __version__
+from .base.version import INTERFACES, __version__
 
 PACKAGES: Final[set[str]] = set()
 """Names of the generated packages that are loaded."""

@@ -26,7 +26,7 @@ from tests.support.generated_package import build
 SCHEMA = "component: Mote\nfields: {weight: f32}\n"
 CHANGED = """\
 What generated packages use of the library is not what it was. If packages that were made before
-still run with it, or with two ways of it, `INTERFACES` in runtime/ecsgen_runtime/__init__.py gets a
+still run with it, or with two ways of it, `INTERFACES` in base/version.py of the library gets a
 number more; if they don't, it is replaced by the next one. Then: python -m tests.interface
 """
 

@@ -9,8 +9,8 @@ from importlib import import_module
 from types import FunctionType
 from typing import Any, Final, TypeAlias, TypeVar
 
-from .. import __version__
 from .handles import HandleLayout
+from .version import __version__
 
 NO_SLOTS: Final = ()
 """A policy's attributes are slots of the generated class, which has those of all its policies:

@@ -22,7 +22,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from .. import __version__
+from ..base.version import __version__
 
 Provenance: TypeAlias = dict[str, dict[str, str]]
 """Digests of `code` by name, and `versions`."""
