@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ecsgen_runtime.base.handles import Id as Id
     from ecsgen_runtime.base.handles import Instance as Instance
     from ecsgen_runtime.base.handles import RowArray as RowArray
-    from ecsgen_runtime.kernels.random_streams import Draws as Draws
+    from ecsgen_runtime.kernels.seeding import Draws as Draws
     from ecsgen_runtime.kernels.spaces.spatial import Neighbours as Neighbours
     from ecsgen_runtime.snapshots.migration_view import Snapshot as Snapshot
     from ecsgen_runtime.snapshots.migration_view import SnapshotTable as SnapshotTable

@@ -38,11 +38,8 @@ from ecsgen_runtime.kernels.blocks import (
     put_where,
     selected_blocks,
 )
-from ecsgen_runtime.kernels.random_streams import (
-    Seeded,
-    derive_stream_keys,
-    draw_random,
-)
+from ecsgen_runtime.kernels.random_streams import derive_stream_keys, draw_random
+from ecsgen_runtime.kernels.seeding import Seeded
 from ecsgen_runtime.managers.policies.destroy import Gc
 from ecsgen_runtime.managers.policies.instances import MappedOne
 from ecsgen_runtime.managers.policies.lookup_maps import Sparse, grow_map

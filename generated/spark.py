@@ -41,11 +41,11 @@ from ecsgen_runtime.kernels.blocks import (
     selected_blocks,
 )
 from ecsgen_runtime.kernels.random_streams import (
-    Seeded,
     derive_stream_keys,
     draw_normal,
     draw_random,
 )
+from ecsgen_runtime.kernels.seeding import Seeded
 from ecsgen_runtime.managers.policies.ids import SLOT_BITS, IdRows, Ids, ids_of
 from ecsgen_runtime.managers.policies.owners import Unowned
 from ecsgen_runtime.managers.policies.packed import Partition, PartitionedRows

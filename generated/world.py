@@ -20,8 +20,6 @@ from ecsgen_runtime.kernels.blocks import (
 )
 from ecsgen_runtime.kernels.chunk_blocks import ChunkBlocks, ChunkField, chunk_cells
 from ecsgen_runtime.kernels.random_streams import (
-    SeededWorld,
-    StreamState,
     derive_stream_keys,
     draw_normal,
     draw_random,
@@ -44,6 +42,7 @@ from ecsgen_runtime.kernels.references import (
     rows_of_live_entities,
     take_others,
 )
+from ecsgen_runtime.kernels.seeding import SeededWorld, StreamState
 from ecsgen_runtime.kernels.spaces.cell_lists import (
     LiveCellList,
     find_neighbours_now,

@@ -27,7 +27,7 @@ EXPORTED: Final = {
 """Public names of the library that every package has, by module."""
 SOME_EXPORT: Final = {
     ".base.errors": "FullCellError",
-    ".kernels.random_streams": "Draws",
+    ".kernels.seeding": "Draws",
     ".shards.parcels": "ParcelError ShardError",
     ".kernels.spaces.spatial": "Neighbours",
 }

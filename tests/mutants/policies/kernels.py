@@ -121,7 +121,7 @@ GROUPS = (
         Mutant("draws begin with the second number", r"(draw_\w+)\(_stem, 0,", r"\1(_stem, 1,"),
     ),
     module(
-        "_runtime/kernels/random_streams.py",
+        "_runtime/kernels/seeding.py",
         DRAWING,
         Mutant("calls are not counted", r"= call \+ 1", "= call"),
         Mutant("a seed does not count anew", r"self\.calls = dict\(calls or \{\}\)"),
@@ -133,6 +133,10 @@ GROUPS = (
             "= StreamState()",
         ),
         Mutant("any number is a seed", r"checked_seed\(self, seed\)", "seed"),
+    ),
+    module(
+        "_runtime/kernels/random_streams.py",
+        DRAWING,
         Mutant("the key knows no call", r"call \* _STEP", "0 * _STEP"),
         Mutant("the key knows no seed", r"_mixed\(seed \^ kernel\)", "_mixed(kernel)"),
         Mutant("who is mixed once", r"out=streams\)\n    _mix\(streams, bits\)", "out=streams)"),

@@ -25,7 +25,7 @@ GROUPS = (
         Mutant("a component is left out", r"^ +\w+=\{\} if \w+ is None else \w+,\n", ""),
     ),
     module(
-        "_runtime/kernels/random_streams.py",
+        "_runtime/kernels/seeding.py",
         ("test_world_cases.py",),
         Mutant("managers have seeds of their own", r"manager\.seed = number"),
         Mutant("the world's seed stays", r"self\._stream_state\.reset\(number\)"),
