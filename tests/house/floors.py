@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -31,16 +32,36 @@ FLOORS: Final = {
     ),
     "ecsgen": (
         ("fingerprint", "model"),
-        ("diagnostics", "policies"),
-        ("source", "kernels", "layout"),
+        ("diagnostics",),
+        ("source", "kernels"),
+        ("policies",),
+        ("layout",),
         ("config", "pictures"),
         ("schema", "files"),
         ("render",),
         ("breaking", "inspector", "build"),
         ("cli",),
     ),
+    "ecsgen.render": (
+        ("text", "output_file"),
+        ("column_code", "render_files"),
+        ("kernel_methods",),
+        ("blocks",),
+        ("loops",),
+        ("kernel_printers",),
+        ("components",),
+        ("world",),
+        ("generated_tests",),
+        ("package_files",),
+    ),
 }
 """Folders and modules by height: each imports its own floor and those below alone."""
+DOORS: Final = {
+    "ecsgen_runtime": ("", "package", "base.extensions"),
+    "ecsgen": (),
+}
+"""Modules that import what stands above when somebody asks for it: nothing that they import counts.
+"""
 
 
 def imported_modules(module: str, modules: dict[str, Path]) -> Iterator[str]:
@@ -66,45 +87,59 @@ def module_name(path: Path, root: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def floor_of(module: str) -> int | None:
-    """Return the height of a module; None for the root's own, which stand beside."""
-    root, *rest = module.split(".")
-    heights = {name: k for k, names in enumerate(FLOORS[root]) for name in names}
-    return heights.get(rest[0]) if rest else None
-
-
+@cache
 def import_graph(root: Path) -> dict[str, set[str]]:
-    """Return what each module imports, by the module's name."""
+    """Return what each module imports, by the module's name; nothing of doors."""
     modules = {module_name(path, root): path for path in root.rglob("*.py")}
-    return {name: {*imported_modules(name, modules)} for name in modules}
+    doors = {f"{root.name}.{door}".removesuffix(".") for door in DOORS[root.name]}
+    return {
+        name: set() if name in doors else {*imported_modules(name, modules)} for name in modules
+    }
 
 
-def circles(root: Path) -> list[str]:
-    """Return the modules that import each other, directly or by way of others."""
+def circles(root: Path) -> list[list[str]]:
+    """Return the modules that reach each other by imports: each circle's names, sorted."""
     graph = import_graph(root)
-    while True:
-        importers = {name for others in graph.values() for name in others}
-        ends = {name for name in graph if not graph[name] or name not in importers}
-        if not ends:
-            return sorted(graph)
-        graph = {name: others - ends for name, others in graph.items() if name not in ends}
+    reached = {name: reachable(name, graph) for name in graph}
+    found = {
+        frozenset(other for other in reached[name] if name in reached[other]) for name in graph
+    }
+    return sorted(sorted(circle) for circle in found if circle)
+
+
+def reachable(module: str, graph: dict[str, set[str]]) -> set[str]:
+    """Return the modules that one imports, directly or by way of others."""
+    found: set[str] = set()
+    todo = [module]
+    while todo:
+        new = graph[todo.pop()] - found
+        found |= new
+        todo += new
+    return found
 
 
 def upward_imports(root: Path) -> list[tuple[str, str]]:
     """Return every import of a module from a higher floor, as (importer, imported)."""
     graph = import_graph(root)
-    heights = {name: floor_of(name) for name in graph}
-    return sorted(
-        (name, other)
-        for name, others in graph.items()
-        for other in others
-        if heights[name] is not None
-        and heights[other] is not None
-        and heights[name] < heights[other]  # type: ignore[operator]
-    )
+    found = set()
+    for house in FLOORS:
+        heights = heights_of(house, graph)
+        for name in heights:
+            found |= {
+                (name, other) for other in graph[name] if heights[name] < heights.get(other, -1)
+            }
+    return sorted(found)
+
+
+def heights_of(house: str, modules: Iterable[str]) -> dict[str, int]:
+    """Return the height of each module that stands on a floor of a package."""
+    floors = {f"{house}.{name}": k for k, names in enumerate(FLOORS[house]) for name in names}
+    prefix = house.count(".") + 2
+    tops = {module: ".".join(module.split(".")[:prefix]) for module in modules}
+    return {module: floors[top] for module, top in tops.items() if top in floors}
 
 
 if __name__ == "__main__":
     lines = [f"{a} → {b}" for root in (LIBRARY, GENERATOR) for a, b in upward_imports(root)]
-    lines += [f"in a circle: {name}" for root in (LIBRARY, GENERATOR) for name in circles(root)]
+    lines += [" ↔ ".join(names) for root in (LIBRARY, GENERATOR) for names in circles(root)]
     sys.exit("\n".join(lines) or 0)
