@@ -1,7 +1,7 @@
-"""Where runs are done: in processes of this machine, or by an executor that somebody has.
+"""Runs in processes of this machine, or by an executor.
 
-Both hand out a few runs for each that works, and give back what ends as it ends. Processes are
-begun anew (spawned), for a fork has half of what threads of its parent were doing.
+Both hand out a few runs to each worker, and yield outcomes as runs end. Processes are spawned,
+for a fork copies its parent's threads half-way through their work.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from typing import Any, Final, Protocol, TypeAlias
 from .runs import Call, Model, Outcome, Run, RunKey, error_text, run_model
 
 _AHEAD: Final = 4
-"""Runs that each has, the one it does included."""
+"""Runs that each worker has, the running one included."""
 _QUICK: Final = 0.02
-"""Seconds; only shorter runs wait in a process of ours: others had better go elsewhere."""
+"""Seconds; only shorter runs wait in a process of ours: longer ones are better done elsewhere."""
 _BYTES: Final = 4096
-"""What may wait in a pipe: no more than all pipes hold, or both ends could wait for each other."""
+"""Bytes that may wait in a pipe: less than any pipe holds, or both ends could block each other."""
 _STARTS: Final = 3
-"""How many processes that are killed before they begin are bad luck."""
+"""Number of processes killed before they begin after which the sweep ends."""
 
 
 Outcomes: TypeAlias = Generator[tuple[Run, Outcome], None, None]
@@ -78,13 +78,10 @@ def _outcome(run: Run, future: Any) -> Outcome:
     return outcome
 
 
-# --- Processes of our own -------------------------------------------------------------
-
-
 @contextmanager
 def deaf_to_interrupts() -> Iterator[None]:
-    """Let processes that are begun inside not hear Ctrl-C, which else ends one with a traceback
-    while it imports; this one hears it afterwards. Not on Windows."""
+    """Block Ctrl-C for processes that are started inside, which would end with a traceback while
+    they import; this process gets it afterwards. Not on Windows."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -96,19 +93,19 @@ def deaf_to_interrupts() -> Iterator[None]:
 
 
 class _Worker:
-    """A process, and the runs that it has: the first one is being done."""
+    """A process, and its runs: the first one is being done."""
 
     def __init__(self, pickled: bytes, taken: Collection[str]) -> None:
         spawned = multiprocessing.get_context("spawn")
-        self.pipe, theirs = spawned.Pipe()
+        self.pipe, child_pipe = spawned.Pipe()
         self.runs: deque[tuple[Run, int]] = deque()
         self.is_ready = False
-        self.process = spawned.Process(target=_work, args=(theirs, pickled, taken))
+        self.process = spawned.Process(target=_work, args=(child_pipe, pickled, taken))
         try:
             with deaf_to_interrupts():
                 self.process.start()
         finally:
-            theirs.close()
+            child_pipe.close()
 
     def takes(self, run: Run, is_quick: bool) -> bool:
         """Hand out a run if the process has none, or if it may wait for those that it has."""
@@ -118,18 +115,18 @@ class _Worker:
         if self.runs and sum(size for _, size in self.runs) + len(message) > _BYTES:
             return False
         self.runs.append((run, len(message)))
-        with suppress(OSError):  # nobody is there any more, which is noticed soon
+        with suppress(OSError):  # the process has ended, which is noticed soon
             self.pipe.send_bytes(message)
         return True
 
     def end(self, at_once: bool) -> None:
-        """Let the process end, which takes a while, or end it."""
+        """Close the pipe, so that the process ends after its run; with `at_once` terminate it."""
         if at_once:
             self.process.terminate()
         self.pipe.close()
 
     def close(self) -> None:
-        """Wait until the process has ended; what stays too long is killed."""
+        """Wait until the process has ended; kill it after 5 s."""
         self.process.join(5)
         if self.process.is_alive():
             self.process.kill()
@@ -138,7 +135,7 @@ class _Worker:
 
 
 class _Pool:
-    """Processes that do runs; those that die are replaced."""
+    """Processes that do runs; dead ones are replaced."""
 
     def __init__(
         self, model: Model, runs: Sequence[Run], taken: Collection[str], count: int
@@ -157,7 +154,7 @@ class _Pool:
                 ready = wait([worker.pipe for worker in self._workers], timeout=1)
                 for worker in self._workers[:]:
                     if worker.pipe in ready or not worker.process.is_alive():
-                        yield from self._heard(worker)
+                        yield from self._receive(worker)
             is_done = True
         finally:
             for worker in self._workers:
@@ -166,7 +163,7 @@ class _Pool:
                 worker.close()
 
     def _hand_out(self) -> None:
-        """Give runs to those that have none, and to all if runs are quick."""
+        """Give runs to workers that have none, and to all if runs are quick."""
         wanted = min(self._count, len(self._todo) + sum(bool(w.runs) for w in self._workers))
         while len(self._workers) < wanted:
             self._workers.append(_Worker(self._pickled, self._taken))
@@ -176,14 +173,14 @@ class _Pool:
             while self._todo and worker.takes(self._todo[0], is_quick):
                 self._todo.popleft()
 
-    def _heard(self, worker: _Worker) -> Iterator[tuple[Run, Outcome]]:
-        """Yield what a process says, or, if it is dead, that its run is lost."""
+    def _receive(self, worker: _Worker) -> Iterator[tuple[Run, Outcome]]:
+        """Yield the outcome that a process sends; of a dead one, that its run is lost."""
         try:
             if not worker.pipe.poll():
                 raise EOFError
             message = worker.pipe.recv()
         except (EOFError, OSError):
-            yield from self._lost(worker)
+            yield from self._replace(worker)
             return
         if worker.is_ready:
             self._ended += 1
@@ -193,8 +190,8 @@ class _Pool:
         else:
             worker.is_ready, self._killed = True, 0
 
-    def _lost(self, worker: _Worker) -> Iterator[tuple[Run, Outcome]]:
-        """Let others do what a dead process had not begun."""
+    def _replace(self, worker: _Worker) -> Iterator[tuple[Run, Outcome]]:
+        """Requeue the runs that a dead process had not begun; yield its current run's error."""
         self._workers.remove(worker)
         worker.process.join(5)
         status = worker.process.exitcode
@@ -215,8 +212,8 @@ class _Pool:
 
 
 def in_processes(model: Model, runs: Sequence[Run], taken: Collection[str], count: int) -> Outcomes:
-    """Return what yields what each run gave, as they end. A process that dies loses the run that it
-    was doing.
+    """Return an iterator over the outcomes of runs, as they end. A process that dies loses the run
+    that it was doing.
 
     Raises:
         TypeError: the model cannot be had in another process.
@@ -256,7 +253,7 @@ def _pickled(model: Model) -> bytes:
 
 def _work(pipe: Connection[Any, Any], pickled: bytes, taken: Collection[str]) -> None:
     """Do runs, in a process of its own, until there are no more."""
-    # Who hands out runs hears Ctrl-C, too, and ends this process.
+    # The parent process gets Ctrl-C, too, and ends this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with suppress(EOFError, OSError):
         try:

@@ -1,7 +1,7 @@
-"""What the runs of a model come from: its code, the packages that it uses, and versions.
+"""Provenance of a model's runs: its code, the packages that it uses, and versions.
 
-Code is told by its bytecode, which is there for functions that were typed in, too, and is what
-runs, whatever has become of the text meanwhile.
+Code is identified by its bytecode, which functions that were typed in have, too, and which is
+what runs, whatever has become of the text meanwhile.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LIBRARY: Final = __name__.rpartition(".sweeps.")[0]
 
 
 def provenance_of(model: Callable[..., Any]) -> Provenance:
-    """Return what tells a model from others, the same in each process; O(its code)."""
+    """Return what identifies a model, alike in each process; O(its code)."""
     versions = {"Python": platform.python_version(), "numpy": np.__version__}
     versions |= {"ecsgen-runtime": __version__}
     versions |= {"platform": f"{platform.system()} {platform.machine()}"}
@@ -42,7 +42,7 @@ def provenance_of(model: Callable[..., Any]) -> Provenance:
 
 
 def differences(then: Provenance | None, now: Provenance) -> list[str]:
-    """Return in words what differs from what a file says."""
+    """Return the differences from the provenance in a file, in words."""
     if then is None:
         return ["it does not say of what model"]
     changes = {"code": "{} is another one", "versions": "{} {} then, {} now"}
@@ -71,26 +71,26 @@ class _ModelCode:
         self._note("the model", model)
 
     def _note(self, name: str, value: object) -> None:
-        """Note what has a name, beside what others of this name are, as of lambdas."""
-        text = self._bytes(value)  # which may note others of this name
+        """Add the digest of a named value to those of others with this name, as of lambdas."""
+        text = self._bytes(value)  # which may add other values of this name
         before = self.digests.get(name, "").encode()
         self.digests[name] = sha256(before + text).hexdigest()[:16]
 
     def _bytes(self, value: object) -> bytes:
-        """Return what is alike for values that are alike."""
+        """Return bytes that are equal for equal values."""
         file = BytesIO()
         pickler = Pickler(file)
-        pickler.fast = True  # tells not whether what is there twice is one object
-        pickler.persistent_id = self._told  # type: ignore[method-assign]
+        pickler.fast = True  # does not depend on which equal values are one object
+        pickler.persistent_id = self._stand_in  # type: ignore[method-assign]
         try:
             pickler.dump(value)
         except Exception:  # it is no value, but a lock, or leads back to itself
             return _ADDRESS.sub("", repr(value)).encode("utf-8", "surrogatepass")
         return file.getvalue()
 
-    def _told(self, value: Any) -> object:
-        """Return what stands for a value of which pickles say too little, None for others; note
-        what a function or a class does."""
+    def _stand_in(self, value: Any) -> object:
+        """Return a stand-in for a value of which pickles have too little, None for others; add
+        digests of functions and classes."""
         match value:
             case set() | frozenset():
                 return sorted(map(self._bytes, value))
@@ -116,8 +116,8 @@ class _ModelCode:
         return kind.__qualname__ if _package_of(kind.__module__) else None
 
     def _content(self, value: FunctionType | type) -> object:
-        """Return what a class has, or a function does; note what that means by names, and finds in
-        modules."""
+        """Return the content of a class or function; add digests of what it refers to by name and
+        finds in modules."""
         if isinstance(value, type):
             return value.__bases__, [
                 (name, self._bytes(member))
@@ -140,7 +140,7 @@ class _ModelCode:
                 used = scope[name]
                 if not (isinstance(used, ModuleType) and self._is_own(used.__name__)):
                     self._note(name, used)
-                elif all(one is not vars(used) for one in scopes):
+                elif all(known is not vars(used) for known in scopes):
                     scopes.append(vars(used))
         return value.__code__, value.__defaults__, value.__kwdefaults__, around
 
@@ -169,5 +169,5 @@ def _package_of(module: str) -> str:
 
 def _names(code: CodeType) -> set[str]:
     """Return the names of globals and attributes in a function and in all inside it."""
-    inner = (_names(one) for one in code.co_consts if isinstance(one, CodeType))
+    inner = (_names(constant) for constant in code.co_consts if isinstance(constant, CodeType))
     return set(code.co_names).union(*inner)

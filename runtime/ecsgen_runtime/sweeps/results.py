@@ -1,4 +1,4 @@
-"""What models return as columns of five types: i64, u64, f64, bool and text; and how these join.
+"""Results of models as columns of five types: i64, u64, f64, bool and text; and how they join.
 
 The types are few so that columns can be written as JSON, read again, and be the same.
 """
@@ -26,7 +26,7 @@ COLUMN_TYPES: Final[Mapping[str, Any]] = {
     "f64": np.float64,
     "text": np.object_,  # a text of numpy's would make all others as long
 }
-_BOOL, _I64, _U64, _F64, _TEXT = (np.dtype(one).kind for one in COLUMN_TYPES.values())
+_BOOL, _I64, _U64, _F64, _TEXT = (np.dtype(kind).kind for kind in COLUMN_TYPES.values())
 TYPE_NAMES: Final[Mapping[str, str]] = {
     np.dtype(kind).kind: name for name, kind in COLUMN_TYPES.items()
 }
@@ -46,29 +46,29 @@ class RecordedLines(Protocol):
 
 
 class Result(NamedTuple):
-    """What one run has for the table."""
+    """Lines of one run for the table."""
 
     lines: int
     is_scalars: bool
-    """Whether the model gave one value for each name, not columns."""
+    """True if the model returned one value for each name, not columns."""
     columns: dict[str, Column]
 
 
-def result_of(given: object, taken: Collection[str]) -> Result:
+def result_of(returned: object, taken: Collection[str]) -> Result:
     """Return what a model returned; TypeError or ValueError for what is no line or lines.
 
     `taken`: names that other columns of the table have.
     """
-    found = getattr(given, "columns", given)
-    if not isinstance(found, Mapping):
+    mapping = getattr(returned, "columns", returned)
+    if not isinstance(mapping, Mapping):
         raise TypeError(
             "a model returns a mapping of numbers, bools or texts, or of columns of them, or a "
-            f"table of world.records, not {short_repr(given)}"
+            f"table of world.records, not {short_repr(returned)}"
         )
-    enums = getattr(given, "_ENUMS", {})  # of a table of records, by column
+    enums = getattr(returned, "_ENUMS", {})  # of a table of records, by column
     columns: dict[str, Column] = {}
     sizes: dict[str, str] = {}
-    for name, value in found.items():
+    for name, value in mapping.items():
         if not isinstance(name, str):
             raise TypeError(f"names of results are texts, not {short_repr(name)}")
         if name in taken:
@@ -83,7 +83,7 @@ def result_of(given: object, taken: Collection[str]) -> Result:
     if len({*sizes.values()}) > 1:
         different = ", ".join(f"{name} has {size}" for name, size in sizes.items())
         raise ValueError(f"neither one value each, nor columns of one length: {different}")
-    if found is given and {*sizes.values()} <= {"one value"}:
+    if mapping is returned and {*sizes.values()} <= {"one value"}:
         return Result(1, True, columns)
     return Result(max(map(len, columns.values()), default=0), False, columns)
 
@@ -207,23 +207,23 @@ def concatenate_columns(parts: Sequence[Column | None], counts: Sequence[int]) -
     Numbers of several types become i64, u64 or f64; with texts all are texts. What is not there is
     NaN, or an empty text. `counts`: the lengths of all parts. O(n).
     """
-    there = [part for part in parts if part is not None]
-    kinds: set[str] = {p.dtype.kind for p in there if len(p)}
-    kinds = kinds or {p.dtype.kind for p in there}
+    present = [part for part in parts if part is not None]
+    kinds: set[str] = {p.dtype.kind for p in present if len(p)}
+    kinds = kinds or {p.dtype.kind for p in present}
     dtype: Any = np.float64
     fill: Any = np.nan
     if _TEXT in kinds:
         dtype, fill = np.object_, ""
-    elif kinds and _F64 not in kinds and len(there) == len(parts):
-        dtype, fill = _whole_type(kinds, there), 0
+    elif kinds and _F64 not in kinds and len(present) == len(parts):
+        dtype, fill = _whole_type(kinds, present), 0
     cells: Column = np.full(sum(counts), fill, dtype)
-    place = 0
+    start = 0
     for part, n in zip(parts, counts, strict=True):
         if part is not None:
             is_text = part.dtype.kind == _TEXT or dtype is not np.object_
-            found = part if is_text else [str(value) for value in part.tolist()]
-            cells[place : place + n] = found
-        place += n
+            values = part if is_text else [str(value) for value in part.tolist()]
+            cells[start : start + n] = values
+        start += n
     return cells
 
 

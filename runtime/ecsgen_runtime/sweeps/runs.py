@@ -36,9 +36,9 @@ from .results import (
 Model: TypeAlias = Callable[..., Mapping[str, object] | RecordedLines]
 Parameters: TypeAlias = Mapping[str, Any] | Iterable[Mapping[str, Any]]
 Outcome: TypeAlias = Result | str
-"""What a run has given, or the text of what it raised."""
+"""The result of a run, or the text of the error that it raised."""
 RunKey: TypeAlias = tuple[str, int]
-"""Which run it is: the text of its parameters, and the replicate."""
+"""Identity of a run: the text of its parameters, and the replicate."""
 
 OF_RUNS: Final = ("replicate", "seed")
 """The columns that all tables have."""
@@ -83,23 +83,23 @@ def seed_of(seed: int, text: str, replicate: int, common: bool) -> int:
 @lru_cache(maxsize=16)  # replicates follow each other
 def _hash(text: str) -> int:
     """Return the FNV-1a of 64 bits."""
-    found = _BASIS
+    digest = _BASIS
     for byte in text.encode():
-        found = (found ^ byte) * _PRIME & 0xFFFF_FFFF_FFFF_FFFF
-    return found
+        digest = (digest ^ byte) * _PRIME & 0xFFFF_FFFF_FFFF_FFFF
+    return digest
 
 
 def json_text(plain: object) -> str:
-    """Return what parameters are hashed as, and known by."""
+    """Return the text by which parameters are hashed and identified."""
     return json.dumps(plain, sort_keys=True, separators=(",", ":"))
 
 
 def all_runs(parameters: Parameters, replicates: int, seed: int, common: bool) -> list[Run]:
     """Return the runs in order; TypeError or ValueError for what cannot be a parameter."""
     return [
-        Run(Call(given, n, seed_of(seed, text, n, common)), text, cells)
-        for given in _combinations(parameters)
-        for text, cells in [_as_json(given)]
+        Run(Call(values, n, seed_of(seed, text, n, common)), text, cells)
+        for values in _combinations(parameters)
+        for text, cells in [_as_json(values)]
         for n in range(replicates)
     ]
 
@@ -110,25 +110,25 @@ def _combinations(parameters: Parameters) -> Iterator[dict[str, Any]]:
             if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
                 wanted = "the values that it has, one after the other, are"
                 raise TypeError(f"parameter {name!r}: {wanted} a list, not {short_repr(values)}")
-        for one in itertools.product(*parameters.values()):
-            yield dict(zip(parameters, one, strict=True))
+        for combination in itertools.product(*parameters.values()):
+            yield dict(zip(parameters, combination, strict=True))
         return
-    for given in parameters:
-        if not isinstance(given, Mapping):
-            raise TypeError(f"the parameters of a run are a mapping, not {short_repr(given)}")
-        yield dict(given)
+    for mapping in parameters:
+        if not isinstance(mapping, Mapping):
+            raise TypeError(f"the parameters of a run are a mapping, not {short_repr(mapping)}")
+        yield dict(mapping)
 
 
-def _as_json(given: Mapping[str, object]) -> tuple[str, dict[str, Column | None]]:
+def _as_json(values: Mapping[str, object]) -> tuple[str, dict[str, Column | None]]:
     plain, cells = {}, {}
-    for name, value in given.items():
+    for name, value in values.items():
         if not isinstance(name, str):
             raise TypeError(f"names of parameters are texts, not {short_repr(name)}")
         if name in OF_RUNS:
             raise ValueError(f"no parameter can be called {name!r}: each run has its own")
         try:
-            plain[name] = one = _plain(value)
-            text = json_text(one) if isinstance(one, (list, dict)) else one
+            plain[name] = plain_value = _plain(value)
+            text = json_text(plain_value) if isinstance(plain_value, (list, dict)) else plain_value
             cells[name] = None if text is None else cells_column([text])
         except (TypeError, ValueError, OverflowError) as error:
             raise type(error)(f"parameter {name!r}: {error}") from None
@@ -144,9 +144,9 @@ def _plain(value: object) -> object:
     if isinstance(value, Mapping):
         if not all(isinstance(name, str) for name in value):
             raise TypeError(f"names in JSON are texts: {short_repr(value)}")
-        return {name: _plain(one) for name, one in value.items()}
+        return {name: _plain(v) for name, v in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(one) for one in value]
+        return [_plain(v) for v in value]
     if isinstance(value, float) and isnan(value):  # which equals nothing, nor itself
         raise ValueError("nan is no number of JSON; None may stand for it")
     if value is None or isinstance(value, (bool, int, float, str)):
@@ -172,12 +172,9 @@ def error_text(error: BaseException, call: Call) -> str:
     return f"{text}in the run with {', '.join(values)}\n"
 
 
-# --- The file ---------------------------------------------------------------------------
-
-
 class Journal:
     """The file of a sweep: a line of JSON for each run that ended, so that none need be repeated.
-    The first line, and others before runs of other models, say what those behind come from.
+    The first line, and others before runs of other models, have the provenance of runs behind.
 
     A line is written at once and as a whole. What a kill left of one is no line; after a full disk
     or an interrupt it is taken away. One process at a time has the file.
@@ -198,48 +195,50 @@ class Journal:
         Raises:
             ValueError: it is of another seed, or of another model than `now` without `stale`, or no
                 such file; nothing has changed then.
-            BlockingIOError: somebody has it.
+            BlockingIOError: another sweep writes it.
         """
         self.path = path
         self.found: dict[RunKey, Result] = {}
-        """Without those that raised, and whose results have names that are taken by now."""
+        """Without failed runs, and those whose results have names that are taken by now."""
         self._end = 0
-        with ExitStack() as held:
+        with ExitStack() as stack:
             if path.is_file() or not path.exists():  # a device may be everybody's
                 real = path.resolve()
                 lock = real.with_name(f".{real.name}.lock")
-                held.enter_context(file_lock(str(path), str(lock)))
-            said: list[Provenance | None] = []
+                stack.enter_context(file_lock(str(path), str(lock)))
+            models: list[Provenance | None] = []
             for number, line in enumerate(_lines(path), 1):
                 self._end += len(line)
                 where = f"{path}, line {number}"
                 parsed = _parsed(line, where, seed, common)
                 if isinstance(parsed, dict):
-                    said.append(parsed)
+                    models.append(parsed)
                     continue
-                said = said or [None]  # made by a version that did not say it
+                models = models or [None]  # made by a version that did not say it
                 key, result = parsed
                 if key in wanted and result and not result.columns.keys() & taken:
                     self.found[key] = result
-            others = dict.fromkeys(one for then in said for one in differences(then, now))
-            if others and stale is None:
+            changes = dict.fromkeys(
+                difference for then in models for difference in differences(then, now)
+            )
+            if changes and stale is None:
                 raise ValueError(
-                    f"{path} has runs of another model: {'; '.join(others)}. With "
+                    f"{path} has runs of another model: {'; '.join(changes)}. With "
                     'stale="keep" they count all the same, with stale="again" a new file '
                     "begins, beside the old one"
                 )
-            if others and stale == "again":
+            if changes and stale == "again":
                 path.rename(_free_name(path))
-                self.found, self._end, said = {}, 0, []
+                self.found, self._end, models = {}, 0, []
             head = json.dumps({"sweep": now}).encode() + b"\n"
-            self._head = head if now not in said[-1:] else b""
-            self._file: IO[bytes] = held.enter_context(path.open("ab", buffering=0))
+            self._head = head if now not in models[-1:] else b""
+            self._file: IO[bytes] = stack.enter_context(path.open("ab", buffering=0))
             if self._file.tell() != self._end:
                 self._file.truncate(self._end)
-            self._held = held.pop_all()
+            self._held = stack.pop_all()
 
     def close(self) -> None:
-        """Close the file, and let others have it."""
+        """Close the file and unlock it."""
         self._held.close()
 
     def write(self, run: Run, outcome: Outcome) -> None:
@@ -271,7 +270,7 @@ def _lines(path: Path) -> Iterator[bytes]:
     if path.is_file():
         with path.open("rb") as file:
             for line in file:
-                is_ours = any(one.startswith(line[: len(one)]) for one in _BEGINS)
+                is_ours = any(beginning.startswith(line[: len(beginning)]) for beginning in _BEGINS)
                 if line.endswith(b"\n") or not is_ours:
                     yield line
 
@@ -307,23 +306,23 @@ def _line(run: Run, outcome: Outcome) -> str:
         entry["error"] = outcome
     else:
         columns = outcome.columns.items()
-        cells = {name: one.tolist() for name, one in columns}
+        cells = {name: column.tolist() for name, column in columns}
         if outcome.is_scalars:
-            cells = {name: one for name, (one,) in cells.items()}
-        entry["types"] = {name: TYPE_NAMES[one.dtype.kind] for name, one in columns}
+            cells = {name: column for name, (column,) in cells.items()}
+        entry["types"] = {name: TYPE_NAMES[column.dtype.kind] for name, column in columns}
         entry["result"] = cells
     text = json.dumps(entry)
-    if any(odd in text for odd in _SPELT):
-        text = _ODD.sub(lambda found: found[1] or _SPELT[found[0]], text)
+    if any(special in text for special in _SPELT):
+        text = _ODD.sub(lambda match: match[1] or _SPELT[match[0]], text)
     return text
 
 
 def _result(entry: Mapping[str, Any]) -> Result:
     cells, types = entry["result"], entry["types"]
-    is_scalars = not any(isinstance(one, list) for one in cells.values())
+    is_scalars = not any(isinstance(cell, list) for cell in cells.values())
     columns = {
-        name: np.array([one] if is_scalars else one, COLUMN_TYPES[types[name]])
-        for name, one in cells.items()
+        name: np.array([cell] if is_scalars else cell, COLUMN_TYPES[types[name]])
+        for name, cell in cells.items()
     }
     lines = 1 if is_scalars else max(map(len, columns.values()))
     return Result(lines, is_scalars, columns)

@@ -37,7 +37,7 @@ class RunError(NamedTuple):
 
 
 class Sweep:
-    """What all runs of a sweep gave, as one table, and which ones failed.
+    """Results of all runs of a sweep, as one table, and the runs that failed.
 
     `columns`: by name the parameters, `replicate`, `seed`, then results, shape (n,), of i64, u64,
     f64, bool or text; a line for each that a run gave, in the order of parameters and replicates.
@@ -59,9 +59,9 @@ class Sweep:
     def to_arrow(self) -> Any:
         """Return a pyarrow.Table; ImportError if there is no pyarrow. O(n)."""
         pa = require_pyarrow()
-        texts = [name for name, one in self.columns.items() if one.dtype == np.object_]
-        found = {name: pa.array(self.columns[name], pa.string()) for name in texts}
-        return pa.table({**self.columns, **found})
+        texts = [name for name, column in self.columns.items() if column.dtype == np.object_]
+        text_columns = {name: pa.array(self.columns[name], pa.string()) for name in texts}
+        return pa.table({**self.columns, **text_columns})
 
     def to_pandas(self) -> Any:
         """Return a pandas.DataFrame; ImportError if there is no pandas. O(n)."""
@@ -159,7 +159,7 @@ def _table(
     # those that failed have no lines, but a say in the types of parameters
     counts = [results[run.key].lines if run.key in results else 0 for run in runs]
     ones = [1] * len(runs)
-    of_runs = {it: concatenate_columns([run.cells.get(it) for run in runs], ones) for it in names}
+    of_runs = {p: concatenate_columns([run.cells.get(p) for run in runs], ones) for p in names}
     of_runs["replicate"] = np.array([run.call.replicate for run in runs], np.int64)
     of_runs["seed"] = np.array([run.call.seed for run in runs], np.uint64)
     columns = {name: np.repeat(column, counts) for name, column in of_runs.items()}
@@ -170,7 +170,7 @@ def _table(
 
 
 def _checked_number(value: object, name: str, low: int) -> int:
-    """Return an integer from `low` to 2^64 - 1; TypeError or ValueError for others."""
+    """Return an integer from `low` to 2^64 - 1; TypeError or ValueError for other values."""
     number = index(value)  # type: ignore[arg-type]  # that is what it checks
     if isinstance(value, bool) or not low <= number < 2**64:
         bounds = f"from {low} to {2**64 - 1}"
@@ -189,7 +189,7 @@ def _workers_of(executor: RunExecutor) -> int:
 
 @contextmanager
 def _progress(is_shown: bool, total: int, known: int) -> Iterator[Callable[[Outcome], None]]:
-    """Show a bar, or say at the end how many runs there were; gives what is told of each run."""
+    """Show a bar, or print the number of runs at the end; yields a function to call per run."""
     ended, errors, began = known, 0, time.monotonic()
     is_shown = is_shown and sys.stderr is not None  # as under pythonw
     bar: Any = None
