@@ -45,7 +45,7 @@ _PART: Final = re.compile(rf"(\d{{5,}})\.({'|'.join(FORMATS)})")
 
 
 class RecordFiles:
-    """A folder with a folder for each table, written by one at a time."""
+    """A folder with a folder for each table, locked for one writer."""
 
     __slots__ = ("_folder", "_format", "_held", "_lock_error", "_next", "lines")
 
@@ -59,7 +59,7 @@ class RecordFiles:
         if index(lines) < 1:
             raise ValueError(f"lines={lines}, wanted 1 or more")
         if format == "parquet":
-            _parquet()  # so that who has none learns it now
+            _parquet()  # raises now if it is not installed
         self.lines = index(lines)
         """How many a table has when they become a file."""
         self._folder = folder
@@ -84,7 +84,7 @@ class RecordFiles:
         self._lock_error = self._held.enter_context(lock)
 
     def close(self) -> None:
-        """Let others write the folder."""
+        """Unlock the folder."""
         self._held.close()
 
     def write(self, table: LinesInMemory) -> None:
@@ -95,7 +95,7 @@ class RecordFiles:
         number = self._next[table._NAME]
         path = os.path.join(self._folder, table._NAME, f"{number:05}.{self._format}")
         if os.path.exists(path):
-            raise FileExistsError(f"{path}: somebody else's lines go to this folder too")
+            raise FileExistsError(f"{path}: another process writes to this folder too")
         then = (partial(setitem, self._next, table._NAME, number + 1), table._lines.clearing())
         with replace_file(path, sync=False, then=then) as raw:
             file = io.BufferedWriter(raw)  # which writes all, or raises
@@ -110,12 +110,12 @@ class RecordFiles:
 def _numbers(folder: str) -> Iterator[int]:
     if os.path.isdir(folder):
         for name in os.listdir(folder):
-            if found := _PART.fullmatch(name):
-                yield int(found[1])
+            if match := _PART.fullmatch(name):
+                yield int(match[1])
 
 
 def _parquet() -> Any:
-    """Return what writes Parquet, or raise ImportError that says how to get it."""
+    """Return the module that writes Parquet; ImportError with a hint if it is not installed."""
     require_pyarrow()
     return import_module("pyarrow.parquet")
 
@@ -129,7 +129,7 @@ def arrow_table(table: LinesInMemory) -> Any:
         return element_kind(cells.dtype, enum).array(cells)
 
     pa = require_pyarrow()
-    return pa.Table.from_arrays(_made(table, array), names=[*table._COLUMNS])
+    return pa.Table.from_arrays(_convert(table, array), names=[*table._COLUMNS])
 
 
 def pandas_table(table: LinesInMemory) -> Any:
@@ -143,7 +143,7 @@ def pandas_table(table: LinesInMemory) -> Any:
         return pandas.Categorical(names, [*dict.fromkeys(listed)])
 
     pandas = import_module("pandas")
-    return pandas.DataFrame(dict(zip(table._COLUMNS, _made(table, column), strict=True)))
+    return pandas.DataFrame(dict(zip(table._COLUMNS, _convert(table, column), strict=True)))
 
 
 def _write_csv(table: LinesInMemory, file: io.BufferedIOBase) -> None:
@@ -155,20 +155,20 @@ def _write_csv(table: LinesInMemory, file: io.BufferedIOBase) -> None:
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(table._COLUMNS)
-    writer.writerows(zip(*_made(table, shown), strict=True))
+    writer.writerows(zip(*_convert(table, shown), strict=True))
     file.write(text.getvalue().encode())
 
 
-def _made(table: LinesInMemory, make: Callable[[NDArray[Any], _Enum | None], Any]) -> list[Any]:
+def _convert(table: LinesInMemory, make: Callable[[NDArray[Any], _Enum | None], Any]) -> list[Any]:
     """Return what is made of each column; ValueError names the line of a bad cell."""
-    found = []
+    converted = []
     for name, cells in table.columns.items():
         try:
-            found.append(make(cells, table._ENUMS.get(name)))
+            converted.append(make(cells, table._ENUMS.get(name)))
         except BadCellError as error:
-            place = f"{table._NAME}.{name}: line {error.place}"
-            raise ValueError(f"{place}: {error}") from None
-    return found
+            where = f"{table._NAME}.{name}: line {error.place}"
+            raise ValueError(f"{where}: {error}") from None
+    return converted
 
 
 def _names(cells: NDArray[Any], enum: _Enum) -> list[str]:

@@ -1,4 +1,4 @@
-"""Tables that a world records: lines in memory, in columns that grow, and those who write them."""
+"""Tables that a world records: lines in memory, in columns that grow, and their writers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LEAST: Final = 64
 
 class RecordBuffer:
     """The lines of a table in memory: blocks of columns, each as long as all before it, so that no
-    line is copied when there is no room, which costs three times as much; once somebody asks for
+    line is copied when there is no room, which costs three times as much; once a caller asks for
     columns, one block."""
 
     __slots__ = ("_dtypes", "_state")
@@ -39,22 +39,22 @@ class RecordBuffer:
         self.clear()
 
     def clear(self) -> None:
-        """Forget all lines; what anybody has of them stays as it is."""
+        """Drop all lines; arrays of them that were handed out stay as they are."""
         self.clearing()()
 
     def clearing(self) -> Callable[[], None]:
-        """Return what clears, in C."""
+        """Return a function in C that clears."""
         # Full blocks, the last one, its lines, all lines: in one, for an interrupt may come
         # between two assignments.
         return partial(setattr, self, "_state", ((), [], 0, 0))
 
     @property
     def count(self) -> int:
-        """How many lines there are."""
+        """Number of lines."""
         return self._state[3]
 
     def _room(self, k: int) -> tuple[list[NDArray[Any]], int]:
-        """Return columns with room for k lines, and where."""
+        """Return columns with room for k lines, and the index of the first."""
         full, last, used, count = self._state
         if last and used + k <= len(last[0]):
             return last, used
@@ -66,51 +66,51 @@ class RecordBuffer:
         return last, 0
 
     def _add(self, k: int) -> None:
-        """Let k lines count that were written where there was room."""
+        """Count k lines that were written into the room for them."""
         full, last, used, count = self._state
         self._state = full, last, used + k, count + k
 
     def add_line(self, values: Sequence[Any]) -> None:
         """Add a line; O(columns), amortised."""
-        columns, place = self._room(1)
+        columns, line = self._room(1)
         for column, value in zip(columns, values, strict=True):
-            column[place] = value
+            column[line] = value
         self._add(1)
 
     def add_lines(
         self, k: int, tick: int, cells: Sequence[tuple[NDArray[Any], RowsOrSlice]]
     ) -> None:
-        """Add a line for each of k rows: columns, and where in these they are; O(k)."""
-        columns, place = self._room(k)
-        columns[0][place : place + k] = tick
-        for column, (given, rows) in zip(columns[1:], cells, strict=True):
-            lines = column[place : place + k]
+        """Add a line for each of k rows, from columns and rows in these; O(k)."""
+        columns, start = self._room(k)
+        columns[0][start : start + k] = tick
+        for column, (source, rows) in zip(columns[1:], cells, strict=True):
+            lines = column[start : start + k]
             if isinstance(rows, slice):
-                lines[...] = given[rows]
+                lines[...] = source[rows]
             else:
-                given.take(rows, out=lines, mode="clip")
+                source.take(rows, out=lines, mode="clip")
         self._add(k)
 
     def columns(self) -> list[NDArray[Any]]:
         """Return all columns, read-only; O(columns), O(lines) after lines found no room."""
         full, last, used, count = self._state
         if full:
-            whole = [np.empty(2 * count, dtype) for dtype in self._dtypes]
+            columns = [np.empty(2 * count, dtype) for dtype in self._dtypes]
             start = 0
             for block in (*full, [column[:used] for column in last]):
                 end = start + len(block[0])
-                for column, cells in zip(whole, block, strict=True):
+                for column, cells in zip(columns, block, strict=True):
                     column[start:end] = cells
                 start = end
-            last = whole
-            self._state = (), whole, count, count
+            last = columns
+            self._state = (), columns, count, count
         elif not last:
             last = [np.empty(0, dtype) for dtype in self._dtypes]
         return [read_only(column[:count]) for column in last]
 
 
 class RecordState:
-    """All that a world has recorded, and where it goes."""
+    """Tables that a world has recorded, and the files to which they go."""
 
     __slots__ = ("files", "tables")
 
@@ -131,9 +131,9 @@ class RecordedTable:
 
     _NAME: ClassVar[str]
     _COLUMNS: ClassVar[Mapping[str, str]]
-    """The dtype of each."""
+    """The dtype of each column."""
     _ENUMS: ClassVar[Mapping[str, type[IntEnum | IntFlag]]] = {}
-    """Of columns of numbers of members."""
+    """Enums of columns that hold numbers of members."""
 
     def __init__(self, world: RecordingWorld) -> None:
         self._world = world
@@ -155,8 +155,8 @@ class RecordedTable:
         """The lines in memory, by column; O(columns), amortised."""
         return dict(zip(self._COLUMNS, self._lines.columns(), strict=True))
 
-    def _column(self, place: int) -> NDArray[Any]:
-        return self._lines.columns()[place]
+    def _column(self, number: int) -> NDArray[Any]:
+        return self._lines.columns()[number]
 
     def write(self) -> None:
         """Write a line now, or one for each row; O(rows).
@@ -167,7 +167,7 @@ class RecordedTable:
         getattr(self._world, f"_line_of_{self._NAME}")()
 
     def clear(self) -> None:
-        """Forget the lines in memory; arrays that somebody has stay as they are. O(1)."""
+        """Drop the lines in memory; arrays that were handed out stay as they are. O(1)."""
         self._lines.clear()
 
     def to_arrow(self) -> Any:
@@ -207,7 +207,7 @@ class Records:
         *,
         append: bool = False,
     ) -> None:
-        """Let lines go to files: `folder/TABLE/00000.parquet` and so on.
+        """Write lines to files from now on: `folder/TABLE/00000.parquet` and so on.
 
         Whenever a table has `lines` lines or more, those in memory now among them, all of them
         become its next file, and leave memory. A file is complete or not there, also if the
@@ -216,7 +216,7 @@ class Records:
 
         Raises:
             FileExistsError: there are files of a table, without `append`.
-            BlockingIOError: somebody writes this folder already, or another world does.
+            BlockingIOError: another process or world writes to this folder.
             ValueError: another format, `lines` below 1, or records are open already.
             TypeError: `lines` is no integer.
             ImportError: there is no pyarrow to write Parquet.
@@ -234,7 +234,7 @@ class Records:
             world._pass_on(name)
 
     def flush(self) -> None:
-        """Let all lines in memory become files, if a folder is open; O(lines).
+        """Write all lines in memory to files, if a folder is open; O(lines).
 
         OSError if there is no room: then the lines of that table are still in memory.
         """
@@ -260,12 +260,12 @@ class RecordingWorld(TickingWorld):
 
     def __getstate__(self) -> Any:
         attributes, slots = super().__getstate__()
-        kept = {name: one for name, one in attributes.items() if name != "_recorded"}
-        return kept, slots
+        state = {name: value for name, value in attributes.items() if name != "_recorded"}
+        return state, slots
 
     @property
     def _record(self) -> RecordState:
-        """What there is; it begins when somebody asks, so that copies have none."""
+        """The recorded tables; created on first use, so that copies have none."""
         attributes = vars(self)
         if "_recorded" not in attributes:
             attributes["_recorded"] = RecordState(self._COLUMN_LENGTHS)
@@ -292,12 +292,12 @@ class RecordingWorld(TickingWorld):
             k = int(np.count_nonzero(where))
             if k < rows.n:
                 members = picked_rows(members, np.flatnonzero(where))
-        cells = [(column, members[place]) for column, place in columns]
+        cells = [(column, members[member]) for column, member in columns]
         self._record.tables[name].add_lines(k, self.tick, cells)
         self._pass_on(name)
 
     def _living_rows(self, manager: Any, n: int, is_clean: bool = False) -> RecordedRows:
-        """Return those of a manager's first n rows whose owners live; O(n) after a change."""
+        """Return the rows among a manager's first n whose owners are alive; O(n) after a change."""
         if not (is_clean or manager._are_all_alive()):
             alive = self.entities.alive_many(manager.data._entity_column[:n])
             if not alive.all():
@@ -306,7 +306,7 @@ class RecordingWorld(TickingWorld):
         return leading_rows(n)
 
     def _pass_on(self, name: str, least: int = 0) -> None:
-        """Let the lines of a table become a file, if there are enough of them."""
+        """Write the lines of a table to a file, if there are enough of them."""
         files = self._record.files
         if files is None:
             return
@@ -315,19 +315,16 @@ class RecordingWorld(TickingWorld):
             files.write(self._COLUMN_LENGTHS[name](self))
 
     def _record_folder(self, folder: str) -> str:
-        """Return where the tables of this world go."""
+        """Return the folder for the tables of this world."""
         return folder
 
 
-# --- Which rows a table looks at ------------------------------------------------------
-
-
 class RecordedRows(NamedTuple):
-    """Rows of living entities, active ones, in one or in several managers."""
+    """Active rows of live entities, in one manager or in several."""
 
     n: int
     members: tuple[RowsOrSlice, ...]
-    """In each of them, in the same order."""
+    """Rows in each manager, in the same order."""
 
 
 def leading_rows(n: int) -> RecordedRows:
@@ -336,21 +333,22 @@ def leading_rows(n: int) -> RecordedRows:
 
 
 def matching_rows(match: QueryMatch, *active: tuple[int, int]) -> RecordedRows:
-    """Return the rows that a query found; `active`: which members have how many active ones."""
+    """Return the rows that a query matched; `active`: pairs of a member and its number of active
+    rows."""
     count, members = match.count, (*match.rows, slice(0, match.count))
-    for place, bound in active:
-        rows = members[place]
+    for member, n_active in active:
+        rows = members[member]
         numbers = np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
-        running = np.flatnonzero(numbers < bound)
-        if len(running) < count:
-            count, members = len(running), picked_rows(members, running)
+        active_rows = np.flatnonzero(numbers < n_active)
+        if len(active_rows) < count:
+            count, members = len(active_rows), picked_rows(members, active_rows)
     return RecordedRows(count, members)
 
 
-def picked_rows(members: Sequence[RowsOrSlice], places: RowArray) -> tuple[RowsOrSlice, ...]:
+def picked_rows(members: Sequence[RowsOrSlice], indices: RowArray) -> tuple[RowsOrSlice, ...]:
     """Return some of the rows in each manager."""
     return tuple(
-        places + rows.start if isinstance(rows, slice) else rows[places] for rows in members
+        indices + rows.start if isinstance(rows, slice) else rows[indices] for rows in members
     )
 
 
