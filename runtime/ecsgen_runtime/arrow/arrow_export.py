@@ -32,9 +32,9 @@ _MOST_TEXT: Final = 2**31 - 1
 class BadCellError(ValueError):
     """A cell that a raw write left, and that Arrow has nothing for."""
 
-    def __init__(self, message: str, place: int) -> None:
+    def __init__(self, message: str, position: int) -> None:
         super().__init__(message)
-        self.place = place
+        self.place = position
 
 
 class ArrowKind:
@@ -77,7 +77,7 @@ class _Members(ArrowKind):
         pa = require_pyarrow()
         places = cells if self._is_dense else self._places(cells)
         if len(cells) and int(places.max()) >= len(self._names):
-            raise self._over_cell_capacity(cells)
+            raise self._no_member_error(cells)
         indices = self._indices.array(places)
         return pa.DictionaryArray.from_arrays(indices, self._names, safe=False)
 
@@ -85,12 +85,12 @@ class _Members(ArrowKind):
         """Return the place of each number among those of the members."""
         places = self._numbers.searchsorted(cells)
         if (self._numbers.take(places, mode="clip") != cells).any():
-            raise self._over_cell_capacity(cells)
+            raise self._no_member_error(cells)
         return places.astype(cells.dtype)
 
-    def _over_cell_capacity(self, cells: NDArray[Any]) -> BadCellError:
-        place = int(np.isin(cells, self._numbers, invert=True).argmax())
-        return BadCellError(f"{cells[place]} is no member of {self._enum}", place)
+    def _no_member_error(self, cells: NDArray[Any]) -> BadCellError:
+        position = int(np.isin(cells, self._numbers, invert=True).argmax())
+        return BadCellError(f"{cells[position]} is no member of {self._enum}", position)
 
 
 class _Text(ArrowKind):
@@ -114,15 +114,15 @@ class _Text(ArrowKind):
 
 
 def _check_text(array: Any, cells: NDArray[Any]) -> None:
-    """Raise BadCellError if bytes are no UTF-8: anybody may write them to a column."""
+    """Raise BadCellError if bytes are no UTF-8: users may write any bytes to a column."""
     try:
         array.validate(full=True)
     except ValueError:  # pyarrow's ArrowInvalid is one
-        for place, text in enumerate(cells.tolist()):
+        for position, text in enumerate(cells.tolist()):
             try:
                 text.decode()
             except UnicodeDecodeError:
-                raise BadCellError(f"{text!r} is not UTF-8", place) from None
+                raise BadCellError(f"{text!r} is not UTF-8", position) from None
         raise
 
 
@@ -147,9 +147,6 @@ def element_kind(dtype: np.dtype[Any], enum: type[IntEnum | IntFlag] | None = No
     if dtype.kind == "b":
         return _Bits(pa.bool_())
     return ArrowKind(pa.from_numpy_dtype(dtype))
-
-
-# --- The columns that a component's table has, worked out once for each class ---------
 
 
 class TablePart(NamedTuple):
@@ -189,21 +186,21 @@ class TablePart(NamedTuple):
         if copy:
             cells = cells.copy()
         pa = require_pyarrow()
-        found = self.kind.array(np.ascontiguousarray(cells).reshape(-1))
+        arrow_array = self.kind.array(np.ascontiguousarray(cells).reshape(-1))
         for size in reversed(self.shape):
-            found = pa.FixedSizeListArray.from_arrays(found, size)
-        return found
+            arrow_array = pa.FixedSizeListArray.from_arrays(arrow_array, size)
+        return arrow_array
 
     def refused(self, error: BadCellError, rows: slice | NDArray[Any]) -> ValueError:
         """Return the error of a bad cell, which names the row."""
-        place = error.place // prod(self.shape)
-        row = rows.start + place if isinstance(rows, slice) else int(rows[place])
+        position = error.place // prod(self.shape)
+        row = rows.start + position if isinstance(rows, slice) else int(rows[position])
         return ValueError(f"{self.name}: row {row}: {error}")
 
 
 @cache
 def table_parts(kind: Any, flat: bool) -> tuple[TablePart, ...]:
-    """Return the columns of a class that has some: whose a row is, and the fields."""
+    """Return the columns of a class of rows: the owner, and the fields."""
     pa = require_pyarrow()
     owner = [owner_part()] if hasattr(kind, "entity") else []
     rows = [TablePart("row", "row", "u32", ArrowKind(pa.uint32()))]
@@ -236,7 +233,7 @@ def _parts_of(source: str, type: str, field: FieldInfo, flat: bool) -> list[Tabl
     scalar = type.partition("[")[0]
     names = element_names(source, field.shape)
     return [
-        TablePart(name, source, scalar, kind, (), place, field) for place, name in enumerate(names)
+        TablePart(name, source, scalar, kind, (), index, field) for index, name in enumerate(names)
     ]
 
 
@@ -257,9 +254,6 @@ def _component(kind: Any) -> str:
         return str(kind._ROW.__name__)
     name: str = kind.__name__.removesuffix("Data")
     return name.removesuffix("GroupMember").removesuffix("Active")
-
-
-# --- Arrow tables of columns: schemas, batches of rows, and streams of them -----------
 
 
 @cache
@@ -300,9 +294,6 @@ def arrays_of(
     return arrays
 
 
-# --- Components as Arrow structs: what queries have beside the entities ---------------
-
-
 class ComponentStruct:
     """A component in a query: a struct of its fields."""
 
@@ -332,19 +323,16 @@ class ComponentStruct:
 
 
 def struct_table(
-    structs: Iterable[ComponentStruct], found: Iterator[tuple[EntityArray, list[Any]]], copy: bool
+    structs: Iterable[ComponentStruct], batches: Iterator[tuple[EntityArray, list[Any]]], copy: bool
 ) -> tuple[Any, Iterator[Any]]:
-    """Return the types of these components, beside entities, and what yields a batch for each of
-    what is found: entities, and an array of each component."""
+    """Return the schema of these components, beside entities, and an iterator of record batches,
+    one for each of `batches`: entities, and an array of each component."""
     pa, owner = require_pyarrow(), owner_part()
-    schema = pa.schema([owner.arrow_field(), *(one.field for one in structs)])
+    schema = pa.schema([owner.arrow_field(), *(struct.field for struct in structs)])
     return schema, (
         pa.RecordBatch.from_arrays([owner.array(owners, copy), *arrays], schema=schema)
-        for owners, arrays in found
+        for owners, arrays in batches
     )
-
-
-# --- Queries of components with managers as Arrow tables ------------------------------
 
 
 def join_table(
@@ -362,8 +350,10 @@ def _struct(name: str, data: Any, flat: bool) -> ComponentStruct:
     if hasattr(data, "_cold"):
         kinds.append(type(data._cold))
     parts = [part for kind in kinds for part in field_parts(kind, flat)]
-    places = {field.name: place for place, field in enumerate(data.FIELDS)}
-    return ComponentStruct(name, kinds[0], sorted(parts, key=lambda part: places[part.field_name]))
+    order_of_fields = {field.name: order for order, field in enumerate(data.FIELDS)}
+    return ComponentStruct(
+        name, kinds[0], sorted(parts, key=lambda part: order_of_fields[part.field_name])
+    )
 
 
 def _world_kernels(
@@ -378,47 +368,44 @@ def _world_kernels(
 
 
 def _joined_array(
-    struct: ComponentStruct, data: Any, found: JoinRows, count: int, copy: bool
+    struct: ComponentStruct, data: Any, joined: JoinRows, count: int, copy: bool
 ) -> Any:
-    absent = rows_to_array(found.rows) == NIL if found.has_nil else None
+    absent = rows_to_array(joined.rows) == NIL if joined.has_nil else None
     cells = {
-        source: _cells(data, source, found, absent)
+        source: _cells(data, source, joined, absent)
         for source in dict.fromkeys(part.source for part in struct.parts)
     }
     return struct.array(cells, count, copy, absent)
 
 
 def _cells(
-    data: Any, source: str, found: JoinRows, absent: NDArray[np.bool_] | None
+    data: Any, source: str, joined: JoinRows, absent: NDArray[np.bool_] | None
 ) -> NDArray[Any]:
     """Return a field's cells in the rows of a query; zeros where there is no row."""
     if not hasattr(data, source):
-        return _cold_cells(data, source, found, absent)
+        return _cold_cells(data, source, joined, absent)
     column: NDArray[Any] = getattr(data, source)
-    if isinstance(found.rows, slice):
-        return column[found.rows]
+    if isinstance(joined.rows, slice):
+        return column[joined.rows]
     if absent is None:
-        return found.gather(column)
+        return joined.gather(column)
     cells = np.zeros((len(absent), *column.shape[1:]), column.dtype)
-    cells[~absent] = column.take(found.rows[~absent], axis=0)
+    cells[~absent] = column.take(joined.rows[~absent], axis=0)
     return cells
 
 
 def _cold_cells(
-    data: Any, source: str, found: JoinRows, absent: NDArray[np.bool_] | None
+    data: Any, source: str, joined: JoinRows, absent: NDArray[np.bool_] | None
 ) -> NDArray[Any]:
     """Return a cold field's cells: the default where a row has no cold row."""
     column, default = getattr(data._cold, source), data._cold.DEFAULTS[source]
-    places = np.full(len(rows_to_array(found.rows)), NIL, np.uint32)
+    cold_rows = np.full(len(rows_to_array(joined.rows)), NIL, np.uint32)
     present = slice(None) if absent is None else ~absent
-    places[present] = data._cold_row_column[rows_to_array(found.rows)[present]]
-    cells = np.full((len(places), *column.shape[1:]), default, column.dtype)
-    held = places != NIL
-    cells[held] = column[places[held]]
+    cold_rows[present] = data._cold_row_column[rows_to_array(joined.rows)[present]]
+    cells = np.full((len(cold_rows), *column.shape[1:]), default, column.dtype)
+    has_cold_row = cold_rows != NIL
+    cells[has_cold_row] = column[cold_rows[has_cold_row]]
     return cells
-
-
-# --- Queries of components in archetypes as Arrow tables: a batch for each chunk ------
 
 
 def chunk_table(
@@ -430,11 +417,11 @@ def chunk_table(
         number: ComponentStruct(part.__module__.rpartition(".")[2], part, field_parts(part, flat))
         for number, part in parts.items()
     }
-    found = (
-        (chunk.entity, [_chunk_array(it, chunk, n, copy) for n, it in structs.items()])
+    batches = (
+        (chunk.entity, [_chunk_array(struct, chunk, n, copy) for n, struct in structs.items()])
         for chunk in chunks
     )
-    return struct_table(structs.values(), found, copy)
+    return struct_table(structs.values(), batches, copy)
 
 
 def _chunk_array(struct: ComponentStruct, chunk: ChunkBase, number: int, copy: bool) -> Any:

@@ -35,11 +35,11 @@ def text_cells(pa: Any, array: Any, field: Field, start: int) -> NDArray[Any]:
         nuls = (text == 0).nonzero()[0] + offsets[0]
         bad[offsets.searchsorted(nuls, "right") - 1] = True
     if bad.any():
-        place = int(bad.argmax())
+        position = int(bad.argmax())
         try:
-            field.to_element(array[place].as_py())
+            field.to_element(array[position].as_py())
         except (TypeError, ValueError) as error:
-            raise type(error)(f"{error} (at position {start + place})") from None
+            raise type(error)(f"{error} (at position {start + position})") from None
     cells = np.zeros((len(array), size), np.uint8)
     cells[np.arange(size) < lengths[:, None]] = text
     return cells.view(field.dtype).reshape(-1)
@@ -64,9 +64,9 @@ def _characters(pa: Any, array: Any) -> tuple[NDArray[Any], NDArray[np.uint8]]:
 
 def member_number(name: str, enum: type[IntEnum | IntFlag], member: str) -> int:
     """Return the number of a member, or raise ValueError."""
-    found = enum.__members__.get(member)
-    if found is not None:
-        return int(found)
+    number = enum.__members__.get(member)
+    if number is not None:
+        return int(number)
     hint = did_you_mean(member, list(enum.__members__))
     raise ValueError(f"{name}: {short_repr(member)} is no member of {enum.__name__}{hint}")
 
@@ -100,7 +100,7 @@ def read_column(values: Any, name: str, field: Field | None) -> NDArray[Any]:
     if hasattr(values, "isna"):
         interchange.refuse_nulls(values, name)  # where pandas says so: NaN is one
         if hasattr(values, "columns"):  # a table, which has a column for each element
-            values = values.iloc[:, _places([str(name) for name in values.columns])]
+            values = values.iloc[:, _field_order([str(name) for name in values.columns])]
         if not hasattr(values, "dtype") or isinstance(values.dtype, np.dtype):
             return np.asarray(values)
     if pa is None:
@@ -135,8 +135,8 @@ class _Reader:
     def read(self, array: Any, start: int, each: int) -> NDArray[Any]:
         """Return the values of an array, whose rows begin at `start` and have `each` values."""
         if array.null_count:
-            place = int(np.asarray(array.is_null()).argmax())
-            raise interchange.null_error(self._name, start + place // each)
+            position = int(np.asarray(array.is_null()).argmax())
+            raise interchange.null_error(self._name, start + position // each)
         types, type, field = self._pa.types, array.type, self._field
         if isinstance(array, self._pa.ExtensionArray):
             return self.read(array.storage, start, each)
@@ -145,8 +145,8 @@ class _Reader:
         if types.is_nested(type):
             return self._from_nested(array, start, each)
         if field is None or len(array) == 0:
-            found: NDArray[Any] = array.to_numpy(zero_copy_only=False)
-            return found if field is None else np.empty(0, field.dtype)
+            values: NDArray[Any] = array.to_numpy(zero_copy_only=False)
+            return values if field is None else np.empty(0, field.dtype)
         if _is_text(types, type) and field.enum is not None:
             text = array.cast(self._pa.large_string())
             return self._from_dictionary(text.dictionary_encode(), start, each)
@@ -164,21 +164,21 @@ class _Reader:
         enum = None if field is None else field.enum
         if enum is None or not _is_text(types, array.type.value_type):
             return self.read(self._decoded(array), start, each)
-        places = array.indices.to_numpy()
+        member_indices = array.indices.to_numpy()
         names = array.dictionary.to_pylist()
         is_used = np.zeros(len(names), np.bool_)
-        is_used[places] = True
+        is_used[member_indices] = True
         numbers: NDArray[Any] = np.zeros(len(names), field.dtype)  # type: ignore[union-attr]  # an enum has one
-        for place in is_used.nonzero()[0].tolist():
-            row = start + int((places == place).argmax()) // each
-            if names[place] is None:
+        for index in is_used.nonzero()[0].tolist():
+            row = start + int((member_indices == index).argmax()) // each
+            if names[index] is None:
                 raise interchange.null_error(self._name, row)
             try:
-                numbers[place] = member_number(self._name, enum, names[place])
+                numbers[index] = member_number(self._name, enum, names[index])
             except ValueError as error:
                 raise ValueError(f"{error} (at position {row})") from None
-        found: NDArray[Any] = numbers[places]
-        return found
+        cells: NDArray[Any] = numbers[member_indices]
+        return cells
 
     def _decoded(self, array: Any) -> Any:
         words = array.dictionary
@@ -206,18 +206,18 @@ class _Reader:
         shape = () if self._field is None else self._field.shape
         depth = len(shape) - _depth(array.type)
         wanted = shape[depth] if shape and depth >= 0 else int(lengths[:1].sum())
-        other = lengths != wanted
-        if other.any():
-            place = int(other.argmax())
+        is_wrong = lengths != wanted
+        if is_wrong.any():
+            position = int(is_wrong.argmax())
             raise ValueError(
-                f"{self._name}: wanted lists of {wanted}, not of {lengths[place]} "
-                f"(at position {start + place // each})"
+                f"{self._name}: wanted lists of {wanted}, not of {lengths[position]} "
+                f"(at position {start + position // each})"
             )
         return int(wanted)
 
     def _from_struct(self, array: Any, start: int, each: int) -> NDArray[Any]:
         parts = array.flatten()
-        parts = [parts[place] for place in _places([part.name for part in array.type])]
+        parts = [parts[index] for index in _field_order([part.name for part in array.type])]
         columns = [self.read(part, start, each) for part in parts]
         if self._field is not None:
             columns = [self._field._converted(column) for column in columns]
@@ -226,9 +226,9 @@ class _Reader:
         return np.stack(columns, axis=1)
 
 
-def _places(names: list[str]) -> list[int]:
+def _field_order(names: list[str]) -> list[int]:
     """Return the order of a struct's fields: that of elements if they are called like these."""
-    for elements in (list("xyzw"), [str(place) for place in range(len(names))]):
+    for elements in (list("xyzw"), [str(index) for index in range(len(names))]):
         wanted = elements[: len(names)]
         if sorted(names) == sorted(wanted):
             return [names.index(name) for name in wanted]
@@ -244,7 +244,7 @@ def _depth(type: Any) -> int:
 
 
 def _is_written_as(types: Any, type: Any, field: Field) -> bool:
-    """Whether values have the type of a field of text or bytes: neither is taken for the other."""
+    """Return True if values have the type of a field: text or bytes, never the other."""
     if field.wanted.startswith("str"):
         return _is_text(types, type)
     is_bytes = types.is_binary(type) or types.is_large_binary(type)
@@ -255,11 +255,9 @@ def _is_text(types: Any, type: Any) -> bool:
     return bool(types.is_string(type) or types.is_large_string(type) or types.is_string_view(type))
 
 
-# --- Tables that creations are given: Arrow streams, or mappings of columns -----------
-
 _IGNORED: Final = "entity"
 _OF_PANDAS: Final = "__index_level_"
-"""What pandas calls the labels of rows that have no name."""
+"""Prefix of pandas' names for row labels that have no name."""
 
 
 def table_columns(
@@ -275,7 +273,7 @@ def table_columns(
         ValueError: an Arrow table of another length than `count`; a null; no member of a name.
     """
     columns = _columns_of(component, table, count)
-    found: dict[str, Any] = {}
+    converted: dict[str, Any] = {}
     for name, (field, _) in fields.items():
         if name in columns:
             column = _prepared(field, columns.pop(name))
@@ -283,15 +281,15 @@ def table_columns(
             if field.dtype is not None and is_foreign:
                 array = to_array(column, 1 + len(field.shape), field.name, field)
                 column = copied_if_view(array, buffer)
-            found[name] = column
+            converted[name] = column
             continue
         elements = element_names(name, field.shape)
         if elements and columns.keys() >= set(elements):
             parts = [_prepared(field, columns.pop(part)) for part in elements]
-            found[name] = _world_kernels(field, parts, count)
+            converted[name] = _world_kernels(field, parts, count)
     if columns:
         raise unknown_field_error(component, next(iter(columns)), fields)
-    return found
+    return converted
 
 
 def _columns_of(component: str, table: object, count: int) -> dict[str, Any]:
@@ -301,24 +299,24 @@ def _columns_of(component: str, table: object, count: int) -> dict[str, Any]:
         raise _no_table(component, table)
     library = interchange.require_pyarrow()
     try:
-        given = library.table(table)
+        arrow_table = library.table(table)
     except library.ArrowInvalid as error:  # a column has a stream as well
         raise _no_table(component, table) from error
-    if given.num_rows != count:
-        raise ValueError(f"{component}: a table of {given.num_rows} rows for {count}")
-    names = given.column_names
-    for place, name in enumerate(names):
-        if name in names[:place]:
+    if arrow_table.num_rows != count:
+        raise ValueError(f"{component}: a table of {arrow_table.num_rows} rows for {count}")
+    names = arrow_table.column_names
+    for index, name in enumerate(names):
+        if name in names[:index]:
             raise ValueError(f"{component}: the table has two columns {name!r}")
     return {
-        name: given.column(place)
-        for place, name in enumerate(names)
+        name: arrow_table.column(index)
+        for index, name in enumerate(names)
         if name != _IGNORED and not name.startswith(_OF_PANDAS)
     }
 
 
-def _no_table(component: str, given: object) -> TypeError:
-    kind = f"{type(given).__name__}{interchange.table_hint(given)}"
+def _no_table(component: str, table: object) -> TypeError:
+    kind = f"{type(table).__name__}{interchange.table_hint(table)}"
     return TypeError(f"{component}: wanted an Arrow table or a mapping of columns, not {kind}")
 
 
