@@ -72,7 +72,7 @@ OWNER: Final = -2
 _SLOTS: Final = ("manager", "owner", "row", "version")
 _MANAGER_SUBCLASSES: Final = ("_manager", "_owner", "_row", "_version", "_find", "_found")
 _LOOPS: Final = {"__getitem__": ("item", "_proxy"), "rows": ("rows", "_proxies")}
-"""What makes proxies: the function in C, and the method that it calls."""
+"""The function in C that makes proxies, and the method that it calls."""
 
 
 def install_proxy(kind: Kind) -> None:
@@ -108,7 +108,7 @@ def install_proxy(kind: Kind) -> None:
     for name, (function, maker) in _LOOPS.items():
         if is_defined_by(getattr_static(manager, maker), maker, "Owned"):
             setattr(manager, name, Method(plan, getattr_static(manager, name), function))
-    finder.plan.seal()  # these may be among what others rely on
+    finder.plan.seal()  # other methods may rely on these
 
 
 def _put_property(kind: Kind, plan: Proxy, name: str, wrapped: property, manager: Kind) -> None:
@@ -161,8 +161,8 @@ def _install_component(kind: Kind) -> None:
 
 def _install_entities(kind: Kind) -> None:
     layout = kind._LAYOUT
-    own = ("cells", "n_used", "n_cells", "n_retired", "free", "callbacks")
-    slots = slots_of(kind, {name: f"_{name}" for name in own} | {"dispatch": "dispatch"})
+    slot_names = ("cells", "n_used", "n_cells", "n_retired", "free", "callbacks")
+    slots = slots_of(kind, {name: f"_{name}" for name in slot_names} | {"dispatch": "dispatch"})
     example = kind()
     queue, dispatch, callbacks = example._free, example.dispatch, example._callbacks
     names = {f"queue_{name}": f"_{name}" for name in ("head", "mask", "cells")}
@@ -237,8 +237,8 @@ def _entities_of(kind: Kind) -> Any:
     none."""
     if not has_base(kind, "Owned"):
         return None
-    found = getattr_static(kind._ROWS._ENTITIES, "alive")
-    return found.plan if isinstance(found, Method) else None
+    alive = getattr_static(kind._ROWS._ENTITIES, "alive")
+    return alive.plan if isinstance(alive, Method) else None
 
 
 def _row_class(kind: Kind) -> type | None:
@@ -247,10 +247,10 @@ def _row_class(kind: Kind) -> type | None:
     if not isinstance(method, FunctionType):
         return None
     name = kind.__name__.removesuffix("Manager")
-    found = method.__globals__.get(name)
+    row_class = method.__globals__.get(name)
     fields = tuple(kind._CONVERTERS)
-    is_plain = isinstance(found, type) and issubclass(found, tuple)
-    return found if is_plain and getattr(found, "_fields", None) == fields else None
+    is_plain = isinstance(row_class, type) and issubclass(row_class, tuple)
+    return row_class if is_plain and getattr(row_class, "_fields", None) == fields else None
 
 
 def _chosen_fields(kind: Kind, spec: dict[str, Any]) -> Chosen:
@@ -292,18 +292,18 @@ def _chosen_rows(kind: Kind, spec: dict[str, Any]) -> Chosen:
 
 
 def _with_needs(chosen: Chosen) -> Chosen:
-    """Return those methods whose function in C finds what it needs in C, too."""
+    """Return the methods whose functions in C find all that they need in C, too."""
     return {
-        name: found
-        for name, found in chosen.items()
-        if all(needed in chosen for needed in NEEDED.get(found[1], ()))
+        name: entry
+        for name, entry in chosen.items()
+        if all(needed in chosen for needed in NEEDED.get(entry[1], ()))
     }
 
 
 def _relied_on(kind: Kind, chosen: Chosen) -> tuple[str, ...]:
     """Return the attributes of the class that chosen methods use: whoever replaces one of these
     must find it called."""
-    found: set[str] = set()
+    used: set[str] = set()
     todo = {name for method, _, _ in chosen.values() for name in method.__code__.co_names}
     todo |= {"create", "require"} & chosen.keys()  # worlds and proxies call them
     if "lookup" in chosen:
@@ -315,9 +315,9 @@ def _relied_on(kind: Kind, chosen: Chosen) -> tuple[str, ...]:
     while todo:
         name = todo.pop()
         value = members.get(name)
-        if value is None or name in found:
+        if value is None or name in used:
             continue
-        found.add(name)
+        used.add(name)
         if isinstance(value, FunctionType):
             todo |= set(value.__code__.co_names)
-    return tuple(sorted(found))
+    return tuple(sorted(used))

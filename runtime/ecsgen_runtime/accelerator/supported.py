@@ -1,4 +1,4 @@
-"""Which methods C stands for, and what it is told of a class.
+"""Methods that functions in C replace, and what C needs to know of a class.
 
 A function in C does all that a method does in its usual case. What a generated method consists of
 its class says, in `_STEPS`; of the library's own methods it goes by the class that defines them. A
@@ -102,9 +102,9 @@ def getattr_static(kind: Kind, name: str) -> Any:
 
 
 def supports_all_steps(kind: Kind, method: str) -> bool:
-    """Return whether all that a generated method consists of is known."""
-    said = kind._STEPS
-    return "row" in said and STEPS[method].issuperset(said.get(method, "").split())
+    """Return True if all steps of a generated method are known."""
+    steps = kind._STEPS
+    return "row" in steps and STEPS[method].issuperset(steps.get(method, "").split())
 
 
 def is_defined_by(method: Any, name: str, classes: str) -> bool:
@@ -144,30 +144,32 @@ _COLUMN_LENGTHS: Final = ("id_row", "id_generation")
 
 
 def find_in_modules(kind: Kind, name: str) -> Any:
-    """Return what the module of a class, or of its base, has under a name."""
+    """Return a name's value in the module of a class, or of one of its bases; LookupError."""
     for base in kind.__mro__:
-        found = vars(sys.modules[base.__module__]).get(name)
-        if found is not None:
-            return found
+        member = vars(sys.modules[base.__module__]).get(name)
+        if member is not None:
+            return member
     raise LookupError(f"no module of its bases has {name}")
 
 
 def slots_of(kind: Kind, names: dict[str, str]) -> dict[str, MemberDescriptorType]:
     """Return the descriptors of slots that a class has, by the names that C has for them."""
-    found = {told: getattr_static(kind, name) for told, name in names.items()}
-    return {told: d for told, d in found.items() if isinstance(d, MemberDescriptorType)}
+    descriptors = {name_in_c: getattr_static(kind, name) for name_in_c, name in names.items()}
+    return {
+        name_in_c: d for name_in_c, d in descriptors.items() if isinstance(d, MemberDescriptorType)
+    }
 
 
 def row_classes(world: Kind) -> dict[str, tuple[type, int]]:
     """Return the row classes of a world's components whose rows belong to entities, by their
     names, and where each stands in the order in which rows of a new entity come."""
-    found: dict[str, tuple[type, int]] = {}
-    for place, (name, manager) in enumerate(world._MANAGER_CLASSES.items()):
+    classes: dict[str, tuple[type, int]] = {}
+    for order, (name, manager) in enumerate(world._MANAGER_CLASSES.items()):
         row = manager.__name__.removesuffix("Manager")
         kind = vars(sys.modules[manager.__module__]).get(row)
         if isinstance(kind, type) and has_base(manager, "Owned"):
-            found[sys.intern(name)] = kind, place
-    return found
+            classes[sys.intern(name)] = kind, order
+    return classes
 
 
 def has_base(kind: Kind, name: str) -> bool:
