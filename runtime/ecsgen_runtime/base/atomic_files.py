@@ -129,7 +129,7 @@ if sys.platform == "win32":
 else:
 
     def _remove_unless_held(path: str) -> None:
-        """Remove a file that nobody has locked; OSError if somebody has."""
+        """Remove a file that no process has locked; OSError if one has."""
         handle = os.open(path, _OLD)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

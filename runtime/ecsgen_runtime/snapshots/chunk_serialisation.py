@@ -56,20 +56,20 @@ class ChunkSerialiser:
         """Take the rows of a snapshot into empty tables; O(n)."""
         state = saved.state["archetypes"]
         rows = [n for _, n in state["tables"]]
-        found: list[tuple[tuple[str, ...], list[Any]]] = [
-            (tuple(it), []) for it, _ in state["tables"]
+        archetypes: list[tuple[tuple[str, ...], list[Any]]] = [
+            (tuple(names), []) for names, _ in state["tables"]
         ]
-        _deal_out(saved.arrays["archetypes.entity"], rows, [it for _, it in found])
+        _deal_out(saved.arrays["archetypes.entity"], rows, [parts for _, parts in archetypes])
         for name, number, _, column in self._columns():
             component = self._table.parts[number]._ROW.__name__
-            having = [component in names for names, _ in found]
-            counts = [*compress(rows, having)]
+            has_component = [component in names for names, _ in archetypes]
+            counts = [*compress(rows, has_component)]
             if column.dtype.hasobject:
                 cells = loaded_objects(saved, name, name, codecs, sum(counts))
             else:
                 cells = as_cells(saved.arrays[name], column.dtype)
-            _deal_out(cells, counts, [it for _, it in compress(found, having)])
-        self._store._load({"version": state["version"], "archetypes": found})
+            _deal_out(cells, counts, [parts for _, parts in compress(archetypes, has_component)])
+        self._store._load({"version": state["version"], "archetypes": archetypes})
 
     def _tables(self) -> list[Any]:
         """Return all archetypes but that of entities without components, in order."""
@@ -91,7 +91,7 @@ def chunk_serialiser(world: Any) -> ChunkSerialiser | None:
 
 
 def _deal_out(cells: NDArray[Any], counts: list[int], tables: list[list[NDArray[Any]]]) -> None:
-    """Let each of some tables have its part of a column, so many cells."""
+    """Append to each table its part of a column, `counts[k]` cells."""
     bounds = np.cumsum(counts, dtype=np.intp)
     for table, part in zip(tables, np.split(cells, bounds), strict=False):
         table.append(part)

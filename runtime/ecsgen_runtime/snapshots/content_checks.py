@@ -1,4 +1,4 @@
-"""Verified content: whether what a snapshot says can be true."""
+"""Checks that the content of a snapshot is consistent."""
 
 from __future__ import annotations
 
@@ -25,8 +25,6 @@ from .row_checks import CheckedRows, check_cells, check_chains, check_lengths
 
 if TYPE_CHECKING:
     from .snapshot_format import SnapshotFormat
-
-# --- Owners of rows in a snapshot: each finds its own, by its index or by its handle.
 
 
 def check_owned(rows: CheckedRows, known: EntityTable) -> None:
@@ -81,10 +79,8 @@ def _check_map(rows: CheckedRows, indices: RowArray, firsts: RowArray | None) ->
     rows.refuse_others(indices, "no row has an owner of this index", "_map")
 
 
-# --- Members of groups, which are in step, and generators of random numbers -----------
-
 _FEW: Final = 16
-"""Where fewer than one index in 16 is concerned, none of the others is touched."""
+"""Where fewer than one index in 16 is concerned, only these are touched."""
 
 
 def check_generator(rows: CheckedRows) -> None:
@@ -100,7 +96,7 @@ def check_generator(rows: CheckedRows) -> None:
 
 
 def check_group(members: Sequence[CheckedRows], known: EntityTable, name: str, n: int) -> None:
-    """Refuse a group whose rows are not in step, or that lacks who has all members; O(n)."""
+    """Refuse a group whose rows are not in step, or that lacks an entity with all members; O(n)."""
     first, *others = members
     owners: EntityArray = first.column("entity")
     for member in others:
@@ -115,7 +111,7 @@ def check_group(members: Sequence[CheckedRows], known: EntityTable, name: str, n
 
 
 def _among(wanted: EntityArray, owners: EntityArray, known: EntityTable) -> EntityArray:
-    """Return those of the wanted entities that are owners; nearly all others by their index."""
+    """Return the wanted entities that are owners; nearly all others are ruled out by index."""
     if not len(wanted):
         return wanted
     if (len(wanted) + len(owners)) * _FEW < len(known):
@@ -126,8 +122,6 @@ def _among(wanted: EntityArray, owners: EntityArray, known: EntityTable) -> Enti
     return near[np.isin(near, owners)]
 
 
-# --- Verified content: whether what a snapshot says can be true -----------------------
-#
 # A file that has passed makes a world that no call can make run astray, compiled
 # kernels included. All of it takes time in proportion to the file, links and what is
 # sorted times the logarithm.

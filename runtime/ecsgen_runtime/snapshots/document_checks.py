@@ -1,4 +1,4 @@
-"""Whether the documents of a snapshot are those that ecsgen writes: schema, state, tensors."""
+"""Checks of a snapshot's documents, which other code may have written: schema, state, tensors."""
 
 from __future__ import annotations
 
@@ -22,64 +22,61 @@ from .stored_columns import LENGTHS
 if TYPE_CHECKING:
     from .snapshot_format import SnapshotFormat
 
-# --- Defaults in a schema document: complete, and of their field's type ---------------
 
 _ODD: Final = ("NaN", "Infinity", "-Infinity")
 
 
-def is_default(type_: CellType, shape: tuple[int, ...], given: Any) -> bool:
+def is_default(type_: CellType, shape: tuple[int, ...], default: Any) -> bool:
     """Return whether a document's default is a cell of a type: nested lists of a shape."""
     if not shape:
-        return _is_element(type_, given)
-    if type(given) is not list or len(given) != shape[0]:
+        return _is_element(type_, default)
+    if type(default) is not list or len(default) != shape[0]:
         return False
-    return all(is_default(type_, shape[1:], part) for part in given)
+    return all(is_default(type_, shape[1:], part) for part in default)
 
 
-def _is_element(type_: CellType, given: Any) -> bool:
+def _is_element(type_: CellType, default: Any) -> bool:
     base = type_.base
     if base == "object":
-        return given is None
+        return default is None
     if base == "bool":
-        return type(given) is bool
+        return type(default) is bool
     if base == "str":
-        return type(given) is str and _is_text(given, type_.size)
+        return type(default) is str and _is_text(default, type_.size)
     if base == "bytes":
         return (
-            type(given) is list
-            and len(given) == type_.size
-            and all(type(byte) is int and 0 <= byte <= 255 for byte in given)
+            type(default) is list
+            and len(default) == type_.size
+            and all(type(byte) is int and 0 <= byte <= 255 for byte in default)
         )
     if base in FLOATS:
-        return _is_float(type_, given)
-    return type(given) is int and _is_integer(type_, given)
+        return _is_float(type_, default)
+    return type(default) is int and _is_integer(type_, default)
 
 
-def _is_text(given: str, size: int) -> bool:
+def _is_text(text: str, size: int) -> bool:
     try:
-        stored = given.encode()
+        stored = text.encode()
     except UnicodeEncodeError:
         return False
     return len(stored) <= size and 0 not in stored
 
 
-def _is_float(type_: CellType, given: Any) -> bool:
-    if type(given) is str:
-        return given in _ODD
+def _is_float(type_: CellType, value: Any) -> bool:
+    if type(value) is str:
+        return value in _ODD
     highest = float(np.finfo(type_.dtype).max)
-    return type(given) in (int, float) and -highest <= given <= highest
+    return type(value) in (int, float) and -highest <= value <= highest
 
 
-def _is_integer(type_: CellType, given: int) -> bool:
+def _is_integer(type_: CellType, value: int) -> bool:
     if type_.base == "enum":
-        return given in type_.members.values()
+        return value in type_.members.values()
     if type_.base == "flags":
-        return given & ~type_.mask == 0
+        return value & ~type_.mask == 0
     limits = np.iinfo(type_.dtype)
-    return int(limits.min) <= given <= int(limits.max)
+    return int(limits.min) <= value <= int(limits.max)
 
-
-# --- The `schema`, which other code may have written: whether it is one of ecsgen's ---
 
 _CLASS: Final = re.compile(r"[A-Z][A-Za-z0-9]{0,63}")
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
@@ -105,7 +102,7 @@ _TYPES: Final[Mapping[str, int]] = {"u8": 8, "u16": 16, "u32": 32, "u64": 64}
 
 
 def _contradictions(c: Document) -> Iterator[str]:
-    """Yield what a component says that does not go together."""
+    """Yield contradictions between a component's keys."""
     kinds = [*policies_of(c)]
     if c["lookup"] == "direct" and any(it is not DIRECT_IDS for it in kinds):
         yield "'lookup: direct' goes with nothing that orders rows"
@@ -145,7 +142,7 @@ def check_schema(schema: Any, file: str, saving: SnapshotFormat) -> None:
 
 
 class _Check:
-    """Refuses what is not as it should be, and says where."""
+    """Checks of values in a document; errors name their path."""
 
     def __init__(self, file: str) -> None:
         self._file = file
@@ -154,36 +151,36 @@ class _Check:
         refuse(self._file, f"{where}: {why}")
 
     def keys(
-        self, where: str, given: Any, wanted: Collection[str], rare: Collection[str] = ()
+        self, where: str, value: Any, wanted: Collection[str], rare: Collection[str] = ()
     ) -> None:
         """Refuse what is no object with exactly these keys; `rare` ones may be lacking."""
-        if type(given) is not dict:
+        if type(value) is not dict:
             self.refuse(where, "wanted an object")
         for key in wanted:
-            if key not in given:
+            if key not in value:
                 self.refuse(where, f"there is no {key}")
-        for key in given:
+        for key in value:
             if key not in wanted and key not in rare:
                 self.refuse(where, f"{short_repr(key)} is not known")
 
-    def number(self, where: str, given: Any, lowest: int, highest: int) -> int:
+    def number(self, where: str, value: Any, lowest: int, highest: int) -> int:
         """Return an integer within a range, both ends included."""
-        if type(given) is not int or not lowest <= given <= highest:
-            self.refuse(where, f"{short_repr(given)}, wanted {lowest} to {highest}")
-        return given
+        if type(value) is not int or not lowest <= value <= highest:
+            self.refuse(where, f"{short_repr(value)}, wanted {lowest} to {highest}")
+        return value
 
-    def among(self, where: str, given: Any, values: Iterable[Any]) -> None:
-        if not any(type(given) is type(value) and given == value for value in values):
-            self.refuse(where, f"{short_repr(given)}, wanted one of {list(values)}")
+    def among(self, where: str, actual: Any, values: Iterable[Any]) -> None:
+        if not any(type(actual) is type(value) and actual == value for value in values):
+            self.refuse(where, f"{short_repr(actual)}, wanted one of {list(values)}")
 
-    def named(self, where: str, given: Any, names: re.Pattern[str]) -> Iterable[tuple[str, Any]]:
-        """Return the entries of an object whose keys are all names."""
-        if type(given) is not dict:
+    def named(self, where: str, value: Any, names: re.Pattern[str]) -> Iterable[tuple[str, Any]]:
+        """Return the entries of an object; refuse keys that are no names."""
+        if type(value) is not dict:
             self.refuse(where, "wanted an object")
-        for name in given:
+        for name in value:
             if not names.fullmatch(name):
                 self.refuse(where, f"{short_repr(name)} is no name")
-        return given.items()
+        return value.items()
 
 
 def _check_enum(check: _Check, where: str, enum: Any) -> None:
@@ -198,17 +195,19 @@ def _check_enum(check: _Check, where: str, enum: Any) -> None:
         check.refuse(where, "there are no members")
 
 
-def _check_component(check: _Check, where: str, given: Any, enums: Mapping[str, Document]) -> None:
-    check.keys(where, given, ["module", *_POLICIES, "fields"], _RARE)
-    if type(given["module"]) is not str or not _NAME.fullmatch(given["module"]):
-        check.refuse(f"{where}.module", f"{short_repr(given['module'])} is no name")
+def _check_component(
+    check: _Check, where: str, component: Any, enums: Mapping[str, Document]
+) -> None:
+    check.keys(where, component, ["module", *_POLICIES, "fields"], _RARE)
+    if type(component["module"]) is not str or not _NAME.fullmatch(component["module"]):
+        check.refuse(f"{where}.module", f"{short_repr(component['module'])} is no name")
     for key, values in _POLICIES.items():
-        check.among(f"{where}.{key}", given[key], values)
-    for key in _RARE.keys() & given.keys():
-        check.number(f"{where}.{key}", given[key], _RARE[key][0], _RARE[key][-1])
-    for why in _contradictions(given):
-        check.refuse(where, why)
-    for name, field in check.named(f"{where}.fields", given["fields"], _NAME):
+        check.among(f"{where}.{key}", component[key], values)
+    for key in _RARE.keys() & component.keys():
+        check.number(f"{where}.{key}", component[key], _RARE[key][0], _RARE[key][-1])
+    for reason in _contradictions(component):
+        check.refuse(where, reason)
+    for name, field in check.named(f"{where}.fields", component["fields"], _NAME):
         _check_field(check, f"{where}.fields.{name}", field, enums)
 
 
@@ -248,8 +247,8 @@ def _checked_type(check: _Check, where: str, text: Any, enums: Mapping[str, Docu
 
 def _check_ids(check: _Check, components: Mapping[str, Document]) -> None:
     for name, component in components.items():
-        for field, said in component["fields"].items():
-            type_ = said["type"]
+        for field, field_doc in component["fields"].items():
+            type_ = field_doc["type"]
             if not type_.startswith("id<"):
                 continue
             target = type_[3:].partition(">")[0]
@@ -277,19 +276,17 @@ def _check_groups(check: _Check, schema: Document) -> None:
                 check.refuse(where, f"{member} cannot be in a group")
 
 
-# --- Which tensors a schema asks for: their names, types and shapes -------------------
-
 RNG_WORDS: Final = 625
 COLD: Final = "cold."
-"""What the names of tensors of cold rows begin with."""
+"""Prefix of the names of cold rows' tensors."""
 _SPARE: Final = 1 << 24
-"""Bytes of padding that nobody misses."""
+"""Bytes of padding that a file may have."""
 _ANY: Final = -1
-"""A size that nothing else tells."""
+"""A size that depends on the rows."""
 
 
 class WantedTensor(NamedTuple):
-    """What a tensor must be. Those with a `pair` may be absent, together with the other."""
+    """Type and shape that a tensor must have. Tensors with a `pair` may be absent, if both are."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -305,7 +302,7 @@ class StoredColumn(NamedTuple):
 
 
 def check_tensors(saved: SnapshotContent, saving: SnapshotFormat) -> None:
-    """Refuse tensors that are lacking, that nobody asks for, or of another type or shape."""
+    """Refuse tensors that are missing, unknown, or of another type or shape."""
     wanted: dict[str, WantedTensor] = {}
     for name, tensor in _wanted(saved, saving):
         if name in wanted:
@@ -355,12 +352,12 @@ def _check_tensor(saved: SnapshotContent, name: str, wanted: WantedTensor) -> No
     array = saved.arrays[name]
     shape = wanted.shape
     fits = len(shape) == array.ndim and all(
-        size in (given, _ANY) for size, given in zip(shape, array.shape, strict=True)
+        size in (actual_type, _ANY) for size, actual_type in zip(shape, array.shape, strict=True)
     )
     if not fits or array.dtype != np.dtype(wanted.dtype):
         sizes = ", ".join("any" if size == _ANY else str(size) for size in shape)
-        given = f"{array.dtype} of shape {list(array.shape)}"
-        why = f"{given}, wanted {np.dtype(wanted.dtype)} of shape [{sizes}]"
+        actual_type = f"{array.dtype} of shape {list(array.shape)}"
+        why = f"{actual_type}, wanted {np.dtype(wanted.dtype)} of shape [{sizes}]"
         saved.refuse(why, name)
 
 
@@ -422,12 +419,12 @@ def stored_columns(schema: Document, component: Document) -> Iterator[StoredColu
     is_indirect = component["cold"] == "indirect" and component["in"] == "managers"
     for name, field in component["fields"].items():
         type_ = cell_type(field["type"], schema["enums"])
-        place = COLD + name if is_indirect and field["cold"] else name
+        column = COLD + name if is_indirect and field["cold"] else name
         if field["split"]:
-            for part in split_columns(place, type_.shape):
+            for part in split_columns(column, type_.shape):
                 yield StoredColumn(part, type_.of_shape(()), field)
         else:
-            yield StoredColumn(place, type_, field)
+            yield StoredColumn(column, type_, field)
 
 
 def field_tensors(
@@ -438,12 +435,10 @@ def field_tensors(
         yield f"{component['module']}.{column.name}", column
 
 
-# --- The numbers of the `state`: all there, integers, and within what they count ------
-
 _MOST: Final = (1 << 63) - 1
 _ALL: Final = (1 << 64) - 1
 _NOTES: Final = ("seed", "calls")
-"""What is said of kernels that draw random numbers, where it is not as at first."""
+"""Entries of kernels that draw random numbers, present unless they are as at first."""
 
 
 def check_state(saved: SnapshotContent, saving: SnapshotFormat) -> None:
@@ -481,7 +476,7 @@ def check_state(saved: SnapshotContent, saving: SnapshotFormat) -> None:
 
 
 def _check_manager(check: _Check, saved: SnapshotContent, component: Document) -> None:
-    """Refuse numbers of a manager that are beyond others that they are a part of."""
+    """Refuse numbers of a manager that exceed the numbers of which they are a part."""
     where = f"state.{state_key(component['module'])}"
     numbers = saved.state[state_key(component["module"])]
     bounds = {"n": NumberRule(0, max_rows(component)), "version": NumberRule(0, _MOST)}
@@ -530,11 +525,11 @@ def _check_wrap(check: _Check, where: str, wrap: Any) -> None:
 def _check_cells(check: _Check, where: str, numbers: Document, axes: int) -> None:
     """Refuse a shape or wrap that no grid of so many axes has, or another number of cells."""
     shape, wrap = numbers["shape"], numbers["wrap"]
-    for key, given, kind in (("shape", shape, int), ("wrap", wrap, bool)):
-        is_one = type(given) is list and len(given) == axes
-        if not is_one or any(type(one) is not kind for one in given):
-            what = "sizes" if kind is int else "booleans"
-            check.refuse(f"{where}.{key}", f"{short_repr(given)}, wanted {axes} {what}")
+    for key, value, kind in (("shape", shape, int), ("wrap", wrap, bool)):
+        is_list = type(value) is list and len(value) == axes
+        if not is_list or any(type(element) is not kind for element in value):
+            kind_name = "sizes" if kind is int else "booleans"
+            check.refuse(f"{where}.{key}", f"{short_repr(value)}, wanted {axes} {kind_name}")
     if min(shape) < 1 or prod(shape) != numbers["n"]:
         check.refuse(f"{where}.shape", f"{short_repr(shape)} is not of {numbers['n']} cells")
 
@@ -547,17 +542,17 @@ def _check_tables(check: _Check, archetypes: Any, chunked: list[str]) -> None:
     tables = archetypes["tables"]
     if type(tables) is not list:
         check.refuse(f"{where}.tables", "wanted a list")
-    places = {name: place for place, name in enumerate(chunked)}
+    order_of = {name: number for number, name in enumerate(chunked)}
     seen = set()
     for number, table in enumerate(tables):
-        at = f"{where}.tables[{number}]"
+        path = f"{where}.tables[{number}]"
         if type(table) is not list or len(table) != 2 or type(table[0]) is not list:
-            check.refuse(at, "wanted components and a number of rows")
+            check.refuse(path, "wanted components and a number of rows")
         names, _ = table
-        if not all(type(name) is str and name in places for name in names):
-            check.refuse(at, f"{short_repr(names)} are not all components in chunks")
-        order = tuple(places[name] for name in names)
-        if not order or list(order) != sorted(set(order)) or order in seen:
-            check.refuse(at, f"{short_repr(names)} again, in another order, or none")
-        seen.add(order)
-        check.number(f"{at}.rows", table[1], 0, MAX_ROWS)
+        if not all(type(name) is str and name in order_of for name in names):
+            check.refuse(path, f"{short_repr(names)} are not all components in chunks")
+        sequence = tuple(order_of[name] for name in names)
+        if not sequence or list(sequence) != sorted(set(sequence)) or sequence in seen:
+            check.refuse(path, f"{short_repr(names)} again, in another order, or none")
+        seen.add(sequence)
+        check.number(f"{path}.rows", table[1], 0, MAX_ROWS)

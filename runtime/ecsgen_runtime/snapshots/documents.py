@@ -1,4 +1,4 @@
-"""What a snapshot says: JSON from files that anybody may have written, arrays, and codecs."""
+"""Content of a snapshot: JSON from files that anybody may have written, arrays, and codecs."""
 
 from __future__ import annotations
 
@@ -16,15 +16,13 @@ from numpy.typing import NDArray
 from ..base.errors import SnapshotError, short_repr
 from ..base.handles import HandleLayout
 
-# --- What a snapshot says, once it is read: documents and arrays ----------------------
-
 Document: TypeAlias = dict[str, Any]
 """A JSON object."""
 
 WORLD: Final = "world"
-"""Where `state` has what is said of the world itself, if there is anything; no module's name."""
+"""Key of the world itself in `state`, if it has anything; the name of no module."""
 _TAKEN: Final = frozenset({"entities", "archetypes", "groups", "attributes"})
-"""What else `state` has beside modules."""
+"""Keys of `state` that are no modules."""
 
 
 def state_key(module: str) -> str:
@@ -44,18 +42,18 @@ class SnapshotContent:
     """By tensor: `point_mass.position`; without padding."""
 
     def refuse(self, why: str, tensor: str = "", cell: int | None = None) -> NoReturn:
-        """Raise SnapshotError that says where: the file, then the tensor and cell if given."""
+        """Raise SnapshotError that names the file, then the tensor and cell if given."""
         refuse(self.name, why, tensor, cell)
 
     def refuse_first(self, wrong: NDArray[np.bool_], why: str, tensor: str, start: int = 0) -> None:
         """Refuse the first cell from `start` on that is wrong, if any is; `why` may show `{cell}`,
         what is in it, as an `{entity}` too, and its `{place}`."""
         if wrong.any():
-            place = start + int(wrong.argmax())
-            cell = self.arrays[tensor][place].item()
+            index = start + int(wrong.argmax())
+            cell = self.arrays[tensor][index].item()
             entity = self.shown(cell) if "{entity}" in why else ""
-            text = why.format(cell=cell, entity=entity, place=place)
-            self.refuse(text, tensor, place)
+            text = why.format(cell=cell, entity=entity, place=index)
+            self.refuse(text, tensor, index)
 
     def shown(self, entity: SupportsIndex) -> str:
         """Return one of its entities as messages have it: `5v1 (4294967301)`."""
@@ -65,12 +63,10 @@ class SnapshotContent:
 
 
 def refuse(file: str, why: str, tensor: str = "", cell: int | None = None) -> NoReturn:
-    """Raise SnapshotError that says where: `town.snap: body.layer[17]: 300 does not fit u8`."""
+    """Raise SnapshotError: `town.snap: body.layer[17]: 300 does not fit u8`."""
     where = tensor if cell is None else f"{tensor}[{cell}]"
     raise SnapshotError(f"{file}: {where}: {why}" if where else f"{file}: {why}")
 
-
-# --- JSON from files that anybody may have written ------------------------------------
 
 _FEW: Final = 1 << 18
 """Lists, and half as many objects, that any text may have."""
@@ -111,7 +107,7 @@ def _lists_and_objects(text: str) -> tuple[int, int]:
 
 
 def parsed_json(text: str, what: str, file: str) -> Any:
-    """Return what a JSON text says; O(len(text)).
+    """Return the value of a JSON text; O(len(text)).
 
     Raises SnapshotError, which says `what` it is of, for what is no JSON (NaN and infinities among
     it), names that are there twice, floats beyond their range, integers of thousands of digits,
@@ -121,12 +117,12 @@ def parsed_json(text: str, what: str, file: str) -> Any:
         refuse(file, f"{what}: {why}")
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
+        entries = dict(pairs)
+        if len(entries) < len(pairs):
             counts = Counter(name for name, _ in pairs)
-            again = next(name for name, count in counts.items() if count > 1)
-            refuse(file, f"{what}: {short_repr(again)} is there twice")
-        return found
+            repeated = next(name for name, count in counts.items() if count > 1)
+            refuse(file, f"{what}: {short_repr(repeated)} is there twice")
+        return entries
 
     def finite(digits: str) -> float:
         number = float(digits)
@@ -150,8 +146,6 @@ def parsed_json(text: str, what: str, file: str) -> Any:
     refuse(file, why)
 
 
-# --- What is no number, text or handle: objects, and attributes of a user's world -----
-#
 # Objects go through a codec, a pair of functions `(to_bytes, from_bytes)`. Attributes
 # that are JSON need none. Nothing is ever unpickled.
 
@@ -189,8 +183,8 @@ def check_codecs(codecs: Any, columns: Iterable[str]) -> Codecs:
     known = {*columns, OTHERS}
     for name, codec in codecs.items():
         if name not in known and not str(name).startswith(ATTRIBUTE):
-            some = ", ".join(sorted(known - {OTHERS})) or "there are none"
-            raise ValueError(f"codecs: {name!r} is no column of objects: {some}")
+            columns_text = ", ".join(sorted(known - {OTHERS})) or "there are none"
+            raise ValueError(f"codecs: {name!r} is no column of objects: {columns_text}")
         is_pair = isinstance(codec, (tuple, list)) and len(codec) == 2
         if codec is not None and not (is_pair and all(map(callable, codec))):
             wanted = "a pair (to_bytes, from_bytes), or None"

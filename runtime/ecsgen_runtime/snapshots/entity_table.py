@@ -1,4 +1,4 @@
-"""Entities in a snapshot: who lives, whether that can be true, and handles of other bits."""
+"""Entities in a snapshot: which are alive, consistency checks, and handles of other bits."""
 
 from __future__ import annotations
 
@@ -12,17 +12,15 @@ from ..values.array_coercion import all_distinct_below, find_first_duplicate
 from .documents import Document, SnapshotContent
 from .row_checks import cell_blocks, refuse_wrong
 
-# --- Who was created, and who lives: a cell per index, and the queue of free ones -----
-
 _HANDLES: Final = "entities.handles"
 _FREE: Final = "entities.free"
 
 
 class EntityTable:
-    """Who was created, and who lives, by what a snapshot says."""
+    """Entities of a snapshot: created ones, and which of them are alive."""
 
     UNKNOWN: ClassVar[str] = "was never created"
-    """What errors say of others."""
+    """Errors' text for entities that the snapshot never had."""
 
     def __init__(self, saved: SnapshotContent) -> None:
         bits = saved.schema["entity"]
@@ -52,7 +50,7 @@ class EntityTable:
     def created(self, es: EntityArray) -> NDArray[np.bool_]:
         """Return which entities were ever given out.
 
-        A cell has the generation of who lives, or who will next; of who was the last, none.
+        A cell has the generation of its live entity, or of its next one; 0 if it is retired.
         """
         if not len(self.cells):
             return np.zeros(es.shape, np.bool_)
@@ -65,7 +63,7 @@ class EntityTable:
         return created
 
     def check_owners(self, tensor: str, living: bool, may_be_holes: bool) -> None:
-        """Refuse owners that were never created, or with `living` those that are dead; O(n)."""
+        """Refuse owners that were never created, or with `living` dead ones; O(n)."""
 
         def wrong(block: slice) -> NDArray[np.bool_]:
             owners = self.saved.arrays[tensor][block]
@@ -113,9 +111,9 @@ class EntityTable:
             self._refuse_cell(block, is_retired & (state == 0))
             n_retired += int(np.count_nonzero(is_retired))
             waiting[block] = (state == 1) & ~is_retired
-        said = self.saved.state["entities"]["n_retired"]
-        if n_retired != said:
-            why = f"{n_retired} are retired, the state says {said}"
+        expected = self.saved.state["entities"]["n_retired"]
+        if n_retired != expected:
+            why = f"{n_retired} are retired, the state says {expected}"
             self.saved.refuse(why, _HANDLES)
         return waiting
 
@@ -157,16 +155,16 @@ class HandleRewriter:
     def __init__(self, entities: EntityTable, schema: Document) -> None:
         self.entities = entities
         self.old, self.new = (
-            Bits(one["entity"]["index_bits"], one["entity"]["generation_bits"])
-            for one in (entities.saved.schema, schema)
+            Bits(schema_doc["entity"]["index_bits"], schema_doc["entity"]["generation_bits"])
+            for schema_doc in (entities.saved.schema, schema)
         )
         self._mask = np.uint64((1 << self.old.of_index) - 1)
         self.stay = self.old == self.new
-        """Whether every handle is what it was."""
+        """True if every handle is unchanged."""
 
     @property
     def way_back(self) -> str:
-        """What to write in the schemas for handles that do not fit."""
+        """The change of the schemas by which handles fit again."""
         bits = self.old
         keys = f"index_bits: {bits.of_index}, generation_bits: {bits.of_generation}"
         return f"'entity: {{{keys}}}' keeps it"
@@ -179,12 +177,12 @@ class HandleRewriter:
         return fit & (generations < np.uint64(1 << self.new.of_generation))
 
     def rewritten(self, handles: EntityArray) -> EntityArray:
-        """Return handles in the new bits; 0 for those of the dead that do not fit."""
+        """Return handles in the new bits; 0 for dead entities whose handles do not fit."""
         if self.stay:
             return handles
         generations = handles >> np.uint64(self.old.of_index)
-        found = generations << np.uint64(self.new.of_index) | (handles & self._mask)
-        return np.where(self.fit(handles), found, np.uint64(0))
+        handles_now = generations << np.uint64(self.new.of_index) | (handles & self._mask)
+        return np.where(self.fit(handles), handles_now, np.uint64(0))
 
     def tensors(self) -> tuple[dict[str, NDArray[np.generic]], Document]:
         """Return the tensors of all entities, and their numbers."""
@@ -194,18 +192,18 @@ class HandleRewriter:
         retired: int = self.entities.saved.state["entities"]["n_retired"]
         cells = self.entities.cells
         if not self.stay:
-            cells, slot_exhausted_error = self._new_cells()
-            left = ~slot_exhausted_error.take(free, mode="clip") if len(free) else free != free
-            free = free[left & (free < len(cells))]
+            cells, are_exhausted = self._new_cells()
+            stays = ~are_exhausted.take(free, mode="clip") if len(free) else free != free
+            free = free[stays & (free < len(cells))]
             noted = self.rewritten(noted)
             noted = noted[noted != 0]
             retired = int(np.count_nonzero(cells >> np.uint64(self.new.of_index) == 0))
-        found = {"entities.handles": cells, "entities.free": free}
+        tensors = {"entities.handles": cells, "entities.free": free}
         numbers = {"n_retired": retired}
-        return (found | {"entities.noted": noted} if len(noted) else found), numbers
+        return (tensors | {"entities.noted": noted} if len(noted) else tensors), numbers
 
     def _new_cells(self) -> tuple[EntityArray, NDArray[np.bool_]]:
-        """Return a cell per index, and which indices are worn out."""
+        """Return a cell per index, and a mask of exhausted indices."""
         old = self.entities.cells
         index = np.arange(len(old), dtype=np.uint64)
         is_live = (old & self._mask) == index

@@ -32,14 +32,12 @@ if TYPE_CHECKING:
     pass
 
 
-# --- Stable ids: those that stay, new ones, and what becomes of fields that hold ids.
-
 Generations = NDArray[np.uint32]
 
 
 @dataclass(frozen=True)
 class IdRemap:
-    """What old ids of a component are now, where ids are given anew."""
+    """New ids of a component for old ones, where ids are assigned anew."""
 
     generations: NDArray[np.uint32]
     """The generation of each old slot, or of each old row."""
@@ -47,14 +45,14 @@ class IdRemap:
     """The new id of what is there; 0 where nothing is."""
 
     def of(self, old: IdArray) -> IdArray:
-        """Return the new ids of old ones, 0 for those whose instance is gone."""
+        """Return the new ids of old ones, 0 for stale ones."""
         count = len(self.ids)
         if count == 0:
             return np.zeros(old.shape, np.uint64)
-        place = (old & np.uint64(SLOT_MASK)).view(np.intp)
-        same = self.generations.take(place, mode="clip") == old >> np.uint64(SLOT_BITS)
-        found = self.ids.take(place, mode="clip")
-        return np.where(same & (place < count), found, np.uint64(0))
+        slots = (old & np.uint64(SLOT_MASK)).view(np.intp)
+        is_current = self.generations.take(slots, mode="clip") == old >> np.uint64(SLOT_BITS)
+        new_ids = self.ids.take(slots, mode="clip")
+        return np.where(is_current & (slots < count), new_ids, np.uint64(0))
 
 
 def had_ids(old: OldComponent) -> bool:
@@ -76,7 +74,7 @@ class FieldMigration:
     ) -> None:
         self._handles = handles
         self._ids = ids
-        """Of the components whose ids are new, by what they are called now."""
+        """IdRemaps of components whose ids have changed, by their new names."""
         self.name = name
         self.plan = plan
         doc = names.schema["components"][component]
@@ -92,7 +90,7 @@ class FieldMigration:
             self._change = names.change(component, name, self.former)
 
     def had(self, key: str) -> bool:
-        """Whether a policy with this key applied before."""
+        """Return True if a policy with this key applied before."""
         return self.former is not None and bool(self.old.fields[self.former].get(key))
 
     def refuse(self, why: str, row: int | None) -> NoReturn:
@@ -101,7 +99,7 @@ class FieldMigration:
 
     @property
     def is_untouched(self) -> bool:
-        """Whether every cell stays as it is."""
+        """Return True if every cell stays as it is."""
         change = self._change
         if change is None or self.had("given"):
             return False  # integers that were given may stand for handles
@@ -127,13 +125,13 @@ class FieldMigration:
             return filled(plan.count, self.default)
         if not old.is_cold_apart(former):
             return self._taken(plan.take(old.stored(former)))
-        place = plan.take(old.column("cold_row"))
-        own, others = np.flatnonzero(place != NIL), np.flatnonzero(place == NIL)
-        whole = filled(plan.count, self.default)
-        whole[own] = self._taken(old.stored(former)[place[own]], own)
-        if len(others):  # one cell for all: the old type may take far more room
-            whole[others] = self._taken(old.default_of(former)[None], others)
-        return whole
+        cold_rows = plan.take(old.column("cold_row"))
+        with_cold, without_cold = np.flatnonzero(cold_rows != NIL), np.flatnonzero(cold_rows == NIL)
+        cells = filled(plan.count, self.default)
+        cells[with_cold] = self._taken(old.stored(former)[cold_rows[with_cold]], with_cold)
+        if len(without_cold):  # one cell for all: the old type may take far more room
+            cells[without_cold] = self._taken(old.default_of(former)[None], without_cold)
+        return cells
 
     def _taken(self, cells: NDArray[Any], instances: RowArray | None = None) -> NDArray[Any]:
         """Return cells of these instances, or of all, in the new type, or refuse the first bad
@@ -156,13 +154,13 @@ class FieldMigration:
             return cells
         if change.old.base in HANDLES and cells.dtype != change.old.dtype:
             cells = as_handles(cells)
-        found = converted(cells, change, self.old.default_of(former), self.default)
+        new_cells = converted(cells, change, self.old.default_of(former), self.default)
         if change.new.base == "entity":
-            return self._handles.rewritten(found)
+            return self._handles.rewritten(new_cells)
         new_ids = self._ids.get(change.new.target)
         if change.new.base == "id" and new_ids is not None:
-            return new_ids.of(found)
-        return found
+            return new_ids.of(new_cells)
+        return new_cells
 
 
 def as_handles(cells: NDArray[Any]) -> NDArray[np.uint64]:
@@ -204,8 +202,6 @@ def tensors_of(name: str, kind: CellType, cells: NDArray[Any], doc: Mapping[str,
     }
 
 
-# --- Indirect cold fields: which rows have cold rows now, and what is in them ---------
-#
 # A cell without a cold row is the old default; if that is another one now, its row
 # needs a cold row.
 
@@ -217,49 +213,49 @@ def cold_columns(
     if old.has_cold_rows and all(map(_keeps_its_rows, fields)):
         rows, cold_row, cells = _same_cold(fields, old, plan)
     else:
-        whole = {field.name: field.cells() for field in fields}
+        columns = {field.name: field.cells() for field in fields}
         differs = np.zeros(plan.count, np.bool_)
         for field in fields:
-            differs |= differing(whole[field.name], field.default)
+            differs |= differing(columns[field.name], field.default)
         rows = _rows_with_cold(old, plan, differs)
         cold_row = np.full(plan.count, NIL, np.uint32)
         cold_row[rows] = np.arange(len(rows))
-        cells = {name: column[rows] for name, column in whole.items()}
-    found: Columns = {
+        cells = {name: column[rows] for name, column in columns.items()}
+    tensors: Columns = {
         f"{module}.cold_row": cold_row,
         f"{module}.cold.row": rows.astype(np.uint32, copy=False),
     }
     for field in fields:
         target = f"{module}.cold.{field.name}"
-        found |= tensors_of(target, field.type, cells[field.name], field.doc)
-    return found, {"n_cold": len(rows)}
+        tensors |= tensors_of(target, field.type, cells[field.name], field.doc)
+    return tensors, {"n_cold": len(rows)}
 
 
 def _keeps_its_rows(field: FieldMigration) -> bool:
-    """Whether no rows need cold rows but those that have them: the default is what it was."""
+    """Return True if only rows with cold rows need one: the default is unchanged."""
     former, old = field.former, field.old
     if former is None:
         return True
     if not old.is_cold_apart(former):
         return False
     try:
-        before = field.converted(old.default_of(former)[None])[0]
+        old_default = field.converted(old.default_of(former)[None])[0]
     except BadRowError:
         return False
-    return not differing(np.asarray(before)[None], field.default).any()
+    return not differing(np.asarray(old_default)[None], field.default).any()
 
 
 def _same_cold(
     fields: Sequence[FieldMigration], old: OldComponent, plan: RowPlan
 ) -> tuple[NDArray[Any], NDArray[np.uint32], Columns]:
-    """Return the rows with cold rows of before, of those that are still there, where these are,
-    and their cells by field; O(cold rows)."""
+    """Return the rows that had cold rows and still exist, the cold row of each row, and cells by
+    field; O(cold rows)."""
     rows, cold_row = old.column("cold.row"), old.column("cold_row")
-    kept: slice | RowArray = slice(None)
+    selected: slice | RowArray = slice(None)
     if not plan.stays:
         moved = plan.where(rows)
-        kept = np.flatnonzero(moved != NIL)
-        rows, cold_row = moved[kept], np.full(plan.count, NIL, np.uint32)
+        selected = np.flatnonzero(moved != NIL)
+        rows, cold_row = moved[selected], np.full(plan.count, NIL, np.uint32)
         cold_row[rows] = np.arange(len(rows))
     cells = {}
     for field in fields:
@@ -267,11 +263,11 @@ def _same_cold(
             cells[field.name] = filled(len(rows), field.default)
             continue
         try:
-            cells[field.name] = field.converted(old.stored(field.former)[kept])
+            cells[field.name] = field.converted(old.stored(field.former)[selected])
         except BadRowError as error:
             row = error.row
-            if row is not None and not isinstance(kept, slice):
-                row = int(kept[row])
+            if row is not None and not isinstance(selected, slice):
+                row = int(selected[row])
             old.saved.refuse(error.why, old.tensor(field.former), row)
     return rows, cold_row, cells
 

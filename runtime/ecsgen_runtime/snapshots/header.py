@@ -61,7 +61,7 @@ Checksums = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a file says of itself."""
+    """The header of a file, parsed."""
 
     nbytes: int
     """Of the header, its length included: where the tensors begin."""
@@ -76,7 +76,7 @@ class Header:
 
 
 def is_pad(name: str) -> bool:
-    """Whether a tensor is nothing but what fills the place between others."""
+    """Return True if a tensor is only padding between others."""
     return name.startswith(PAD)
 
 
@@ -87,7 +87,7 @@ def hex_digits(crc: int) -> str:
 
 def header_bytes(metadata: Mapping[str, str], entries: Entries, checksums: Checksums) -> bytes:
     """Return the header: the length, the JSON with its own checksum, and spaces up to a page."""
-    said = {
+    file_metadata = {
         "ecsgen": str(FORMAT),
         "crc32": hex_digits(0),
         **metadata,
@@ -101,12 +101,12 @@ def header_bytes(metadata: Mapping[str, str], entries: Entries, checksums: Check
         }
         for name, entry in entries.items()
     }
-    text = json_text({"__metadata__": said, **tensors}).encode("ascii")
+    text = json_text({"__metadata__": file_metadata, **tensors}).encode("ascii")
     size = round_up_pages(LENGTH_BYTES + len(text))
     length = (size - LENGTH_BYTES).to_bytes(LENGTH_BYTES, "little")
-    whole = bytearray((length + text).ljust(size))
-    whole[_CRC_AT:_CRC_END] = hex_digits(zlib.crc32(whole)).encode("ascii")
-    return bytes(whole)
+    header = bytearray((length + text).ljust(size))
+    header[_CRC_AT:_CRC_END] = hex_digits(zlib.crc32(header)).encode("ascii")
+    return bytes(header)
 
 
 def header_size(beginning: bytes, file: str) -> int:
@@ -120,7 +120,7 @@ def header_size(beginning: bytes, file: str) -> int:
 
 
 def parsed_header(data: bytes, file: str) -> Header:
-    """Return what the whole header of a file says, all of it checked; O(len(data))."""
+    """Return the header of a file, all of it checked; O(len(data))."""
     _check_beginning(data, file)
     try:
         text = data[LENGTH_BYTES:].decode("utf-8").rstrip(" ")
@@ -130,7 +130,7 @@ def parsed_header(data: bytes, file: str) -> Header:
     if not (type(document) is dict and text.endswith("}")):
         refuse(file, "the header is no JSON object padded with spaces")
     metadata = _metadata(document.pop("__metadata__", None), file)
-    entries = {name: _entry(name, said, file) for name, said in document.items()}
+    entries = {name: _entry(name, entry, file) for name, entry in document.items()}
     checksums = parsed_json(metadata["checksums"], "the checksums", file)
     _check_checksums(checksums, entries, file)
     _check_places(entries, file)
@@ -138,47 +138,47 @@ def parsed_header(data: bytes, file: str) -> Header:
 
 
 def _check_beginning(data: bytes, file: str) -> None:
-    found = _ANY_FORMAT.match(data, LENGTH_BYTES)
-    if found is None:
+    match = _ANY_FORMAT.match(data, LENGTH_BYTES)
+    if match is None:
         refuse(file, "is no snapshot: the header does not begin as that of one")
-    number = int(found[1])
+    number = int(match[1])
     if number != FORMAT:
         refuse(file, f"has format {number}, and this package reads format {FORMAT}")
-    said = data[_CRC_AT:_CRC_END]
-    zeroed = b"".join((data[:_CRC_AT], b"0" * len(said), data[_CRC_END:]))
+    written_crc = data[_CRC_AT:_CRC_END]
+    zeroed = b"".join((data[:_CRC_AT], b"0" * len(written_crc), data[_CRC_END:]))
     crc = hex_digits(zlib.crc32(zeroed)).encode("ascii")
-    if data[LENGTH_BYTES:_CRC_AT] != _BEGINNING or said != crc:
+    if data[LENGTH_BYTES:_CRC_AT] != _BEGINNING or written_crc != crc:
         refuse(file, "the header is damaged: its checksum is that of another one")
 
 
-def _metadata(said: Any, file: str) -> dict[str, str]:
-    if type(said) is not dict:
+def _metadata(metadata: Any, file: str) -> dict[str, str]:
+    if type(metadata) is not dict:
         refuse(file, "the header has no __metadata__")
-    for name, text in said.items():
+    for name, text in metadata.items():
         if type(text) is not str:
             refuse(file, f"the header's {short_repr(name)} is no string")
     for name in _TEXTS:
-        if name not in said:
+        if name not in metadata:
             refuse(file, f"the header has no {name}")
-    schema: str = said["schema"]
+    schema: str = metadata["schema"]
     digest = sha256(schema.encode("utf-8", "surrogatepass")).hexdigest()
-    if digest != said["fingerprint"]:
+    if digest != metadata["fingerprint"]:
         refuse(file, "the header's fingerprint is not that of its schema")
-    return said
+    return metadata
 
 
-def _entry(name: str, said: Any, file: str) -> TensorEntry:
-    if type(said) is not dict or sorted(said) != ["data_offsets", "dtype", "shape"]:
+def _entry(name: str, entry: Any, file: str) -> TensorEntry:
+    if type(entry) is not dict or sorted(entry) != ["data_offsets", "dtype", "shape"]:
         refuse(file, "wanted dtype, shape and data_offsets", short_repr(name))
-    dtype = DTYPES.get(said["dtype"]) if type(said["dtype"]) is str else None
+    dtype = DTYPES.get(entry["dtype"]) if type(entry["dtype"]) is str else None
     if dtype is None:
-        refuse(file, f"no dtype {short_repr(said['dtype'])} is known", short_repr(name))
-    shape, place = said["shape"], said["data_offsets"]
+        refuse(file, f"no dtype {short_repr(entry['dtype'])} is known", short_repr(name))
+    shape, offsets = entry["shape"], entry["data_offsets"]
     if not _are_sizes(shape) or len(shape) > _MAX_DIMENSIONS:
         refuse(file, "its shape is none", short_repr(name))
-    if not _are_sizes(place) or len(place) != 2 or place[0] > place[1]:
+    if not _are_sizes(offsets) or len(offsets) != 2 or offsets[0] > offsets[1]:
         refuse(file, "its data_offsets are none", short_repr(name))
-    start, end = place
+    start, end = offsets
     nbytes = dtype.itemsize * prod(shape)
     if prod(size or 1 for size in shape) * dtype.itemsize > _MAX_BYTES:
         refuse(file, "its shape is beyond any memory", short_repr(name))

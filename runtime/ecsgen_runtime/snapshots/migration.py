@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from .snapshot_format import SnapshotFormat
 
 
-# --- A snapshot of one schema as a world of another would have saved it ---------------
-#
 # Names are matched first, then it is found out which rows there are and where; links
 # and ids follow, fields come last. Columns in which nothing changes are the same
 # arrays.
@@ -65,16 +63,16 @@ class _Migration:
         chunked = [n for n, doc in self._docs.items() if doc["in"] == "archetypes"]
         if chunked:
             tables, owners = plan_chunks(names, handles, plans, chunked)
-            before = names.saved.state.get("archetypes", {"version": 0})
-            said = {"version": before["version"], "tables": tables}
-            self._state["archetypes"] = said
+            old_archetypes = names.saved.state.get("archetypes", {"version": 0})
+            archetypes = {"version": old_archetypes["version"], "tables": tables}
+            self._state["archetypes"] = archetypes
             self._arrays["archetypes.entity"] = handles.rewritten(owners)
         new_ids = {}
         for name, doc in self._docs.items():
             if doc["in"] == "managers":
-                found = self._structure(names.old(name), doc, plans[name])
-                if found is not None:
-                    new_ids[name] = found
+                remap = self._structure(names.old(name), doc, plans[name])
+                if remap is not None:
+                    new_ids[name] = remap
         for name in self._docs:
             self._fields(name, plans[name], new_ids)
         self._state["groups"] = groups
@@ -87,7 +85,7 @@ class _Migration:
         return SnapshotContent(names.saved.name, names.schema, self._state, self._arrays)
 
     def _structure(self, old: OldComponent, doc: Document, plan: RowPlan) -> IdRemap | None:
-        """Take owners, links and ids of a manager; return what old ids are now, if others."""
+        """Migrate owners, links and ids of a manager; return an IdRemap if ids have changed."""
         owners, columns = old.owners, {}
         if doc["owner"] == "entity":
             owners = self._handles.rewritten(plan.moved(owners))
@@ -97,13 +95,13 @@ class _Migration:
         new_ids = None
         for facts in policies_of(doc, self._snapshot_format.POLICIES):
             if facts.migrate is not None:
-                made = facts.migrate(PolicyMigration(facts, old, doc, plan, owners))
-                columns |= made.columns
-                numbers |= made.numbers
-                new_ids = made.new_ids or new_ids
-        collected = not old.is_chunked and old.doc["destroy"] == "gc"
+                migrated = facts.migrate(PolicyMigration(facts, old, doc, plan, owners))
+                columns |= migrated.columns
+                numbers |= migrated.numbers
+                new_ids = migrated.new_ids or new_ids
+        collected_before = not old.is_chunked and old.doc["destroy"] == "gc"
         collects = doc["destroy"] == "gc" and doc["owner"] == "entity"
-        if collects and collected and len(old.column("_rng")):
+        if collects and collected_before and len(old.column("_rng")):
             columns["_rng"] = old.column("_rng")
         module = doc["module"]
         self._arrays |= {f"{module}.{name}": array for name, array in columns.items()}

@@ -1,4 +1,4 @@
-"""What a user's `migrate(old)` sees of a snapshot, sets and adds: tables of arrays."""
+"""Tables of arrays by which a user's `migrate(old)` reads and changes a snapshot."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ from .schema_matching import OldComponent
 if TYPE_CHECKING:
     from .snapshot_format import SnapshotFormat
 
-# --- Arrays that the user's `migrate` sets: what they hold, by their dtypes -----------
 
 _HALF: Final = np.dtype(np.float16)
 
@@ -39,8 +38,8 @@ def given_array(name: str, values: ArrayLike, rows: int) -> NDArray[Any]:
     """
     array = np.array(values)
     if array.ndim == 0 or len(array) != rows:
-        given = "one value" if array.ndim == 0 else f"{len(array)} values"
-        raise ValueError(f"{name}: {given} for {rows} rows")
+        actual = "one value" if array.ndim == 0 else f"{len(array)} values"
+        raise ValueError(f"{name}: {actual} for {rows} rows")
     if array.dtype == _HALF:
         array = array.astype(np.float32)
     if rows == 0 and not isinstance(values, np.ndarray):
@@ -96,17 +95,14 @@ def given_field(text: str, key: str) -> Document:
     }
 
 
-# --- Components that the user's `migrate` adds: rows, and nothing that policies keep --
-
-
 def created_owners(entities: EntityTable, component: str, entity: ArrayLike) -> EntityArray:
     """Return entities of a snapshot as an array; raises TypeError and ValueError."""
-    given = np.array(entity)
-    if given.ndim != 1:
-        raise ValueError(f"{component}: entities have the shape {given.shape}")
-    if len(given) and given.dtype.kind not in "iu":
-        raise TypeError(f"{component}: entities are integers, not {given.dtype}")
-    owners = given.astype(np.uint64)
+    array = np.array(entity)
+    if array.ndim != 1:
+        raise ValueError(f"{component}: entities have the shape {array.shape}")
+    if len(array) and array.dtype.kind not in "iu":
+        raise TypeError(f"{component}: entities are integers, not {array.dtype}")
+    owners = array.astype(np.uint64)
     created = entities.created(owners)
     if not created.all():
         first = entities.saved.shown(owners[int((~created).argmax())])
@@ -137,16 +133,14 @@ def new_component(
         "fields": {},
     }
     arrays = {f"{module}.{name}": column for name, column in columns.items()}
-    whole = replace(
+    with_component = replace(
         saved,
         state={**saved.state, state_key(module): {"n": count, "version": 0}},
         arrays={**saved.arrays, **arrays},
     )
-    return OldComponent(whole, component, doc, is_new=False)
+    return OldComponent(with_component, component, doc, is_new=False)
 
 
-# --- What a user's `migrate(old)` sees: tables of arrays, by the names of then --------
-#
 # It may change them before they are matched with the schemas of now. What it leaves
 # alone is not even looked at.
 
@@ -177,7 +171,7 @@ class SnapshotTable:
 
     @property
     def entity(self) -> EntityArray:
-        """The owner of each row, shape (rows,); read-only. Empty if rows belong to nobody."""
+        """The owner of each row, shape (rows,); read-only. Empty if rows have no owners."""
         owners, used = self._old.owners, self._old.used
         return read_only(owners[:] if used is None else owners[used])
 
@@ -198,7 +192,7 @@ class SnapshotTable:
         return self._seen[field]
 
     def __setitem__(self, field: str, values: ArrayLike) -> None:
-        """Let a field, old or new, have these values; they are copied.
+        """Set the values of a field, old or new; they are copied.
 
         Raises:
             ValueError: not as many as there are rows, or no name of a field.
@@ -229,8 +223,8 @@ class SnapshotTable:
 
     def _require(self, field: str) -> None:
         if field not in self:
-            some = ", ".join(self) or "none"
-            raise KeyError(f"{self._old.name} has no field {field!r}; it has {some}")
+            field_names = ", ".join(self) or "none"
+            raise KeyError(f"{self._old.name} has no field {field!r}; it has {field_names}")
 
     def _put_into(self, arrays: dict[str, NDArray[Any]]) -> Document:
         """Put changed cells into tensors; return the document of the component."""
@@ -283,7 +277,7 @@ class SnapshotTable:
 
 
 class Snapshot:
-    """All components of a snapshot whose schemas were others, by name.
+    """All components of a snapshot of older schemas, by name.
 
     `old["Body"]` is a table; `del old["Body"]` takes one away, `old.add` adds one.
     """
@@ -322,8 +316,8 @@ class Snapshot:
     def __getitem__(self, component: str) -> SnapshotTable:
         """Return the table of a component; KeyError if there is none."""
         if component not in self:
-            some = ", ".join(self) or "none"
-            raise KeyError(f"there is no component {component!r}; there are {some}")
+            component_names = ", ".join(self) or "none"
+            raise KeyError(f"there is no component {component!r}; there are {component_names}")
         if component not in self._tables:
             doc = self._saved.schema["components"][component]
             old = OldComponent(self._saved, component, doc, is_new=False)
@@ -340,7 +334,7 @@ class Snapshot:
     def add(
         self, component: str, entity: ArrayLike | None, /, **fields: ArrayLike
     ) -> SnapshotTable:
-        """Add a component with a row for each entity, or with `entity=None` rows of nobody.
+        """Add a component with a row for each entity, or with `entity=None` rows without owners.
 
         Handles are those of the snapshot. Rows of the dead, and several of one entity, are as
         everywhere else: the new schemas say whether there may be any.

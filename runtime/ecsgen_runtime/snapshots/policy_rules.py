@@ -1,4 +1,4 @@
-"""What files know of each policy. They may have policies that the package lacks."""
+"""Snapshot rules of each policy. Files may have policies that the package lacks."""
 
 from __future__ import annotations
 
@@ -218,11 +218,8 @@ def active_rows(it: PolicyMigration) -> MigratedState:
     return MigratedState({}, {"n_active": active})
 
 
-# --- Fields that are unique: no value may be there twice ------------------------------
-
-
 def repeated_value(cells: NDArray[Any]) -> tuple[int, int] | None:
-    """Return the first row whose value an earlier one has, and that; O(n log n).
+    """Return the first row that repeats a value, and the row that had it; O(n log n).
 
     Text is bytes in rows, shape (n, size); NaN equals nothing.
     """
@@ -230,11 +227,11 @@ def repeated_value(cells: NDArray[Any]) -> tuple[int, int] | None:
         cells = np.ascontiguousarray(cells).view(f"S{cells.shape[1]}")[:, 0]
     order = np.argsort(cells, kind="stable")
     ordered = cells[order]
-    again = np.flatnonzero(ordered[1:] == ordered[:-1])
-    if len(again) == 0:
+    repeats = np.flatnonzero(ordered[1:] == ordered[:-1])
+    if len(repeats) == 0:
         return None
-    place = again[np.argmin(order[again + 1])]
-    return int(order[place + 1]), int(order[place])
+    first_repeat = repeats[np.argmin(order[repeats + 1])]
+    return int(order[first_repeat + 1]), int(order[first_repeat])
 
 
 def check_unique(saved: SnapshotContent, tensor: str, present: NDArray[np.bool_] | None) -> None:
@@ -269,8 +266,6 @@ def _shown(cell: Any, type_: str) -> str:
         return repr(stored.decode() if type_.startswith("str") else stored)
     return repr(cell.item())
 
-
-# --- What files know of each policy. They may have policies that the package lacks ----
 
 MANY: Final = PolicySnapshotRules(
     applies=lambda c: bool(c["instances"] == "many"),

@@ -87,7 +87,7 @@ class SnapshotFile:
         end = start + size
         if start % align or start < self._header.nbytes:
             return None
-        first, last = (bisect_left(self._spans, (place,)) for place in (start, end))
+        first, last = (bisect_left(self._spans, (offset,)) for offset in (start, end))
         before = self._spans[first - 1][1] if first else 0
         if before > start or last - first > len(filled):
             return None
@@ -167,7 +167,7 @@ def _read_path(path: str, map_pages: bool) -> SnapshotFile:
 def _read_pieces(
     file: FileIO, header: Header, nbytes: int, name: str
 ) -> Iterator[tuple[int, memoryview]]:
-    """Yield the rest of a file in pieces, each in memory of its own, and where each begins."""
+    """Yield the rest of a file in pieces, each in memory of its own, and their offsets."""
     starts = [*_piece_starts(header), nbytes]
     for start, end in pairwise(starts):
         piece = left = unfilled(end - start).data
@@ -180,24 +180,24 @@ def _read_pieces(
 
 
 def _piece_starts(header: Header) -> Iterator[int]:
-    """Yield where pieces begin: where a part may, on a page, with tensors of another prefix.
+    """Yield the offsets of pieces: on a page, before tensors of another prefix.
 
     So what lies together stays together, and whoever takes a part keeps nothing else.
     """
     yield header.nbytes
-    before = ""
-    for tensor, entry in sorted(header.entries.items(), key=lambda it: it[1].start):
+    previous = ""
+    for tensor, entry in sorted(header.entries.items(), key=lambda item: item[1].start):
         prefix = tensor.rpartition(".")[0]
-        if is_pad(tensor) or entry.start == entry.end or prefix == before:
+        if is_pad(tensor) or entry.start == entry.end or prefix == previous:
             continue
-        place = header.nbytes + entry.start
-        if before and place % PAGE == 0:
-            yield place
-        before = prefix
+        offset = header.nbytes + entry.start
+        if previous and offset % PAGE == 0:
+            yield offset
+        previous = prefix
 
 
 def _opened(path: str, flags: int) -> int:
-    # whatever has come to the path meanwhile, nobody waits for it
+    # not waiting for a file that has replaced it at the path meanwhile
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 

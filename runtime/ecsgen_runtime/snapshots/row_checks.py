@@ -17,13 +17,11 @@ from .documents import NOTHING, Document, SnapshotContent
 from .rule_types import CellType
 from .stored_columns import LENGTHS
 
-# --- Cells in a snapshot: whether each is a value of its field's type -----------------
-
 _ASCII: Final = 128
 _BYTES: Final = 1 << 18
 """Looked at together: what is worked out of them stays in the cache."""
 _SHORT: Final = 2
-"""Bytes of numbers of which there are so few that a table tells of each whether it is a member."""
+"""Bytes of numbers that are few enough for a table of all: True for members."""
 _NAMED: Final = 3
 """Rows that a message names beside the first one."""
 
@@ -31,14 +29,14 @@ Mask: TypeAlias = NDArray[np.bool_]
 
 
 class _Rule(NamedTuple):
-    """What cells of a type must be, told of a block of them, shape (rows, ...), contiguous."""
+    """The check of a type's cells, by blocks, shape (rows, ...), contiguous."""
 
     are_right: Callable[[NDArray[Any]], bool]
     """Quickly, whether all are right."""
     wrong: Callable[[NDArray[Any]], Mask]
     """Which elements are wrong: shape (rows, ...), of text (rows,)."""
     why: Callable[[NDArray[Any]], str]
-    """What is wrong with the first of them, which is."""
+    """Returns the error of the first wrong element, with its value."""
 
 
 def check_cells(
@@ -83,9 +81,6 @@ def _also(rows: list[int]) -> str:
     return f", also in {'row' if len(rows) == 1 else 'rows'} {which}"
 
 
-# --- bools, enums and flags -------------------------------------------------------------
-
-
 def _numbers(
     are_right: Callable[[NDArray[Any]], bool], wrong: Callable[[NDArray[Any]], Mask], why: str
 ) -> _Rule:
@@ -126,9 +121,6 @@ def _flags(type_: CellType) -> _Rule:
     )
 
 
-# --- text -------------------------------------------------------------------------------
-
-
 def _are_texts(cells: NDArray[np.uint8]) -> bool:
     return not _nuls_inside(cells).any() and _are_utf8(cells)
 
@@ -146,15 +138,15 @@ def _nuls_inside(cells: NDArray[np.uint8]) -> Mask:
 
 
 def _are_utf8(cells: NDArray[np.uint8]) -> bool:
-    """Whether all rows are UTF-8: no byte in the middle of a character is the first of a row, so
-    all rows are if what they make up is.
+    """Return True if all rows are UTF-8: each row begins with a character, and all rows joined
+    are UTF-8.
     """
     flat = cells.reshape(-1)
     if int(flat.max()) < _ASCII:
         return True
-    others = np.flatnonzero(flat >= _ASCII)
-    if len(others) < len(cells):
-        cells = cells[others // cells.shape[1]]
+    non_ascii = np.flatnonzero(flat >= _ASCII)
+    if len(non_ascii) < len(cells):
+        cells = cells[non_ascii // cells.shape[1]]
     if ((cells[:, 0] & 0xC0) == 0x80).any():
         return False
     try:
@@ -184,28 +176,23 @@ _RULES: Final[dict[str, Callable[[CellType], _Rule]]] = {
 }
 
 
-# --- objects ----------------------------------------------------------------------------
-
-
 def check_lengths(saved: SnapshotContent, tensor: str) -> None:
     """Refuse lengths of encoded objects that do not make up their bytes; O(n)."""
     lengths, size = saved.arrays[tensor + LENGTHS], len(saved.arrays[tensor])
     wrong = (lengths < NOTHING) | (lengths > size)
     saved.refuse_first(wrong, f"{{cell}} of {size} bytes", tensor + LENGTHS)
-    some = lengths[lengths > 0]
+    present = lengths[lengths > 0]
     # floats first: so many of such lengths may be more than 64 bits hold
-    total = float(some.sum(dtype=np.float64))
-    if total > 2 * size + 1 or int(some.sum()) != size:
+    total = float(present.sum(dtype=np.float64))
+    if total > 2 * size + 1 or int(present.sum()) != size:
         saved.refuse(f"they do not make up {size} bytes", tensor + LENGTHS)
 
-
-# --- The rows of one component, as checks see them; how cells are looked through ------
 
 _CELLS: Final = 16_384
 """Looked at together: what is worked out of them stays in the cache."""
 
 Wrong = Callable[[slice], NDArray[np.bool_]]
-"""Tells which cells of a block are wrong."""
+"""Returns a mask of the wrong cells of a block."""
 
 
 @dataclass(frozen=True)
@@ -214,11 +201,11 @@ class CheckedRows:
 
     saved: SnapshotContent
     component: Document
-    """What the schema says of it."""
+    """The component in the schema document."""
     module: str
-    """What its tensors' names begin with."""
+    """Prefix of its tensors' names."""
     numbers: Document
-    """What the state says of it."""
+    """Its entry in `state`."""
 
     @property
     def n(self) -> int:
@@ -259,10 +246,8 @@ def refuse_wrong(saved: SnapshotContent, tensor: str, wrong: Wrong, why: str) ->
         saved.refuse_first(wrong(block), why, tensor, block.start)
 
 
-# --- Chains: an entity's instances, a parent's children, all rows by age --------------
-#
 # A chain is circular backwards: its first row's `previous` cell holds its last row,
-# whose `next` is NIL. No check steps along chains, for one may have all rows.
+# whose `next` is NIL. No check steps along chains, for a chain may have all rows.
 
 
 def check_links(rows: CheckedRows, column: str, count: int, *, may_end: bool) -> None:
@@ -279,38 +264,38 @@ def check_links(rows: CheckedRows, column: str, count: int, *, may_end: bool) ->
 
 
 def check_chains(
-    rows: CheckedRows, following: str, previous: str, owners: NDArray[Any] | None
+    rows: CheckedRows, next_column: str, previous: str, owners: NDArray[Any] | None
 ) -> RowArray:
     """Refuse links that are not those of chains, each with an owner; return the first rows.
 
     Whose owners must all be different, which the caller has to see to: then no other shape is
     left. Without `owners`, all rows have the same. O(n log length), by pointer jumping.
     """
-    check_links(rows, following, rows.n, may_end=True)
+    check_links(rows, next_column, rows.n, may_end=True)
     check_links(rows, previous, rows.n, may_end=False)
-    nexts, before = rows.column(following), rows.column(previous)
+    next_rows, previous_rows = rows.column(next_column), rows.column(previous)
     firsts = []
     n_lasts = 0
     for block in cell_blocks(rows.n):
-        after, back = nexts[block], before[block].astype(np.intp)
+        after, back = next_rows[block], previous_rows[block].astype(np.intp)
         is_last = after == NIL
         numbers = np.arange(block.start, block.stop, dtype=np.uint32)
-        lost = (before.take(after, mode="clip") != numbers) & ~is_last
-        rows.refuse_first(lost, "row {cell} does not lead back", following, block.start)
+        lost = (previous_rows.take(after, mode="clip") != numbers) & ~is_last
+        rows.refuse_first(lost, "row {cell} does not lead back", next_column, block.start)
         if owners is not None:
             other = owners.take(back, mode="clip") != owners[block]
             rows.refuse_first(other, "row {cell} is another's", previous, block.start)
         n_lasts += int(np.count_nonzero(is_last))
-        is_first = nexts.take(back, mode="clip") == NIL
+        is_first = next_rows.take(back, mode="clip") == NIL
         firsts.append(np.flatnonzero(is_first) + block.start)
-    found = np.concatenate(firsts) if firsts else np.empty(0, np.intp)
-    if len(found) != n_lasts:  # before a first row, which none leads to, is no last one
+    first_rows = np.concatenate(firsts) if firsts else np.empty(0, np.intp)
+    if len(first_rows) != n_lasts:  # before a first row, which none leads to, is no last one
         is_led_to = np.zeros(rows.n, np.bool_)
-        is_led_to[nexts[nexts != NIL]] = True
-        wrong = ~is_led_to & (nexts[before] != NIL)
+        is_led_to[next_rows[next_rows != NIL]] = True
+        wrong = ~is_led_to & (next_rows[previous_rows] != NIL)
         rows.refuse_first(wrong, "row {cell} is not the last of the chain", previous)
-    check_circles(rows, following)
-    return found
+    check_circles(rows, next_column)
+    return first_rows
 
 
 def check_circles(rows: CheckedRows, column: str) -> None:
@@ -339,7 +324,7 @@ def row_on_way_round(links: Links) -> int:
 
 
 def _jump(jumps: Links, block: slice, end: int) -> bool:
-    """Let rows lead where their links' links do; return whether some are under way still."""
+    """Double the length of each row's jump; return True if not all have reached the end."""
     far = jumps.take(jumps[block])
     jumps[block] = far
     return bool(far.min() != end)
@@ -351,12 +336,12 @@ def check_one_chain(rows: CheckedRows, links: tuple[str, str], first: str) -> No
     `links`: the columns of who follows each row, and whom it follows; `first`: the number that
     says which is the first.
     """
-    said, previous = rows.numbers[first], links[1]
+    expected, previous = rows.numbers[first], links[1]
     firsts = check_chains(rows, *links, None)
     if len(firsts) > 1:
         rows.refuse(f"more than one is the {first}", previous, int(firsts[1]))
-    if said != (int(firsts[0]) if len(firsts) else NIL):
-        rows.refuse(f"the state says that row {said} is the {first}", previous)
+    if expected != (int(firsts[0]) if len(firsts) else NIL):
+        rows.refuse(f"the state says that row {expected} is the {first}", previous)
 
 
 def check_tree(rows: CheckedRows) -> None:
@@ -385,11 +370,8 @@ def check_tree(rows: CheckedRows) -> None:
     check_circles(rows, "parent")
 
 
-# --- Columns that say where others point from: slots of ids, who is free, cold rows ---
-
-
 def check_slots(rows: CheckedRows) -> None:
-    """Refuse slots that are not each a row's, free or worn out; O(slots)."""
+    """Refuse slots that are not a row's, free or exhausted; O(slots)."""
     n, peak = rows.n, rows.numbers["peak"]
     check_links(rows, "id_slot", peak, may_end=False)
     slots, places = rows.column("id_slot"), rows.column("id_row")

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     pass
 
 
-# --- Which old rows there are in new columns, and where -------------------------------
-
-
 @dataclass(frozen=True)
 class RowPlan:
     """Takes cells of old rows in their new order, and puts them where they belong."""
@@ -34,7 +31,7 @@ class RowPlan:
     new_n: int = 0
     """How many rows the new columns have, with `at`."""
     stays: bool = False
-    """Whether each row is where it was, so that columns can stay as they are."""
+    """True if no row has moved, so that columns can stay as they are."""
 
     @property
     def count(self) -> int:
@@ -87,9 +84,6 @@ def packed_plan(old_n: int, order: RowArray | None) -> RowPlan:
     return RowPlan(old_n, order, stays=order is None)
 
 
-# --- Which rows stay, by whose they are, and in which order they come -----------------
-
-
 def plan_rows(old: OldComponent, doc: Document, handles: HandleRewriter) -> RowPlan:
     """Return which old rows a component has now: for a manager's columns, or for chunks."""
     if not old.has_owners or doc["owner"] == "none":
@@ -97,11 +91,11 @@ def plan_rows(old: OldComponent, doc: Document, handles: HandleRewriter) -> RowP
             why = f"no entity owns its {old.count} rows, and each needs one now"
             old.refuse_rows(f"{why}; only migrate= can say whose they are")
         return packed_plan(old.n, old.used)
-    kept = _kept(old, doc, handles)
-    if kept.all() and old.used is None:
+    is_kept = _kept_rows(old, doc, handles)
+    if is_kept.all() and old.used is None:
         order = None
     else:
-        order = np.flatnonzero(kept if old.used is None else kept & (old.owners != 0))
+        order = np.flatnonzero(is_kept if old.used is None else is_kept & (old.owners != 0))
     _check_single(old, doc, order)
     return placed(old, doc, order, handles)
 
@@ -120,31 +114,31 @@ def placed(
     return RowPlan(old.n, order, indices, int(indices.max(initial=-1)) + 1)
 
 
-def _kept(old: OldComponent, doc: Document, handles: HandleRewriter) -> NDArray[np.bool_]:
+def _kept_rows(old: OldComponent, doc: Document, handles: HandleRewriter) -> NDArray[np.bool_]:
     """Return which rows, holes among them, are not those of the dead that go."""
-    kept = np.ones(old.n, np.bool_)
+    is_kept = np.ones(old.n, np.bool_)
     owners = old.owners
     lives_on = doc["in"] == "archetypes" or doc["destroy"] == "callback"
     lived = old.is_chunked or old.doc["destroy"] == "callback"
     if (lives_on and not lived) or not handles.stay:
         alive = handles.entities.alive(owners)
         if lives_on:
-            kept &= alive
+            is_kept &= alive
         else:
-            kept &= alive | handles.fit(owners) | (owners == 0)
-            if doc["destroy"] == "manual" and not kept.all():  # the user's to remove
-                row = int((~kept).argmax())
+            is_kept &= alive | handles.fit(owners) | (owners == 0)
+            if doc["destroy"] == "manual" and not is_kept.all():  # the user's to remove
+                row = int((~is_kept).argmax())
                 entity = old.saved.shown(owners[row])
                 why = f"the dead entity {entity} does not fit the new bits"
                 why += f"; {handles.way_back}"
                 old.saved.refuse(why, f"{old.module}.entity", row)
     if doc["lookup"] != "hash" and not old.is_chunked and old.doc["lookup"] == "hash":
-        kept &= ~_displaced(old, handles)
-    return kept
+        is_kept &= ~_displaced(old, handles)
+    return is_kept
 
 
 def _displaced(old: OldComponent, handles: HandleRewriter) -> NDArray[np.bool_]:
-    """Return which rows are those of entities whose index has a later owner here."""
+    """Return a mask of rows whose owner's index has a later owner here."""
     index = handles.entities.indices(old.owners)
     latest = np.zeros(len(handles.entities.cells), np.uint64)
     np.maximum.at(latest, index, old.owners)
@@ -164,8 +158,6 @@ def _check_single(old: OldComponent, doc: Document, order: RowArray | None) -> N
         why += "; 'instances: many' keeps all, or choose in migrate="
         old.refuse_rows(why, ".entity", row)
 
-
-# --- Links between rows: ranks survive any order, so chains are cut and made again ----
 
 _SHORT: Final = 1 << 16
 
@@ -201,14 +193,14 @@ def plan_groups(
     names: SchemaMatch, handles: HandleRewriter, plans: dict[str, RowPlan]
 ) -> dict[str, int]:
     """Order the rows of groups' members, and return how many entities each group has."""
-    found = {}
+    counts = {}
     for group, members in names.schema["groups"].items():
-        before = _same_group(names, members)
-        if before is not None and all(plans[name].stays for name in members):
-            found[group] = names.saved.state["groups"][before]
+        old_group = _same_group(names, members)
+        if old_group is not None and all(plans[name].stays for name in members):
+            counts[group] = names.saved.state["groups"][old_group]
         else:
-            found[group] = _plan_group(names, handles, plans, members)
-    return found
+            counts[group] = _plan_group(names, handles, plans, members)
+    return counts
 
 
 def _same_group(names: SchemaMatch, members: list[str]) -> str | None:
@@ -224,22 +216,22 @@ def _plan_group(
     names: SchemaMatch, handles: HandleRewriter, plans: dict[str, RowPlan], members: list[str]
 ) -> int:
     owners = {name: plans[name].take(names.old(name).owners) for name in members}
-    first, *others = members
+    first, *other_members = members
     rows = np.arange(len(owners[first]))
-    found: dict[str, RowArray] = {first: rows}
-    for name in others:
-        wanted = owners[first][found[first]]
-        places = _rows_of(owners[name], wanted, handles)
-        has_it = places >= 0
-        found = {other: rows[has_it] for other, rows in found.items()}
-        found[name] = places[has_it]
+    rows_by_member: dict[str, RowArray] = {first: rows}
+    for name in other_members:
+        wanted = owners[first][rows_by_member[first]]
+        member_rows = _rows_of(owners[name], wanted, handles)
+        has_it = member_rows >= 0
+        rows_by_member = {other: rows[has_it] for other, rows in rows_by_member.items()}
+        rows_by_member[name] = member_rows[has_it]
     for name in members:
-        plans[name] = _with_first(plans[name], found[name])
-    return len(found[first])
+        plans[name] = _with_first(plans[name], rows_by_member[name])
+    return len(rows_by_member[first])
 
 
 def _with_first(plan: RowPlan, rows: RowArray) -> RowPlan:
-    """Return the plan with some instances in front, and the others behind in their order."""
+    """Return the plan with `rows` in front, and other rows behind in their order."""
     count = plan.count
     is_first = np.zeros(count, np.bool_)
     is_first[rows] = True
@@ -254,18 +246,16 @@ def _rows_of(owners: EntityArray, wanted: EntityArray, handles: HandleRewriter) 
     """Return the row of each wanted entity, -1 for those that have none; O(n), or n log n."""
     if len(owners) == 0 or len(wanted) == 0:
         return np.full(len(wanted), -1, np.intp)
-    index, asked = map(handles.entities.indices, (owners, wanted))
-    table = np.full(max(int(index.max()), int(asked.max())) + 1, -1, np.intp)
+    index, wanted_indices = map(handles.entities.indices, (owners, wanted))
+    table = np.full(max(int(index.max()), int(wanted_indices.max())) + 1, -1, np.intp)
     table[index] = np.arange(len(owners))
-    rows = table[asked]
+    rows = table[wanted_indices]
     if (table[index] != np.arange(len(owners))).any():  # an index has several owners
         order = np.argsort(owners, kind="stable")
-        place = np.searchsorted(owners, wanted, sorter=order)
-        rows = order.take(place, mode="clip")
+        positions = np.searchsorted(owners, wanted, sorter=order)
+        rows = order.take(positions, mode="clip")
     return np.where((rows >= 0) & (owners[rows] == wanted), rows, -1)
 
-
-# --- Components in archetype chunks: whose rows are in which table --------------------
 
 Tables = list[list[Any]]
 """The components of each table, and how many rows it has."""
@@ -280,25 +270,29 @@ _FEW_KEYS: Final = 1 << 16
 def plan_chunks(
     names: SchemaMatch, handles: HandleRewriter, plans: dict[str, RowPlan], components: list[str]
 ) -> tuple[Tables, EntityArray]:
-    """Order the rows of components in chunks; return the tables, and whose rows they have."""
+    """Order the rows of components in chunks; return the tables, and the owners of rows."""
     old_tables = names.saved.state.get("archetypes", {"tables": []})["tables"]
     if _all_stay(names, plans, components, old_tables):
-        tables = [[[names.targets[it] for it in old], rows] for old, rows in old_tables]
+        tables = [
+            [[names.targets[component] for component in old], rows] for old, rows in old_tables
+        ]
         return tables, _saved_owners(names)
     owners = {name: plans[name].take(names.old(name).owners) for name in components}
     entities = _first_of_each([_saved_owners(names), *owners.values()], handles)
-    having = {n: _rows_of(its, entities, handles) >= 0 for n, its in owners.items()}
-    number, firsts = _signatures([*having.values()], len(entities))
+    has_component = {
+        n: _rows_of(owner_column, entities, handles) >= 0 for n, owner_column in owners.items()
+    }
+    number, firsts = _signatures([*has_component.values()], len(entities))
     few = len(firsts) < _FEW_KEYS  # then it is a radix sort
     order = np.argsort(number.astype(np.uint16) if few else number, kind="stable")
-    some = np.logical_or.reduce([*having.values()])
-    order = order[some[order]]
+    has_any = np.logical_or.reduce([*has_component.values()])
+    order = order[has_any[order]]
     entities = entities[order]
     counts = np.bincount(number, minlength=len(firsts)).tolist()
-    present = [[c for c in components if having[c][first]] for first in firsts]
+    present = [[c for c in components if has_component[c][first]] for first in firsts]
     tables = [[c, n] for c, n in zip(present, counts, strict=True) if c]
     for name in components:
-        wanted = entities[having[name][order]]
+        wanted = entities[has_component[name][order]]
         rows = _rows_of(owners[name], wanted, handles)
         plan = plans[name]
         old_rows = rows if plan.order is None else plan.order[rows]
@@ -309,8 +303,8 @@ def plan_chunks(
 def _all_stay(
     names: SchemaMatch, plans: dict[str, RowPlan], components: list[str], tables: Tables
 ) -> bool:
-    """Whether no component comes to the chunks or leaves them, and no row goes."""
-    before = {name for present, _ in tables for name in present}
+    """Return True if no component comes to the chunks or leaves them, and no row is removed."""
+    old_names = {name for present, _ in tables for name in present}
     goes_on = set()
     for name in components:
         old = names.old(name)
@@ -319,7 +313,7 @@ def _all_stay(
         if not old.is_chunked or not plans[name].stays:
             return False
         goes_on.add(old.name)
-    return before <= goes_on
+    return old_names <= goes_on
 
 
 def _saved_owners(names: SchemaMatch) -> EntityArray:
@@ -330,14 +324,14 @@ def _saved_owners(names: SchemaMatch) -> EntityArray:
 
 def _first_of_each(owners: list[EntityArray], handles: HandleRewriter) -> EntityArray:
     """Return all entities once, in the order in which they are there first."""
-    every = np.concatenate(owners)
-    if len(every) == 0:
-        return every
-    index = handles.entities.indices(every)
+    all_owners = np.concatenate(owners)
+    if len(all_owners) == 0:
+        return all_owners
+    index = handles.entities.indices(all_owners)
     first = np.full(int(index.max()) + 1, -1, np.intp)
-    first[index[::-1]] = np.arange(len(every))[::-1]
-    found: EntityArray = every[first[index] == np.arange(len(every))]
-    return found
+    first[index[::-1]] = np.arange(len(all_owners))[::-1]
+    unique_owners: EntityArray = all_owners[first[index] == np.arange(len(all_owners))]
+    return unique_owners
 
 
 def _signatures(having: list[NDArray[np.bool_]], count: int) -> tuple[NDArray[np.intp], RowArray]:

@@ -87,13 +87,13 @@ def cell_type(text: str, enums: Mapping[str, Document]) -> CellType:
 
     Raises ValueError for what is no type of that schema.
     """
-    found = _TYPE.fullmatch(text)
-    if found is None:
+    match = _TYPE.fullmatch(text)
+    if match is None:
         raise ValueError(f"{text!r} is no field type")
-    name, of = found[1], found["of"]
-    sizes = tuple(map(int, filter(None, (found["sizes"] or "").split(","))))
-    if of is not None:
-        return CellType(text, "id", sizes, target=of)
+    name, target = match[1], match["of"]
+    sizes = tuple(map(int, filter(None, (match["sizes"] or "").split(","))))
+    if target is not None:
+        return CellType(text, "id", sizes, target=target)
     if name in TEXTS:
         if len(sizes) != 1:
             raise ValueError(f"{text!r} has no size")
@@ -138,7 +138,7 @@ def bits(array: NDArray[Any]) -> NDArray[Any]:
 def differing(cells: NDArray[Any], default: NDArray[Any]) -> NDArray[np.bool_]:
     """Return which rows have another cell than the default, bit by bit; objects: if some."""
     if cells.dtype.hasobject:
-        some = (cell is not None for cell in cells)
-        return np.fromiter(some, np.bool_, len(cells))
+        is_set = (cell is not None for cell in cells)
+        return np.fromiter(is_set, np.bool_, len(cells))
     differs = np.asarray(bits(cells) != bits(default))
     return np.asarray(differs.any(axis=tuple(range(1, differs.ndim))))

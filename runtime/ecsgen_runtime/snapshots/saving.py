@@ -41,23 +41,23 @@ from .writing import FilePlan
 
 @dataclass(frozen=True)
 class WorldLoader:
-    """Takes what a snapshot says into a new world."""
+    """Loads a snapshot into a new world."""
 
     saved: SnapshotContent
     codecs: Codecs
     file: SnapshotFile | None
-    """In whose bytes columns lie if it has them as buffers do; else they are copied."""
+    """The file in whose bytes columns lie if it has the layout of buffers; else they are copied."""
     trusts_maps: bool
-    """Whether what it says of maps is believed; otherwise they are made anew."""
+    """True if the file's maps are trusted; otherwise they are built anew."""
     is_mapped: bool
-    """Whether maps are its own pages, too."""
+    """True if maps are pages of the file, too."""
     checks_fit: bool
-    """Whether rows are refused that may not be where they are, of other rows or of cells."""
+    """True if rows are refused that are not valid where they are, by other rows or cells."""
     EXTRAS: ClassVar[Sequence[str]] = ("_rng",)
-    """What managers may keep beside their columns and maps."""
+    """Arrays that managers may have beside their columns and maps."""
 
     def fill(self, world: Any) -> None:
-        """Let a world that is new be what was saved; O(n). SnapshotError for too many rows."""
+        """Load the snapshot into a new world; O(n). SnapshotError for too many rows."""
         saved = self.saved
         try:
             self._load_entities(world.entities)
@@ -110,12 +110,12 @@ class WorldLoader:
         for name in rows._saved_numbers():
             if name[1:] in state:  # all have been checked to be there that must
                 setattr(rows, name, state[name[1:]])
-        held, pages = rows._held_rows(), None
+        held_rows, pages = rows._held_rows(), None
         if self.file is not None:
-            places, size = serialisation.layout_of(rows, held)
-            offsets = {f"{prefix}.{name}": place for name, place in places.items()}
+            offsets_of_columns, size = serialisation.layout_of(rows, held_rows)
+            offsets = {f"{prefix}.{name}": offset for name, offset in offsets_of_columns.items()}
             pages = self.file.part(offsets, size)
-        if not rows._lie_smallest(held, pages):
+        if not rows._lie_smallest(held_rows, pages):
             arrays = self.saved.arrays
             rows._take_columns(
                 lambda column: as_cells(arrays[f"{prefix}.{column.name}"], column.dtype)
@@ -173,9 +173,9 @@ def plan_of(world: Any, codecs: Codecs | None, verify: bool, name: str = NAMELES
 def _misfits(world: Any) -> Iterator[tuple[str, int, str]]:
     """Yield cells that no row may have as things are, by tensor, row, and why."""
     for module, manager in serialisation.managers_of(world).items():
-        found = manager._first_invalid_cell()
-        if found is not None:
-            column, row, why = found
+        invalid_cell = manager._first_invalid_cell()
+        if invalid_cell is not None:
+            column, row, why = invalid_cell
             yield f"{module}.{column}", row, why
 
 
@@ -222,7 +222,7 @@ def load(
 
 @cache
 def _parsed(schema: str) -> Document:
-    """Return the schema of a package, which nobody changes."""
+    """Return the schema of a package; not to be changed."""
     document: Document = json.loads(schema)
     return document
 

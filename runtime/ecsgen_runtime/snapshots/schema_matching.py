@@ -18,8 +18,6 @@ from .rule_types import HANDLES, INTEGERS, CellType, cell_type, default_cell, di
 from .stored_columns import loaded_objects
 from .type_conversion import MemberNames, TypeChange, change_of
 
-# --- A component of an old snapshot: what its tensors hold, whatever its policies are.
-
 AS_BYTES: Final[Codecs] = {OTHERS: (bytes, bytes)}
 """Objects stay as encoded as they are."""
 
@@ -44,11 +42,11 @@ class OldComponent:
         self.is_chunked = doc["in"] == "archetypes"
         self.has_owners = doc["owner"] == "entity"
         self.has_cold_rows = not self.is_chunked and doc["cold"] == "indirect"
-        """Whether cold fields lie in rows of their own."""
+        """True if cold fields lie in rows of their own."""
 
     @cached_property
     def numbers(self) -> dict[str, Any]:
-        """What is said of its manager."""
+        """The numbers of its manager in `state`."""
         if self.is_chunked:
             return {**_NOTHING, "n": len(self._chunk_rows)}
         return {**_NOTHING, **self._state.get(state_key(self.module), {})}
@@ -61,14 +59,14 @@ class OldComponent:
 
     @cached_property
     def owners(self) -> EntityArray:
-        """The entity of each row, shape (n,); empty if rows belong to nobody."""
+        """The entity of each row, shape (n,); empty if rows have no owners."""
         if not self.has_owners or self.is_new:
             return np.empty(0, np.uint64)
         if self.is_chunked:
             owners: EntityArray = self._arrays["archetypes.entity"]
             return owners[self._chunk_rows]
-        found: EntityArray = self._arrays[f"{self.module}.entity"]
-        return found
+        owner_column: EntityArray = self._arrays[f"{self.module}.entity"]
+        return owner_column
 
     @cached_property
     def used(self) -> RowArray | None:
@@ -85,25 +83,23 @@ class OldComponent:
     @cached_property
     def _chunk_rows(self) -> RowArray:
         state = self._state.get("archetypes", {"tables": []})
-        found = [np.empty(0, np.intp)]
+        row_ranges = [np.empty(0, np.intp)]
         start = 0
         for names, rows in state["tables"]:
             if self.name in names:
-                found.append(np.arange(start, start + rows))
+                row_ranges.append(np.arange(start, start + rows))
             start += rows
-        return np.concatenate(found)
+        return np.concatenate(row_ranges)
 
     def refuse_rows(self, why: str, column: str = "", row: int | None = None) -> NoReturn:
         """Raise SnapshotError that ends with how `migrate` makes other rows of a component."""
         how = f"del old[{self.name!r}], then old.add({self.name!r}, entities, …)"
         self.saved.refuse(f"{why}: {how}", self.module + column, row)
 
-    # --- columns ------------------------------------------------------------------------
-
     def column(self, name: str) -> NDArray[Any]:
         """Return a column of links or numbers; empty where there is none."""
-        found: NDArray[Any] = self._arrays.get(f"{self.module}.{name}", _NO_LINKS)
-        return found
+        column: NDArray[Any] = self._arrays.get(f"{self.module}.{name}", _NO_LINKS)
+        return column
 
     def type_of(self, field: str) -> CellType:
         """Return the type of a field."""
@@ -144,13 +140,11 @@ class OldComponent:
         if not self.is_cold_apart(field):
             return self.stored(field)
         default = self.default_of(field)
-        whole = np.full((self.n, *default.shape), default, default.dtype)
-        whole[self.column("cold.row")] = self.stored(field)
-        return whole
+        cells = np.full((self.n, *default.shape), default, default.dtype)
+        cells[self.column("cold.row")] = self.stored(field)
+        return cells
 
 
-# --- What each old name is called now; all that nobody knows are refused at once ------
-#
 # Nothing is lost, and so nothing refused, where a component has no rows, a field no
 # cell but its default, or no cell is the member that is gone.
 
@@ -160,12 +154,12 @@ begin with the present name of their component or enum: `Body.speed`."""
 
 
 class RemovedName(NamedTuple):
-    """What the schemas have not any more, and nobody has dropped."""
+    """A name that the schemas lack and that is not dropped."""
 
     keeping: str
-    """What to write in the schemas, and where: `'renamed_from: [fare]' at 'price' in 'Trip'`."""
+    """The change of the schemas that keeps it: `'renamed_from: [fare]' at 'price' in 'Trip'`."""
     place: str = ""
-    """Where it is in the snapshot, if its name does not say so."""
+    """Its location in the snapshot, if its name does not tell it."""
 
 
 @dataclass
@@ -177,17 +171,17 @@ class SchemaMatch:
     renames: Renames
     drop: Collection[str]
     unknown: dict[str, RemovedName] = field(default_factory=dict)
-    """What is gone, by what the caller would drop: `body.mood`."""
+    """Names that the schemas lack, as the caller would drop them: `body.mood`."""
     components: dict[str, OldComponent] = field(default_factory=dict)
     fields: dict[str, dict[str, str]] = field(default_factory=dict)
     targets: dict[str, str] = field(default_factory=dict)
-    """What old components and enums are called now."""
+    """New names of old components and enums."""
 
     def old(self, component: str) -> OldComponent:
         """Return the old rows of a component; one that is new has none."""
         doc = self.schema["components"][component]
-        found = self.components.get(component)
-        return found or OldComponent(self.saved, component, doc, is_new=True)
+        old_component = self.components.get(component)
+        return old_component or OldComponent(self.saved, component, doc, is_new=True)
 
     def former(self, component: str, field: str) -> str | None:
         """Return the old name of a field, or None if it is new."""
@@ -211,13 +205,13 @@ class SchemaMatch:
         """Return the former members of an enum; those that the caller drops are removed."""
         start = f"{new.target}."
         listed = self.renames.get("members", {}).items()
-        found: dict[str, str | None] = {
+        new_names: dict[str, str | None] = {
             former.removeprefix(start): now or None
             for former, now in listed
             if former.startswith(start)
         }
         dropped = (name for name in old.members if start + name in self.drop)
-        return dict.fromkeys(dropped, None) | found
+        return dict.fromkeys(dropped, None) | new_names
 
 
 def match_schemas(
@@ -250,14 +244,14 @@ def match_schemas(
 
 
 def _targets(names: SchemaMatch) -> dict[str, str]:
-    found: dict[str, str] = {}
+    targets: dict[str, str] = {}
     for kind in ("components", "enums"):
         renamed = names.renames.get(kind, {})
         for name in names.saved.schema[kind]:
-            now = name if name in names.schema[kind] else renamed.get(name)
-            if now:
-                found[name] = now
-    return found
+            new_name = name if name in names.schema[kind] else renamed.get(name)
+            if new_name:
+                targets[name] = new_name
+    return targets
 
 
 def _match_component(names: SchemaMatch, old: OldComponent) -> None:
@@ -281,7 +275,7 @@ def _match_component(names: SchemaMatch, old: OldComponent) -> None:
 def _has_its_cells(names: SchemaMatch, now: str, old: OldComponent) -> bool:
     """Return whether rows may go on as rows, or as cells of a grid; refuse to lose some."""
     doc = names.schema["components"][now]
-    before, after = (_cells(one) for one in (old.doc, doc))
+    before, after = (_cells(component_doc) for component_doc in (old.doc, doc))
     if before == after:
         return True
     if old.count and not {*names.drop} & {old.module, doc["module"]}:
@@ -301,15 +295,15 @@ def _cells(doc: Document) -> str:
 def _match_fields(names: SchemaMatch, now: str, old: OldComponent) -> None:
     present = names.schema["components"][now]["fields"]
     renamed = names.renames.get("fields", {})
-    found = names.fields[now] = {}
+    old_names = names.fields[now] = {}
     for name in old.fields:
         key = f"{now}.{name}"
         target = name if name in present else renamed.get(key)
-        if target and target in found:
-            why = f"{found[target]} and {name} would both be {now}.{target}"
+        if target and target in old_names:
+            why = f"{old_names[target]} and {name} would both be {now}.{target}"
             names.saved.refuse(why, old.module)
         if target:
-            found[target] = name
+            old_names[target] = name
         elif target is None and not _is_dropped(names, now, old, name):
             differs = differing(old.stored(name), old.default_of(name))
             if not differs[slice(None) if old.used is None else old.used].any():
@@ -319,7 +313,7 @@ def _match_fields(names: SchemaMatch, now: str, old: OldComponent) -> None:
 
 
 def _match_owners(names: SchemaMatch, now: str, old: OldComponent) -> None:
-    """Owners that are forgotten are as good as a field that is gone."""
+    """Add owners that are dropped to the unknown names, like a removed field."""
     doc = names.schema["components"][now]
     if not old.has_owners or doc["owner"] == "entity" or not old.count:
         return
@@ -353,14 +347,14 @@ def _lost_members(old: OldComponent, field: str, change: TypeChange) -> Iterator
         if change.old.base == "flags":
             if number.bit_count() != 1:
                 continue
-            found = cells & cells.dtype.type(number) != 0
+            has_member = cells & cells.dtype.type(number) != 0
         else:
-            found = cells == number
-        has_it = np.asarray(found.any(axis=tuple(range(1, found.ndim))))
+            has_member = cells == number
+        rows_with_member = np.asarray(has_member.any(axis=tuple(range(1, has_member.ndim))))
         if old.used is not None:
-            has_it[old.owners == 0] = False
-        if has_it.any():
-            yield member, int(has_it.argmax())
+            rows_with_member[old.owners == 0] = False
+        if rows_with_member.any():
+            yield member, int(rows_with_member.argmax())
 
 
 def _renamed(
@@ -379,6 +373,8 @@ def _renamed(
     renames = names.renames.get(kind, {}).items()
     known = {*old, *(now for former, now in renames if former.startswith(start))}
     wanted = trait(old[name])
-    found = [n for n, it in new.items() if n not in known and trait(it) == wanted]
-    where = f"at {found[0]!r}" if len(found) == 1 else "where it is now"
+    candidates = [
+        n for n, candidate in new.items() if n not in known and trait(candidate) == wanted
+    ]
+    where = f"at {candidates[0]!r}" if len(candidates) == 1 else "where it is now"
     return f"'renamed_from: [{name}]' {where}" + (f" in {owner!r}" if owner else "")

@@ -1,4 +1,4 @@
-"""What of a world goes into a snapshot: columns as tensors, parts, `state`, attributes."""
+"""Content of a world for a snapshot: columns as tensors, parts, `state`, attributes."""
 
 from __future__ import annotations
 
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from .snapshot_format import SnapshotFormat
 
 
-# --- What of a world goes into a snapshot: parts with tensors, and `state` ------------
-#
 # Each policy says itself what it holds (`_saved_columns`, `_extra_arrays` and the like), for
 # pickles as for snapshots; here that gets its names and places in the file.
 
@@ -47,14 +45,14 @@ def managers_of(world: Any) -> dict[str, BaseManager]:
 
 def object_columns(world: Any) -> list[str]:
     """Return the fields that are Python objects: `effect.handle`."""
-    found = [
+    columns = [
         f"{module}.{field}"
         for module, manager in managers_of(world).items()
         for rows in (manager.data, *manager.data._subtables().values())
         for field in rows._saved_objects()
     ]
     chunked = chunk_serialiser(world)
-    return found if chunked is None else [*found, *chunked.object_columns()]
+    return columns if chunked is None else [*columns, *chunked.object_columns()]
 
 
 def serialise_tensors(world: Any, saving: SnapshotFormat, codecs: Codecs) -> Iterator[TensorGroup]:
@@ -119,9 +117,6 @@ def serialise_state(world: Any, saving: SnapshotFormat, attributes: Document) ->
     return state
 
 
-# --- A world's own attributes, which its user gave it: saved as JSON, or by codecs ----
-
-
 def saved_attributes(world: Any, name: str, codecs: Codecs) -> tuple[Document, list[TensorGroup]]:
     """Return the attributes that are JSON, and tensors of those that go through a codec.
 
@@ -153,7 +148,7 @@ def attribute_columns(saved: SnapshotContent) -> list[str]:
 
 def without_attributes(saved: SnapshotContent, drop: AbstractSet[str]) -> SnapshotContent:
     """Return a snapshot without the attributes that the caller drops: `world.name`, or its time."""
-    kept = {
+    kept_attributes = {
         name: value
         for name, value in saved.state["attributes"].items()
         if ATTRIBUTE + name not in drop
@@ -164,8 +159,8 @@ def without_attributes(saved: SnapshotContent, drop: AbstractSet[str]) -> Snapsh
         notes.pop("tick", None)
     return replace(
         saved,
-        state={**saved.state, WORLD: notes, "attributes": kept},
-        arrays={name: it for name, it in saved.arrays.items() if name not in dropped},
+        state={**saved.state, WORLD: notes, "attributes": kept_attributes},
+        arrays={name: array for name, array in saved.arrays.items() if name not in dropped},
     )
 
 
@@ -194,11 +189,11 @@ def load_attributes(world: Any, saved: SnapshotContent, codecs: Codecs) -> None:
 
 def own_attributes(world: Any) -> Mapping[str, Any]:
     """Return what users gave a world: in its dict, and in slots of subclasses."""
-    found = {name: v for name, v in vars(world).items() if name not in world._READ_ONLY}
+    attributes = {name: v for name, v in vars(world).items() if name not in world._READ_ONLY}
     for name in _own_slots(type(world)):
         if hasattr(world, name):
-            found[name] = getattr(world, name)
-    return found
+            attributes[name] = getattr(world, name)
+    return attributes
 
 
 def _own_slots(kind: type[Any]) -> Iterator[str]:
@@ -217,9 +212,9 @@ def _why_not(world: Any, attribute: str) -> str:
         return f"{attribute!r} is no name of an attribute"
     if attribute in world._READ_ONLY or hasattr(generated, attribute):
         return f"{attribute!r} is the world's own, and no attribute of a user's"
-    own = getattr(type(world), attribute, None)
-    if callable(own):
+    member = getattr(type(world), attribute, None)
+    if callable(member):
         return f"{attribute!r} is a method of {type(world).__name__}"
-    if isinstance(own, property) and own.fset is None:
+    if isinstance(member, property) and member.fset is None:
         return f"{attribute!r} is a property of {type(world).__name__} with no setter"
     return ""

@@ -105,7 +105,7 @@ class SnapshotWorld:
 
     @staticmethod
     def _schema() -> ModuleType:
-        """Return what the package says of its schemas, in `_schema.py`."""
+        """Return the package's schema document, from `_schema.py`."""
         raise NotImplementedError
 
     @staticmethod

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from .rule_types import HANDLES, NUMBERS, TEXTS, CellType, bits
 
-# --- Numbers and bools of one type as another: exactly, or not at all -----------------
-#
 # Each rule takes an array and returns a new one, or raises BadRowError for the first
 # cell that does not fit.
 
@@ -41,12 +39,12 @@ def range_of(integer: str) -> tuple[int, int]:
 def check(bad: NDArray[np.bool_], cells: Cells, why: str) -> None:
     """Raise BadRowError for the first cell that is bad, with its value."""
     if bad.any():
-        place = np.unravel_index(int(bad.argmax()), bad.shape)
-        raise BadRowError(int(place[0]), f"{cells[place].item()!r} {why}")
+        bad_index = np.unravel_index(int(bad.argmax()), bad.shape)
+        raise BadRowError(int(bad_index[0]), f"{cells[bad_index].item()!r} {why}")
 
 
 def always_fits(old: str, new: str) -> bool:
-    """Whether all values of one type of numbers or bools are values of another."""
+    """Return True if all values of one type of numbers or bools are values of another."""
     if new == "f64" and old in ("i64", "u64"):
         return False  # though numpy says so
     return np.can_cast(CellType(old, old).dtype, CellType(new, new).dtype)
@@ -94,24 +92,22 @@ def _needs_more_bits(cells: Cells, count: int) -> NDArray[np.bool_]:
     return np.asarray(digits >= np.uint64(1 << count))
 
 
-# --- Enums and flags as others: by the names of their members, never by their numbers.
-
 MemberNames: TypeAlias = Mapping[str, str | None]
-"""What each member of an enum is called now; None for those that are removed."""
+"""New names of an enum's members; None for removed ones."""
 
 
 def member_names(old: CellType, new: CellType, renamed: MemberNames) -> dict[str, str | None]:
-    """Return what becomes of an enum's members; those that nobody knows any more are left out.
+    """Return the new names of an enum's members; members that are unknown now are left out.
 
     `renamed`: former members of the new enum, and what they are called now or None.
     """
-    found: dict[str, str | None] = {}
+    names: dict[str, str | None] = {}
     for name in old.members:
         if name in new.members:
-            found[name] = name
+            names[name] = name
         elif name in renamed:
-            found[name] = renamed[name]
-    return found
+            names[name] = renamed[name]
+    return names
 
 
 def as_member(cells: Cells, change: TypeChange, default: Cells) -> Cells:
@@ -123,16 +119,16 @@ def as_member(cells: Cells, change: TypeChange, default: Cells) -> Cells:
     removed = np.array([name in names and names[name] is None for name in order])
     targets = [new.members.get(names.get(name) or "", 0) for name in order]
     wide = cells.astype(np.uint64, copy=False)
-    place = np.minimum(np.searchsorted(numbers, wide), len(numbers) - 1)
-    exists = numbers[place] == wide
-    bad = ~exists | ~known[place]
+    positions = np.minimum(np.searchsorted(numbers, wide), len(numbers) - 1)
+    exists = numbers[positions] == wide
+    bad = ~exists | ~known[positions]
     if bad.any():
         element = int(bad.argmax())
-        _refuse(cells, element, order[int(place.flat[element])], change)
-    found = np.array(targets, new.dtype)[place]
+        _refuse(cells, element, order[int(positions.flat[element])], change)
+    members = np.array(targets, new.dtype)[positions]
     if removed.any():
-        found = np.where(removed[place], default, found)
-    return found
+        members = np.where(removed[positions], default, members)
+    return members
 
 
 def as_flags(cells: Cells, change: TypeChange, default: Cells) -> Cells:
@@ -142,24 +138,24 @@ def as_flags(cells: Cells, change: TypeChange, default: Cells) -> Cells:
     """
     old, new, names = change
     wide = cells.astype(np.uint64, copy=False)
-    found = np.zeros(cells.shape, np.uint64)
+    new_flags = np.zeros(cells.shape, np.uint64)
     left = wide.copy()
-    kept = np.zeros(cells.shape, np.bool_)
+    has_kept_flag = np.zeros(cells.shape, np.bool_)
     for name, number in old.members.items():
         if number.bit_count() != 1 or name not in names:
             continue
-        has_it, now = wide & np.uint64(number) != 0, names[name]
+        has_it, new_name = wide & np.uint64(number) != 0, names[name]
         left &= ~np.uint64(number)
-        if now is not None:
-            kept |= has_it
-            found[has_it] |= np.uint64(new.members[now])
+        if new_name is not None:
+            has_kept_flag |= has_it
+            new_flags[has_it] |= np.uint64(new.members[new_name])
     if left.any():
         element = int((left != 0).argmax())
         bit = int(left.flat[element]) & -int(left.flat[element])
         known = {number: name for name, number in old.members.items()}
         _refuse(cells, element, known.get(bit, hex(bit)), change)
-    emptied = (wide != 0) & ~kept
-    stored = found.astype(new.dtype)
+    emptied = (wide != 0) & ~has_kept_flag
+    stored = new_flags.astype(new.dtype)
     return np.where(emptied, default, stored) if emptied.any() else stored
 
 
@@ -186,11 +182,8 @@ def _refuse(cells: Cells, element: int, name: str, change: TypeChange) -> NoRetu
     raise BadRowError(element // prod(cells.shape[1:]), why)
 
 
-# --- Text and bytes in other sizes; a cell is a row of bytes, padded with zeros -------
-
-
 def as_text(cells: Cells, change: TypeChange, default: Cells) -> Cells:
-    """Return text or bytes, shape (n, N), in another size and as what the new type says."""
+    """Return text or bytes, shape (n, N), in the size and type of the new field."""
     old, new, _ = change
     if old.base == "bytes" and new.base == "str":
         _check_text(cells, old, new)
@@ -224,8 +217,6 @@ def _refuse_text(cells: Cells, row: int, old: CellType, why: str) -> None:
     raise BadRowError(row, f"{shown} {why}")
 
 
-# --- All rules in one table, for loading and for `ecsgen breaking` --------------------
-#
 # A rule converts whole arrays, exactly or not at all, and says beforehand what may
 # happen: nothing (""), that a value does not fit ("E902"), or that there is no rule
 # ("E903").
@@ -235,12 +226,12 @@ NO_RULE: Final = "E903"
 
 
 class TypeChange(NamedTuple):
-    """What a field is in an old schema and in a new one."""
+    """Types of a field in an old and a new schema."""
 
     old: CellType
     new: CellType
     names: MemberNames
-    """What an enum's members are called now; None for those that are removed."""
+    """New names of an enum's members; None for removed ones."""
 
 
 class Rule(NamedTuple):
@@ -266,9 +257,9 @@ def verdict(change: TypeChange) -> str:
     rule = RULES.get((old.base, new.base))
     if rule is None or len(old.shape) != len(new.shape):
         return NO_RULE
-    found = rule.verdict(change)
+    rule_verdict = rule.verdict(change)
     is_smaller = any(a > b for a, b in zip(old.shape, new.shape, strict=True))
-    return found or (MAY_NOT_FIT if is_smaller else "")
+    return rule_verdict or (MAY_NOT_FIT if is_smaller else "")
 
 
 def is_same_in_files(change: TypeChange) -> bool:
@@ -302,27 +293,27 @@ def converted(cells: Cells, change: TypeChange, old_default: Cells, new_default:
     if old.shape == new.shape:
         return RULES[old.base, new.base].convert(cells, change, new_default)
     common = tuple(map(min, old.shape, new.shape))
-    kept = tuple(slice(0, size) for size in common)
-    _check_dropped(cells, change, old_default, kept)
-    place = (slice(None), *kept)
-    part = RULES[old.base, new.base].convert(cells[place], change, new_default[kept])
-    whole = np.full((len(cells), *new.shape), new_default, new.dtype)
-    whole[place] = part
-    return whole
+    common_slices = tuple(slice(0, size) for size in common)
+    _check_dropped(cells, change, old_default, common_slices)
+    target = (slice(None), *common_slices)
+    part = RULES[old.base, new.base].convert(cells[target], change, new_default[common_slices])
+    converted_cells = np.full((len(cells), *new.shape), new_default, new.dtype)
+    converted_cells[target] = part
+    return converted_cells
 
 
 def _check_dropped(
-    cells: Cells, change: TypeChange, default: Cells, kept: tuple[slice, ...]
+    cells: Cells, change: TypeChange, default: Cells, common_slices: tuple[slice, ...]
 ) -> None:
     """Raise BadRowError for the first element that has no place any more, defaults apart."""
     lost = bits(cells) != bits(default)
-    lost[(slice(None), *kept)] = False
+    lost[(slice(None), *common_slices)] = False
     if not lost.any():
         return
-    row, *place = map(int, np.unravel_index(int(lost.argmax()), lost.shape))
-    value = cells[(row, *place)].item()
-    at = ",".join(map(str, place))
-    raise BadRowError(row, f"{value!r} at [{at}] has no place in {change.new.text}")
+    row, *element = map(int, np.unravel_index(int(lost.argmax()), lost.shape))
+    value = cells[(row, *element)].item()
+    position = ",".join(map(str, element))
+    raise BadRowError(row, f"{value!r} at [{position}] has no place in {change.new.text}")
 
 
 def _text_verdict(change: TypeChange) -> str:
@@ -332,7 +323,7 @@ def _text_verdict(change: TypeChange) -> str:
 
 
 def _member_verdict(change: TypeChange) -> str:
-    """Members that are gone from the same enum are that enum's affair."""
+    """Return "" if all members have new names, or the enum is the same one."""
     old, new, names = change
     wanted = {
         name

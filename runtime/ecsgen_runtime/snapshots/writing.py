@@ -139,13 +139,13 @@ class FilePlan:
         self.arrays[name] = flat.view(stored).reshape(shape)
         self._bytes[name] = flat.data
 
-    def _pad(self, place: int) -> None:
-        count = place - self._end
+    def _pad(self, offset: int) -> None:
+        count = offset - self._end
         if count:
             name = f"{PAD}{self._n_pads}"
             self._n_pads += 1
-            self._entries[name] = TensorEntry(_BYTE, (count,), self._end, place)
-            self._end = place
+            self._entries[name] = TensorEntry(_BYTE, (count,), self._end, offset)
+            self._end = offset
 
     def _header(self, checksums: Checksums) -> bytes:
         return header_bytes(self._metadata, self._entries, checksums)
@@ -178,7 +178,7 @@ class _SharedSums:
 
     @contextmanager
     def taken_meanwhile(self, nbytes: int) -> Iterator[None]:
-        """Let a second thread help inside the block, if there are many bytes."""
+        """Run a second thread that takes checksums inside the block, if there are many bytes."""
         thread = Thread(target=self._take_rest)
         with suppress(RuntimeError):  # the interpreter is about to end: no more threads
             if nbytes >= _MANY_BYTES:
