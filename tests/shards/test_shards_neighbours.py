@@ -266,7 +266,7 @@ def test_ghosts_of_yesterday_are_found(comm: ThreadComm, packages: dict[str, Any
     package = packages["numpy"]
     world = refreshed(package, comm, RADIUS).world
     world.place.data.at += 1
-    with pytest.raises(package.ShardError, match="other places than other ranks know"):
+    with pytest.raises(package.ShardError, match="moved rows since the last refresh"):
         world.herd()
     world.place.create(world.entities.create())
     for call in (world.herd, lambda: world.place.ask(RADIUS)):

@@ -146,13 +146,13 @@ def test_interrupted_journeys_have_not_begun_or_are_done_or_broken(title: str) -
 @pytest.mark.parametrize(
     ("column", "value", "match"),
     [
-        ("Place.entity", 5, "nobody"),
+        ("Place.entity", 5, "not in the parcel"),
         ("Cell.on", 7, "neither True nor False"),
         ("Agent.mood", 99, "mood"),
         ("Guest.~active", 3, "neither"),
         ("Branch.~parent", 77, "not"),
         ("Branch.~parent", 0, "ancestor"),
-        ("Agent.~id", 0, "none"),
+        ("Agent.~id", 0, "or is 0"),
         ("Rare.~thing", 255, "thing"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Saving and loading worlds that are one of several: each with its visitors, and all."""
+"""Saving and loading worlds with shards: one with its foreign entities, and all of a run."""
 
 from __future__ import annotations
 
@@ -42,15 +42,13 @@ from .sharded_entities import ID_FOREIGN_FLAG, ID_LAST, ID_SHARD_BITS
 from .sharded_managers import IDS
 from .sharded_managers import SLOTS as ID_SLOTS
 
-# --- What is saved of a shard besides: its number and its visitors --------------------
-
 VISITORS: Final = "entities.visitors"
 SLOTS: Final = "entities.slots"
 IDLE: Final = "entities.idle"
 
 
 class ShardedWorldLoader(WorldLoader):
-    """Takes what a snapshot says into a new world, visitors included."""
+    """Loads a snapshot into a new world, foreign entities included."""
 
     EXTRAS: ClassVar[Sequence[str]] = (*WorldLoader.EXTRAS, IDS, ID_SLOTS)
 
@@ -62,48 +60,44 @@ class ShardedWorldLoader(WorldLoader):
         entities._restore_foreign(arrays[VISITORS], slots, arrays[IDLE].astype(np.intp))
 
 
-# --- Verified content of a shard: what every world's must be, and what visitors are ---
-
-
 def check_shard_slots(rows: CheckedRows) -> None:
-    """Refuse slots that are not each a row's, free or worn out; O(slots)."""
+    """Refuse slots that do not each belong to a row, are free or exhausted; O(slots)."""
     generations = rows.column("id_generation")
-    worn = generations >> ID_SHARD_BITS == ID_LAST
+    is_exhausted = generations >> ID_SHARD_BITS == ID_LAST
     name = f"{rows.module}.id_generation"
-    seen = {name: np.where(worn, np.uint32(EXHAUSTED_GENERATION), generations)}
-    saved = replace(rows.saved, arrays={**rows.saved.arrays, **seen})
+    columns = {name: np.where(is_exhausted, np.uint32(EXHAUSTED_GENERATION), generations)}
+    saved = replace(rows.saved, arrays={**rows.saved.arrays, **columns})
     check_slots(replace(rows, saved=saved))
-    _check_aliases(rows, rows.column("id_slot")[: rows.n])
+    _check_foreign_ids(rows, rows.column("id_slot")[: rows.n])
 
 
 def check_shard_direct_ids(rows: CheckedRows) -> None:
     """Refuse generations of 0 where an instance is, or was the last one; O(n)."""
     check_direct_ids(rows)
-    _check_aliases(rows, rows.column("entity")[: rows.n].nonzero()[0])
+    _check_foreign_ids(rows, rows.column("entity")[: rows.n].nonzero()[0])
 
 
-def _check_aliases(rows: CheckedRows, used: NDArray[Any]) -> None:
-    """Refuse ids given elsewhere that are not those of the slots in use that say so, and perhaps
-    of others that say so: whose row has left, and may have come back into another one.
-    """
+def _check_foreign_ids(rows: CheckedRows, used: NDArray[Any]) -> None:
+    """Refuse foreign ids other than those of the used slots with ID_FOREIGN_FLAG, and perhaps of
+    other such slots, whose row has left and may be in another slot now."""
     arrays, generations = rows.saved.arrays, rows.column("id_generation")
-    away = generations & ID_FOREIGN_FLAG == ID_FOREIGN_FLAG
-    wanted = used[away[used]]
+    is_foreign = generations & ID_FOREIGN_FLAG == ID_FOREIGN_FLAG
+    wanted = used[is_foreign[used]]
     ids = arrays.get(f"{rows.module}.{IDS}", np.zeros(0, np.uint64))
     slots = arrays.get(f"{rows.module}.{ID_SLOTS}", np.zeros(0, np.uint32))
-    known = np.zeros(len(away), np.bool_)
-    known[slots[slots < len(away)]] = True
-    all_distinct = np.count_nonzero(known) == len(slots)
-    if not all_distinct or not known[wanted].all() or (known > away).any():
-        rows.refuse("not the slots with ids of elsewhere", ID_SLOTS)
+    has_id = np.zeros(len(is_foreign), np.bool_)
+    has_id[slots[slots < len(is_foreign)]] = True
+    all_distinct = np.count_nonzero(has_id) == len(slots)
+    if not all_distinct or not has_id[wanted].all() or (has_id > is_foreign).any():
+        rows.refuse("not the slots with foreign ids", ID_SLOTS)
     if len(ids) != len(slots):
         rows.refuse("as many ids as slots are wanted", IDS)
     if len(np.unique(ids)) < len(ids) or (len(ids) and not int(ids.min())):
-        rows.refuse("an id is there twice, or none", IDS)
+        rows.refuse("an id is there twice, or is 0", IDS)
 
 
 class ShardTable(EntityTable):
-    """Who was created here, who came, and who lives, by what a snapshot says."""
+    """The entities of a snapshot: created here, foreign, and alive."""
 
     UNKNOWN: ClassVar[str] = "was never here"
 
@@ -119,22 +113,22 @@ class ShardTable(EntityTable):
 
     def indices(self, es: EntityArray) -> RowArray:
         """Return the slot of each entity."""
-        found = super().indices(es)
+        indices = super().indices(es)
         if len(self._foreign_slots) == 0:
-            return found
+            return indices
         last = len(self._foreign_slots) - 1
-        place = np.minimum(self._foreign_slots.searchsorted(es), last)
-        return np.where(self._foreign_slots[place] == es, self._slots[place], found)
+        positions = np.minimum(self._foreign_slots.searchsorted(es), last)
+        return np.where(self._foreign_slots[positions] == es, self._slots[positions], indices)
 
     def created(self, es: EntityArray) -> NDArray[np.bool_]:
-        """Return which entities were ever given out here, or came."""
-        own = self._shards(es) == self._shard_bits
-        own &= ~np.isin((es & self._mask).view(np.intp), self._slots)
-        found: NDArray[np.bool_] = super().created(es) & own
-        return found | np.isin(es, self._foreign_slots)
+        """Return a mask of entities that were ever created here, or are foreign ones that came."""
+        is_own = self._shards(es) == self._shard_bits
+        is_own &= ~np.isin((es & self._mask).view(np.intp), self._slots)
+        created_here: NDArray[np.bool_] = super().created(es) & is_own
+        return created_here | np.isin(es, self._foreign_slots)
 
     def check(self) -> None:
-        """Refuse cells, slots or queues that cannot be; O(indices)."""
+        """Refuse cells, slots or queues that are inconsistent; O(indices)."""
         self._check_visitors()
         EntityTable(self._as_of_one_world()).check()
 
@@ -147,7 +141,7 @@ class ShardTable(EntityTable):
         visited, idle = arrays[SLOTS].astype(np.intp), arrays[IDLE].astype(np.intp)
         slots = np.concatenate((visited, idle))
         if int(slots.max(initial=-1)) >= count or not all_distinct_below(slots, count):
-            saved.refuse("slots that there are not, or twice", SLOTS)
+            saved.refuse("slots that do not exist, or twice", SLOTS)
         if len(np.unique(visitors)) < len(visitors):
             saved.refuse("a visitor is there twice", VISITORS)
         if (visitors >> self._shift == 0).any():
@@ -159,14 +153,14 @@ class ShardTable(EntityTable):
             saved.refuse("the slot has an entity", IDLE)
 
     def _as_of_one_world(self) -> SnapshotContent:
-        """Return a snapshot whose handles have no shard, and slots of visitors are retired."""
+        """Return a snapshot whose handles have no shard, and whose foreign slots are retired."""
         saved, slots = self.saved, self._slots
         generations = self.cells >> self._shift
         wrong = (generations > 0) & (self._shards(self.cells) != self._shard_bits)
         wrong[slots] = False
         if wrong.any():
-            where = int(wrong.argmax())
-            saved.refuse("a handle of another shard", "entities.handles", where)
+            index = int(wrong.argmax())
+            saved.refuse("a handle of another shard", "entities.handles", index)
         plain = generations << self._low | self.cells & self._mask
         plain[slots] = (slots ^ 1).view(np.uint64)
         alive = int(np.count_nonzero(self.cells[slots] == self._foreign_slots))
@@ -179,58 +173,55 @@ class ShardTable(EntityTable):
         )
 
 
-# --- A shard as one of another schema would have saved it: handles and ids stay -------
-
-
 class ShardedHandleRewriter(HandleRewriter):
-    """The handles of an old shard's entities stay, for other shards know them."""
+    """Keeps the handles of an old shard's entities, for other shards have them."""
 
     def __init__(self, entities: EntityTable, schema: Document) -> None:
         saved = entities.saved
         old, new = saved.schema["entity"], schema["entity"]
         if any(old[name] != new.get(name) for name in ShardedSnapshotFormat.ENTITY_BITS):
-            before, now = ([*bits.values()] for bits in (old, new))
+            old_bits, new_bits = ([*bits.values()] for bits in (old, new))
             saved.refuse(
-                f"handles of {before} bits cannot become those of {now}, for other shards have "
-                "them, too; keep the bits of before"
+                f"handles of {old_bits} bits cannot become those of {new_bits}, for other shards "
+                "have them, too; keep the bits of before"
             )
         super().__init__(entities, schema)
 
     def tensors(self) -> tuple[Columns, Document]:
-        """Return the tensors of all entities, visitors included, and their numbers."""
-        found, numbers = super().tensors()
+        """Return the tensors of all entities, foreign ones included, and their numbers."""
+        tensors, numbers = super().tensors()
         saved = self.entities.saved
-        own = {name: saved.arrays[name] for name in (VISITORS, SLOTS, IDLE)}
+        foreign = {name: saved.arrays[name] for name in (VISITORS, SLOTS, IDLE)}
         shard = saved.state["entities"]["shard"]
-        return {**found, **own}, {**numbers, "shard": shard}
+        return {**tensors, **foreign}, {**numbers, "shard": shard}
 
 
-def shard_id_columns(it: PolicyMigration) -> MigratedState:
+def shard_id_columns(migration: PolicyMigration) -> MigratedState:
     """Return the columns of ids and their numbers. Ids stay, for other shards know them."""
-    old = it.old
+    old = migration.old
     shard = np.uint32(old.saved.state["entities"]["shard"])
 
-    def following(generations: Generations) -> tuple[NDArray[np.bool_], Generations]:
+    def next_generations(generations: Generations) -> tuple[NDArray[np.bool_], Generations]:
         last = generations >> np.uint32(ID_SHARD_BITS)
-        more = (last + np.uint32(1) << np.uint32(ID_SHARD_BITS)) | shard
-        return last != ID_LAST, more
+        next_values = (last + np.uint32(1) << np.uint32(ID_SHARD_BITS)) | shard
+        return last != ID_LAST, next_values
 
-    made = id_columns(it, following)
+    migrated = id_columns(migration, next_generations)
     if old.is_new or not had_ids(old):
-        return made
-    if not it.had:
-        why = "'lookup: direct' gives other ids, and other shards know those of before"
-        why += f"; 'lookup: {old.doc['lookup']}' keeps them"
-        old.saved.refuse(why, f"{old.module}.id_generation")
-    columns = made.columns
-    return MigratedState(columns | _foreign_ids(old, columns["id_generation"]), made.numbers)
+        return migrated
+    if not migration.had:
+        reason = "'lookup: direct' gives other ids, and other shards know those of before"
+        reason += f"; 'lookup: {old.doc['lookup']}' keeps them"
+        old.saved.refuse(reason, f"{old.module}.id_generation")
+    columns = migrated.columns
+    return MigratedState(columns | _foreign_ids(old, columns["id_generation"]), migrated.numbers)
 
 
 def _foreign_ids(old: OldComponent, generations: NDArray[np.uint32]) -> Columns:
-    """Return the ids given elsewhere that are still in a slot."""
+    """Return the foreign ids that are still in a slot."""
     ids, slots = old.column(IDS), old.column(ID_SLOTS)
-    held = generations[slots] & ID_FOREIGN_FLAG == ID_FOREIGN_FLAG
-    return {IDS: ids[held], ID_SLOTS: slots[held]} if held.any() else {}
+    is_held = generations[slots] & ID_FOREIGN_FLAG == ID_FOREIGN_FLAG
+    return {IDS: ids[is_held], ID_SLOTS: slots[is_held]} if is_held.any() else {}
 
 
 _OF_IDS: Final = {IDS: "u8", ID_SLOTS: "u4"}
@@ -238,11 +229,11 @@ _IDS: Final = {
     facts.check: replace(facts, rare_columns=_OF_IDS, check=check, migrate=shard_id_columns)
     for facts, check in ((SLOT_IDS, check_shard_slots), (DIRECT_IDS, check_shard_direct_ids))
 }
-"""What shards know of ids, by how other worlds check them."""
+"""Rules of ids in shards, by the check of other worlds."""
 
 
 class ShardedSnapshotFormat(SnapshotFormat):
-    """How a shard is saved and loaded: with its number and its visitors."""
+    """Saves and loads a shard: with its number and its foreign entities."""
 
     ENTITIES: ClassVar[type[EntityTable]] = ShardTable
     HANDLES: ClassVar[type[HandleRewriter]] = ShardedHandleRewriter
@@ -260,9 +251,7 @@ class ShardedSnapshotFormat(SnapshotFormat):
     }
 
 
-# --- Saving all shards, and going on with the same number of ranks, fewer or more ------
-#
-# A file for each shard, then one that says that all of a tick are there:
+# A file for each shard, then a marker that the tick is complete:
 # `12.complete.json`.
 
 _MARKER: Final = re.compile(r"(\d+)\.complete\.json")
@@ -271,16 +260,18 @@ _MARKER: Final = re.compile(r"(\d+)\.complete\.json")
 def save_shard(shards: Any, folder: str | os.PathLike[str], tick: int, verify: bool) -> int:
     """Save this rank's world, then, on rank 0, the marker; return the tick.
 
-    No file is replaced but the marker: if the same tick was saved before, that one is whole until
-    this one is. Nothing is written before all ranks mean the same folder and tick.
+    No file is replaced but the marker: an earlier save of the same tick stays complete until this
+    one is. Nothing is written unless all ranks have the same folder and tick.
     """
     step: LockStep = shards._step
-    told = step.gather("save", lambda: [parse_non_negative("tick", tick), os.path.abspath(folder)])
-    ticks: list[int] = [its for its, _ in told]
+    answers = step.gather(
+        "save", lambda: [parse_non_negative("tick", tick), os.path.abspath(folder)]
+    )
+    ticks: list[int] = [answer_tick for answer_tick, _ in answers]
     number = require_agreement(ticks, "have given save other ticks: {} and {}")
-    _agree_on_folder("save", [its for _, its in told])
+    _agree_on_folder("save", [answer_tick for _, answer_tick in answers])
 
-    def saved() -> str:
+    def save_world() -> str:
         os.makedirs(folder, exist_ok=True)
         world = shards.world
         name = _unused_name(folder, number, world.entities.shard)
@@ -288,14 +279,14 @@ def save_shard(shards: Any, folder: str | os.PathLike[str], tick: int, verify: b
         world.save(path, codecs=codecs_of(world), verify=verify)
         return name
 
-    files = step.gather("save", saved)
+    files = step.gather("save", save_world)
 
-    def marked() -> bool:
+    def write_marker() -> bool:
         if shards.rank == 0:
             _mark(folder, number, files, shards._next)
         return True
 
-    step.gather("save", marked)
+    step.gather("save", write_marker)
     return number
 
 
@@ -304,18 +295,18 @@ def _agree_on_folder(call: str, folders: list[str]) -> None:
 
 
 def _unused_name(folder: str | os.PathLike[str], tick: int, shard: int) -> str:
-    name, again = f"{tick}.{shard}.shard", 0
+    name, attempt = f"{tick}.{shard}.shard", 0
     while os.path.lexists(os.path.join(folder, name)):
-        again += 1
-        name = f"{tick}.{shard}.{again}.shard"
+        attempt += 1
+        name = f"{tick}.{shard}.{attempt}.shard"
     return name
 
 
-def _mark(folder: str | os.PathLike[str], tick: int, files: list[str], following: int) -> None:
-    """Say that a tick is complete, and remove what earlier attempts to save it have left."""
-    said = {"tick": tick, "files": files, "next_shard": following}
+def _mark(folder: str | os.PathLike[str], tick: int, files: list[str], next_shard: int) -> None:
+    """Write the marker of a complete tick, and remove files of earlier attempts to save it."""
+    marker = {"tick": tick, "files": files, "next_shard": next_shard}
     with replace_file(os.path.join(folder, f"{tick}.complete.json")) as file:
-        file.write(json.dumps(said).encode())
+        file.write(json.dumps(marker).encode())
     old = re.compile(rf"{tick}\.\d+(\.\d+)?\.shard")
     for name in os.listdir(folder):
         if old.fullmatch(name) and name not in files:
@@ -323,7 +314,7 @@ def _mark(folder: str | os.PathLike[str], tick: int, files: list[str], following
 
 
 def codecs_of(world: Any) -> dict[str, Any]:
-    """Return how objects are saved: as pickles, where they travel as such, or not at all."""
+    """Return codecs by column: pickles for objects that travel, None for others."""
     stays = type(world)._STAYS
     pair = (pickle.dumps, pickle.loads)
     return {
@@ -346,41 +337,41 @@ def resume(
         path = os.path.abspath(folder)
         return path, _newest(path) if rank == 0 else None
 
-    told = step.gather("load", newest)
-    _agree_on_folder("load", [its for its, _ in told])
-    _, found = told[0]
-    if found is None:
+    answers = step.gather("load", newest)
+    _agree_on_folder("load", [its for its, _ in answers])
+    _, marker = answers[0]
+    if marker is None:
         raise FileNotFoundError(f"{folder}: no complete snapshot")
-    files, following = found["files"], found["next_shard"]
+    files, next_shard = marker["files"], marker["next_shard"]
     worlds: list[Any] = []
 
-    def loaded() -> bool:
+    def load_worlds() -> bool:
         for name in files[rank::size]:
             worlds.append(_loaded(kind, folder, name, options))
         if not worlds:
             saved = _loaded(kind, folder, files[0], options)
-            worlds.append(_new_shard_like(saved, following + rank - len(files)))
+            worlds.append(_new_shard_like(saved, next_shard + rank - len(files)))
         for other in worlds[1:]:
             _take_over(worlds[0], other)
         return True
 
-    step.gather("load", loaded)  # what one refuses all refuse
-    return worlds[0], found["tick"], following + max(0, size - len(files))
+    step.gather("load", load_worlds)  # an error of one rank is raised on all
+    return worlds[0], marker["tick"], next_shard + max(0, size - len(files))
 
 
 def _newest(folder: str) -> Any:
-    """Return what the marker of the newest complete snapshot says, None if there is none."""
+    """Return the marker of the newest complete snapshot, None if there is none."""
     names = os.listdir(folder) if os.path.exists(folder) else []
-    found = [it for name in names if (it := _MARKER.fullmatch(name))]
-    if not found:
+    matches = [match for name in names if (match := _MARKER.fullmatch(name))]
+    if not matches:
         return None
-    name = max(found, key=lambda it: int(it[1]))[0]
+    name = max(matches, key=lambda m: int(m[1]))[0]
     try:
         with open(os.path.join(folder, name), encoding="utf-8") as file:
-            said = json.load(file)
-        if not all(type(each) is str for each in said["files"]):
+            marker = json.load(file)
+        if not all(type(file_name) is str for file_name in marker["files"]):
             raise ValueError("files are names")
-        return {key: said[key] for key in ("tick", "files", "next_shard")}
+        return {key: marker[key] for key in ("tick", "files", "next_shard")}
     except (ValueError, KeyError, TypeError, FileNotFoundError) as error:
         raise SnapshotError(f"{name}: {error}") from None
 
@@ -397,8 +388,8 @@ def _loaded(
 def _new_shard_like(saved: Any, number: int) -> Any:
     """Return an empty world with the time, seeds, wraps and attributes of another one."""
     world = type(saved)(number)
-    for its, old in zip(world._all_managers(), saved._all_managers(), strict=True):
-        its._load_json_state(old._json_state())
+    for manager, old in zip(world._all_managers(), saved._all_managers(), strict=True):
+        manager._load_json_state(old._json_state())
     world._load_json_state(saved._json_state())
     for name, value in own_attributes(saved).items():
         setattr(world, name, value)
@@ -406,7 +397,7 @@ def _new_shard_like(saved: Any, number: int) -> Any:
 
 
 def _take_over(world: Any, other: Any) -> None:
-    """Let a world have all that another one has, but the dead, and who dies with them."""
+    """Move all live entities and rows of `other` to a world; its dead rows are collected."""
     other.collect()
     ids = {
         name: np.array(list(getattr(other, name)), np.uint64)

@@ -1,4 +1,4 @@
-"""A world that is one of several, and all of them in lock-step."""
+"""A world that is one shard of several, and all of them in lockstep."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from ..snapshots.snapshot_format import SnapshotFormat
 
 
-_LINGERING: Final = 256
-"""So many slots of dead visitors are nobody's concern."""
+_MIN_SWEEP: Final = 256
+"""Number of slots of dead foreign entities that are not worth a sweep."""
 
 
 class ShardedWorld(WorldBase):
-    """A world with a number, which handles and ids that are made in it have."""
+    """A world with a number, which is part of handles and ids that are made in it."""
 
     __slots__ = ()
     _CAN_ACCELERATE: ClassVar[bool] = False
@@ -43,7 +43,7 @@ class ShardedWorld(WorldBase):
     _STAYS: ClassVar[tuple[str, ...]] = ()
     """Components whose rows never leave: attributes, and row classes of those in chunks."""
     _GHOSTS: ClassVar[Mapping[str, tuple[str, ...]]] = {}
-    """By attribute: the fields that others may have copies of."""
+    """By attribute: the fields that ghosts have."""
     _CHUNKED: ClassVar[tuple[Any, ...]] = ()
     """The classes of the columns in chunks."""
     entities: ShardedEntities
@@ -60,11 +60,11 @@ class ShardedWorld(WorldBase):
         return ShardedSnapshotFormat()
 
     def _record_folder(self, folder: str) -> str:
-        """Return where the tables of this rank go; without `Shards`, of this shard."""
+        """Return the folder for this rank's tables; without `Shards`, for this shard."""
         return os.path.join(folder, str(vars(self).get("_rank", self.entities.shard)))
 
     def absorb(self, parcel: ParcelBase, /) -> EntityArray:
-        """Put what a parcel has into this world; return its entities, in its order; O(bytes).
+        """Add the entities of a parcel; return them, in its order; O(bytes).
 
         Rows join groups and queries as if created. Parcels of worlds with `objects: pickle`
         run what is in them: absorb only what you trust.
@@ -80,25 +80,26 @@ class ShardedWorld(WorldBase):
         return absorb(self, parcel)
 
     def _extract(self, es: ArrayLike, ids: Mapping[str, ArrayLike]) -> NDArray[np.uint8]:
-        """Take entities out, and return them as the bytes of a parcel.
+        """Remove entities, and return them as the bytes of a parcel.
 
-        What callbacks raise when rows are destroyed has the parcel, for they have left by then.
+        An error that callbacks raise when rows are destroyed has the parcel, for the entities have
+        left by then.
         """
         entities, slots = departures.distinct_entities(self, es)
-        found = departures.plan_departure(self, entities.copy(), slots, ids)
-        buffer = departures.pack_departure(self, found)
+        departure = departures.plan_departure(self, entities.copy(), slots, ids)
+        buffer = departures.pack_departure(self, departure)
         try:
-            departures.commit_departure(self, found)
+            departures.commit_departure(self, departure)
         except BaseException as error:
             if not is_broken(self.entities) and not self.entities.alive_many(es).any():
-                error.parcel = self._PARCEL(buffer)  # type: ignore[attr-defined]  # read by who catches it
+                error.parcel = self._PARCEL(buffer)  # type: ignore[attr-defined]  # for the caller
             raise
         return buffer
 
     def _sweep(self) -> None:
-        """Give back slots of dead visitors that no manager has rows of, if there are many."""
+        """Release slots of dead foreign entities that no manager has rows of, if there are many."""
         entities = self.entities
-        if entities._dead_foreign_count <= max(_LINGERING, entities._foreign_slots.count // 2):
+        if entities._dead_foreign_count <= max(_MIN_SWEEP, entities._foreign_slots.count // 2):
             return
         dead = entities._leftovers()
         for name in self.MANAGERS:
@@ -110,13 +111,13 @@ class ShardedWorld(WorldBase):
 
     @property
     def _is_fresh(self) -> bool:
-        """Whether nobody ever lived here, and no id was given out."""
+        """True if no entity was ever created here, and no id."""
         return not self.entities._n_used and not any(
             manager.data._version for manager in self._all_managers()
         )
 
     def _set_shard(self, shard: int) -> None:
-        """Have another number, of a world in which nothing was made yet."""
+        """Set another number; no entity or id was created yet."""
         self.entities._set_shard(shard)
         for manager in self._all_managers():
             if isinstance(manager, WithForeignIds):
@@ -142,13 +143,13 @@ class ShardsBase(Generic[WorldT]):
     def __init__(
         self, world: WorldT, comm: Any = None, *, timeout: float | None = None, check: bool = False
     ) -> None:
-        """Let a world be that of this rank.
+        """Make a world the one of this rank.
 
         `comm`: an mpi4py communicator, MPI.COMM_WORLD by default, or anything with `rank`,
         `size` and `exchange(parts) -> parts`, which sends parts[k] to rank k and returns what
-        came from each. A world in which nothing was made yet gets the rank as its number.
-        `check`: the next `migrate`, `refresh`, `save` or end of the `with` block finds out
-        whether kernels had all neighbours beyond the border; O(all entities) on each rank.
+        the part from each. A world in which nothing was made yet gets the rank as its number.
+        `check`: the next `migrate`, `refresh`, `save` or end of the `with` block checks that
+        kernels had all neighbours beyond the border; O(all entities) on each rank.
 
         Raises:
             ShardError: two worlds have the same number, or other schemas, or not all ranks
@@ -169,10 +170,10 @@ class ShardsBase(Generic[WorldT]):
         self._watch = GhostCoverageCheck(world, self._step) if check and self.size > 1 else None
 
     def _introduce(self, check: bool) -> int:
-        """Agree on numbers; return the first one that none has."""
+        """Agree on shard numbers; return the first number that no shard has."""
         world, rank = self.world, self.rank
 
-        def introduced() -> dict[str, Any]:
+        def introduce() -> dict[str, Any]:
             if world._is_fresh and world.entities.shard == 0:
                 world._set_shard(rank)
             return {
@@ -181,14 +182,14 @@ class ShardsBase(Generic[WorldT]):
                 "check": bool(check),
             }
 
-        told = self._step.gather("Shards", introduced)
-        require_agreement([its["schema"] for its in told], "have worlds of other schemas")
-        require_agreement([its["check"] for its in told], "check: {} and {}")
-        numbers: list[int] = [its["shard"] for its in told]
+        answers = self._step.gather("Shards", introduce)
+        require_agreement([answer["schema"] for answer in answers], "have worlds of other schemas")
+        require_agreement([answer["check"] for answer in answers], "check: {} and {}")
+        numbers: list[int] = [answer["shard"] for answer in answers]
         for other, number in enumerate(numbers):
             if number in numbers[:other]:
-                first = numbers.index(number)
-                raise ShardError(f"ranks {first} and {other} are both shard {number}")
+                owner_rank = numbers.index(number)
+                raise ShardError(f"ranks {owner_rank} and {other} are both shard {number}")
         return max(numbers) + 1
 
     @property
@@ -198,7 +199,7 @@ class ShardsBase(Generic[WorldT]):
 
     @property
     def size(self) -> int:
-        """How many processes there are."""
+        """Number of processes."""
         return self._step.size
 
     def __repr__(self) -> str:
@@ -210,115 +211,115 @@ class ShardsBase(Generic[WorldT]):
 
     def __exit__(self, _: object, error: BaseException | None, trace: object) -> None:
         if error is None:
-            self._look_back("the end")
+            self._verify_ghosts("the end")
         else:
             text = "".join(traceback.format_exception(error))
             sys.stderr.write(f"rank {self.rank}: {text}")
             sys.stderr.flush()
             self._step.abort()
 
-    def _look_back(self, call: str) -> None:
-        """Check the neighbours that kernels had since ghosts came, in the name of a call."""
+    def _verify_ghosts(self, call: str) -> None:
+        """Check the neighbours of kernels since the last refresh; `call`: for errors."""
         if self._watch is not None:
             self._watch.verify(call)
-
-    # --- moving ---------------------------------------------------------------------------
 
     def migrate(
         self, es: ArrayLike = (), ranks: ArrayLike = (), /, **ids: tuple[ArrayLike, ArrayLike]
     ) -> EntityArray:
-        """Let entities live on the ranks that own them from now on; return who came. O(k).
+        """Move entities to the ranks that own them from now on; return those that came. O(k).
 
-        Those of this rank stay. A subtree goes where its root goes; entries of descendants
+        Entities of this rank stay. A subtree goes where its root goes; entries of descendants
         are ignored. `ids`: rows without owners, `spark=(ids, ranks)`.
 
         Raises what `extract` does, StructureLockedError if anything here is locked, ValueError
         for a rank that there is not.
         """
-        self._look_back("migrate")
+        self._verify_ghosts("migrate")
         plans: list[BatchRemoval] = []
 
         def parts() -> list[Any]:
             departures.check_locks(self.world)
-            found = departures.plan_departures(self.world, self.rank, self.size, es, ranks, ids)
-            plans.extend(found.values())
+            plans_by_rank = departures.plan_departures(
+                self.world, self.rank, self.size, es, ranks, ids
+            )
+            plans.extend(plans_by_rank.values())
             return [
-                (departures.pack_departure(self.world, found[rank]).data if rank in found else b"")
+                (
+                    departures.pack_departure(self.world, plans_by_rank[rank]).data
+                    if rank in plans_by_rank
+                    else b""
+                )
                 for rank in range(self.size)
             ]
 
-        came = self._step.exchange(parts)
-        borrowed = (es, ranks, *(given for pair in ids.values() for given in pair))
-        # what callbacks raise when rows go must wait until everybody has come
+        received = self._step.exchange(parts)
+        borrowed = (es, ranks, *(array for pair in ids.values() for array in pair))
+        # callbacks' errors when rows are destroyed are raised after all entities have arrived
         run = self.world.entities.dispatch.run
-        arrived = run(_exchange_entities, self, plans, came, borrowed)
+        arrived = run(_exchange_entities, self, plans, received, borrowed)
         return np.concatenate([np.zeros(0, np.uint64), *arrived])
 
-    # --- ghosts ---------------------------------------------------------------------------
-
     def refresh(self, es: ArrayLike | None = None, ranks: ArrayLike = (), /) -> None:
-        """Send today's values of entities to ranks, where they are ghosts from now on; O(k).
+        """Send current values of entities to ranks, where they are ghosts from now on; O(k).
 
         An entity may be listed for several ranks; its own is left out. Without arguments
-        the same entities as last time. Those before are no ghosts any more.
+        the same entities as last time. Earlier ghosts are dropped.
 
         Raises:
             StaleEntityError: an entity is not alive here.
             MissingInstanceError: it has not all components that ghosts have.
             ValueError: a rank that there is not.
         """
-        self._look_back("refresh")
+        self._verify_ghosts("refresh")
         sent = self._sent
 
         def parts() -> list[Any]:
             nonlocal sent
             if es is not None or sent is None:
-                given = self.world.entities.require_many(() if es is None else es)
-                whole = departures.checked_ranks(ranks, len(given), self.size)
-                listed = entities_by_rank(given.copy(), whole, self.rank, self.size)
+                entities = self.world.entities.require_many(() if es is None else es)
+                target_ranks = departures.checked_ranks(ranks, len(entities), self.size)
+                listed = entities_by_rank(entities.copy(), target_ranks, self.rank, self.size)
                 sent = SentGhosts(self.world, listed, self.rank)
             return sent.messages()
 
-        came = self._step.exchange(parts)
+        received = self._step.exchange(parts)
         self._sent = sent
-        others = [part for rank, part in enumerate(came) if rank != self.rank]
-        take_ghosts(self.world, others, (es, ranks))
+        messages = [part for rank, part in enumerate(received) if rank != self.rank]
+        take_ghosts(self.world, messages, (es, ranks))
         if self._watch is not None:
             self._watch.take()
 
     def request(self, es: ArrayLike, /) -> tuple[EntityArray, RowArray]:
-        """Ask for entities wherever they are; return which of mine others want, and who.
+        """Ask for entities wherever they are; return the local ones that are asked for, and ranks.
 
         `shards.refresh(*shards.request(friends))`. O(all that is asked).
         """
-        asked = self._asked("request", es)
-        found, ranks = [np.zeros(0, np.uint64)], [np.zeros(0, np.intp)]
-        for rank, wanted in enumerate(asked):
+        asked_by_rank = self._asked("request", es)
+        entities, ranks = [np.zeros(0, np.uint64)], [np.zeros(0, np.intp)]
+        for rank, wanted in enumerate(asked_by_rank):
             if rank != self.rank:
-                here = wanted[self.world.entities.alive_many(wanted)]
-                found.append(here)
-                ranks.append(np.full(len(here), rank))
-        return np.concatenate(found), np.concatenate(ranks)
+                alive = wanted[self.world.entities.alive_many(wanted)]
+                entities.append(alive)
+                ranks.append(np.full(len(alive), rank))
+        return np.concatenate(entities), np.concatenate(ranks)
 
     def locate(self, es: ArrayLike, /) -> RowArray:
         """Return the rank on which each of k entities lives, -1 for the dead, shape (k,).
 
         O(all that is asked) on each rank.
         """
-        asked = self._asked("locate", es)
+        asked_by_rank = self._asked("locate", es)
         alive = self.world.entities.alive_many
-        answers = [alive(wanted).astype(np.uint64) for wanted in asked]
-        found = self._step.exchange_words("locate", lambda: answers)
-        ranks = np.full(len(found[0]), -1)
-        for rank, is_there in enumerate(found):
+        answers = [alive(wanted).astype(np.uint64) for wanted in asked_by_rank]
+        alive_by_rank = self._step.exchange_words("locate", lambda: answers)
+        ranks = np.full(len(alive_by_rank[0]), -1)
+        for rank, is_there in enumerate(alive_by_rank):
             ranks[is_there == 1] = rank
         return ranks
 
     def _asked(self, call: str, es: ArrayLike) -> list[EntityArray]:
-        """Return the entities that each rank asks for."""
+        """Return the entities that each rank asks for, by rank."""
         return self._step.exchange_words(call, lambda: [as_entities(es)] * self.size)
-
-    # --- totals -----------------------------------------------------------------------------
 
     def count(self, n: int, /) -> int:
         """Return the sum of a number of each rank.
@@ -342,14 +343,12 @@ class ShardsBase(Generic[WorldT]):
         """Return the largest of all rows of all ranks, axis 0; `-inf` without rows. O(n)."""
         return extreme(self._step, "max", values, np.max, float("-inf"))
 
-    # --- saving -----------------------------------------------------------------------------
-
     def save(
         self, folder: str | os.PathLike[str], tick: int | None = None, *, verify: bool = True
     ) -> None:
         """Save each rank's world, then a marker that all are there; files are replaced whole.
 
-        What one rank cannot save nobody does. `tick` is the world's by default, 0 if it has
+        If one rank cannot save, no marker is written. `tick` is the world's by default, 0 if it has
         none. `verify` is that of `World.save`.
 
         Raises:
@@ -360,7 +359,7 @@ class ShardsBase(Generic[WorldT]):
         """
         from .sharded_saving import save_shard
 
-        self._look_back("save")
+        self._verify_ghosts("save")
         if tick is None:
             tick = vars(self.world).get("_tick", 0)
         self.tick = save_shard(self, folder, tick, verify)
@@ -394,28 +393,30 @@ class ShardsBase(Generic[WorldT]):
 
         transport = transport_of(comm, timeout)
         options = {"verify": verify, "drop": drop, "migrate": migrate}
-        world, tick, following = resume(cls._world, folder, transport, options)
-        again = comm if comm is not None else transport.comm
-        shards = cls(world, again, timeout=timeout, check=check)
+        world, tick, next_shard = resume(cls._world, folder, transport, options)
+        communicator = comm if comm is not None else transport.comm
+        shards = cls(world, communicator, timeout=timeout, check=check)
         shards.tick = tick
-        shards._next = max(shards._next, following)
+        shards._next = max(shards._next, next_shard)
         return shards
 
 
 def _exchange_entities(
     shards: ShardsBase[Any],
     plans: list[BatchRemoval],
-    came: Iterable[Any],
+    received: Iterable[Any],
     borrowed: tuple[object, ...],
 ) -> list[EntityArray]:
-    """Let those leave who are to, and those come who have arrived; return these."""
+    """Remove entities that leave, add those that have arrived, and return these."""
     world = shards.world
     try:
         if plans:
             departures.commit_departure(world, departures.merge_departures(plans))
         world._sweep()
         return [
-            absorb(world, world._PARCEL(part), borrowed) for part in came if memoryview(part).nbytes
+            absorb(world, world._PARCEL(part), borrowed)
+            for part in received
+            if memoryview(part).nbytes
         ]
     except BaseException as error:
         text = f"migrate failed half-way, leave the block: {type(error).__name__}"
