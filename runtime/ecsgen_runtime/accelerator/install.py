@@ -58,7 +58,7 @@ def install_join(kind: Kind) -> None:
 
 
 def install_loop(kind: Kind) -> None:
-    """Put a function in C before what makes the loop over a query, if what joins has one."""
+    """Put a function in C before the method that loops over a query, if its join has one."""
     join = getattr_static(sys.modules[kind.__module__].QueryJoin, "_join")
     if isinstance(join, Method):
         loop = getattr_static(kind, "_while_unchanged")
@@ -112,7 +112,7 @@ def install_proxy(kind: Kind) -> None:
 
 
 def _put_property(kind: Kind, plan: Proxy, name: str, wrapped: property, manager: Kind) -> None:
-    """Put functions in C before a field's property, as far as it is known what that does."""
+    """Put functions in C before a field's property, where C knows what the property does."""
     accessor = getattr_static(manager, name)
     if not isinstance(accessor, Method):
         return

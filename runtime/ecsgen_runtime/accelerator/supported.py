@@ -108,7 +108,7 @@ def supports_all_steps(kind: Kind, method: str) -> bool:
 
 
 def is_defined_by(method: Any, name: str, classes: str) -> bool:
-    """Return whether a method is the one that one of some classes of the library defines."""
+    """Return True if a method is the one that one of these library classes defines."""
     return isinstance(method, FunctionType) and method.__qualname__ in {
         f"{owner}.{name}" for owner in classes.split()
     }
@@ -173,12 +173,12 @@ def row_classes(world: Kind) -> dict[str, tuple[type, int]]:
 
 
 def has_base(kind: Kind, name: str) -> bool:
-    """Return whether a class of the library is among those that a class inherits from."""
+    """Return True if a class inherits from a class of the library."""
     return any(base.__name__ == name for base in kind.__mro__)
 
 
 def fields_of(kind: Kind, columns: list[str]) -> list[tuple[Any, ...]]:
-    """Return what C is to know of each field that has columns in the buffer."""
+    """Return the plan of each field that has columns in the buffer."""
     fields, at = [], 0
     for name, (converter, default) in kind._CONVERTERS.items():
         parts = _parts(kind, name, columns, converter.shape)
@@ -254,7 +254,7 @@ def default_row(kind: Kind, fields: list[tuple[Any, ...]]) -> bytes:
 
 
 def component_spec(kind: Kind, row: type | None, entities: Any) -> dict[str, Any] | None:
-    """Return what C is to know of a manager's class; None if its rows lie elsewhere."""
+    """Return the plan of a manager's class; None if its rows lie elsewhere."""
     data = kind._ROWS
     # columns may lie elsewhere than in the buffer, or in another order
     if data.LAYOUT != kind.LAYOUT or not is_defined_by(

@@ -156,10 +156,10 @@ class TablePart(NamedTuple):
     source: str
     """The attribute that has the cells."""
     type: str
-    """As the schema spells it."""
+    """The type as the schema has it."""
     kind: ArrowKind
     shape: tuple[int, ...] = ()
-    """Of a cell in the table."""
+    """The shape of a cell in the table."""
     element: int = -1
     """The one element of a shaped cell that the column has; -1 for whole cells."""
     field: FieldInfo | None = None

@@ -46,7 +46,7 @@ def text_cells(pa: Any, array: Any, field: Field, start: int) -> NDArray[Any]:
 
 
 def _characters(pa: Any, array: Any) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """Return where each value begins and ends, and the bytes of all."""
+    """Return the offsets between values, shape (n + 1,), and the bytes of all."""
     types, type = pa.types, array.type
     if types.is_string_view(type):
         array = array.cast(pa.large_string())
@@ -236,7 +236,7 @@ def _field_order(names: list[str]) -> list[int]:
 
 
 def _depth(type: Any) -> int:
-    """Return how many lists are around each value."""
+    """Return the depth of nested lists."""
     count = 0
     while hasattr(type, "value_type"):
         type, count = type.value_type, count + 1

@@ -61,7 +61,7 @@ class RecordFiles:
         if format == "parquet":
             _parquet()  # raises now if it is not installed
         self.lines = index(lines)
-        """How many a table has when they become a file."""
+        """Number of lines of a table that make a file."""
         self._folder = folder
         self._format = format
         self._next = dict.fromkeys(tables, 0)

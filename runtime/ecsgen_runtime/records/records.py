@@ -182,7 +182,7 @@ class RecordedTable:
         return arrow_table(self)
 
     def to_pandas(self) -> Any:
-        """Return the same as a pandas.DataFrame; O(lines). ImportError without pandas."""
+        """Return the lines in memory as a DataFrame; O(lines). ImportError without pandas."""
         from .record_files import pandas_table
 
         return pandas_table(self)
@@ -242,7 +242,7 @@ class Records:
             self._world._pass_on(name, least=1)
 
     def close(self) -> None:
-        """Do the same, and leave lines in memory from now on. What `flush` raises, the folder
+        """Flush, and leave lines in memory from now on. What `flush` raises, the folder
         stays open."""
         self.flush()
         record = self._world._record

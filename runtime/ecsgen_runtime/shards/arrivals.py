@@ -28,7 +28,7 @@ class Arrival(NamedTuple):
     owners: EntityArray
     """0 for rows without owners."""
     columns: Columns
-    """By field, checked."""
+    """Columns by field, checked."""
 
 
 def absorb(world: Any, parcel: ParcelBase, borrowed: tuple[object, ...] = ()) -> EntityArray:

@@ -280,7 +280,7 @@ class RefreshState(NamedTuple):
     """Positions and owners of a manager's rows and ghosts at its last refresh."""
 
     places: Positions
-    """Of the manager's own rows, shape (axes, n)."""
+    """Positions of the manager's own rows, shape (axes, n)."""
     shown: Positions
     """Positions that others find, shape (axes, n): NaN for rows that are not visible."""
     owners: EntityArray

@@ -57,7 +57,7 @@ class PackedColumn(NamedTuple):
     table: int
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
-    """Of one cell."""
+    """The shape of one cell."""
     nbytes: int
     """Bytes per row."""
     item: np.dtype[Any]
@@ -69,7 +69,7 @@ class ParcelComponent(NamedTuple):
 
     name: str
     attribute: str
-    """Of the world; "" for those in chunks."""
+    """Attribute of the world; "" for components in chunks."""
     kind: Any
     """The class of its manager, or of its columns in chunks."""
     table: int

@@ -216,7 +216,7 @@ class ForeignIdMap:
     def __init__(self, bulk: type[ShardedBulk]) -> None:
         self._map = HandleMap(bulk)
         self.ids: IdArray = np.zeros(0, np.uint64)
-        """By slot."""
+        """Ids by slot."""
 
     @property
     def nbytes(self) -> int:

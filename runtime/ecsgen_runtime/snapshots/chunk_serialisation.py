@@ -27,7 +27,7 @@ class ChunkSerialiser:
         return [name for name, _, _, it in self._columns() if it.dtype.hasobject]
 
     def state(self) -> Document:
-        """Return what is said of the tables: their components, and how many rows."""
+        """Return the tables' entry in `state`: their components, and numbers of rows."""
         names = [part._ROW.__name__ for part in self._table.parts]
         return {
             "version": self._store._version,
@@ -53,7 +53,7 @@ class ChunkSerialiser:
                 yield single(name, cells)
 
     def load(self, saved: SnapshotContent, codecs: Codecs) -> None:
-        """Take the rows of a snapshot into empty tables; O(n)."""
+        """Load the rows of a snapshot into empty tables; O(n)."""
         state = saved.state["archetypes"]
         rows = [n for _, n in state["tables"]]
         archetypes: list[tuple[tuple[str, ...], list[Any]]] = [

@@ -27,7 +27,7 @@ _ODD: Final = ("NaN", "Infinity", "-Infinity")
 
 
 def is_default(type_: CellType, shape: tuple[int, ...], default: Any) -> bool:
-    """Return whether a document's default is a cell of a type: nested lists of a shape."""
+    """Return True if a document's default is a cell of a type: nested lists of a shape."""
     if not shape:
         return _is_element(type_, default)
     if type(default) is not list or len(default) != shape[0]:

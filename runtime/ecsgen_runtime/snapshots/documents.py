@@ -26,7 +26,7 @@ _TAKEN: Final = frozenset({"entities", "archetypes", "groups", "attributes"})
 
 
 def state_key(module: str) -> str:
-    """Return where `state` has what is said of a manager."""
+    """Return the key of a manager in `state`."""
     return f"{module}_" if module in _TAKEN else module
 
 
@@ -35,11 +35,11 @@ class SnapshotContent:
     """The content of a snapshot, of any schema. The arrays are not copied, and may be read-only."""
 
     name: str
-    """Of its file, or `<bytes>`: every message begins with it."""
+    """The file's name, or `<bytes>`: every message begins with it."""
     schema: Document
     state: Document
     arrays: Mapping[str, NDArray[Any]]
-    """By tensor: `point_mass.position`; without padding."""
+    """Arrays by tensor: `point_mass.position`; without padding."""
 
     def refuse(self, why: str, tensor: str = "", cell: int | None = None) -> NoReturn:
         """Raise SnapshotError that names the file, then the tensor and cell if given."""
@@ -92,7 +92,7 @@ def why_too_many(text: str) -> str:
 
 
 def _lists_and_objects(text: str) -> tuple[int, int]:
-    """Return how many lists and objects begin outside of strings, block by block."""
+    """Return the numbers of lists and objects that begin outside of strings; O(len(text))."""
     stored = text.encode("utf-8", "surrogatepass")
     stored = stored.replace(b"\\\\", b"").replace(b'\\"', b"")
     lists = objects = 0
@@ -202,12 +202,12 @@ def require_codecs(name: str, codecs: Codecs, columns: Iterable[str]) -> None:
 
 
 def codec_of(codecs: Codecs, column: str) -> Codec:
-    """Return what a column goes through."""
+    """Return the codec of a column."""
     return codecs[column] if column in codecs else codecs.get(OTHERS)
 
 
 def encoded_value(column: str, codec: _Pair, value: object) -> bytes:
-    """Return what a codec makes of a value, or raise TypeError if that is not bytes."""
+    """Return the bytes that a codec makes of a value; TypeError if they are no bytes."""
     part: object = codec[0](value)
     if not isinstance(part, bytes | bytearray | memoryview):
         kind = type(part).__name__
@@ -216,7 +216,7 @@ def encoded_value(column: str, codec: _Pair, value: object) -> bytes:
 
 
 def is_json(value: object) -> bool:
-    """Return whether JSON gives a value back as it is: by exact types; O(values).
+    """Return True if JSON gives a value back unchanged, by exact types; O(values).
 
     Level by level: a list, then all that is in it, then all that is in these. A value that several
     lists have is looked into once.

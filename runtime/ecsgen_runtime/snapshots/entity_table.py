@@ -31,7 +31,7 @@ class EntityTable:
         self._last = np.uint64((1 << bits["generation_bits"]) - 1)
 
     def __len__(self) -> int:
-        """Return how many indices were ever given out."""
+        """Return the number of indices that were ever used."""
         return len(self.cells)
 
     def indices(self, es: EntityArray) -> RowArray:
@@ -143,7 +143,7 @@ class EntityTable:
 
 
 class Bits(NamedTuple):
-    """How many bits of a handle are its index, and how many its generation."""
+    """Numbers of bits of a handle for index and generation."""
 
     of_index: int
     of_generation: int

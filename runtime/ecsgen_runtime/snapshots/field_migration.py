@@ -56,7 +56,7 @@ class IdRemap:
 
 
 def had_ids(old: OldComponent) -> bool:
-    """Return whether rows had ids, with slots or without."""
+    """Return True if rows had ids, with slots or without."""
     return bool(old.doc["ids"]) and not old.is_chunked
 
 

@@ -64,14 +64,14 @@ class Header:
     """The header of a file, parsed."""
 
     nbytes: int
-    """Of the header, its length included: where the tensors begin."""
+    """Size of the header, its length included: where the tensors begin."""
     metadata: Mapping[str, str]
     entries: Entries
     checksums: Checksums
 
     @property
     def file_bytes(self) -> int:
-        """Of the whole file: nothing is behind the last tensor."""
+        """Size of the file: nothing is behind the last tensor."""
         return self.nbytes + max((e.end for e in self.entries.values()), default=0)
 
 

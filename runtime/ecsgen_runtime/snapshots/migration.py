@@ -33,7 +33,7 @@ def migrate_saved(
     drop: Collection[str] = (),
     migrate: Callable[[Snapshot], object] | None = None,
 ) -> SnapshotContent:
-    """Return what a world of `schema` would have saved; O(n), n log n for links and ids.
+    """Return a snapshot as a world of `schema` saves it; O(n), n log n for links and ids.
 
     `migrate` is called first, and may change what there was; what it raises passes through. `drop`
     names what may be lost: `body.mood`, `old_thing`, `Mode.sleep`, `sprite.entity`.
@@ -109,7 +109,7 @@ class _Migration:
         return new_ids
 
     def _fields(self, component: str, plan: RowPlan, new_ids: Mapping[str, IdRemap]) -> None:
-        """Take the columns of all fields, or refuse cells that they cannot have."""
+        """Migrate the columns of all fields, or refuse cells that do not fit."""
         doc, names = self._docs[component], self._names
         fields = [
             FieldMigration(names, self._handles, new_ids, component, name, plan)

@@ -166,7 +166,7 @@ class SnapshotTable:
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return self._old.count
 
     @property
@@ -209,14 +209,14 @@ class SnapshotTable:
         self._seen.pop(field, None)
 
     def __delitem__(self, field: str) -> None:
-        """Take a field away: it is not missed. KeyError if there is none."""
+        """Remove a field, which is dropped then. KeyError if there is none."""
         self._require(field)
         self._given.pop(field, None)
         self._seen.pop(field, None)
         self._gone.add(field)
 
     def pop(self, field: str) -> NDArray[Any]:
-        """Take a field away and return its cells; KeyError if there is none."""
+        """Remove a field and return its cells; KeyError if there is none."""
         cells = self[field]
         del self[field]
         return cells
@@ -227,7 +227,7 @@ class SnapshotTable:
             raise KeyError(f"{self._old.name} has no field {field!r}; it has {field_names}")
 
     def _put_into(self, arrays: dict[str, NDArray[Any]]) -> Document:
-        """Put changed cells into tensors; return the document of the component."""
+        """Write changed cells to tensors; return the document of the component."""
         before = self._old.fields
         fields: Document = {name: before[name] for name in self if name in before}
         for name, cells in self._changed():
@@ -260,7 +260,7 @@ class SnapshotTable:
     def _put(
         self, arrays: dict[str, NDArray[Any]], name: str, text: str, cells: NDArray[Any]
     ) -> None:
-        """Put the cells of a field, with holes where the rows have some, into its tensors."""
+        """Write the cells of a field to its tensors, with holes where the rows have holes."""
         old = self._old
         kind = cell_type(text, old.saved.schema["enums"])
         if kind.base != "object":
@@ -272,7 +272,7 @@ class SnapshotTable:
         arrays |= tensors_of(self._key(name), kind, cells, {"split": False})
 
     def _key(self, field: str) -> str:
-        """Return where the new cells of a field are: no tensor of a file has such a name."""
+        """Return the tensor of a field's new cells, a name that no tensor of a file has."""
         return f"{self._old.module}:{field}"
 
 
@@ -325,7 +325,7 @@ class Snapshot:
         return self._tables[component]
 
     def __delitem__(self, component: str) -> None:
-        """Take a component away with all its rows; KeyError if there is none."""
+        """Remove a component with all its rows; KeyError if there is none."""
         _ = self[component]
         components = dict(self._saved.schema["components"])
         del components[component], self._tables[component]

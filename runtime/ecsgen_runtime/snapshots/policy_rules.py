@@ -339,5 +339,5 @@ def policies_of(
 
 
 def max_rows(component: Document) -> int:
-    """Return how many rows a component may have."""
+    """Return the maximum number of rows of a component."""
     return int(component.get("ring", MAX_ROWS))

@@ -49,7 +49,7 @@ class SnapshotFile:
 
     def __init__(self, name: str, content: FileBytes, header: Header) -> None:
         self.name = name
-        """Without its folder, or `<bytes>`: every message begins with it."""
+        """The file's name, or `<bytes>`: every message begins with it."""
         self.metadata: Mapping[str, str] = header.metadata
         """`fingerprint`, `schema` and `state` among them."""
         self._content = content
@@ -58,7 +58,7 @@ class SnapshotFile:
         self.arrays: dict[str, NDArray[Any]] = {
             tensor: self._array(tensor) for tensor in entries if not is_pad(tensor)
         }
-        """By tensor, without padding; native, aligned, and read-only if made of bytes."""
+        """Arrays by tensor, without padding; native, aligned, read-only if made of bytes."""
         self._spans = sorted(self._span(t) for t, a in self.arrays.items() if a.nbytes)
 
     @property

@@ -126,7 +126,7 @@ def _are_texts(cells: NDArray[np.uint8]) -> bool:
 
 
 def _nuls_inside(cells: NDArray[np.uint8]) -> Mask:
-    """Return where a NUL is before another byte of its row, shape (rows * size - 1,).
+    """Return a mask of NULs before another byte of their row, shape (rows * size - 1,).
 
     Without a loop over rows: the last byte of each is looked at for nothing.
     """
@@ -209,7 +209,7 @@ class CheckedRows:
 
     @property
     def n(self) -> int:
-        """How many rows there are; with `lookup: direct`, holes among them."""
+        """Number of rows; with `lookup: direct`, holes among them."""
         count: int = self.numbers["n"]
         return count
 

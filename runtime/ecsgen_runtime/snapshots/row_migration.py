@@ -23,24 +23,24 @@ class RowPlan:
     """Takes cells of old rows in their new order, and puts them where they belong."""
 
     old_n: int
-    """How many rows the old columns have."""
+    """Number of rows of the old columns."""
     order: RowArray | None
     """The old row of each instance, in the order of the new rows; None: all, as they are."""
     at: RowArray | None = None
     """Its new row, where rows are indices of entities; None: one after the other."""
     new_n: int = 0
-    """How many rows the new columns have, with `at`."""
+    """Number of rows of the new columns, with `at`."""
     stays: bool = False
     """True if no row has moved, so that columns can stay as they are."""
 
     @property
     def count(self) -> int:
-        """How many instances there are."""
+        """Number of instances."""
         return self.old_n if self.order is None else len(self.order)
 
     @property
     def n(self) -> int:
-        """How many rows the new columns have."""
+        """Number of rows of the new columns."""
         return self.count if self.at is None else self.new_n
 
     def take(self, cells: NDArray[Any]) -> NDArray[Any]:
@@ -61,7 +61,7 @@ class RowPlan:
         return column if self.stays else self.put(self.take(column))
 
     def where(self, rows: NDArray[Any]) -> NDArray[np.uint32]:
-        """Return where old rows are now; NIL for those that are not there, and for NIL."""
+        """Return the new rows of old ones; NIL for removed rows, and for NIL."""
         if self.stays:
             return rows
         table = np.full(self.old_n + 1, NIL, np.uint32)
@@ -70,7 +70,7 @@ class RowPlan:
         return table.take(rows, mode="clip")
 
     def old_row(self, instance: int) -> int:
-        """Return where an instance was, for messages."""
+        """Return the old row of an instance, for messages."""
         return instance if self.order is None else int(self.order[instance])
 
 

@@ -32,11 +32,11 @@ class CellType:
     """A field type, taken apart."""
 
     text: str
-    """As the schema spells it: `f32[3]`."""
+    """The type as the schema has it: `f32[3]`."""
     base: str
     """`bool`, `i8` … `f64`, `str`, `bytes`, `entity`, `id`, `enum`, `flags` or `object`."""
     shape: tuple[int, ...] = ()
-    """Of one cell's elements."""
+    """The shape of a cell."""
     size: int = 0
     """N of `str[N]` and `bytes[N]`."""
     target: str = ""
@@ -48,7 +48,7 @@ class CellType:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of the array that holds a column; bytes for text."""
+        """Type of the array that holds a column; bytes for text."""
         return np.dtype(_CODES.get(self.number or self.base, "O"))
 
     @property
@@ -65,11 +65,11 @@ class CellType:
         return bits
 
     def renamed(self, names: Mapping[str, str]) -> CellType:
-        """Return the same type with its enum or component as it is called now."""
+        """Return this type with the new name of its enum or component."""
         return replace(self, target=names.get(self.target, self.target))
 
     def of_shape(self, shape: tuple[int, ...]) -> CellType:
-        """Return the same type of another shape; text has none."""
+        """Return this type with another shape; text has none."""
         sizes = f"[{','.join(map(str, shape))}]" if shape else ""
         return replace(self, text=self.text.partition("[")[0] + sizes, shape=shape)
 
@@ -83,7 +83,7 @@ _CODES: Final = {
 
 
 def cell_type(text: str, enums: Mapping[str, Document]) -> CellType:
-    """Take a field type apart; `enums` are those of its schema document.
+    """Parse a field type; `enums` are those of its schema document.
 
     Raises ValueError for what is no type of that schema.
     """

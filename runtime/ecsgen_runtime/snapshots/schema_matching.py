@@ -33,7 +33,7 @@ class OldComponent:
         self.name = name
         self.doc = {**doc, "fields": {}} if is_new else doc
         self.fields: Document = self.doc["fields"]
-        """Those that were saved, by name."""
+        """Saved fields, by name."""
         self.is_new = is_new
         # what goes by its names may be another's, which the caller took away
         self._state: Document = {} if is_new else saved.state
@@ -53,7 +53,7 @@ class OldComponent:
 
     @property
     def n(self) -> int:
-        """How many rows its columns have, holes among them."""
+        """Number of rows of its columns, holes among them."""
         n: int = self.numbers["n"]
         return n
 
@@ -77,7 +77,7 @@ class OldComponent:
 
     @cached_property
     def count(self) -> int:
-        """How many instances there are."""
+        """Number of instances."""
         return self.n if self.used is None else len(self.used)
 
     @cached_property
@@ -110,7 +110,7 @@ class OldComponent:
         return default_cell(self.type_of(field), self.fields[field]["default"])
 
     def is_cold_apart(self, field: str) -> bool:
-        """Return whether only some rows have a cell of the field."""
+        """Return True if only rows with cold rows have a cell of the field."""
         return self.has_cold_rows and bool(self.fields[field]["cold"])
 
     def tensor(self, field: str) -> str:
@@ -193,7 +193,7 @@ class SchemaMatch:
         return cell_type(text, self.schema["enums"])
 
     def change(self, component: str, field: str, former: str) -> TypeChange:
-        """Return what a field was and is."""
+        """Return the old and the new type of a field."""
         source, new = self.old(component), self.type_of(component, field)
         old = source.type_of(former).renamed(self.targets)
         is_given = source.fields[former].get("given", False)
@@ -217,7 +217,7 @@ class SchemaMatch:
 def match_schemas(
     saved: SnapshotContent, schema: Document, renames: Renames, drop: Collection[str]
 ) -> SchemaMatch:
-    """Return what goes on under which name.
+    """Return the match of old names to new ones.
 
     Raises SnapshotError that names all that would be lost: what keeps it, and last the `drop` that
     loads without.
@@ -273,7 +273,7 @@ def _match_component(names: SchemaMatch, old: OldComponent) -> None:
 
 
 def _has_its_cells(names: SchemaMatch, now: str, old: OldComponent) -> bool:
-    """Return whether rows may go on as rows, or as cells of a grid; refuse to lose some."""
+    """Return True if rows stay rows, or cells of a grid stay cells; refuse to lose rows."""
     doc = names.schema["components"][now]
     before, after = (_cells(component_doc) for component_doc in (old.doc, doc))
     if before == after:
@@ -366,8 +366,8 @@ def _renamed(
     trait: Callable[[Any], Any],
     owner: str = "",
 ) -> str:
-    """Return what to write in the schemas if a name is another by now: at which one, if one alone
-    is new, has no former name yet and the same trait. `owner`: the component or enum.
+    """Return the change of the schemas for a renamed name, and its place: the only new name with
+    the same trait and without a former name, if there is one. `owner`: the component or enum.
     """
     start = f"{owner}." if owner else ""
     renames = names.renames.get(kind, {}).items()

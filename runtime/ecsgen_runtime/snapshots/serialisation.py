@@ -188,7 +188,7 @@ def load_attributes(world: Any, saved: SnapshotContent, codecs: Codecs) -> None:
 
 
 def own_attributes(world: Any) -> Mapping[str, Any]:
-    """Return what users gave a world: in its dict, and in slots of subclasses."""
+    """Return the attributes that users set: in a world's dict, and in slots of subclasses."""
     attributes = {name: v for name, v in vars(world).items() if name not in world._READ_ONLY}
     for name in _own_slots(type(world)):
         if hasattr(world, name):
@@ -206,7 +206,7 @@ def _own_slots(kind: type[Any]) -> Iterator[str]:
 
 
 def _why_not(world: Any, attribute: str) -> str:
-    """Return why no attribute of a user's has this name, or nothing."""
+    """Return the reason why users cannot set an attribute of this name, or ""."""
     generated = next(base for base in type(world).__mro__ if "_READ_ONLY" in vars(base))
     if not attribute.isidentifier():
         return f"{attribute!r} is no name of an attribute"

@@ -33,7 +33,7 @@ class SnapshotWorld:
     __slots__ = ()
 
     FINGERPRINT: ClassVar[str] = ""
-    """Of the package's schemas, 64 hex digits: a snapshot with the same one needs no migration."""
+    """Digest of the package's schemas, 64 hex digits: an equal one needs no migration."""
 
     def save(
         self,
@@ -64,7 +64,7 @@ class SnapshotWorld:
         save(self, target, codecs, sync, verify)
 
     def to_bytes(self, *, codecs: Mapping[str, Codec] | None = None, verify: bool = True) -> bytes:
-        """Return what `save` writes; the same for equal worlds. O(bytes)."""
+        """Return the bytes that `save` writes; equal for equal worlds. O(bytes)."""
         from .saving import plan_of
 
         return plan_of(self, codecs, verify).to_bytes()
@@ -120,7 +120,7 @@ class SnapshotWorld:
         return None
 
     def _json_state(self) -> dict[str, Any]:
-        """Return what else of the world is to be saved, as JSON."""
+        """Return further state of the world to be saved, as JSON."""
         return {}
 
     def _load_json_state(self, notes: Mapping[str, Any]) -> None:

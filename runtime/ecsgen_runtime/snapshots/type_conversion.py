@@ -243,7 +243,7 @@ class Rule(NamedTuple):
 
 
 def change_of(old: CellType, new: CellType, renamed: MemberNames) -> TypeChange:
-    """Return what there is to know of a change of types.
+    """Return the change from one type to another.
 
     `renamed`: former members of the new type's enum, with what they are called now, or None for
     removed ones.
@@ -263,7 +263,7 @@ def verdict(change: TypeChange) -> str:
 
 
 def is_same_in_files(change: TypeChange) -> bool:
-    """Return whether every cell stays what it is, byte for byte."""
+    """Return True if every cell stays unchanged, byte for byte."""
     old, new, names = change
     if (old.base, old.cell_shape, old.dtype) != (new.base, new.cell_shape, new.dtype):
         return False
@@ -358,4 +358,4 @@ RULES: Final[Mapping[tuple[str, str], Rule]] = {
     ("flags", "flags"): Rule(_member_verdict, as_flags),
     **dict.fromkeys(((base, base) for base in (*HANDLES, "object")), _SAME),
 }
-"""By old and new base; types with no rule are not in it."""
+"""Rules by old and new base; types without a rule are missing."""

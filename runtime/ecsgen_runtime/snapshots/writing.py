@@ -24,7 +24,7 @@ from .header import LENGTH_BYTES, MAX_HEADER, PAD, Checksums, TensorEntry, heade
 
 _BLOCK: Final = 1 << 19
 _MANY_BYTES: Final = 1 << 20
-"""Of fewer, another thread is not worth its start."""
+"""Number of bytes from which a second thread is worth its start."""
 _ZEROS: Final = memoryview(bytes(_BLOCK))
 _BYTE: Final = np.dtype(np.uint8)
 
@@ -49,7 +49,7 @@ class TensorGroup:
     tensors: tuple[Tensor, ...]
     size: int
     align: int = PAGE
-    """Of the part's first byte in the file."""
+    """Offset of the part's first byte in the file."""
 
 
 def single(name: str, array: NDArray[Any]) -> TensorGroup:
@@ -70,7 +70,7 @@ class FilePlan:
     ) -> None:
         self._metadata = metadata
         self.arrays: dict[str, NDArray[Any]] = {}
-        """By tensor, without padding, as they are written."""
+        """Checksums by tensor, without padding, as they are written."""
         self._entries: dict[str, TensorEntry] = {}
         self._bytes: dict[str, memoryview] = {}
         self._n_pads = 0
@@ -173,7 +173,7 @@ class _SharedSums:
         self.found: dict[str, str] = {}
 
     def claim(self, name: str) -> bool:
-        """Return whether the caller has to take a tensor's checksum."""
+        """Return True if the caller has to take a tensor's checksum."""
         return self._unclaimed.pop(name, None) is not None
 
     @contextmanager

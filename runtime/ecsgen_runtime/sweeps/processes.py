@@ -223,7 +223,7 @@ def in_processes(model: Model, runs: Sequence[Run], taken: Collection[str], coun
 
 
 def available_cores() -> int:
-    """Return how many processes this one may keep busy."""
+    """Return the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -145,7 +145,7 @@ class _ModelCode:
         return value.__code__, value.__defaults__, value.__kwdefaults__, around
 
     def _is_own(self, module: str) -> bool:
-        """Return whether a module is no distribution's, unless it is that of the model; note the
+        """Return True if a module is the user's: of the model, or of no distribution; add the
         generated package that it is of."""
         top, package = module.partition(".")[0], _package_of(module)
         if package:

@@ -30,9 +30,9 @@ _BOOL, _I64, _U64, _F64, _TEXT = (np.dtype(kind).kind for kind in COLUMN_TYPES.v
 TYPE_NAMES: Final[Mapping[str, str]] = {
     np.dtype(kind).kind: name for name, kind in COLUMN_TYPES.items()
 }
-"""By the kind of a dtype."""
+"""Names of types by the kind of a dtype."""
 _UNITS: Final = ("W", "D", "h", "m", "s", "ms", "us", "ns")
-"""Those of numpy's that are whole numbers of nanoseconds."""
+"""Units of numpy that are whole numbers of nanoseconds."""
 _PLAIN: Final = (bool, int, float, str)
 
 
@@ -55,7 +55,7 @@ class Result(NamedTuple):
 
 
 def result_of(returned: object, taken: Collection[str]) -> Result:
-    """Return what a model returned; TypeError or ValueError for what is no line or lines.
+    """Parse the return value of a model; TypeError or ValueError if it is no line or lines.
 
     `taken`: names that other columns of the table have.
     """
@@ -95,7 +95,7 @@ def _names(enum: type[Enum], numbers: Column) -> Column:
 
 
 def _column(value: object) -> tuple[Column, bool]:
-    """Return what stands under a name, shape (n,), and whether it is one value."""
+    """Return the column of a value, shape (n,), and True if it is one value."""
     if isinstance(value, Sequence) and not isinstance(value, (str, bytes, bytearray)):
         return cells_column(value), False
     if isinstance(value, Enum) or not hasattr(value, "__array__"):

@@ -67,7 +67,7 @@ class Run(NamedTuple):
     text: str
     """Its parameters as JSON."""
     cells: dict[str, Column | None]
-    """And as columns of one line; None for null."""
+    """Its parameters as columns of one line; None for null."""
 
     @property
     def key(self) -> RunKey:
@@ -278,7 +278,7 @@ def _lines(path: Path) -> Iterator[bytes]:
 def _parsed(
     line: bytes, where: str, seed: int, common: bool
 ) -> Provenance | tuple[RunKey, Result | None]:
-    """Return what a line says of those behind it; or which run it is of, and what it gave, unless
+    """Return the provenance of the lines behind; or the key of a run, and its result unless
     it raised. ValueError for others' lines."""
     try:
         entry = json.loads(line)

@@ -24,7 +24,7 @@ from .results import Column, Result, concatenate_columns
 from .runs import OF_RUNS, Journal, Model, Outcome, Parameters, Run, RunKey, Stale, all_runs
 
 _WORKERS: Final = 32
-"""Of an executor that does not say how many it has."""
+"""Workers of an executor that does not say how many it has."""
 
 
 class RunError(NamedTuple):
@@ -179,7 +179,7 @@ def _checked_number(value: object, name: str, low: int) -> int:
 
 
 def _workers_of(executor: RunExecutor) -> int:
-    """Return how many runs an executor does at the same time, or a guess."""
+    """Return the number of runs that an executor does at the same time, or a guess."""
     for name in ("_max_workers", "num_workers"):  # of concurrent.futures, of mpi4py
         number = getattr(executor, name, None)
         if isinstance(number, int):

@@ -29,7 +29,7 @@ GROUPS = (
         Mutant("the dead count", r"if not alive\.all\(\):", "if False:"),
         Mutant("new lines do not count", r"used \+ k, count \+ k", "used + k, count"),
         Mutant("rows that match are the first", r"np\.flatnonzero\(where\)", "np.arange(k)"),
-        Mutant("lines have no time", r"columns\[0\]\[place : place \+ k\] = tick"),
+        Mutant("lines have no time", r"columns\[0\]\[start : start \+ k\] = tick"),
         Mutant("a line has no time", r"\(self\.tick, \*values\)", "(0, *values)"),
     ),
     module(
