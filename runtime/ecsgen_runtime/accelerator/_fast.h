@@ -21,7 +21,7 @@
 #define MAX_PARTS 16             /* columns of one field */
 #define ABSENT ((Py_ssize_t)-1)  /* the offset of a slot, or number of a column, that is not there */
 
-/* The object in a slot, at an offset that a member descriptor told. */
+/* The object in a slot, at the offset in a member descriptor. */
 #define SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
 
 /* Classes for which the layer holds: one, and those derived from it that changed nothing it relies
@@ -47,7 +47,7 @@ typedef struct {
     uint64_t before; /* bytes per row of the columns in front of it */
     uint64_t nbytes; /* bytes per row */
     Py_ssize_t at;   /* where a new row's scratch has its value, or ABSENT */
-    int moves;       /* whether it goes along when a row moves */
+    int moves;       /* true if it goes along when a row moves */
 } Column;
 
 /* A field: one column, or as many as it has elements. */
@@ -71,7 +71,7 @@ typedef struct {
 /* How every plan begins. `parts` guards the class of the one object that the methods look into most:
    a manager's data, an entity manager's queue. */
 typedef struct {
-    PyObject *spec; /* what Python told of the class: it keeps alive what the plan points to */
+    PyObject *spec; /* Python's description of the class: keeps alive what the plan points to */
     Guard guard, parts;
     PyTypeObject *method_kind; /* of methods in C */
     PyObject *finder;          /* the name of `lookup`, by which others find a manager's plan */
@@ -99,15 +99,15 @@ typedef struct {
     PyTypeObject *callbacks_kind; /* of `released` */
     PyObject *empty, *dtype;      /* what makes an array of rows */
     PyObject *remove;             /* the method of that name, in C if `removes` */
-    int removes, creates;         /* whether the methods of these names are in C */
+    int removes, creates;         /* true if the methods of these names are in C */
     Entities *entities;     /* NULL if rows have no owners */
     uint64_t index_mask;
     int is_direct, is_many; /* lookup: direct; instances: many */
-    int starts_active;      /* whether new rows of a partition are active */
-    int releases_children;  /* whether children of rows that go become roots */
-    int kills_orphans;      /* whether owners of rows that go with others die */
+    int starts_active;      /* true if new rows of a partition are active */
+    int releases_children;  /* true if children of rows that go become roots */
+    int kills_orphans;      /* true if owners of rows that go with others die */
     PyObject *above;        /* the argument of `create` that names a parent, or NULL */
-    int is_anchored;        /* whether `anchor` is the view of the owners */
+    int is_anchored;        /* true if `anchor` is the view of the owners */
     Py_ssize_t n_columns, n_fields, row_bytes;
     Column *columns;
     Field *fields;
@@ -141,7 +141,7 @@ typedef struct {
     Plan plan;
     Component *component;                   /* of the manager whose rows they are */
     PyTypeObject *rows_kind;                /* of what iterates over them */
-    int finds;                              /* whether rows are found again by their entities */
+    int finds;                              /* true if rows are found again by their entities */
     Py_ssize_t manager, owner, row, version; /* slots */
 } Proxy;
 
@@ -191,7 +191,7 @@ extern const Function join_functions[];
 
 int guard_holds_slowly(Guard *guard, PyTypeObject *type);
 
-/* Let an object go, and all that its type clears. */
+/* Free an object, and all that its type clears. */
 void free_object(PyObject *self);
 
 /* ---- numbers -------------------------------------------------------------------------------- */
@@ -324,7 +324,7 @@ copy_cell(char *to, const char *from, uint64_t nbytes)
 
 /* ---- objects -------------------------------------------------------------------------------- */
 
-/* Whether an object's class is one for which the layer holds. */
+/* True if an object's class is one for which the layer holds. */
 static inline int
 guard_holds(Guard *guard, PyObject *object)
 {
@@ -396,7 +396,7 @@ leave(PARAMETERS)
     return PyObject_Vectorcall(((Method *)callable)->wrapped, args, nargsf, kwnames);
 }
 
-/* Whether a call has just so many arguments by position. */
+/* True if a call has just so many arguments by position. */
 static inline int
 has_args(size_t nargsf, PyObject *kwnames, Py_ssize_t count)
 {

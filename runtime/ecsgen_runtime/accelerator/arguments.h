@@ -5,7 +5,7 @@
 
 #include "_fast.h"
 
-/* Whether each of a tuple of names, or NULL, is one that a new row takes. */
+/* True if each of a tuple of names, or NULL, is one that a new row takes. */
 int has_names(const Component *plan, PyObject *names);
 
 /* As keyword arguments; `names` is their tuple, or NULL without any. `above` becomes the parent's row

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* Whether nothing is beside the rows of a manager but a map in memory, and a family. */
+/* True if nothing is beside the rows of a manager but a map in memory, and a family. */
 static int
 is_simple(const Component *plan)
 {
@@ -32,7 +32,7 @@ row_of(const BatchRemoval *it, uint64_t entity)
     if (!plan->is_direct) {
         row = index < it->change.map.size ? first_of(&it->change, index) : NIL;
     }
-    /* 0 is nobody: what holes have of direct managers. */
+    /* 0 is no entity: holes of direct managers have it. */
     int is_its = entity != 0 && row < it->rows.n && owner_of(plan, &it->rows, row) == entity;
     return is_its ? row : NIL;
 }

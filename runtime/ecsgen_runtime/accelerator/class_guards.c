@@ -2,7 +2,7 @@
 
 #include "class_plans.h"
 
-/* Whether a type has what the layer relies on, as it was when the layer was sealed. */
+/* True if a type has what the layer relies on, as it was when the layer was sealed. */
 static int
 is_as_it_was(const Guard *guard, PyTypeObject *type)
 {

@@ -1,4 +1,4 @@
-/* Plans: what Python told of a class, as numbers and offsets. */
+/* Plans: the description of a class by Python, as numbers and offsets. */
 
 #include "class_plans.h"
 
@@ -83,7 +83,7 @@ read_slots(PyObject *spec, void *plan, const Place *places)
     return slots == NULL ? -1 : 0;
 }
 
-/* Whether all slots of a table were found; an exception if not. */
+/* True if all slots of a table were found; an exception if not. */
 static int
 has_all(const void *plan, const Place *places)
 {

@@ -6,7 +6,7 @@
 /* Remember what the attributes of a class are now. */
 int seal_guard(Guard *guard);
 
-/* Read what Python told of a class; -1 with an exception if that is not right. */
+/* Read Python's description of a class; -1 with an exception if it is wrong. */
 int read_entities(Entities *plan, PyObject *spec);
 int read_component(Component *plan, PyObject *spec);
 int read_world(World *plan, PyObject *spec);

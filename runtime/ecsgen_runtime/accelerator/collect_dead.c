@@ -13,7 +13,7 @@
 #define MAX_COLLECTING 64
 #define MAX_ROWS_SEEN 65536
 
-/* What is going to happen: entities die, their rows go and all that is below these in a hierarchy,
+/* A plan of despawns: entities die, their rows go and all that is below these in a hierarchy,
    then the owners of that die, and their rows go. */
 typedef struct {
     Entities *plan;
@@ -21,7 +21,7 @@ typedef struct {
     SlotUpdates changes;
     uint64_t dying[MAX_NOTED]; /* in the order noted */
     int n_dying;
-    int is_clean; /* whether nobody else is dead */
+    int is_clean; /* true if no other entity is dead */
     BatchRemoval managers[MAX_COLLECTING];
     int n_managers, n_families;
     uint64_t *orphans; /* ascending */
@@ -50,7 +50,7 @@ is_living(const Collection *it, uint64_t entity)
     return index < it->state.n_cells && get_u64(it->state.cells + 8 * index) == entity;
 }
 
-/* Find out who of the noted is alive, each once. */
+/* Find the noted entities that are alive, each once. */
 static int
 plan_deaths(Collection *it, PyObject *noted)
 {
@@ -67,7 +67,7 @@ plan_deaths(Collection *it, PyObject *noted)
     return 1;
 }
 
-/* Whether a manager has no rows; a locked one has something to say. */
+/* True if a manager has no rows; a locked one has something to say. */
 static int
 is_empty(const Plan *world, PyObject *manager)
 {
@@ -126,7 +126,7 @@ compare(const void *one, const void *other)
     return (a > b) - (a < b);
 }
 
-/* Find who dies because of those above; of these are only the living of interest. */
+/* Find the cascade below dead rows' entities; only live ones count. */
 static int
 plan_orphans(Collection *it, BatchRemoval *leaving)
 {
@@ -246,7 +246,7 @@ finish(Collection *it)
     make_changes(&it->changes);
 }
 
-/* Whether nobody waits for callbacks, or is told of deaths and has rows to remove. */
+/* True if no callback waits, and no despawn listener has rows to remove. */
 static int
 is_quiet(const Entities *plan, PyObject *entities)
 {
@@ -307,7 +307,7 @@ carry_out(Collection *it, const World *plan, PyObject *self, PyObject *entities,
     return gone;
 }
 
-/* Let the queue of free indices have room for more; 0 leaves it to Python. */
+/* Reserve room in the queue of free indices; 0 leaves it to Python. */
 static int
 enlarge_queue(Collection *it, PyObject *reserve)
 {

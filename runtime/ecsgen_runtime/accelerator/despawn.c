@@ -3,7 +3,7 @@
 #include "entities.h"
 #include "rows.h"
 
-/* Whether a list or queue is empty. */
+/* True if a list or queue is empty. */
 static inline int
 is_empty(PyObject *object)
 {
@@ -31,7 +31,7 @@ despawn_listeners(const Entities *plan, PyObject *self)
     return entries;
 }
 
-/* Find the manager that an entry tells, NULL if it is gone; 0 for a callback. */
+/* Find the manager that an entry notifies, NULL if it is freed; 0 for a callback. */
 static int
 open_entry(const Entities *plan, PyObject *entry, PyObject **manager)
 {
@@ -119,7 +119,7 @@ plan_following(ListenerPlans *it, const Entities *plan, PyObject *entries, PyObj
             continue;
         }
         if (has_listener(it, manager)) {
-            return 0; /* told twice */
+            return 0; /* notified twice */
         }
         PyObject *remove = SLOT(entry, plan->remove);
         done = plan_listener(&it->removals[it->count], plan, remove, manager, entity);
@@ -130,7 +130,7 @@ plan_following(ListenerPlans *it, const Entities *plan, PyObject *entries, PyObj
     return done;
 }
 
-/* Let what goes with an entity go, or stay. */
+/* Remove the rows that go with an entity, or keep them. */
 static void
 end_following(ListenerPlans *it, int is_done)
 {
@@ -144,7 +144,7 @@ end_following(ListenerPlans *it, int is_done)
     }
 }
 
-/* Plan to let an entity be dead; 0 if it is, or the last of its index, or the queue must grow. */
+/* Plan an entity's despawn; 0 if it is dead, or the last of its index, or the queue must grow. */
 static inline int
 plan_death(SlotUpdates *changes, const Entities *plan, const State *state, uint64_t entity)
 {

@@ -25,10 +25,10 @@ void drop_entity(NewEntity *it);
 /* Destroy an entity, and what goes with it. */
 int destroy_entity(Entities *plan, PyObject *self, PyObject *number);
 
-/* Find those that are to be told of deaths; NULL if callbacks are running. */
+/* Find the despawn listeners; NULL if callbacks are running. */
 PyObject *despawn_listeners(const Entities *plan, PyObject *self);
 
-/* Whether those are managers without rows. */
+/* True if those are managers without rows. */
 int has_no_listeners(const Entities *plan, PyObject *entries);
 
 /* A manager and its queue of free indices, as long as no Python code runs. */

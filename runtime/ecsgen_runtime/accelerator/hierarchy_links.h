@@ -11,7 +11,7 @@ has_hierarchy(const Component *plan)
     return plan->parent != ABSENT;
 }
 
-/* Whether a row's links are as they must be, so that none leads astray. */
+/* True if a row's links are as they must be, so that none leads astray. */
 static inline int
 are_links_sound(const Change *change, uint64_t row)
 {
@@ -25,7 +25,7 @@ are_links_sound(const Change *change, uint64_t row)
            (parent == NIL || (parent < n && get_link(change, plan->first_child, parent) < n));
 }
 
-/* Whether a row may get one more child. */
+/* True if a row may get one more child. */
 static inline int
 takes_children(const Change *change, uint64_t row)
 {
@@ -35,7 +35,7 @@ takes_children(const Change *change, uint64_t row)
     return child == NIL || (child < n && get_link(change, plan->previous_sibling, child) < n);
 }
 
-/* Whether a row's children can be gone through. */
+/* True if a row's children can be gone through. */
 static inline int
 are_children_sound(const Change *change, uint64_t row)
 {

@@ -25,7 +25,7 @@ open_change(Change *change, Component *plan, PyObject *self, const Rows *rows)
     return 1;
 }
 
-/* Whether what is beside a row's columns is as it must be, so that no index leads astray. */
+/* True if what is beside a row's columns is as it must be, so that no index leads astray. */
 static inline int
 is_sound(const Change *change, uint64_t row)
 {
@@ -173,7 +173,7 @@ swap_rows(const Change *change, uint64_t one, uint64_t other)
     }
 }
 
-/* Whether rows of a manager can be swapped so: if `create` is in C, there is nothing beside them
+/* True if rows of a manager can be swapped so: if `create` is in C, there is nothing beside them
    but a family. */
 static inline int
 swaps(const Component *plan)

@@ -19,7 +19,7 @@ seal(PyObject *self, PyObject *Py_UNUSED(ignored))
     Py_RETURN_NONE;
 }
 
-/* Remember, too, how rows of an entity go: managers are told of deaths by that method. */
+/* Store the method that removes an entity's rows: it notifies managers of despawns. */
 static PyObject *
 seal_component(PyObject *self, PyObject *ignored)
 {
@@ -84,7 +84,7 @@ free_component(PyObject *self)
     free_object(self);
 }
 
-/* Define the type of a plan that a function reads from what Python told. */
+/* Define the type of a plan that a function reads from Python's description. */
 #define PLAN_TYPE(Kind, kind, plural, seal_it, free_it)                                        \
     static PyObject *new_##kind(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(named)) \
     {                                                                                          \

@@ -330,7 +330,7 @@ item(PARAMETERS)
     return LEAVE;
 }
 
-/* Make an int another one; nobody else has it. 0 if it cannot be. */
+/* Overwrite an int to which there is no other reference. 0 if it cannot be. */
 static inline int
 change_int(PyObject *number, uint64_t value)
 {
@@ -355,7 +355,7 @@ change_int(PyObject *number, uint64_t value)
     return 0;
 }
 
-/* Let a slot have an int; 0 without memory. The slot has one already, so nothing runs. */
+/* Put an int into a slot; 0 without memory. The slot has one already, so nothing runs. */
 static inline int
 put_int(PyObject **slot, uint64_t value)
 {
@@ -364,7 +364,7 @@ put_int(PyObject **slot, uint64_t value)
     }
     PyObject *number = from_u64(value);
     if (number == NULL) {
-        PyErr_Clear(); /* whoever asked makes a new proxy, or says so */
+        PyErr_Clear(); /* the caller makes a new proxy, or raises */
         return 0;
     }
     Py_SETREF(*slot, number);
@@ -379,12 +379,12 @@ typedef struct {
     PyObject *data;
     PyObject *find;    /* the manager's bound `lookup` */
     PyObject *version; /* of the rows' numbers */
-    uint64_t *owners;  /* 0: nobody has the row */
+    uint64_t *owners;  /* 0: the row is a hole */
     uint64_t next, count;
     PyObject *given[2]; /* the last proxies: one that nobody else has any more is the next one */
 } RowsIterator;
 
-/* Let a former proxy be that of another row; NULL if somebody has it, or changed it. */
+/* Reuse a former proxy for another row; NULL if it is referenced, or was changed. */
 static PyObject *
 reuse_proxy(RowsIterator *it, PyObject *proxy, uint64_t owner, uint64_t row, PyObject *version)
 {
@@ -484,7 +484,7 @@ find_again(const RowsIterator *it, uint64_t handle, uint64_t *row)
     return *row == (uint64_t)-1 && PyErr_Occurred() ? -1 : 0;
 }
 
-/* Whether the manager has rows still; if it is broken, it says so when the loop begins. */
+/* True if the manager has rows still; if it is broken, it says so when the loop begins. */
 static int
 is_whole(RowsIterator *it)
 {

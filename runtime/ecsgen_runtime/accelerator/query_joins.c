@@ -1,4 +1,4 @@
-/* Queries: who has certain components, and the rows of each. */
+/* Queries: entities that have certain components, and their rows. */
 
 #include "arrays.h"
 #include "entities.h"
@@ -32,7 +32,7 @@ typedef struct {
     Entities *entities;
     Joined members[MAX_JOINED];
     int count, walked, kept; /* members; the one gone through; those whose rows are found */
-    int asks_any;            /* whether an entity needs one of some */
+    int asks_any;            /* true if an entity needs one of some */
     int64_t *memory;
     uint64_t n; /* entities */
 } Joining;
@@ -160,7 +160,7 @@ join_candidates(Joining *it)
     return 1;
 }
 
-/* Whether rows follow each other. */
+/* True if rows follow each other. */
 static int
 do_follow(const int64_t *rows, uint64_t n)
 {

@@ -54,7 +54,7 @@ plan_end(Removal *it, PyObject *data)
            plan_step(&it->changes, data, plan->version, 1);
 }
 
-/* Whether nobody is told of rows that go. */
+/* True if no callback is notified of removed rows. */
 static int
 is_silent(const Component *plan, PyObject *self)
 {
@@ -93,7 +93,7 @@ plan_ungrouping(Removal *it, PyObject *self)
     return 1;
 }
 
-/* Whether a row can go without others that are below it. */
+/* True if a row can be removed without rows below it. */
 static int
 is_leaf(const Change *change, uint64_t row)
 {

@@ -70,14 +70,14 @@ find_row(const Component *plan, PyObject *self, const Rows *rows, PyObject *enti
     return found == NULL || (is_number(found, row) && *row < rows->n);
 }
 
-/* Whether its first row is all that an entity has. */
+/* True if its first row is all that an entity has. */
 static inline int
 is_only(const Component *plan, const Rows *rows, uint64_t row)
 {
     return !plan->is_many || get_u32(cell_number(plan, rows, plan->previous, row)) == row;
 }
 
-/* Whether nothing locks the manager. */
+/* True if nothing locks the manager. */
 static inline int
 is_unlocked(const Component *plan, PyObject *self)
 {
@@ -185,7 +185,7 @@ void leave_dict(const Creation *it);
 PyObject *add_row(Creation *it, const char *scratch);
 void drop_creation(Creation *it);
 
-/* Whether an entity is alive. */
+/* True if an entity is alive. */
 int is_alive(const Component *plan, PyObject *self, uint64_t entity);
 
 /* Write a new row of a sparse manager with nothing beside it but a family. */

@@ -18,7 +18,7 @@ typedef struct {
     int failed;
 } SlotUpdates;
 
-/* Whether nobody but its slot has an int of one digit, and another value would have one, too. Then
+/* True if nobody but its slot has an int of one digit, and another value would have one, too. Then
    the int may change in place, which nobody can tell: making one takes longer than all the rest. */
 static inline int
 is_own(PyObject *number, uint64_t value)

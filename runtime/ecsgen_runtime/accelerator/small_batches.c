@@ -87,7 +87,7 @@ remove_small_batch(PARAMETERS)
     return went;
 }
 
-/* Whether a row may be added for each of some entities, without further ado. */
+/* True if a row may be added for each of some entities, without further ado. */
 static int
 are_new(const BatchRemoval *it, PyObject *self, const uint64_t *entities, int count)
 {

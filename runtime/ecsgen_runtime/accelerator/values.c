@@ -246,7 +246,7 @@ cell_to_text(const Field *field, const char *cell)
     }
     PyObject *text = PyUnicode_DecodeUTF8(cell, size, "strict");
     if (text == NULL && PyErr_ExceptionMatches(PyExc_UnicodeDecodeError)) {
-        PyErr_Clear(); /* somebody wrote other bytes into the column; Python says so */
+        PyErr_Clear(); /* a raw write left other bytes in the column; Python raises */
     }
     return text;
 }
@@ -295,7 +295,7 @@ float_in(const Field *field, const char *cell, Py_ssize_t number)
     return narrow;
 }
 
-/* Let a tuple of floats, which nobody has any more, have those of a cell. */
+/* Put the floats of a cell into a tuple that has no other reference. */
 static PyObject *
 refill(PyObject *tuple, const Field *field, const char *cell)
 {
