@@ -24,7 +24,7 @@ class ChunkSerialiser:
 
     def object_columns(self) -> list[str]:
         """Return the fields that are Python objects: `weapon.model`."""
-        return [name for name, _, _, it in self._columns() if it.dtype.hasobject]
+        return [name for name, _, _, column in self._columns() if column.dtype.hasobject]
 
     def state(self) -> Document:
         """Return the tables' entry in `state`: their components, and numbers of rows."""

@@ -97,9 +97,9 @@ def check_generator(rows: CheckedRows) -> None:
 
 def check_group(members: Sequence[CheckedRows], known: EntityTable, name: str, n: int) -> None:
     """Refuse a group whose rows are not in step, or that lacks an entity with all members; O(n)."""
-    first, *others = members
+    first, *other_members = members
     owners: EntityArray = first.column("entity")
-    for member in others:
+    for member in other_members:
         other = member.column("entity")[:n] != owners[:n]
         why = f"not in step with {first.module} in {name}"
         member.refuse_first(other, why, "entity")

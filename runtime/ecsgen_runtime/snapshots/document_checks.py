@@ -104,7 +104,7 @@ _TYPES: Final[Mapping[str, int]] = {"u8": 8, "u16": 16, "u32": 32, "u64": 64}
 def _contradictions(c: Document) -> Iterator[str]:
     """Yield contradictions between a component's keys."""
     kinds = [*policies_of(c)]
-    if c["lookup"] == "direct" and any(it is not DIRECT_IDS for it in kinds):
+    if c["lookup"] == "direct" and any(kind is not DIRECT_IDS for kind in kinds):
         yield "'lookup: direct' goes with nothing that orders rows"
     of_entities = c["instances"], c["lookup"], c["destroy"], c["hierarchy"] == "die"
     if c["owner"] == "none" and (
@@ -112,7 +112,7 @@ def _contradictions(c: Document) -> Iterator[str]:
     ):
         yield "'owner: none' has ids, and nothing that needs entities"
     is_plain = (c["in"], c["owner"], c["cold"]) == ("managers", "none", "inline")
-    if "grid" in c and (not (is_plain and c["fields"]) or any(it is not GRID for it in kinds)):
+    if "grid" in c and (not (is_plain and c["fields"]) or any(kind is not GRID for kind in kinds)):
         yield "a grid has fields, and 'owner: none' without ids or what orders rows"
 
 
@@ -270,9 +270,9 @@ def _check_groups(check: _Check, schema: Document) -> None:
                 why = f"{short_repr(member)} is none, or is in a group already"
                 check.refuse(where, why)
             taken.add(member)
-            it = components[member]
-            kind = it["in"], it["owner"], it["instances"], it["partition"]
-            if kind != ("managers", "entity", "one", "") or it["lookup"] == "direct":
+            component = components[member]
+            kind = tuple(component[key] for key in ("in", "owner", "instances", "partition"))
+            if kind != ("managers", "entity", "one", "") or component["lookup"] == "direct":
                 check.refuse(where, f"{member} cannot be in a group")
 
 

@@ -106,7 +106,7 @@ def _lists_and_objects(text: str) -> tuple[int, int]:
     return lists, objects
 
 
-def parsed_json(text: str, what: str, file: str) -> Any:
+def parsed_json(text: str, subject: str, file: str) -> Any:
     """Return the value of a JSON text; O(len(text)).
 
     Raises SnapshotError, which says `what` it is of, for what is no JSON (NaN and infinities among
@@ -114,35 +114,35 @@ def parsed_json(text: str, what: str, file: str) -> Any:
     brackets that are nested too deep, and, before any is read, too many lists and objects.
     """
     if why := why_too_many(text):
-        refuse(file, f"{what}: {why}")
+        refuse(file, f"{subject}: {why}")
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         entries = dict(pairs)
         if len(entries) < len(pairs):
             counts = Counter(name for name, _ in pairs)
             repeated = next(name for name, count in counts.items() if count > 1)
-            refuse(file, f"{what}: {short_repr(repeated)} is there twice")
+            refuse(file, f"{subject}: {short_repr(repeated)} is there twice")
         return entries
 
     def finite(digits: str) -> float:
         number = float(digits)
         if number - number != 0:
-            refuse(file, f"{what}: {short_repr(digits)} is beyond the range of floats")
+            refuse(file, f"{subject}: {short_repr(digits)} is beyond the range of floats")
         return number
 
     def constant(name: str) -> NoReturn:
-        refuse(file, f"{what}: {name} is no JSON")
+        refuse(file, f"{subject}: {name} is no JSON")
 
     try:
         return json.loads(text, object_pairs_hook=once, parse_float=finite, parse_constant=constant)
     except SnapshotError:
         raise
     except json.JSONDecodeError as error:
-        why = f"{what}: no JSON: {error.msg} at character {error.pos}"
+        why = f"{subject}: no JSON: {error.msg} at character {error.pos}"
     except RecursionError:
-        why = f"{what}: brackets are nested too deep"
+        why = f"{subject}: brackets are nested too deep"
     except ValueError:
-        why = f"{what}: an integer has too many digits"
+        why = f"{subject}: an integer has too many digits"
     refuse(file, why)
 
 

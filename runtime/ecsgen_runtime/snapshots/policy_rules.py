@@ -317,10 +317,10 @@ RING: Final = PolicySnapshotRules(
 )
 
 
-def _new_cells(it: PolicyMigration) -> MigratedState:
+def _new_cells(migration: PolicyMigration) -> MigratedState:
     """Ids of cells that the caller took away lead nowhere."""
     nothing = IdRemap(np.empty(0, np.uint32), np.empty(0, np.uint64))
-    return MigratedState({}, new_ids=nothing if it.old.is_new else None)
+    return MigratedState({}, new_ids=nothing if migration.old.is_new else None)
 
 
 GRID: Final = PolicySnapshotRules(

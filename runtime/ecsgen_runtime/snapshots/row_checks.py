@@ -67,18 +67,18 @@ def check_cells(
         if len(rows) > 1 + _NAMED:
             break
     if rows:
-        first, *others = rows
+        first, *other_rows = rows
         why = rule.why(array[first : first + 1])
-        saved.refuse(why + _also(others) + way_out, tensor, first)
+        saved.refuse(why + _also(other_rows) + way_out, tensor, first)
 
 
 def _also(rows: list[int]) -> str:
     if not rows:
         return ""
-    which = ", ".join(map(str, rows[:_NAMED]))
+    numbers = ", ".join(map(str, rows[:_NAMED]))
     if len(rows) > _NAMED:
-        which += " and more"
-    return f", also in {'row' if len(rows) == 1 else 'rows'} {which}"
+        numbers += " and more"
+    return f", also in {'row' if len(rows) == 1 else 'rows'} {numbers}"
 
 
 def _numbers(
@@ -113,10 +113,10 @@ def _members(dtype: np.dtype[Any], known: Iterable[int], why: str) -> _Rule:
 
 def _flags(type_: CellType) -> _Rule:
     size = 8 * type_.dtype.itemsize
-    others = type_.dtype.type(~type_.mask & ((1 << size) - 1))
+    unknown_bits = type_.dtype.type(~type_.mask & ((1 << size) - 1))
     return _numbers(
-        lambda cells: not int(np.bitwise_or.reduce(cells, axis=None) & others),
-        lambda cells: np.asarray((cells & others) != 0),
+        lambda cells: not int(np.bitwise_or.reduce(cells, axis=None) & unknown_bits),
+        lambda cells: np.asarray((cells & unknown_bits) != 0),
         f"has bits that are no flags of {type_.target}",
     )
 
@@ -162,8 +162,8 @@ def _no_texts(cells: NDArray[np.uint8]) -> Mask:
 
 def _why_no_text(cells: NDArray[np.uint8]) -> str:
     text = cells[0].tobytes().rstrip(b"\0")
-    what = "text with a NUL in it" if 0 in text else "text that is not UTF-8"
-    return f"{what}: {short_repr(text)}"
+    problem = "text with a NUL in it" if 0 in text else "text that is not UTF-8"
+    return f"{problem}: {short_repr(text)}"
 
 
 _RULES: Final[dict[str, Callable[[CellType], _Rule]]] = {

@@ -171,8 +171,8 @@ def chained(owners: NDArray[Any], rows: RowArray, n: int) -> tuple[Links, Links]
     previous = np.arange(n, dtype=np.uint32)
     if len(rows):
         writes, *_ = linked(nexts, previous, owners, rows)
-        for column, where, what in writes:
-            column[where] = what
+        for column, where, values in writes:
+            column[where] = values
     return nexts, previous
 
 

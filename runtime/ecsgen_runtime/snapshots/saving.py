@@ -154,7 +154,7 @@ def plan_of(world: Any, codecs: Codecs | None, verify: bool, name: str = NAMELES
     state = serialisation.serialise_state(world, saving, attributes)
     text = json_text(state)
     if why := why_too_many(text):  # it could not be read again
-        largest = max(attributes, key=lambda it: len(json_text(attributes[it])))
+        largest = max(attributes, key=lambda name: len(json_text(attributes[name])))
         refuse(name, f"{why}; give it a codec", ATTRIBUTE + largest)
     metadata = {"fingerprint": package.FINGERPRINT, "schema": package.SCHEMA, "state": text}
     plan = FilePlan(
@@ -250,8 +250,8 @@ def _codecs_for(saved: SnapshotContent, codecs: Codecs | None) -> Codecs:
     objects = [
         f"{component['module']}.{field}"
         for component in saved.schema["components"].values()
-        for field, it in component["fields"].items()
-        if it["type"] == "object"
+        for field, doc in component["fields"].items()
+        if doc["type"] == "object"
     ]
     known = check_codecs(codecs, (*columns, *objects))
     require_codecs(saved.name, known, columns)

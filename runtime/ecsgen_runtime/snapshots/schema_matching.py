@@ -230,15 +230,15 @@ def match_schemas(
         _match_fields(names, now, old)
         _match_owners(names, now, old)
         _match_members(names, now, old)
-    gone = names.unknown
-    if gone:
-        listed = [f"{at} ({it.place})" if it.place else at for at, it in gone.items()]
-        keeping = ", ".join(it.keeping for it in gone.values())
-        wanted = ", ".join(f'"{name}"' for name in gone)
-        them = "it" if len(gone) == 1 else "them"
+    unknown = names.unknown
+    if unknown:
+        listed = [f"{at} ({name.place})" if name.place else at for at, name in unknown.items()]
+        keeping = ", ".join(removed.keeping for removed in unknown.values())
+        wanted = ", ".join(f'"{name}"' for name in unknown)
+        pronoun = "it" if len(unknown) == 1 else "them"
         saved.refuse(
-            f"not in the schemas: {', '.join(listed)}; to keep {them}, write {keeping}, and "
-            f"build again, or put {them} elsewhere in migrate=; drop=[{wanted}] loads without"
+            f"not in the schemas: {', '.join(listed)}; to keep {pronoun}, write {keeping}, and "
+            f"build again, or put {pronoun} elsewhere in migrate=; drop=[{wanted}] loads without"
         )
     return names
 
@@ -268,7 +268,9 @@ def _match_component(names: SchemaMatch, old: OldComponent) -> None:
     is_removed = old.name in names.renames.get("components", {})
     if old.count and not is_removed and old.module not in names.drop:
         before, after = names.saved.schema["components"], names.schema["components"]
-        keeping = _renamed(names, "components", old.name, before, after, lambda it: [*it["fields"]])
+        keeping = _renamed(
+            names, "components", old.name, before, after, lambda doc: [*doc["fields"]]
+        )
         names.unknown[old.module] = RemovedName(keeping)
 
 
@@ -334,8 +336,8 @@ def _match_members(names: SchemaMatch, now: str, old: OldComponent) -> None:
             for member, row in _lost_members(old, former, change):
                 before, after, target = was.members, is_.members, is_.target
                 keeping = _renamed(names, "members", member, before, after, int, target)
-                gone = RemovedName(keeping, f"{old.tensor(former)}[{row}]")
-                names.unknown.setdefault(f"{target}.{member}", gone)
+                removed = RemovedName(keeping, f"{old.tensor(former)}[{row}]")
+                names.unknown.setdefault(f"{target}.{member}", removed)
 
 
 def _lost_members(old: OldComponent, field: str, change: TypeChange) -> Iterator[tuple[str, int]]:

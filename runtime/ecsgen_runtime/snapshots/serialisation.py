@@ -101,10 +101,10 @@ def _object_parts(prefix: str, module: str, rows: Rows, codecs: Codecs) -> Itera
 def serialise_state(world: Any, saving: SnapshotFormat, attributes: Document) -> Document:
     """Return the numbers of a world, and those of its attributes that are JSON."""
     entities = world.entities.__getstate__()
-    state: Document = {"entities": {it: entities[it] for it in saving.ENTITY_NUMBERS}}
+    state: Document = {"entities": {key: entities[key] for key in saving.ENTITY_NUMBERS}}
     for module, manager in managers_of(world).items():
         rows = manager.data
-        numbers = {name[1:]: it for name, it in rows._saved_numbers().items()}
+        numbers = {name[1:]: number for name, number in rows._saved_numbers().items()}
         numbers |= {f"n_{name}": part._n for name, part in rows._subtables().items()}
         state[state_key(module)] = numbers | manager._json_state()
     chunked = chunk_serialiser(world)
@@ -172,7 +172,7 @@ def load_attributes(world: Any, saved: SnapshotContent, codecs: Codecs) -> None:
     """
     values: dict[str, Any] = dict(saved.state["attributes"])
     names = [column.removeprefix(ATTRIBUTE) for column in attribute_columns(saved)]
-    wrong = {it: why for it in (*values, *names) if (why := _why_not(world, it))}
+    wrong = {name: why for name in (*values, *names) if (why := _why_not(world, name))}
     tick = saved.state.get(WORLD, {}).get("tick", 0)
     if tick and not hasattr(world, "tick"):
         wrong["tick"] = f"{type(world).__name__} has no time, which is {tick} here"
