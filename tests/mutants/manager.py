@@ -30,7 +30,7 @@ GROUPS = (
     module(
         "_runtime/managers/manager.py",
         ("test_point_mass.py", "test_particle.py", "test_world.py"),
-        Mutant("rows are not forgotten", r"hook\(self, gone\)"),
+        Mutant("rows are not forgotten", r"hook\(self, removed\)"),
         Mutant("the removal of many is not counted", r"(self\.)?data\._version \+= 1$"),
         Mutant("a lock is not respected", r"if self\._locks:$", "if False:"),
         Mutant(
@@ -61,7 +61,7 @@ GROUPS = (
     module(
         "_runtime/managers/manager.py",
         ("test_texture.py",),
-        Mutant("rows go unannounced", r"self\._notify_release\(gone\)"),
+        Mutant("rows go unannounced", r"self\._notify_release\(removed\)"),
         Mutant("failures stop a removal of many", r"not self\._dispatch\.is_open\(\)", "False"),
         Mutant(
             "a loaded one attaches to nothing",

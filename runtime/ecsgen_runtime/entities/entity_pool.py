@@ -31,7 +31,7 @@ from ..values.array_coercion import are_stored_handles, as_entities
 
 
 class IndexQueue:
-    """Queue of indices below 2**32 in a ring, one at a time or in bulk by slices."""
+    """Circular queue of indices below 2**32, one at a time or in bulk by slices."""
 
     __slots__ = ("_cells", "_head", "_mask", "_ring", "count")
 
@@ -370,8 +370,8 @@ class DespawnListeners(Callbacks[EntityArray]):
     def add_listener(self, listener: DespawnListener, remove: RemoveRows) -> None:
         """Notify a manager of despawns for as long as something else keeps it alive; O(k)."""
         subscription = Subscription(self._remove)
-        gone = ref(listener, lambda _: subscription.cancel())
-        self.entries = (*self.entries, _ListenerEntry(subscription, gone, remove))
+        reference = ref(listener, lambda _: subscription.cancel())
+        self.entries = (*self.entries, _ListenerEntry(subscription, reference, remove))
 
     def check(self) -> None:
         """Raise what the first locked manager raises that can't follow a despawn now."""

@@ -327,45 +327,45 @@ class Manager(BaseManager):
         """Remove a row that is known to be in use and return how many went."""
 
     @specialised
-    def _destroy_rows(self, gone: RowArray) -> int:
+    def _destroy_rows(self, removed: RowArray) -> int:
         """Remove rows in use, ascending and distinct, and return how many went."""
-        if len(gone) == 0:
+        if len(removed) == 0:
             return 0
         before_remove, plan_remove, is_more = self._REMOVE_HOOKS
         if is_more:
             if self._HAS_RELEASE_CALLBACKS and not self._dispatch.is_open():
                 # raises what callbacks raise when all is done
-                return self._dispatch.run(self._destroy_rows, gone)
-            gone = self._with_cascaded(gone)
-        closing = self._plan_compaction(gone)
+                return self._dispatch.run(self._destroy_rows, removed)
+            removed = self._with_cascaded(removed)
+        closing = self._plan_compaction(removed)
         data = self.data
         if is_more:
-            self._notify_release(gone)
+            self._notify_release(removed)
             # callbacks may have changed values, but no row
-            _objects = data._objects_of(gone) if self._HOLDS_OBJECTS else None
+            _objects = data._objects_of(removed) if self._HOLDS_OBJECTS else None
         steps = []
         for plan in plan_remove:
-            steps.append(plan(self, gone))  # a comprehension takes longer
+            steps.append(plan(self, removed))  # a comprehension takes longer
         try:
             for hook in before_remove:
-                hook(self, gone)
-            self._compact(gone, closing)
+                hook(self, removed)
+            self._compact(removed, closing)
             for step in steps:
                 step()
             if is_more and data.OBJECTS:
-                data._clear_objects(gone)
+                data._clear_objects(removed)
             data._version += 1
         except BaseException:
             self._mark_broken()
             raise
-        return len(gone)
+        return len(removed)
 
     @abstractmethod
-    def _plan_compaction(self, gone: RowArray) -> Any:
-        """Plan the removal of the ascending rows `gone`; whatever must be allocated is."""
+    def _plan_compaction(self, removed: RowArray) -> Any:
+        """Plan the removal of ascending rows, and allocate whatever that needs."""
 
     @abstractmethod
-    def _compact(self, gone: RowArray, closing: Any) -> None:
+    def _compact(self, removed: RowArray, closing: Any) -> None:
         """Remove rows as planned."""
 
     def _notify_release(self, rows: RowArray) -> None:
@@ -457,13 +457,13 @@ class Manager(BaseManager):
         """Return entities that no later step of a creation can change."""
         return entities
 
-    def _with_cascaded(self, gone: RowArray) -> RowArray:
+    def _with_cascaded(self, removed: RowArray) -> RowArray:
         """Return rows and all that are removed with them, ascending."""
-        return gone
+        return removed
 
-    def _add_overflow_rows(self, count: int, gone: RowArray) -> RowArray:
-        """Return the rows to remove for `count` more: `gone`, and those beyond the capacity."""
-        return gone
+    def _add_overflow_rows(self, count: int, removed: RowArray) -> RowArray:
+        """Return the rows to remove for `count` more: `removed`, and those beyond the capacity."""
+        return removed
 
     def _rows_to_evict(self, entities: EntityArray) -> RowArray:
         """Return the rows to evict before these entities get new ones, ascending."""
@@ -488,13 +488,13 @@ class Manager(BaseManager):
     def _evict_and_append(self, entities: EntityArray, columns: Columns) -> NDArray[Any]:
         """Evict rows, then append new ones. A counted change cannot be undone: after it a failure
         marks the manager broken."""
-        gone = self._rows_to_evict(entities)
+        removed = self._rows_to_evict(entities)
         _left = None
-        if self._HOLDS_OBJECTS and len(gone):  # objects live until the new rows are there
-            _left = self.data._objects_of(self._with_cascaded(gone))
+        if self._HOLDS_OBJECTS and len(removed):  # objects live until the new rows are there
+            _left = self.data._objects_of(self._with_cascaded(removed))
         version = self.data._version
         try:
-            if self._destroy_rows(gone):
+            if self._destroy_rows(removed):
                 # callbacks may have written values, and used the capacity
                 self._ensure_capacity(entities, columns, ())
             return self._append_many(entities, columns)

@@ -70,7 +70,7 @@ class ManagedProxy(RowProxy):
         """The row's present number.
 
         Raises:
-            MissingInstanceError, StaleIdError: the instance is gone.
+            MissingInstanceError, StaleIdError: the instance was removed.
             StaleInstanceError: `rows` yielded the proxy, which no key can find again, and rows were
                 added, removed or moved.
         """

@@ -246,9 +246,9 @@ class Rows(ColumnsBase):
         """
         return [getattr(self, name)[rows] for name in self.OBJECTS]
 
-    def _clear_objects(self, gone: RowArray) -> None:
+    def _clear_objects(self, removed: RowArray) -> None:
         """Drop the objects of removed rows, or of as many rows behind the last one."""
-        self._empty_objects(slice(self._n, self._n + len(gone)))
+        self._empty_objects(slice(self._n, self._n + len(removed)))
 
     def _empty_objects(self, rows: RowArray | slice) -> None:
         for name in self.OBJECTS:

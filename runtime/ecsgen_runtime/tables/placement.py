@@ -119,19 +119,19 @@ def repeated_row_error(rows: RowArray, manager: str) -> StaleInstanceError:
     return StaleInstanceError(f"{manager}: row {twice} is given twice")
 
 
-def swap_remove_moves(gone: RowArray, n: int) -> tuple[RowArray, RowArray]:
-    """Return the moves (src, dst) when the ascending rows `gone` of n are removed.
+def swap_remove_moves(removed: RowArray, n: int) -> tuple[RowArray, RowArray]:
+    """Return the moves (src, dst) when ascending rows of n are removed.
 
     The rows behind the new end move, in ascending order, into the holes before it.
     """
-    n_kept = n - len(gone)
+    n_kept = n - len(removed)
     if n_kept == 0:
         return NO_ROWS, NO_ROWS
-    split = int(gone.searchsorted(n_kept))
+    split = int(removed.searchsorted(n_kept))
     stays = np.empty(n - n_kept, np.bool_)
     stays.fill(True)  # `ones` is written in Python
-    stays[gone[split:] - n_kept] = False
-    return stays.nonzero()[0] + n_kept, gone[:split]
+    stays[removed[split:] - n_kept] = False
+    return stays.nonzero()[0] + n_kept, removed[:split]
 
 
 def permutation(order: NDArray[Any], n: int, manager: str) -> RowArray:
@@ -262,16 +262,16 @@ def make_room_moves(bound: int, n: int, count: int) -> tuple[RowArray, RowArray]
     return np.arange(bound, min(end, n)), np.arange(max(n, end), n + count)
 
 
-def swap_remove_moves_in_parts(gone: RowArray, bound: int, n: int) -> tuple[RowArray, RowArray]:
-    """Return the moves that close both parts when the ascending rows `gone` are removed.
+def swap_remove_moves_in_parts(removed: RowArray, bound: int, n: int) -> tuple[RowArray, RowArray]:
+    """Return the moves that close both parts when ascending rows are removed.
 
     The active part closes as any table does. Its last rows then are holes of the inactive
     part, like the rows removed there.
     """
-    split = int(gone.searchsorted(bound))
-    src, dst = swap_remove_moves(gone[:split], bound)
+    split = int(removed.searchsorted(bound))
+    src, dst = swap_remove_moves(removed[:split], bound)
     start = bound - split
-    holes = np.concatenate((np.arange(start, bound), gone[split:]))
+    holes = np.concatenate((np.arange(start, bound), removed[split:]))
     behind, front = swap_remove_moves(holes - start, n - start)
     return np.concatenate((src, behind + start)), np.concatenate((dst, front + start))
 

@@ -55,7 +55,7 @@ GROUPS = (
         ),
         Mutant("the same parent is a change", r"if parents\[row\] == parent:", "if False:"),
         Mutant("parents can be overwritten", r"read_only(\(.*\))", r"\1"),
-        Mutant("all but one count as all", r"if len\(gone\) < n:", "if len(gone) < n - 1:"),
+        Mutant("all but one count as all", r"if len\(removed\) < n:", "if len(removed) < n - 1:"),
         Mutant("moves are planned and not made", r", partial\(apply_writes, writes\)\)", ",)"),
     ),
     module(
@@ -73,7 +73,7 @@ GROUPS = (
         ),
         Mutant(
             "parents of rows that go are not seen",
-            r"^ +and \(links\.parents\[gone\] == NIL\)\.all\(\)\n",
+            r"^ +and \(links\.parents\[removed\] == NIL\)\.all\(\)\n",
             "",
         ),
         Mutant(
@@ -81,8 +81,8 @@ GROUPS = (
         ),
         Mutant(
             "parents that go are told who leaves them",
-            r"gone\[\(above != NIL\) & .*\]",
-            "gone[above != NIL]",
+            r"removed\[\(above != NIL\) & .*\]",
+            "removed[above != NIL]",
         ),
         Mutant("rows keep parents that go", "has_parent &= .*"),
         Mutant(
@@ -168,8 +168,8 @@ GROUPS = (
         ),
         Mutant(
             "the children of rows that go are not looked for",
-            r"= self\._orphans\(gone\) if .*",
-            "= gone[:0]",
+            r"= self\._orphans\(removed\) if .*",
+            "= removed[:0]",
         ),
     ),
     module(

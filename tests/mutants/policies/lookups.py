@@ -48,8 +48,8 @@ GROUPS = (
         ("test_footprint.py",),
         Mutant(
             "many find no room in a ring",
-            r"self\._add_overflow_rows\(len\(entities\), gone\)",
-            "gone",
+            r"self\._add_overflow_rows\(len\(entities\), removed\)",
+            "removed",
         ),
     ),
     managers(
@@ -126,15 +126,17 @@ GROUPS = (
         Mutant("the only one left is forgotten", r"== data\._count:", ">= data._count - 1:"),
         Mutant(
             "the last row is taken for one that goes",
-            r"if gone\.item\(-1\) < data\._n - 1:",
-            "if gone.item(-1) < data._n - 2:",
+            r"if removed\.item\(-1\) < data\._n - 1:",
+            "if removed.item(-1) < data._n - 2:",
         ),
         Mutant(
             "owners between rows that go are passed over",
             r"left\[-1\] == end - 1",
             "left[-1] <= end - 1",
         ),
-        Mutant("rows that go are found as the last owner", r"owners\[gone\[.*\]\] = NULL_ENTITY"),
+        Mutant(
+            "rows that go are found as the last owner", r"owners\[removed\[.*\]\] = NULL_ENTITY"
+        ),
         Mutant(
             "a new index among many makes all new", r"entities\)\.min\(\) >=", "entities).max() >="
         ),

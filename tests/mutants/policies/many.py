@@ -39,12 +39,16 @@ GROUPS = (
         Mutant("new rows do not join the old", r"writes \+= joined\(.*\)"),
         Mutant("new rows come first", r"owners\[new\], first\[new\]", "owners, first"),
         Mutant(
-            "all but one count as all", r"len\(gone\) == data\._n:", "len(gone) >= data._n - 1:"
+            "all but one count as all",
+            r"len\(removed\) == data\._n:",
+            "len(removed) >= data._n - 1:",
         ),
         Mutant(
-            "the map keeps the lists when all rows go", r"gone\[:0\], left$", "gone[:0], left[:0]"
+            "the map keeps the lists when all rows go",
+            r"removed\[:0\], left$",
+            "removed[:0], left[:0]",
         ),
-        Mutant("who goes counts as alone", r" and \(previous\[gone\] == gone\)\.all\(\)", ""),
+        Mutant("who goes counts as alone", r" and \(previous\[removed\] == removed\)\.all\(\)", ""),
         Mutant("who moves counts as alone", r"\(previous\[src\] == src\)\.all\(\) and ", ""),
         Mutant(
             "who moves alone looks back at its old place", r"= \[\(previous, dst, dst\)\]", "= []"
@@ -52,7 +56,7 @@ GROUPS = (
         Mutant(
             "the map is not told of the only ones", r"owners\[src\], dst, ", "owners[:0], dst[:0], "
         ),
-        Mutant("the map keeps the only ones", r"dst, owners\[gone\]$", "dst, owners[:0]"),
+        Mutant("the map keeps the only ones", r"dst, owners\[removed\]$", "dst, owners[:0]"),
         Mutant("first rows are not told that the last moved", r"chains\.writes\.append\(.*\)"),
         Mutant(
             "the map is not told where first rows went",

@@ -44,7 +44,7 @@ GROUPS = (
     module(
         "_runtime/managers/manager.py",
         ("test_ticket.py",),
-        Mutant("who drives others out gets nothing", r"self\._append_many\(.*\)", "gone"),
+        Mutant("who drives others out gets nothing", r"self\._append_many\(.*\)", "removed"),
         Mutant("what callbacks of the dead took is taken twice", r"self\._ensure_capacity\(.*\)\)"),
         Mutant("what callbacks did breaks it", r"except EcsError:", "except KeyError:"),
     ),
@@ -60,6 +60,8 @@ GROUPS = (
     module(
         "_runtime/managers/manager.py",
         ("test_particle.py", "test_status_effect.py"),
-        Mutant("dead entities of the same indices stay", r"self\._destroy_rows\(gone\):", "False:"),
+        Mutant(
+            "dead entities of the same indices stay", r"self\._destroy_rows\(removed\):", "False:"
+        ),
     ),
 )

@@ -21,10 +21,12 @@ GROUPS = (
         ("test_point_mass.py", "test_particle.py"),
         Mutant(
             "holes take survivors in another order",
-            r"(src, dst = placement\.swap_remove_moves\(gone, self\.data\._n\))",
+            r"(src, dst = placement\.swap_remove_moves\(removed, self\.data\._n\))",
             r"\1; dst = dst[::-1]",
         ),
-        Mutant("one row too many is kept", r"data\._n -= len\(gone\)", "data._n -= len(gone) - 1"),
+        Mutant(
+            "one row too many is kept", r"data\._n -= len\(removed\)", "data._n -= len(removed) - 1"
+        ),
         Mutant(
             "rows are permuted the wrong way",
             r"data\._move_rows\(src, dst\)$",

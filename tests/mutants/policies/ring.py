@@ -33,9 +33,9 @@ GROUPS = (
     module(
         "_runtime/managers/policies/ring.py",
         ("test_foam.py",),
-        Mutant("who goes with the dead makes no room", r"gone = self\._with_cascaded\(.*\)"),
-        Mutant("the dead count twice", r"oldest\[~np\.isin\(oldest, gone\)\]", "oldest"),
-        Mutant("only the dead go", r"oldest = np\.concatenate\(.*\)", "oldest = gone"),
+        Mutant("who goes with the dead makes no room", r"removed = self\._with_cascaded\(.*\)"),
+        Mutant("the dead count twice", r"oldest\[~np\.isin\(oldest, removed\)\]", "oldest"),
+        Mutant("only the dead go", r"oldest = np\.concatenate\(.*\)", "oldest = removed"),
         Mutant("only the oldest go", r"oldest = np\.concatenate\(.*\)", "oldest = others"),
     ),
     module(

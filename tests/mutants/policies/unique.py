@@ -15,7 +15,7 @@ GROUPS = (
     module(
         "_runtime/managers/policies/unique.py",
         ("test_berth.py", "test_texture.py"),
-        Mutant("rows that go are still found", r"index\.forget_many\(gone\)"),
+        Mutant("rows that go are still found", r"index\.forget_many\(removed\)"),
         Mutant("moved rows are found where they were", r"self\.data\._index_rows\(dst\)"),
         Mutant("new rows repeat a value", r"if len\(set\(keys\)\) < len\(keys\):", "if False:"),
         Mutant("one value for all is no repeat", r"min\(count, 2\)", "min(count, 1)"),

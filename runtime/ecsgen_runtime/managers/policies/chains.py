@@ -115,7 +115,7 @@ def joined(
 
 
 class LinkUpdates:
-    """Updates of chains when the ascending rows `gone` are removed and src[k] moves to dst[k].
+    """Updates of chains when ascending rows are removed and src[k] moves to dst[k].
 
     Nothing is changed here: `writes` are to be made once the rows have moved. O(k log k): runs of
     neighbours are bridged by pointer jumping.
@@ -123,15 +123,17 @@ class LinkUpdates:
 
     __slots__ = ("_nexts", "_previous", "after", "before", "moved", "writes")
 
-    def __init__(self, nexts: Links, previous: Links, moves: Moves, gone: RowArray, n: int) -> None:
+    def __init__(
+        self, nexts: Links, previous: Links, moves: Moves, removed: RowArray, n: int
+    ) -> None:
         self._nexts = nexts
         self._previous = previous
         self.writes: list[Write] = []
         src, dst = moves
         self.moved = self.after = self.before = Remap(src, dst, n)
         """Maps of rows, `next` and `previous` links; links to removed rows skip on."""
-        if len(gone):
-            self._bridge(moves, gone, n)
+        if len(removed):
+            self._bridge(moves, removed, n)
 
     def follow(self, src: RowArray, dst: RowArray) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Plan the links to moved rows; return which of the moved rows are first and last.
@@ -159,16 +161,16 @@ class LinkUpdates:
         self.writes.append((self._previous, first[is_left], last))
         return first
 
-    def _bridge(self, moves: Moves, gone: RowArray, n: int) -> None:
+    def _bridge(self, moves: Moves, removed: RowArray, n: int) -> None:
         """Link the rows on both sides of removed ones."""
         nexts, previous = self._nexts, self._previous
-        is_first = nexts[previous[gone]] == NIL
-        after = _bridged(nexts[gone].astype(np.intp), gone)
-        before = np.where(is_first, NIL, previous[gone]).astype(np.intp)
-        before = _bridged(before, gone)
+        is_first = nexts[previous[removed]] == NIL
+        after = _bridged(nexts[removed].astype(np.intp), removed)
+        before = np.where(is_first, NIL, previous[removed]).astype(np.intp)
+        before = _bridged(before, removed)
         after, before = self.moved(after), self.moved(before)
         src, dst = moves
-        keys = np.concatenate((src, gone))
+        keys = np.concatenate((src, removed))
         self.after = Remap(keys, np.concatenate((dst, after)), n)
         self.before = Remap(keys, np.concatenate((dst, before)), n)
         inner = before != NIL
@@ -177,11 +179,11 @@ class LinkUpdates:
         self.writes.append((previous, after[inner], before[inner]))
 
 
-def _bridged(neighbours: RowArray, gone: RowArray) -> RowArray:
-    """Return, for each row of `gone`, the first row along its neighbours that stays, or NIL."""
-    slots = gone.searchsorted(neighbours)
-    np.minimum(slots, len(gone) - 1, out=slots)
-    goes_too = gone[slots] == neighbours
+def _bridged(neighbours: RowArray, removed: RowArray) -> RowArray:
+    """Return, for each removed row, the first row along its neighbours that stays, or NIL."""
+    slots = removed.searchsorted(neighbours)
+    np.minimum(slots, len(removed) - 1, out=slots)
+    goes_too = removed[slots] == neighbours
     active = goes_too.nonzero()[0]
     jump = np.where(goes_too, slots, -1)
     while len(active):
@@ -421,26 +423,26 @@ def _left_parents(links: HierarchyLinks, chains: LinkUpdates, left: RowArray) ->
 
 
 def plan_hierarchy_moves(
-    links: HierarchyLinks, moves: Moves, gone: RowArray, orphans: RowArray, n: int
+    links: HierarchyLinks, moves: Moves, removed: RowArray, orphans: RowArray, n: int
 ) -> list[Write]:
-    """Plan parents, children and siblings when the ascending rows `gone` are removed and rows move.
+    """Plan parents, children and siblings when ascending rows are removed and others move.
 
     `orphans` are the children of removed rows, and may be removed as well.
     """
     src, dst = moves
-    owners, left = links.parents[src], gone
+    owners, left = links.parents[src], removed
     if (
         not len(orphans)
         and (owners == NIL).all()
         and (links.first[src] == NIL).all()
-        and (links.parents[gone] == NIL).all()
+        and (links.parents[removed] == NIL).all()
     ):
         return plan_roots(links, dst) if len(dst) else []
     has_parent = owners != NIL
-    if len(gone):
-        above = links.parents[gone]
-        left = gone[(above != NIL) & ~isin_sorted(above, gone, n)]
-        has_parent &= ~isin_sorted(owners, gone, n)
+    if len(removed):
+        above = links.parents[removed]
+        left = removed[(above != NIL) & ~isin_sorted(above, removed, n)]
+        has_parent &= ~isin_sorted(owners, removed, n)
     chains = LinkUpdates(links.nexts, links.previous, moves, left, n)
     owners, siblings, places = owners[has_parent], src[has_parent], dst[has_parent]
     is_first, is_last = chains.follow(siblings, places)
@@ -455,7 +457,7 @@ def plan_hierarchy_moves(
         *plan_roots(links, dst[~has_parent]),
     ]
     if len(orphans):
-        staying = orphans[~isin_sorted(orphans, gone, n)]
+        staying = orphans[~isin_sorted(orphans, removed, n)]
         writes += plan_roots(links, chains.after(staying))
     return writes
 

@@ -199,7 +199,7 @@ class IndirectRows(Rows):
     def _drop_cold_row(self, cold_row: int) -> object:
         """Free a cold row; the last one moves into its place.
 
-        Returns the objects in it, which the caller holds until its row is gone.
+        Returns the objects in it, which the caller holds until its row is removed.
         """
         cold = self._cold
         left = cold._objects_of([cold_row]) if cold.OBJECTS else None
@@ -251,9 +251,9 @@ class Indirect(Packed):
         wanted = min(wanted, self.data._rows_for(count) - cold._n)
         cold._ensure_capacity(wanted, borrowed)
 
-    def _plan_cold_removal(self, gone: RowArray) -> Callable[[], None]:
+    def _plan_cold_removal(self, removed: RowArray) -> Callable[[], None]:
         data, cold = self.data, self.data._cold
-        held = data._cold_row_column[gone]
+        held = data._cold_row_column[removed]
         places = np.sort(held[held != NIL]).astype(np.intp)
         src, dst = swap_remove_moves(places, cold._n)
         left = cold._objects_of(places)

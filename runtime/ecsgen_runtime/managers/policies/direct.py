@@ -63,8 +63,8 @@ class DirectRows(OwnedRows):
     def _used_rows(self) -> RowArray:
         return self._entity_column[: self._n].nonzero()[0]
 
-    def _clear_objects(self, gone: RowArray) -> None:
-        self._empty_objects(gone)
+    def _clear_objects(self, removed: RowArray) -> None:
+        self._empty_objects(removed)
 
     def _shown_rows(self) -> slice | RowArray:
         return super()._shown_rows() if self._count == self._n else self._used_rows()
@@ -166,14 +166,14 @@ class Direct(One):
                 return end
         return last_owner(data._entity_column[: max(row - NEAR, 0)])
 
-    def _plan_compaction(self, gone: RowArray) -> int:
-        """Return `n` after the removal of the ascending rows `gone`."""
+    def _plan_compaction(self, removed: RowArray) -> int:
+        """Return `n` after the removal of ascending rows."""
         data = self.data
-        if len(gone) == data._count:
+        if len(removed) == data._count:
             return 0
-        if gone.item(-1) < data._n - 1:
+        if removed.item(-1) < data._n - 1:
             return data._n
-        cells, left = data._entity_cells, gone[-NEAR:].tolist()
+        cells, left = data._entity_cells, removed[-NEAR:].tolist()
         end: int = left.pop()
         for _ in range(NEAR - 1):  # as many as there are left at least, if not all
             if left and left[-1] == end - 1:
@@ -182,15 +182,15 @@ class Direct(One):
                 return end
             end -= 1
         owners = data._entity_column[:end].copy()
-        owners[gone[: gone.searchsorted(end)]] = NULL_ENTITY
+        owners[removed[: removed.searchsorted(end)]] = NULL_ENTITY
         return last_owner(owners)
 
     @specialised
-    def _compact(self, gone: RowArray, closing: int) -> None:
+    def _compact(self, removed: RowArray, closing: int) -> None:
         data = self.data
-        data._entity_column[gone] = NULL_ENTITY
+        data._entity_column[removed] = NULL_ENTITY
         data._n = closing
-        data._count -= len(gone)
+        data._count -= len(removed)
 
     def _require_row(self, row: object) -> Instance:
         number = super()._require_row(row)

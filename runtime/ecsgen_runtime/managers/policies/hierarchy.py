@@ -200,15 +200,15 @@ class Hierarchy(Packed):
     def _nbytes(self) -> int:
         return super()._nbytes() + self._levels.rows.nbytes
 
-    def _with_descendants(self, gone: RowArray) -> RowArray:
+    def _with_descendants(self, removed: RowArray) -> RowArray:
         """Return rows and all their descendants, ascending."""
         data = self.data
-        if len(gone) <= SMALL_BATCH:
+        if len(removed) <= SMALL_BATCH:
             firsts, nexts = data._first_child_cells, data._next_sibling_cells
-            few = chains.small_subtree(firsts, nexts, gone.tolist())
+            few = chains.small_subtree(firsts, nexts, removed.tolist())
             if few is not None:
                 return np.array(few, np.intp)
-        return chains.with_descendants(data._family(), gone, data._n)
+        return chains.with_descendants(data._family(), removed, data._n)
 
     @specialised
     def _release_children(self, row: Instance) -> None:
@@ -222,21 +222,21 @@ class Hierarchy(Packed):
             data._previous_sibling_cells[child] = child
             child = following
 
-    def _orphans(self, gone: RowArray) -> RowArray:
-        """Return the children that stay when the rows `gone` are removed."""
+    def _orphans(self, removed: RowArray) -> RowArray:
+        """Return the children that stay when these rows are removed."""
         return NO_ROWS
 
-    def _plan_moves(self, src: RowArray, dst: RowArray, gone: RowArray = NO_ROWS) -> CommitSteps:
-        planned, data = super()._plan_moves(src, dst, gone), self.data
+    def _plan_moves(self, src: RowArray, dst: RowArray, removed: RowArray = NO_ROWS) -> CommitSteps:
+        planned, data = super()._plan_moves(src, dst, removed), self.data
         moves, n = (src, dst), data._n
-        if len(gone) < n:
-            orphans = self._orphans(gone) if len(gone) else gone
-            writes = chains.plan_hierarchy_moves(data._family(), moves, gone, orphans, n)
+        if len(removed) < n:
+            orphans = self._orphans(removed) if len(removed) else removed
+            writes = chains.plan_hierarchy_moves(data._family(), moves, removed, orphans, n)
             planned = (*planned, partial(apply_writes, writes))
         if self._tracked_parents is None:
             return planned
         rows = np.asarray(self._tracked_parents, np.intp)
-        lost, name = rows[np.isin(rows, gone)], type(self).__name__
+        lost, name = rows[np.isin(rows, removed)], type(self).__name__
         if len(lost):
             raise StaleInstanceError(
                 f"{name}: row {lost[0]} can't be a parent, for it goes to make room"
@@ -456,8 +456,8 @@ class OrphansDestroy(Hierarchy):
     _ALLOWS_ONE_BY_ONE: ClassVar[bool] = False
     _CASCADES: ClassVar[bool] = True
 
-    def _with_cascaded(self, gone: RowArray) -> RowArray:
-        return self._with_descendants(gone)
+    def _with_cascaded(self, removed: RowArray) -> RowArray:
+        return self._with_descendants(removed)
 
 
 class OrphansRoot(Hierarchy):
@@ -465,8 +465,8 @@ class OrphansRoot(Hierarchy):
 
     __slots__ = NO_SLOTS
 
-    def _orphans(self, gone: RowArray) -> RowArray:
-        return chains.children_of(self.data._family(), gone, self.data._n)
+    def _orphans(self, removed: RowArray) -> RowArray:
+        return chains.children_of(self.data._family(), removed, self.data._n)
 
 
 class OwnedHierarchyRows(OwnedRows, HierarchyRows):
@@ -520,25 +520,25 @@ class OrphansDie(OrphansDestroy, OwnedHierarchy):
         super()._ensure_capacity(entities, columns, borrowed)
         self._orphaned(self._with_descendants(self._rows_to_evict(entities)))
 
-    def _plan_moves(self, src: RowArray, dst: RowArray, gone: RowArray = NO_ROWS) -> CommitSteps:
+    def _plan_moves(self, src: RowArray, dst: RowArray, removed: RowArray = NO_ROWS) -> CommitSteps:
         # before callbacks run: it may be refused
-        orphans = self._orphaned(gone)
-        planned = super()._plan_moves(src, dst, gone)
+        orphans = self._orphaned(removed)
+        planned = super()._plan_moves(src, dst, removed)
         if len(orphans):  # destroyed once the rows are removed
             planned = (*planned, partial(self._dispatch.queue.append, orphans))
         return planned
 
-    def _orphaned(self, gone: RowArray) -> EntityArray:
-        """Return the entities to destroy when the rows `gone`, descendants included, are removed.
+    def _orphaned(self, removed: RowArray) -> EntityArray:
+        """Return the entities to destroy with removed rows, which include their descendants.
 
         Owners of the topmost rows stay alive. Raises StructureLockedError if despawns are
         refused; inside of callbacks that is checked later.
         """
         data = self.data
-        is_below = chains.isin_sorted(data._parent_column[gone], gone, data._n)
+        is_below = chains.isin_sorted(data._parent_column[removed], removed, data._n)
         if not is_below.any():
             return NO_ENTITIES
-        owners = data._entity_column[gone]
+        owners = data._entity_column[removed]
         orphans = _difference(owners[is_below], owners[~is_below])
         alive: NDArray[np.bool_] = self._entities.alive_many(orphans)
         orphans = orphans[alive]

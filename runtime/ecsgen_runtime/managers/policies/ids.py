@@ -239,9 +239,9 @@ class Ids(IdMethods, Packed):
         data = self.data
         return data._rows_for(count) <= data._allocated
 
-    def _plan_free_slots(self, gone: RowArray) -> Callable[[], None]:
+    def _plan_free_slots(self, removed: RowArray) -> Callable[[], None]:
         data = self.data
-        return partial(data._free_slots, data._id_slot_column[gone])
+        return partial(data._free_slots, data._id_slot_column[removed])
 
     def _move_ids(self, dst: RowArray) -> None:
         data = self.data

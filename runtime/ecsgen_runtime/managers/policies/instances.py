@@ -223,34 +223,34 @@ class Many(Mapped):
         behind = self._first_of(owner) if after == NIL else after
         previous[behind] = before
 
-    def _plan_moves(self, src: RowArray, dst: RowArray, gone: RowArray = NO_ROWS) -> CommitSteps:
+    def _plan_moves(self, src: RowArray, dst: RowArray, removed: RowArray = NO_ROWS) -> CommitSteps:
         data = self.data
         owners = data._entity_column
-        if len(gone) == data._n:
+        if len(removed) == data._n:
             left = owners[self._first_rows()]
-            plan: ListPlan = [], left[:0], gone[:0], left
-            return (*super()._plan_moves(src, dst, gone), partial(self._commit_chains, plan))
+            plan: ListPlan = [], left[:0], removed[:0], left
+            return (*super()._plan_moves(src, dst, removed), partial(self._commit_chains, plan))
         previous = data._previous_column
-        if (previous[src] == src).all() and (previous[gone] == gone).all():
+        if (previous[src] == src).all() and (previous[removed] == removed).all():
             moved: list[Write] = [(previous, dst, dst)]  # each is its owner's only one
-            plan = moved, owners[src], dst, owners[gone]
-            return (*super()._plan_moves(src, dst, gone), partial(self._commit_chains, plan))
+            plan = moved, owners[src], dst, owners[removed]
+            return (*super()._plan_moves(src, dst, removed), partial(self._commit_chains, plan))
         moves = src, dst
-        chains = LinkUpdates(data._next_column, data._previous_column, moves, gone, data._n)
+        chains = LinkUpdates(data._next_column, data._previous_column, moves, removed, data._n)
         entered, first, left = owners[:0], dst[:0], owners[:0]
         if len(src):
             is_first, is_last = chains.follow(src, dst)
             heads = chains.after(self._firsts_of(owners[src[is_last]]))
             chains.writes.append((previous, heads, dst[is_last]))
             entered, first = owners[src[is_first]], dst[is_first]
-        if len(gone):
-            losing = np.unique(owners[gone])
+        if len(removed):
+            losing = np.unique(owners[removed])
             heads = chains.close(self._firsts_of(losing))
             is_left, left = heads != NIL, losing[heads == NIL]
             entered = np.concatenate((entered, losing[is_left]))
             first = np.concatenate((first, heads[is_left]))
         plan = chains.writes, entered, first, left
-        return (*super()._plan_moves(src, dst, gone), partial(self._commit_chains, plan))
+        return (*super()._plan_moves(src, dst, removed), partial(self._commit_chains, plan))
 
     def _commit_chains(self, plan: ListPlan) -> None:
         writes, owners, first, left = plan

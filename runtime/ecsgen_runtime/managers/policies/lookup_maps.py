@@ -46,9 +46,9 @@ class Mapped(Packed, Owned):
         self._map_rows(self.data._entity_column[rows], rows)
 
     @specialised
-    def _unmap_rows(self, gone: RowArray) -> None:
+    def _unmap_rows(self, removed: RowArray) -> None:
         """Take the owners of rows out of the map."""
-        self._unmap_many(self.data._entity_column[gone])
+        self._unmap_many(self.data._entity_column[removed])
 
     @specialised
     def _map_moved_rows(self, dst: RowArray) -> None:
@@ -197,11 +197,11 @@ class Sparse(Mapped):
         return bool((heads == NIL).all())
 
     def _rows_to_evict(self, entities: EntityArray) -> RowArray:
-        gone = NO_ROWS
+        removed = NO_ROWS
         if not self._surely_have_no_rows(entities):
             dead = self._predecessors(entities)
-            gone = self._rows_of_many(dead) if len(dead) else NO_ROWS
-        return self._add_overflow_rows(len(entities), gone)
+            removed = self._rows_of_many(dead) if len(dead) else NO_ROWS
+        return self._add_overflow_rows(len(entities), removed)
 
     def _predecessors(self, entities: EntityArray) -> EntityArray:
         """Return the dead entities, ascending, with rows that had the slot of one of these."""

@@ -83,17 +83,17 @@ class Packed(Manager):
         self._permute(self._checked_order(rows))
 
     @specialised
-    def _plan_compaction(self, gone: RowArray) -> Compaction:
-        src, dst = placement.swap_remove_moves(gone, self.data._n)
-        return src, dst, self._plan_moves(src, dst, gone)
+    def _plan_compaction(self, removed: RowArray) -> Compaction:
+        src, dst = placement.swap_remove_moves(removed, self.data._n)
+        return src, dst, self._plan_moves(src, dst, removed)
 
     @specialised
-    def _compact(self, gone: RowArray, closing: Compaction) -> None:
+    def _compact(self, removed: RowArray, closing: Compaction) -> None:
         src, dst, moves = closing
         if moves or len(src):
             self._move_many(src, dst, moves)
         data = self.data
-        data._n -= len(gone)
+        data._n -= len(removed)
 
     @specialised
     def _move_many(self, src: RowArray, dst: RowArray, moves: CommitSteps) -> None:
@@ -105,8 +105,8 @@ class Packed(Manager):
         for planned in moves:
             planned()
 
-    def _plan_moves(self, src: RowArray, dst: RowArray, gone: RowArray = NO_ROWS) -> CommitSteps:
-        """Plan the links when the ascending rows `gone` are removed and rows src[k] move."""
+    def _plan_moves(self, src: RowArray, dst: RowArray, removed: RowArray = NO_ROWS) -> CommitSteps:
+        """Plan the links when ascending rows are removed and rows src[k] move."""
         return ()
 
     def _check_sortable(self) -> None:
@@ -247,14 +247,14 @@ class Partition(Bounded):
         """
         return self._cross(rows, False)
 
-    def _plan_compaction(self, gone: RowArray) -> Compaction:
+    def _plan_compaction(self, removed: RowArray) -> Compaction:
         data = self.data
-        src, dst = placement.swap_remove_moves_in_parts(gone, data._n_active, data._n)
-        return src, dst, self._plan_moves(src, dst, gone)
+        src, dst = placement.swap_remove_moves_in_parts(removed, data._n_active, data._n)
+        return src, dst, self._plan_moves(src, dst, removed)
 
-    def _plan_bound(self, gone: RowArray) -> Callable[[], None]:
+    def _plan_bound(self, removed: RowArray) -> Callable[[], None]:
         bound = self.data._n_active
-        left = bound - int(gone.searchsorted(bound))
+        left = bound - int(removed.searchsorted(bound))
         return partial(setattr, self.data, "_n_active", left)
 
     def _sorted(self, keys: NDArray[Any]) -> RowArray:

@@ -139,26 +139,26 @@ class Ring(Packed):
             raise CapacityError(f"{name}: {count} instances at once, {most} are all that stay")
         return super()._convert(count, arguments)
 
-    def _plan_moves(self, src: RowArray, dst: RowArray, gone: RowArray = NO_ROWS) -> CommitSteps:
+    def _plan_moves(self, src: RowArray, dst: RowArray, removed: RowArray = NO_ROWS) -> CommitSteps:
         data = self.data
         moves = src, dst
-        chain = LinkUpdates(data._newer_column, data._older_column, moves, gone, data._n)
+        chain = LinkUpdates(data._newer_column, data._older_column, moves, removed, data._n)
         chain.follow(src, dst)
         (oldest,) = chain.close(np.array([data._oldest])).tolist()
         relink = partial(apply_writes, chain.writes), partial(setattr, data, "_oldest", oldest)
-        return super()._plan_moves(src, dst, gone) + relink
+        return super()._plan_moves(src, dst, removed) + relink
 
-    def _add_overflow_rows(self, count: int, gone: RowArray) -> RowArray:
+    def _add_overflow_rows(self, count: int, removed: RowArray) -> RowArray:
         data = self.data
-        if len(gone):
-            gone = self._with_cascaded(gone)
-        over = data._n - len(gone) + count - data._MAX_ROWS
+        if len(removed):
+            removed = self._with_cascaded(removed)
+        over = data._n - len(removed) + count - data._MAX_ROWS
         if over <= 0:
-            return gone
-        oldest = data._oldest_rows(over + len(gone))
-        if len(gone):
-            others = oldest[~np.isin(oldest, gone)][:over]
-            oldest = np.concatenate([gone, others])
+            return removed
+        oldest = data._oldest_rows(over + len(removed))
+        if len(removed):
+            others = oldest[~np.isin(oldest, removed)][:over]
+            oldest = np.concatenate([removed, others])
         return np.sort(oldest)
 
     def _drop_oldest(self, row: Instance) -> None:

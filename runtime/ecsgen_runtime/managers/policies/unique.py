@@ -231,9 +231,9 @@ class Unique(Manager):
         self._check_columns(len(entities), columns, lambda rows: self._displaced(rows, entities))
         super()._ensure_capacity(entities, columns, borrowed)
 
-    def _unindex_rows(self, gone: RowArray) -> None:
+    def _unindex_rows(self, removed: RowArray) -> None:
         for index in self.data._indexes.values():
-            index.forget_many(gone)
+            index.forget_many(removed)
 
     def _reindex_moved(self, dst: RowArray) -> None:
         self.data._index_rows(dst)
@@ -275,9 +275,9 @@ class Unique(Manager):
 
     def _displaced(self, rows: RowArray, entities: EntityArray) -> NDArray[np.bool_]:
         """Return which rows are evicted before these entities get theirs."""
-        gone = self._dead(rows)
-        if gone.any():
+        removed = self._dead(rows)
+        if removed.any():
             slots_of = self._entities._slots  # type: ignore[attr-defined]  # as in `_dead`
             owners = self.data._entity_column[rows]
-            gone &= np.isin(slots_of(owners), slots_of(entities))
-        return gone
+            removed &= np.isin(slots_of(owners), slots_of(entities))
+        return removed
