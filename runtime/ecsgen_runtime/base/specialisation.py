@@ -89,8 +89,8 @@ def clone_function(
     `attributes`: what it is to read or write instead of some attributes; `names`: its globals, if
     not those of its module.
     """
-    others = attributes or {}
-    read = tuple(others.get(name, name) for name in method.__code__.co_names)
+    renamed = attributes or {}
+    read = tuple(renamed.get(name, name) for name in method.__code__.co_names)
     copy = FunctionType(
         method.__code__.replace(co_names=read),
         method.__globals__ if names is None else names,

@@ -426,7 +426,7 @@ class Manager(BaseManager):
             if used is not None and not used[row]:
                 return False
             before = row
-        left = data._objects_of(ordered) if self._HOLDS_OBJECTS else None
+        objects = data._objects_of(ordered) if self._HOLDS_OBJECTS else None
         version = data._version
         try:
             for row in ordered:
@@ -435,7 +435,7 @@ class Manager(BaseManager):
             mark_broken_if_changed(self, version)
             raise
         data._version = version + 1
-        del left  # in the end: that may run code
+        del objects  # in the end: that may run code
         return True
 
     def _small_values(

@@ -176,8 +176,8 @@ def small_values(
                 if len(value) != count:
                     return None
                 columns[name] = value
-                for each in value:
-                    field.to_cell(each)
+                for cell in value:
+                    field.to_cell(cell)
     except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
         return None
     if not columns:

@@ -215,10 +215,10 @@ def first_repeated(manager: str, entities: EntityArray, layout: HandleLayout) ->
     if len(entities) < 2 or bool((entities[1:] > entities[:-1]).all()):
         return
     ordered = np.sort(entities)
-    again = ordered[1:][ordered[1:] == ordered[:-1]]
-    if len(again):
+    repeated = ordered[1:][ordered[1:] == ordered[:-1]]
+    if len(repeated):
         raise DuplicateInstanceError(
-            f"{manager}: entity {layout.format_handle(again[0])} is given twice"
+            f"{manager}: entity {layout.format_handle(repeated[0])} is given twice"
         )
 
 

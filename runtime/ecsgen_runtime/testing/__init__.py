@@ -49,4 +49,4 @@ def pytest_terminal_summary(
         terminalreporter.write_line(LONGER)
 
 
-pytest.register_assert_rewrite(*(f"{__name__}.{it.name}" for it in iter_modules(__path__)))
+pytest.register_assert_rewrite(*(f"{__name__}.{module.name}" for module in iter_modules(__path__)))

@@ -143,8 +143,8 @@ class DoublingCases(MemoryCases):
         self.check_rows(m, es, range(LINE))
 
 
-SMALL_BATCH = 20_000
-"""So many rows are few enough to be filled."""
+FEW_ROWS = 20_000
+"""At most so many rows are quick to fill."""
 
 
 class ReservedRules(ManagerStateMachine):
@@ -180,12 +180,12 @@ class ReservedCases(MemoryCases):
         source, m, _ = self.filled(3)
         before, named = State(self.subject, m), f"{self.subject.label}Manager"
         refuses(CapacityError, named, m.reserve, m.capacity + 1)
-        if m.capacity <= SMALL_BATCH:
+        if m.capacity <= FEW_ROWS:
             refuses(CapacityError, self.add, source, m, m.capacity - 2)
             assert State(self.subject, m) == before
 
     def test_the_last_row_is_there(self, source: Any, m: Any) -> None:
-        if m.capacity > SMALL_BATCH:
+        if m.capacity > FEW_ROWS:
             pytest.skip(f"filling {m.capacity} rows takes long")
         self.add(source, m, m.capacity - 1)
         self.add_one(source, m)
@@ -204,7 +204,7 @@ class ReservedCases(MemoryCases):
             if hasattr(m.data, column.name):
                 first = column.offset(m.capacity)
                 start = first + column.nbytes * LINE
-                end = first + column.nbytes * min(m.capacity, SMALL_BATCH)
+                end = first + column.nbytes * min(m.capacity, FEW_ROWS)
                 pages = slice(-(-start // PAGE) * PAGE, end // PAGE * PAGE)
                 behind.append(m.data.buffer[pages])
                 behind[-1].fill(1)
@@ -217,7 +217,7 @@ class ReservedCases(MemoryCases):
         self.add(source, m, LINE)
         per_row = sum(column.nbytes for column in self.subject.columns)
         assert m.nbytes >= empty + LINE * per_row
-        if m.capacity > SMALL_BATCH:
+        if m.capacity > FEW_ROWS:
             assert m.nbytes < m.capacity * per_row
 
 
@@ -327,7 +327,7 @@ class IndirectCases(Cases):
             cold_row = m.data.cold.row.tolist().index(0)
             views = {field.name: getattr(m.data.cold, field.name)[cold_row : cold_row + 1]}
             bytes_before = views[field.name].tobytes()
-            new = recreate(source, es[:1])  # drives out the row whose place that is
+            new = recreate(source, es[:1])  # evicts the row that has this cold row
             if views[field.name].tobytes() != bytes_before:
                 continue  # the row went with its entity
             (row,) = m.create_many(new, **views)
@@ -379,7 +379,7 @@ class ObjectsCases(Cases):
         return m, [list(map(weakref.ref, row)) for row in things.values()]
 
     @pytest.mark.parametrize(
-        ("leave", "gone"),
+        ("leave", "removed"),
         [
             (lambda m: m.destroy(0), [0]),
             (lambda m: m.destroy(3), [3]),
@@ -390,13 +390,13 @@ class ObjectsCases(Cases):
         ],
     )
     def test_objects_go_with_their_row(
-        self, leave: Callable[[Any], object], gone: list[int]
+        self, leave: Callable[[Any], object], removed: list[int]
     ) -> None:
         m, references = self.held(4)
         leave(m)
         gc.collect(1)  # what is new: all of it would take a second where much is loaded
         for column in references:
-            assert [k for k, thing in enumerate(column) if thing() is None] == gone
+            assert [k for k, thing in enumerate(column) if thing() is None] == removed
 
     def test_objects_are_themselves(self, source: Any, m: Any) -> None:
         first, second = [1, 2, 3], {"key": np.zeros(2)}

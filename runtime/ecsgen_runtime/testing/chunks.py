@@ -418,7 +418,7 @@ class ChunkCases(ChunkProxyCases, CopyingCases):
 
     @pytest.mark.parametrize("at_once", [True, False])
     def test_successors_drive_out_rows_of_the_dead(self, at_once: bool) -> None:
-        """Callbacks that were there before the archetypes hear of a death before they do."""
+        """Callbacks older than the archetypes run before the dead entity's rows are removed."""
         first, *others = sorted(self.members)
         for other in others:
             self.check_successor(first, other, at_once)

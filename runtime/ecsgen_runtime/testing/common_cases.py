@@ -39,17 +39,17 @@ class Cases:
     """The capacity of a manager that was emptied, and shrank."""
 
     def new(self, room: int = 0) -> tuple[Any, Any]:
-        """Return where owners of rows come from, and a manager that may have so many rows."""
+        """Return the source of owners, and a manager that may have `room` rows."""
         raise NotImplementedError
 
     @pytest.fixture(name="new_pair")
     def make_new_pair(self) -> tuple[Any, Any]:
-        """Return both, for the two fixtures after this one."""
+        """Return `new()`, for the two fixtures below."""
         return self.new()
 
     @pytest.fixture(name="source")
     def source_of_owners(self, new_pair: tuple[Any, Any]) -> Any:
-        """Return where owners of rows come from."""
+        """Return the source of owners."""
         return new_pair[0]
 
     @pytest.fixture(name="m")
@@ -58,15 +58,15 @@ class Cases:
         return new_pair[1]
 
     def add_one(self, source: Any, m: Any, /, **values: Any) -> int:
-        """Create an instance of nobody known yet, and return its row."""
+        """Create an instance with a new owner, and return its row."""
         raise NotImplementedError
 
     def add(self, source: Any, m: Any, count: int, /, **columns: Any) -> list[int]:
-        """Create `count` instances of nobody known yet, and return their rows."""
+        """Create `count` instances with new owners, and return their rows."""
         raise NotImplementedError
 
     def owner(self, m: Any, row: int) -> int:
-        """Return by what a row is known, wherever it goes: its entity or its id."""
+        """Return the key of a row that moves: its entity or its id."""
         raise NotImplementedError
 
     def found(self, m: Any, owner: int) -> int:
@@ -94,7 +94,7 @@ class Cases:
         ]
 
     def filled(self, count: int) -> tuple[Any, Any, EntityArray]:
-        """Return a manager whose row k is sample k, and by what each of `count` rows is known."""
+        """Return a manager with sample k in row k, and the key of each of `count` rows."""
         source, m = self.new(count)
         rows = self.add(source, m, count, **self.subject.samples(count))
         return source, m, np.array([self.owner(m, row) for row in rows], np.uint64)

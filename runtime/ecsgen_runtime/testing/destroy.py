@@ -214,7 +214,7 @@ class OwnedReleaseCases(OwnedCases, ReleaseCases):
         entities, m, es = self.filled(6)
         first, *more = recreate(entities, es[:4]).tolist()
         m.on_release(raise_error)
-        with suppress(ExceptionGroup):  # where the dead must go first
+        with suppress(ExceptionGroup):  # where dead entities' rows are evicted first
             m.create(first, **self.subject.sample(8))
         with suppress(ExceptionGroup):
             m.create_many(more, **self.subject.samples(3))
@@ -256,7 +256,7 @@ class OwnedReleaseCases(OwnedCases, ReleaseCases):
 
 
 class CallbackRules(OwnedRules):
-    """The entity manager tells at once who died."""
+    """Rows are removed at once when their entity dies."""
 
     def died(self, chosen: Sequence[int]) -> None:
         self.leave([row for entity in chosen for row in self.rows_of(entity)])
@@ -279,7 +279,7 @@ class CallbackCases(OwnedCases):
         entities = self.subject.entities()
         successors: list[int] = []
 
-        def replace(gone: Any) -> None:
+        def replace(removed: Any) -> None:
             successors.append(entities.create())
             if form == "create":
                 m.create(successors[-1], **self.subject.sample(1))

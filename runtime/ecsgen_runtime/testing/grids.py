@@ -1,4 +1,4 @@
-"""Grids, whose cells are all there from the beginning, and rows that stand on them."""
+"""Grids, which have all cells from the beginning, and rows on cells."""
 
 from __future__ import annotations
 
@@ -117,14 +117,14 @@ class OccupantCases(Cases):
             return
         setattr(m.data, name, [FIRST] * most + [0])
         refuses(FullCellError, self.add_one, source, m, **{name: FIRST})
-        source.destroy(self.owner(m, 0))  # who need not be collected
+        source.destroy(self.owner(m, 0))  # its row may stay
         self.add_one(source, m, **{name: FIRST})
         refuses(FullCellError, self.add_one, source, m, **{name: FIRST})
         setattr(m.data, name, getattr(m.data, name).copy())
 
 
 class OccupantRules(ManagerStateMachine):
-    """Rows go from cell to cell, as long as there is room; those of the dead stand nowhere."""
+    """Rows move from cell to cell within the capacity; rows of dead entities are on no cell."""
 
     @property
     def place(self) -> str:

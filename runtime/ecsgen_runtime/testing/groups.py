@@ -93,7 +93,7 @@ class GroupCases(UnlimitedWorldTests, GroupMember):
         return w, self.spawn(w, range(count), self.members)
 
     def check(self, w: Any, es: Iterable[int], ks: Sequence[int]) -> None:
-        """Check who is in the group, in order, and that sample ks[i] is in row i of each."""
+        """Check the group's entities, in order, and that row i of each member is sample ks[i]."""
         self.check_aligned(w)
         assert self.grouped(w).entity.tolist() == [int(e) for e in es]
         pairs = zip(self.members.values(), self.managers(w), strict=True)
@@ -190,7 +190,7 @@ class GroupCases(UnlimitedWorldTests, GroupMember):
                 w, es = self.filled(4)
                 w.destroy(es[0])
                 with handles_with(w.entities, MIN_FREE=0):
-                    new = self.spawn(w, [0], [])  # it drives out the dead one's row
+                    new = self.spawn(w, [0], [])  # evicts the dead entity's row
                 manager = getattr(w, module)
                 values = getattr(getattr(w, mate).data, other)[:1]
                 expected = values.tolist()
@@ -302,7 +302,7 @@ SETTINGS = settings(SEARCH, stateful_step_count=40)
 
 
 class GroupRules(GroupMember, RuleBasedStateMachine):
-    """Entities and rows come and go; who has all members is in the group."""
+    """Entities and rows come and go; entities with rows in all members are in the group."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -343,12 +343,12 @@ class GroupRules(GroupMember, RuleBasedStateMachine):
         """Forget the rows of dead entities, and those that made way, that are there no more."""
         for module, rows in self.rows.items():
             held = set(getattr(self.w, module))
-            by_age, gone = list(rows), [e for e in rows if e not in held]
-            made_way = [e for e in gone if self.w.entities.alive(e)]
+            by_age, removed = list(rows), [e for e in rows if e not in held]
+            made_way = [e for e in removed if self.w.entities.alive(e)]
             if made_way:
                 assert len(held) == self.members[module].max_rows
                 assert held.isdisjoint(by_age[: by_age.index(made_way[-1])])
-            for e in gone:
+            for e in removed:
                 del rows[e]
 
     def lacking(self, module: str) -> list[int]:

@@ -204,15 +204,15 @@ class HierarchyCases(Cases):
         m.set_parent_many([], [])
         assert m.version == 0
 
-    @pytest.mark.parametrize("gone", [1, 2, 3])
-    def test_one_leaves_its_siblings(self, gone: int) -> None:
+    @pytest.mark.parametrize("removed", [1, 2, 3])
+    def test_one_leaves_its_siblings(self, removed: int) -> None:
         _, m, owners = self.family([NIL, 0, 0, 0])
-        left = sorted({1, 2, 3} - {gone})
-        m.set_parent(gone, NIL)
+        left = sorted({1, 2, 3} - {removed})
+        m.set_parent(removed, NIL)
         check_children(m, 0, left)
-        m.set_parent(gone, 0)
-        check_children(m, 0, [*left, gone])
-        m.destroy(gone)
+        m.set_parent(removed, 0)
+        check_children(m, 0, [*left, removed])
+        m.destroy(removed)
         check_children(m, 0, [self.found(m, owners[k]) for k in left])
 
     def test_the_present_parent_again(self) -> None:
@@ -265,12 +265,12 @@ class HierarchyCases(Cases):
             check_children(m, parent, [child])
 
     @pytest.mark.parametrize("count", [7, 70])
-    @pytest.mark.parametrize("gone", [[0], [0, 1]])
-    def test_a_parent_moves_in_bulk(self, gone: list[int], count: int) -> None:
+    @pytest.mark.parametrize("removed", [[0], [0, 1]])
+    def test_a_parent_moves_in_bulk(self, removed: list[int], count: int) -> None:
         _, m, _ = self.filled(count)
         m.set_parent_many([2, 4, 3], count - 1)
-        m.destroy_many(gone)
-        row = len(gone) - 1
+        m.destroy_many(removed)
+        row = len(removed) - 1
         check_children(m, row, [2, 4, 3])
         assert [m.parent(child) for child in (2, 3, 4)] == [row] * 3
         assert len(m.roots()) == len(m) - 3
@@ -291,11 +291,11 @@ class HierarchyCases(Cases):
 
 
 class LostParentError(Exception):
-    """A parent goes to make room for its child."""
+    """A parent is evicted for its child."""
 
 
 class ChildrenRules(HierarchyRules):
-    """New rows are roots, or somebody's last child."""
+    """New rows are roots, or last children."""
 
     def __init__(self) -> None:
         self.newborn: Sequence[Record | None] = []  # the parents of the next new rows
@@ -304,8 +304,8 @@ class ChildrenRules(HierarchyRules):
 
     def leave(self, rows: Sequence[int]) -> int:
         if self.adoptive:
-            gone = [self.at(row) for row in self.expanded(rows)]
-            if any(record in self.adoptive for record in gone):
+            removed = [self.at(row) for row in self.expanded(rows)]
+            if any(record in self.adoptive for record in removed):
                 raise LostParentError
         return super().leave(rows)
 
@@ -431,7 +431,7 @@ class ChildrenCases(HierarchyCases):
             columns = {field.name: [field.sample(0), value]}
             refuses(error, self.add, source, m, 2, parents=0, **columns)
         self.check_family(m, [NIL, 0])
-        m.reorder([1, 0])  # nobody is followed any more
+        m.reorder([1, 0])  # no parent is tracked any more
         assert m.data.parent.tolist() == [1, NIL]
 
 
@@ -440,7 +440,7 @@ class OwnedChildrenRules(ChildrenRules, OwnedRules):
 
 
 class OwnedChildrenCases(ChildrenCases, OwnedCases):
-    """The dead count for more, and are nobody's child."""
+    """Dead entities are the more important error, and get no row."""
 
     def test_dead_entities_count_for_more_than_parents(self) -> None:
         entities, m, _ = self.family([NIL, 0])

@@ -183,7 +183,7 @@ class IdsCases(StableIdsCases):
         self.check_retired(source, m, worn)
 
     def check_retired(self, source: Any, m: Any, worn: list[int]) -> None:
-        """Check that worn out ids and their slots never come again, and others do."""
+        """Check that exhausted slots are never used again, and that other slots are."""
         retired = {id & 0xFFFF_FFFF for id in worn}
         left = set(m.id_of_many(range(len(m))).tolist())
         for _ in range(3):

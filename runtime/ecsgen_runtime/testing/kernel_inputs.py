@@ -133,7 +133,7 @@ class Inputs:
             self._values[key] = argument(rng, kind, shape, *enum)
 
     def of(self, rows: int) -> Inputs:
-        """Return the same values for all rows, with others for each of so many."""
+        """Return the same values for all rows, and new values for each of `rows` rows."""
         inputs = Inputs(self._kinds, self._rng, rows)
         for key, kind in self._kinds.items():
             if not isinstance(kind, Each):
@@ -141,7 +141,7 @@ class Inputs:
         return inputs
 
     def radius(self, near: str | float) -> float:
-        """Return a radius for neighbours; if it is an argument, let that be one of a few."""
+        """Return a radius for neighbours; if it is an argument, set that to one of a few."""
         if not isinstance(near, str):
             return near
         chosen = self._rng.choice(np.array((1, 5, 20), self._values[near].dtype))
@@ -335,7 +335,7 @@ class Drawing(NamedTuple):
     name: str
     """The kernel's, with that of its component."""
     key: str = ""
-    """The field that tells rows apart, if it is not their entity or id."""
+    """Field that is the row key, if not the entity or id."""
 
 
 def mix(x: int) -> int:
@@ -355,19 +355,19 @@ def name_hash(name: str) -> int:
     return hashed
 
 
-def stems(seed: int, name: str, call: int, who: NDArray[Any]) -> list[int]:
+def stems(seed: int, name: str, call: int, row_keys: NDArray[Any]) -> list[int]:
     """Return the row keys of a kernel's call."""
     key = mix(mix(seed ^ name_hash(name)) + call * STEP & ALL)
-    return [mix(row_key ^ key) for row_key in who.tolist()]
+    return [mix(row_key ^ key) for row_key in row_keys.tolist()]
 
 
 def first_word(stem: int) -> int:
-    """Return a row's first word, which tells when it is its turn."""
+    """Return a row's first word, by which random turns are ordered."""
     return mix(stem + STEP & ALL)
 
 
 def who_of(manager: Any, columns: Columns, drawing: Drawing) -> NDArray[np.uint64]:
-    """Return what tells the rows of a manager apart."""
+    """Return the keys of a manager's rows."""
     if drawing.key:
         return columns[drawing.key].copy()
     if manager._ALLOWS_MANY or not hasattr(manager.data, "entity"):

@@ -275,7 +275,7 @@ class Row:
     above: int = -1
     """The parent's row; less than 0 for roots."""
     rows: Rows = field(default_factory=dict)
-    """By component: its rows, if there are several, or others to refer to."""
+    """By component: the row, if there are several components or references."""
     stem: int = 0
     crowd: NaiveCellList | None = None
     others: Any = None
@@ -545,8 +545,8 @@ class _Comparison:
         if (drawing := self.kernel.drawing) is None:
             return [0] * int(self.manager.data.n)
         self.manager.seed = self.seed
-        who = kernel_inputs.who_of(self.manager, columns, drawing)
-        return kernel_inputs.stems(self.seed, drawing.name, 0, who)
+        row_keys = kernel_inputs.who_of(self.manager, columns, drawing)
+        return kernel_inputs.stems(self.seed, drawing.name, 0, row_keys)
 
     def _approach(self, order: list[int]) -> None:
         """Move rows to both sides of the condition's border."""

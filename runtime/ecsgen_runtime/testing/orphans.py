@@ -19,16 +19,16 @@ from .subject import Guard, deaths, refuses
 class OrphansCases(HierarchyCases):
     """Families of which some go."""
 
-    def left_by(self, parents: list[int], gone: Sequence[int]) -> Iterator[tuple[Any, Any]]:
+    def left_by(self, parents: list[int], removed: Sequence[int]) -> Iterator[tuple[Any, Any]]:
         """Yield a family of which some went at once, and one of which just one went."""
         for at_once in (True, False):
-            if at_once or len(gone) == 1:
+            if at_once or len(removed) == 1:
                 _, m, owners = self.family(parents)
                 version = m.version
                 if at_once:
-                    m.destroy_many(gone)
+                    m.destroy_many(removed)
                 else:
-                    m.destroy(gone[0])
+                    m.destroy(removed[0])
                 assert m.version == version + 1
                 yield m, owners
 
@@ -64,7 +64,7 @@ class OrphansDestroyCases(OrphansCases):
     """Ancestors go, one and many."""
 
     @pytest.mark.parametrize(
-        ("parents", "gone"),
+        ("parents", "removed"),
         [
             ([NIL, *range(199)], [100]),
             ([NIL, 0, 1, 2, 0, 4, NIL], [1, 4]),
@@ -81,17 +81,17 @@ class OrphansDestroyCases(OrphansCases):
             ),
         ],
     )
-    def test_descendants_go(self, parents: list[int], gone: Sequence[int]) -> None:
+    def test_descendants_go(self, parents: list[int], removed: Sequence[int]) -> None:
         left: list[int] = []
         for row, parent in enumerate(parents):
-            if row not in gone and (parent == NIL or parent in left):
+            if row not in removed and (parent == NIL or parent in left):
                 left.append(row)
-        for m, owners in self.left_by(parents, gone):
+        for m, owners in self.left_by(parents, removed):
             self.check_left(m, owners, parents, left)
 
 
 class OrphansDieRules(OrphansDestroyRules, OwnedRules):
-    """Whoever is below a row that goes dies, unless one of its own is the topmost."""
+    """Entities below a removed row die, except owners of the topmost rows."""
 
     def __init__(self) -> None:
         self.holds = 0
@@ -110,10 +110,10 @@ class OrphansDieRules(OrphansDestroyRules, OwnedRules):
             self.holds -= 1
 
     def leave(self, rows: Sequence[int]) -> int:
-        gone = [self.at(row) for row in self.expanded(rows)]
+        removed = [self.at(row) for row in self.expanded(rows)]
         with self.held():
-            below = {r.owner for r in gone if self.parents.get(r) in gone}
-            topmost = {r.owner for r in gone if self.parents.get(r) not in gone}
+            below = {r.owner for r in removed if self.parents.get(r) in removed}
+            topmost = {r.owner for r in removed if self.parents.get(r) not in removed}
             went = super().leave(rows)
             if below - topmost:
                 self.doomed.append(sorted(below - topmost))
@@ -170,7 +170,7 @@ class OrphansDieCases(OrphansDestroyCases, OwnedCases):
             ):
                 refuses(StructureLockedError, "not now", call)
         self.check_alive(entities, owners, [0, 1, 2, 3])
-        m.destroy(2)  # nobody dies of this
+        m.destroy(2)  # no entity dies of this
         guard._locks = 0
         m.destroy(0)
         self.check_alive(entities, owners, [0, 2, 3])
@@ -182,7 +182,7 @@ class OrphansDieCases(OrphansDestroyCases, OwnedCases):
 
         def remove(es: Any) -> None:
             if other in es:
-                guard._locks = 1  # as while a manager tells its own callbacks
+                guard._locks = 1  # as while a manager notifies its callbacks
                 m.remove(owners[0])
                 guard._locks = 0
 
@@ -195,7 +195,7 @@ class GcOrphansDieCases(OrphansDieCases):
     """A collection makes orphans."""
 
     def pick(self, m: Any) -> None:
-        """Pick rows until one of somebody dead was among them."""
+        """Pick rows until one of a dead entity was among them."""
         while not m.gc():
             pass
 
@@ -236,7 +236,7 @@ class OrphansRootCases(OrphansCases):
     """Parents go, one and many."""
 
     @pytest.mark.parametrize(
-        ("parents", "gone"),
+        ("parents", "removed"),
         [
             ([NIL, 0, 0, 1], [0]),
             ([NIL, 0], [0]),
@@ -251,9 +251,9 @@ class OrphansRootCases(OrphansCases):
             ([NIL, NIL, *[1] * 7, *[NIL] * 3, *[0] * 8], range(1, 9)),
         ],
     )
-    def test_children_become_roots(self, parents: list[int], gone: Sequence[int]) -> None:
-        left = [row for row in range(len(parents)) if row not in gone]
-        for m, owners in self.left_by(parents, gone):
+    def test_children_become_roots(self, parents: list[int], removed: Sequence[int]) -> None:
+        left = [row for row in range(len(parents)) if row not in removed]
+        for m, owners in self.left_by(parents, removed):
             self.check_left(m, owners, parents, left)
             for row in map(int, m.roots()):
                 assert m.next_sibling(row) == m.previous_sibling(row) == NIL

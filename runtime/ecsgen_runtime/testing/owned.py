@@ -30,7 +30,7 @@ from .subject import Field, Handle, create_or_skip, handles_with, need, recreate
 
 
 class OwnedRules(ManagerStateMachine):
-    """Entities are born, get instances, and die."""
+    """Entities are created, get instances, and are destroyed."""
 
     def __init__(self) -> None:
         # Indices are reused at once, so that handles of dead entities meet new ones.
@@ -123,7 +123,7 @@ class OwnedRules(ManagerStateMachine):
     @precondition(lambda self: any(entity in self.lists for entity in self.alive))
     @rule(data=st.data())
     def successors_come(self, data: st.DataObject) -> None:
-        """Owners die, and others with their indices get instances, or only some do."""
+        """Destroy owners, and give instances to all or some of their successors."""
         owners = [entity for entity in self.alive if entity in self.lists]
         chosen = data.draw(self.some(owners))
         self.entities.destroy_many(chosen)
@@ -133,7 +133,7 @@ class OwnedRules(ManagerStateMachine):
         self.all_arrive(lucky, [self.subject.sample(k) for k in range(len(lucky))])
 
     def move_to_dead(self, chosen: Sequence[int]) -> None:
-        """Move entities to the dead."""
+        """Count entities as dead."""
         self.alive = [entity for entity in self.alive if entity not in chosen]
         self.dead += chosen
         self.died(chosen)
@@ -603,11 +603,11 @@ class ManyCases(OwnedCases):
         assert len(m) == 6
 
     @pytest.mark.parametrize(
-        ("gone", "left"), [(0, [1, 2, 0]), (1, [0, 2, 1]), (2, [0, 1, 2]), (3, [0, 1, 2])]
+        ("removed", "left"), [(0, [1, 2, 0]), (1, [0, 2, 1]), (2, [0, 1, 2]), (3, [0, 1, 2])]
     )
-    def test_one_of_several_goes(self, gone: int, left: list[int]) -> None:
+    def test_one_of_several_goes(self, removed: int, left: list[int]) -> None:
         m, names = self.several("aaaa")
-        m.destroy(gone)
+        m.destroy(removed)
         check_list(m, names["a"], left)
 
     def test_all_of_an_entity_go(self) -> None:

@@ -21,7 +21,7 @@ from .subject import Object, handles_with, refuses, same, skip_without
 
 
 class PackedRules(ManagerStateMachine):
-    """Where rows go when others leave, and orders."""
+    """Moves of rows after removals, and orders."""
 
     def append(self, records: list[Record]) -> list[int]:
         rows = range(len(self.table), len(self.table) + len(records))
@@ -98,12 +98,12 @@ class PackedCases(Cases):
             lambda _, m: m.reorder([0, 1, 2]),
         ]
 
-    @pytest.mark.parametrize("gone", [0, 2, 4])
-    def test_the_last_row_fills_the_hole(self, gone: int) -> None:
+    @pytest.mark.parametrize("removed", [0, 2, 4])
+    def test_the_last_row_fills_the_hole(self, removed: int) -> None:
         _, m, es = self.filled(5)
-        m.destroy(gone)
+        m.destroy(removed)
         expected = [0, 1, 2, 3, 4]
-        expected[gone] = 4
+        expected[removed] = 4
         self.check_rows(m, es, expected[:4])
 
     def test_ascending_holes_take_ascending_survivors(self) -> None:
@@ -130,11 +130,11 @@ class PackedCases(Cases):
 
 
 class GroupedRules(PackedRules):
-    """Nothing is in the group without a world that tells of mates."""
+    """Rows are in the group only in a world."""
 
 
 class GroupedCases(PackedCases):
-    """Nothing is in the group without a world that tells of mates."""
+    """Rows are in the group only in a world."""
 
 
 class PartitionRules(PackedRules):
@@ -159,11 +159,11 @@ class PartitionRules(PackedRules):
         return list(range(start, end))
 
     def close(self, rows: list[int]) -> None:
-        gone = [row for row in rows if row < self.active]
-        self.fill(gone, self.active)
-        given_up = range(self.active - len(gone), self.active)
-        self.active -= len(gone)
-        super().close([*given_up, *rows[len(gone) :]])
+        removed = [row for row in rows if row < self.active]
+        self.fill(removed, self.active)
+        given_up = range(self.active - len(removed), self.active)
+        self.active -= len(removed)
+        super().close([*given_up, *rows[len(removed) :]])
 
     def cross(self, rows: list[int], start: int) -> list[int]:
         """Swap rows to where a part ends, and return where they are now."""
@@ -346,10 +346,10 @@ class RingRules(PackedRules):
         self.room.close()
 
     def displaced(self, records: Sequence[Record]) -> Sequence[int]:
-        gone = self.expanded(super().displaced(records))
-        over = max(0, len(self.table) - len(gone) + len(records) - SIZE)
-        others = [row for row in map(self.table.index, self.ages) if row not in gone]
-        return [*gone, *others[:over]]
+        removed = self.expanded(super().displaced(records))
+        over = max(0, len(self.table) - len(removed) + len(records) - SIZE)
+        others = [row for row in map(self.table.index, self.ages) if row not in removed]
+        return [*removed, *others[:over]]
 
     def join(self, records: list[Record]) -> list[int]:
         rows = super().join(records)
@@ -381,7 +381,7 @@ class RingRules(PackedRules):
 
 
 class RingCases(PackedCases):
-    """Rings that are full, and who is the oldest."""
+    """Full rings, and the order of age."""
 
     def setup_method(self) -> None:
         """Give the ring a handy size."""
@@ -423,7 +423,7 @@ class RingCases(PackedCases):
         return source, m, self.push(source, m, SIZE)
 
     def check_ages(self, m: Any, owners: list[int]) -> None:
-        """Check who is there, the oldest first, and that they are found."""
+        """Check the owners, the oldest first, and that their rows are found."""
         assert [self.owner(m, row) for row in m.by_age()] == owners
         assert sorted(m) == sorted(owners)
         rows = [self.found(m, owner) for owner in owners]
@@ -436,8 +436,8 @@ class RingCases(PackedCases):
         version = m.version
         for k in range(1, 4):
             new = self.push(source, m, count) if count else [self.push_one(source, m)]
-            gone, owners = owners[: len(new)], [*owners[len(new) :], *new]
-            assert [self.found(m, owner) for owner in gone] == [NIL] * len(gone)
+            removed, owners = owners[: len(new)], [*owners[len(new) :], *new]
+            assert [self.found(m, owner) for owner in removed] == [NIL] * len(removed)
             self.check_ages(m, owners)
             assert m.version == version + 2 * k
 
@@ -462,7 +462,7 @@ class RingCases(PackedCases):
         assert list(m.children(self.found(m, above))) == [row]
 
     def test_no_more_go_than_must(self) -> None:
-        """The dead make room, and so does all below them that goes with them."""
+        """Rows of dead entities make room, and so do the descendants removed with them."""
         with handles_with(self.subject.entities, MIN_FREE=0):
             entities, m, es = self.full()
             if not (hasattr(m, "lookup") and hasattr(m, "set_parent")):

@@ -188,7 +188,7 @@ class ColumnCases(Queried):
         ],
     )
     def test_columns_in_orders_that_differ(self, order: list[int]) -> None:
-        """The last order has rows of others between those of the query."""
+        """The last order has other rows between those of the query."""
         for name, clauses in self.queries.items():
             w = self.with_all(clauses)
             for module in clauses["all"] if len(order) > 6 else ():
@@ -215,7 +215,7 @@ class ColumnCases(Queried):
                 assert same_cells(getattr(data, field.name), wanted)
 
     def test_code_reads_copies_and_writes_by_operators(self) -> None:
-        """Code, whose instructions tell who reads: `getattr` cannot show that."""
+        """By `exec`: the way in which code reads a column decides, which `getattr` cannot show."""
         for name, clauses in self.queries.items():
             for is_shuffled in (False, True):
                 w = self.with_all(clauses)
@@ -312,7 +312,7 @@ class QueryCases(ColumnCases):
             self.check_changes(self.world(), seed, changes)
 
     def test_first_instances_in_any_order(self) -> None:
-        """From the smallest manager as from others, rows of the dead among the rest."""
+        """From the smallest manager or another, with rows of dead entities."""
         for query, clauses in self.queries.items():
             modules = [*clauses["all"], *clauses["any"], *clauses["optional"]]
             lists = [m for m in modules if hasattr(self.subjects[m].manager, "first")]

@@ -19,7 +19,7 @@ TOMBSTONE = (MissingInstanceError, StaleIdError)
 
 
 class SideEffectNumber:
-    """A number that does something when somebody asks for it for the first time."""
+    """A number that does something when it is first converted."""
 
     def __init__(self, number: int, act: Any) -> None:
         self.number = number
@@ -212,7 +212,7 @@ class ProxyCases(Cases):
                 other += "_"
             with pytest.raises(AttributeError) as raised:
                 getattr(proxy, other)
-            assert raised.value.obj is proxy  # so Python tells what was meant
+            assert raised.value.obj is proxy  # so that Python suggests names
             refuses(AttributeError, delattr, proxy, field.name)
 
     def test_nobody_has_no_row(self) -> None:

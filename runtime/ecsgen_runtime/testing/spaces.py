@@ -113,18 +113,18 @@ class Neighbour:
 
 
 class Members(NamedTuple):
-    """Those who can be asked."""
+    """Members of a space that may be neighbours."""
 
     rows: Mapping[int, Rows]
     """By the row with the place, in order: those of the same entity in each component."""
     names: NDArray[np.uint64] | None = None
-    """By such a row: whose it is, where nobody asks who is of the same entity."""
+    """By row: its entity; rows of one entity are no neighbours."""
 
 
 class NaiveCellList:
     """Rows of a manager in the cells of their places, in the order in which they came there.
 
-    All is as it was before the kernel; in turns as it is now, and who moves changes cells.
+    Positions are those before the kernel; in turns the present ones: rows that move change cells.
     `place` is the field with the places, as steps spell it; by default all ask each other.
     """
 
@@ -164,7 +164,7 @@ class NaiveCellList:
                 self._enter(row)
 
     def around(self, row: int) -> list[Neighbour]:
-        """Return the neighbours of a row, in order: looked for once until somebody moves."""
+        """Return the neighbours of a row, in order, cached until a row moves."""
         if row not in self._found:
             places, name = self._places, self._names[row]
             met = self._space.met(self._cells, places[row], places)
@@ -188,7 +188,7 @@ class NaiveCellList:
 
 
 def are_seen(manager: Any) -> list[bool]:
-    """Return which rows others see: active ones of living entities."""
+    """Return which rows are visible: active ones of live entities."""
     data = manager.data
     active = int(getattr(manager, "n_active", data.n))
     seen = [row < active for row in range(data.n)]
@@ -230,7 +230,7 @@ def gather(subject: Subject, manager: Any, field: str, radius: float, rng: Rng) 
     half = places.dtype.type(radius / 2)
     with np.errstate(all="ignore"):
         places *= half / 5
-        if rng.random() < 0.5:  # equally far from some, and others are just in reach
+        if rng.random() < 0.5:  # equal distances, some just in reach
             places[...] = np.rint(places / half) * half
     put_columns(subject, manager, columns)
     sizes = rng.choice([0, 0, 2.5, 3.5, 8], len(manager.wrap)) * radius
@@ -263,7 +263,7 @@ class SpatialCases(Cases):
         return source, m, rows
 
     def check(self, m: Any, radius: float) -> None:
-        """Compare with the definition, for points among the rows and others."""
+        """Compare with the definition, for points among the rows and elsewhere."""
         places = columns_of(self.subject, m)[m._SPACE.field]
         points = np.vstack([places, places[:5] * 0.5, places[:5] - 11])
         space = Space(radius, m.wrap, places.dtype)

@@ -34,11 +34,11 @@ class SpawningCases(CopyingCases, UnlimitedWorldTests):
         return {module: getattr(w, module) for module in self.subjects}
 
     def lazy(self, w: Any) -> list[Any]:
-        """Return the managers in which the rows of the dead stay until they are collected."""
+        """Return the managers that keep rows of dead entities until they are collected."""
         return [m for m in self.managers(w).values() if hasattr(m, "collect")]
 
     def check_nothing(self, w: Any) -> None:
-        """Check that nothing is left, and that nobody will notice that something was there."""
+        """Check that a world is as a new one."""
         assert not any(map(len, (w.entities, *self.managers(w).values())))
         assert w.entities.create() == self.world().entities.create()
 

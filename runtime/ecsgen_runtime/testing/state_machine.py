@@ -26,7 +26,7 @@ SEARCH: Final = settings(
 )
 
 
-# The model is a list of rows. What depends on a policy (whom rows belong to, where
+# The model is a list of rows. What depends on a policy (owners of rows, where
 # they go, what leaves with them) is in that policy's `Rules`.
 
 
@@ -78,7 +78,7 @@ class ManagerStateMachine(RuleBasedStateMachine):
         raise NotImplementedError
 
     def copied(self, copied: Callable[[Any], Any]) -> Any:
-        """Return a copy of the manager, and let its surroundings be those of the copy."""
+        """Return a copy of the manager, and use the copy's entities from now on."""
         return copied(self.manager)
 
     def creatable(self) -> list[int]:
@@ -106,7 +106,7 @@ class ManagerStateMachine(RuleBasedStateMachine):
         raise NotImplementedError
 
     def owner_of(self, row: int) -> int:
-        """Return whom the manager says that a row belongs to."""
+        """Return the owner of a row by the manager."""
         raise NotImplementedError
 
     def watch(self) -> None:
@@ -139,11 +139,11 @@ class ManagerStateMachine(RuleBasedStateMachine):
         """Remove rows from the model and return how many went."""
         if not rows:
             return 0
-        gone = sorted(self.expanded(rows))
-        self.leaving(gone)
-        self.close(gone)
+        removed = sorted(self.expanded(rows))
+        self.leaving(removed)
+        self.close(removed)
         self.version += 1
-        return len(gone)
+        return len(removed)
 
     def held(self) -> AbstractContextManager[None]:
         """Return what lets deaths wait that follow from a change, until the change is done."""
@@ -307,11 +307,11 @@ class ManagerStateMachine(RuleBasedStateMachine):
         for row in self.used():
             self.at(row).values[field.name] = field.read(values[row])
 
-    @rule(way=st.sampled_from([through_pickle, deepcopy, through_snapshot]))
-    def copy(self, way: Any) -> None:
-        if way is through_snapshot:
-            way = partial(way, self.subject.world)
-        self.manager = self.copied(way)
+    @rule(make_copy=st.sampled_from([through_pickle, deepcopy, through_snapshot]))
+    def copy(self, make_copy: Any) -> None:
+        if make_copy is through_snapshot:
+            make_copy = partial(make_copy, self.subject.world)
+        self.manager = self.copied(make_copy)
         self.watch()
 
     @invariant()

@@ -289,7 +289,7 @@ def handles_with(
 
 @contextmanager
 def methods_of(instance: Any, **methods: Any) -> Iterator[None]:
-    """Give one object other methods than its class has, which others may share."""
+    """Override methods of one object, not of its class."""
     kind = type(instance)
     instance.__class__ = type(kind.__name__, (kind,), {"__slots__": (), **methods})
     try:
@@ -370,12 +370,12 @@ class Subject:
 
     starts_active: bool = True
     reserve: int = 0
-    """All rows that there can ever be; 0 where there is no such bound."""
+    """Largest number of rows by the reserve; 0 if there is none."""
     max_rows: int = 0
-    """How many rows a policy lets there be; 0 where none bounds them."""
+    """Largest number of rows by a policy; 0 if there is none."""
     places: tuple[Field, ...] = ()
-    """The field that says on which cell a row stands, which is not among `fields`: other tests
-    let rows stand nowhere."""
+    """The field with a row's cell, which is not among `fields`: other tests
+    allow rows on no cell."""
     grid: Any = None
     """The manager of the cells."""
 
@@ -439,7 +439,7 @@ class Subject:
 
     @property
     def some_values(self) -> st.SearchStrategy[dict[str, Any]]:
-        """Values for some of the fields; the others are left to their defaults."""
+        """Values for some of the fields; the rest keep their defaults."""
         optional = {f.name: f.values for f in self.fields}
         return st.fixed_dictionaries({}, optional=optional)
 
@@ -549,9 +549,9 @@ def shuffle(w: Any, names: Iterable[str]) -> None:
 
 
 def deaths(manager: EntityManagerBase) -> list[list[int]]:
-    """Return a list that gets the entities that die from now on, as many as die together."""
+    """Return a list that gets the entities of each despawn from now on."""
     died: list[list[int]] = []
-    manager.on_destroy(lambda gone: died.append(gone.tolist()))
+    manager.on_destroy(lambda removed: died.append(removed.tolist()))
     return died
 
 
@@ -636,12 +636,12 @@ class Guard:
         if self._locks:
             raise StructureLockedError("not now")
 
-    def _on_despawn(self, gone: Any) -> None:
-        self.heard.append(gone.tolist())
+    def _on_despawn(self, removed: Any) -> None:
+        self.heard.append(removed.tolist())
 
-    def remove(self, gone: int) -> None:
+    def remove(self, removed: int) -> None:
         """Hear of one death."""
-        self.heard.append([gone])
+        self.heard.append([removed])
 
 
 class WorldTests:
@@ -668,7 +668,7 @@ class WorldTests:
             yield module, subject, self.world()
 
     def announced(self) -> Iterator[tuple[Any, str, str, int]]:
-        """Yield worlds with an entity whose row is announced as it goes: its module, another."""
+        """Yield world, module of a row that is announced, another module, and the row's entity."""
         for first in announcing(self.world):
             for module, _, w in self.each():
                 if module != first:
@@ -681,7 +681,7 @@ class CopyingCases(WorldTests):
 
     @pytest.mark.parametrize("is_part", [False, True])
     def test_arrays_that_callbacks_write_were_copied(self, is_part: bool) -> None:
-        """Also if they are parts of others."""
+        """Also if they are views of larger arrays."""
         for w, first, module, entity in self.announced():
             fields = self.components()[module].fields
             both = {f.name: f.array([f.sample(0), f.sample(1)]) for f in fields}

@@ -245,18 +245,18 @@ class BundleCases(UnlimitedWorldTests):
 
 
 def repeatable(subjects: Mapping[str, Subject]) -> dict[str, Subject]:
-    """Return the components whose values may be there more than once."""
+    """Return the components that allow equal values."""
     return {m: s for m, s in subjects.items() if s.takes_repeats}
 
 
 class SavingCases(UnlimitedWorldTests):
-    """A world goes into a file, and comes back as it was."""
+    """Worlds saved to bytes and loaded again."""
 
     def loaded(self, source: Any, **options: Any) -> Any:
         return type(self.world()).load(source, codecs=CODECS, **options)
 
     def filled(self) -> Any:
-        """Return a world with a few rows of everything, some of which are gone again."""
+        """Return a world with a few rows of everything, some of which are removed again."""
         w = self.world()
         es = w.entities.create_many(4).tolist()
         for module, subject in self.subjects.items():

@@ -39,7 +39,7 @@ from .subject import UnlimitedWorldTests, refuses, same, shuffle, skipped_if_ful
 def move(manager: Any) -> None:
     """Give a manager a larger buffer, and a smaller one, if it can have another."""
     with warnings.catch_warnings(), suppress(CapacityError):
-        warnings.simplefilter("error")  # nobody holds a view
+        warnings.simplefilter("error")  # no view is held
         manager.reserve(manager.data.allocated + 64)
         manager.shrink_to_fit()
 
@@ -165,7 +165,7 @@ class WorldKernelStepsCases(UnlimitedWorldTests):
         return getattr(w, case.every[case.place.partition(".")[0]])
 
     def crowd(self, w: Any, case: Case, columns: Columns, radius: float) -> NaiveCellList | None:
-        """Return who is near, if that is asked."""
+        """Return the neighbours, if the kernel has some."""
         if not radius:
             return None
         component, manager = case.place.partition(".")[0], self.holder(w, case)
@@ -230,10 +230,10 @@ class WorldKernelStepsCases(UnlimitedWorldTests):
             return [0] * len(rows)
         w.seed = seed
         component, module = next(iter(case.modules.items()))
-        who = kernel_inputs.who_of(getattr(w, module), columns, drawing)
+        row_keys = kernel_inputs.who_of(getattr(w, module), columns, drawing)
         component = drawing.key.partition(".")[0] or component
         chosen = [row[component] for row in rows]
-        return kernel_inputs.stems(seed, drawing.name, 0, who[chosen])
+        return kernel_inputs.stems(seed, drawing.name, 0, row_keys[chosen])
 
     def approach(self, w: Any, case: Case, rows: Sequence[Rows], inputs: Inputs, rng: Rng) -> None:
         """Move rows to both sides of the condition's border."""
@@ -300,7 +300,7 @@ class WorldKernelStepsCases(UnlimitedWorldTests):
                 w.spawn(2, **{name: {} for name in owned})
                 self.check(w, kernel, seed)
             for module in {*case.asked.values()}.difference(case.modules.values()):
-                getattr(w, module).clear()  # so that there is nobody to ask
+                getattr(w, module).clear()  # so that there are no neighbours
                 self.check(w, kernel, seed)
 
     def remove_one(self, w: Any, case: Case) -> None:
@@ -611,7 +611,7 @@ class RecordCases(WorldKernelStepsCases):
     """By table and column; lines of rows have none."""
 
     def places(self, w: Any, expectation: Told) -> list[Row]:
-        """Return the rows that count, in order: of the living, active ones."""
+        """Return the visible rows, in order."""
         columns = flat_names(self.whole(w, expectation))
         parts = expectation.every.items()
         seen = {name: spaces.are_seen(getattr(w, of)) for name, of in parts}

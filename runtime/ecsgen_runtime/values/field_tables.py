@@ -141,5 +141,5 @@ def unknown_field_error(component: str, name: object, known: Iterable[str]) -> T
 
 def _hint(name: object, known: Iterable[str]) -> str:
     names = list(known)
-    others = f"; it has {', '.join(names)}" if names else "; it has none"
-    return did_you_mean(str(name), names) or others
+    listed = f"; it has {', '.join(names)}" if names else "; it has none"
+    return did_you_mean(str(name), names) or listed

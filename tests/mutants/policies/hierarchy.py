@@ -104,7 +104,7 @@ GROUPS = (
             "",
         ),
         Mutant(
-            "children are not told that their parents move", r"^ +\*_children_told\(.*\),\n", ""
+            "children are not told that their parents move", r"^ +\*_plan_new_parents\(.*\),\n", ""
         ),
         Mutant(
             "parents that move are told in their old places", r"chains\.moved\(owners\),", "owners,"
@@ -143,7 +143,7 @@ GROUPS = (
         Mutant("parents are not followed", r"\(\*planned, follow\)", "planned"),
         Mutant("who made room is its own child", r"if above == row:", "if False:"),
         Mutant("no change is counted", r"data\._version \+= 1"),
-        Mutant("parents that go are taken", r"if len\(lost\):", "if False:"),
+        Mutant("parents that go are taken", r"if len\(lost_parents\):", "if False:"),
         Mutant("a dead entity does not count for more", r"self\._entities\.require\(entity\)"),
     ),
     managers(

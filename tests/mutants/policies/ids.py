@@ -45,7 +45,7 @@ GROUPS = (
         ),
         Mutant("other generations among many are found", r"alive &= slots < len\(rows\)"),
         Mutant("stale ids are none", r"if stale\.any\(\):", "if False:"),
-        Mutant("repeated ids are accepted", r"if len\(again\):", "if False:"),
+        Mutant("repeated ids are accepted", r"if len\(repeated\):", "if False:"),
     ),
     managers(
         "direct_ids",
@@ -78,7 +78,7 @@ GROUPS = (
         Mutant(
             "other generations are found", r" and data\._id_generation_cells\[row\] == id.*:", ":"
         ),
-        Mutant("worn out rows are used again", r"if worn\.any\(\):", "if False:"),
+        Mutant("worn out rows are used again", r"if exhausted\.any\(\):", "if False:"),
         Mutant("saving loses the highest row", r'= \("_peak",\)', "= ()"),
         Mutant("generations of holes are lost", r"return self\._peak", "return self._n"),
     ),

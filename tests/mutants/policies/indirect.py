@@ -27,8 +27,8 @@ GROUPS = (
         ),
         Mutant(
             "a moved row's cold row belongs to the old one",
-            r"\[places\[held\]\] = dst\[held\]",
-            "[places[held]] = dst[held] - 1",
+            r"\[cold_rows\[held\]\] = dst\[held\]",
+            "[cold_rows[held]] = dst[held] - 1",
         ),
         Mutant(
             "the owner of a moved cold row looks at its old place",
@@ -49,11 +49,11 @@ GROUPS = (
         Mutant("cold rows go in the order of rows", r"np\.sort\((held\[held != NIL\])\)", r"\1"),
         Mutant(
             "cold rows of many belong to others",
-            r"owners = rows\[which\]",
-            "owners = rows[: len(which)]",
+            r"owners = rows\[positions\]",
+            "owners = rows[: len(positions)]",
         ),
         Mutant("many are not told of their cold rows", r"self\._cold_row_column\[owners\] = .*"),
-        Mutant("cold rows of many belong to nobody", r"cold\._row_column\[places\] = owners"),
+        Mutant("cold rows of many belong to nobody", r"cold\._row_column\[cold_rows\] = owners"),
         Mutant("cold rows never come back", r"cold\._n = last$", "cold._n = last + 1"),
         Mutant("cold rows of many never come back", r"cold\._n = n - .*"),
         Mutant(
@@ -70,11 +70,11 @@ GROUPS = (
         Mutant("shrinking spares cold rows", r"self\._cold\._shrink\(\)"),
         Mutant("views of cold rows are written over", r"copied_if_view\(cells, buffer\)", "cells"),
         Mutant("owners of cold rows can be overwritten", r"read_only(\(.*\))", r"\1"),
-        Mutant("rows are told of cold rows they lack", "= places != NIL", "= places >= 0"),
+        Mutant("rows are told of cold rows they lack", "= cold_rows != NIL", "= cold_rows >= 0"),
         Mutant(
             "only the first field decides",
-            r"mask \|= other",
-            "mask = mask if mask.any() else other",
+            r"mask \|= differs",
+            "mask = mask if mask.any() else differs",
         ),
         Mutant(
             "defaults are missing in a sort", r"np\.full\(data\._n, default,", "np.zeros(data._n,"

@@ -66,7 +66,7 @@ GROUPS = (
         Mutant("the map is not told of many", r"(?<!def )\bremember\(.*\)"),
         Mutant(
             "the map takes no memory",
-            r" \+ sys\.getsizeof\(self\._rows\) \+ len\(self\._rows\) \* each",
+            r" \+ sys\.getsizeof\(self\._rows\) \+ len\(self\._rows\) \* entry_size",
             "",
         ),
         Mutant(
@@ -131,8 +131,8 @@ GROUPS = (
         ),
         Mutant(
             "owners between rows that go are passed over",
-            r"left\[-1\] == end - 1",
-            "left[-1] <= end - 1",
+            r"pending\[-1\] == end - 1",
+            "pending[-1] <= end - 1",
         ),
         Mutant(
             "rows that go are found as the last owner", r"owners\[removed\[.*\]\] = NULL_ENTITY"

@@ -14,7 +14,7 @@ GROUPS = (
         "_runtime/managers/policies/owners.py",
         ("test_point_mass.py", "test_sound_source.py"),
         Mutant("whoever has one gets another", r"self\.create\(entity, \*\*fields\)", "row"),
-        Mutant("what is no field is passed over", r"if not known\.keys\(.*\):", "if False:"),
+        Mutant("what is no field is passed over", r"if not defaults\.keys\(.*\):", "if False:"),
         Mutant(
             "bad values count for more than death",
             r"self\._entities\.require_many\(\w+\)  # a dead.*",

@@ -45,7 +45,11 @@ GROUPS = (
             "sort_order(keys[bound:])",
         ),
         Mutant("orders cross the bound", r"if len\(order\) and bound and .*:", "if False:"),
-        Mutant("where rows went is not told", r"where = Remap\(.*\)\(checked\)", "where = checked"),
+        Mutant(
+            "where rows went is not told",
+            r"new_rows = Remap\(.*\)\(checked\)",
+            "new_rows = checked",
+        ),
         Mutant("saving loses the bound", r'= \("_n_active",\)', "= ()"),
         Mutant("a change is not counted", r"self\.data\._version \+= 1$"),
         Mutant("a lock is not respected", r"if self\._locks:$", "if False:"),

@@ -47,17 +47,19 @@ def chain_lengths(
     """Return the length of each entity's chain, shape (k,); O(k), O(n log n) for long ones."""
     counts = np.zeros(len(entities), np.intp)
     active = (heads != NIL).nonzero()[0]
-    here = heads[active]
+    current = heads[active]
     for _ in range(MAX_STEPS):
         if len(active) == 0:
             return counts
         counts[active] += 1
-        following = nexts[here]
-        more = following != NIL
-        active, here = active[more], following[more].astype(np.intp)
+        following = nexts[current]
+        has_next = following != NIL
+        active, current = active[has_next], following[has_next].astype(np.intp)
     ordered = np.sort(owners)
-    rest = entities[active]
-    counts[active] = ordered.searchsorted(rest, "right") - ordered.searchsorted(rest, "left")
+    long_owners = entities[active]
+    counts[active] = ordered.searchsorted(long_owners, "right") - ordered.searchsorted(
+        long_owners, "left"
+    )
     return counts
 
 
@@ -65,14 +67,14 @@ def chain_rows(
     nexts: Links, owners: NDArray[Any], wanted: NDArray[Any], heads: RowArray
 ) -> RowArray:
     """Return all rows of the wanted owners' chains, ascending and distinct."""
-    here: RowArray = np.unique(heads[heads != NIL])
-    parts = [here]
+    current: RowArray = np.unique(heads[heads != NIL])
+    parts = [current]
     for _ in range(MAX_STEPS):
-        following = nexts[here]
-        here = following[following != NIL].astype(np.intp)
-        if len(here) == 0:
+        following = nexts[current]
+        current = following[following != NIL].astype(np.intp)
+        if len(current) == 0:
             break
-        parts.append(here)
+        parts.append(current)
     else:
         parts.append(np.isin(owners, wanted).nonzero()[0])
     return np.unique(np.concatenate(parts))
@@ -265,10 +267,10 @@ def own_ancestor(parents: Links, rows: RowArray) -> int:
     """
     n = len(parents)
     if len(rows) * MAX_STEPS <= n:
-        here = parents[rows]
+        ancestors = parents[rows]
         for _ in range(MAX_STEPS):
-            here = parents[here[here != NIL]]
-            if len(here) == 0:
+            ancestors = parents[ancestors[ancestors != NIL]]
+            if len(ancestors) == 0:
                 return NIL
     up = _upwards(parents)
     for _ in range(n.bit_length()):
@@ -347,7 +349,7 @@ def parent_numbers(parents: ArrayLike, manager: str) -> NDArray[Any]:
     return numbers
 
 
-def parents_given(numbers: NDArray[Any], count: int, manager: Manager) -> RowArray:
+def parse_parents(numbers: NDArray[Any], count: int, manager: Manager) -> RowArray:
     """Return the numbers (one for all, or one per row; NIL for none) as `count` rows; O(count).
 
     Raises:
@@ -363,7 +365,7 @@ def parents_given(numbers: NDArray[Any], count: int, manager: Manager) -> RowArr
     return np.broadcast_to(numbers.astype(np.intp, copy=False), count)
 
 
-def closed_circle(links: HierarchyLinks, rows: RowArray, parents: RowArray, n: int) -> int:
+def find_cycle(links: HierarchyLinks, rows: RowArray, parents: RowArray, n: int) -> int:
     """Return a row that would be its own ancestor if `rows` had these parents, or NIL.
 
     O(rows * depth), at most O(n log depth). The parents are tried and put back: a copy of the
@@ -390,9 +392,9 @@ def plan_reparenting(
     links: HierarchyLinks, rows: RowArray, parents: RowArray, n: int
 ) -> list[Write]:
     """Plan to detach rows from their parents and to attach them to new ones, in order."""
-    left = np.sort(rows[links.parents[rows] != NIL])
-    chains = LinkUpdates(links.nexts, links.previous, (NO_ROWS, NO_ROWS), left, n)
-    writes = [*_left_parents(links, chains, left)]
+    detached = np.sort(rows[links.parents[rows] != NIL])
+    chains = LinkUpdates(links.nexts, links.previous, (NO_ROWS, NO_ROWS), detached, n)
+    writes = [*_left_parents(links, chains, detached)]
     rooted = parents == NIL
     writes += plan_roots(links, rows[rooted])
     writes.append((links.parents, rows, parents))
@@ -413,11 +415,11 @@ def plan_roots(links: HierarchyLinks, rows: RowArray) -> list[Write]:
     return [(links.parents, rows, NIL), (links.nexts, rows, NIL), (links.previous, rows, rows)]
 
 
-def _left_parents(links: HierarchyLinks, chains: LinkUpdates, left: RowArray) -> list[Write]:
+def _left_parents(links: HierarchyLinks, chains: LinkUpdates, detached: RowArray) -> list[Write]:
     """Plan first children of the parents that rows leave, and mend the chains."""
-    if len(left) == 0:
+    if len(detached) == 0:
         return chains.writes
-    owners = np.unique(links.parents[left])
+    owners = np.unique(links.parents[detached])
     heads = chains.close(links.first[owners])
     return [*chains.writes, (links.first, chains.moved(owners), heads)]
 
@@ -430,7 +432,7 @@ def plan_hierarchy_moves(
     `orphans` are the children of removed rows, and may be removed as well.
     """
     src, dst = moves
-    owners, left = links.parents[src], removed
+    owners, detached = links.parents[src], removed
     if (
         not len(orphans)
         and (owners == NIL).all()
@@ -441,17 +443,17 @@ def plan_hierarchy_moves(
     has_parent = owners != NIL
     if len(removed):
         above = links.parents[removed]
-        left = removed[(above != NIL) & ~isin_sorted(above, removed, n)]
+        detached = removed[(above != NIL) & ~isin_sorted(above, removed, n)]
         has_parent &= ~isin_sorted(owners, removed, n)
-    chains = LinkUpdates(links.nexts, links.previous, moves, left, n)
+    chains = LinkUpdates(links.nexts, links.previous, moves, detached, n)
     owners, siblings, places = owners[has_parent], src[has_parent], dst[has_parent]
     is_first, is_last = chains.follow(siblings, places)
     heads = chains.after(links.first[owners[is_last]])
     parents = chains.after(owners)
     writes = [
-        *_children_told(links, chains, moves, n),
+        *_plan_new_parents(links, chains, moves, n),
         (links.parents, places, parents),
-        *_left_parents(links, chains, left),
+        *_left_parents(links, chains, detached),
         (links.first, parents[is_first], places[is_first]),
         (links.previous, heads, places[is_last]),
         *plan_roots(links, dst[~has_parent]),
@@ -476,25 +478,27 @@ def with_descendants(links: HierarchyLinks, rows: RowArray, n: int) -> RowArray:
     O(descendants) as long as 64 steps along first children and next siblings reach them all, else
     O(n log depth).
     """
-    here = links.first[rows]
-    here = here[here != NIL]
-    if len(here) == 0:
+    frontier = links.first[rows]
+    frontier = frontier[frontier != NIL]
+    if len(frontier) == 0:
         return rows
     if len(rows) * _MANY > n:
         return subtree_rows(links.parents[:n], rows)
     parts = [rows]
     for _ in range(MAX_STEPS):
         # the children of a row in `rows` are in `here` already
-        new = here[~isin_sorted(here, rows, n)].astype(np.intp)
+        new = frontier[~isin_sorted(frontier, rows, n)].astype(np.intp)
         parts.append(new)
-        here = np.concatenate((links.nexts[here], links.first[new]))
-        here = here[here != NIL]
-        if len(here) == 0:
+        frontier = np.concatenate((links.nexts[frontier], links.first[new]))
+        frontier = frontier[frontier != NIL]
+        if len(frontier) == 0:
             return np.sort(np.concatenate(parts))
     return subtree_rows(links.parents[:n], rows)
 
 
-def _children_told(links: HierarchyLinks, chains: LinkUpdates, moves: Moves, n: int) -> list[Write]:
+def _plan_new_parents(
+    links: HierarchyLinks, chains: LinkUpdates, moves: Moves, n: int
+) -> list[Write]:
     """Plan the new parents of the children of rows that move.
 
     Cells of children that move or are removed may get anything: the parents of moved rows are
@@ -512,16 +516,16 @@ def _children_with_parents(
     links: HierarchyLinks, rows: RowArray, owners: RowArray
 ) -> tuple[NDArray[Any], RowArray] | None:
     """Return the children of rows and the parent of each, or None if a chain is long."""
-    here = links.first[rows]
+    frontier = links.first[rows]
     children, parents = [NO_ROWS], [NO_ROWS]
     for _ in range(MAX_STEPS):
-        more = here != NIL
-        here, owners = here[more], owners[more]
-        if len(here) == 0:
+        has_child = frontier != NIL
+        frontier, owners = frontier[has_child], owners[has_child]
+        if len(frontier) == 0:
             break
-        children.append(here)
+        children.append(frontier)
         parents.append(owners)
-        here = links.nexts[here]
+        frontier = links.nexts[frontier]
     else:
         return None
     return np.concatenate(children), np.concatenate(parents)

@@ -42,9 +42,9 @@ def differing(
     """
     mask = np.zeros(count, np.bool_)
     for name, default in defaults.items():
-        other = _other_cells(_bits(columns[name]), _bits(default))
-        if other.any():
-            mask |= other
+        differs = _other_cells(_bits(columns[name]), _bits(default))
+        if differs.any():
+            mask |= differs
     return mask
 
 
@@ -61,10 +61,10 @@ def _other_cells(bits: NDArray[Any], default: NDArray[Any]) -> NDArray[np.bool_]
     if default.size > _FEW:
         differs: NDArray[np.bool_] = (cells != default).any(axis=tuple(range(1, cells.ndim)))
         return differs
-    other = np.zeros(len(bits), np.bool_)
+    differing_rows = np.zeros(len(bits), np.bool_)
     for element in np.ndindex(default.shape):
-        other |= cells[(slice(None), *element)] != default[element]
-    return other
+        differing_rows |= cells[(slice(None), *element)] != default[element]
+    return differing_rows
 
 
 def _bits(array: NDArray[Any]) -> NDArray[Any]:
@@ -113,7 +113,7 @@ class ColdRows(Rows):
         """Set a cold row to the defaults."""
 
     @abstractmethod
-    def _fill(self, places: slice, columns: Columns, count: int, wanted: RowArray) -> None:
+    def _fill(self, cold_rows: slice, columns: Columns, count: int, wanted: RowArray) -> None:
         """Fill cold rows with the `wanted` of `count` new rows' checked columns."""
 
     def _ensure_capacity(self, count: int, borrowed: tuple[object, ...] = ()) -> None:
@@ -181,19 +181,19 @@ class IndirectRows(Rows):
         Returns which of the new rows get a cold row, and which one.
         """
         cold = self._cold
-        which = differing(columns, cold.DEFAULTS, count).nonzero()[0]
-        places = np.arange(cold._n, cold._n + len(which))
-        if len(which):
-            cold._fill_free(columns, count, which)
-        return which, places
+        positions = differing(columns, cold.DEFAULTS, count).nonzero()[0]
+        cold_rows = np.arange(cold._n, cold._n + len(positions))
+        if len(positions):
+            cold._fill_free(columns, count, positions)
+        return positions, cold_rows
 
     def _append_cold_rows(self, rows: RowArray, new: tuple[RowArray, RowArray]) -> None:
         """Assign the filled cold rows to their new rows; O(k)."""
-        cold, (which, places) = self._cold, new
-        owners = rows[which]
+        cold, (positions, cold_rows) = self._cold, new
+        owners = rows[positions]
         self._cold_row_column[rows] = NIL
-        self._cold_row_column[owners] = places
-        cold._row_column[places] = owners
+        self._cold_row_column[owners] = cold_rows
+        cold._row_column[cold_rows] = owners
         cold._n += len(owners)
 
     def _drop_cold_row(self, cold_row: int) -> object:
@@ -202,29 +202,29 @@ class IndirectRows(Rows):
         Returns the objects in it, which the caller holds until its row is removed.
         """
         cold = self._cold
-        left = cold._objects_of([cold_row]) if cold.OBJECTS else None
+        objects = cold._objects_of([cold_row]) if cold.OBJECTS else None
         last = cold._n - 1
         if cold_row != last:
             cold._move_row(last, cold_row)
             self._cold_row_cells[cold._row_cells[cold_row]] = cold_row
         cold._n = last
         cold._empty_objects(slice(last, last + 1))
-        return left
+        return objects
 
     def _objects_of(self, rows: RowArray | list[int]) -> list[NDArray[np.object_]]:
-        places = self._cold_row_column[rows]
+        cold_rows = self._cold_row_column[rows]
         return [
             *super()._objects_of(rows),
-            *self._cold._objects_of(places[places != NIL].astype(np.intp)),
+            *self._cold._objects_of(cold_rows[cold_rows != NIL].astype(np.intp)),
         ]
 
-    def _drop_cold_rows(self, src: RowArray, dst: RowArray, leaving: int, left: object) -> None:
+    def _drop_cold_rows(self, src: RowArray, dst: RowArray, count: int, objects: object) -> None:
         """Free cold rows once their rows are removed; the last ones, `src`, move to `dst`. `left`:
         the objects in the freed rows, which live until then."""
         cold, n = self._cold, self._cold._n
         cold._move_rows(src, dst)
         self._cold_row_column[cold._row_column[dst]] = dst
-        cold._n = n - leaving
+        cold._n = n - count
         cold._empty_objects(slice(cold._n, n))
 
 
@@ -261,9 +261,9 @@ class Indirect(Packed):
 
     def _move_cold_owners(self, dst: RowArray) -> None:
         """Update the rows that cold rows belong to, for instances that are at `dst` now."""
-        places = self.data._cold_row_column[dst]
-        held = places != NIL
-        self.data._cold._row_column[places[held]] = dst[held]
+        cold_rows = self.data._cold_row_column[dst]
+        held = cold_rows != NIL
+        self.data._cold._row_column[cold_rows[held]] = dst[held]
 
     def _column(self, name: str) -> NDArray[Any]:
         """Return a scalar field's value in each row, defaults included; O(n)."""

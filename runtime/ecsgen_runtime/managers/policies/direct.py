@@ -173,11 +173,11 @@ class Direct(One):
             return 0
         if removed.item(-1) < data._n - 1:
             return data._n
-        cells, left = data._entity_cells, removed[-NEAR:].tolist()
-        end: int = left.pop()
+        cells, pending = data._entity_cells, removed[-NEAR:].tolist()
+        end: int = pending.pop()
         for _ in range(NEAR - 1):  # as many as there are left at least, if not all
-            if left and left[-1] == end - 1:
-                left.pop()
+            if pending and pending[-1] == end - 1:
+                pending.pop()
             elif end == 0 or cells[end - 1]:
                 return end
             end -= 1
@@ -338,8 +338,8 @@ class DirectIds(IdMethods, Direct):
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
     ) -> None:
         rows = self._entities._slots(entities)
-        known = rows[rows < self.data._allocated]
-        worn = self.data._are_exhausted(known)
-        if worn.any():
-            raise slot_exhausted_error(type(self).__name__, int(known[worn.argmax()]))
+        existing = rows[rows < self.data._allocated]
+        exhausted = self.data._are_exhausted(existing)
+        if exhausted.any():
+            raise slot_exhausted_error(type(self).__name__, int(existing[exhausted.argmax()]))
         super()._ensure_capacity(entities, columns, borrowed)

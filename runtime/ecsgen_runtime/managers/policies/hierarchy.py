@@ -181,13 +181,13 @@ class Hierarchy(Packed):
         checked = self._require_rows(rows)
         n = data._n
         self._distinct(checked)
-        wanted = chains.parents_given(numbers, len(checked), self)
+        wanted = chains.parse_parents(numbers, len(checked), self)
         changed = data._parent_column[checked] != wanted
         checked, wanted = checked[changed], wanted[changed]
         if len(checked) == 0:
             return
         links = data._family()
-        culprit = chains.closed_circle(links, checked, wanted, n)
+        culprit = chains.find_cycle(links, checked, wanted, n)
         if culprit != NIL:
             raise chains.cycle_error(name, culprit)
         self._commit(apply_writes, chains.plan_reparenting(links, checked, wanted, n))
@@ -236,10 +236,10 @@ class Hierarchy(Packed):
         if self._tracked_parents is None:
             return planned
         rows = np.asarray(self._tracked_parents, np.intp)
-        lost, name = rows[np.isin(rows, removed)], type(self).__name__
-        if len(lost):
+        lost_parents, name = rows[np.isin(rows, removed)], type(self).__name__
+        if len(lost_parents):
             raise StaleInstanceError(
-                f"{name}: row {lost[0]} can't be a parent, for it goes to make room"
+                f"{name}: row {lost_parents[0]} can't be a parent, for it goes to make room"
             )
         follow = partial(setattr, self, "_tracked_parents", Remap(src, dst, n)(rows))
         return (*planned, follow)
@@ -356,7 +356,7 @@ class Hierarchy(Packed):
         """Track the parents of so many new rows."""
         name = type(self).__name__
         numbers = chains.parent_numbers(parents, name)
-        above = chains.parents_given(numbers, count, self)
+        above = chains.parse_parents(numbers, count, self)
         self._tracked_parents = above.copy() if (above != NIL).any() else None
 
     def _stop_tracking(self, version: int, error: BaseException) -> None:
@@ -547,8 +547,8 @@ class OrphansDie(OrphansDestroy, OwnedHierarchy):
         return orphans
 
 
-def _difference(ones: EntityArray, others: EntityArray) -> EntityArray:
+def _difference(entities: EntityArray, excluded: EntityArray) -> EntityArray:
     """Return the entities that are only in the first array, ascending, each once."""
-    if len(ones) > _FEW:
-        return np.setdiff1d(ones, others)
-    return np.array(sorted({*ones.tolist()}.difference(others.tolist())), np.uint64)
+    if len(entities) > _FEW:
+        return np.setdiff1d(entities, excluded)
+    return np.array(sorted({*entities.tolist()}.difference(excluded.tolist())), np.uint64)

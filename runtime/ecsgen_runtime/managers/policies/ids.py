@@ -219,9 +219,9 @@ class IdMethods(Manager):
         if stale.any():
             raise stale_id_error(name, int(handles[stale.argmax()]))
         ascending = np.sort(rows)
-        again = ascending[1:][ascending[1:] == ascending[:-1]]
-        if len(again):
-            twice = int(handles[(rows == again[0]).argmax()])
+        repeated = ascending[1:][ascending[1:] == ascending[:-1]]
+        if len(repeated):
+            twice = int(handles[(rows == repeated[0]).argmax()])
             raise StaleIdError(f"{name}: id {twice:#x} is given twice")
         self._destroy_rows(ascending)
 

@@ -48,8 +48,8 @@ class One(Owned):
         rows = self.lookup_many(entities)
         rows = rows[rows != NIL]
         rows.sort()
-        again = rows[1:] == rows[:-1]
-        return np.unique(rows) if np.logical_or.reduce(again) else rows
+        is_repeated = rows[1:] == rows[:-1]
+        return np.unique(rows) if np.logical_or.reduce(is_repeated) else rows
 
     def _check_can_create(self, entities: EntityArray) -> None:
         name, layout = type(self).__name__, self._entities._LAYOUT

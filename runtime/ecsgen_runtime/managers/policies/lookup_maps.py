@@ -293,8 +293,8 @@ class Hash(Mapped):
         self._rows = {}
 
     def _nbytes(self) -> int:
-        each = sys.getsizeof(1 << 32) + sys.getsizeof(1 << 16)  # a key and a row
-        return super()._nbytes() + sys.getsizeof(self._rows) + len(self._rows) * each
+        entry_size = sys.getsizeof(1 << 32) + sys.getsizeof(1 << 16)  # a key and a row
+        return super()._nbytes() + sys.getsizeof(self._rows) + len(self._rows) * entry_size
 
     def _shrink(self) -> None:
         super()._shrink()
@@ -327,6 +327,6 @@ class Hash(Mapped):
             del self._rows[entity]
 
 
-def remember(rows: dict[int, Instance], entities: EntityArray, places: RowArray) -> None:
+def remember(rows: dict[int, Instance], entities: EntityArray, first_rows: RowArray) -> None:
     """Map each entity to its row."""
-    rows.update(zip(entities.tolist(), places.tolist(), strict=True))
+    rows.update(zip(entities.tolist(), first_rows.tolist(), strict=True))

@@ -318,7 +318,7 @@ def make_ensure(
     create: Callable[Concatenate[_ManagerT, Entity, _Fields], Instance],
 ) -> Callable[Concatenate[_ManagerT, Entity, _Fields], Instance]:
     """Return a manager's `ensure`, which takes what its `create` takes."""
-    known: dict[str, Any] = cast(Any, create).__kwdefaults__
+    defaults: dict[str, Any] = cast(Any, create).__kwdefaults__
 
     def ensure(self: Any, entity: Entity, /, **fields: Any) -> Instance:
         """Return the entity's instance, or create one of these values; O(1).
@@ -340,8 +340,8 @@ def make_ensure(
         return row
 
     def refuse_others(self: Any, fields: dict[str, Any]) -> None:
-        if not known.keys() >= fields.keys():
-            raise unexpected_keyword_error(f"{type(self).__name__}.ensure", fields, known)
+        if not defaults.keys() >= fields.keys():
+            raise unexpected_keyword_error(f"{type(self).__name__}.ensure", fields, defaults)
 
     method: Any = clone_function(cast(FunctionType, ensure))
     method.__qualname__ = f"{create.__qualname__.rpartition('.')[0]}.ensure"

@@ -254,8 +254,8 @@ class Partition(Bounded):
 
     def _plan_bound(self, removed: RowArray) -> Callable[[], None]:
         bound = self.data._n_active
-        left = bound - int(removed.searchsorted(bound))
-        return partial(setattr, self.data, "_n_active", left)
+        new_bound = bound - int(removed.searchsorted(bound))
+        return partial(setattr, self.data, "_n_active", new_bound)
 
     def _sorted(self, keys: NDArray[Any]) -> RowArray:
         """Return the order inside each part."""
@@ -295,8 +295,8 @@ class Partition(Bounded):
         bound = before + len(chosen) if is_active else before - len(chosen)
         start, end = min(before, bound), max(before, bound)
         src, dst = placement.swap_moves(chosen, start, end)
-        where = Remap(src, dst, self.data._n)(checked)
+        new_rows = Remap(src, dst, self.data._n)(checked)
         set_bound = partial(setattr, self.data, "_n_active", bound)
         moves = *self._plan_moves(src, dst), set_bound
         self._commit(self._move_many, src, dst, moves)
-        return where
+        return new_rows

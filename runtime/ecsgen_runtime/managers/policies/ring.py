@@ -157,8 +157,8 @@ class Ring(Packed):
             return removed
         oldest = data._oldest_rows(over + len(removed))
         if len(removed):
-            others = oldest[~np.isin(oldest, removed)][:over]
-            oldest = np.concatenate([removed, others])
+            evicted = oldest[~np.isin(oldest, removed)][:over]
+            oldest = np.concatenate([removed, evicted])
         return np.sort(oldest)
 
     def _drop_oldest(self, row: Instance) -> None:

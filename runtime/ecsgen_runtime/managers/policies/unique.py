@@ -107,11 +107,11 @@ class ValueIndex:
         """Raise DuplicateValueError if a row that is not evicted has one of the values."""
         if self.rows.keys().isdisjoint(keys):
             return
-        taken = [key for key in keys if key in self.rows]
-        holders = np.array([self.rows[key] for key in taken], np.intp)
+        taken_keys = [key for key in keys if key in self.rows]
+        holders = np.array([self.rows[key] for key in taken_keys], np.intp)
         stays = ~going(holders)
         if stays.any():
-            raise self.taken(taken[int(stays.argmax())])
+            raise self.taken(taken_keys[int(stays.argmax())])
 
     def _pairs(self, cells: NDArray[Any], rows: RowArray) -> list[tuple[Any, int]]:
         if cells.dtype.kind == "f":
@@ -125,8 +125,8 @@ class ValueIndex:
         return keys
 
     def _repeated(self, keys: Iterable[Any]) -> DuplicateValueError:
-        again = next(key for key, times in Counter(keys).items() if times > 1)
-        return DuplicateValueError(f"{self._shown(again)} is given twice")
+        repeated = next(key for key, times in Counter(keys).items() if times > 1)
+        return DuplicateValueError(f"{self._shown(repeated)} is given twice")
 
     def taken(self, key: Any) -> DuplicateValueError:
         """Return the error of a value that a row has."""
