@@ -28,7 +28,7 @@ class Rule(Enum):
     CROSS = "two vectors of three numbers of one type; the same type"
     NORM = "a vector of floats (integers become f64); a scalar of that type"
     NORMALIZE = "a vector of floats (integers become f64); the same type"
-    QUESTION = "what is asked of each neighbour; the same type, sums of integers in 64 bits"
+    AGGREGATE = "a value of each neighbour; the same type, sums of integers in 64 bits"
     GRID = "a component, a cell, or a place; a cell, or a place"
     DRAW = "how many numbers, or bounds; f64, whole numbers i64"
     MATRIX = "a matrix and a matrix or vector, or a vector and a matrix; numbers of one type"
@@ -140,15 +140,17 @@ EXISTS: Final = "exists"
 """The function that is true if a handle leads to a row or a living entity."""
 
 AGGREGATES: Final = _table(
-    Operator("count", 0, Rule.QUESTION, "how many neighbours; of a condition, for how many"),
-    Operator("sum", 1, Rule.QUESTION, "the sum, of floats in f64; 0 without neighbours"),
-    Operator("mean", 1, Rule.QUESTION, "the mean, of integers in f64; NaN without neighbours"),
-    Operator("min", 1, Rule.QUESTION, "the smallest; NaN if one is, or without neighbours (0)"),
-    Operator("max", 1, Rule.QUESTION, "the largest; NaN if one is, or without neighbours (0)"),
-    Operator("nearest", 1, Rule.QUESTION, "that of the nearest; 0, false, null without neighbours"),
-    Operator("choice", 1, Rule.QUESTION, "that of one of them, each as likely; 0, false, null"),
-    Operator("max_by", 2, Rule.QUESTION, "the first, of whom the next ones are greatest"),
-    Operator("min_by", 2, Rule.QUESTION, "the first, of whom the next ones are least"),
+    Operator("count", 0, Rule.AGGREGATE, "how many neighbours; of a condition, for how many"),
+    Operator("sum", 1, Rule.AGGREGATE, "the sum, of floats in f64; 0 without neighbours"),
+    Operator("mean", 1, Rule.AGGREGATE, "the mean, of integers in f64; NaN without neighbours"),
+    Operator("min", 1, Rule.AGGREGATE, "the smallest; NaN if one is, or without neighbours (0)"),
+    Operator("max", 1, Rule.AGGREGATE, "the largest; NaN if one is, or without neighbours (0)"),
+    Operator(
+        "nearest", 1, Rule.AGGREGATE, "that of the nearest; 0, false, null without neighbours"
+    ),
+    Operator("choice", 1, Rule.AGGREGATE, "that of one of them, each as likely; 0, false, null"),
+    Operator("max_by", 2, Rule.AGGREGATE, "the first, of whom the next ones are greatest"),
+    Operator("min_by", 2, Rule.AGGREGATE, "the first, of whom the next ones are least"),
 )
 """Aggregates over neighbours, in kernels with `near`."""
 

@@ -13,8 +13,8 @@ KEY: Final[Key[int]] = Key(
     annotation=Annotated[int, Field(ge=1, le=MAX_ROWS)] | None,
     default=None,
     off=0,
-    help="At most so many instances: creating more removes the oldest first, as any removal does. "
-    "More at once than that: `CapacityError`.",
+    help="The most instances: creating more removes the oldest first, as any removal does. "
+    "Creating more than that at once: `CapacityError`.",
     off_text="no ring",
 )
 

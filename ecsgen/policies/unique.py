@@ -20,8 +20,8 @@ KEY: Final[Key[bool]] = Key(
     annotation=bool,
     default=False,
     off=False,
-    help="Let no two instances have the same value, and find them by it: `find_<field>`, "
-    "`find_<field>_many`. `data.<field>` is read-only, kernels only read it.",
+    help="No two instances have equal values, and `find_<field>` and `find_<field>_many` find them "
+    "by value. `data.<field>` is read-only, kernels only read it.",
     reject=_reject,
     refusal="E113",
     methods=("find_{x}", "find_{x}_many"),

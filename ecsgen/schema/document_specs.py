@@ -116,15 +116,15 @@ class NearSpec(Strict):
     )
     among: Text = Field(
         default="",
-        description="The group, query or component whose rows are asked; by default the kernel's "
-        "own. Of a component's own kernel itself, or the grid that it stands on.",
+        description="The group, query or component whose rows are the neighbours; by default the "
+        "kernel's own. In a component's kernel: itself, or the grid that its rows are on.",
     )
     hood: Literal["moore", "von_neumann", "axes"] | None = Field(
-        default=None, description="Which cells are in reach, if not as the grid says."
+        default=None, description="The shape of the neighbourhood, by default the grid's."
     )
     center: bool | None = Field(
         default=None,
-        description="Whether the cell on which a row stands is among the cells that it asks.",
+        description="`true`: the cell on which a row stands is one of its neighbours.",
     )
 
 
@@ -146,23 +146,23 @@ class BaseKernel(Strict):
     )
     steps: list[Text] = Field(
         min_length=1,
-        description="Assignments, run in order, row by row in meaning; in the world also births "
-        "and deaths.",
+        description="Assignments, run in order for each row; in the world also `spawn`, `destroy` "
+        "and `die`.",
     )
     where: Text = Field(default="", description="A condition: only rows for which it is true.")
     key: Text = Field(
         default="",
-        description="A `u64` field by which random numbers tell rows apart, instead of entities "
-        "or ids; in the world `Component.field`.",
+        description="A `u64` field that selects each row's random numbers, instead of its entity "
+        "or id; in the world `Component.field`.",
     )
     turns: Literal["rows", "random"] | None = Field(
         default=None,
-        description="Let the rows act one after the other, each on what those before it have left: "
-        "in row order, or in random order.",
+        description="Rows run one after the other, in row order or in random order, and each sees "
+        "what the rows before it have written.",
     )
     parallel: bool = Field(
         default=False,
-        description="Let the numba backend use every core. Off by default: it can "
+        description="The numba backend uses every core. Off by default: it can "
         "be much slower on a busy machine.",
     )
 
@@ -175,8 +175,8 @@ class KernelSpec(BaseKernel):
     )
     near: NearForm | None = Field(
         default=None,
-        description="The radius, a number or an argument, in which rows have neighbours that "
-        "steps and `where` can ask, or a mapping; of several, one mapping each under a name.",
+        description="The radius in which rows have neighbours for steps and `where`: a number, an "
+        "argument, or a mapping; several neighbourhoods are mappings under names.",
     )
 
 
@@ -190,12 +190,12 @@ class WorldKernelSpec(BaseKernel):
     near: NearForm | None = Field(
         default=None,
         description="The radius in which rows have neighbours, or a mapping of `radius`, `among`, "
-        "`hood` and `center`; of several, one mapping each under a name.",
+        "`hood` and `center`; several neighbourhoods are mappings under names.",
     )
 
 
 class BaseReduction(Strict):
-    """One value of all rows: exactly one of the eight ways."""
+    """One value of all rows: exactly one of the eight functions."""
 
     model_config = ConfigDict(
         json_schema_extra={"oneOf": [{"required": [name]} for name in REDUCTION_FUNCTIONS]}
@@ -217,31 +217,31 @@ class BaseReduction(Strict):
 
 
 class ReductionSpec(BaseReduction):
-    """A method that returns one value computed from all rows: exactly one of the eight ways."""
+    """A method that returns one value of all rows: exactly one of the eight functions."""
 
     rows: Literal["active", "all"] = Field(
         default="active", description="Which rows, for a component with a `partition`."
     )
-    doc: Text = Field(default="", description="What it tells; the method's docstring.")
+    doc: Text = Field(default="", description="What it computes; the method's docstring.")
 
 
-FORMER: Final = "All names that it had before: what was saved under them is its own."
+FORMER: Final = "All former names: data that was saved under them is loaded."
 
 
 class _Column(Strict):
     type: TypeText = Field(description="The field type, as in `f32[3]`.")
     default: Any = Field(
         default=None,
-        description="The value of new instances. One value fills a whole shape. An enum's member "
-        "goes by its name, several flags are joined by `|`. Bytes are ASCII text or a list of "
-        "numbers. Without one: zero, null, empty, `None`; an enum's zero or first value.",
+        description="The value of new instances. One value fills a whole shape. Members of enums "
+        "are names, several flags are joined by `|`. Bytes are ASCII text or a list of "
+        "numbers. Without a default: zero, null, empty, `None`; an enum's zero or first value.",
     )
     doc: Text = Field(default="", description="What it means; goes into docstrings.")
     unit: Text = Field(default="", description="The unit of measurement, as in `m/s`.")
     tags: list[Text] = Field(
         default=[],
         description="Lower-case words. `hot` and `cold` decide about the layout (untagged is hot), "
-        "others group columns for `data.tagged`.",
+        "other tags group columns for `data.tagged`.",
     )
     split: bool = Field(
         default=False,
@@ -269,7 +269,7 @@ class FieldSpec(_Stored):
 
 
 class MemberSpec(Strict):
-    """A member of an enum that has more to it than its number."""
+    """A member of an enum, with more keys than its number."""
 
     value: int = Field(description="The number.")
     doc: Text = Field(default="", description="What it means; its docstring.")
@@ -280,7 +280,7 @@ class EnumSpec(Strict):
     """An enum, or a set of flags, that fields can have as their type."""
 
     enum: ClassName = Field(description="The name, CamelCase.")
-    doc: Text = Field(default="", description="What it tells apart; the docstring.")
+    doc: Text = Field(default="", description="What it means; the docstring.")
     renamed_from: list[Text] = Field(default=[], description=FORMER)
     removed: list[Text] = Field(
         default=[],
@@ -304,8 +304,8 @@ class HierarchySpec(Strict):
     """Parent, child and sibling links between instances."""
 
     orphans: Literal["root", "destroy", "die"] = Field(
-        description="What becomes of the children of an instance that goes: they become roots, go "
-        "with it, descendants and all, or do so together with their entities."
+        description="What happens to the children of an instance that goes: `root` makes them "
+        "roots, `destroy` destroys all descendants, `die` destroys these and their entities."
     )
 
 
@@ -319,15 +319,15 @@ class GrowthSpec(Strict):
 
 
 class SpaceSpec(Strict):
-    """Where rows are, so that others near them are found."""
+    """The positions of rows, by which neighbours are found."""
 
     field: Text = Field(
-        description="The field with the places: f32 or f64 of shape `[2]` or `[3]`."
+        description="The field with the positions: f32 or f64 of shape `[2]` or `[3]`."
     )
     wrap: list[float] | None = Field(
         default=None,
-        description="The size of each axis of a space that goes around; 0: open along that axis. "
-        "Without it all are open.",
+        description="The size of each axis that wraps around; 0: the axis is open. "
+        "Without the key all axes are open.",
     )
 
 
@@ -341,25 +341,25 @@ class GridSpec(Strict):
     """A component whose rows are the cells of a grid."""
 
     shape: list[int] = Field(
-        description="How many cells there are along each of 1 to 3 axes; the last axis runs "
+        description="The number of cells along each of 1 to 3 axes; the last axis runs "
         "fastest. Managers and worlds may be made with other numbers."
     )
     wrap: AnswersForm = Field(
-        default=False, description="Whether axes go around: one answer for all, or one for each."
+        default=False, description="`true`: axes wrap around. One answer for all, or one for each."
     )
     hood: Literal["moore", "von_neumann", "axes"] = Field(
         default="moore",
-        description="Which cells are in reach by the offset o to them: `moore` max |o| ≤ radius, "
+        description="The cells in reach, by the offset o to them: `moore` max |o| ≤ radius, "
         "`von_neumann` sum |o| ≤ radius, `axes` along one axis at a time.",
     )
 
 
 class OnSpec(Strict):
-    """Where on a grid rows stand."""
+    """The cells of a grid on which rows stand."""
 
     field: Text = Field(description="The field with the cells: `id<Grid>` without a shape.")
     capacity: Annotated[int, Field(le=MAX_ROWS)] | None = Field(
-        default=None, description="How many rows may stand on a cell; any number without it."
+        default=None, description="The most rows on a cell; any number without the key."
     )
 
 
@@ -442,13 +442,13 @@ class ComponentSpec(_Storage):
     )
     space: SpaceSpec | None = Field(
         default=None,
-        description="The field with the places of rows: `near` finds the rows around points, and "
-        "kernels with `near` see those around each row.",
+        description="The field with the positions of rows: `near` finds the rows around points, "
+        "and kernels with `near` see the rows around each row.",
     )
     grid: GridSpec | None = Field(
         default=None,
-        description="Let the rows be the cells of a grid: all there from the beginning, none made "
-        "or destroyed.",
+        description="The rows are the cells of a grid: all exist from the beginning, none is "
+        "created or destroyed.",
     )
     on: Form[OnSpec, Text] | None = Field(
         default=None,
@@ -511,7 +511,7 @@ class EntitySpec(Strict):
 
 
 class ShardsSpec(Strict):
-    """That the world is one of several, in as many processes, between which entities move."""
+    """The world is one of several, in as many processes, between which entities move."""
 
     ghosts: dict[str, list[Text]] = Field(
         default={},
@@ -529,7 +529,7 @@ class ShardsSpec(Strict):
 
 
 class QuerySpec(Strict):
-    """Entities by the components that they have; all of these have managers, or none has."""
+    """Entities by their components, which all have managers, or all live in archetypes."""
 
     all: list[Text] = Field(default=[], description="Every one of these.")
     any: list[Text] = Field(default=[], description="At least one of these.")
@@ -547,23 +547,23 @@ class ArchetypesSpec(Strict):
 
 
 class EntrySpec(Strict):
-    """An entry of a schedule that happens at some times only."""
+    """An entry of a schedule that runs at some ticks only."""
 
     run: Text = Field(description="The kernel, the table, or `tick`.")
-    every: int = Field(default=1, description="How many ticks apart it happens.")
-    from_: int = Field(default=0, alias="from", description="The first tick at which it happens.")
+    every: int = Field(default=1, description="The ticks from one run to the next.")
+    from_: int = Field(default=0, alias="from", description="The first tick at which it runs.")
 
 
 class RecordColumnSpec(BaseReduction):
-    """A column of a table: one value of all living, active rows; exactly one of the eight ways.
+    """A column of a table: one value of all living, active rows, by exactly one of the functions.
 
     `count: Sheep` counts all rows.
     """
 
     over: Text = Field(
         default="",
-        description="The component, group or query whose rows these are; by default the only "
-        "component that is named.",
+        description="The component, group or query with the rows; by default the only "
+        "component that the column names.",
     )
 
 
@@ -593,7 +593,7 @@ class WorldSpec(Strict):
     world: ClassName = Field(description="The name of the class; `World` is always an alias.")
     doc: Text = Field(default="", description="What it is; the docstring.")
     version: Annotated[int, Field(ge=0)] = Field(
-        default=0, description="A number of your own, saved with the world, for `migrate` to go by."
+        default=0, description="A number of your choice, saved with the world, for `migrate`."
     )
     removed: list[Text] = Field(
         default=[],
