@@ -32,7 +32,7 @@ class NeighbourScope:
     """The meaning of the names of one neighbourhood."""
 
     name: str
-    place: Type
+    offset_type: Type
     """The type of an offset to a neighbour."""
     members: Mapping[str, Component]
     """The neighbours' components by name: OWN, in the world the component's name, of cells the
@@ -51,8 +51,8 @@ class NeighbourScope:
     def measure(self, name: str) -> tree.Offset | tree.Distance | None:
         """Return the expression for `offset` or `distance`; None for other names."""
         if name == OFFSET:
-            return tree.Offset(self.place, self.name)
-        distance = Type(self.place.scalar if self.on is None else "f64")
+            return tree.Offset(self.offset_type, self.name)
+        distance = Type(self.offset_type.scalar if self.on is None else "f64")
         return tree.Distance(distance, self.name) if name == DISTANCE else None
 
     def itself(self, node: ast.AST) -> tree.NeighbourField:

@@ -206,8 +206,8 @@ class TypeChecker:
             return self.value(node.value)
         except KernelError as error:
             if isinstance(node.value, ast.Name) and error.code == "E802":
-                reach = self._scope.reference_scope
-                hint = hints.of_holder(node, self._scope.names(), reach.home, reach.names)
+                references = self._scope.reference_scope
+                hint = hints.of_holder(node, self._scope.names(), references.home, references.names)
                 error.hint = hint or error.hint
             raise
 

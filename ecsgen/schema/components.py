@@ -42,11 +42,11 @@ _UNSPLIT: Final = (BaseType.STR, BaseType.BYTES, BaseType.OBJECT)
 
 
 def build_component(
-    draft: Declaration[ComponentSpec], drafts: Components, known: TypeScope
+    draft: Declaration[ComponentSpec], drafts: Components, types: TypeScope
 ) -> Component:
     """Return the component with its valid fields; reports E10x, E112, E40x and E51x."""
     spec = draft.spec
-    builder = _Builder(draft, known)
+    builder = _Builder(draft, types)
     fields = builder.fields()
     kernels, reductions = builder.methods()
     builder.claim_derived(fields)
@@ -96,9 +96,9 @@ def collect_invalid_names(draft: Declaration[ComponentSpec], component: Componen
 class _Builder:
     """One component's fields, kernels and reductions, which share one space of names."""
 
-    def __init__(self, draft: Declaration[ComponentSpec], known: TypeScope) -> None:
+    def __init__(self, draft: Declaration[ComponentSpec], types: TypeScope) -> None:
         self._draft = draft
-        self._known = known
+        self._types = types
         self._claims = NameRegistry(draft.diagnostics)
 
     def fields(self) -> tuple[Field, ...]:
@@ -116,7 +116,7 @@ class _Builder:
         if not is_short:
             self._check_tags(name, spec)
         try:
-            type_ = parse_type(spec.type, self._known, f"field {quote(name)}")
+            type_ = parse_type(spec.type, self._types, f"field {quote(name)}")
         except BadValueError as error:
             self._draft.report_error(error, mark)
             return None
@@ -147,7 +147,7 @@ class _Builder:
                 self._draft.report(_KEYS[key].refusal, message, draft.key_mark(*path, key))
 
     def _default(self, name: str, type_: FieldType) -> Default:
-        enum = self._known.enums.get(type_.target) if type_.base is BaseType.ENUM else None
+        enum = self._types.enums.get(type_.target) if type_.base is BaseType.ENUM else None
         node = self._draft.node.at("fields", name, "default")
         if node is not None:
             try:
@@ -182,7 +182,7 @@ class _Builder:
         kernels = []
         for name, kernel in draft.spec.kernels.items():
             self._claim(name, "a kernel", draft.key_mark("kernels", name))
-            kernels.append(build_kernel(draft, name, kernel, names, self._known))
+            kernels.append(build_kernel(draft, name, kernel, names, self._types))
         reductions = []
         for name, spec in draft.spec.reductions.items():
             self._claim(name, "a reduction", draft.key_mark("reductions", name))
@@ -195,7 +195,7 @@ class _Builder:
         if not check_member(name, what, mark, self._draft.diagnostics, taken=self._taken(name)):
             return
         class_names = {self._draft.name, *(self._draft.name + suffix for suffix in DERIVED_CLASSES)}
-        if name in class_names or name in self._known.enums:
+        if name in class_names or name in self._types.enums:
             holder = "an enum is"
             if name in class_names:
                 holder = f"component {quote(self._draft.name)} makes a class"

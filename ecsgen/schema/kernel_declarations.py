@@ -42,14 +42,14 @@ def build_kernel(
     name: str,
     spec: KernelSpec | WorldKernelSpec,
     fields: frozenset[str],
-    known: TypeScope,
+    types: TypeScope,
 ) -> Kernel:
     """Return a kernel as written; reports H101. The caller checks its name."""
     path = ("kernels", name)
     if name == "update":
         message = "a kernel named 'update' does not say what happens to the data"
         draft.report("H101", message, draft.key_mark(*path), hint="name it after what it does")
-    arguments = _arguments(draft, name, spec, fields, known)
+    arguments = _arguments(draft, name, spec, fields, types)
     return Kernel(
         name=name,
         steps=tuple(spec.steps),
@@ -107,7 +107,7 @@ def _marks(draft: Declaration[Any], name: str, spec: BaseKernel) -> Marks:
 
 
 def _arguments(
-    draft: Declaration[Any], name: str, spec: BaseKernel, fields: frozenset[str], known: TypeScope
+    draft: Declaration[Any], name: str, spec: BaseKernel, fields: frozenset[str], types: TypeScope
 ) -> tuple[tuple[str, str, str], ...]:
     arguments = []
     for argument, form in spec.args.items():
@@ -121,7 +121,7 @@ def _arguments(
         if argument in fields:
             draft.report("E103", f"the argument {quote(argument)} has the name of a field", mark)
         try:
-            type_ = parse_type(text, known, f"argument {quote(argument)}")
+            type_ = parse_type(text, types, f"argument {quote(argument)}")
             if type_.base not in NUMERIC:
                 raise BadValueError("E304", f"a kernel computes with numbers, not {quote(text)}")
         except BadValueError as problem:

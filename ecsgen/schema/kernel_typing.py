@@ -43,7 +43,7 @@ def type_kernel(
     scope: Scope,
     default_stream: tree.FieldValue | NoDraws,
     context: neighbourhoods.NeighbourContext,
-    known: TypeScope,
+    types: TypeScope,
 ) -> Kernel:
     """Return the kernel with its program; reports at most one error per text.
 
@@ -51,7 +51,7 @@ def type_kernel(
     """
     scope.takes_turns = _takes_turns(kernel, scope)
     stream_field = _find_stream(kernel, scope, default_stream)
-    scope.arguments = _arguments(kernel, known)
+    scope.arguments = _arguments(kernel, types)
     scope.invalid_names |= frozenset(name for name, _, _ in kernel.args) - scope.arguments.keys()
     nears = neighbourhoods.neighbourhoods(kernel, context, scope)
     if _names_parent(kernel, scope):
@@ -180,12 +180,12 @@ def _check_levels(kernel: Kernel, program: tree.Program, diagnostics: Diagnostic
         diagnostics.add("E815", message, kernel.marks[f"args.{name}"], hint=hint)
 
 
-def _arguments(kernel: Kernel, known: TypeScope) -> dict[str, tree.Argument]:
+def _arguments(kernel: Kernel, types: TypeScope) -> dict[str, tree.Argument]:
     """Return the valid arguments; the others were reported before."""
     arguments = {}
     for name, text, _unit in kernel.args:
         try:
-            type_ = value_type(parse_type(text, known, f"argument {quote(name)}"))
+            type_ = value_type(parse_type(text, types, f"argument {quote(name)}"))
         except BadValueError:
             continue
         if type_ is not None:
@@ -276,7 +276,7 @@ def type_component_kernels(
     component: Component,
     components: Mapping[str, Component],
     invalid: InvalidNames,
-    known: TypeScope,
+    types: TypeScope,
     diagnostics: Diagnostics,
 ) -> Component:
     """Return the component with typed kernels and reductions; reports E112, E102 and E80x."""
@@ -289,7 +289,7 @@ def type_component_kernels(
             commands,
             diagnostics,
             fields=fields,
-            enums=known.sound_enums,
+            enums=types.sound_enums,
             hidden=hidden,
             has_parent=bool(component.hierarchy),
             is_reduction=is_reduction,
@@ -297,7 +297,7 @@ def type_component_kernels(
             identity=find_identity_column(component, tree.OWN),
             may_be_dead=component.owner == "entity",
             no_draws=_NO_REDUCTION if is_reduction else None,
-            invalid_names=invalid.names | known.wrong_enums,
+            invalid_names=invalid.names | types.wrong_enums,
             incomplete_owners=frozenset([tree.OWN] if invalid.may_have_more else []),
             occupants={tree.OWN: component} if component.on is not None else {},
         )
@@ -306,13 +306,13 @@ def type_component_kernels(
     reachable = {home: component}
     if component.on is not None and component.on.grid in components:
         reachable[component.on.grid] = components[component.on.grid]
-    references = ReferenceScope(reachable, known.components, home)
+    references = ReferenceScope(reachable, types.components, home)
     commands = CommandScope(refusal=_NO_COMMANDS, hint=references.of_the_world)
     refusal = "reductions cannot refer to other rows"
     no_references = replace(references, refusal=refusal, hint=_BY_A_KERNEL)
     context = neighbourhoods.make_component_context(component, components, diagnostics)
     stream = find_stream_column(component)
-    kernels = (type_kernel(k, scope(False), stream, context, known) for k in component.kernels)
+    kernels = (type_kernel(k, scope(False), stream, context, types) for k in component.kernels)
     reductions = (
         replace(reduction, program=type_reduction(reduction, scope(True)) or reduction.program)
         for reduction in component.reductions
@@ -329,7 +329,7 @@ class WorldScopes:
     """The groups, queries and components without an error."""
     components: Mapping[str, Component]
     invalid_names: Mapping[str, InvalidNames]
-    known: TypeScope
+    types: TypeScope
     diagnostics: Diagnostics
 
     def scope_over(self, over: str) -> Scope:
@@ -349,16 +349,16 @@ class WorldScopes:
         }
         reported = self.invalid_names.items()
         wrong = {f"{name}.{field}" for name, invalid in reported for field in invalid.names}
-        names = self.known.components
+        names = self.types.components
         return Scope(
             ReferenceScope(self.components, names, chunked=world.archetypes, refusal=no_references),
             CommandScope(unowned, bundles, no_commands),
             self.diagnostics,
             components=members,
             absent=absent,
-            enums=self.known.sound_enums,
+            enums=self.types.sound_enums,
             hidden=frozenset(hidden),
-            invalid_names=frozenset(wrong) | self.known.wrong_enums,
+            invalid_names=frozenset(wrong) | self.types.wrong_enums,
             incomplete_owners=frozenset(name for name, i in reported if i.may_have_more),
             has_tick=True,
         )
@@ -399,7 +399,7 @@ def type_world_kernels(names: WorldScopes) -> World:
         component = members.get(kernel.over)
         stream = owners if component is None else find_stream_column(component, kernel.over)
         context = neighbourhoods.make_world_context(world, components, names.sources, scope)
-        kernels.append(type_kernel(kernel, scope, stream, context, names.known))
+        kernels.append(type_kernel(kernel, scope, stream, context, names.types))
     return replace(world, kernels=tuple(kernels))
 
 

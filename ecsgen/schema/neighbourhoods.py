@@ -116,32 +116,32 @@ class _NeighbourhoodBuilder:
     def __init__(
         self, kernel: Kernel, key: NearClause, context: NeighbourContext, scope: Scope
     ) -> None:
-        self._kernel, self._key, self._askers, self._scope = kernel, key, context, scope
+        self._kernel, self._key, self._context, self._scope = kernel, key, context, scope
         self._diagnostics = scope.diagnostics
 
     def build(self) -> _Built | None:
         """Return the names of a neighbourhood, and itself if its radius is valid; None if its
         components are not known."""
-        key, members = self._key, self._askers.resolve(self._key)
+        key, members = self._key, self._context.resolve(self._key)
         if members is None:
             return None
-        askers = self._askers.members
-        spaces = [name for name, component in askers.items() if component.space and name in members]
+        components = self._context.members
+        spaces = [name for name, c in components.items() if c.space and name in members]
         grids = [
             (name, other)
-            for name, component in askers.items()
+            for name, component in components.items()
             for other, neighbour in members.items()
             if (grid := _grid_of(component)) and grid == _grid_of(neighbour)
         ]
         if len(spaces) + len(grids) != 1:
-            if not any(map(_has_wrong_place, (*askers.values(), *members.values()))):
-                self._report_places(spaces, grids)
+            if not any(map(_has_invalid_position, (*components.values(), *members.values()))):
+                self._report_spaces(spaces, grids)
             return None
         if grids:
             return self._on_grid(*grids[0], members)
         self._refuse("hood", key.hood)
         self._refuse("center", key.center is not None)
-        position = find_position_field(askers[spaces[0]], spaces[0])
+        position = find_position_field(components[spaces[0]], spaces[0])
         cold = {
             f"{name}.{f.name}" for name, c in members.items() if name for f in c.indirect_fields
         }
@@ -152,11 +152,11 @@ class _NeighbourhoodBuilder:
             return near, None
         return near, tree.Neighbourhood(radius, position, key.among, key.name)
 
-    def _on_grid(self, asker: str, met: str, members: Members) -> _Built | None:
+    def _on_grid(self, owner: str, other_owner: str, members: Members) -> _Built | None:
         """Build a neighbourhood of cells, or of rows on cells; None if the grid has an error."""
-        key, asking, neighbour = self._key, self._askers.members[asker], members[met]
+        key, asking, neighbour = self._key, self._context.members[owner], members[other_owner]
         home = _grid_of(asking)
-        component = self._askers.components[home]
+        component = self._context.components[home]
         grid = component.grid
         if grid is None:
             return None
@@ -165,24 +165,24 @@ class _NeighbourhoodBuilder:
             self._refuse("center", key.center is not None)
         occupants = {
             name: occupant
-            for name, occupant in self._askers.components.items()
+            for name, occupant in self._context.components.items()
             if is_cells and _grid_of(occupant) == home and occupant.on is not None
         }
         if is_cells:
-            hidden = {*occupants, *((OFFSET, DISTANCE) if met else ())}
+            hidden = {*occupants, *((OFFSET, DISTANCE) if other_owner else ())}
             for field in component.fields:  # by what else follows the name of a neighbourhood
                 if field.name in hidden:
                     _report("field", field.name, self._mark, self._diagnostics)
         axes = len(grid.shape)
         hood = key.hood or grid.hood
         on = tree.GridNeighbourhood(
-            home, axes, hood, bool(key.center), "" if is_cells else neighbour.name, met
+            home, axes, hood, bool(key.center), "" if is_cells else neighbour.name, other_owner
         )
         kind = Type("i64", (axes,))
         near = NeighbourScope(key.name, kind, members, find_owner_component(members), on, occupants)
-        position = tree.FieldValue(Type("u64"), tree.CELL_ID, asker)
+        position = tree.FieldValue(Type("u64"), tree.CELL_ID, owner)
         if asking.on is not None:
-            position = tree.FieldValue(Type("u64", (), f"id<{home}>"), asking.on.field, asker)
+            position = tree.FieldValue(Type("u64", (), f"id<{home}>"), asking.on.field, owner)
         radius = self._grid_radius()
         if radius is None:
             return near, None
@@ -199,8 +199,8 @@ class _NeighbourhoodBuilder:
                 message = "'hood' is of a grid, and this is a space"
             self._diagnostics.add("E813", message, self._key.marks[what])
 
-    def _report_places(self, spaces: list[str], grids: list[tuple[str, str]]) -> None:
-        kernel, key, members, mark = self._kernel, self._key, self._askers.members, self._mark
+    def _report_spaces(self, spaces: list[str], grids: list[tuple[str, str]]) -> None:
+        kernel, key, members, mark = self._kernel, self._key, self._context.members, self._mark
         only = next(iter(members.values()), None)
         if not spaces and not grids and tree.OWN in members and only is not None:
             if not {"space", "on", "grid"} & only.marks.keys():
@@ -278,14 +278,14 @@ class _NeighbourhoodBuilder:
 
     def _field(self, text: str) -> tree.FieldValue | None:
         owner, _, name = text.rpartition(".")
-        component = self._askers.members.get(owner)
+        component = self._context.members.get(owner)
         fields = () if component is None else component.fields
         field = next((field for field in fields if field.name == name), None)
         type_ = None if field is None else value_type(field.type)
         return None if type_ is None else tree.FieldValue(type_, name, owner)
 
 
-def _has_wrong_place(component: Component) -> bool:
+def _has_invalid_position(component: Component) -> bool:
     """Return True if a component has a space, grid or occupancy with an error."""
     values = {"space": component.space, "grid": component.grid, "on": component.on}
     return any(key in component.marks and value is None for key, value in values.items())

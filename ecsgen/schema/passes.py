@@ -44,11 +44,11 @@ def assemble(drafts: Declarations, diagnostics: Diagnostics) -> Project | None:
     declared: dict[str, Declaration[ComponentSpec]] = {}
     for draft in drafts.components:
         declared.setdefault(draft.name, draft)
-    known = TypeScope(enums, {name: draft.spec.has_ids for name, draft in declared.items()})
-    built = [build_component(draft, declared, known) for draft in drafts.components]  # E1xx, E4xx
+    types = TypeScope(enums, {name: draft.spec.has_ids for name, draft in declared.items()})
+    built = [build_component(draft, declared, types) for draft in drafts.components]  # E1xx, E4xx
     untyped = {component.name: component for component in built}
     typed = [  # E80x, E112
-        type_component_kernels(c, untyped, collect_invalid_names(draft, c), known, diagnostics)
+        type_component_kernels(c, untyped, collect_invalid_names(draft, c), types, diagnostics)
         for draft, c in zip(drafts.components, built, strict=True)
     ]
     components = {component.name: component for component in typed}
@@ -56,11 +56,11 @@ def assemble(drafts: Declarations, diagnostics: Diagnostics) -> Project | None:
     complete = {name for name, draft in declared.items() if _is_complete(draft)}
     world = World()
     for world_draft in reversed(drafts.worlds):  # the first one is the project's
-        world = build_world(world_draft, declared, known)  # E403, E50x, E51x
+        world = build_world(world_draft, declared, types)  # E403, E50x, E51x
         check_shard_names(world_draft, declared, drafts.enums)  # E102
         check_table_names(world_draft)  # E101 to E103
         sources = find_valid_sources(world_draft, declared)
-        names = WorldScopes(world, sources, components, invalid, known, diagnostics)
+        names = WorldScopes(world, sources, components, invalid, types, diagnostics)
         tables = TableBuilder(world_draft, names).tables  # E520
         world = replace(type_world_kernels(names), records=tables)  # E80x, E112
         of_world = {""} if _is_complete(world_draft) else set()

@@ -43,8 +43,8 @@ class _GhostCheck:
 
     def fields(self, kernel: Kernel, component: str = "") -> None:
         """Report fields of neighbours that ghosts do not have."""
-        for asked in kernel.program.effects.reads_neighbours:
-            owner, _, name = asked.rpartition(".")
+        for text in kernel.program.effects.reads_neighbours:
+            owner, _, name = text.rpartition(".")
             owner = owner or component
             if name == ENTITY or name in self.ghost_fields.get(owner, (name,)):
                 continue

@@ -73,15 +73,15 @@ class TypeScope:
         return frozenset(name for name, enum in self.enums.items() if enum is None)
 
 
-def parse_type(text: str, known: TypeScope, of: str) -> FieldType:
+def parse_type(text: str, types: TypeScope, of: str) -> FieldType:
     """Parse a field type; `of`: its holder in messages. Raises BadValueError."""
     match = _TYPE.fullmatch(text)
     if match is None:
-        raise _unknown(text, "", known, of)
+        raise _unknown(text, "", types, of)
     name, brackets = match[1], match[2]
     suffix = "" if brackets is None else f"[{brackets}]"
     if target := _ID.fullmatch(name):
-        _check_target(target[1], known, of)
+        _check_target(target[1], types, of)
         return FieldType(text, BaseType.ID, "u64", _shape(name, brackets), target=target[1])
     if name in _SIMPLE:
         base, scalar = _SIMPLE[name]
@@ -90,18 +90,18 @@ def parse_type(text: str, known: TypeScope, of: str) -> FieldType:
         if base is BaseType.OBJECT and brackets is not None:
             raise BadValueError("E105", f"{quote(text)}: an object takes no shape")
         return FieldType(text, base, scalar, _shape(name, brackets))
-    if name in known.enums:
-        enum = known.enums[name]
+    if name in types.enums:
+        enum = types.enums[name]
         scalar = "u8" if enum is None else enum.scalar
         return FieldType(text, BaseType.ENUM, scalar, _shape(name, brackets), target=name)
-    raise _unknown(name, suffix, known, of)
+    raise _unknown(name, suffix, types, of)
 
 
-def _check_target(name: str, known: TypeScope, of: str) -> None:
-    has_ids = known.components.get(name)
+def _check_target(name: str, types: TypeScope, of: str) -> None:
+    has_ids = types.components.get(name)
     if has_ids is None:
         message = f"unknown component {quote(name)} in the type of {of}"
-        raise BadValueError("E501", message, did_you_mean(name, known.components))
+        raise BadValueError("E501", message, did_you_mean(name, types.components))
     if not has_ids:
         message = f"the component {quote(name)} has no ids, so {of} cannot refer to one"
         raise BadValueError("E502", message, f"give {name} the key 'ids: true'")
@@ -138,12 +138,12 @@ def _size(name: str, brackets: str | None) -> int:
     return int(brackets)
 
 
-def _unknown(name: str, suffix: str, known: TypeScope, of: str) -> BadValueError:
+def _unknown(name: str, suffix: str, types: TypeScope, of: str) -> BadValueError:
     message = f"unknown type {quote(name + suffix)} for {of}"
-    if name in known.components:
+    if name in types.components:
         owner = f"{name} is a component"
         return BadValueError("E104", message, f"{owner}: 'entity' or 'id<{name}>' refer to one")
-    return BadValueError("E104", message, _suggest(name, suffix, known.enums))
+    return BadValueError("E104", message, _suggest(name, suffix, types.enums))
 
 
 def _suggest(name: str, suffix: str, enums: Iterable[str]) -> str:

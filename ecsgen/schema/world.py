@@ -95,7 +95,7 @@ _OF_ALL: Final = {"component", "doc", "renamed_from", "removed", "fields_", "own
 _ARCHETYPE_FORBIDS: Final = dict.fromkeys(ComponentSpec.model_fields.keys() - _OF_ALL, "")
 
 
-def build_world(draft: Declaration[WorldSpec], components: Components, known: TypeScope) -> World:
+def build_world(draft: Declaration[WorldSpec], components: Components, types: TypeScope) -> World:
     """Return the world; reports E403 and E50x."""
     builder = _Builder(draft, components)
     builder.check_handles()
@@ -114,7 +114,7 @@ def build_world(draft: Declaration[WorldSpec], components: Components, known: Ty
         bundles=tuple((name, tuple(members)) for name, members in spec.bundles.items()),
         queries=builder.queries(),
         groups=tuple((name, tuple(members)) for name, members in spec.groups.items()),
-        kernels=builder.kernels(known),
+        kernels=builder.kernels(types),
         schedules=tuple((name, tuple(map(_entry, e))) for name, e in spec.schedule.items()),
         chunk=spec.archetypes.chunk if spec.archetypes else World().chunk,
         archetypes=tuple(spec.chunked),
@@ -323,12 +323,12 @@ class _Builder:
                 )
                 self._draft.report(code, f"{message} ({member.key_mark(key).place})", mark)
 
-    def kernels(self, known: TypeScope) -> tuple[Kernel, ...]:
+    def kernels(self, types: TypeScope) -> tuple[Kernel, ...]:
         spec = self._draft.spec
         kernels = []
         for name, kernel in spec.kernels.items():
             self._check_over(kernel.over, self._draft.value_mark("kernels", name, "over"))
-            kernels.append(build_kernel(self._draft, name, kernel, frozenset(), known))
+            kernels.append(build_kernel(self._draft, name, kernel, frozenset(), types))
         return tuple(kernels)
 
     def _check_over(self, over: str, mark: Mark) -> None:
