@@ -47,7 +47,7 @@ GROUPS = (
     module(
         "_runtime/world/entity_views.py",
         WORLD,
-        Mutant("two rows of one", r"if len\(given\) > 1 and", "if False and"),
+        Mutant("two rows of one", r"if len\(class_rows\) > 1 and", "if False and"),
         Mutant("values are not checked first", r"holders\[kind\]\._check_row_values\(row\)"),
         Mutant(
             "a second instance is added",
@@ -70,7 +70,7 @@ GROUPS = (
         "_runtime/world/world_base.py",
         ("test_world_cases.py", "test_world.py"),
         Mutant("any class is a manager", r"or not issubclass\(kind, base\)", ""),
-        Mutant("nobody's managers are one's own", r"own\[base\] = kind"),
+        Mutant("nobody's managers are one's own", r"subclasses\[base\] = kind"),
         Mutant("one row of several", r"np\.repeat\(entities, count\)", "entities"),
     ),
 )

@@ -23,7 +23,7 @@ RowsByClass: TypeAlias = Mapping[RowClass, Sequence[tuple[Any, ...]]]
 """Rows by their class."""
 
 PlainRow: TypeAlias = tuple[Callable[..., object], dict[str, Any]]
-"""What creates a row, and the fields that are not the defaults."""
+"""Function that creates a row, and the fields that are not the defaults."""
 
 
 class EntityViewWorld(WorldBase):
@@ -40,37 +40,39 @@ class EntityViewWorld(WorldBase):
         return iter(self.entities)
 
     def __contains__(self, entity: object) -> bool:
-        """Return whether an entity is alive; O(1)."""
+        """Return True if an entity is alive; O(1)."""
         return is_integer(entity) and self.entities.alive(index(entity))
 
     def create(self, *rows: tuple[Any, ...]) -> Entity:
         """Create an entity with these rows: `world.create(Body(mass=2.0))`; O(components).
 
-        Whatever raises creates no entity and uses no index or generation.
+        An error creates no entity and uses no index or generation.
 
         Raises:
             TypeError: not the row of a component that entities can have.
             DuplicateInstanceError: two rows of a component that allows one.
             ValueError, TypeError, OverflowError: a value does not fit its field.
-            StructureLockedError: where a row is to go is locked.
+            StructureLockedError: a manager of a row is locked.
             CapacityError: no index or row is left.
         """
         entity = self._create_plain(rows)
         if entity is not None:
             return entity
-        given = self._by_class(rows)
-        if len(given) == len(rows):
-            columns = {kind: columns_of(kind, one) for kind, one in given.items()}
+        rows_by_class = self._by_class(rows)
+        if len(rows_by_class) == len(rows):
+            columns = {
+                kind: columns_of(kind, class_rows) for kind, class_rows in rows_by_class.items()
+            }
             entities = self._spawn(1, columns)
         else:
-            parts = self._new_parts(given)
+            parts = self._new_parts(rows_by_class)
             entities = self.entities.dispatch.run(self._append_new, 1, parts, rows)
         return Entity(int(entities[0]))
 
     def _create_plain(self, rows: Sequence[tuple[Any, ...]]) -> Entity | None:
         """Create an entity with rows that are plain to create one by one; None for others.
 
-        What is wrong, and which error counts for most, is left to the other way.
+        Errors, and their precedence, are left to the general way.
         """
         parts: dict[RowClass, PlainRow] = {}
         for row in rows:
@@ -85,34 +87,34 @@ class EntityViewWorld(WorldBase):
             parts[type(row)] = manager.create, fields
         if len(parts) < len(rows):
             return None
-        made: list[Entity] = []
+        created: list[Entity] = []
         count = 0
         try:
-            made.extend(starmap(self.entities.create, ONCE))
-            entity = made[0]
+            created.extend(starmap(self.entities.create, ONCE))
+            entity = created[0]
             for create, fields in parts.values():
                 create(entity, **fields)
                 count += 1
             return entity
         except BaseException as error:
-            if made:
-                self._rollback_spawn(np.array(made, np.uint64))
+            if created:
+                self._rollback_spawn(np.array(created, np.uint64))
             elif isinstance(error, CapacityError):
-                return None  # what is wrong with a row counts for more
+                return None  # an error of a row takes precedence
             if count or not isinstance(error, Exception):
                 raise
             return None
 
     def get(self, entity: Entity, component: type[_RowT], /) -> _RowT | None:
-        """Return a copy of the entity's row of a component, the first one's; None without; O(1).
+        """Return a copy of the entity's row of a component, the first of several, or None; O(1).
 
         Raises:
             StaleEntityError: the entity is dead.
             TypeError: not the row class of a component that entities can have.
         """
         entity = self.entities.require(entity)
-        found: _RowT | None = self._holder(component)._copy_of(entity)
-        return found
+        copy: _RowT | None = self._holder(component)._copy_of(entity)
+        return copy
 
     def _holder(self, component: RowClass) -> Any:
         kind: Any = type(component)
@@ -134,53 +136,53 @@ class EntityViewWorld(WorldBase):
 
     def _by_class(self, rows: Sequence[tuple[Any, ...]]) -> RowsByClass:
         """Return checked rows by their class."""
-        found: dict[RowClass, list[tuple[Any, ...]]] = {}
+        rows_by_class: dict[RowClass, list[tuple[Any, ...]]] = {}
         row: Any
         for row in rows:
             if isinstance(row, type) and row in self._managers:
                 name = row.__name__
                 raise TypeError(f"{name} is a class: give a row of it, {name}(…)")
-            found.setdefault(type(row), []).append(row)
-        holders = {kind: self._holder(kind) for kind in found}
-        for kind, given in found.items():
-            if len(given) > 1 and not holders[kind]._ALLOWS_MANY:
+            rows_by_class.setdefault(type(row), []).append(row)
+        holders = {kind: self._holder(kind) for kind in rows_by_class}
+        for kind, class_rows in rows_by_class.items():
+            if len(class_rows) > 1 and not holders[kind]._ALLOWS_MANY:
                 raise DuplicateInstanceError(
-                    f"{kind.__name__} is given {len(given)} times, and an entity can have one"
+                    f"{kind.__name__} is given {len(class_rows)} times, and an entity can have one"
                 )
-            for row in given:
+            for row in class_rows:
                 holders[kind]._check_row_values(row)
-        return found
+        return rows_by_class
 
-    def _new_parts(self, given: RowsByClass) -> list[SpawnPart]:
-        """Return what is to take rows of a new entity, with checked columns."""
+    def _new_parts(self, rows_by_class: RowsByClass) -> list[SpawnPart]:
+        """Return the stores for rows of a new entity, with checked columns."""
         parts: list[SpawnPart] = []
-        for kind, rows in given.items():
+        for kind, rows in rows_by_class.items():
             manager = self._managers[kind]
             columns = manager._prepare_columns(len(rows), columns_of(kind, rows))
             parts.append((manager, columns, len(rows)))
         return parts
 
-    def _old_parts(self, given: RowsByClass) -> list[SpawnPart]:
-        """Return what is to take more rows of an entity, with checked columns."""
-        return self._new_parts(given)
+    def _old_parts(self, rows_by_class: RowsByClass) -> list[SpawnPart]:
+        """Return the stores for further rows of an entity, with checked columns."""
+        return self._new_parts(rows_by_class)
 
 
 def given_fields(table: FieldTable, row: tuple[Any, ...], is_checked: bool) -> dict[str, Any]:
     """Return the values of a row that are not the defaults.
 
-    `is_checked`: somebody else checks them. Raises what a creation would, otherwise.
+    Checks values unless `is_checked`, and raises what a creation would.
     """
-    given = {}
+    fields = {}
     for (name, (field, default)), value in zip(table.items(), row, strict=True):
         if value is not default:
             if not is_checked:
                 field.to_cell(value)
-            given[name] = value
-    return given
+            fields[name] = value
+    return fields
 
 
 def columns_of(kind: RowClass, rows: Sequence[tuple[Any, ...]]) -> dict[str, list[Any]]:
-    """Return rows as columns by field, which nobody else has."""
+    """Return rows as new columns by field."""
     names: tuple[str, ...] = kind._fields  # type: ignore[attr-defined]  # a NamedTuple
     return {name: [row[k] for row in rows] for k, name in enumerate(names)}
 
@@ -188,7 +190,7 @@ def columns_of(kind: RowClass, rows: Sequence[tuple[Any, ...]]) -> dict[str, lis
 class EntityViewBase:
     """One entity; a generated class adds an attribute for each component.
 
-    While the entity lives: then everything but `entity` and `repr` raises StaleEntityError.
+    Once the entity is dead, everything but `entity` and `repr` raises StaleEntityError.
     """
 
     __slots__ = ("_entity", "_world")
@@ -201,43 +203,43 @@ class EntityViewBase:
 
     @property
     def entity(self) -> Entity:
-        """The entity itself."""
+        """Handle of the entity."""
         return self._entity
 
     def __contains__(self, component: object) -> bool:
-        """Return whether it has a component, given by its row class; O(components)."""
+        """Return True if the entity has a component, by its row class; O(components)."""
         return component in self._components()
 
     def __len__(self) -> int:
-        """Return how many components it has; O(components)."""
+        """Return the number of the entity's components; O(components)."""
         return len(self._components())
 
     def __iter__(self) -> Iterator[type[Any]]:
-        """Iterate over the row classes of its components, as they are now."""
+        """Iterate over the row classes of the entity's present components."""
         return iter(self._components())
 
     def add(self, *rows: tuple[Any, ...]) -> None:
-        """Give it components, as rows: all of them, or none; O(components).
+        """Add components to the entity, as rows: all, or none; O(components).
 
         Raises:
             StaleEntityError: the entity is dead.
             TypeError: not the row of a component that entities can have.
-            DuplicateInstanceError: it has one already, or would get it twice.
+            DuplicateInstanceError: the entity has one already, or would get it twice.
             ValueError, TypeError, OverflowError: a value does not fit its field.
-            StructureLockedError: where a row is to go is locked.
+            StructureLockedError: a manager of a row is locked.
         """
         world, living = self._world, self._world.entities
         entity = living.require(self._entity)
-        given = world._by_class(rows)
-        for kind in given:
+        rows_by_class = world._by_class(rows)
+        for kind in rows_by_class:
             holder = world._holder(kind)
             if not holder._ALLOWS_MANY and holder.has(entity):
                 raise duplicate_instance_error(kind.__name__, entity, living._LAYOUT)
-        parts = world._old_parts(given)
+        parts = world._old_parts(rows_by_class)
         living.dispatch.run(append_parts, np.array([entity], np.uint64), parts, rows)
 
     def remove(self, component: type[tuple[Any, ...]], /) -> int:
-        """Take a component from it, given by its row class; return how many instances went."""
+        """Remove a component, by its row class; return the number of removed instances."""
         entity = self._world.entities.require(self._entity)
         removed: int = self._world._holder(component).remove(entity)
         return removed
@@ -248,8 +250,8 @@ class EntityViewBase:
 
     def _components(self) -> tuple[type[Any], ...]:
         world = self._world
-        found: tuple[type[Any], ...] = world.components(world.entities.require(self._entity))
-        return found
+        components: tuple[type[Any], ...] = world.components(world.entities.require(self._entity))
+        return components
 
     def __repr__(self) -> str:
         world = self._world
@@ -260,7 +262,7 @@ class EntityViewBase:
         rows = ", ".join(repr(r) for h in holders for r in h._copies_of(self._entity))
         return f"<entity {name}: {rows or 'no components'}>"
 
-    if not TYPE_CHECKING:  # checkers would take it to mean that any attribute will do
+    if not TYPE_CHECKING:  # else checkers would accept any attribute
 
         def __getattr__(self, name: str) -> NoReturn:
             raise _unknown_component(self, name)
@@ -276,7 +278,7 @@ def _unknown_component(view: EntityViewBase, name: str) -> AttributeError:
 
 
 class ManagedComponent(Generic[ProxyT]):
-    """The attribute of a component that has a manager."""
+    """Attribute of a component that has a manager."""
 
     def __init__(self, kind: type[ProxyT]) -> None:
         self._kind = kind
@@ -303,7 +305,7 @@ class ManagedComponent(Generic[ProxyT]):
 
 
 class ChunkedComponent(ManagedComponent[ProxyT]):
-    """The attribute of a component that lives in archetype chunks."""
+    """Attribute of a component that lives in archetype chunks."""
 
     def _row(self, world: Any, entity: Entity) -> ProxyT:
         row: ProxyT = world.archetypes._proxy(self._kind, entity)

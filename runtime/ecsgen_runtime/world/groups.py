@@ -1,8 +1,7 @@
 """Groups: managers whose first rows belong to the same entities, in the same order.
 
-A group is nothing but a bound in each of its members, which all have the same value. One rule keeps
-the rows aligned although each member computes its own moves: ascending holes take ascending
-survivors.
+A group is a boundary in each of its members, the same for all. One rule keeps rows aligned although
+each member computes its own moves: ascending holes take ascending survivors.
 """
 
 from __future__ import annotations
@@ -30,10 +29,10 @@ from ..tables.placement import CommitSteps, Moves, Remap, is_integer
 
 
 class Group:
-    """The entities that have all of several components, in the first rows of each manager.
+    """Entities that have all of several components, in the first rows of each manager.
 
     Row k of every member belongs to the same entity. Entities join and leave as they get
-    and lose components. The dead are in it until one of their rows is collected.
+    and lose components; dead ones leave when one of their rows is collected.
     """
 
     __slots__ = ("_first", "_members", "_name")
@@ -62,7 +61,7 @@ class Group:
 
     @property
     def n(self) -> int:
-        """How many entities are in the group: the rows [0, n) of every member; O(1)."""
+        """Number of entities in the group: the rows [0, n) of every member; O(1)."""
         return self._first.data._n_grouped
 
     @property
@@ -71,11 +70,11 @@ class Group:
         return self._first.data.entity[: self.n]
 
     def __len__(self) -> int:
-        """Return how many entities are in the group; O(1)."""
+        """Return the number of entities in the group; O(1)."""
         return self.n
 
     def __contains__(self, entity: object) -> bool:
-        """Return whether an entity is in the group; O(1)."""
+        """Return True if an entity is in the group; O(1)."""
         return is_integer(entity) and self._first.lookup(Entity(index(entity))) < self.n
 
     def sort(self, member: str, key: str | ArrayLike, /) -> None:
@@ -95,22 +94,22 @@ class Group:
         self._permute(placement.sort_order(self._members[member]._group_key(key)))
 
     def reorder(self, order: ArrayLike, /) -> None:
-        """Let row k of the group become what row order[k] was, in all members alike; O(n).
+        """Move row order[k] of the group to row k, in all members alike; O(n).
 
         Raises:
             ValueError: the order is not a permutation of the group's rows.
             StructureLockedError: a member is locked.
         """
         self._check_lock()
-        given = placement.integers(order, self._name, "the order")
-        self._permute(placement.permutation(given, self.n, self._name))
+        rows = placement.integers(order, self._name, "the order")
+        self._permute(placement.permutation(rows, self.n, self._name))
 
     def _check_lock(self) -> None:
         if self._first._is_locked():
             raise locked_in_group(self._name, self._members.values())
 
     def _permute(self, src: RowArray) -> None:
-        """Move every row src[k] of the group to k, in all members or in none."""
+        """Move every row src[k] of the group to k, in all members or none."""
         dst = np.arange(len(src))
         members = tuple(self._members.values())
         moves = [member._plan_moves(src, dst) for member in members]
@@ -126,27 +125,29 @@ class Group:
 def having_all(
     entities: EntityArray, others: tuple[GroupMember, ...]
 ) -> tuple[RowArray, list[RowArray]]:
-    """Return which of k entities all others have, and their rows, member by member; O(k)."""
+    """Return the indices of the k entities that all members have, and their rows by member;
+    O(k)."""
     chosen, wanted = np.arange(len(entities)), entities
-    found: list[RowArray] = []
+    member_rows: list[RowArray] = []
     for member in others:
         rows = member.lookup_many(wanted)
         present = rows != NIL
         if not present.all():
             chosen = chosen[present]
             wanted, rows = wanted[present], rows[present]
-            found = [earlier[present] for earlier in found]
-        found.append(rows)
+            member_rows = [earlier[present] for earlier in member_rows]
+        member_rows.append(rows)
         if len(chosen) == 0:
             break
-    return chosen, found
+    return chosen, member_rows
 
 
 def joined_at(rows: RowArray, start: int) -> tuple[RowArray, RowArray]:
-    """Return (src, dst) by which k distinct `rows`, none before `start`, come to follow it.
+    """Return moves (src, dst) of k distinct `rows`, none before `start`, to the rows from `start`
+    on.
 
-    They keep the order given, which is what aligns the members of a group. Rows that
-    were in their way go where they came from.
+    The order of `rows` is kept, which aligns the members of a group. Displaced rows take the
+    former places.
     """
     end = start + len(rows)
     wanted = np.arange(start, end)
@@ -173,20 +174,12 @@ def locked_in_group(name: str, members: Iterable[GroupMember]) -> StructureLocke
     )
 
 
-# --- A member of a world's group: rows of entities that have all members come first ---
-#
-# A world tells a manager of the group's other members; without any, nothing is ever
-# grouped. Rows cross the bound when their entity gets or loses one of the components,
-# in all members alike.
-
-
 Joining: TypeAlias = tuple[list[Callable[[], None]], Moves, RowArray, int]
-"""How new rows are going to join the group: what the other members do, the moves, where all new
-rows are in the end, and the bound."""
+"""Plan of new rows joining the group: commits of the other members, moves, final rows, boundary."""
 
 
 class GroupMemberRows(OwnedRows):
-    """Rows of which the first `_n_grouped` are in the group."""
+    """Rows, the first `_n_grouped` of which are in the group."""
 
     __slots__ = NO_SLOTS
     _n_grouped: int
@@ -199,7 +192,9 @@ class GroupMemberRows(OwnedRows):
 class GroupMember(Bounded, Owned):
     """A manager whose first rows are aligned with those of the group's other members.
 
-    A lock of one holds for all; errors name whose it is.
+    The world links the members; a manager without others has no group. Rows cross the boundary when
+    their entity gets or loses one of the components. A lock of one member holds for all; errors
+    name the locked one.
     """
 
     __slots__ = NO_SLOTS
@@ -241,7 +236,7 @@ class GroupMember(Bounded, Owned):
             )
 
     def _own(self, columns: Columns) -> Columns:
-        """Copy views: what they look at may be rows of another member, which may move."""
+        """Copy views: another member's rows, which may move, may be under them."""
         if not self._other_members:
             return super()._own(columns)
         return {name: c if c.base is None else c.copy() for name, c in columns.items()}
@@ -252,13 +247,13 @@ class GroupMember(Bounded, Owned):
         return super()._own_entities(entities)
 
     def _link_group(self, others: tuple[GroupMember, ...], n: int) -> None:
-        """Be told of the group's other members, with which the first n rows are aligned."""
+        """Set the group's other members, with which the first n rows are aligned."""
         self._other_members = others
         self.data._n_grouped = n
 
     @specialised
     def _join_group(self, row: Instance, entity: Entity) -> Instance:
-        """Let an entity join that has a row in every other member too; return its row.
+        """Move an entity into the group if every other member has it; return its row.
 
         O(1) per member.
         """
@@ -271,34 +266,35 @@ class GroupMember(Bounded, Owned):
         return self._enter_group(row)
 
     def _plan_join(self, entities: EntityArray, rows: RowArray) -> Joining | None:
-        """Find out which of k entities join whose new rows these are going to be; O(k)."""
+        """Plan the joining of those of k entities, with these new rows, that all members have;
+        O(k)."""
         if not self._other_members:
             return None
-        chosen, found = having_all(entities, self._other_members)
-        if len(chosen) == 0:
+        joining, member_rows = having_all(entities, self._other_members)
+        if len(joining) == 0:
             return None
         start = self.data._n_grouped
-        end = start + len(chosen)
-        src, dst = joined_at(rows[chosen], start)
+        end = start + len(joining)
+        src, dst = joined_at(rows[joining], start)
         others = [
-            member._plan_crossing(joined_at(theirs, start), end)
-            for member, theirs in zip(self._other_members, found, strict=True)
+            member._plan_crossing(joined_at(rows_of_member, start), end)
+            for member, rows_of_member in zip(self._other_members, member_rows, strict=True)
         ]
         moved = Remap(src, dst, self.data._n + len(rows))
         return others, (src, dst), moved(rows), end
 
     def _join_group_many(self, joining: Joining) -> RowArray:
-        """Let new rows join, as planned; return where all new rows are now; O(k)."""
-        others, (src, dst), rows, bound = joining
+        """Commit a plan of joining; return the present rows of all new ones; O(k)."""
+        others, (src, dst), rows, boundary = joining
         for enter in others:
             enter()
         self._move_many(src, dst, self._plan_moves(src, dst))
-        self.data._n_grouped = bound
+        self.data._n_grouped = boundary
         return rows
 
     @specialised
     def _enter_group(self, row: Instance) -> Instance:
-        """Bring a row to the end of the group; O(1). The caller counts the change."""
+        """Move a row to the end of the group; O(1). The caller counts the change."""
         data = self.data
         last = Instance(data._n_grouped)
         if row != last:
@@ -306,13 +302,13 @@ class GroupMember(Bounded, Owned):
         data._n_grouped = last + 1
         return last
 
-    def _plan_crossing(self, moves: Moves, bound: int) -> Callable[[], None]:
-        """Plan to bring k rows across the bound, and to set it; O(k)."""
-        return partial(self._cross, *moves, bound, self._plan_moves(*moves))
+    def _plan_crossing(self, moves: Moves, boundary: int) -> Callable[[], None]:
+        """Return a function that moves k rows across the boundary and sets it; O(k)."""
+        return partial(self._cross, *moves, boundary, self._plan_moves(*moves))
 
     @specialised
     def _leave_group(self, row: Instance) -> None:
-        """Swap a row with the group's last and end the group before it; O(1)."""
+        """Swap a row with the group's last one and end the group before it; O(1)."""
         data = self.data
         last = Instance(data._n_grouped - 1)
         if row != last:
@@ -328,27 +324,27 @@ class GroupMember(Bounded, Owned):
     def _plan_parting(self, gone: RowArray) -> Callable[[], None]:
         end = self.data._n_grouped
         leaving = gone[: gone.searchsorted(end)]
-        bound, others = end - len(leaving), self._other_members if len(leaving) else ()
-        moves = placement.swap_moves(leaving, bound, end)
-        parting = [member._plan_crossing(moves, bound) for member in others]
-        return partial(self._part, parting, bound)
+        boundary, others = end - len(leaving), self._other_members if len(leaving) else ()
+        moves = placement.swap_moves(leaving, boundary, end)
+        parting = [member._plan_crossing(moves, boundary) for member in others]
+        return partial(self._part, parting, boundary)
 
-    def _part(self, parting: list[Callable[[], None]], bound: int) -> None:
-        """Let the other members' rows leave the group, too, and set the bound."""
+    def _part(self, parting: list[Callable[[], None]], boundary: int) -> None:
+        """Move the other members' rows out of the group as well, and set the boundary."""
         for leave in parting:
             leave()
-        self.data._n_grouped = bound
+        self.data._n_grouped = boundary
 
-    def _cross(self, src: RowArray, dst: RowArray, bound: int, moves: CommitSteps) -> None:
-        """Bring rows across the bound, and set it."""
+    def _cross(self, src: RowArray, dst: RowArray, boundary: int, moves: CommitSteps) -> None:
+        """Move rows across the boundary, and set it."""
         self._move_many(src, dst, moves)
-        self.data._n_grouped = bound
+        self.data._n_grouped = boundary
         self.data._version += 1
 
     def _group_key(self, key: Any) -> NDArray[Any]:
         """Return the key by which the group is sorted, one value per row in it."""
-        bound = self.data._n_grouped
+        boundary = self.data._n_grouped
         if isinstance(key, str):
-            return self._key_column(key)[:bound]
+            return self._key_column(key)[:boundary]
         keys = placement.key_values(key, type(self).__name__)
-        return placement.sort_key(keys, bound, self.GROUP)
+        return placement.sort_key(keys, boundary, self.GROUP)

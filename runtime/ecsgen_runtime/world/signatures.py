@@ -1,4 +1,4 @@
-"""Signatures: which components an entity has, as one number with a bit for each."""
+"""Signatures: the components of an entity as one number with a bit for each."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ WORD_BITS: Final = 64
 
 
 class ComponentFlags(IntFlag):
-    """What a set of components is asked: flags of one world, or numbers from `signatures`."""
+    """Set of components: flags of one world, to be compared with numbers from `signatures`."""
 
     def any_of(self, other: int, /) -> bool:
-        """Return whether this has one of the other's components at least."""
+        """Return True if this set has at least one of the other's components."""
         return self & other != 0
 
     def all_of(self, other: int, /) -> bool:
-        """Return whether this has all of the other's components."""
+        """Return True if this set has all of the other's components."""
         return self & other == other
 
     def none_of(self, other: int, /) -> bool:
-        """Return whether this has none of the other's components."""
+        """Return True if this set has none of the other's components."""
         return self & other == 0
 
 
 def signature_words(
     holders: Sequence[ComponentHolder], entities: EntityArray
 ) -> NDArray[np.uint64]:
-    """Return the signature of each entity, over 64 components at most; O(k) per component."""
-    found = np.zeros(len(entities), np.uint64)
+    """Return the signature of each entity, of at most 64 components; O(k) per component."""
+    words = np.zeros(len(entities), np.uint64)
     bits = np.empty(len(entities), np.uint64)
-    for place, holder in enumerate(holders):
-        np.multiply(holder.has_many(entities), np.uint64(1 << place), out=bits)
-        found |= bits
-    return found
+    for number, holder in enumerate(holders):
+        np.multiply(holder.has_many(entities), np.uint64(1 << number), out=bits)
+        words |= bits
+    return words
 
 
 FlagsT = TypeVar("FlagsT", bound=ComponentFlags)
@@ -53,14 +53,14 @@ class _SignatureBase(WorldBase, Generic[FlagsT]):
     _FLAGS: type[FlagsT]
 
     def signature(self, entity: Entity, /) -> FlagsT:
-        """Return which components the entity has, as flags; O(components).
+        """Return the components of the entity as flags; O(components).
 
         Rows of a dead entity count until they are collected, as in the managers' `has`.
         """
         bits = 0
-        for place, (_, holder) in enumerate(self._members()):
+        for number, (_, holder) in enumerate(self._members()):
             if holder.has(entity):
-                bits |= 1 << place
+                bits |= 1 << number
         return self._FLAGS(bits)
 
 
@@ -76,16 +76,16 @@ class SignatureWorld(_SignatureBase[FlagsT]):
 
 
 class WideSignatureWorld(_SignatureBase[FlagsT]):
-    """A world with more components than an unsigned integer of 64 bits has room for."""
+    """A world with more components than 64 bits hold."""
 
     __slots__ = ()
 
     def signatures(self, entities: ArrayLike, /) -> NDArray[np.object_]:
         """Return the signatures of k entities as ints, shape (k,); O(k) per component."""
         holders = [holder for _, holder in self._members()]
-        given = as_entities(entities)
-        found: NDArray[Any] = np.zeros(len(given), np.object_)
+        handles = as_entities(entities)
+        numbers: NDArray[Any] = np.zeros(len(handles), np.object_)
         for start in range(0, len(holders), WORD_BITS):
-            word = signature_words(holders[start : start + WORD_BITS], given)
-            found |= word.astype(np.object_) << start
-        return found
+            word = signature_words(holders[start : start + WORD_BITS], handles)
+            numbers |= word.astype(np.object_) << start
+        return numbers

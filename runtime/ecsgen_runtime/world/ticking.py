@@ -14,29 +14,29 @@ MethodT = TypeVar("MethodT", bound=Callable[..., None])
 
 
 def keyword_only(method: MethodT) -> MethodT:
-    """Let a schedule, whose parameters are keyword-only, take positional ones with a warning.
+    """Wrap a schedule with keyword-only parameters to take positional ones with a warning.
 
-    Which comes first depends on the order of its kernels.
+    Their order depends on the order of the kernels.
     """
     names = [name for name in method.__annotations__ if name != "return"]
 
     @wraps(method)
-    def called(self: Any, *given: Any, **named: Any) -> None:
-        if given:
+    def called(self: Any, *positional: Any, **named: Any) -> None:
+        if positional:
             label = f"{type(self).__name__}.{method.__name__}"
-            if len(given) > len(names):
+            if len(positional) > len(names):
                 most = len(names)
-                raise TypeError(f"{label}() takes {most} arguments, not {len(given)}")
+                raise TypeError(f"{label}() takes {most} arguments, not {len(positional)}")
             instead = f"give arguments by name, as in {names[0]}=…"
             message = f"{label}: {instead}: their order may change"
             warn(message, DeprecationWarning, stacklevel=2)
-        method(self, **dict(zip(names, given, strict=False)), **named)
+        method(self, **dict(zip(names, positional, strict=False)), **named)
 
     return cast("MethodT", called)
 
 
 class TickingWorld(WorldBase):
-    """A world whose kernels or schedules ask for the time."""
+    """A world whose kernels or schedules use the time."""
 
     __slots__ = ()
 

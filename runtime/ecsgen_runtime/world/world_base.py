@@ -1,4 +1,4 @@
-"""What every world does alike: spawning, destroying, collecting, asking who has what."""
+"""Base of all worlds: spawning, destroying, collecting, and which components entities have."""
 
 from __future__ import annotations
 
@@ -38,41 +38,41 @@ _Note: TypeAlias = int | EntityArray
 
 
 class DeferredDespawns(ReadOnlyAttributes):
-    """Notes entities, and destroys them when told to."""
+    """List of entities to be destroyed later."""
 
     __slots__ = ("_deferred_despawns",)
 
     entities: EntityManagerBase
     _deferred_despawns: list[_Note]
-    """In the order given; it is not there before anything is noted."""
+    """Entities in the order noted; absent before the first one."""
 
     def destroy_later(self, entities: Entity | ArrayLike, /) -> None:
-        """Note an entity, or k of them, for the next `flush` or `collect`; O(k).
+        """Note an entity, or k entities, for the next `flush` or `collect`; O(k).
 
-        They are alive until then. Repeated and dead ones do no harm. Notes are saved and
-        copied with the world. TypeError for what is no entity.
+        Entities are alive until then. Repeated and dead ones are allowed. Notes are saved and
+        copied with the world. Raises TypeError unless all are entities.
         """
         try:
             noted = self._deferred_despawns
         except AttributeError:  # the first of all
             noted = self._deferred_despawns = []
-        noted.extend((entities,) if type(entities) is int else _json_state(entities))
+        noted.extend((entities,) if type(entities) is int else _to_notes(entities))
 
     def flush(self) -> int:
         """Destroy the noted entities that are still alive, each once, in the order noted.
 
-        Returns how many. They die together, as by `entities.destroy_many`: O(k log k),
-        plus the callbacks. Inside of a callback their turn comes later.
+        Returns their number. They die together, as by `entities.destroy_many`: O(k log k),
+        plus the callbacks. Inside of a callback they die later.
 
         Raises:
             StructureLockedError: a manager that destroys with its entities is locked;
-                then nobody dies, and the notes stay.
-            ExceptionGroup: callbacks failed; everybody is dead.
+                then no entity dies, and the notes stay.
+            ExceptionGroup: callbacks failed; all entities are dead.
         """
         return len(self._flush())
 
     def _flush(self) -> list[int] | EntityArray:
-        """Do what `flush` does and return who died: a list if they are few."""
+        """Do what `flush` does and return the dead entities: a list if they are few."""
         noted: list[_Note] = getattr(self, "_deferred_despawns", [])
         count = len(noted)
         few = self._small_batch_doomed(noted) if count <= SMALL_BATCH else None
@@ -83,12 +83,12 @@ class DeferredDespawns(ReadOnlyAttributes):
             self.entities.destroy_many(doomed)
         elif few:
             self.entities._destroy_small_batch(few)
-        if not self.entities.dispatch.is_open():  # else their turn may be refused
+        if not self.entities.dispatch.is_open():  # else destroying may still be refused
             del noted[:count]  # callbacks may have noted more
         return doomed
 
     def _small_batch_doomed(self, noted: list[_Note]) -> list[int] | None:
-        """Return who of a few is alive, each once; None if several are one note."""
+        """Return the distinct alive ones of a few entities; None if a note has several."""
         alive = self.entities.alive
         doomed: list[int] = []
         for note in noted:
@@ -99,24 +99,24 @@ class DeferredDespawns(ReadOnlyAttributes):
         return doomed
 
     def _noted_entities(self) -> EntityArray:
-        """Return the entities noted, in order, the repeated and the dead among them; O(k)."""
+        """Return the noted entities, in order, with repeated and dead ones; O(k)."""
         noted: list[_Note] = getattr(self, "_deferred_despawns", [])
         return np.concatenate([np.empty(0, np.uint64), *_handles(noted)])
 
 
-def _json_state(entities: Entity | ArrayLike) -> Sequence[_Note]:
-    """Return what is to be remembered of what a caller gave."""
+def _to_notes(entities: Entity | ArrayLike) -> Sequence[_Note]:
+    """Return the notes for an argument: ints, or an array of its own."""
     few = as_small_int_list(entities)
     if few is not None:
         return few
-    given = cast(ArrayLike, entities)
-    if is_integer(entities) and np.ndim(given) == 0:
+    array = cast(ArrayLike, entities)
+    if is_integer(entities) and np.ndim(array) == 0:
         return [index(entities)]
-    return [as_entities(given).copy()]
+    return [as_entities(array).copy()]
 
 
 def _handles(noted: Iterable[_Note]) -> Iterator[EntityArray]:
-    """Return notes as arrays, in their order."""
+    """Yield notes as arrays, in their order."""
     for kind, notes in groupby(noted, type):
         if kind is int:
             yield as_entities(cast(list[int], list(notes)))
@@ -125,12 +125,12 @@ def _handles(noted: Iterable[_Note]) -> Iterator[EntityArray]:
 
 
 ONCE: Final = ((),)
-"""For `starmap`, which calls what takes no arguments: no interrupt comes between the call and who
-keeps what it returns, as one may behind a call of ours."""
+"""Argument for `starmap` to call a function without arguments: no interrupt comes between such a
+call and the container that takes its result."""
 
 
 class ComponentHolder(Protocol):
-    """Knows who has a component."""
+    """Lookup of the entities that have a component."""
 
     def has(self, entity: Entity, /) -> bool: ...
 
@@ -138,7 +138,7 @@ class ComponentHolder(Protocol):
 
 
 class SpawnStore(Protocol):
-    """Takes the rows of new entities."""
+    """Store for rows of new entities."""
 
     def _ensure_capacity(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...], /
@@ -152,25 +152,27 @@ class SpawnStore(Protocol):
 
 
 class RollbackTarget(Protocol):
-    """Has rows of entities that can be taken back."""
+    """Store whose rows a failed spawn removes."""
 
     def _remove_rows_of(self, entities: EntityArray, /) -> None: ...
 
     def _remove_rows_one_by_one(self, entities: EntityArray, /) -> None: ...
 
 
-def rollback_creation(living: Any, takers: Iterable[RollbackTarget], entities: EntityArray) -> None:
-    """Take entities back with all rows that they have; who cannot do that is broken.
+def rollback_creation(
+    living: Any, targets: Iterable[RollbackTarget], entities: EntityArray
+) -> None:
+    """Undo the creation of entities and of all their rows; mark stores broken that fail.
 
-    Nothing is raised but what is meant for others, an interrupt say.
+    Only errors that are not of the rollback are raised, as an interrupt.
     """
     interrupt: BaseException | None = None
-    for taker in takers:
+    for target in targets:
         try:
-            if not is_broken(taker):
-                remove_rows_with_fallback(taker, taker._remove_rows_of, entities)
+            if not is_broken(target):
+                remove_rows_with_fallback(target, target._remove_rows_of, entities)
         except Exception:
-            continue  # they are gone nevertheless, or it is broken
+            continue  # the rows are removed nevertheless, or the store is broken
         except BaseException as error:
             interrupt = error
     if not is_broken(living):
@@ -180,16 +182,16 @@ def rollback_creation(living: Any, takers: Iterable[RollbackTarget], entities: E
 
 
 SpawnPart: TypeAlias = tuple[SpawnStore, Columns, int]
-"""What takes rows, the checked columns of these, and how many each entity gets."""
+"""Store of the rows, their checked columns, and the number of rows per entity."""
 
 
 def append_parts(
     entities: EntityArray, parts: Sequence[SpawnPart], borrowed: tuple[object, ...]
 ) -> None:
-    """Give new entities their rows; O(k) for each part.
+    """Append the rows of new entities; O(k) for each part.
 
-    What is in the way goes first, until nothing is, for callbacks may then change anything:
-    only behind them is it certain who has what. `borrowed`: the caller's arguments.
+    First rows are evicted until none is in the way, for callbacks may change anything: only after
+    the last one all checks hold. `borrowed` are the caller's arguments.
     """
     each: list[tuple[SpawnStore, Columns, EntityArray]] = []
     for store, columns, count in parts:
@@ -207,44 +209,44 @@ def append_parts(
 _ManagerT = TypeVar("_ManagerT")
 
 SpawnFields: TypeAlias = Mapping[RowClass, ColumnsOrRow | None]
-"""The columns of each component that is given, or one row for all; None for the others."""
+"""Columns of each component, or one row for all; None for components to be left out."""
 
 
 NewRows: TypeAlias = "tuple[Owned, Sequence[Mapping[str, Any]] | None]"
-"""Who gets rows, and the fields of each; None for the defaults."""
+"""Manager, and the fields of each row; None for the defaults."""
 
 
 _NAMES: Final = ("MANAGERS", "QUERIES", "GROUPS", "BUNDLES", "FINGERPRINT")
-"""What generated classes have with an underscore before it: in a class that has such a name itself,
-annotations could not mean a component that is called so."""
+"""Names that generated classes have with an underscore: without it, annotations in the class could
+not mean a component of that name."""
 
 
 class WorldBase(DeferredDespawns):
-    """All entities, and the managers of their components."""
+    """A world: all entities, and the managers of their components."""
 
     __slots__ = ("_collecting_managers", "_managers")
 
     MANAGERS: ClassVar[tuple[str, ...]] = ()
-    """The attributes that are managers; the next ones likewise."""
+    """Attributes that are managers; `QUERIES` and `GROUPS` likewise."""
     QUERIES: ClassVar[tuple[str, ...]] = ()
     GROUPS: ClassVar[tuple[str, ...]] = ()
     BUNDLES: ClassVar[tuple[str, ...]] = ()
-    """The methods that spawn bundles."""
+    """Methods that spawn bundles."""
     _MANAGER_CLASSES: ClassVar[Mapping[str, type[Any]]] = {}
-    """The class of each manager, by the attribute that it is. First those whose rows belong to
-    entities, in the order in which a new entity gets its rows."""
+    """Class of each manager, by attribute. Managers of rows with owners come first, in the order in
+    which a new entity gets its rows."""
     _MANAGER_SUBCLASSES: ClassVar[Mapping[type[Any], type[Any]]] = {}
-    """The subclasses that stand for some of them."""
+    """Subclasses that replace classes of managers."""
     _CAN_ACCELERATE: ClassVar[bool] = True
-    """Whether methods in C make and find entities as it does: by their index."""
+    """True if methods in C can create and find entities: by their index."""
     _managers: dict[RowClass, Owned]
-    """Those whose rows belong to entities, by row class."""
+    """Managers of rows with owners, by row class."""
     _collecting_managers: tuple[Gc, ...]
 
     def __init_subclass__(
         cls, managers: Mapping[str, type[Any]] | None = None, **options: Any
     ) -> None:
-        """Let classes of one's own stand for managers: `class Mine(World, managers={…})`.
+        """Replace classes of managers by subclasses: `class Mine(World, managers={…})`.
 
         Raises:
             TypeError: no such component, or not a subclass of its manager.
@@ -256,20 +258,20 @@ class WorldBase(DeferredDespawns):
         if "_MANAGER_CLASSES" in vars(cls) and cls._CAN_ACCELERATE:
             install_accelerator(cls)
         if managers is not None:
-            own = _own_managers(cls.__name__, cls._MANAGER_CLASSES, managers)
-            cls._MANAGER_SUBCLASSES = {**cls._MANAGER_SUBCLASSES, **own}
+            subclasses = _own_managers(cls.__name__, cls._MANAGER_CLASSES, managers)
+            cls._MANAGER_SUBCLASSES = {**cls._MANAGER_SUBCLASSES, **subclasses}
 
-    if not TYPE_CHECKING:  # to checkers there is nothing of this name
+    if not TYPE_CHECKING:  # checkers know no such attribute
 
         def _no_time(self, *_):
             name = type(self).__name__
             why = f"{name} has no time: nothing in its schemas asks for `tick`"
             raise AttributeError(why, name="tick", obj=self)
 
-        tick = property(_no_time, _no_time)  # else it would be an attribute of a user's
+        tick = property(_no_time, _no_time)  # else a user could set it as an attribute
 
     def __getstate__(self) -> Any:
-        """Attributes and slots, for pickle and deepcopy: nothing that names the library."""
+        """Return attributes and slots, for pickle and deepcopy, without names of the library."""
         return object.__getstate__(self)
 
     def __setstate__(self, state: Any) -> None:
@@ -285,7 +287,7 @@ class WorldBase(DeferredDespawns):
         return self._MANAGER_SUBCLASSES.get(manager, manager)
 
     def __repr__(self) -> str:
-        """Show how many entities there are, and rows of each component; O(components)."""
+        """Return the numbers of entities and of rows of each component; O(components)."""
         rows = format_list(f"{name} {count}" for name, count, _ in self._holders() if count)
         living = format_count(len(self.entities), "entity", "entities")
         return f"<{type(self).__name__}: {living}{f'; {rows}' if rows else ''}>"
@@ -295,7 +297,7 @@ class WorldBase(DeferredDespawns):
         return world_table(self)
 
     def spawn(self, n: int, **_unknown: Never) -> EntityArray:
-        """Create n entities; O(n). CapacityError when fewer indices are left."""
+        """Create n entities; O(n). Raises CapacityError if fewer indices are left."""
         if _unknown:
             raise unknown_component_error(self.spawn, _unknown)
         return self._spawn(n, {})
@@ -309,9 +311,9 @@ class WorldBase(DeferredDespawns):
         self.entities.destroy_many(entities, repeats=repeats)
 
     def gc(self) -> int:
-        """Let every manager that collects lazily pick a few rows of dead entities.
+        """Remove a few rows of dead entities from every manager that collects lazily.
 
-        Returns how many rows went. Costs next to nothing when nobody died.
+        Returns the number of removed rows. Costs next to nothing if no entity died.
         """
         collecting = self._collecting_managers
         return self.entities.dispatch.run(lambda: sum(m.gc() for m in collecting))
@@ -319,8 +321,8 @@ class WorldBase(DeferredDespawns):
     def collect(self) -> int:
         """Remove all rows of dead entities in managers that collect; O(their rows).
 
-        First those die that `destroy_later` noted. Returns how many rows went. Managers
-        with `destroy: manual` are left alone.
+        First destroys the entities that `destroy_later` noted. Returns the number of removed
+        rows. Managers with `destroy: manual` are left alone.
         """
         entities, died = self.entities, None
         was_clean = entities._despawn_count == entities._despawns_at_collect
@@ -328,35 +330,39 @@ class WorldBase(DeferredDespawns):
         try:
             died = self._flush()
         except BaseExceptionGroup as group:
-            failed = group.exceptions  # of callbacks: all the others did their part
-        deaths = entities._despawn_count  # others die when the rows of these are gone
+            failed = group.exceptions  # of callbacks: the despawns are complete
+        despawns = entities._despawn_count  # removing rows may despawn others
         few = None
-        if was_clean and type(died) is list and deaths == entities._despawns_at_collect + len(died):
+        if (
+            was_clean
+            and type(died) is list
+            and despawns == entities._despawns_at_collect + len(died)
+        ):
             few = died
         is_outermost = not entities.dispatch.is_open()
         gone = entities.dispatch.run(self._collected, few, failed, is_outermost)
-        entities._despawns_at_collect = deaths
+        entities._despawns_at_collect = despawns
         return gone
 
     def _collected(
         self, died: list[int] | None, failed: Sequence[BaseException], is_outermost: bool
     ) -> int:
-        """Remove rows of the dead, of a few if nobody else is, and return how many went.
+        """Remove rows of dead entities, which are `died` unless None; return their number.
 
-        `failed`: what is to be raised when all is done.
+        `failed` are errors to be raised at the end.
         """
         dispatch = self.entities.dispatch
         dispatch.errors.extend(failed)
         gone = self._swept() if died is None else self._removed(died)
         while is_outermost and dispatch.queue:
             if not any(manager._DESPAWNS_OWNERS for manager in self._collecting_managers):
-                break  # else entities died of the collection, and there is more to collect
+                break  # else removing rows despawned entities, and there is more to collect
             dispatch.empty_queue()
             gone += self._swept()
         return gone
 
     def _removed(self, died: list[int]) -> int:
-        """Remove the rows of a few who died, as `_swept` does if nobody else is dead."""
+        """Remove the rows of a few dead entities, as `_swept` does if these are all."""
         if died:
             return sum(manager.remove_many(died) for manager in self._collecting_managers)
         for manager in self._collecting_managers:
@@ -365,11 +371,11 @@ class WorldBase(DeferredDespawns):
         return 0
 
     def _swept(self) -> int:
-        """Let all managers that collect do so once, and return how many rows went."""
+        """Collect once in all managers that collect; return the number of removed rows."""
         return sum(manager.collect() for manager in self._collecting_managers)
 
     def components(self, entity: Entity, /) -> tuple[type[Any], ...]:
-        """Return the row classes of the components that the entity has; O(components).
+        """Return the row classes of the entity's components; O(components).
 
         Rows of a dead entity count until they are collected, as in the managers' `has`.
         """
@@ -383,36 +389,38 @@ class WorldBase(DeferredDespawns):
         return entities
 
     def _holders(self) -> Iterator[tuple[str, int, object]]:
-        """Yield each component: its name in the world, how many rows, and who has them."""
+        """Yield each component's name in the world, its number of rows, and its holder."""
         for name in self.MANAGERS:
             manager = getattr(self, name)
             yield name, len(manager), manager
 
     def _members(self) -> Iterable[tuple[RowClass, ComponentHolder]]:
-        """Return each row class with what knows who has the component, in order of bits."""
+        """Return each row class with the component's holder, in order of bits."""
         return self._managers.items()
 
     def _ownerless_hint(self, name: str) -> str:
-        """Return what an error adds if a component's rows have no owners; else nothing."""
+        """Return a hint for errors if a component's rows have no owners, else nothing."""
         if name not in self.MANAGERS or getattr(self, name) in self._managers.values():
             return ""
         return f": its rows have no entities, {name}.create_many makes them"
 
-    def _spawn(self, n: int, given: SpawnFields) -> EntityArray:
-        """Create n entities with rows of what is given; if that fails, take all back."""
+    def _spawn(self, n: int, components: SpawnFields) -> EntityArray:
+        """Create n entities with rows of components; undo all if that fails."""
         if type(n) is not int:
             n = parse_count(n)
         if n == 1:
-            single = self._spawn_one(given)
+            single = self._spawn_one(components)
             if single is not None:
                 return single
         if 0 < n <= SMALL_BATCH and n <= self.entities._left:
-            few = self._few(n, given)
-            several = None if few is None else self._spawn_small_batch(n, few)
+            rows_by_manager = self._few(n, components)
+            several = (
+                None if rows_by_manager is None else self._spawn_small_batch(n, rows_by_manager)
+            )
             if several is not None:
                 return several
         chosen: dict[RowClass, ColumnsOrRow] = {}
-        for row, fields in given.items():  # a comprehension is a call
+        for row, fields in components.items():  # a comprehension is a call
             if fields is not None:
                 chosen[row] = fields
         if not chosen:
@@ -427,25 +435,25 @@ class WorldBase(DeferredDespawns):
     def _append_new(
         self, n: int, parts: Sequence[SpawnPart], borrowed: tuple[object, ...]
     ) -> EntityArray:
-        """Create n entities and append their checked rows, or take all back. `borrowed`: the
-        caller's arguments."""
-        made: list[EntityArray] = []
+        """Create n entities and append their checked rows, or undo all. `borrowed` are the caller's
+        arguments."""
+        created: list[EntityArray] = []
         try:
-            # made and kept at once: behind a call of ours an interrupt may come
-            made.extend(map(self.entities.create_many, (n,)))
+            # created and recorded at once: an interrupt may come after a call
+            created.extend(map(self.entities.create_many, (n,)))
             if n:
-                append_parts(made[0], parts, borrowed)
-            return made[0]
+                append_parts(created[0], parts, borrowed)
+            return created[0]
         except BaseException:
-            for entities in made:
+            for entities in created:
                 self._rollback_spawn(entities)
             raise
 
-    def _spawn_one(self, given: SpawnFields) -> EntityArray | None:
-        """Create one entity with rows; None, and nothing has changed, if that is not plain."""
+    def _spawn_one(self, components: SpawnFields) -> EntityArray | None:
+        """Create one entity with rows, or return None and change nothing if that is not plain."""
         managers = self._managers
         parts: list[tuple[Callable[..., object], Mapping[str, Any]]] = []
-        for row, fields in given.items():
+        for row, fields in components.items():
             if fields is None:
                 continue
             manager = managers.get(row)
@@ -454,26 +462,27 @@ class WorldBase(DeferredDespawns):
             if fields and not are_cells(manager._CONVERTERS, fields):
                 return None
             parts.append((manager.create, fields))
-        made: list[Entity] = []
+        created: list[Entity] = []
         try:
-            made.extend(starmap(self.entities.create, ONCE))
-            entity = made[0]
+            created.extend(starmap(self.entities.create, ONCE))
+            entity = created[0]
             for create, fields in parts:
                 if fields:
                     create(entity, **fields)
                 else:
                     create(entity)
-            return np.array(made, np.uint64)
+            return np.array(created, np.uint64)
         except BaseException as error:
-            if not made and isinstance(error, CapacityError):
-                return None  # the other way says so
-            self._rollback_spawn(np.array(made, np.uint64))
+            if not created and isinstance(error, CapacityError):
+                return None  # the general way raises the error
+            self._rollback_spawn(np.array(created, np.uint64))
             raise
 
-    def _few(self, n: int, given: SpawnFields) -> list[NewRows] | None:
-        """Return who gets rows of a few new entities, if that is plain."""
+    def _few(self, n: int, components: SpawnFields) -> list[NewRows] | None:
+        """Return managers and fields of the rows of a few new entities; None if they are not
+        plain."""
         parts: list[NewRows] = []
-        for row, fields in given.items():
+        for row, fields in components.items():
             if fields is None:
                 continue
             manager = self._managers.get(row)
@@ -490,10 +499,10 @@ class WorldBase(DeferredDespawns):
         return parts
 
     def _spawn_small_batch(self, n: int, parts: list[NewRows]) -> EntityArray | None:
-        """Create n entities with rows each, one by one; if that fails, take all back.
+        """Create n entities with rows each, one by one; undo all if that fails.
 
-        None, and nothing has changed, if rows of the dead are in the way: all of them
-        go before the first new one comes.
+        Returns None and changes nothing if rows of dead entities are in the way: all of them
+        must be removed before the first new row.
         """
         entities: list[int] = []
         is_free = True
@@ -512,24 +521,26 @@ class WorldBase(DeferredDespawns):
         self.entities._undo_create(created)
         return None
 
-    def _prepare_parts(self, n: int, given: Mapping[RowClass, ColumnsOrRow]) -> list[SpawnPart]:
-        """Return what is to take the rows of n new entities, with checked columns."""
+    def _prepare_parts(
+        self, n: int, components: Mapping[RowClass, ColumnsOrRow]
+    ) -> list[SpawnPart]:
+        """Return the stores for rows of n new entities, with checked columns."""
         parts: list[SpawnPart] = []
-        is_watched = self._has_release_listeners(given)
-        for row, fields in given.items():
+        is_watched = self._has_release_listeners(components)
+        for row, fields in components.items():
             manager = self._managers[row]
             columns = parse_columns(row, fields, manager._CONVERTERS, n)
-            # copies of views, for what they look at may move before the rows are filled, and
-            # callbacks may write to the caller's own arrays, too
-            own = {
+            # copies of views, whose memory may move before rows are filled, and of the caller's
+            # arrays, to which callbacks may write
+            owned = {
                 name: c.copy() if is_watched or c.base is not None else c
                 for name, c in manager._prepare_columns(n, columns).items()
             }
-            parts.append((manager, own, 1))
+            parts.append((manager, owned, 1))
         return parts
 
     def _has_release_listeners(self, rows: Iterable[RowClass]) -> bool:
-        """Whether callbacks may run before all rows of a spawn are there."""
+        """Return True if callbacks may run before all rows of a spawn exist."""
         for row in rows:
             manager = self._managers[row]
             if manager._HAS_RELEASE_CALLBACKS and manager._has_release_listeners:
@@ -537,7 +548,7 @@ class WorldBase(DeferredDespawns):
         return False
 
     def _rollback_spawn(self, entities: EntityArray) -> None:
-        """Undo the creation of entities; callbacks may have given them rows anywhere."""
+        """Undo the creation of entities; callbacks may have created rows of them anywhere."""
         if len(entities):
             rollback_creation(self.entities, self._rollback_targets(), entities)
 
@@ -556,14 +567,14 @@ def _create_rows(entities: Sequence[int], parts: Sequence[NewRows]) -> None:
 
 
 def _own_managers(
-    world: str, known: Mapping[str, type[Any]], given: object
+    world: str, known: Mapping[str, type[Any]], managers: object
 ) -> dict[type[Any], type[Any]]:
-    """Return which class is to stand for which, or raise TypeError."""
-    if not isinstance(given, Mapping):
-        kind = type(given).__name__
+    """Return the subclass for each replaced class, or raise TypeError."""
+    if not isinstance(managers, Mapping):
+        kind = type(managers).__name__
         raise TypeError(f"{world}: managers takes a dict of classes, not {kind}")
-    own = {}
-    for name, kind in given.items():
+    subclasses = {}
+    for name, kind in managers.items():
         base = known.get(name)
         if base is None:
             hint = did_you_mean(str(name), [*known])
@@ -571,5 +582,5 @@ def _own_managers(
         if not isinstance(kind, type) or not issubclass(kind, base):
             shown = getattr(kind, "__name__", repr(kind))
             raise TypeError(f"{world}: {name!r} takes a subclass of {base.__name__}, not {shown}")
-        own[base] = kind
-    return own
+        subclasses[base] = kind
+    return subclasses

@@ -24,7 +24,7 @@ GROUPS = (
         MEMBERS,
         Mutant("mates do not let many leave", r"leave\(\)$"),
         Mutant("mates let go whom they do not know", r"gone\[: gone\.searchsorted\(.*\)\]", "gone"),
-        Mutant("the group stays when rows go", r"self\.data\._n_grouped = bound$"),
+        Mutant("the group stays when rows go", r"self\.data\._n_grouped = boundary$"),
         Mutant("holes of the group are filled from behind it", r"data\._n_grouped,", "data._n,"),
         Mutant("the group does not count who enters", r"data\._n_grouped = last \+ 1"),
         Mutant(
@@ -35,7 +35,7 @@ GROUPS = (
         Mutant("the group still counts who left", r"data\._n_grouped = last$"),
         Mutant(
             "the group still counts the many who left",
-            r"(?:self\.)?data\._n_grouped = (?:start|bound)$",
+            r"(?:self\.)?data\._n_grouped = (?:start|boundary)$",
         ),
         Mutant("rows stay where they are", r"self\._swap\(row, last.*\)"),
         Mutant("mates do not count the change", r"member\.data\._version \+= 1"),
@@ -53,16 +53,16 @@ GROUPS = (
         ),
         Mutant("mates do not let many enter", r"enter\(\)$"),
         Mutant("where rows joined is not told", r"moved\(rows\), end", "rows, end"),
-        Mutant("the first rows join", r"rows\[chosen\], ", "rows[: len(chosen)], "),
-        Mutant("all new rows join", r"start \+ len\(chosen\)", "start + len(rows)"),
+        Mutant("the first rows join", r"rows\[joining\], ", "rows[: len(joining)], "),
+        Mutant("all new rows join", r"start \+ len\(joining\)", "start + len(rows)"),
         Mutant(
             "many stay where they are",
             r"self\._move_many\(src, dst, (?:moves|self\._plan_moves\(src, dst\))\)",
         ),
         Mutant(
             "rows enter in an order of their own",
-            r"joined_at\(theirs, ",
-            "joined_at(theirs[::-1], ",
+            r"joined_at\(rows_of_member, ",
+            "joined_at(rows_of_member[::-1], ",
         ),
         Mutant("a change is not counted", r"self\.data\._version \+= 1$"),
         Mutant("mates go on when one breaks", r"mark_broken\(member(?:\.data)?\)"),

@@ -51,19 +51,19 @@ GROUPS = (
     module(
         "_runtime/world/archetypes/chunks.py",
         ("test_archetypes.py",),
-        Mutant("archetypes: a hole stays", r"target\[place\] = source\[row\]"),
+        Mutant("archetypes: a hole stays", r"target\[hole_row\] = source\[row\]"),
         Mutant("archetypes: an object is kept", r"chunk\._columns\[column\]\[row\] = None"),
         Mutant("archetypes: objects are kept", r"chunk\._columns\[column\]\[rows\] = None"),
         Mutant(
             "archetypes: empty chunks are lost", r"self\._pool\.give\(.*\)\)", "self.chunks.pop()"
         ),
-        Mutant("archetypes: holes stay", r"(in cut\.targets:\n +)chunk\._items.*", r"\1pass"),
+        Mutant("archetypes: holes stay", r"(in plan\.targets:\n +)chunk\._items.*", r"\1pass"),
         Mutant(
             "archetypes: holes are filled out of order",
             r"swap_remove_moves\(gone, self\.n\)",
             "(swap_remove_moves(gone, self.n)[0][::-1], swap_remove_moves(gone, self.n)[1])",
         ),
-        Mutant("archetypes: rows that go still count", r"self\.n = cut\.kept"),
+        Mutant("archetypes: rows that go still count", r"self\.n = plan\.kept"),
         Mutant("archetypes: a chunk does not shrink", r"chunk\._rows\.n = rows\.start"),
         Mutant(
             "archetypes: a chunk keeps the columns of another archetype",
@@ -79,7 +79,7 @@ GROUPS = (
         Mutant("archetypes: a row that moved is not found", r"self\.places\.set\(moved, .*\)"),
         Mutant(
             "archetypes: rows that moved are not found",
-            r"self\.settle\((?:number, cut\.moved|move\.target).*\)",
+            r"self\.settle\((?:number, removal\.moved|move\.target).*\)",
         ),
         Mutant("archetypes: rows lose the rest", r"target\.paste\(column, start, items\)"),
         Mutant("archetypes: rows stay as well", r"self\._cut_out\((?:source|archetype), .*\)"),
@@ -96,7 +96,11 @@ GROUPS = (
         Mutant("archetypes: a row loses the rest", r"chunk\._cells\[there\]\[row\] = .*"),
         Mutant("archetypes: `any` is ignored", r"\(not any or ", "(True or "),
         Mutant("archetypes: `none` is ignored", r"and not archetype\.layout\.bits & none", ""),
-        Mutant("archetypes: values go to others", r"values\[which\] if each", "values if each"),
+        Mutant(
+            "archetypes: values go to others",
+            r"values\[which\] if is_per_row",
+            "values if is_per_row",
+        ),
         Mutant(
             "archetypes: stale handles find a row", r"self\._owner_cells\[index\] == entity", "True"
         ),
@@ -126,7 +130,7 @@ GROUPS = (
             "array",
         ),
         Mutant(
-            "archetypes: a failing creation leaves entities", r"rollback_creation\(living, \(.*\)"
+            "archetypes: a failing creation leaves entities", r"rollback_creation\(pool, \(.*\)"
         ),
     ),
 )

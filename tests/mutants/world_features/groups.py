@@ -17,7 +17,7 @@ GROUPS = (
         ("test_world.py",),
         Mutant("joining rows keep another order", r"rows\[moving\],", "np.sort(rows[moving]),"),
         Mutant("rows in the way are lost", r"rows\[outside\]", "displaced"),
-        Mutant("who lacks one mate's rows joins", r"found = \[earlier\[present\] .*\]"),
+        Mutant("who lacks one mate's rows joins", r"member_rows = \[earlier\[present\] .*\]"),
         Mutant("columns of a group are replaced", r"if hasattr\(self, name\):", "if False:"),
         Mutant("a group is sorted while locked", r"if self\._first\._is_locked\(\):", "if False:"),
         Mutant("others join as well", r"chosen = chosen\[present\]"),

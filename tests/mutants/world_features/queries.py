@@ -19,7 +19,11 @@ GROUPS = (
     module(
         "_runtime/world/queries/query.py",
         ("test_world.py",),
-        Mutant("loops see no changes", r"first\._version != one or last\._version != two", "False"),
+        Mutant(
+            "loops see no changes",
+            r"first\._version != first_version or last\._version != last_version",
+            "False",
+        ),
         Mutant("loops see no deaths", r"self\._join\.changes\(\) != state", "False"),
         Mutant("loops go on", r"raise changed_during_iteration_error\(\)"),
         Mutant("a length of nothing", r"return self\._join\.match\(\)\.count", "return 0"),
@@ -37,15 +41,17 @@ GROUPS = (
         "_runtime/world/queries/join_rows.py",
         ("test_world.py",),
         Mutant(
-            "queries do not forget who is alive", r"deaths != self\._despawn_count:", "not deaths:"
+            "queries do not forget who is alive",
+            r"despawns != self\._despawn_count:",
+            "not despawns:",
         ),
         Mutant(
             "queries take everybody for alive",
             r"frozenset\(\s+member for member in self\._members if .*\s+\)",
             "frozenset(self._members)",
         ),
-        Mutant("cells are put in other places", r"(np\.put\(out, )(self\.places)", r"\1\2[::-1]"),
-        Mutant("pieces with gaps are a slice", r"== len\(pieces\) and follows:", "== len(pieces):"),
+        Mutant("cells are put in other places", r"(np\.put\(out, )(self\.positions)", r"\1\2[::-1]"),
+        Mutant("pieces with gaps are a slice", r"== len\(parts\) and follows:", "== len(parts):"),
     ),
     module(
         "_runtime/managers/query_members.py",
@@ -75,7 +81,7 @@ GROUPS = (
         Mutant("operators write to a copy alone", r"if is_same_view\(.*\):", "if True:"),
         Mutant("operators can't write", r"if is_known and is_augmented\(.*\):", "if False:"),
         Mutant("compiled code can't write", r"if not is_known:", "if False:"),
-        Mutant("assigning writes nothing", r"scatter_cells\(column, rows, given\)"),
+        Mutant("assigning writes nothing", r"scatter_cells\(column, rows, cells\)"),
         Mutant("nobody augments", r"return code\[at\] == _COPY and .*", "return False"),
         Mutant("all readers are plain", r"is_known = .*", "is_known = True"),
         Mutant("operators write to what was read", r"np\.array\(self\)", "self"),

@@ -11,7 +11,7 @@ GROUPS = (
     module(
         "_runtime/world/signatures.py",
         ("test_world.py",),
-        Mutant("a bit is one too high", r"bits \|= 1 << place", "bits |= 2 << place"),
+        Mutant("a bit is one too high", r"bits \|= 1 << number", "bits |= 2 << number"),
         Mutant("who has not counts as having", r"if holder\.has\(", "if not holder.has("),
         Mutant(
             "only the first entity is looked at",

@@ -1,4 +1,4 @@
-"""Archetypes: components whose rows live in chunks, one signature to a chunk, and queries."""
+"""Archetypes: components with rows in chunks, one signature per chunk, and queries."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ from .archetype_table import (
 from .chunks import Archetype, ChunkBase, ChunkColumns
 
 ChunkT = TypeVar("ChunkT", bound=ChunkBase)
-_Found = TypeVar("_Found")
+_ItemT = TypeVar("_ItemT")
 
 
 class ArchetypeStore(Lockable, Generic[ChunkT]):
-    """All rows in chunks; the generated class adds what is typed by component.
+    """All rows in chunks; the generated class adds methods typed by component.
 
-    An entity's row goes when the entity dies, before `entities.destroy` returns. Rows, chunks and
-    views are good until the next structural change; `version` counts those. Not thread-safe.
+    An entity's row is removed before `entities.destroy` returns. Rows, chunks and views are valid
+    until the next structural change; `version` counts those. Not thread-safe.
     """
 
     __slots__ = (
@@ -74,17 +74,17 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
         self._table = ArchetypeTable(kind, parts, size, EntityLocations(entities))
         self._table.store = ref(self)
         self._kept: dict[str, Any] = {}
-        """By kernel: a ChunkCache."""
+        """ChunkCache of each kernel, by name."""
         entities._add_listener(self, type(self)._on_despawn_one)
 
     def __repr__(self) -> str:
-        """Show how many rows there are; O(archetypes)."""
+        """Return the numbers of rows and chunks; O(archetypes)."""
         chunks = sum(len(archetype.used()) for archetype in self._table.archetypes)
         rows = f"{format_count(len(self), 'row')} in {format_count(chunks, 'chunk')}"
         return f"<{type(self).__name__}: {rows}, {format_bytes(self.nbytes)}>"
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the callbacks, for pickle and deepcopy."""
+        """Return everything but the callbacks, for pickle and deepcopy."""
         return {
             "version": self._version,
             "entities": self._entities,
@@ -101,27 +101,25 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
 
     @property
     def version(self) -> int:
-        """How many structural changes there were; views and chunks are good until the next."""
+        """Number of structural changes; views and chunks are valid until the next one."""
         return self._version
 
     @property
     def nbytes(self) -> int:
         """Bytes held: all chunks, the empty ones included, the map of entities, and the working
         memory of kernels; O(kernels)."""
-        of_kernels: int = sum(kept.nbytes for kept in self._kept.values())
+        of_kernels: int = sum(cache.nbytes for cache in self._kept.values())
         return self._table.pool.nbytes + self._table.places.nbytes + of_kernels
 
     def locked(self) -> AbstractContextManager[object]:
-        """Let structural changes raise StructureLockedError inside the `with` block.
+        """Return a context manager in which structural changes raise StructureLockedError.
 
-        Destroying an entity counts as one, whatever components it has.
+        Destroying any entity counts as a structural change.
         """
         return super().locked()
 
     def _lock_error(self) -> StructureLockedError:
         return locked_error("Archetypes")
-
-    # --- finding -----------------------------------------------------------------------
 
     def chunks(
         self,
@@ -130,49 +128,49 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
         any: Iterable[RowClass] = (),
         none: Iterable[RowClass] = (),
     ) -> Iterator[ChunkT]:
-        """Iterate over the chunks with rows of all, any and none of some components.
+        """Iterate over the chunks with all, any and none of these components.
 
-        An empty `any` asks for nothing. A structural change ends the iteration with
+        An empty `any` is no condition. A structural change ends the iteration with
         RuntimeError; `with archetypes.locked()` refuses the change itself.
         """
-        found = self._table.matching(self._bits(all), self._bits(any), self._bits(none))
-        return self._chunks(found)
+        archetypes = self._table.matching(self._bits(all), self._bits(any), self._bits(none))
+        return self._chunks(archetypes)
 
     def _chunks(self, archetypes: Iterable[Archetype]) -> Iterator[ChunkT]:
-        """Iterate over the chunks of some archetypes while nothing changes."""
-        found = [chunk for archetype in archetypes for chunk in archetype.used()]
+        """Iterate over the chunks of archetypes, until a structural change."""
+        chunks = [chunk for archetype in archetypes for chunk in archetype.used()]
         changed = RuntimeError("archetypes changed while their chunks were iterated")
-        return self._iterate(iter(found), self._version, changed)
+        return self._iterate(iter(chunks), self._version, changed)
 
     def _iterate(
-        self, found: Iterator[_Found], version: int, changed: RuntimeError
-    ) -> Iterator[_Found]:
-        for one in found:
+        self, items: Iterator[_ItemT], version: int, changed: RuntimeError
+    ) -> Iterator[_ItemT]:
+        for item in items:
             if self._version != version:
                 raise changed
-            yield one
-        # The last round too: a loop must not pass because there is one chunk only.
+            yield item
+        # After the last round as well: a loop over one chunk must not pass.
         if self._version != version:
             raise changed
 
     def has(self, entity: Entity, component: RowClass, /) -> bool:
-        """Return whether an entity has a component; O(1)."""
+        """Return True if an entity has a component; O(1)."""
         number = self._number(component)
         return self._table.of(index(entity))[0].has(number)
 
     def has_many(self, entities: ArrayLike, component: RowClass, /) -> NDArray[np.bool_]:
-        """Return which of k entities have a component, shape (k,); O(k)."""
+        """Return a mask of the entities that have a component, shape (k,); O(k)."""
         number = self._number(component)
         places = self._table.places.get_many(as_entities(entities))
         return self._table.having(places, number)
 
     def components(self, entity: Entity, /) -> tuple[RowClass, ...]:
-        """Return the row classes of the components that an entity has; O(components)."""
+        """Return the row classes of an entity's components; O(components)."""
         archetype, _ = self._table.of(index(entity))
         return tuple(part._ROW for part in archetype.layout.components.values())
 
     def _count(self, component: RowClass) -> int:
-        """Return how many rows have a component; O(archetypes)."""
+        """Return the number of rows with a component; O(archetypes)."""
         number = self._number(component)
         return sum(each.n for each in self._table.archetypes if each.has(number))
 
@@ -181,8 +179,8 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
             return self._numbers[component]
         except (KeyError, TypeError):
             names = ", ".join(row.__name__ for row in self._numbers)
-            given = component_name(component)
-            raise TypeError(f"archetypes hold {names}, not {given}") from None
+            name = component_name(component)
+            raise TypeError(f"archetypes hold {names}, not {name}") from None
 
     def _bits(self, components: Iterable[RowClass]) -> int:
         bits = 0
@@ -201,7 +199,7 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
         return chunk._parts[number], row
 
     def _proxy(self, kind: type[ProxyT], entity: Entity) -> ProxyT:
-        """Return a proxy of a live entity's row; MissingInstanceError without one. O(1)."""
+        """Return a proxy of an alive entity's row, or raise MissingInstanceError; O(1)."""
         proxy = new_proxy(kind)
         proxy._manager = self
         proxy._owner = entity
@@ -222,14 +220,12 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
         columns, row = self._find(entity, component)
         columns._set(row, values)
 
-    # --- changing ----------------------------------------------------------------------
-
     def remove(self, entity: Entity, component: RowClass, /) -> None:
-        """Take a component from an entity, which may end with none; O(columns).
+        """Remove a component from an entity, which may have none then; O(columns).
 
         Raises:
             StaleEntityError: the entity is dead.
-            MissingInstanceError: it does not have the component.
+            MissingInstanceError: the entity does not have the component.
             StructureLockedError: the archetypes are locked.
         """
         entity = self._entities.require(entity)
@@ -242,9 +238,9 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
         self._version += 1
 
     def remove_many(self, entities: ArrayLike, component: RowClass, /) -> None:
-        """Take a component from each of k entities; O(k). Raises what `remove` does.
+        """Remove a component from each of k entities; O(k). Raises what `remove` does.
 
-        An entity that is there twice is a MissingInstanceError.
+        A repeated entity is a MissingInstanceError.
         """
         entities = self._entities.require_many(entities)
         self._raise_if_locked()
@@ -257,29 +253,29 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
             raise missing_instance_error(component.__name__, first, layout)
         if len(entities):
             _left = self._left_by(entities)
-            self._table.toggle_many(_own(entities), places, number, ())
+            self._table.toggle_many(_owned(entities), places, number, ())
             self._version += 1
 
     def clear(self) -> None:
-        """Remove every row; the entities live on. The chunks are kept for new rows. O(n)."""
+        """Remove every row; entities stay alive. Chunks are kept for new rows. O(n)."""
         self._raise_if_locked()
         _left = [self._left_by(chunk.entity) for chunk in self.chunks()]
         if self._table.clear():
             self._version += 1
 
     def shrink_to_fit(self) -> None:
-        """Give back the memory of empty chunks and of kernels; O(chunks)."""
+        """Free the memory of empty chunks and of kernels; O(chunks)."""
         self._raise_if_locked()
         for archetype in self._table.archetypes:
             archetype.trim()
         self._table.pool.clear()
-        for kept in self._kept.values():
-            kept.drop()
+        for cache in self._kept.values():
+            cache.drop()
 
     def _create(
-        self, components: Iterable[RowClass], n: SupportsIndex, given: Mapping[int, Any]
+        self, components: Iterable[RowClass], n: SupportsIndex, values: Mapping[int, Any]
     ) -> EntityArray:
-        """Create n entities; `given`: fields by component, or None."""
+        """Create n entities; `values` are fields by component, or None."""
         count = parse_count(n)
         self._raise_if_locked()
         numbers = [self._number(component) for component in components]
@@ -287,34 +283,34 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
             if number in numbers[:k]:
                 name = self._name(number)
                 raise DuplicateInstanceError(f"{name} stands twice among the components")
-        for number, fields in given.items():
+        for number, fields in values.items():
             if fields is not None and number not in numbers:
                 name = self._name(number)
                 raise TypeError(f"{name} is given, but not one of the components")
         columns = {
-            k: self._converted(k, count, {} if given[k] is None else given[k])
+            k: self._converted(k, count, {} if values[k] is None else values[k])
             for k in sorted(numbers)
         }
-        bits, living = sum(1 << number for number in numbers), self._entities
-        made: list[EntityArray] = []
+        bits, pool = sum(1 << number for number in numbers), self._entities
+        created: list[EntityArray] = []
         try:
-            # made and kept at once: behind a call of ours an interrupt may come
-            made.extend(map(living.create_many, (count,)))
-            self._append(bits, made[0], columns)
-            return made[0]
+            # created and recorded at once: an interrupt may come after a call
+            created.extend(map(pool.create_many, (count,)))
+            self._append(bits, created[0], columns)
+            return created[0]
         except BaseException:
-            for entities in made:
-                rollback_creation(living, (self,), entities)
+            for entities in created:
+                rollback_creation(pool, (self,), entities)
             raise
 
     def _add(
-        self, entity: Entity, given: RowClass | tuple[Any, ...], fields: dict[str, Any]
+        self, entity: Entity, component: RowClass | tuple[Any, ...], fields: dict[str, Any]
     ) -> None:
-        number, named = self._named(given, fields)
+        number, named = self._named(component, fields)
         part = self._table.parts[number]
         try:
             known = parse_row(part._ROW, named)
-            values = part._one(**known)  # first: they may run code
+            values = part._one(**known)  # first: values may be objects that run code
         except Exception:
             self._addable(entity, number)
             raise
@@ -322,31 +318,31 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
         self._table.toggle(entity, number, values)
         self._version += 1
 
-    def _addable(self, given: SupportsIndex, number: int) -> Entity:
-        """Return a live entity without a component, or raise what `add` does."""
-        entity = self._entities.require(given)
+    def _addable(self, handle: SupportsIndex, number: int) -> Entity:
+        """Return an alive entity without a component, or raise what `add` does."""
+        entity = self._entities.require(handle)
         self._raise_if_locked()
         if self._table.of(entity)[0].has(number):
             raise duplicate_instance_error(self._name(number), entity, self._entities._LAYOUT)
         return entity
 
     def _named(
-        self, given: RowClass | tuple[Any, ...], fields: dict[str, Any]
+        self, component: RowClass | tuple[Any, ...], fields: dict[str, Any]
     ) -> tuple[int, ColumnsOrRow]:
-        """Return which component is given, by its class or by a row, with its values."""
-        if not isinstance(given, tuple):
-            return self._number(given), fields
-        number = self._number(type(given))
+        """Return the number of a component, given by class or by row, and its values."""
+        if not isinstance(component, tuple):
+            return self._number(component), fields
+        number = self._number(type(component))
         if fields:
             name = self._name(number)
             raise TypeError(f"a row of {name} has all fields; name some with the class")
-        return number, given
+        return number, component
 
     def _add_many(
-        self, es: ArrayLike, given: RowClass | tuple[Any, ...], fields: dict[str, Any]
+        self, es: ArrayLike, component: RowClass | tuple[Any, ...], fields: dict[str, Any]
     ) -> None:
-        number, row = self._named(given, fields)
-        entities = _own(as_entities(es))
+        number, row = self._named(component, fields)
+        entities = _owned(as_entities(es))
         try:
             columns = self._converted(number, len(entities), row)
         except Exception:
@@ -358,7 +354,7 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
             self._version += 1
 
     def _addable_many(self, entities: EntityArray, number: int) -> NDArray[np.uint64]:
-        """Return the places of live entities without a component, or raise what `add` does."""
+        """Return the locations of alive entities without a component, or raise what `add` does."""
         self._entities.require_many(entities)
         self._raise_if_locked()
         layout = self._entities._LAYOUT
@@ -373,11 +369,11 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
     def _name(self, number: int) -> str:
         return self._table.parts[number]._ROW.__name__
 
-    def _converted(self, number: int, count: int, given: ColumnsOrRow) -> tuple[NDArray[Any], ...]:
+    def _converted(self, number: int, count: int, values: ColumnsOrRow) -> tuple[NDArray[Any], ...]:
         part = self._table.parts[number]
-        columns = parse_columns(part._ROW, given, part._CONVERTERS, count)
+        columns = parse_columns(part._ROW, values, part._CONVERTERS, count)
         arrays = part._many(count, **columns)
-        return tuple(_own(array) for array in arrays)
+        return tuple(_owned(array) for array in arrays)
 
     def _append(self, bits: int, entities: EntityArray, columns: NewColumns) -> None:
         if bits and len(entities):
@@ -385,8 +381,8 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
             self._version += 1
 
     def _left_by(self, entities: Entity | EntityArray) -> object:
-        """Return the objects in entities' rows, to hold while these go: the end of an object may
-        run code that changes the archetypes, too, which must then be whole."""
+        """Return the objects in entities' rows, to be held during the removal: the end of an object
+        may run code that changes the archetypes, which must be consistent by then."""
         if not self._table.holds_objects:
             return None
         return self._table.objects_of(np.atleast_1d(np.asarray(entities, np.uint64)))
@@ -402,7 +398,7 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
         remove_rows_with_fallback(self, self._remove_rows_of, entities)
 
     def _remove_rows_one_by_one(self, entities: EntityArray) -> None:
-        """Remove what rows distinct entities have without memory to speak of; O(k)."""
+        """Remove the rows of distinct entities, almost without allocating; O(k)."""
         if is_broken(self):
             return
         version = self._version
@@ -418,30 +414,30 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
         """Remove the rows of distinct entities; O(k)."""
         _left = self._left_by(entities)
         if len(entities) == 1:
-            gone = int(self._table.drop(int(entities[0])))
+            removed = int(self._table.drop(int(entities[0])))
         else:
-            gone = self._table.drop_many(entities)
-        if gone:
+            removed = self._table.drop_many(entities)
+        if removed:
             self._version += 1
 
 
-def _own(array: NDArray[Any]) -> NDArray[Any]:
-    """Copy a view: what it looks at may move before it is used."""
+def _owned(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array, or a copy of a view, whose memory may move before it is used."""
     return array if array.base is None else array.copy()
 
 
 class ChunkQuery(QueryBase[RowsT, RowT], Generic[ChunkT, RowsT, RowT]):
-    """The archetypes with certain components; the generated class says which.
+    """Archetypes with certain components, which the generated class names.
 
-    They are found once, and again when an archetype is new. Their rows are those of live entities:
-    a row goes with its entity.
+    Matching archetypes are found once, and again after a new archetype. All rows are of alive
+    entities, for a row is removed with its entity.
     """
 
     __slots__ = ("_all", "_any", "_entities", "_none", "_store", "_version")
 
     _ALL: ClassVar[tuple[RowClass, ...]] = ()
     _ANY: ClassVar[tuple[RowClass, ...]] = ()
-    """Where there are none, nothing is asked for."""
+    """Components of which one is required; empty for no condition."""
     _NONE: ClassVar[tuple[RowClass, ...]] = ()
     _OPTIONAL: ClassVar[tuple[RowClass, ...]] = ()
 
@@ -458,14 +454,14 @@ class ChunkQuery(QueryBase[RowsT, RowT], Generic[ChunkT, RowsT, RowT]):
         return type(self), (self._store,)
 
     def __repr__(self) -> str:
-        """Show how many entities there are; O(matching archetypes)."""
+        """Return the number of entities and the conditions; O(matching archetypes)."""
         clauses = (self._ALL, self._ANY, self._NONE, self._OPTIONAL)
         asked = query_text(*([row.__name__ for row in rows] for rows in clauses))
         count = format_count(len(self), "entity", "entities")
         return f"<{type(self).__name__}: {count}; {asked}>"
 
     def __len__(self) -> int:
-        """Return how many entities there are; O(matching archetypes)."""
+        """Return the number of entities; O(matching archetypes)."""
         return sum(archetype.n for archetype in self._archetypes())
 
     def chunks(self) -> Iterator[ChunkT]:

@@ -1,4 +1,4 @@
-"""All archetypes of a world, where entities are in them, and the moves between them."""
+"""All archetypes of a world, the locations of entities in them, and moves between them."""
 
 from __future__ import annotations
 
@@ -23,19 +23,17 @@ from .chunks import (
     RemovalPlan,
 )
 
-# --- Where rows are: entity index → archetype and position, checked by the handle -----
-
 NO_LOCATION: Final = 0
-"""The place of an entity without a row: in the root archetype, which has no rows."""
+"""Location of an entity without a row: in the root archetype, which has no rows."""
 
 POSITION_BITS: Final = 32
 POSITION_MASK: Final = (1 << POSITION_BITS) - 1
 
 
 class EntityLocations:
-    """Sparse arrays by entity index, or slot: whose row it is, and `archetype << 32 | position`.
+    """Sparse arrays by entity index, or slot: owner of the row, and `archetype << 32 | position`.
 
-    The whole handle decides, so stale handles find nothing.
+    Owners are compared as handles, so stale handles find nothing.
     """
 
     __slots__ = ("_entities", "_owner_cells", "_owners", "_place_cells", "_places", "_slot")
@@ -51,47 +49,47 @@ class EntityLocations:
         return self._owners.nbytes + self._places.nbytes
 
     def get(self, entity: int) -> int:
-        """Return an entity's place, or NO_LOCATION; O(1)."""
+        """Return an entity's location, or NO_LOCATION; O(1)."""
         index = self._slot(entity)
         if index < len(self._owners) and self._owner_cells[index] == entity:
-            place: int = self._place_cells[index]
-            return place
+            location: int = self._place_cells[index]
+            return location
         return NO_LOCATION
 
     def get_many(self, entities: EntityArray) -> NDArray[np.uint64]:
-        """Return each entity's place; O(k)."""
+        """Return each entity's location; O(k)."""
         index = self._entities._slots(entities)
         places: NDArray[np.uint64] = self._places.take(index, mode="clip")
         others = self._owners.take(index, mode="clip") != entities
         np.putmask(places, others, NO_LOCATION)
         return places
 
-    def set(self, entity: int, place: int) -> None:
-        """Remember an entity's place; its index was covered before."""
+    def set(self, entity: int, location: int) -> None:
+        """Set an entity's location; its index was covered before."""
         index = self._slot(entity)
         self._owner_cells[index] = entity
-        self._place_cells[index] = place
+        self._place_cells[index] = location
 
     def set_many(self, entities: EntityArray, places: NDArray[np.uint64]) -> None:
-        """Remember each entity's place; O(k)."""
+        """Set each entity's location; O(k)."""
         index = self._entities._slots(entities)
         self._owners[index] = entities
         self._places[index] = places
 
     def forget(self, entity: int) -> None:
-        """An entity has no row any more."""
+        """Reset an entity's location to none."""
         index = self._slot(entity)
         self._owner_cells[index] = 0
         self._place_cells[index] = NO_LOCATION
 
     def forget_many(self, entities: EntityArray) -> None:
-        """These entities have no rows any more; O(k)."""
+        """Reset entities' locations to none; O(k)."""
         index = self._entities._slots(entities)
         self._owners[index] = 0
         self._places[index] = NO_LOCATION
 
     def cover(self, entity: int) -> int:
-        """Make room for an entity and return whose row its index leads to, or 0; O(1) amortised."""
+        """Reserve an entity's index and return the owner of the row at it, or 0; O(1) amortised."""
         index = self._slot(entity)
         if index >= len(self._owners):
             self._grow(index)
@@ -99,7 +97,7 @@ class EntityLocations:
         return owner
 
     def cover_many(self, entities: EntityArray) -> EntityArray:
-        """Make room for entities and return the others that their indices lead to; O(k)."""
+        """Reserve entities' indices and return the other owners of rows at them; O(k)."""
         if len(entities) == 0:
             return entities
         index = self._entities._slots(entities)
@@ -127,11 +125,10 @@ class EntityLocations:
 def group_by_archetype(
     places: NDArray[np.uint64],
 ) -> Iterator[tuple[int, RowArray | None, RowArray]]:
-    """Yield (archetype, which, positions) for each archetype that places lead to.
+    """Yield (archetype, which, positions) for each archetype of locations.
 
-    `which` are the places concerned, in order of position, or None for all of them as they stand;
-    the positions ascend. O(k log k), O(k) if the places ascend. NO_LOCATION is in the root
-    archetype.
+    `which` are the indices of its locations, in order of position, or None for all in order;
+    positions ascend. O(k log k), O(k) if locations ascend. NO_LOCATION is in the root archetype.
     """
     if len(places) == 0:
         return
@@ -154,17 +151,15 @@ def group_by_archetype(
         yield int(numbers[start]), which, positions[start:stop]
 
 
-# --- All archetypes of a world and the moves between them; checks nothing -------------
-
 NewColumns = Mapping[int, Sequence[NDArray[Any]]]
-"""By component: an array for each of its columns."""
+"""Array for each column of a component, by component number."""
 
 ROOT_ARCHETYPE = 0
-"""The archetype of entities without components, which has no rows."""
+"""Archetype of entities without components, which has no rows."""
 
 
 class ArchetypeTable:
-    """Rows in chunks, found by entity. What can fail in a change comes before its first write."""
+    """Rows in chunks, found by entity. Unchecked; a change allocates before its first write."""
 
     __slots__ = (
         "_by_bits",
@@ -186,7 +181,7 @@ class ArchetypeTable:
         places: EntityLocations,
     ) -> None:
         self.store: ReferenceType[object] | None = None
-        """What breaks with it."""
+        """Owner of the table, marked broken with it."""
         self.parts = parts
         self.holds_objects = any(column.dtype.hasobject for part in parts for column in part.LAYOUT)
         self.size = size
@@ -197,23 +192,22 @@ class ArchetypeTable:
         self._found: dict[tuple[int, int, int], list[Archetype]] = {}
         self.number(0)
 
-    # --- archetypes --------------------------------------------------------------------
-
     def number(self, bits: int) -> int:
-        """Return the number of the archetype of some components, a new one if need be."""
-        found = self._by_bits.get(bits)
-        if found is None:
-            found = len(self.archetypes)
+        """Return the number of the archetype with these components, a new one if need be."""
+        number = self._by_bits.get(bits)
+        if number is None:
+            number = len(self.archetypes)
             layout = ChunkLayout(bits, self.parts, self.size)
             self.archetypes.append(Archetype(layout, self.pool))
-            self._by_bits[bits] = found
+            self._by_bits[bits] = number
             self._found.clear()
-        return found
+        return number
 
     def edge(self, archetype: Archetype, component: int) -> ArchetypeEdge:
-        """Return the way to the archetype with a component more, or less if it is there."""
-        found = archetype.edges.get(component)
-        if found is None:
+        """Return the edge to the archetype with a component more, or less if it has the
+        component."""
+        edge = archetype.edges.get(component)
+        if edge is None:
             number = self.number(archetype.layout.bits ^ 1 << component)
             here, there = archetype.layout, self.archetypes[number].layout
             shared = [
@@ -222,38 +216,36 @@ class ArchetypeTable:
                 if other in there.starts
                 for k in range(len(part.LAYOUT))
             ]
-            found = archetype.edges[component] = number, tuple(shared)
-        return found
+            edge = archetype.edges[component] = number, tuple(shared)
+        return edge
 
     def matching(self, all: int, any: int, none: int) -> list[Archetype]:
         """Return the archetypes with all components, any of them and none of them."""
-        found = self._found.get((all, any, none))
-        if found is None:
-            found = self._found[all, any, none] = [
+        matches = self._found.get((all, any, none))
+        if matches is None:
+            matches = self._found[all, any, none] = [
                 archetype
                 for archetype in self.archetypes
                 if archetype.layout.bits & all == all
                 and (not any or archetype.layout.bits & any)
                 and not archetype.layout.bits & none
             ]
-        return found
+        return matches
 
     def of(self, entity: int) -> tuple[Archetype, int]:
         """Return the archetype and position of an entity; the root if it has no row."""
-        place = self.places.get(entity)
-        return self.archetypes[place >> POSITION_BITS], place & POSITION_MASK
+        location = self.places.get(entity)
+        return self.archetypes[location >> POSITION_BITS], location & POSITION_MASK
 
     def having(self, places: NDArray[np.uint64], component: int) -> NDArray[np.bool_]:
-        """Return at which of k places rows have a component; O(k)."""
+        """Return a mask of the locations with a component, shape (k,); O(k)."""
         flags = np.fromiter((archetype.has(component) for archetype in self.archetypes), np.bool_)
         numbers = (places >> np.uint64(POSITION_BITS)).view(np.intp)
         having: NDArray[np.bool_] = flags[numbers]
         return having
 
-    # --- one entity --------------------------------------------------------------------
-
     def toggle(self, entity: int, component: int, values: Any = None) -> None:
-        """Move a row to the archetype with a component more, of these checked values, or less;
+        """Move a row to the archetype with a component more, with checked values, or less.
         O(columns)."""
         source, position = self.of(entity)
         number, shared = self.edge(source, component)
@@ -262,11 +254,11 @@ class ArchetypeTable:
             self.drop(entity)
             return
         other = self.places.cover(entity)
-        if other and other != entity:  # a dead one of the same index loses its own row
+        if other and other != entity:  # evict a dead entity of the same index
             self.drop(other)
-            source, position = self.of(entity)  # it has left a hole
+            source, position = self.of(entity)  # the removal may have moved the row
         target.reserve(target.n + 1)
-        place = number << POSITION_BITS | target.n
+        location = number << POSITION_BITS | target.n
         part = None
         if target.layout.bits > source.layout.bits:
             part = target.at(target.n)[0]._parts[component]
@@ -279,19 +271,19 @@ class ArchetypeTable:
                 self._pull(source, position)
             if part is not None:
                 part._put(row, values)
-            self.places.set(entity, place)
+            self.places.set(entity, location)
         except BaseException:
             self.fail()
             raise
 
     def drop(self, entity: int) -> bool:
         """Remove an entity's row, if it has one; O(columns)."""
-        place = self.places.get(entity)
-        if place == NO_LOCATION:
+        location = self.places.get(entity)
+        if location == NO_LOCATION:
             return False
-        archetype = self.archetypes[place >> POSITION_BITS]
+        archetype = self.archetypes[location >> POSITION_BITS]
         try:
-            self._pull(archetype, place & POSITION_MASK)
+            self._pull(archetype, location & POSITION_MASK)
             self.places.forget(entity)
         except BaseException:
             self.fail()
@@ -302,13 +294,11 @@ class ArchetypeTable:
         moved_from = archetype.n - 1
         moved = archetype.pull(position)
         if moved:
-            place = self.places.get(moved)
-            self.places.set(moved, place - moved_from + position)
-
-    # --- many entities -----------------------------------------------------------------
+            location = self.places.get(moved)
+            self.places.set(moved, location - moved_from + position)
 
     def append(self, bits: int, entities: EntityArray, columns: NewColumns) -> None:
-        """Give entities without rows one each, of some components; O(k)."""
+        """Append a row with these components for each entity without row; O(k)."""
         self.make_room(bits, entities)
         number = self.number(bits)
         archetype = self.archetypes[number]
@@ -323,7 +313,7 @@ class ArchetypeTable:
             raise
 
     def make_room(self, bits: int, entities: EntityArray) -> None:
-        """Have chunks and places for new rows of entities: what can fail in `append`."""
+        """Reserve chunks and locations for new rows of entities: all of `append` that can fail."""
         archetype = self.archetypes[self.number(bits)]
         self._evict_for(entities)
         archetype.reserve(archetype.n + len(entities))
@@ -345,13 +335,13 @@ class ArchetypeTable:
 
         Rows of one archetype keep their order. `columns` are the new component's.
         """
-        if self._evict_for(entities):  # others have filled the holes
+        if self._evict_for(entities):  # the removal may have moved rows
             places = self.places.get_many(entities)
         moves = [
             (self.archetypes[number], which, positions)
             for number, which, positions in group_by_archetype(places)
         ]
-        # in this order new archetypes are numbered: the root's is the last one
+        # new archetypes are numbered in this order: that of the root row comes last
         moves.sort(key=lambda move: not move[0].layout.bits)
         for source, _, positions in moves:
             target = self.archetypes[self.edge(source, component)[0]]
@@ -372,14 +362,14 @@ class ArchetypeTable:
     def _new(
         self, columns: Sequence[NDArray[Any]], component: int, which: RowArray | None
     ) -> Sequence[NDArray[Any]]:
-        """Return a new component's values for some of its rows."""
+        """Return a new component's values for some of its rows, None for all."""
         if which is None:
             return columns
-        found = []
+        selected = []
         for values, column in zip(columns, self.parts[component].LAYOUT, strict=False):
-            each = values.ndim > len(column.shape) and len(values) > 1
-            found.append(values[which] if each else values)  # else one for all
-        return found
+            is_per_row = values.ndim > len(column.shape) and len(values) > 1
+            selected.append(values[which] if is_per_row else values)  # else one value for all
+        return selected
 
     def _plan_move(
         self,
@@ -389,107 +379,105 @@ class ArchetypeTable:
         which: RowArray | None,
         component: int,
     ) -> Callable[[NewColumns], None]:
-        """Find out what moves with rows at ascending positions, which leave `source`; return what
-        lets them, given the new component's values."""
+        """Plan to move rows at ascending positions from `source`; return a function that commits
+        the plan, given the new component's values."""
         number, both = self.edge(source, component)
         target = self.archetypes[number]
-        some = entities if which is None else entities[which]
+        moving = entities if which is None else entities[which]
         start = target.n
         shared: list[tuple[int, NDArray[Any]]] = []
-        cut = None
+        removal = None
         if source.layout.bits:
             runs = source.runs(positions)
             if target.layout.bits:
                 shared = [(there, source.take(here, len(positions), runs)) for here, there in both]
-            cut = source.plan_removal(positions)
-        places = np.arange(start, start + len(some))
+            removal = source.plan_removal(positions)
+        new_positions = np.arange(start, start + len(moving))
 
         def move(columns: NewColumns) -> None:
             if target.layout.bits:
-                target.extend(some)
+                target.extend(moving)
                 for column, items in shared:
                     target.paste(column, start, items)
                 if target.layout.bits > source.layout.bits:
                     self._write(target, start, columns)
-            if cut is not None:
-                self._cut_out(source, cut)
+            if removal is not None:
+                self._cut_out(source, removal)
             if target.layout.bits:
-                self.settle(number, some, places)
+                self.settle(number, moving, new_positions)
             else:
-                self.places.forget_many(some)
+                self.places.forget_many(moving)
 
         return move
 
     def drop_many(self, entities: EntityArray) -> int:
-        """Remove the rows of distinct entities and return how many went; O(k)."""
+        """Remove the rows of distinct entities and return their number; O(k)."""
         places = self.places.get_many(entities)
         present = places != NO_LOCATION
         if not present.all():
             entities, places = entities[present], places[present]
-        found = [
+        removals = [
             (self.archetypes[number], positions)
             for number, _, positions in group_by_archetype(places)
         ]
-        self._drop([(a, a.plan_removal(gone)) for a, gone in found], entities)
+        self._drop([(a, a.plan_removal(removed)) for a, removed in removals], entities)
         return len(entities)
 
     def clear(self) -> int:
-        """Remove all rows and return how many went; O(n)."""
+        """Remove all rows and return their number; O(n)."""
         used = [archetype for archetype in self.archetypes if archetype.n]
         owners = [archetype.whole(0) for archetype in used]
         entities = np.concatenate(owners) if used else np.empty(0, np.uint64)
-        cuts = [(a, a.plan_removal(np.arange(a.n))) for a in used]
-        self._drop(cuts, entities)
+        removals = [(a, a.plan_removal(np.arange(a.n))) for a in used]
+        self._drop(removals, entities)
         return len(entities)
 
     def objects_of(self, entities: EntityArray) -> list[NDArray[np.object_]]:
         """Return the objects in the rows of distinct entities; O(k)."""
         places = self.places.get_many(entities)
-        found: list[NDArray[np.object_]] = []
+        objects: list[NDArray[np.object_]] = []
         for number, _, positions in group_by_archetype(places):
             archetype = self.archetypes[number]
             runs = archetype.runs(positions) if archetype.layout.objects else []
             for column in archetype.layout.objects:
-                found.append(archetype.take(column, len(positions), runs))
-        return found
+                objects.append(archetype.take(column, len(positions), runs))
+        return objects
 
     def fail(self) -> None:
-        """Let all later calls raise: a change failed halfway."""
+        """Mark the table and its owner broken: a change failed halfway."""
         store = None if self.store is None else self.store()
         if store is not None:
             mark_broken(store)
         mark_broken(self)
 
-    def _drop(self, cuts: list[tuple[Archetype, RemovalPlan]], entities: EntityArray) -> None:
-        """Remove rows as planned, which are those of entities."""
+    def _drop(self, removals: list[tuple[Archetype, RemovalPlan]], entities: EntityArray) -> None:
+        """Commit planned removals of the rows of entities."""
         try:
-            for archetype, cut in cuts:
-                self._cut_out(archetype, cut)
+            for archetype, removal in removals:
+                self._cut_out(archetype, removal)
             self.places.forget_many(entities)
         except BaseException:
             self.fail()
             raise
 
-    def _cut_out(self, archetype: Archetype, cut: RemovalPlan) -> None:
-        archetype.commit_removal(cut)
+    def _cut_out(self, archetype: Archetype, removal: RemovalPlan) -> None:
+        archetype.commit_removal(removal)
         number = self._by_bits[archetype.layout.bits]
-        self.settle(number, cut.moved, cut.positions)
+        self.settle(number, removal.moved, removal.positions)
 
     def settle(self, number: int, entities: EntityArray, positions: RowArray) -> None:
-        """Remember the positions of entities in an archetype."""
+        """Set the positions of entities in an archetype."""
         start = np.uint64(number << POSITION_BITS)
         self.places.set_many(entities, positions.view(np.uint64) + start)
 
     def _evict_for(self, entities: EntityArray) -> int:
-        """Let entities have rows: dead ones of the same indices lose theirs; how many went."""
+        """Evict rows of dead entities with the same indices; return the number of removed rows."""
         others = self.places.cover_many(entities)
         return self.drop_many(others) if len(others) else 0
 
 
-# --- Rows in chunks as pickles and copies have them: whole columns by archetype -------
-
 SavedArchetype = tuple[tuple[str, ...], list[NDArray[Any]]]
-"""The names of its components, then its owners and the columns of each component."""
+"""Names of an archetype's components, then its owners and the columns of each component."""
 
 
 def saved_archetypes(table: ArchetypeTable) -> list[SavedArchetype]:

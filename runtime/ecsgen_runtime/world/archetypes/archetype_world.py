@@ -60,7 +60,7 @@ class ArchetypeComponent:
 
 
 class ArchetypeSpawn:
-    """Checked rows of some components for entities that are about to be created."""
+    """Checked rows of components for entities that are about to be created."""
 
     __slots__ = ("_bits", "_columns", "_store")
 
@@ -68,13 +68,13 @@ class ArchetypeSpawn:
         self,
         store: ArchetypeStore[Any],
         count: int,
-        given: Mapping[RowClass, ColumnsOrRow],
+        components: Mapping[RowClass, ColumnsOrRow],
         is_watched: bool = False,
     ) -> None:
         self._store = store
         self._bits = 0
         self._columns: dict[int, Sequence[NDArray[Any]]] = {}
-        for component, fields in given.items():
+        for component, fields in components.items():
             number = store._number(component)
             self._bits |= 1 << number
             columns = store._converted(number, count, fields)
@@ -92,7 +92,7 @@ class ArchetypeSpawn:
         return 0
 
     def _check_can_create(self, entities: EntityArray, /) -> None:
-        """Raise if one of the entities has a row already, of whatever components."""
+        """Raise if one of the entities already has a row of any components."""
         places = self._store._table.places.get_many(entities)
         rows = np.where(places == NO_LOCATION, NIL, 0)
         layout = self._store._entities._LAYOUT
@@ -103,7 +103,7 @@ class ArchetypeSpawn:
 
 
 class ArchetypeAdd:
-    """Rows of some components for one entity, which may have others."""
+    """Rows of components for one entity, which may have others."""
 
     __slots__ = ("_rows", "_store")
 
@@ -114,7 +114,7 @@ class ArchetypeAdd:
     def _ensure_capacity(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...], /
     ) -> None:
-        """Raise if nothing may change; room is made by component."""
+        """Raise if nothing may change; capacity is reserved by component."""
         self._store._raise_if_locked()
 
     def _evict_for(self, entities: EntityArray, /) -> int:
@@ -139,13 +139,13 @@ class ArchetypeAdd:
 
 
 class ArchetypeWorld(EntityViewWorld):
-    """A world some of whose components live in chunks."""
+    """A world with components that live in chunks."""
 
     __slots__ = ("_chunked", "_store")
 
     _store: ArchetypeStore[Any]
     _chunked: dict[RowClass, ArchetypeComponent]
-    """Who has each of these components, by row class."""
+    """Holder of each component in chunks, by row class."""
 
     def _hold(self, store: ArchetypeStore[Any]) -> None:
         self._store = store
@@ -153,8 +153,8 @@ class ArchetypeWorld(EntityViewWorld):
 
     def __getstate__(self) -> Any:
         attributes, slots = super().__getstate__()
-        kept = {name: slots[name] for name in slots if name != "_chunked"}
-        return attributes, kept
+        saved = {name: slots[name] for name in slots if name != "_chunked"}
+        return attributes, saved
 
     def __setstate__(self, state: Any) -> None:
         super().__setstate__(state)
@@ -172,10 +172,12 @@ class ArchetypeWorld(EntityViewWorld):
     def _members(self) -> Iterable[tuple[RowClass, ComponentHolder]]:
         return chain(super()._members(), self._chunked.items())
 
-    def _prepare_parts(self, n: int, given: Mapping[RowClass, ColumnsOrRow]) -> list[SpawnPart]:
-        if self._chunked.keys().isdisjoint(given):
-            return super()._prepare_parts(n, given)
-        chunked, managed = self._parted(given)
+    def _prepare_parts(
+        self, n: int, components: Mapping[RowClass, ColumnsOrRow]
+    ) -> list[SpawnPart]:
+        if self._chunked.keys().isdisjoint(components):
+            return super()._prepare_parts(n, components)
+        chunked, managed = self._parted(components)
         parts = super()._prepare_parts(n, managed)
         rows = ArchetypeSpawn(self._store, n, chunked, self._has_release_listeners(managed))
         parts.append((rows, {}, 1))
@@ -186,16 +188,16 @@ class ArchetypeWorld(EntityViewWorld):
             return self._chunked[component]
         return super()._holder(component)
 
-    def _new_parts(self, given: RowsByClass) -> list[SpawnPart]:
-        chunked, managed = self._parted(given)
+    def _new_parts(self, rows_by_class: RowsByClass) -> list[SpawnPart]:
+        chunked, managed = self._parted(rows_by_class)
         parts = super()._new_parts(managed)
         if chunked:
             columns = {kind: columns_of(kind, rows) for kind, rows in chunked.items()}
             parts.append((ArchetypeSpawn(self._store, 1, columns), {}, 1))
         return parts
 
-    def _old_parts(self, given: RowsByClass) -> list[SpawnPart]:
-        chunked, managed = self._parted(given)
+    def _old_parts(self, rows_by_class: RowsByClass) -> list[SpawnPart]:
+        chunked, managed = self._parted(rows_by_class)
         parts = super()._old_parts(managed)
         if not chunked:
             return parts
@@ -204,10 +206,10 @@ class ArchetypeWorld(EntityViewWorld):
         return [(added, {}, 1), *parts]  # first, for it may still fail
 
     def _parted(
-        self, given: Mapping[RowClass, _GivenT]
+        self, by_class: Mapping[RowClass, _GivenT]
     ) -> tuple[dict[RowClass, _GivenT], dict[RowClass, _GivenT]]:
-        chunked = {kind: given[kind] for kind in given if kind in self._chunked}
-        managed = {kind: given[kind] for kind in given if kind not in self._chunked}
+        chunked = {kind: by_class[kind] for kind in by_class if kind in self._chunked}
+        managed = {kind: by_class[kind] for kind in by_class if kind not in self._chunked}
         return chunked, managed
 
     def _rollback_targets(self) -> Iterable[RollbackTarget]:

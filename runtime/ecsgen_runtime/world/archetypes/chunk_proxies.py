@@ -23,11 +23,11 @@ class ChunkProxy(RowProxy):
 
     _COMPONENT: ClassVar[RowClass]
     _columns: Any
-    """The component's columns in the chunk where the row is."""
+    """Columns of the component in the row's chunk."""
 
     @property
     def entity(self) -> Entity:
-        """Whose row it is."""
+        """Owner of the row."""
         entity: Entity = self._owner
         return entity
 
@@ -44,11 +44,11 @@ class ChunkProxy(RowProxy):
 
 
 class ChunkValue:
-    """Makes what reads and writes one field of a row in a chunk."""
+    """Factory of properties for one field of a row in a chunk."""
 
     @staticmethod
     def cell(name: str) -> Any:
-        """Return the field of a column whose cells are what the field reads as."""
+        """Return the property of a column whose cells are the field's values."""
         cells_of = attrgetter(f"_{name}_cells")
 
         def get(self: ChunkProxy) -> Any:
@@ -60,7 +60,7 @@ class ChunkValue:
 
     @staticmethod
     def of(name: str) -> Any:
-        """Return a field that reads as it does in a copy of the row."""
+        """Return a property that reads the field of a copy of the row."""
 
         def get(self: ChunkProxy) -> Any:
             return getattr(self._copied(), name)
@@ -69,13 +69,13 @@ class ChunkValue:
 
 
 class ChunkArray:
-    """Makes what shows and writes one shaped field of numbers of a row in a chunk."""
+    """Factory of properties for one shaped field of numbers of a row in a chunk."""
 
     @staticmethod
     def of(
         scalar: type[_ScalarT], name: str, view: row_proxies.CellView | None = None
     ) -> row_proxies.ProxyField[NDArray[_ScalarT], ArrayLike]:
-        """Return the field. `view`: what shows its cells, if that is not one column."""
+        """Return the property; `view` returns the cells if the field is not one column."""
         show = view or row_proxies.column_cell(name)
 
         def get(self: ChunkProxy) -> Any:
@@ -89,7 +89,7 @@ class ChunkArray:
 
 
 def _writer(name: str) -> Callable[[ChunkProxy, Any], None]:
-    """Return what checks a value, finds the row, and writes it."""
+    """Return a function that checks a value and writes it to the row."""
 
     def put(self: ChunkProxy, value: Any) -> None:
         self._manager._set(self._owner, self._COMPONENT, {name: value})

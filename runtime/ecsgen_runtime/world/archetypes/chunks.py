@@ -1,4 +1,4 @@
-"""Chunks: buffers of one size, each with the rows of one archetype, column behind column."""
+"""Chunks: buffers of one size, each with rows of one archetype, column after column."""
 
 from __future__ import annotations
 
@@ -27,16 +27,14 @@ from ...tables.placement import swap_remove_moves
 from ...values.field_tables import check_field_names
 from ...values.field_types import FieldTable
 
-# --- How chunks are laid out: which columns, from which byte on, how many rows --------
-
 _OWNER: Final = Column("entity", np.dtype(np.uint64), (), 8, ("hot",), 0)
 
 _BEFORE: Final = -1
-"""The number of a component, so to speak, that has the owners' column."""
+"""Pseudo number of a component, for the column of owners."""
 
 
 class RowCount:
-    """How many rows of a chunk are in use: known to the chunk and to all its columns."""
+    """Number of used rows of a chunk, shared by the chunk and all its columns."""
 
     __slots__ = ("n",)
 
@@ -45,7 +43,7 @@ class RowCount:
 
 
 class ChunkColumns(ColumnsBase):
-    """The columns of one component in one chunk; a generated class for each adds the fields."""
+    """Columns of one component in one chunk; a generated class adds the fields."""
 
     __slots__ = ("_rows",)
 
@@ -55,10 +53,10 @@ class ChunkColumns(ColumnsBase):
 
     _rows: RowCount
     _one: ClassVar[Callable[..., tuple[Any, ...]]]
-    """Checks the fields of one new row."""
+    """Function that checks the fields of one new row."""
 
     _many: ClassVar[Callable[..., tuple[NDArray[Any], ...]]]
-    """Checks fields for so many new rows and returns an array for each column."""
+    """Function that checks fields for a number of rows and returns an array for each column."""
 
     def __init__(self, rows: RowCount, columns: Sequence[NDArray[Any]]) -> None:
         raise NotImplementedError
@@ -68,7 +66,7 @@ class ChunkColumns(ColumnsBase):
 
     @classmethod
     def _some(cls, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """Check values for some fields of a row."""
+        """Return checked values of some fields of a row."""
         known = check_field_names(cls._ROW, fields).items()
         return {name: cls._CONVERTERS[name][0].to_cell(value) for name, value in known}
 
@@ -86,17 +84,17 @@ class ChunkColumns(ColumnsBase):
 
 
 class ChunkColumnLayout(NamedTuple):
-    """Where one column lies in the chunks of an archetype."""
+    """Memory of one column in the chunks of an archetype."""
 
     column: Column
     offset: int
-    """Its first byte; -1 for objects, which lie beside the buffer."""
+    """First byte of the column; -1 for objects, which are not in the buffer."""
     item: np.dtype[Any]
-    """One cell as one opaque item, which moves in half the time."""
+    """Type of a cell as one opaque item, which moves in half the time."""
 
 
 class ChunkLayout:
-    """What the chunks of one archetype look like: the owner, then each component's columns."""
+    """Layout of the chunks of one archetype: owners, then each component's columns."""
 
     __slots__ = ("bits", "capacity", "components", "objects", "places", "starts")
 
@@ -114,7 +112,7 @@ class ChunkLayout:
 
 
 def _rows_in(size: int, columns: Sequence[Column]) -> int:
-    """Return how many rows fit into a chunk, each column starting on a cache line."""
+    """Return the number of rows that fit into a chunk if columns start on cache lines."""
     rows = size // sum(column.nbytes for column in columns)
     while sum(_whole_lines(rows * column.nbytes) for column in columns) > size:
         rows -= 1
@@ -137,7 +135,7 @@ def _whole_lines(nbytes: int) -> int:
 
 
 class ChunkComponents(dict[int, Any]):
-    """The columns of a chunk by component number, made when they are first asked for."""
+    """Columns of a chunk by component number, created on first use."""
 
     __slots__ = ("_columns", "_layout", "_rows")
 
@@ -154,15 +152,15 @@ class ChunkComponents(dict[int, Any]):
             names = (part._ROW.__name__ for part in self._layout.components.values())
             raise AttributeError(f"the rows of this chunk have {', '.join(names)}")
         start = self._layout.starts[component]
-        found = part(self._rows, self._columns[start : start + len(part.LAYOUT)])
-        self[component] = found
-        return found
+        columns = part(self._rows, self._columns[start : start + len(part.LAYOUT)])
+        self[component] = columns
+        return columns
 
 
 class ChunkBase:
     """One buffer with rows of one archetype; the generated class adds the components.
 
-    Its rows, and views of them, are good until the next structural change.
+    Rows, and views of them, are valid until the next structural change.
     """
 
     __slots__ = (
@@ -182,9 +180,9 @@ class ChunkBase:
         self._address = int(buffer.__array_interface__["data"][0])
         self._rows = RowCount()
         capacity = layout.capacity
-        columns = [_cut_chunk(buffer, place, capacity) for place in layout.places]
+        columns = [_cut_chunk(buffer, item_layout, capacity) for item_layout in layout.places]
         self._columns: list[NDArray[Any]] = columns
-        # `_items` for many rows, `_cells` for one: the fastest way to copy a cell as it is.
+        # `_items` for many rows, `_cells` for one: the fastest ways to copy cells.
         self._items: list[NDArray[Any]] = [
             item_view(column) if column.ndim > 1 else column for column in columns
         ]
@@ -214,34 +212,34 @@ class ChunkBase:
 
     @property
     def buffer(self) -> NDArray[np.uint8]:
-        """The one buffer that all columns but objects are cut from."""
+        """Buffer of all columns but those of objects."""
         return self._buffer
 
     @property
     def entity(self) -> EntityArray:
-        """The owner of each row, shape (n,); read-only."""
+        """Owner of each row, shape (n,); read-only."""
         return read_only(self._columns[0][: self._rows.n])
 
     @property
     def components(self) -> tuple[type[tuple[Any, ...]], ...]:
-        """The row classes of the components that each row has."""
+        """Row classes of the components of each row."""
         return tuple(part._ROW for part in self._layout.components.values())
 
     def has(self, component: type[tuple[Any, ...]], /) -> bool:
-        """Return whether the rows have a component, given by its row class."""
+        """Return True if rows have a component, by its row class."""
         return component in self.components
 
 
-def _cut_chunk(buffer: NDArray[np.uint8], place: ChunkColumnLayout, capacity: int) -> NDArray[Any]:
-    column = place.column
-    if place.offset < 0:
+def _cut_chunk(buffer: NDArray[np.uint8], layout: ChunkColumnLayout, capacity: int) -> NDArray[Any]:
+    column = layout.column
+    if layout.offset < 0:
         return np.full(capacity, None, np.object_)
     shape = (capacity, *column.shape)
-    return np.ndarray(shape, column.dtype, buffer, place.offset)
+    return np.ndarray(shape, column.dtype, buffer, layout.offset)
 
 
 class ChunkPool:
-    """Makes the chunks of all archetypes, and keeps those that became empty for any of them."""
+    """Pool of the chunks of all archetypes, with those that became empty."""
 
     __slots__ = ("_free", "_kind", "_size", "_taken")
 
@@ -257,7 +255,7 @@ class ChunkPool:
         return self._size * (self._taken + len(self._free))
 
     def take(self, layout: ChunkLayout) -> Any:
-        """Return an empty chunk: an old one of this archetype or of another, or a new one."""
+        """Return an empty chunk: a released one of any archetype, or a new one."""
         if self._free:
             chunk = self._free.pop()
             if chunk._layout is not layout:
@@ -268,42 +266,40 @@ class ChunkPool:
         return chunk
 
     def give(self, chunk: ChunkBase) -> None:
-        """Take an empty chunk back."""
+        """Release an empty chunk to the pool."""
         self._taken -= 1
         self._free.append(chunk)
 
     def clear(self) -> None:
-        """Give the memory of empty chunks back to the system."""
+        """Free the memory of empty chunks."""
         self._free.clear()
 
 
-# --- The rows of one archetype, packed: all its chunks are full but the last ----------
-
 ChunkRun = tuple[Any, slice | RowArray, slice]
-"""A chunk, some of its rows, and their part of the whole."""
+"""A chunk, rows in it, and their slice among all rows concerned."""
 
 
 class RemovalPlan(NamedTuple):
-    """What moves when rows go."""
+    """Moves by which rows are removed."""
 
     kept: int
-    """How many rows are left."""
+    """Number of rows that are left."""
     targets: list[ChunkRun]
     items: list[NDArray[Any]]
-    """By column: what moves into the holes."""
+    """Items that move into the holes, by column."""
     moved: EntityArray
-    """Whose rows move."""
+    """Owners of the rows that move."""
     positions: RowArray
-    """Where to."""
+    """New positions of these rows."""
 
 
 ArchetypeEdge: TypeAlias = tuple[int, tuple[tuple[int, int], ...]]
-"""The way to the archetype with one component more or less: its number, and the columns that both
-have, which of the one and which of the other."""
+"""Edge to the archetype with one component more or less: its number, and pairs of the numbers of
+columns that both have."""
 
 
 class Archetype:
-    """All rows of one signature; row k of chunk c is position `c * capacity + k`."""
+    """All rows of one signature, packed; row k of chunk c is position `c * capacity + k`."""
 
     __slots__ = ("_pool", "capacity", "chunks", "edges", "layout", "n")
 
@@ -316,27 +312,25 @@ class Archetype:
         self.edges: dict[int, ArchetypeEdge] = {}
 
     def has(self, component: int) -> bool:
-        """Whether the rows have a component."""
+        """Return True if rows have a component."""
         return bool(self.layout.bits >> component & 1)
 
     def used(self) -> list[Any]:
-        """The chunks that have rows."""
+        """Return the chunks that have rows."""
         return self.chunks[: -(-self.n // self.capacity)]
 
     def reserve(self, rows: int) -> None:
-        """Have chunks for so many rows in all: all that can fail in what comes then."""
+        """Reserve chunks for `rows` rows in all, so that later steps cannot fail."""
         if rows >= NIL:
             raise CapacityError(f"{rows} rows are more than an archetype can number")
         while len(self.chunks) * self.capacity < rows:
             self.chunks.append(self._pool.take(self.layout))
 
     def trim(self) -> None:
-        """Give back the chunks without rows."""
-        kept = -(-self.n // self.capacity)
-        while len(self.chunks) > kept:
+        """Release the chunks without rows."""
+        n_used = -(-self.n // self.capacity)
+        while len(self.chunks) > n_used:
             self._pool.give(self.chunks.pop())
-
-    # --- one row -----------------------------------------------------------------------
 
     def at(self, position: int) -> tuple[ChunkBase, int]:
         """Return a position's chunk and row; O(1)."""
@@ -344,7 +338,7 @@ class Archetype:
         return self.chunks[number], row
 
     def push(self, entity: int) -> tuple[ChunkBase, int]:
-        """Append a row, which only has its owner yet, to chunks with room for it; O(1)."""
+        """Append a row to reserved chunks and write its owner only; O(1)."""
         number, row = divmod(self.n, self.capacity)
         chunk: ChunkBase = self.chunks[number]
         chunk._cells[0][row] = entity
@@ -353,15 +347,16 @@ class Archetype:
         return chunk, row
 
     def pull(self, position: int) -> int:
-        """Remove a row and return whose row moved there from the end, or 0; O(columns)."""
+        """Remove a row and return the owner of the last row, which moved there, or 0;
+        O(columns)."""
         last = self.n - 1
         chunk, row = self.at(last)
         moved = 0
         if position != last:
-            hole, place = self.at(position)
+            hole, hole_row = self.at(position)
             for source, target in zip(chunk._cells, hole._cells, strict=True):
-                target[place] = source[row]
-            moved = hole._cells[0][place]
+                target[hole_row] = source[row]
+            moved = hole._cells[0][hole_row]
         for column in self.layout.objects:
             chunk._columns[column][row] = None
         chunk._rows.n = row
@@ -370,10 +365,8 @@ class Archetype:
             self.trim()
         return moved
 
-    # --- many rows ---------------------------------------------------------------------
-
     def extend(self, entities: EntityArray) -> None:
-        """Append a row for each entity, of which only the owners are written."""
+        """Append a row for each entity and write the owners only."""
         start, end = self.n, self.n + len(entities)
         for chunk, rows, part in self._spans(start, end):
             chunk._columns[0][rows] = entities[part]
@@ -381,16 +374,16 @@ class Archetype:
         self.n = end
 
     def write(self, column: int, start: int, values: NDArray[Any]) -> None:
-        """Fill a column from a position on: with one value per row, or with the same for all."""
+        """Fill a column from a position on, with one value per row or one for all."""
         count = self.n - start
-        each = values.ndim > len(self.layout.places[column].column.shape)
-        each = each and len(values) == count
+        is_per_row = values.ndim > len(self.layout.places[column].column.shape)
+        is_per_row = is_per_row and len(values) == count
         for chunk, rows, part in self._spans(start, self.n):
-            given = values[part] if each else values
+            cells = values[part] if is_per_row else values
             if chunk._columns[column].ndim > 1:
-                put_cells(chunk._columns[column], rows, given)
+                put_cells(chunk._columns[column], rows, cells)
             else:
-                chunk._columns[column][rows] = given
+                chunk._columns[column][rows] = cells
 
     def take(self, column: int, count: int, runs: list[ChunkRun]) -> NDArray[Any]:
         """Return the cells of `count` rows, one item each; O(k)."""
@@ -403,44 +396,44 @@ class Archetype:
         return items
 
     def paste(self, column: int, start: int, items: NDArray[Any]) -> None:
-        """Fill a column from a position on with items of another archetype's."""
+        """Fill a column from a position on with items of another archetype."""
         for chunk, rows, part in self._spans(start, self.n):
             chunk._items[column][rows] = items[part]
 
-    def plan_removal(self, gone: RowArray) -> RemovalPlan:
-        """Find out what moves when the rows at ascending positions go; O(k).
+    def plan_removal(self, rows: RowArray) -> RemovalPlan:
+        """Return the plan to remove rows at ascending positions; O(k).
 
         The last rows move into the holes, ascending into ascending.
         """
-        src, dst = swap_remove_moves(gone, self.n)
+        src, dst = swap_remove_moves(rows, self.n)
         sources, targets = self.runs(src), self.runs(dst)
         count = len(self.layout.places) if len(src) else 0
         items = [self.take(column, len(src), sources) for column in range(count)]
         moved = items[0] if items else np.empty(0, np.uint64)
-        return RemovalPlan(self.n - len(gone), targets, items, moved, dst)
+        return RemovalPlan(self.n - len(rows), targets, items, moved, dst)
 
-    def commit_removal(self, cut: RemovalPlan) -> None:
-        """Remove rows as planned."""
-        for column, moved in enumerate(cut.items):
-            for chunk, rows, part in cut.targets:
+    def commit_removal(self, plan: RemovalPlan) -> None:
+        """Commit a planned removal."""
+        for column, moved in enumerate(plan.items):
+            for chunk, rows, part in plan.targets:
                 chunk._items[column][rows] = moved[part]
-        for chunk, rows, _ in self._spans(cut.kept, self.n):
+        for chunk, rows, _ in self._spans(plan.kept, self.n):
             for column in self.layout.objects:
                 chunk._columns[column][rows] = None
             chunk._rows.n = rows.start
-        self.n = cut.kept
+        self.n = plan.kept
         self.trim()
 
     def whole(self, column: int) -> NDArray[Any]:
         """Return a copy of a column of all rows, shape (n, *shape)."""
-        place = self.layout.places[column].column
-        cells = np.empty((self.n, *place.shape), place.dtype)
+        info = self.layout.places[column].column
+        cells = np.empty((self.n, *info.shape), info.dtype)
         for chunk, rows, part in self._spans(0, self.n):
             cells[part] = chunk._columns[column][rows]
         return cells
 
     def _spans(self, start: int, end: int) -> Iterator[tuple[Any, slice, slice]]:
-        """Yield (chunk, its rows, their part of the whole) for the positions from start to end."""
+        """Yield (chunk, rows in it, their slice) for the positions from start to end."""
         position = start
         while position < end:
             number, row = divmod(position, self.capacity)
@@ -450,17 +443,17 @@ class Archetype:
             position += count
 
     def runs(self, positions: RowArray) -> list[ChunkRun]:
-        """Return ascending positions chunk by chunk."""
+        """Return the runs of ascending positions, chunk by chunk."""
         if len(positions) == 0:
             return []
         first, last = (int(positions[k]) // self.capacity for k in (0, -1))
         starts = np.arange(first, last + 2) * self.capacity
         bounds = positions.searchsorted(starts)
-        found: list[ChunkRun] = []
+        runs: list[ChunkRun] = []
         for k in (bounds[1:] > bounds[:-1]).nonzero()[0].tolist():
             part = slice(int(bounds[k]), int(bounds[k + 1]))
             rows = positions[part] - int(starts[k])
             low, high = int(rows[0]), int(rows[-1]) + 1
             dense = high - low == len(rows)
-            found.append((self.chunks[first + k], slice(low, high) if dense else rows, part))
-        return found
+            runs.append((self.chunks[first + k], slice(low, high) if dense else rows, part))
+        return runs

@@ -1,4 +1,4 @@
-"""Rows of one manager in the result of a query: how they are found, and gathered from."""
+"""Rows of one manager in the match of a query: finding and gathering them."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ from ...tables.placement import FoundRows, RowsOrSlice, rows_to_array, rows_to_s
 
 
 class CleanMembers:
-    """Which members have no rows of dead entities; known while nobody dies.
+    """Members without rows of dead entities, cached until the next despawn.
 
-    A component is created for the living alone, so what is known stays true until the next death.
-    Finding it out takes as long as it spares a join, so it waits for a second one.
+    Components are created for alive entities only, so the cache stays true until a despawn.
+    Computing it takes as long as it saves in a join, so the first join after a despawn goes
+    without.
     """
 
     __slots__ = ("_despawn_count", "_entities", "_found", "_members")
@@ -34,10 +35,10 @@ class CleanMembers:
         self._found: frozenset[QueryMember] | None = None
 
     def members(self) -> frozenset[QueryMember]:
-        """Return those that are known to have none; O(rows) once between two deaths."""
-        deaths = self._entities._despawn_count
-        if deaths != self._despawn_count:
-            self._despawn_count, self._found = deaths, None
+        """Return the members known to have no such rows; O(rows) once between two despawns."""
+        despawns = self._entities._despawn_count
+        if despawns != self._despawn_count:
+            self._despawn_count, self._found = despawns, None
             return frozenset()
         if self._found is None:
             alive_many = self._entities.alive_many
@@ -47,47 +48,47 @@ class CleanMembers:
         return self._found
 
 
-_CROWDED: Final = 4
-"""Among more than four times as many, rows are not put in order: finding them takes too long."""
+_MAX_SPAN_RATIO: Final = 4
+"""Ratio of span to rows above which rows are not sorted, because that takes too long."""
 
 
 class RowOrder(NamedTuple):
-    """Rows that ascend, and the place of each in a result that has another order."""
+    """Ascending rows, and the position of each in a match in another order."""
 
     rows: RowsOrSlice
-    places: RowArray
+    positions: RowArray
 
     def gather(self, cells: NDArray[Any], out: NDArray[Any]) -> None:
-        """Copy the rows' cells to their places; both arrays of one item per row.
+        """Copy the rows' cells to their positions; both arrays of one item per row.
 
-        A processor waits for what it reads, but not for what it writes: reading in the order of
-        memory takes half the time of reading in that of the places.
+        A processor waits for reads, but not for writes: reading in the order of memory takes half
+        the time of reading in the order of positions.
         """
         if isinstance(self.rows, slice):
-            np.put(out, self.places, cells[self.rows], mode="clip")
+            np.put(out, self.positions, cells[self.rows], mode="clip")
             return
         step = Tuning.reorder_block_rows
-        for start in range(0, len(self.places), step):
+        for start in range(0, len(self.positions), step):
             part = slice(start, start + step)
-            np.put(out, self.places[part], cells.take(self.rows[part]), mode="clip")
+            np.put(out, self.positions[part], cells.take(self.rows[part]), mode="clip")
 
 
 class JoinRows:
-    """The rows of one member in the result of a join, in its order."""
+    """Rows of one member in a match, in the order of the match."""
 
     __slots__ = ("_is_ordered", "_order", "has_nil", "rows")
 
     def __init__(self, rows: RowsOrSlice, has_nil: bool) -> None:
         self.rows = rows
         self.has_nil = has_nil
-        """Whether it is NIL for some entities, as an optional component's may be."""
+        """True if a row is NIL, as an optional component's may be."""
         self._order: RowOrder | None = None
         self._is_ordered = has_nil
 
     def gather(self, column: NDArray[Any]) -> NDArray[Any]:
-        """Return the cells of these rows, a copy; O(k)."""
+        """Return a copy of the rows' cells; O(k)."""
         rows = rows_to_array(self.rows)
-        # as `order` says, without its questions
+        # a fast path of `order`
         if len(rows) * column.strides[0] < Tuning.cached_random_bytes:
             return column.take(rows, 0)
         order = self.order(column.strides[0])
@@ -98,9 +99,9 @@ class JoinRows:
         return cells
 
     def order(self, nbytes: int) -> RowOrder | None:
-        """Return in which order cells of so many bytes are gathered, if not in that of the rows.
+        """Return the order in which to gather cells of `nbytes`, None for the order of the rows.
 
-        That is where they are scattered over more than a processor has near.
+        Another order is faster where cells are scattered over more than a cache.
         """
         rows = self.rows
         if isinstance(rows, slice) or nbytes in Tuning.fast_copy_sizes:
@@ -114,16 +115,15 @@ class JoinRows:
 
 
 def is_scattered(rows: RowArray) -> bool:
-    """Return whether rows go up and down, judged by a sample: in no order half the steps go down,
-    and where fewer than a third do, nothing is won by going about it in another order.
-    """
+    """Return True if rows are in random order, judged by a sample: half of random steps descend;
+    below a third, another order is no faster."""
     rows = sample_rows(rows)
     down = int(np.count_nonzero(rows[1:] < rows[:-1]))
     return down * 3 > len(rows)
 
 
 def sample_rows(rows: RowsOrSlice) -> RowArray:
-    """Return all rows if they are few, otherwise neighbours from places all over them."""
+    """Return all rows if they are few, else runs of rows from all over them."""
     count = rows.stop - rows.start if isinstance(rows, slice) else len(rows)
     length = Tuning.sample_length
     if count <= Tuning.sample_count * length:
@@ -138,7 +138,7 @@ def sample_rows(rows: RowsOrSlice) -> RowArray:
 
 
 def row_blocks(rows: RowsOrSlice, size: int) -> Iterator[RowsOrSlice]:
-    """Yield the rows, some at a time."""
+    """Yield the rows, `size` at a time."""
     if isinstance(rows, slice):
         for start in range(rows.start, rows.stop, size):
             yield slice(start, min(start + size, rows.stop))
@@ -148,58 +148,58 @@ def row_blocks(rows: RowsOrSlice, size: int) -> Iterator[RowsOrSlice]:
 
 
 def has_nil(rows: RowsOrSlice) -> bool:
-    """Return whether some entity has no row."""
+    """Return True if an entity has no row."""
     return not isinstance(rows, slice) and bool((rows == NIL).any())
 
 
 def member_rows(rows: slice | JoinRows) -> RowsOrSlice:
-    """Return the rows of one member themselves."""
+    """Return the rows of a member, or the slice itself."""
     return rows.rows if isinstance(rows, JoinRows) else rows
 
 
 def member_row_array(rows: slice | JoinRows) -> RowArray:
-    """Return the same as an array."""
+    """Return the rows of a member, or of a slice, as an array."""
     return rows_to_array(member_rows(rows))
 
 
 def hidden_rows(rows: RowArray, *parts: tuple[slice | JoinRows, int]) -> RowArray:
-    """Return which of some rows nobody sees: of entities that are inactive in another component.
+    """Return the rows of entities that are inactive in another component.
 
-    `parts`: the rows of the same entities in each of those with a partition, and how many of its
-    rows are active.
+    `parts`: the same entities' rows in each component with a partition, and its number of active
+    rows.
     """
     is_hidden = np.zeros(len(rows), np.bool_)
-    for found, active in parts:
-        is_hidden |= member_row_array(found) >= active
+    for member, active in parts:
+        is_hidden |= member_row_array(member) >= active
     return rows[is_hidden]
 
 
-def merged_rows(pieces: list[FoundRows]) -> RowsOrSlice:
-    """Return pieces of rows one behind the other, as a slice where all follow each other."""
-    if not pieces:
+def merged_rows(parts: list[FoundRows]) -> RowsOrSlice:
+    """Return concatenated parts of rows, as a slice if all are consecutive."""
+    if not parts:
         return slice(0, 0)
-    if len(pieces) == 1:
-        (piece,) = pieces
-        if isinstance(piece, slice):
-            return piece
-        return rows_to_slice(piece.astype(np.intp, copy=False))
-    spans = [piece for piece in pieces if isinstance(piece, slice)]
-    follows = all(one.stop == next_.start for one, next_ in pairwise(spans))
-    if len(spans) == len(pieces) and follows:
+    if len(parts) == 1:
+        (part,) = parts
+        if isinstance(part, slice):
+            return part
+        return rows_to_slice(part.astype(np.intp, copy=False))
+    spans = [part for part in parts if isinstance(part, slice)]
+    follows = all(span.stop == next_.start for span, next_ in pairwise(spans))
+    if len(spans) == len(parts) and follows:
         return slice(spans[0].start, spans[-1].stop)
-    arrays = [rows_to_array(piece) for piece in pieces]
+    arrays = [rows_to_array(part) for part in parts]
     return rows_to_slice(np.concatenate(arrays, dtype=np.intp))
 
 
 def _order_rows(rows: RowArray) -> RowOrder | None:
-    """Return distinct rows in order; None if they are few among many."""
+    """Return the order of distinct rows; None if they are sparse."""
     first, count = int(rows.min()), len(rows)
     span = int(rows.max()) + 1 - first
-    if span > _CROWDED * count:
+    if span > _MAX_SPAN_RATIO * count:
         return None
-    place = np.full(span, NIL, np.uint32)
-    place[rows - first] = np.arange(count, dtype=np.uint32)
+    positions = np.full(span, NIL, np.uint32)
+    positions[rows - first] = np.arange(count, dtype=np.uint32)
     if span == count:
-        return RowOrder(slice(first, first + count), place.astype(np.intp))
-    used = (place != NIL).nonzero()[0]
-    return RowOrder(used + first, place.take(used).astype(np.intp))
+        return RowOrder(slice(first, first + count), positions.astype(np.intp))
+    used = (positions != NIL).nonzero()[0]
+    return RowOrder(used + first, positions.take(used).astype(np.intp))

@@ -1,9 +1,9 @@
-"""Queries: the entities that have certain components, and their rows; what a join finds.
+"""Queries: entities with certain components, and their rows, found by a join.
 
-A query joins its managers, from the smallest one by bulk lookups, and keeps the result until one of
-them changes or an entity dies. It goes block by block, so that what it works with stays in the
-cache. Rows that follow each other are kept as a slice, so that columns of entities in order of
-creation are views, not copies.
+A query joins its managers, from the smallest one by bulk lookups, and caches the match until a
+manager changes or an entity dies. A join runs block by block, so that its arrays stay in the cache.
+Consecutive rows are a slice, so that columns of entities in order of creation are views, not
+copies.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ RowT = TypeVar("RowT", bound=tuple[Any, ...])
 
 
 class QueryBase(ArrowExportable, Generic[RowsT, RowT]):
-    """Entities, with a row of numbers for each; the generated class says of which types."""
+    """Entities with their rows; the generated class has the types."""
 
     __slots__ = ()
 
     _ROWS: type[RowsT]
-    """Named tuples: of arrays, and of what one entity has."""
+    """Named tuple of arrays; `_ROW` is that of one entity."""
     _ROW: type[RowT]
 
     def __iter__(self) -> Iterator[RowT]:
@@ -65,20 +65,20 @@ class QueryBase(ArrowExportable, Generic[RowsT, RowT]):
         return query_table(self)
 
     def rows(self) -> RowsT:
-        """Return the entities, and the row of each in every manager; kept till a change."""
+        """Return the entities, and the row of each in every manager; cached until a change."""
         return tuple.__new__(self._ROWS, self._arrays())
 
     @property
     @abstractmethod
     def _layout(self) -> HandleLayout:
-        """What the bits of the entities are."""
+        """Layout of the entities' handles."""
 
     @abstractmethod
     def _arrays(self) -> tuple[NDArray[Any], ...]:
         """Return the entities and their rows, read-only and of equal length."""
 
     def _tuples(self) -> Iterator[RowT]:
-        """Iterate over entities and rows, of which some are made at a time."""
+        """Iterate over entities and rows, which are made in batches."""
         arrays, count = self._arrays(), Tuning.tuple_batch
         rows = chain.from_iterable(
             zip(*(array[k : k + count].tolist() for array in arrays), strict=True)
@@ -89,11 +89,11 @@ class QueryBase(ArrowExportable, Generic[RowsT, RowT]):
 
     @abstractmethod
     def _while_unchanged(self, rows: Iterator[RowT]) -> Iterator[RowT]:
-        """Yield rows of this very state, and raise RuntimeError after a change."""
+        """Yield rows of the present state, and raise RuntimeError after a change."""
 
 
 def changed_during_iteration_error() -> RuntimeError:
-    """Return the error of a loop whose rows may not be where they were."""
+    """Return the error of a loop whose rows may have moved."""
     return RuntimeError(
         "something changed while a query was iterated: a component was added or removed, "
         "rows were moved, or an entity died; "
@@ -102,40 +102,40 @@ def changed_during_iteration_error() -> RuntimeError:
 
 
 class QueryMatch:
-    """The entities that fulfil the conditions, and their rows by member."""
+    """Matching entities, and their rows by member."""
 
     __slots__ = ("_numbers", "count", "driving_member", "entities", "members", "rows", "tuples")
 
     def __init__(
-        self, count: int, walked: int, members: list[JoinRows], entities: EntityArray | None
+        self, count: int, driving_member: int, members: list[JoinRows], entities: EntityArray | None
     ) -> None:
         self.count = count
-        self.driving_member = walked
-        """The required member whose rows ascend."""
+        self.driving_member = driving_member
+        """Number of the required member whose rows ascend."""
         self.members = members
         self.rows: list[RowsOrSlice] = [member.rows for member in members]
         self.entities = entities
-        """Only where no component is required: otherwise they are the owners of rows."""
+        """Entities if no component is required, else None: they are the owners of rows."""
         self.tuples: list[Any] | None = None
-        """What a loop over few entities goes through, once there was one."""
+        """Rows that loops over few entities yield, after the first such loop."""
         self._numbers: dict[int, RowArray] = {}
 
-    def numbers(self, place: int) -> RowArray:
-        """Return a member's rows; the first alone where they follow each other; O(1).
+    def numbers(self, number: int) -> RowArray:
+        """Return a member's rows, only the first if they are consecutive; O(1).
 
-        Always read-only, so that compiled code has them in one type.
+        The array is read-only, so that compiled code has one type for all.
         """
-        found = self._numbers.get(place)
-        if found is None:
-            rows = self.rows[place]
+        array = self._numbers.get(number)
+        if array is None:
+            rows = self.rows[number]
             first = np.array([rows.start], np.intp) if isinstance(rows, slice) else rows
-            found = self._numbers[place] = np.ascontiguousarray(first).view()
-            found.flags.writeable = False
-        return found
+            array = self._numbers[number] = np.ascontiguousarray(first).view()
+            array.flags.writeable = False
+        return array
 
 
 class JoinBlock:
-    """The entities of a block that fulfil the conditions so far, and their rows by member."""
+    """Entities of a block that match so far, and their rows by member."""
 
     __slots__ = ("_entities", "_kept", "_live", "count", "rows")
 
@@ -150,11 +150,11 @@ class JoinBlock:
         self.count = len(entities)
         self.rows = rows
         self._live = live
-        """Members none of whose rows' owners is dead; only if no candidate is dead either."""
+        """Members without rows of dead entities; empty if a candidate may be dead."""
 
     @property
     def entities(self) -> EntityArray:
-        """Those that are left, put together when somebody asks."""
+        """Entities that are left, gathered on request."""
         if self._kept is not None:
             self._entities, self._kept = self._entities.take(self._kept), None
         return self._entities
@@ -163,47 +163,47 @@ class JoinBlock:
         """Return the row of each entity, NIL where it has none."""
         return member.find(self.entities, member in self._live)
 
-    def keep(self, kept: NDArray[np.bool_]) -> None:
-        """Drop the entities that are not to be kept."""
-        if kept.all():
+    def keep(self, mask: NDArray[np.bool_]) -> None:
+        """Keep the entities for which a mask is true."""
+        if mask.all():
             return
-        places = kept.nonzero()[0]  # a mask takes ten times as long where it is random
-        self._kept = places if self._kept is None else self._kept.take(places)
-        self.count = len(places)
-        for place, rows in self.rows.items():
+        positions = mask.nonzero()[0]  # a random mask takes ten times as long
+        self._kept = positions if self._kept is None else self._kept.take(positions)
+        self.count = len(positions)
+        for number, rows in self.rows.items():
             if isinstance(rows, slice):
-                self.rows[place] = places + rows.start
+                self.rows[number] = positions + rows.start
             else:
-                self.rows[place] = rows.take(places)
+                self.rows[number] = rows.take(positions)
 
-    def require(self, place: int, member: QueryMember) -> None:
-        """Keep those that have a component, and their rows."""
-        rows = self.rows[place] = self.find(member)
+    def require(self, number: int, member: QueryMember) -> None:
+        """Keep the entities that have a component, and their rows."""
+        rows = self.rows[number] = self.find(member)
         if not isinstance(rows, slice):
             self.keep(rows != NIL)
 
     def keep_any(self, members: tuple[QueryMember, ...]) -> None:
-        """Keep those that have one component at least."""
-        kept = np.zeros(self.count, np.bool_)
+        """Keep the entities that have at least one component."""
+        matches = np.zeros(self.count, np.bool_)
         for member in members:
             rows = self.find(member)
-            kept |= True if isinstance(rows, slice) else rows != NIL
-        self.keep(kept)
+            matches |= True if isinstance(rows, slice) else rows != NIL
+        self.keep(matches)
 
     def drop(self, member: QueryMember) -> None:
-        """Keep those that have not a component."""
+        """Keep the entities that do not have a component."""
         rows = self.find(member)
-        none = np.zeros(self.count, np.bool_)
-        self.keep(none if isinstance(rows, slice) else rows == NIL)
+        nothing = np.zeros(self.count, np.bool_)
+        self.keep(nothing if isinstance(rows, slice) else rows == NIL)
 
 
-_ALIKE: Final = 3
-"""How many times as large as the smallest manager another one may be to be walked instead."""
+_MAX_DRIVING_RATIO: Final = 3
+"""Ratio of sizes up to which a manager may drive the join instead of the smallest one."""
 
 
 class QueryJoin:
-    """Who has all components of `required`, one of `any_of` if there are any, and none of
-    `none_of`; and where these entities have the required and the optional ones."""
+    """Join of entities that have all components of `required`, one of `any_of` unless it is empty,
+    and none of `none_of`, with their rows of required and optional components."""
 
     __slots__ = (
         "_any_of",
@@ -235,9 +235,9 @@ class QueryJoin:
         self._members = (*self._required, *self._optional, *self._any_of, *self._none_of)
         self._living = CleanMembers(entities, self._members)
         self.state = -1
-        """How many changes and deaths there were before the match."""
+        """Number of changes and despawns before the match."""
         self.data: tuple[Any, ...] = ()
-        """The `data` of each member's manager; known as soon as there is a match."""
+        """The `data` of each member's manager, once there was a match."""
         self._arrays: tuple[NDArray[Any], ...] | None = None
         self._result = QueryMatch(0, -1, [], None)
 
@@ -250,63 +250,63 @@ class QueryJoin:
         return self._required, self._any_of, self._none_of, self._optional
 
     def asked(self) -> tuple[Any, ...]:
-        """Return what the join was made of."""
-        clauses = (tuple(one.manager for one in part) for part in self._clauses)
+        """Return the arguments of the join."""
+        clauses = (tuple(member.manager for member in clause) for clause in self._clauses)
         return self.entities, *clauses
 
     def known(self) -> int | None:
-        """Return how many entities there are if that is known without a join; O(components)."""
+        """Return the number of entities if it is known without a join; O(components)."""
         return self._result.count if self.changes() == self.state else None
 
     def bound(self) -> int:
-        """Return how many entities there can be at most; O(components)."""
+        """Return the maximal number of entities; O(components)."""
         sizes = [len(member.manager) for member in self._required]
         others = [len(member.manager) for member in self._any_of]
         return min([*sizes, sum(others)] if others else sizes, default=0)
 
     def conditions(self) -> str:
-        """Return who matches, in words."""
+        """Return the conditions in words."""
         names = (
-            [one.manager.data.MANAGER.removesuffix("Manager") for one in part]
-            for part in self._clauses
+            [member.manager.data.MANAGER.removesuffix("Manager") for member in clause]
+            for clause in self._clauses
         )
         return query_text(*names)
 
     def columns(self) -> list[Any]:
-        """Return the `data` of the components that a row can have, the required ones first."""
+        """Return the `data` of the required components, then of the optional ones."""
         return [member.manager.data for member in (*self._required, *self._optional)]
 
     def arrays(self) -> tuple[NDArray[Any], ...]:
         """Return the entities and the rows of each member, read-only and of one length."""
-        found = self.match()
+        match = self.match()
         if self._arrays is None:
-            rows = map(rows_to_array, found.rows)
-            self._arrays = (self._owners(found), *rows)
+            rows = map(rows_to_array, match.rows)
+            self._arrays = (self._owners(match), *rows)
             for array in self._arrays:
                 array.flags.writeable = False
         return self._arrays
 
     def match(self) -> QueryMatch:
-        """Return who matches: the same object until a manager changes or an entity dies.
+        """Return the match: the same object until a manager changes or an entity dies.
 
-        Joins again if that happened; O(components) otherwise. The members of the match are the
-        required ones, then the optional.
+        Joins again after that, else O(components). Members of the match are the required ones, then
+        the optional ones.
         """
         entities = self.entities
         free = entities._free
-        # `changes`, without the time that calls take:
+        # `changes`, without the time of calls:
         state = free._head + free.count + entities._n_retired
         for data in self.data:
             state += data._version
         return self._result if state == self.state else self._match_again()
 
     def changes(self) -> int:
-        """Return how many changes and deaths there were: a sum of what never goes down."""
+        """Return the number of changes and despawns so far."""
         versions: int = sum(data._version for data in self.data)
         return self.entities._despawn_count + versions
 
     def _match_again(self) -> QueryMatch:
-        self.state = -1  # in case that there is no memory for a match
+        self.state = -1  # in case there is no memory for a match
         self._arrays = None
         self._result = QueryMatch(0, -1, [], None)
         self.data = tuple(member.manager.data for member in self._members)
@@ -315,60 +315,65 @@ class QueryJoin:
         self.state = state
         return self._result
 
-    def _owners(self, found: QueryMatch) -> EntityArray:
-        """Return the entities, as an array of their own."""
-        if found.entities is not None:
-            return found.entities
-        owners = self._required[found.driving_member].owners()
-        rows = found.rows[found.driving_member]
+    def _owners(self, match: QueryMatch) -> EntityArray:
+        """Return a copy of the entities."""
+        if match.entities is not None:
+            return match.entities
+        owners = self._required[match.driving_member].owners()
+        rows = match.rows[match.driving_member]
         return owners[rows].copy() if isinstance(rows, slice) else owners.take(rows)
 
     def _join(self) -> QueryMatch:
         """Find entities and rows; O(rows of the smallest manager) per component."""
         live = self._living.members()
-        walked, others = self._way()
+        driving, others = self._way()
         matches = []
-        for match in self._blocks(walked, live):
+        for match in self._blocks(driving, live):
             self._narrow(match, others, live)
             if match.count:
                 matches.append(match)
         members = []
-        for place in range(len(self._required) + len(self._optional)):
-            rows = merged_rows([match.rows[place] for match in matches])
-            may_lack = place >= len(self._required)
+        for number in range(len(self._required) + len(self._optional)):
+            rows = merged_rows([match.rows[number] for match in matches])
+            may_lack = number >= len(self._required)
             members.append(JoinRows(rows, may_lack and has_nil(rows)))
         entities = None
         if not self._required:
             none: EntityArray = np.empty(0, np.uint64)
             entities = np.concatenate([none, *(match.entities for match in matches)])
         count = sum(match.count for match in matches)
-        return QueryMatch(count, walked, members, entities)
+        return QueryMatch(count, driving, members, entities)
 
     def _way(self) -> tuple[int, list[int]]:
-        """Return the member whose rows to go through, the smallest, and the other required ones.
+        """Return the numbers of the driving member, the smallest, and of the other required ones.
 
-        If the rows of the largest would then be here and there in it, and it is not much larger,
-        it is gone through instead: so its columns are read and written in the order of memory.
+        The largest drives instead if its rows would be scattered and it is not much larger: so its
+        columns are read and written in the order of memory.
         """
         sizes = [len(member.manager) for member in self._required]
         order = sorted(range(len(sizes)), key=sizes.__getitem__)
         if not order:
             return -1, order
         smallest, largest = order[0], order[-1]
-        if Tuning.cached_random_rows < sizes[smallest] < sizes[largest] <= _ALIKE * sizes[smallest]:
+        if (
+            Tuning.cached_random_rows
+            < sizes[smallest]
+            < sizes[largest]
+            <= _MAX_DRIVING_RATIO * sizes[smallest]
+        ):
             few, many = self._required[smallest], self._required[largest]
             rows = many.manager.lookup_many(few.owners()[sample_rows(few.candidates())])
             if is_scattered(rows[rows != NIL]):
                 return largest, order[:-1]
         return smallest, order[1:]
 
-    def _blocks(self, walked: int, live: frozenset[QueryMember]) -> Iterator[JoinBlock]:
+    def _blocks(self, driving: int, live: frozenset[QueryMember]) -> Iterator[JoinBlock]:
         """Yield the candidates, block by block."""
         if self._required:
-            member = self._required[walked]
+            member = self._required[driving]
             owners, known = member.owners(), live if member in live else frozenset()
             for rows in row_blocks(member.candidates(), Tuning.join_block_rows):
-                yield JoinBlock(owners[rows], {walked: rows}, known)
+                yield JoinBlock(owners[rows], {driving: rows}, known)
             return
         owners = _union(self._any_of)
         step = Tuning.join_block_rows
@@ -376,17 +381,17 @@ class QueryJoin:
             yield JoinBlock(owners[start : start + step], {})
 
     def _narrow(self, match: JoinBlock, others: list[int], live: frozenset[QueryMember]) -> None:
-        """Drop candidates that do not fulfil the conditions, and find the others' rows."""
-        for place in others:
-            match.require(place, self._required[place])
+        """Drop candidates that do not match, and find the rows of other members."""
+        for number in others:
+            match.require(number, self._required[number])
         if live.isdisjoint(self._required):
             match.keep(self.entities.alive_many(match.entities))
         if self._any_of and self._required:
             match.keep_any(self._any_of)
         for member in self._none_of:
             match.drop(member)
-        for place, member in enumerate(self._optional, len(self._required)):
-            match.rows[place] = match.find(member)
+        for number, member in enumerate(self._optional, len(self._required)):
+            match.rows[number] = match.find(member)
 
 
 def _members(managers: tuple[Owned, ...]) -> tuple[QueryMember, ...]:
@@ -394,24 +399,24 @@ def _members(managers: tuple[Owned, ...]) -> tuple[QueryMember, ...]:
 
 
 def _union(members: tuple[QueryMember, ...]) -> EntityArray:
-    """Return the owners of all members' rows, each once; O(rows) per member."""
-    found: list[EntityArray] = []
-    for place, member in enumerate(members):
+    """Return the distinct owners of all members' rows; O(rows) per member."""
+    owners: list[EntityArray] = []
+    for number, member in enumerate(members):
         match = JoinBlock(member.owners()[member.candidates()], {})
-        for earlier in members[:place]:
+        for earlier in members[:number]:
             match.drop(earlier)
-        found.append(match.entities)
-    return np.concatenate(found)
+        owners.append(match.entities)
+    return np.concatenate(owners)
 
 
 install_accelerator(QueryJoin)
 
 
 class RowQuery(QueryBase[RowsT, RowT]):
-    """Live entities with certain components, and their rows in the managers.
+    """Alive entities with certain components, and their rows in the managers.
 
-    Worked out when asked, and again if a manager changed or an entity died since: O(rows
-    of the smallest manager) per component, otherwise O(components).
+    Joined on request, and again after a manager changed or an entity died: O(rows of the
+    smallest manager) per component, otherwise O(components).
     """
 
     __slots__ = ("_columns", "_join")
@@ -430,7 +435,7 @@ class RowQuery(QueryBase[RowsT, RowT]):
     ) -> None:
         self._join = QueryJoin(entities, required, any_of, none_of, optional)
         self._columns = tuple(
-            columns(self._join, place) for place, columns in enumerate(self._COLUMNS)
+            columns(self._join, number) for number, columns in enumerate(self._COLUMNS)
         )
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -442,16 +447,16 @@ class RowQuery(QueryBase[RowsT, RowT]):
         return type(self), self._join.asked()
 
     def __repr__(self) -> str:
-        """Show how many entities there are if that is known, or may be; O(components)."""
+        """Return the number of entities, or its maximum, and the conditions; O(components)."""
         count = self._join.known()
         if count is None:
-            found = f"up to {format_count(self._join.bound(), 'entity', 'entities')}"
+            shown = f"up to {format_count(self._join.bound(), 'entity', 'entities')}"
         else:
-            found = format_count(count, "entity", "entities")
-        return f"<{type(self).__name__}: {found}; {self._join.conditions()}>"
+            shown = format_count(count, "entity", "entities")
+        return f"<{type(self).__name__}: {shown}; {self._join.conditions()}>"
 
     def __len__(self) -> int:
-        """Return how many entities there are."""
+        """Return the number of entities."""
         return self._join.match().count
 
     @property
@@ -472,12 +477,12 @@ class RowQuery(QueryBase[RowsT, RowT]):
         return names
 
     def _tuples(self) -> Iterator[RowT]:
-        found = self._join.match()
-        if found.count > Tuning.max_cached_tuples:
+        match = self._join.match()
+        if match.count > Tuning.max_cached_tuples:
             return super()._tuples()
-        if found.tuples is None:
-            found.tuples = list(super()._tuples())
-        return iter(found.tuples)
+        if match.tuples is None:
+            match.tuples = list(super()._tuples())
+        return iter(match.tuples)
 
     def _while_unchanged(self, rows: Iterator[RowT]) -> Iterator[RowT]:
         join = self._join
@@ -491,15 +496,20 @@ class RowQuery(QueryBase[RowsT, RowT]):
     ) -> Iterator[RowT]:
         """Yield rows of a match with this state, and raise RuntimeError after a change.
 
-        Comparing what is known takes half the time of adding up a state in each step.
+        Comparing versions takes half the time of adding up a state in each step.
         """
         entities = self._join.entities
         free, retired = entities._free, entities._n_retired
-        one, two, count, head = first._version, last._version, free.count, free._head
+        first_version, last_version, count, head = (
+            first._version,
+            last._version,
+            free.count,
+            free._head,
+        )
         if self._join.changes() != state:
             raise changed_during_iteration_error()
         for row in rows:
-            if first._version != one or last._version != two:
+            if first._version != first_version or last._version != last_version:
                 raise changed_during_iteration_error()
             if free.count != count or free._head != head or between:
                 if self._join.changes() != state:

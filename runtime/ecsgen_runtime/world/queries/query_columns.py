@@ -19,31 +19,27 @@ from ...tables.placement import rows_to_array
 from .join_rows import JoinRows
 from .query import QueryJoin
 
-# --- Who reads a column: who may keep what he gets, or an operator that does not ------
-#
-# Whoever keeps what he reads must get a copy. `q.place.at += v`, which reads, adds and
-# assigns, has no use for one, nor has `q.place.speed * dt`: over large columns the
-# copy would take longer than the operation. The instruction at which the reader stands
-# tells one from the other, and the next ones.
-
+# A reader may keep cells, so it gets a copy. `q.place.at += v`, which reads, adds and assigns,
+# needs no copy, nor does `q.place.speed * dt`: over large columns a copy would take longer than
+# the operation. The instruction of the reader, and the next ones, tell these cases apart.
 
 _IS_KNOWN: Final = sys.implementation.name == "cpython" and (3, 11) <= sys.version_info[:2] <= (
     3,
     14,
 )
-"""Whether an augmented assignment is compiled to what `is_augmented` looks for."""
+"""True if this Python compiles augmented assignments to what `is_augmented` recognises."""
 
 LOAD: Final = opmap.get("LOAD_ATTR", -1) if _IS_KNOWN else -1
 _COPY: Final = opmap.get("COPY", -1)
 _EXTENDED: Final = opmap.get("EXTENDED_ARG", -1)
 BEFORE_AUGMENTED: Final = frozenset((_COPY, _EXTENDED))
-"""What may stand before the load of an augmented assignment; behind others it is plain."""
+"""Opcodes before the load of an augmented assignment; after others a load is plain."""
 
 
 _CACHE: Final = opmap.get("CACHE", 0)
 _BINARY: Final = opmap.get("BINARY_OP", -1)
 _SUBSCRIPT: Final = 26
-"""The argument of a BINARY_OP that is `x[y]`, since Python 3.14: it gives a view of x."""
+"""Argument of a BINARY_OP that is `x[y]`, since Python 3.14: it returns a view of x."""
 _LOADS: Final = frozenset(
     opmap[name]
     for name in (
@@ -52,14 +48,15 @@ _LOADS: Final = frozenset(
     )
     if name in opmap
 )
-"""What puts one value on the stack and runs no other code."""
+"""Opcodes that push one value and run no other code."""
 
 
 def is_augmented(code: bytes, at: int) -> bool:
-    """Return whether what is loaded at an instruction is changed by an operator and assigned; O(1).
+    """Return True if the value loaded at an instruction is changed by an operator and assigned;
+    O(1).
 
-    Only `x.a += v` loads an attribute of a copy of what is on top of the stack, because it
-    needs the other one to assign to.
+    Only `x.a += v` loads an attribute of a copy of the top of the stack, because the original is
+    needed to assign to.
     """
     at -= 2
     while code[at] == _EXTENDED:
@@ -68,9 +65,9 @@ def is_augmented(code: bytes, at: int) -> bool:
 
 
 def is_operand(frame: FrameType) -> bool:
-    """Return whether the plain reader at a frame is an operator, which makes a new array; O(1).
+    """Return True if the plain reader at a frame is an operator, which makes a new array; O(1).
 
-    It comes next, or behind the other operand if that is a constant or a variable.
+    The operator comes next, or after the other operand if that is a constant or a variable.
     """
     code = frame.f_code.co_code
     at = _next(code, frame.f_lasti)
@@ -87,7 +84,7 @@ def _next(code: bytes, at: int) -> int:
 
 
 class ReadCells(np.ndarray[Any, np.dtype[Any]]):
-    """Read-only cells of an unknown reader: `+=` gives new ones, which may then be assigned."""
+    """Read-only cells for an unknown reader: `+=` makes new cells, which may then be assigned."""
 
     __slots__ = ()
 
@@ -114,32 +111,34 @@ for _name in ("lshift", "rshift", "and", "or", "xor"):
 _Cell = TypeVar("_Cell", bound=np.generic)
 
 _LARGE: Final = 1 << 14
-"""Bytes that take longer to copy than to find out whether they need to be."""
+"""Bytes above which a copy takes longer than `is_operand`."""
 
 
 class QueryColumns:
     """The columns of one component in the rows of a query: one cell per entity.
 
-    What is read from a column is a read-only copy; assign to it to write.
+    Reading a column returns a read-only copy; assign to it to write.
     """
 
     __slots__ = ("_join", "_place")
 
-    def __init__(self, join: QueryJoin, place: int) -> None:
+    def __init__(self, join: QueryJoin, number: int) -> None:
         self._join = join
-        self._place = place
+        self._place = number
 
     def __repr__(self) -> str:
         fields = vars(type(self)).items()
-        names = format_list(name for name, one in fields if isinstance(one, QueryColumn))
+        names = format_list(
+            name for name, attribute in fields if isinstance(attribute, QueryColumn)
+        )
         return f"<{type(self).__name__}: {names}>"
 
 
 class QueryColumn(Generic[_Cell]):
     """A field among `QueryColumns`; where an optional component is absent, its default.
 
-    Reading gives a read-only copy; changes are written by assigning (`=`, `+=`). What is
-    assigned is checked as everywhere.
+    Reading returns a read-only copy; changes are written by assigning (`=`, `+=`), which checks
+    values.
     """
 
     __slots__ = ("_attribute", "_default", "_field", "_name")
@@ -162,9 +161,9 @@ class QueryColumn(Generic[_Cell]):
         frame = _getframe(1)
         code, at = frame.f_code.co_code, frame.f_lasti
         if code[at] == LOAD and code[at - 2] not in BEFORE_AUGMENTED:
-            cells = self._read(view, frame)  # most readers, without a call to tell
+            cells = self._read(view, frame)  # most readers, without a further call
         else:
-            # else compiled code reads, `getattr`, or a Python that is not known
+            # else the reader is compiled code, `getattr`, or an unknown Python
             is_known = code[at] == LOAD
             if is_known and is_augmented(code, at):
                 return self._own(view)
@@ -175,7 +174,7 @@ class QueryColumn(Generic[_Cell]):
         return cells
 
     def _own(self, view: QueryColumns) -> NDArray[_Cell]:
-        """Return cells to write to before they are assigned: if possible, those of the rows."""
+        """Return cells to be written and then assigned: a view of the column if possible."""
         rows = view._join.match().rows[view._place]
         if isinstance(rows, slice) and self._field.accepts_any_cell:
             column: NDArray[_Cell] = getattr(view._join.data[view._place], self._attribute)
@@ -183,10 +182,10 @@ class QueryColumn(Generic[_Cell]):
         return self._read(view)
 
     def _read(self, view: QueryColumns, frame: FrameType | None = None) -> NDArray[_Cell]:
-        """Return the cells: a copy, unless the reader's frame shows that none is needed."""
-        join, place = view._join, view._place
-        member = join.match().members[place]
-        column: NDArray[_Cell] = getattr(join.data[place], self._attribute)
+        """Return the cells: a copy unless the reader's frame shows that it needs none."""
+        join, number = view._join, view._place
+        member = join.match().members[number]
+        column: NDArray[_Cell] = getattr(join.data[number], self._attribute)
         rows = member.rows
         if isinstance(rows, slice):
             cells = column[rows]
@@ -198,7 +197,7 @@ class QueryColumn(Generic[_Cell]):
         return member.gather(column)
 
     def _with_defaults(self, column: NDArray[_Cell], rows: RowArray) -> NDArray[_Cell]:
-        """Return the cells of the rows, and the field's default where there is none."""
+        """Return the cells of the rows, and the field's default where a row is NIL."""
         absent = rows == NIL
         cells = np.empty((len(rows), *column.shape[1:]), column.dtype)
         cells[...] = self._field.to_column(self._default, len(rows))
@@ -206,32 +205,32 @@ class QueryColumn(Generic[_Cell]):
         return cells
 
     def __set__(self, view: QueryColumns, values: object) -> None:
-        join, place = view._join, view._place
-        found, data = join.match(), join.data[place]
-        rows, buffer = found.rows[place], data._buffer
+        join, number = view._join, view._place
+        match, data = join.match(), join.data[number]
+        rows, buffer = match.rows[number], data._buffer
         if isinstance(rows, slice):
             if is_same_view(getattr(data, self._attribute)[rows], values):
                 return
             buffer = None  # numpy itself copies what overlaps
-        given = self._field.to_column(values, found.count, buffer)
-        # now, for values may run code that moves the rows
-        self._write(data, join.match().members[place], given)
+        cells = self._field.to_column(values, match.count, buffer)
+        # now: converting values may run code that moves the rows
+        self._write(data, join.match().members[number], cells)
 
-    def _write(self, data: Any, member: JoinRows, given: NDArray[Any]) -> None:
+    def _write(self, data: Any, member: JoinRows, cells: NDArray[Any]) -> None:
         """Write checked values that broadcast to the rows; O(k)."""
         column, rows = getattr(data, self._attribute), member.rows
         _left = self._left(column, rows)
         if isinstance(rows, slice):
-            column[rows] = given
+            column[rows] = cells
             return
         if member.has_nil:
             present = rows != NIL
             shape = (len(rows), *column.shape[1:])
-            given, rows = np.broadcast_to(given, shape)[present], rows[present]
-        scatter_cells(column, rows, given)
+            cells, rows = np.broadcast_to(cells, shape)[present], rows[present]
+        scatter_cells(column, rows, cells)
 
     def _left(self, column: NDArray[Any], rows: slice | RowArray) -> object:
-        """Return objects that are going to be replaced, whose end may run code; nothing else."""
+        """Return objects that are about to be replaced, whose end may run code; else None."""
         if not column.dtype.hasobject:
             return None
         if isinstance(rows, slice):
@@ -240,9 +239,9 @@ class QueryColumn(Generic[_Cell]):
 
 
 def scatter_cells(column: NDArray[Any], rows: RowArray, values: NDArray[Any]) -> None:
-    """Write some rows' cells: checked values that broadcast to them; O(k).
+    """Write checked values, which broadcast to the rows, to the rows' cells; O(k).
 
-    Shaped cells go as one item each, which takes a tenth of the time.
+    Shaped cells are copied as one item each, in a tenth of the time.
     """
     if column.ndim == 1:
         column[rows] = values
@@ -264,9 +263,9 @@ class UniqueQueryColumn(QueryColumn[_Cell]):
     def _own(self, view: QueryColumns) -> NDArray[_Cell]:
         return self._read(view)
 
-    def _write(self, data: Any, member: JoinRows, given: NDArray[Any]) -> None:
+    def _write(self, data: Any, member: JoinRows, values: NDArray[Any]) -> None:
         rows = rows_to_array(member.rows)
-        cells = np.broadcast_to(given, len(rows))
+        cells = np.broadcast_to(values, len(rows))
         if member.has_nil:
             present = rows != NIL
             rows, cells = rows[present], cells[present]
