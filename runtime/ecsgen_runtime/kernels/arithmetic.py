@@ -25,27 +25,27 @@ binary_logarithm: Final = np.log2
 
 
 def minimum(a: Any, b: Any) -> Any:
-    """Return the smaller float; NaN if one is."""
+    """Return the smaller float; NaN if one is NaN."""
     return a if a < b or a != a else b
 
 
 def maximum(a: Any, b: Any) -> Any:
-    """Return the larger float; NaN if one is."""
+    """Return the larger float; NaN if one is NaN."""
     return a if a > b or a != a else b
 
 
 def less_than_unsigned(a: Any, b: Any) -> bool:
-    """Return whether a signed integer is less than a u64."""
+    """Return True if a signed integer is less than a u64."""
     return int(a) < int(b)
 
 
 def at_most_unsigned(a: Any, b: Any) -> bool:
-    """Return whether a signed integer is less than a u64 or equal."""
+    """Return True if a signed integer is less than a u64 or equal."""
     return int(a) <= int(b)
 
 
 def equals_unsigned(a: Any, b: Any) -> bool:
-    """Return whether a signed integer is equal to a u64."""
+    """Return True if a signed integer is equal to a u64."""
     return int(a) == int(b)
 
 
@@ -69,14 +69,14 @@ def between(value: Any, low: float, high: float) -> Any:
 
 
 def as_int64(value: Any) -> np.int64:
-    """Return a float cut to i64: the range's end beyond it, 0 for NaN."""
+    """Return a float truncated and clipped to i64, 0 for NaN."""
     if value >= 2.0**63:
         return np.int64(2**63 - 1)
     return np.int64(int(between(value, -(2.0**63), 2.0**63)))
 
 
 def as_uint64(value: Any) -> np.uint64:
-    """Return a float cut to u64: the range's end beyond it, 0 for NaN."""
+    """Return a float truncated and clipped to u64, 0 for NaN."""
     if value >= 2.0**64:
         return np.uint64(2**64 - 1)
     return np.uint64(int(between(value, 0.0, 2.0**64)))

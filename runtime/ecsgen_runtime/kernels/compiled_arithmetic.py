@@ -59,8 +59,8 @@ def floor_divide(a: Any, b: Any) -> Any:
 
 @jit()
 def square_of(root: Any) -> Any:
-    """Return the least number whose square root, as it is rounded, is not less than one: who is
-    compared with it needs no root."""
+    """Return the least number whose rounded square root is not less than `root`: comparing with it
+    needs no root."""
     if root <= 0:
         return type(root)(0)
     none, square = type(root)(0), root * root
@@ -73,7 +73,7 @@ def square_of(root: Any) -> Any:
 
 @jit()
 def square_within(root: Any) -> Any:
-    """Return the greatest number whose square root is not greater than one; -1 for none."""
+    """Return the greatest number whose rounded square root is not greater than `root`, or -1."""
     if root < 0:
         return type(root)(-1)
     if root == np.inf:
@@ -84,19 +84,19 @@ def square_within(root: Any) -> Any:
 
 @jit()
 def less_than_unsigned(a: Any, b: Any) -> Any:
-    """Return whether a signed integer is less than a u64; numba would compare them as floats."""
+    """Return True if a signed integer is less than a u64; numba would compare them as floats."""
     return a < 0 or np.uint64(a) < b
 
 
 @jit()
 def at_most_unsigned(a: Any, b: Any) -> Any:
-    """Return whether a signed integer is less than a u64 or equal."""
+    """Return True if a signed integer is less than a u64 or equal."""
     return a < 0 or np.uint64(a) <= b
 
 
 @jit()
 def equals_unsigned(a: Any, b: Any) -> Any:
-    """Return whether a signed integer is equal to a u64."""
+    """Return True if a signed integer is equal to a u64."""
     return a >= 0 and np.uint64(a) == b
 
 
@@ -155,7 +155,7 @@ def whole_power(base: Any, exponent: int) -> Any:
 
 @jit()
 def as_int64(value: Any) -> np.int64:
-    """Return a float cut to i64: the range's end beyond it, 0 for NaN."""
+    """Return a float truncated and clipped to i64, 0 for NaN."""
     if value >= 2.0**63:
         return np.int64(2**63 - 1)
     return np.int64(between(value, -(2.0**63), 2.0**62 * 1.9999999999999998))
@@ -163,19 +163,19 @@ def as_int64(value: Any) -> np.int64:
 
 @jit()
 def as_uint64(value: Any) -> np.uint64:
-    """Return a float cut to u64: the range's end beyond it, 0 for NaN."""
+    """Return a float truncated and clipped to u64, 0 for NaN."""
     if value >= 2.0**64:
         return np.uint64(2**64 - 1)
     return np.uint64(between(value, 0.0, 2.0**63 * 1.9999999999999998))
 
 
 BLOCK: Final = 1024
-"""Rows whose values are computed before they are folded."""
+"""Rows whose values are computed before they are reduced."""
 
 
 @jit()
 def blocks_of(n: int) -> int:
-    """Return how many blocks n rows make, at least one."""
+    """Return the number of blocks of n rows, at least one."""
     return max(1, (n + BLOCK - 1) // BLOCK)
 
 
@@ -197,7 +197,7 @@ def sum_of(values: NDArray[Any], n: int) -> Any:
 
 @jit()
 def least_of(values: NDArray[Any], n: int) -> Any:
-    """Return the least of the first n values, which are used up; NaN if one is."""
+    """Return the least of the first n values, which are used up; NaN if one is NaN."""
     while n > 1:
         half = (n + 1) // 2
         for i in range(n // 2):
@@ -208,7 +208,7 @@ def least_of(values: NDArray[Any], n: int) -> Any:
 
 @jit()
 def greatest_of(values: NDArray[Any], n: int) -> Any:
-    """Return the greatest of the first n values, which are used up; NaN if one is."""
+    """Return the greatest of the first n values, which are used up; NaN if one is NaN."""
     while n > 1:
         half = (n + 1) // 2
         for i in range(n // 2):

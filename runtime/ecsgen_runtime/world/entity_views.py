@@ -228,15 +228,15 @@ class EntityViewBase:
             ValueError, TypeError, OverflowError: a value does not fit its field.
             StructureLockedError: a manager of a row is locked.
         """
-        world, living = self._world, self._world.entities
-        entity = living.require(self._entity)
+        world, entities = self._world, self._world.entities
+        entity = entities.require(self._entity)
         rows_by_class = world._by_class(rows)
         for kind in rows_by_class:
             holder = world._holder(kind)
             if not holder._ALLOWS_MANY and holder.has(entity):
-                raise duplicate_instance_error(kind.__name__, entity, living._LAYOUT)
+                raise duplicate_instance_error(kind.__name__, entity, entities._LAYOUT)
         parts = world._old_parts(rows_by_class)
-        living.dispatch.run(append_parts, np.array([entity], np.uint64), parts, rows)
+        entities.dispatch.run(append_parts, np.array([entity], np.uint64), parts, rows)
 
     def remove(self, component: type[tuple[Any, ...]], /) -> int:
         """Remove a component, by its row class; return the number of removed instances."""

@@ -316,14 +316,14 @@ class GroupMember(Bounded, Owned):
         data._n_grouped = last
         self.data._version += 1
 
-    def _plan_compaction(self, gone: RowArray) -> Compaction:
+    def _plan_compaction(self, rows: RowArray) -> Compaction:
         data = self.data
-        src, dst = placement.swap_remove_moves_in_parts(gone, data._n_grouped, data._n)
-        return src, dst, self._plan_moves(src, dst, gone)
+        src, dst = placement.swap_remove_moves_in_parts(rows, data._n_grouped, data._n)
+        return src, dst, self._plan_moves(src, dst, rows)
 
-    def _plan_parting(self, gone: RowArray) -> Callable[[], None]:
+    def _plan_parting(self, rows: RowArray) -> Callable[[], None]:
         end = self.data._n_grouped
-        leaving = gone[: gone.searchsorted(end)]
+        leaving = rows[: rows.searchsorted(end)]
         boundary, others = end - len(leaving), self._other_members if len(leaving) else ()
         moves = placement.swap_moves(leaving, boundary, end)
         parting = [member._plan_crossing(moves, boundary) for member in others]

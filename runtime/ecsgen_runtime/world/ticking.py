@@ -42,8 +42,8 @@ class TickingWorld(WorldBase):
 
     @property
     def tick(self) -> int:
-        """The time: 0 at first. Assigning what is no i64 is a TypeError or OverflowError. Saved
-        and copied with the rest."""
+        """Time, 0 at first. Assigning another value than an i64 is a TypeError or OverflowError.
+        Saved and copied with the rest."""
         return vars(self).get("_tick", 0)  # type: ignore[no-any-return]  # `vars` knows no types
 
     @tick.setter
@@ -53,12 +53,12 @@ class TickingWorld(WorldBase):
         vars(self)["_tick"] = tick
 
     def _is_due(self, every: int, start: int) -> bool:
-        """Return whether what happens at every so many ticks happens now."""
+        """Return True if a step that runs every `every` ticks from `start` on runs now."""
         return self.tick >= start and (self.tick - start) % every == 0
 
     def _json_state(self) -> dict[str, Any]:
-        noted = {"tick": self.tick} if self.tick else {}
-        return {**super()._json_state(), **noted}  # type: ignore[misc]  # of saved worlds
+        state = {"tick": self.tick} if self.tick else {}
+        return {**super()._json_state(), **state}  # type: ignore[misc]  # of saved worlds
 
     def _load_json_state(self, notes: Mapping[str, Any]) -> None:
         super()._load_json_state(notes)  # type: ignore[misc]  # of saved worlds

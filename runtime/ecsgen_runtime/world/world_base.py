@@ -160,7 +160,7 @@ class RollbackTarget(Protocol):
 
 
 def rollback_creation(
-    living: Any, targets: Iterable[RollbackTarget], entities: EntityArray
+    entity_manager: Any, targets: Iterable[RollbackTarget], entities: EntityArray
 ) -> None:
     """Undo the creation of entities and of all their rows; mark stores broken that fail.
 
@@ -175,8 +175,8 @@ def rollback_creation(
             continue  # the rows are removed nevertheless, or the store is broken
         except BaseException as error:
             interrupt = error
-    if not is_broken(living):
-        living._undo_create(entities)
+    if not is_broken(entity_manager):
+        entity_manager._undo_create(entities)
     if interrupt is not None:
         raise interrupt
 
@@ -340,9 +340,9 @@ class WorldBase(DeferredDespawns):
         ):
             few = died
         is_outermost = not entities.dispatch.is_open()
-        gone = entities.dispatch.run(self._collected, few, failed, is_outermost)
+        removed = entities.dispatch.run(self._collected, few, failed, is_outermost)
         entities._despawns_at_collect = despawns
-        return gone
+        return removed
 
     def _collected(
         self, died: list[int] | None, failed: Sequence[BaseException], is_outermost: bool
@@ -353,13 +353,13 @@ class WorldBase(DeferredDespawns):
         """
         dispatch = self.entities.dispatch
         dispatch.errors.extend(failed)
-        gone = self._swept() if died is None else self._removed(died)
+        removed = self._swept() if died is None else self._removed(died)
         while is_outermost and dispatch.queue:
             if not any(manager._DESPAWNS_OWNERS for manager in self._collecting_managers):
                 break  # else removing rows despawned entities, and there is more to collect
             dispatch.empty_queue()
-            gone += self._swept()
-        return gone
+            removed += self._swept()
+        return removed
 
     def _removed(self, died: list[int]) -> int:
         """Remove the rows of a few dead entities, as `_swept` does if these are all."""

@@ -23,7 +23,7 @@ GROUPS = (
         "_runtime/world/groups.py",
         MEMBERS,
         Mutant("mates do not let many leave", r"leave\(\)$"),
-        Mutant("mates let go whom they do not know", r"gone\[: gone\.searchsorted\(.*\)\]", "gone"),
+        Mutant("mates let go whom they do not know", r"rows\[: rows\.searchsorted\(.*\)\]", "rows"),
         Mutant("the group stays when rows go", r"self\.data\._n_grouped = boundary$"),
         Mutant("holes of the group are filled from behind it", r"data\._n_grouped,", "data._n,"),
         Mutant("the group does not count who enters", r"data\._n_grouped = last \+ 1"),

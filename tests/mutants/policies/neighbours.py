@@ -106,7 +106,9 @@ GROUPS = (
         Mutant("any radius will do", r"checked_radius\(kernel, radius\)", "float(radius)"),
         Mutant("all are seen", r"if seen is None else", "if True else"),
         Mutant("the unseen come when they move", r"np\.where\(seen, (.*), -1\)", r"\1"),
-        Mutant("the unseen are there at first", r"np\.where\(is_seen, places, np\.nan\)", "places"),
+        Mutant(
+            "the unseen are there at first", r"np\.where\(is_visible, places, np\.nan\)", "places"
+        ),
         Mutant("members are known by their rows", r"= np\.arange\(len\(members\)\)$", "= members"),
         Mutant("whoever moves is a member", r", -1, np\.int64\)", ", 0)"),
         Mutant("who asks is asked", "met = asking if members is None else members", "met = asking"),
@@ -117,9 +119,11 @@ GROUPS = (
         ),
         Mutant("the first rows ask", r"places\.take\(asking, axis=1\)", "places[:, : len(asking)]"),
         Mutant("the dead are asked", r"others = own_places if .*", "others = own_places"),
-        Mutant("the dead are asked by others", r"seen\.take\(members", "places.take(members"),
+        Mutant("the dead are asked by others", r"visible\.take\(members", "places.take(members"),
         Mutant(
-            "the first rows are asked", r"seen\.take\(members, axis=1\)", "seen[:, : len(members)]"
+            "the first rows are asked",
+            r"visible\.take\(members, axis=1\)",
+            "seen[:, : len(members)]",
         ),
         Mutant("entities ask their own rows", r"False, names$", "False, None"),
         Mutant("rows ask themselves", r"manager\.wrap, True, None", "manager.wrap, False, None"),

@@ -1,1 +1,1 @@
-"""Components whose rows are the cells of a grid, and rows that stand on cells."""
+"""Components whose rows are cells of a grid, and rows that occupy cells."""

@@ -70,7 +70,7 @@ class NeighbourCells(NamedTuple):
 
 def neighbour_cells(
     positions: Positions,
-    seen: Positions,
+    visible: Positions,
     radius: float,
     wrap: Sequence[float],
     is_one: bool = True,
@@ -83,18 +83,18 @@ def neighbour_cells(
     keys = other_keys = NO_KEYS
     if is_one:
         tables = _one_set(grid, positions)
-        order = met = tables[0]
+        order = member_order = tables[0]
     else:
-        lattice, numbers = numbered(grid, finite_positions(positions), finite_positions(seen))
+        lattice, numbers = numbered(grid, finite_positions(positions), finite_positions(visible))
         asking, members = (sorted_cells(lattice.keys(each), lattice.most) for each in numbers)
         tables = _listed(lattice, numbers[0], asking, members)
-        order, met = tables[0], members.order.astype(np.uint32)
+        order, member_order = tables[0], members.order.astype(np.uint32)
         if names is not None:
-            keys, other_keys = names[0][order], names[1][met]
+            keys, other_keys = names[0][order], names[1][member_order]
     near = gathered_positions(positions, order)
-    others = near if seen is positions else gathered_positions(seen, met)
+    others = near if visible is positions else gathered_positions(visible, member_order)
     last = *tables[1:], near, others, grid.reach, grid.sizes
-    return NeighbourCells(order, met, keys, other_keys, *last)
+    return NeighbourCells(order, member_order, keys, other_keys, *last)
 
 
 _Tables: TypeAlias = tuple[Any, ...]
@@ -106,7 +106,7 @@ def _one_set(grid: CellGrid, places: Positions) -> _Tables:
     numbers = np.empty(places.shape, np.int64)
     ends = np.zeros((2, len(places)), np.int64)
     edges, counts = np.array(grid.edges), np.array(grid.counts)
-    is_inside = numbered_cells(places, edges, counts, numbers, ends)
+    are_inside = numbered_cells(places, edges, counts, numbers, ends)
     low = np.where(counts, 0, ends[0] - 1)
     open_spans = (ends[1] - low + 2).tolist()
     spans = [count or span for count, span in zip(grid.counts, open_spans, strict=True)]
@@ -119,22 +119,24 @@ def _one_set(grid: CellGrid, places: Positions) -> _Tables:
     cells = counted_cells(numbers, low, np.array(spans), table, order)
     starts, runs = np.empty(cells + 1, np.uint32), np.empty(cells + 1, np.uint32)
     bounds = np.empty((2, (18 if len(spans) == 3 else 6) * cells + 1), np.uint32)
-    crosses, more = np.empty(cells, np.bool_), [1] * (3 - len(spans))
-    sides, around = np.array(more + spans), np.array(more + list(grid.counts))
-    count, met = cells_around(table, sides, around, is_inside, starts, runs, bounds, crosses)
-    return order, starts, runs, bounds[0, :count], bounds[1, :count], crosses, met
+    crosses, padding = np.empty(cells, np.bool_), [1] * (3 - len(spans))
+    sides, around = np.array(padding + spans), np.array(padding + list(grid.counts))
+    count, max_members = cells_around(
+        table, sides, around, are_inside, starts, runs, bounds, crosses
+    )
+    return order, starts, runs, bounds[0, :count], bounds[1, :count], crosses, max_members
 
 
 def _listed(
     lattice: Lattice, numbers: list[CellNumbers], asking: CellList, members: CellList
 ) -> _Tables:
     firsts = asking.order[asking.starts[:-1]]
-    ends = runs_around(lattice, [each[firsts] for each in numbers], members)
+    ends = runs_around(lattice, [runs_per_cell[firsts] for runs_per_cell in numbers], members)
     low, high = ends.reshape(2, -1).astype(np.uint32)
-    _, cells, each = ends.shape
+    _, cells, runs_per_cell = ends.shape
     most = int((ends[1] - ends[0]).sum(axis=1).max(initial=0))
     order, starts = asking.order.astype(np.uint32), asking.starts.astype(np.uint32)
-    begins = (np.arange(cells + 1) * each).astype(np.uint32)
+    begins = (np.arange(cells + 1) * runs_per_cell).astype(np.uint32)
     return order, starts, begins, low, high, np.ones(cells, np.bool_), most
 
 

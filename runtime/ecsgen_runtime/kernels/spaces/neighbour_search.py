@@ -59,21 +59,21 @@ class NeighbourSearch:
         grid = cell_grid(radius, wrap, asking.dtype.type)
         self._reach, self._sizes = grid.reach, grid.sizes.T.tolist()
         self.is_one = is_one
-        known = [finite_positions(each) for each in ((asking,) if is_one else (asking, members))]
-        lattice, numbers = numbered(grid, *known)
+        finite = [finite_positions(each) for each in ((asking,) if is_one else (asking, members))]
+        lattice, numbers = numbered(grid, *finite)
         most = lattice.most
         ordered = [sorted_cells(lattice.keys(each), most) for each in numbers]
-        ask, met = ordered[0], ordered[-1]
-        self.asking, self.members = ask.order, met.order
-        firsts = ask.order[ask.starts[:-1]]
-        self._runs = runs_around(lattice, [each[firsts] for each in numbers[0]], met)
-        self._cell_of = ask.starts
-        own_places = finite_positions(asking, np.nan).take(ask.order, axis=1)
-        seen = own_places
+        asking_cells, member_cells = ordered[0], ordered[-1]
+        self.asking, self.members = asking_cells.order, member_cells.order
+        firsts = asking_cells.order[asking_cells.starts[:-1]]
+        self._runs = runs_around(lattice, [each[firsts] for each in numbers[0]], member_cells)
+        self._cell_of = asking_cells.starts
+        own_places = finite_positions(asking, np.nan).take(asking_cells.order, axis=1)
+        visible = own_places
         if not (is_one and members is asking):
-            seen = finite_positions(members, np.nan).take(met.order, axis=1)
-        self.places = own_places, seen
-        self._names = names and (names[0][ask.order], names[1][met.order])
+            visible = finite_positions(members, np.nan).take(member_cells.order, axis=1)
+        self.places = own_places, visible
+        self._names = names and (names[0][asking_cells.order], names[1][member_cells.order])
 
     def blocks(self) -> Iterator[NeighbourPairs]:
         """Iterate over all pairs; each asking position is in one block."""
@@ -109,7 +109,7 @@ class NeighbourSearch:
 
     def _pairs(self, asking: slice, low: RowArray, counts: RowArray) -> NeighbourPairs:
         """Return the pairs of asking positions and of members in runs, shape (asking, runs)."""
-        each = counts.sum(axis=1)
+        pairs_of = counts.sum(axis=1)
         flat = counts.ravel()
         shift = low.ravel() - flat.cumsum()
         shift += flat
@@ -119,23 +119,25 @@ class NeighbourSearch:
         offset = np.empty((len(own_places), len(members)), own_places.dtype)
         for axis, (size, half) in enumerate(self._sizes):
             apart = member_places[axis].take(members, out=offset[axis], mode="clip")
-            apart -= own_places[axis, asking].repeat(each)
+            apart -= own_places[axis, asking].repeat(pairs_of)
             take_around(apart, size, half)
         square = np.square(offset[0])
         for apart in offset[1:]:
             square += np.square(apart)
         near = square <= self._reach
-        who = np.arange(len(each)).repeat(each)
+        askers = np.arange(len(pairs_of)).repeat(pairs_of)
         if self.is_one:
-            near &= members != who + asking.start
+            near &= members != askers + asking.start
         elif self._names:
             keys, other_keys = self._names
-            near &= other_keys[members] != keys[asking].repeat(each)
+            near &= other_keys[members] != keys[asking].repeat(pairs_of)
         indices = near.nonzero()[0]
         near_offset = np.empty((len(own_places), len(indices)), own_places.dtype)
         for apart, copy in zip(offset, near_offset, strict=True):
             apart.take(indices, out=copy, mode="clip")
-        return NeighbourPairs(asking, who[indices], members[indices], near_offset, square[indices])
+        return NeighbourPairs(
+            asking, askers[indices], members[indices], near_offset, square[indices]
+        )
 
 
 def finite_positions(positions: Positions, otherwise: float = 0) -> Positions:
@@ -278,9 +280,9 @@ class NeighbourPairs:
         starts = counts.cumsum() - counts
         least = np.minimum.reduceat(self.square, starts) if len(counts) else starts
         pairs = (self.square == least.repeat(counts)).nonzero()[0]
-        who = self.who[pairs]
-        is_first = np.ones(len(who), np.bool_)
-        np.not_equal(who[1:], who[:-1], out=is_first[1:])
+        askers = self.who[pairs]
+        is_first = np.ones(len(askers), np.bool_)
+        np.not_equal(askers[1:], askers[:-1], out=is_first[1:])
         nearest: RowArray = pairs[is_first]
         return nearest
 

@@ -80,8 +80,8 @@ class Spatial(Manager):
         if array.ndim != 2 or array.shape[1] != axes:
             raise ValueError(f"{label}: wanted shape (k, {axes}), not {array.shape}")
         asking = FloatField(label, scalar, (axes,)).to_column(points, len(array)).T
-        own_places, seen = np.ascontiguousarray(asking), self._visible_positions(places)
-        neighbours = NeighbourSearch(own_places, seen, reach, self._wrap).neighbours()
+        own_places, visible = np.ascontiguousarray(asking), self._visible_positions(places)
+        neighbours = NeighbourSearch(own_places, visible, reach, self._wrap).neighbours()
         return Neighbours(*neighbours)
 
     def _search(
@@ -92,10 +92,10 @@ class Spatial(Manager):
         arguments = self._search_arguments(kernel, radius, n)
         if named is None:
             return NeighbourSearch(*arguments, is_one=True)
-        places, seen, reach, wrap = arguments
-        names = np.arange(places.shape[1], dtype=np.uint64)
+        places, visible, reach, wrap = arguments
+        keys = np.arange(places.shape[1], dtype=np.uint64)
         own_places = places.take(named, axis=1)
-        return NeighbourSearch(own_places, seen, reach, wrap, names=(names[named], names))
+        return NeighbourSearch(own_places, visible, reach, wrap, names=(keys[named], keys))
 
     def _search_arguments(
         self, kernel: str, radius: SupportsFloat, n: int
@@ -120,10 +120,10 @@ class Spatial(Manager):
 
     def _visible_positions(self, places: Positions) -> Positions:
         """Return positions of the first rows, NaN for those that are not visible."""
-        is_seen = self._visible_rows(places.shape[1])
-        if is_seen is None:
+        is_visible = self._visible_rows(places.shape[1])
+        if is_visible is None:
             return places
-        return np.where(is_seen, places, np.nan).astype(places.dtype)
+        return np.where(is_visible, places, np.nan).astype(places.dtype)
 
     def _visible_rows(self, n: int) -> NDArray[np.bool_] | None:
         """Return a mask of the visible rows among the first n, None if it is all."""
@@ -214,17 +214,17 @@ def join_search_arguments(
     radius.
     """
     reach = checked_radius(kernel, radius)
-    places, seen = manager._all_places()
+    places, visible = manager._all_places()
     if len(hidden):
-        seen = seen.copy()
-        seen[:, hidden] = np.nan
+        visible = visible.copy()
+        visible[:, hidden] = np.nan
     own_places = places.take(asking, axis=1)
     if members is None:
-        others = own_places if seen is places else seen.take(asking, axis=1)
+        others = own_places if visible is places else visible.take(asking, axis=1)
         return own_places, others, reach, manager.wrap, True, None
     owners = manager._all_owners()  # type: ignore[attr-defined]  # in a group or query
     names = owners[asking], owners[members]
-    return own_places, seen.take(members, axis=1), reach, manager.wrap, False, names
+    return own_places, visible.take(members, axis=1), reach, manager.wrap, False, names
 
 
 def live_search_arguments(
@@ -232,11 +232,11 @@ def live_search_arguments(
 ) -> LiveSearchArguments:
     """Return arguments for a search among all rows of a manager, or raise ValueError."""
     n = manager.data._n
-    places, seen, reach, wrap = manager._search_arguments(kernel, radius, n)
+    places, visible, reach, wrap = manager._search_arguments(kernel, radius, n)
     numbers = np.arange(n)
-    if seen is not places:
+    if visible is not places:
         numbers = _numbers(manager, numbers)
-    return seen, numbers, NO_KEYS, NO_KEYS, reach, wrap
+    return visible, numbers, NO_KEYS, NO_KEYS, reach, wrap
 
 
 def join_live_search_arguments(

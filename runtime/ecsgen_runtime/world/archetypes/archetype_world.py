@@ -1,4 +1,4 @@
-"""A world with archetypes: who has a component there, and rows for entities about to be."""
+"""A world with archetypes: holders of components, and rows for entities to be created."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _GivenT = TypeVar("_GivenT")
 
 
 class ArchetypeComponent:
-    """Knows who has one component, as managers do of theirs."""
+    """Holder of one component in chunks, with methods as a manager has."""
 
     __slots__ = ("_component", "_store")
 
@@ -33,15 +33,15 @@ class ArchetypeComponent:
         self._component = component
 
     def has(self, entity: Entity, /) -> bool:
-        """Return whether an entity has the component; O(1)."""
+        """Return True if an entity has the component; O(1)."""
         return self._store.has(entity, self._component)
 
     def has_many(self, entities: ArrayLike, /) -> NDArray[np.bool_]:
-        """Return which of k entities have the component, shape (k,); O(k)."""
+        """Return a mask of the entities that have the component, shape (k,); O(k)."""
         return self._store.has_many(entities, self._component)
 
     def remove(self, entity: Entity, /) -> int:
-        """Take the component from an entity, if it has it; return how many went. O(columns)."""
+        """Remove the component from an entity, if present; return 1 or 0. O(columns)."""
         if not self.has(entity):
             return 0
         self._store.remove(entity, self._component)
