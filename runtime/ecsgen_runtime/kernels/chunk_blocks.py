@@ -33,14 +33,14 @@ class ChunkField(NamedTuple):
         column, n = chunk._columns[number], chunk._rows.n
         if not self.planes:
             return rows_last(column[:n])
-        places = chunk._layout.places[number : number + prod(self.planes)]
-        step = places[-1].offset - places[-2].offset if len(places) > 1 else 0
+        layouts = chunk._layout.places[number : number + prod(self.planes)]
+        step = layouts[-1].offset - layouts[-2].offset if len(layouts) > 1 else 0
         strides = [prod(self.planes[axis + 1 :]) * step for axis in range(len(self.planes))]
         return np.ndarray(
             (*self.planes, n),
             column.dtype,
             chunk._buffer,
-            places[0].offset,
+            layouts[0].offset,
             (*strides, column.itemsize),
         )
 

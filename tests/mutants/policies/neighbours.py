@@ -107,7 +107,9 @@ GROUPS = (
         Mutant("all are seen", r"if seen is None else", "if True else"),
         Mutant("the unseen come when they move", r"np\.where\(seen, (.*), -1\)", r"\1"),
         Mutant(
-            "the unseen are there at first", r"np\.where\(is_visible, places, np\.nan\)", "places"
+            "the unseen are there at first",
+            r"np\.where\(is_visible, positions, np\.nan\)",
+            "places",
         ),
         Mutant("members are known by their rows", r"= np\.arange\(len\(members\)\)$", "= members"),
         Mutant("whoever moves is a member", r", -1, np\.int64\)", ", 0)"),
@@ -117,9 +119,15 @@ GROUPS = (
             r"= owners\[asking\], owners\[members\]",
             "= np.arange(len(asking), dtype=np.uint64), owners[members]",
         ),
-        Mutant("the first rows ask", r"places\.take\(asking, axis=1\)", "places[:, : len(asking)]"),
-        Mutant("the dead are asked", r"others = own_places if .*", "others = own_places"),
-        Mutant("the dead are asked by others", r"visible\.take\(members", "places.take(members"),
+        Mutant(
+            "the first rows ask",
+            r"positions\.take\(asking, axis=1\)",
+            "positions[:, : len(asking)]",
+        ),
+        Mutant(
+            "the dead are asked", r"others = asking_positions if .*", "others = asking_positions"
+        ),
+        Mutant("the dead are asked by others", r"visible\.take\(members", "positions.take(members"),
         Mutant(
             "the first rows are asked",
             r"visible\.take\(members, axis=1\)",

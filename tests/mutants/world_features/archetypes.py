@@ -89,7 +89,7 @@ GROUPS = (
         Mutant("archetypes: the dead keep their rows", r"self\.drop_many\(others\) if", "0 if"),
         Mutant(
             "archetypes: rows are looked for where they were",
-            r"places = self\.places\.get_many\(entities\)(?=\n +moves)",
+            r"locations = self\.places\.get_many\(entities\)(?=\n +moves)",
         ),
         Mutant("archetypes: clearing spares the last", r"np\.arange\(a\.n\)", "np.arange(a.n - 1)"),
         Mutant("archetypes: new values are written to all", "target, start,", "target, 0,"),
@@ -104,9 +104,11 @@ GROUPS = (
         Mutant(
             "archetypes: stale handles find a row", r"self\._owner_cells\[index\] == entity", "True"
         ),
-        Mutant("archetypes: stale handles find rows", r"np\.putmask\(places, others, .*\)"),
+        Mutant("archetypes: stale handles find rows", r"np\.putmask\(locations, others, .*\)"),
         Mutant(
-            "archetypes: positions do not ascend", r"places\.argsort\(\)", "np.arange(len(places))"
+            "archetypes: positions do not ascend",
+            r"locations\.argsort\(\)",
+            "np.arange(len(locations))",
         ),
         Mutant("archetypes: columns are not loaded", r"archetype\.write\(column, 0, values\)"),
     ),

@@ -127,13 +127,13 @@ def take_around(apart: NDArray[Any], size: Any, half: Any) -> None:
         apart[far] = offsets
 
 
-def numbered(grid: CellGrid, *places: Positions) -> tuple[Lattice, list[list[CellNumbers]]]:
+def numbered(grid: CellGrid, *positions: Positions) -> tuple[Lattice, list[list[CellNumbers]]]:
     """Return a lattice, and the cell numbers along each axis, shape (k,), of several sets of finite
     positions."""
-    numbers: list[list[CellNumbers]] = [[] for _ in places]
+    numbers: list[list[CellNumbers]] = [[] for _ in positions]
     spans, counts = [], list(grid.counts)
     for axis, edge in enumerate(grid.edges):
-        numbers_along = [_along(each[axis], edge, counts[axis]) for each in places]
+        numbers_along = [_along(each[axis], edge, counts[axis]) for each in positions]
         low = 0 if counts[axis] else min(int(each.min(initial=0)) for each in numbers_along) - 1
         high = max(int(each.max(initial=0)) for each in numbers_along) + 1
         spans.append(counts[axis] or high - low + 1)
@@ -268,28 +268,28 @@ class LiveCellList:
 
     def __init__(
         self,
-        places: Positions,
+        positions: Positions,
         numbers: CellNumbers,
         names: EntityKeys,
         other_names: EntityKeys,
         radius: float,
         wrap: Sequence[float],
     ) -> None:
-        self.places = places
+        self.places = positions
         """Present positions of members, shape (axes, members); NaN for members in no cell."""
-        self.most = places.shape[1]
+        self.most = positions.shape[1]
         """Number of members."""
         self._names, self._other_names = names, other_names
         self._numbers = numbers.tolist()
-        grid = cell_grid(radius, wrap, places.dtype.type)
+        grid = cell_grid(radius, wrap, positions.dtype.type)
         self._edges, self._counts, self._reach, self.sizes = grid
         self._around_axes = grid.sizes.T.tolist()
         steps = (CELL_STEPS[min(count, 3)] for count in self._counts)
         self._steps = list(product(*steps))
         self._cells: dict[tuple[int, ...], dict[int, None]] = {}
-        self._cell_of: list[tuple[int, ...] | None] = [None] * places.shape[1]
+        self._cell_of: list[tuple[int, ...] | None] = [None] * positions.shape[1]
         with np.errstate(all="ignore"):
-            for member, position in enumerate(places.T.tolist()):
+            for member, position in enumerate(positions.T.tolist()):
                 self._enter(member, self._cell(position))
 
     def move(self, row: int, position: Sequence[Any]) -> None:

@@ -101,21 +101,21 @@ _Tables: TypeAlias = tuple[Any, ...]
 """Order of the asking positions, then the fields of `NeighbourCells` from `cells` to `most`."""
 
 
-def _one_set(grid: CellGrid, places: Positions) -> _Tables:
+def _one_set(grid: CellGrid, positions: Positions) -> _Tables:
     """Return tables by counting positions in all cells, or by sorting if cells are far more."""
-    numbers = np.empty(places.shape, np.int64)
-    ends = np.zeros((2, len(places)), np.int64)
+    numbers = np.empty(positions.shape, np.int64)
+    ends = np.zeros((2, len(positions)), np.int64)
     edges, counts = np.array(grid.edges), np.array(grid.counts)
-    are_inside = numbered_cells(places, edges, counts, numbers, ends)
+    are_inside = numbered_cells(positions, edges, counts, numbers, ends)
     low = np.where(counts, 0, ends[0] - 1)
     open_spans = (ends[1] - low + 2).tolist()
     spans = [count or span for count, span in zip(grid.counts, open_spans, strict=True)]
     most = prod(spans)
-    if most > min(SPARSE * places.shape[1] + 1024, 2**32 - 2):
-        lattice, (along,) = numbered(grid, finite_positions(places))
+    if most > min(SPARSE * positions.shape[1] + 1024, 2**32 - 2):
+        lattice, (along,) = numbered(grid, finite_positions(positions))
         sorted_members = sorted_cells(lattice.keys(along), lattice.most)
         return _listed(lattice, along, sorted_members, sorted_members)
-    table, order = np.zeros(most + 1, np.uint32), np.empty(places.shape[1], np.uint32)
+    table, order = np.zeros(most + 1, np.uint32), np.empty(positions.shape[1], np.uint32)
     cells = counted_cells(numbers, low, np.array(spans), table, order)
     starts, runs = np.empty(cells + 1, np.uint32), np.empty(cells + 1, np.uint32)
     bounds = np.empty((2, (18 if len(spans) == 3 else 6) * cells + 1), np.uint32)
@@ -142,7 +142,7 @@ def _listed(
 
 @jit()
 def numbered_cells(
-    places: Positions,
+    positions: Positions,
     edges: NDArray[np.float64],
     counts: CellNumbers,
     numbers: CellNumbers,
@@ -151,13 +151,13 @@ def numbered_cells(
     """Write the number of each position's cell along each axis, and the least and greatest; return
     True if no position is outside of a wrapped axis."""
     is_inside = True
-    for axis in range(len(places)):
+    for axis in range(len(positions)):
         least, greatest = 2**62, -(2**62)
-        for k in range(places.shape[1]):
-            if not np.isfinite(places[axis, k]):
+        for k in range(positions.shape[1]):
+            if not np.isfinite(positions[axis, k]):
                 numbers[axis, k] = _LOST
                 continue
-            is_within, number = _cell_along(edges[axis], counts[axis], places[axis, k])
+            is_within, number = _cell_along(edges[axis], counts[axis], positions[axis, k])
             is_inside = is_inside and is_within
             numbers[axis, k] = number
             least, greatest = min(least, number), max(greatest, number)
@@ -236,20 +236,20 @@ def cells_around(
                 starts[cell], runs[cell] = table[first + z], n_runs
                 is_end = count > 0 and (z == 0 or z == count - 1)
                 crosses[cell] = is_rim or is_end
-                places = 0
+                positions = 0
                 for k in range(strips):
                     strip = around[k]
                     if is_end:
                         before = n_runs
                         n_runs = _stretch(table, strip, z, count, ends, n_runs)
                         for run in range(before, n_runs):
-                            places += ends[1, run] - ends[0, run]
+                            positions += ends[1, run] - ends[0, run]
                         continue
                     low, high = table[strip + z - 1], table[strip + z + 2]
                     ends[0, n_runs], ends[1, n_runs] = low, high
                     n_runs += low < high
-                    places += high - low
-                most = max(most, places)
+                    positions += high - low
+                most = max(most, positions)
                 cell += 1
     starts[cell], runs[cell] = table[-1], n_runs
     return n_runs, most
@@ -289,17 +289,17 @@ def _stretch(
 
 
 @jit()
-def gathered_positions(places: Positions, order: PlaceNumbers) -> Positions:
+def gathered_positions(positions: Positions, order: PlaceNumbers) -> Positions:
     """Return positions in an order, NaN for those that are not finite."""
-    gathered = np.empty((len(places), len(order)), places.dtype)
+    gathered = np.empty((len(positions), len(order)), positions.dtype)
     for k in range(len(order)):
         row, is_known = order[k], True
-        for axis in range(len(places)):
-            x = places[axis, row]
+        for axis in range(len(positions)):
+            x = positions[axis, row]
             is_known = is_known and np.isfinite(x)
             gathered[axis, k] = x
         if not is_known:
-            for axis in range(len(places)):
+            for axis in range(len(positions)):
                 gathered[axis, k] = np.nan
     return gathered
 
@@ -346,7 +346,7 @@ _SPARE: Final = 2
 
 
 def live_cell_list(
-    places: Positions,
+    positions: Positions,
     numbers: CellNumbers,
     names: EntityKeys,
     other_names: EntityKeys,
@@ -354,9 +354,9 @@ def live_cell_list(
     wrap: Sequence[float],
 ) -> LiveCellList:
     """Return the cells for arguments that `live_search_arguments` returns; O(k)."""
-    kind: Any = places.dtype.type
+    kind: Any = positions.dtype.type
     grid, frame = _frame_of(radius, tuple(wrap), kind)
-    count = places.shape[1]
+    count = positions.shape[1]
     buckets, cells_in_all = 1 << max(2, (2 * count).bit_length()), prod(grid.counts)
     is_dense = 0 < cells_in_all <= 2 * buckets  # 0 of an open axis
     if is_dense:
@@ -373,10 +373,10 @@ def live_cell_list(
         np.empty((count, 4), np.int64),
         np.zeros((buckets + 1, 3), np.int64),
         np.empty(slots, np.uint32),
-        np.empty((slots, len(wrap)), places.dtype),
+        np.empty((slots, len(wrap)), positions.dtype),
         is_dense,
     )
-    _enter_all(cells, places)
+    _enter_all(cells, positions)
     return cells
 
 
@@ -390,13 +390,13 @@ def _frame_of(
 
 
 @jit()
-def _enter_all(cells: LiveCellList, places: Positions) -> None:
-    axes, cell_number, buckets = len(places), cells.cells, cells.buckets
+def _enter_all(cells: LiveCellList, positions: Positions) -> None:
+    axes, cell_number, buckets = len(positions), cells.cells, cells.buckets
     edges, counts = _frame(cells.frame)
     is_dense, last = cells.is_dense, len(buckets) - 1
-    for member in range(places.shape[1]):
-        y, z = places[axes - 2, member], places[axes - 1, member]
-        position = (places[0, member] if axes == 3 else y - y), y, z
+    for member in range(positions.shape[1]):
+        y, z = positions[axes - 2, member], positions[axes - 1, member]
+        position = (positions[0, member] if axes == 3 else y - y), y, z
         is_within, bucket, cell = _find_cell(edges, counts, is_dense, last, position)
         _put_in_cell(cells, member, bucket, cell)
         if bucket >= 0:
@@ -407,14 +407,14 @@ def _enter_all(cells: LiveCellList, places: Positions) -> None:
     for bucket in range(len(buckets)):
         buckets[bucket, 0], buckets[bucket, 2] = start, buckets[bucket, 2] + _SPARE
         start += buckets[bucket, 2]
-    for member in range(places.shape[1]):
+    for member in range(positions.shape[1]):
         bucket = cell_number[member, 3]
         if bucket >= 0:
             slot = buckets[bucket, 0] + buckets[bucket, 1]
             buckets[bucket, 1] += 1
             cells.members[slot] = member
             for axis in range(axes):
-                cells.places[slot, axis] = places[axis, member]
+                cells.places[slot, axis] = positions[axis, member]
 
 
 @jit(forceinline=True)
@@ -505,17 +505,17 @@ def _take_from(cells: LiveCellList, bucket: int, member: int) -> None:
 @jit()
 def _ensure_capacity(cells: LiveCellList, bucket: int) -> None:
     """Move a full bucket to twice as many free slots, or compact all buckets if there are none."""
-    buckets, members, places = cells.buckets, cells.members, cells.places
+    buckets, members, positions = cells.buckets, cells.members, cells.places
     last = len(buckets) - 1
     free, capacity = buckets[last, 0], 2 * buckets[bucket, 1] + _SPARE
     if free + capacity <= len(members):
-        _move_bucket(buckets, bucket, members, places, free, members, places)
+        _move_bucket(buckets, bucket, members, positions, free, members, positions)
         buckets[bucket, 2], buckets[last, 0] = capacity, free + capacity
         return
-    old_members, old_places = members.copy(), places.copy()
+    old_members, old_places = members.copy(), positions.copy()
     free = np.int64(0)
     for other in range(last):
-        _move_bucket(buckets, other, old_members, old_places, free, members, places)
+        _move_bucket(buckets, other, old_members, old_places, free, members, positions)
         buckets[other, 2] = buckets[other, 1] + _SPARE
         free += buckets[other, 2]
     buckets[last, 0] = free
@@ -526,7 +526,7 @@ def _move_bucket(
     buckets: Any,
     bucket: Any,
     members: Any,
-    places: Any,
+    positions: Any,
     start: Any,
     to_members: Any,
     to_places: Any,
@@ -535,8 +535,8 @@ def _move_bucket(
     for k in range(buckets[bucket, 1]):
         slot = buckets[bucket, 0] + k
         to_members[start + k] = members[slot]
-        for axis in range(places.shape[1]):
-            to_places[start + k, axis] = places[slot, axis]
+        for axis in range(positions.shape[1]):
+            to_places[start + k, axis] = positions[slot, axis]
     buckets[bucket, 0] = start
 
 

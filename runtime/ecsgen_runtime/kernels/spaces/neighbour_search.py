@@ -68,11 +68,11 @@ class NeighbourSearch:
         firsts = asking_cells.order[asking_cells.starts[:-1]]
         self._runs = runs_around(lattice, [each[firsts] for each in numbers[0]], member_cells)
         self._cell_of = asking_cells.starts
-        own_places = finite_positions(asking, np.nan).take(asking_cells.order, axis=1)
-        visible = own_places
+        asking_positions = finite_positions(asking, np.nan).take(asking_cells.order, axis=1)
+        visible = asking_positions
         if not (is_one and members is asking):
             visible = finite_positions(members, np.nan).take(member_cells.order, axis=1)
-        self.places = own_places, visible
+        self.places = asking_positions, visible
         self._names = names and (names[0][asking_cells.order], names[1][member_cells.order])
 
     def blocks(self) -> Iterator[NeighbourPairs]:
@@ -115,11 +115,11 @@ class NeighbourSearch:
         shift += flat
         members = shift.repeat(flat)
         members += np.arange(len(members))
-        own_places, member_places = self.places
-        offset = np.empty((len(own_places), len(members)), own_places.dtype)
+        asking_positions, member_positions = self.places
+        offset = np.empty((len(asking_positions), len(members)), asking_positions.dtype)
         for axis, (size, half) in enumerate(self._sizes):
-            apart = member_places[axis].take(members, out=offset[axis], mode="clip")
-            apart -= own_places[axis, asking].repeat(pairs_of)
+            apart = member_positions[axis].take(members, out=offset[axis], mode="clip")
+            apart -= asking_positions[axis, asking].repeat(pairs_of)
             take_around(apart, size, half)
         square = np.square(offset[0])
         for apart in offset[1:]:
@@ -132,7 +132,7 @@ class NeighbourSearch:
             keys, other_keys = self._names
             near &= other_keys[members] != keys[asking].repeat(pairs_of)
         indices = near.nonzero()[0]
-        near_offset = np.empty((len(own_places), len(indices)), own_places.dtype)
+        near_offset = np.empty((len(asking_positions), len(indices)), asking_positions.dtype)
         for apart, copy in zip(offset, near_offset, strict=True):
             apart.take(indices, out=copy, mode="clip")
         return NeighbourPairs(

@@ -73,15 +73,15 @@ class Spatial(Manager):
             TypeError, OverflowError: points that are no numbers, or too large.
         """
         reach = checked_radius(f"{type(self).__name__}.near: radius", radius)
-        places = self._positions(getattr(self.data, self._SPACE.rows))
+        positions = self._positions(getattr(self.data, self._SPACE.rows))
         label = f"{type(self).__name__}.near: points"
-        axes, scalar = len(places), f"f{8 * places.dtype.itemsize}"
+        axes, scalar = len(positions), f"f{8 * positions.dtype.itemsize}"
         array = plain_array(points, label)
         if array.ndim != 2 or array.shape[1] != axes:
             raise ValueError(f"{label}: wanted shape (k, {axes}), not {array.shape}")
         asking = FloatField(label, scalar, (axes,)).to_column(points, len(array)).T
-        own_places, visible = np.ascontiguousarray(asking), self._visible_positions(places)
-        neighbours = NeighbourSearch(own_places, visible, reach, self._wrap).neighbours()
+        asking_positions, visible = np.ascontiguousarray(asking), self._visible_positions(positions)
+        neighbours = NeighbourSearch(asking_positions, visible, reach, self._wrap).neighbours()
         return Neighbours(*neighbours)
 
     def _search(
@@ -92,38 +92,38 @@ class Spatial(Manager):
         arguments = self._search_arguments(kernel, radius, n)
         if named is None:
             return NeighbourSearch(*arguments, is_one=True)
-        places, visible, reach, wrap = arguments
-        keys = np.arange(places.shape[1], dtype=np.uint64)
-        own_places = places.take(named, axis=1)
-        return NeighbourSearch(own_places, visible, reach, wrap, names=(keys[named], keys))
+        positions, visible, reach, wrap = arguments
+        keys = np.arange(positions.shape[1], dtype=np.uint64)
+        asking_positions = positions.take(named, axis=1)
+        return NeighbourSearch(asking_positions, visible, reach, wrap, names=(keys[named], keys))
 
     def _search_arguments(
         self, kernel: str, radius: SupportsFloat, n: int
     ) -> tuple[Positions, Positions, float, tuple[float, ...]]:
         """Return positions of the first n rows, visible positions, a radius and the wrap."""
         reach = checked_radius(f"{type(self).__name__}.{kernel}", radius)
-        places = self._positions(n)
-        return places, self._visible_positions(places), reach, self._wrap
+        positions = self._positions(n)
+        return positions, self._visible_positions(positions), reach, self._wrap
 
     def _all_places(self) -> tuple[Positions, Positions]:
         """Return positions and visible positions of all rows."""
-        places = self._positions(self.data._n)
-        return places, self._visible_positions(places)
+        positions = self._positions(self.data._n)
+        return positions, self._visible_positions(positions)
 
     def _positions(self, n: int) -> Positions:
         """Return a copy of the positions of the first n rows, shape (axes, n)."""
         columns = [getattr(self.data, name)[:n] for name in self._SPACE.columns]
         if len(columns) > 1:
             return np.stack(columns)
-        places: Positions = columns[0].T.copy()
-        return places
+        positions: Positions = columns[0].T.copy()
+        return positions
 
-    def _visible_positions(self, places: Positions) -> Positions:
+    def _visible_positions(self, positions: Positions) -> Positions:
         """Return positions of the first rows, NaN for those that are not visible."""
-        is_visible = self._visible_rows(places.shape[1])
+        is_visible = self._visible_rows(positions.shape[1])
         if is_visible is None:
-            return places
-        return np.where(is_visible, places, np.nan).astype(places.dtype)
+            return positions
+        return np.where(is_visible, positions, np.nan).astype(positions.dtype)
 
     def _visible_rows(self, n: int) -> NDArray[np.bool_] | None:
         """Return a mask of the visible rows among the first n, None if it is all."""
@@ -214,17 +214,17 @@ def join_search_arguments(
     radius.
     """
     reach = checked_radius(kernel, radius)
-    places, visible = manager._all_places()
+    positions, visible = manager._all_places()
     if len(hidden):
         visible = visible.copy()
         visible[:, hidden] = np.nan
-    own_places = places.take(asking, axis=1)
+    asking_positions = positions.take(asking, axis=1)
     if members is None:
-        others = own_places if visible is places else visible.take(asking, axis=1)
-        return own_places, others, reach, manager.wrap, True, None
+        others = asking_positions if visible is positions else visible.take(asking, axis=1)
+        return asking_positions, others, reach, manager.wrap, True, None
     owners = manager._all_owners()  # type: ignore[attr-defined]  # in a group or query
     names = owners[asking], owners[members]
-    return own_places, visible.take(members, axis=1), reach, manager.wrap, False, names
+    return asking_positions, visible.take(members, axis=1), reach, manager.wrap, False, names
 
 
 def live_search_arguments(
@@ -232,9 +232,9 @@ def live_search_arguments(
 ) -> LiveSearchArguments:
     """Return arguments for a search among all rows of a manager, or raise ValueError."""
     n = manager.data._n
-    places, visible, reach, wrap = manager._search_arguments(kernel, radius, n)
+    positions, visible, reach, wrap = manager._search_arguments(kernel, radius, n)
     numbers = np.arange(n)
-    if visible is not places:
+    if visible is not positions:
         numbers = _numbers(manager, numbers)
     return visible, numbers, NO_KEYS, NO_KEYS, reach, wrap
 
@@ -252,10 +252,10 @@ def join_live_search_arguments(
     Hidden rows are not found, nor, of two sets, rows of the same entity.
     """
     arguments = join_search_arguments(kernel, manager, radius, asking, members, hidden)
-    _, places, reach, wrap, _, names = arguments
+    _, positions, reach, wrap, _, names = arguments
     met = asking if members is None else members
     keys, other_keys = names or (NO_KEYS, NO_KEYS)
-    return places, _numbers(manager, met, hidden), keys, other_keys, reach, wrap
+    return positions, _numbers(manager, met, hidden), keys, other_keys, reach, wrap
 
 
 def _numbers(manager: Spatial, members: RowArray, hidden: RowArray = NO_ROWS) -> CellNumbers:

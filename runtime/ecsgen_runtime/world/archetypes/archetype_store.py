@@ -161,8 +161,8 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
     def has_many(self, entities: ArrayLike, component: RowClass, /) -> NDArray[np.bool_]:
         """Return a mask of the entities that have a component, shape (k,); O(k)."""
         number = self._number(component)
-        places = self._table.places.get_many(as_entities(entities))
-        return self._table.having(places, number)
+        locations = self._table.places.get_many(as_entities(entities))
+        return self._table.having(locations, number)
 
     def components(self, entity: Entity, /) -> tuple[RowClass, ...]:
         """Return the row classes of an entity's components; O(components)."""
@@ -245,15 +245,15 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
         entities = self._entities.require_many(entities)
         self._raise_if_locked()
         number = self._number(component)
-        places = self._table.places.get_many(entities)
-        lacking = ~self._table.having(places, number)
+        locations = self._table.places.get_many(entities)
+        lacking = ~self._table.having(locations, number)
         lacking[find_first_duplicate(entities) :][:1] = True
         if lacking.any():
             first, layout = int(entities[lacking.argmax()]), self._entities._LAYOUT
             raise missing_instance_error(component.__name__, first, layout)
         if len(entities):
             _left = self._left_by(entities)
-            self._table.toggle_many(_owned(entities), places, number, ())
+            self._table.toggle_many(_owned(entities), locations, number, ())
             self._version += 1
 
     def clear(self) -> None:
@@ -348,9 +348,9 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
         except Exception:
             self._addable_many(entities, number)
             raise
-        places = self._addable_many(entities, number)
+        locations = self._addable_many(entities, number)
         if len(entities):
-            self._table.toggle_many(entities, places, number, columns)
+            self._table.toggle_many(entities, locations, number, columns)
             self._version += 1
 
     def _addable_many(self, entities: EntityArray, number: int) -> NDArray[np.uint64]:
@@ -359,12 +359,12 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
         self._raise_if_locked()
         layout = self._entities._LAYOUT
         first_repeated(self._name(number), entities, layout)
-        places = self._table.places.get_many(entities)
-        having = self._table.having(places, number)
+        locations = self._table.places.get_many(entities)
+        having = self._table.having(locations, number)
         if having.any():
             first = int(entities[having.argmax()])
             raise duplicate_instance_error(self._name(number), first, layout)
-        return places
+        return locations
 
     def _name(self, number: int) -> str:
         return self._table.parts[number]._ROW.__name__

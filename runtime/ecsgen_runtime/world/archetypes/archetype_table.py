@@ -59,10 +59,10 @@ class EntityLocations:
     def get_many(self, entities: EntityArray) -> NDArray[np.uint64]:
         """Return each entity's location; O(k)."""
         index = self._entities._slots(entities)
-        places: NDArray[np.uint64] = self._places.take(index, mode="clip")
+        locations: NDArray[np.uint64] = self._places.take(index, mode="clip")
         others = self._owners.take(index, mode="clip") != entities
-        np.putmask(places, others, NO_LOCATION)
-        return places
+        np.putmask(locations, others, NO_LOCATION)
+        return locations
 
     def set(self, entity: int, location: int) -> None:
         """Set an entity's location; its index was covered before."""
@@ -70,11 +70,11 @@ class EntityLocations:
         self._owner_cells[index] = entity
         self._place_cells[index] = location
 
-    def set_many(self, entities: EntityArray, places: NDArray[np.uint64]) -> None:
+    def set_many(self, entities: EntityArray, locations: NDArray[np.uint64]) -> None:
         """Set each entity's location; O(k)."""
         index = self._entities._slots(entities)
         self._owners[index] = entities
-        self._places[index] = places
+        self._places[index] = locations
 
     def forget(self, entity: int) -> None:
         """Reset an entity's location to none."""
@@ -110,42 +110,42 @@ class EntityLocations:
 
     def _grow(self, index: int) -> None:
         size = max(2 * len(self._owners), index + 1)
-        owners, places = np.zeros((2, size), np.uint64)
+        owners, locations = np.zeros((2, size), np.uint64)
         owners[: len(self._owners)] = self._owners
-        places[: len(self._places)] = self._places
-        self._hold(owners, places)
+        locations[: len(self._places)] = self._places
+        self._hold(owners, locations)
 
-    def _hold(self, owners: EntityArray, places: NDArray[np.uint64]) -> None:
-        views: tuple[memoryview[Any], memoryview[Any]] = owners.data, places.data
+    def _hold(self, owners: EntityArray, locations: NDArray[np.uint64]) -> None:
+        views: tuple[memoryview[Any], memoryview[Any]] = owners.data, locations.data
         # at once: no interrupt comes between
-        self._owners, self._places = owners, places
+        self._owners, self._places = owners, locations
         self._owner_cells, self._place_cells = views
 
 
 def group_by_archetype(
-    places: NDArray[np.uint64],
+    locations: NDArray[np.uint64],
 ) -> Iterator[tuple[int, RowArray | None, RowArray]]:
     """Yield (archetype, which, positions) for each archetype of locations.
 
     `which` are the indices of its locations, in order of position, or None for all in order;
     positions ascend. O(k log k), O(k) if locations ascend. NO_LOCATION is in the root archetype.
     """
-    if len(places) == 0:
+    if len(locations) == 0:
         return
     order = None
-    if not bool((places[1:] >= places[:-1]).all()):
-        order = places.argsort()
-        places = places[order]
-        tied = places.searchsorted(np.uint64(NO_LOCATION), "right")
+    if not bool((locations[1:] >= locations[:-1]).all()):
+        order = locations.argsort()
+        locations = locations[order]
+        tied = locations.searchsorted(np.uint64(NO_LOCATION), "right")
         order[:tied].sort()
-    first, last = int(places[0]), int(places[-1])
-    positions = (places & np.uint64(POSITION_MASK)).view(np.intp)
+    first, last = int(locations[0]), int(locations[-1])
+    positions = (locations & np.uint64(POSITION_MASK)).view(np.intp)
     if first >> POSITION_BITS == last >> POSITION_BITS:
         yield first >> POSITION_BITS, order, positions
         return
-    numbers = places >> np.uint64(POSITION_BITS)
+    numbers = locations >> np.uint64(POSITION_BITS)
     bounds = (numbers[1:] != numbers[:-1]).nonzero()[0] + 1
-    edges = [0, *bounds.tolist(), len(places)]
+    edges = [0, *bounds.tolist(), len(locations)]
     for start, stop in pairwise(edges):
         which = np.arange(start, stop) if order is None else order[start:stop]
         yield int(numbers[start]), which, positions[start:stop]
@@ -178,7 +178,7 @@ class ArchetypeTable:
         kind: type[ChunkBase],
         parts: Sequence[type[ChunkColumns]],
         size: int,
-        places: EntityLocations,
+        locations: EntityLocations,
     ) -> None:
         self.store: ReferenceType[object] | None = None
         """Owner of the table, marked broken with it."""
@@ -186,7 +186,7 @@ class ArchetypeTable:
         self.holds_objects = any(column.dtype.hasobject for part in parts for column in part.LAYOUT)
         self.size = size
         self.pool = ChunkPool(kind, size)
-        self.places = places
+        self.places = locations
         self.archetypes: list[Archetype] = []
         self._by_bits: dict[int, int] = {}
         self._found: dict[tuple[int, int, int], list[Archetype]] = {}
@@ -237,10 +237,10 @@ class ArchetypeTable:
         location = self.places.get(entity)
         return self.archetypes[location >> POSITION_BITS], location & POSITION_MASK
 
-    def having(self, places: NDArray[np.uint64], component: int) -> NDArray[np.bool_]:
+    def having(self, locations: NDArray[np.uint64], component: int) -> NDArray[np.bool_]:
         """Return a mask of the locations with a component, shape (k,); O(k)."""
         flags = np.fromiter((archetype.has(component) for archetype in self.archetypes), np.bool_)
-        numbers = (places >> np.uint64(POSITION_BITS)).view(np.intp)
+        numbers = (locations >> np.uint64(POSITION_BITS)).view(np.intp)
         having: NDArray[np.bool_] = flags[numbers]
         return having
 
@@ -327,7 +327,7 @@ class ArchetypeTable:
     def toggle_many(
         self,
         entities: EntityArray,
-        places: NDArray[np.uint64],
+        locations: NDArray[np.uint64],
         component: int,
         columns: Sequence[NDArray[Any]],
     ) -> None:
@@ -336,10 +336,10 @@ class ArchetypeTable:
         Rows of one archetype keep their order. `columns` are the new component's.
         """
         if self._evict_for(entities):  # the removal may have moved rows
-            places = self.places.get_many(entities)
+            locations = self.places.get_many(entities)
         moves = [
             (self.archetypes[number], which, positions)
-            for number, which, positions in group_by_archetype(places)
+            for number, which, positions in group_by_archetype(locations)
         ]
         # new archetypes are numbered in this order: that of the root row comes last
         moves.sort(key=lambda move: not move[0].layout.bits)
@@ -412,13 +412,13 @@ class ArchetypeTable:
 
     def drop_many(self, entities: EntityArray) -> int:
         """Remove the rows of distinct entities and return their number; O(k)."""
-        places = self.places.get_many(entities)
-        present = places != NO_LOCATION
+        locations = self.places.get_many(entities)
+        present = locations != NO_LOCATION
         if not present.all():
-            entities, places = entities[present], places[present]
+            entities, locations = entities[present], locations[present]
         removals = [
             (self.archetypes[number], positions)
-            for number, _, positions in group_by_archetype(places)
+            for number, _, positions in group_by_archetype(locations)
         ]
         self._drop([(a, a.plan_removal(removed)) for a, removed in removals], entities)
         return len(entities)
@@ -434,9 +434,9 @@ class ArchetypeTable:
 
     def objects_of(self, entities: EntityArray) -> list[NDArray[np.object_]]:
         """Return the objects in the rows of distinct entities; O(k)."""
-        places = self.places.get_many(entities)
+        locations = self.places.get_many(entities)
         objects: list[NDArray[np.object_]] = []
-        for number, _, positions in group_by_archetype(places):
+        for number, _, positions in group_by_archetype(locations):
             archetype = self.archetypes[number]
             runs = archetype.runs(positions) if archetype.layout.objects else []
             for column in archetype.layout.objects:

@@ -18,7 +18,7 @@ from ..world_base import ComponentHolder, RollbackTarget, SpawnPart
 from .archetype_store import ArchetypeStore
 from .archetype_table import NO_LOCATION
 
-_GivenT = TypeVar("_GivenT")
+_ValueT = TypeVar("_ValueT")
 
 
 class ArchetypeComponent:
@@ -93,8 +93,8 @@ class ArchetypeSpawn:
 
     def _check_can_create(self, entities: EntityArray, /) -> None:
         """Raise if one of the entities already has a row of any components."""
-        places = self._store._table.places.get_many(entities)
-        rows = np.where(places == NO_LOCATION, NIL, 0)
+        locations = self._store._table.places.get_many(entities)
+        rows = np.where(locations == NO_LOCATION, NIL, 0)
         layout = self._store._entities._LAYOUT
         first_present(type(self._store).__name__, entities, rows, layout)
 
@@ -206,8 +206,8 @@ class ArchetypeWorld(EntityViewWorld):
         return [(added, {}, 1), *parts]  # first, for it may still fail
 
     def _parted(
-        self, by_class: Mapping[RowClass, _GivenT]
-    ) -> tuple[dict[RowClass, _GivenT], dict[RowClass, _GivenT]]:
+        self, by_class: Mapping[RowClass, _ValueT]
+    ) -> tuple[dict[RowClass, _ValueT], dict[RowClass, _ValueT]]:
         chunked = {kind: by_class[kind] for kind in by_class if kind in self._chunked}
         managed = {kind: by_class[kind] for kind in by_class if kind not in self._chunked}
         return chunked, managed

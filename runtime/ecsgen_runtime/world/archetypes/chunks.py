@@ -120,14 +120,14 @@ def _rows_in(size: int, columns: Sequence[Column]) -> int:
 
 
 def _placed(columns: Sequence[Column], capacity: int) -> tuple[ChunkColumnLayout, ...]:
-    places = []
+    layouts = []
     offset = 0
     for column in columns:
         is_object = column.dtype.hasobject
         item = item_type(column.nbytes) if column.shape else column.dtype
-        places.append(ChunkColumnLayout(column, -1 if is_object else offset, item))
+        layouts.append(ChunkColumnLayout(column, -1 if is_object else offset, item))
         offset += _whole_lines(capacity * column.nbytes)
-    return tuple(places)
+    return tuple(layouts)
 
 
 def _whole_lines(nbytes: int) -> int:
