@@ -313,7 +313,7 @@ class LiveCellList:
             self._cell_of[member] = None
         self._numbers[row] = -1
 
-    def find(self, own_number: int, position: Sequence[Any], out: RowArray) -> int:
+    def find(self, asker: int, position: Sequence[Any], out: RowArray) -> int:
         """Write the members in reach of a position, in their order; return their number."""
         around = [member for cell in self._around(position) for member in cell]
         if not around:
@@ -325,9 +325,7 @@ class LiveCellList:
             take_around(apart, *self._around_axes[axis])
             square = apart * apart if square is None else square + apart * apart
         is_one, names = not len(self._names), self._other_names
-        is_other = (
-            members != own_number if is_one else names.take(members) != self._names[own_number]
-        )
+        is_other = members != asker if is_one else names.take(members) != self._names[asker]
         near = members[(square <= self._reach) & is_other]
         out[: len(near)] = near
         return len(near)

@@ -528,15 +528,15 @@ def _move_bucket(
     members: Any,
     positions: Any,
     start: Any,
-    to_members: Any,
-    to_places: Any,
+    out: Any,
+    out_positions: Any,
 ) -> None:
     """Move a bucket's members to slots from `start` on."""
     for k in range(buckets[bucket, 1]):
         slot = buckets[bucket, 0] + k
-        to_members[start + k] = members[slot]
+        out[start + k] = members[slot]
         for axis in range(positions.shape[1]):
-            to_places[start + k, axis] = positions[slot, axis]
+            out_positions[start + k, axis] = positions[slot, axis]
     buckets[bucket, 0] = start
 
 
@@ -552,11 +552,7 @@ def remove_from_cells(cells: LiveCellList, row: int) -> None:
 
 @jit(forceinline=True)
 def find_neighbours_now(
-    cells: LiveCellList,
-    own_number: int,
-    position: Sequence[Any],
-    out: PlaceNumbers,
-    ways: Positions,
+    cells: LiveCellList, asker: int, position: Sequence[Any], out: PlaceNumbers, ways: Positions
 ) -> int:
     """Write the members in reach of a position, in their order, and their offsets to `ways`, shape
     (axes, members); return their number.
@@ -570,9 +566,9 @@ def find_neighbours_now(
     last = len(cells.buckets) - 1
     is_within, bucket, cell = _find_cell(edges, counts, is_dense, last, position)
     x, y, z = cell
-    is_one, name = len(cells.names) == 0, np.uint64(own_number)
+    is_one, name = len(cells.names) == 0, np.uint64(asker)
     if not is_one:
-        name = cells.own_names[own_number]
+        name = cells.own_names[asker]
     is_plain = is_one and is_dense and is_within and cells.buckets[last, 1] == 0
     is_plain = is_plain and min(counts[1], counts[2]) > 3
     is_plain = is_plain and (axes == 2 or counts[0] > 3)
@@ -596,7 +592,7 @@ def find_neighbours_now(
                             square = square + apart * apart
                             ways[axis, met] = apart
                         out[met] = member
-                        met += np.uintp((square <= reach) & (member != own_number))
+                        met += np.uintp((square <= reach) & (member != asker))
                     continue
                 for slot in range(low, low + count):
                     member = cells.members[slot]

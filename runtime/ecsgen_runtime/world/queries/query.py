@@ -2,8 +2,7 @@
 
 A query joins its managers, from the smallest one by bulk lookups, and caches the match until a
 manager changes or an entity dies. A join runs block by block, so that its arrays stay in the cache.
-Consecutive rows are a slice, so that columns of entities in order of creation are views, not
-copies.
+Consecutive rows are a slice, so columns of entities in order of creation are views, not copies.
 """
 
 from __future__ import annotations
@@ -197,7 +196,7 @@ class JoinBlock:
         self.keep(nothing if isinstance(rows, slice) else rows == NIL)
 
 
-_MAX_DRIVING_RATIO: Final = 3
+_RATIO: Final = 3
 """Ratio of sizes up to which a manager may drive the join instead of the smallest one."""
 
 
@@ -326,7 +325,7 @@ class QueryJoin:
     def _join(self) -> QueryMatch:
         """Find entities and rows; O(rows of the smallest manager) per component."""
         live = self._living.members()
-        driving, others = self._way()
+        driving, others = self._join_order()
         matches = []
         for match in self._blocks(driving, live):
             self._narrow(match, others, live)
@@ -344,7 +343,7 @@ class QueryJoin:
         count = sum(match.count for match in matches)
         return QueryMatch(count, driving, members, entities)
 
-    def _way(self) -> tuple[int, list[int]]:
+    def _join_order(self) -> tuple[int, list[int]]:
         """Return the numbers of the driving member, the smallest, and of the other required ones.
 
         The largest drives instead if its rows would be scattered and it is not much larger: so its
@@ -355,12 +354,7 @@ class QueryJoin:
         if not order:
             return -1, order
         smallest, largest = order[0], order[-1]
-        if (
-            Tuning.cached_random_rows
-            < sizes[smallest]
-            < sizes[largest]
-            <= _MAX_DRIVING_RATIO * sizes[smallest]
-        ):
+        if Tuning.cached_random_rows < sizes[smallest] < sizes[largest] <= _RATIO * sizes[smallest]:
             few, many = self._required[smallest], self._required[largest]
             rows = many.manager.lookup_many(few.owners()[sample_rows(few.candidates())])
             if is_scattered(rows[rows != NIL]):
