@@ -196,7 +196,7 @@ class JoinBlock:
         self.keep(nothing if isinstance(rows, slice) else rows == NIL)
 
 
-_RATIO: Final = 3
+_ALIKE: Final = 3
 """Ratio of sizes up to which a manager may drive the join instead of the smallest one."""
 
 
@@ -325,7 +325,7 @@ class QueryJoin:
     def _join(self) -> QueryMatch:
         """Find entities and rows; O(rows of the smallest manager) per component."""
         live = self._living.members()
-        driving, others = self._join_order()
+        driving, others = self._way()
         matches = []
         for match in self._blocks(driving, live):
             self._narrow(match, others, live)
@@ -343,7 +343,7 @@ class QueryJoin:
         count = sum(match.count for match in matches)
         return QueryMatch(count, driving, members, entities)
 
-    def _join_order(self) -> tuple[int, list[int]]:
+    def _way(self) -> tuple[int, list[int]]:
         """Return the numbers of the driving member, the smallest, and of the other required ones.
 
         The largest drives instead if its rows would be scattered and it is not much larger: so its
@@ -354,7 +354,7 @@ class QueryJoin:
         if not order:
             return -1, order
         smallest, largest = order[0], order[-1]
-        if Tuning.cached_random_rows < sizes[smallest] < sizes[largest] <= _RATIO * sizes[smallest]:
+        if Tuning.cached_random_rows < sizes[smallest] < sizes[largest] <= _ALIKE * sizes[smallest]:
             few, many = self._required[smallest], self._required[largest]
             rows = many.manager.lookup_many(few.owners()[sample_rows(few.candidates())])
             if is_scattered(rows[rows != NIL]):
