@@ -96,7 +96,7 @@ def load_options(
     return options
 
 
-def said(options: Options) -> set[str]:
+def explicit_keys(options: Options) -> set[str]:
     """Return the keys that pyproject.toml or the command line sets."""
     plain, (_, table) = load_options(), _nearest_table(Path.cwd())
     keys = ("backend", "runtime")

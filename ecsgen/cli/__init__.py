@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         if sys.stdout is not None:  # the parent process may have closed it
             sys.stdout.flush()
     except OSError as error:
-        status = BROKEN_PIPE if isinstance(error, BrokenPipeError) else _refusal(error)
+        status = BROKEN_PIPE if isinstance(error, BrokenPipeError) else _system_error(error)
     if status == BROKEN_PIPE:
         _drop_output()
     sys.exit(status)
@@ -73,12 +73,12 @@ def _run(arguments: Sequence[str] | None) -> int:
         return BROKEN_PIPE
     except OSError as error:
         # A template that is not found is an OSError too, but not the system's.
-        return _fault(error) if error.errno is None else _refusal(error)
+        return _fault(error) if error.errno is None else _system_error(error)
     except Exception as error:  # whatever it is, it must not look like a schema error
         return _fault(error)
 
 
-def _refusal(error: OSError) -> int:
+def _system_error(error: OSError) -> int:
     """Print an error of the system, such as a full disk or a name that is too long."""
     problem = "can't write to standard output"  # has no file name; `write` handles other writes
     if error.filename is not None:

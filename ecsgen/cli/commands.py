@@ -38,9 +38,9 @@ USES = (
 )
 """Distributions whose versions `--version` prints; the second line has extras."""
 
-_OF_BUILDS = ("schemas", "output", "backend", "runtime", "jobs")
+_BUILD_OPTIONS = ("schemas", "output", "backend", "runtime", "jobs")
 _RUNTIMES: Mapping[bool, Runtime] = {True: "vendored", False: "installed"}
-COMPILED_IS_NOTHING = (
+COMPILED_NOTE = (
     "compiled does nothing any more: ecsgen-runtime has the methods in C, if it was installed"
     " where there is a C compiler"
 )
@@ -55,11 +55,11 @@ format_option = click.option(
 )
 
 
-def _say_of_compiled(context: click.Context, compiled: bool | None) -> None:
+def _print_compiled_note(context: click.Context, compiled: bool | None) -> None:
     """Print once per run that the option `compiled` of older projects does nothing."""
-    if compiled is not None and COMPILED_IS_NOTHING not in context.meta:
-        context.meta[COMPILED_IS_NOTHING] = True
-        click.echo(COMPILED_IS_NOTHING, err=True)
+    if compiled is not None and COMPILED_NOTE not in context.meta:
+        context.meta[COMPILED_NOTE] = True
+        click.echo(COMPILED_NOTE, err=True)
 
 
 def build_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -67,11 +67,11 @@ def build_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(command)
     def with_options(context: click.Context, /, **arguments: Any) -> Any:
-        wanted = {name: arguments.pop(name) for name in _OF_BUILDS}
+        wanted = {name: arguments.pop(name) for name in _BUILD_OPTIONS}
 
         def options() -> Options:
             loaded = load_options(**wanted)
-            _say_of_compiled(context, loaded.compiled)
+            _print_compiled_note(context, loaded.compiled)
             return loaded
 
         return command(options=options, **arguments)
@@ -94,7 +94,7 @@ def build_options(command: Callable[..., Any]) -> Callable[..., Any]:
             default=None,
             hidden=True,
             expose_value=False,
-            callback=lambda context, _, compiled: _say_of_compiled(context, compiled),
+            callback=lambda context, _, compiled: _print_compiled_note(context, compiled),
         ),
         click.option("--jobs", type=click.IntRange(min=1), help="Processes for a large build."),
         schemas_argument,
@@ -127,7 +127,7 @@ def _load_valid(context: click.Context, schemas: Path | None, format: Format) ->
     return project
 
 
-def _say_versions(context: click.Context) -> None:
+def _print_versions(context: click.Context) -> None:
     from importlib.metadata import PackageNotFoundError, version
 
     click.echo(f"ecsgen, version {__version__}\nPython {platform.python_version()}")
@@ -145,7 +145,7 @@ def _say_versions(context: click.Context) -> None:
     is_flag=True,
     is_eager=True,
     expose_value=False,
-    callback=lambda context, _, wanted: _say_versions(context) if wanted else None,
+    callback=lambda context, _, wanted: _print_versions(context) if wanted else None,
     help="Show the versions of ecsgen and of what it uses, and exit.",
 )
 def ecsgen() -> None:
@@ -176,7 +176,7 @@ def build(
 def _build(options: Options, format: Format, force: bool) -> int:
     before = read_status(options)
     if before.is_up_to_date:
-        return _say_in_step(before, format)
+        return _print_in_step(before, format)
     waiting = "waiting for another build of the same folder to finish"
     with lock_output(options.output, lambda: click.echo(waiting, err=True)):
         return _build_after(refresh_status(before), format, force)
@@ -188,7 +188,7 @@ def _build_after(before: Status, format: Format, force: bool) -> int:
     from ecsgen.files.transaction import apply, keep_cache
 
     diagnostics = Diagnostics()
-    _say_notes(*before.notes, *report.changed_options(before))
+    _print_notes(*before.notes, *report.changed_options(before))
     result = build(before, diagnostics, report.Progress())
     refused = result.refused_paths(force) if result else []
     if result and refused:
@@ -202,11 +202,11 @@ def _build_after(before: Status, format: Format, force: bool) -> int:
     if result.cache != before.cache:
         keep_cache(before.places.output / CACHE, manifest.text(result.cache).encode())
     report.say(report.summary(result, changes), format)
-    _say_notes(*result.notes_on(changes), *runtime_dependency.to_add(before))
+    _print_notes(*result.notes_on(changes), *runtime_dependency.missing_dependency(before))
     return 0
 
 
-def _say_notes(*notes: str) -> None:
+def _print_notes(*notes: str) -> None:
     for note in notes:
         click.echo(note, err=True)
 
@@ -223,10 +223,10 @@ def check(context: click.Context, options: Callable[[], Options], format: Format
     """
     before = read_status(options())
     done = before.is_up_to_date
-    context.exit(_say_in_step(before, format) if done else _check(before, format))
+    context.exit(_print_in_step(before, format) if done else _check(before, format))
 
 
-def _say_in_step(before: Status, format: Format) -> int:
+def _print_in_step(before: Status, format: Format) -> int:
     report.print_diagnostics(Diagnostics(), format)
     report.say(report.in_step(before), format)
     return 0
@@ -242,8 +242,8 @@ def _dry_run(before: Status, format: Format) -> Result | None:
         report.add_states(result, diagnostics)
     report.print_diagnostics(diagnostics, format)
     in_step = result is not None and result.states == {State.IN_STEP}
-    versions = [] if in_step else before.made_by_others
-    _say_notes(*before.notes, *versions, *report.changed_options(before))
+    versions = [] if in_step else before.version_notes
+    _print_notes(*before.notes, *versions, *report.changed_options(before))
     return result
 
 
@@ -480,13 +480,13 @@ def init(folder: Path, bare: bool) -> None:
 
     No file that is there changes, but for a table at the end of pyproject.toml.
     """
-    from ecsgen.cli.starter import IGNORED, KEPT, backend, begin, not_ignored
+    from ecsgen.cli.starter import IGNORED, KEPT, backend, begin, missing_ignores
 
     home = Path.cwd() / folder
     acts = begin(home, bare=bare)
     for path, act in acts.items():
         click.echo(f"{act:<8}  {path}")
-    lacking = not_ignored(home) if acts.get(IGNORED) == KEPT else []
+    lacking = missing_ignores(home) if acts.get(IGNORED) == KEPT else []
     if lacking:
         click.echo(f"to add to {IGNORED}: {' '.join(lacking)}")
     if set(acts.values()) == {KEPT}:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from ecsgen.config import OPTIONS_FILE, Options, load_options, said, shown
+from ecsgen.config import OPTIONS_FILE, Options, explicit_keys, load_options, shown
 from ecsgen.diagnostics import Diagnostics, format_github, format_json, format_text
 from ecsgen.files.output_paths import Kind
 from ecsgen.files.write_plan import Action, State
@@ -34,13 +34,13 @@ def print_diagnostics(diagnostics: Diagnostics, format: Format) -> None:
     if format == "text":
         click.echo(format_text(diagnostics), nl=False, err=True)
         first = next(iter(diagnostics), None)
-        if first is not None and _is_watched():
+        if first is not None and _is_terminal():
             click.echo(f"ecsgen explain {first.code} says more", err=True)
     else:
         click.echo((format_json if format == "json" else format_github)(diagnostics), nl=False)
 
 
-def _is_watched() -> bool:
+def _is_terminal() -> bool:
     """Return whether standard error is a terminal; it may have been closed."""
     return sys.stderr is not None and sys.stderr.isatty()
 
@@ -164,12 +164,12 @@ def mend(result: Result, state: State) -> str:
     force = ["--force"] if state in (State.HAND_EDITED, State.FOREIGN) else []
     options, last = result.before.options, result.before.manifest
     if last is not None:
-        unset = {"backend", "runtime"} - said(options)
+        unset = {"backend", "runtime"} - explicit_keys(options)
         options = replace(options, **{key: getattr(last, key) for key in unset})
-    return shlex.join(["ecsgen", "build", *_as_typed(options), *force])
+    return shlex.join(["ecsgen", "build", *_command_arguments(options), *force])
 
 
-def _as_typed(options: Options) -> list[str]:
+def _command_arguments(options: Options) -> list[str]:
     """Return command-line arguments for these options in the working directory."""
     default = load_options()
     typed = []
@@ -214,7 +214,7 @@ class Progress:
 
     def __call__(self, done: int, total: int) -> None:
         if self._bar is None:
-            if time.monotonic() - self._start < 1 or not _is_watched():
+            if time.monotonic() - self._start < 1 or not _is_terminal():
                 return
             self._bar = click.progressbar(length=total, label="building", file=sys.stderr)
             self._bar.render_progress()

@@ -14,7 +14,7 @@ LIBRARY: Final = "ecsgen-runtime"
 _NAME: Final = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
 
 
-def to_add(before: Status) -> Iterator[str]:
+def missing_dependency(before: Status) -> Iterator[str]:
     """Yield a sentence with the line to add if a package needs a library that is not listed.
 
     Only if the package is new, was vendored or was made by another version. Nothing is yielded

@@ -51,7 +51,7 @@ def _roots(options: Callable[[], Options]) -> tuple[SchemaRoot, ...]:
 
 def _wait(roots: tuple[SchemaRoot, ...], before: Stamps) -> None:
     """Return when files have changed and then stayed the same for a moment."""
-    looks = _looks([root.path for root in roots if root.path.is_dir()])
+    looks = _changes([root.path for root in roots if root.path.is_dir()])
     while _stamps(roots) == before:
         next(looks)
     while True:
@@ -61,7 +61,7 @@ def _wait(roots: tuple[SchemaRoot, ...], before: Stamps) -> None:
             return
 
 
-def _looks(folders: list[Path]) -> Iterator[Any]:
+def _changes(folders: list[Path]) -> Iterator[Any]:
     """Yield when files may have changed: at each event, and every `PAUSE` for the options' file."""
     try:
         watchfiles: Any = importlib.import_module("watchfiles")

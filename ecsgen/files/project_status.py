@@ -52,7 +52,7 @@ class Status:
         return [_owned(m, self.expected.tests) for m in (*manifests, *self.interrupted)]
 
     @property
-    def made_by_others(self) -> list[str]:
+    def version_notes(self) -> list[str]:
         """Sentences about versions of ecsgen and black that made the output, if they differ."""
         last, now = self.manifest, self.expected
         if last is None:

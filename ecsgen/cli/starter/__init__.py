@@ -77,7 +77,7 @@ def backend(home: Path) -> object:
     return "numba" if find_spec("numba") else "numpy"
 
 
-def not_ignored(home: Path) -> list[str]:
+def missing_ignores(home: Path) -> list[str]:
     """Return the patterns of the starter's .gitignore that a project's file lacks.
 
     An unreadable file and a link lack all of them: git does not follow links here.
