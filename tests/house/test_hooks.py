@@ -26,9 +26,7 @@ HOOKS = Path(__file__).parents[2] / ".githooks"
 )
 def test_subjects(subject: str, is_accepted: bool, tmp_path: Path) -> None:
     message = tmp_path / "message"
-    message.write_text(
-        f"{subject}\n\nA body of any form.\n# git's\n", encoding="utf-8"
-    )
+    message.write_text(f"{subject}\n\nA body of any form.\n# git's\n", encoding="utf-8")
     done = subprocess.run([HOOKS / "commit-msg", message], capture_output=True, text=True)
     assert (done.returncode == 0) == is_accepted
     assert bool(done.stderr) != is_accepted
