@@ -1,4 +1,4 @@
-"""What a snapshot says of the schemas, and what their names were before."""
+"""The schema in snapshots, and former names."""
 
 from typing import Final
 
@@ -287,7 +287,7 @@ RENAMES: Final[dict[str, dict[str, str]]] = {
     "fields": {},
     "members": {},
 }
-"""Former names by kind, each with the present one, or "" for what was removed.
+"""Former names by kind, each with the present one, or "" if it was removed.
 
 Fields and members begin with the present name of their component or enum: "Body.speed".
 """

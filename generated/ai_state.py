@@ -143,7 +143,7 @@ class AiState(NamedTuple):
 
 
 class AiStateFields(TypedDict, total=False):
-    """Columns for many new rows at once, by field; what is left out takes its default."""
+    """Columns for many new rows at once, by field; fields left out have defaults."""
 
     animation: ArrayLike
     energy: ArrayLike
@@ -427,7 +427,7 @@ class AiStateData(GroupMemberRows):
     def tagged(self, tag: Literal["cold"], /) -> AiStateColdColumns: ...
 
     def tagged(self, tag: str, /) -> tuple[NDArray[Any], ...]:
-        """Return the columns that bear a tag; ValueError if none does."""
+        """Return the columns that have a tag; ValueError if none has it."""
         if tag == "hot":
             return AiStateHotColumns(self.animation, self.energy, self.goal)
         if tag == "cold":
@@ -472,7 +472,7 @@ class AiStateData(GroupMemberRows):
 
 
 class AiStateManager(GroupMember, Sparse, MappedOne, Gc):
-    """Owns every AiState: lookup sparse, instances one, destroy gc.
+    """Manager of every AiState: lookup sparse, instances one, destroy gc.
 
     What an AI-controlled enemy does now, and what it drops when it dies.
     """
@@ -623,7 +623,7 @@ class AiStateManager(GroupMember, Sparse, MappedOne, Gc):
         return self._proxy(AiStateRef, entity)
 
     def rows(self) -> Iterator[AiStateRef]:
-        """Iterate over proxies of the rows; those that go meanwhile are skipped; O(n)."""
+        """Iterate over proxies of the rows; rows that are removed meanwhile are skipped; O(n)."""
         return self._proxies(AiStateRef)
 
     def create(
@@ -671,7 +671,7 @@ class AiStateManager(GroupMember, Sparse, MappedOne, Gc):
             if chance_of_drop is not _CHANCE_OF_DROP_DEFAULT:
                 _chance_of_drop_ = _CHANCE_OF_DROP_FIELD.to_cell(chance_of_drop)
         except Exception:
-            self._entities.require(entity)  # a dead entity counts for more
+            self._entities.require(entity)  # a dead entity is the first error
             raise
         _slot = entity & INDEX_MASK
         try:
@@ -695,9 +695,13 @@ class AiStateManager(GroupMember, Sparse, MappedOne, Gc):
         if _map is not None:
             self._set_map(_map)
         if _found != NIL and data._entity_cells[_found] != entity:
-            _gone = self._evict_stale, _found, self.create  # a dead one had this index
+            _evicted = (
+                self._evict_stale,
+                _found,
+                self.create,
+            )  # a dead one had this index
             return self._evict_and_create(
-                *_gone,
+                *_evicted,
                 entity,
                 animation=animation,
                 energy=energy,
@@ -801,7 +805,7 @@ class AiStateManager(GroupMember, Sparse, MappedOne, Gc):
         return 1
 
     def _move(self, src: Instance, dst: Instance) -> None:
-        """Move one row, and tell what knows its number."""
+        """Move one row, and update what refers to its index."""
         data = self.data
         data._entity_cells[dst] = data._entity_cells[src]
         data._animation_cells[dst] = data._animation_cells[src]
@@ -813,11 +817,13 @@ class AiStateManager(GroupMember, Sparse, MappedOne, Gc):
         data._chance_of_drop_cells[dst] = data._chance_of_drop_cells[src]
         self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst
 
-    def _swap_via_spare(self, one: Instance, other: Instance, spare: Instance) -> None:
-        """Let two rows change places by way of a third, which is not in use."""
-        self._move(one, spare)
-        self._move(other, one)
-        self._move(spare, other)
+    def _swap_via_spare(
+        self, first: Instance, second: Instance, spare: Instance
+    ) -> None:
+        """Swap two rows through a third one, which is not in use."""
+        self._move(first, spare)
+        self._move(second, first)
+        self._move(spare, second)
 
 
 class AiStateRef(EntityProxy):

@@ -1,6 +1,6 @@
 """Archetypes: 4 components in chunks of 16384 bytes.
 
-The rows of all entities that have the same of these components share chunks: one buffer
+The rows of all entities with equal sets of these components share chunks: one buffer
 each, an entity column first, then the columns of each component, every one on a cache
 line. Adding or removing a component moves an entity's row to other chunks.
 
@@ -63,7 +63,7 @@ class ArchetypeChunk(ChunkBase):
 
 
 class Archetypes(ArchetypeStore[ArchetypeChunk]):
-    """Owns all rows in chunks; components are named by their row classes.
+    """Store of all rows in chunks; components are named by their row classes.
 
     An entity's row goes when the entity dies, before `entities.destroy` returns. Chunks
     and views are good until the next structural change; `version` counts those. Not
@@ -103,8 +103,8 @@ class Archetypes(ArchetypeStore[ArchetypeChunk]):
             StructureLockedError: the archetypes are locked.
             CapacityError: fewer than n entities are left.
         """
-        given = {0: armor, 1: burning, 2: health, 3: weapon}
-        return self._create(components, n, given)
+        _fields = {0: armor, 1: burning, 2: health, 3: weapon}
+        return self._create(components, n, _fields)
 
     @overload
     def add(

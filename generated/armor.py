@@ -63,14 +63,14 @@ class Armor(NamedTuple):
 
 
 class ArmorFields(TypedDict, total=False):
-    """Columns for many new rows at once, by field; what is left out takes its default."""
+    """Columns for many new rows at once, by field; fields left out have defaults."""
 
     points: ArrayLike
     element: ArrayLike
 
 
 class ArmorValues(TypedDict, total=False):
-    """Fields of one row; what is left out takes its default, or stays."""
+    """Fields of one row; fields left out have defaults, or stay as they are."""
 
     points: int
     element: Element | int
@@ -169,13 +169,13 @@ class ArmorData(ChunkColumns, HotColumns):
         )
 
     def _put(self, row: int, values: tuple[Any, ...]) -> None:
-        """Write what `_one` returned to a row."""
+        """Write a tuple that `_one` returned to a row."""
         _points_, _element_ = values
         self._points_cells[row] = _points_
         self._element_cells[row] = _element_
 
     def _set(self, row: int, values: dict[str, Any]) -> None:
-        """Write what `_some` returned to a row."""
+        """Write a dict that `_some` returned to a row."""
         if "points" in values:
             self._points_cells[row] = values["points"]
         if "element" in values:

@@ -109,7 +109,7 @@ class Boid(NamedTuple):
 
 
 class BoidFields(TypedDict, total=False):
-    """Columns for many new rows at once, by field; what is left out takes its default."""
+    """Columns for many new rows at once, by field; fields left out have defaults."""
 
     position: ArrayLike
     heading: ArrayLike
@@ -204,7 +204,7 @@ class BoidData(OwnedRows, WorldKernelRows, KernelRows, HotColumns):
 
 
 class BoidManager(Sparse, MappedOne, Gc, OwnedSpatial):
-    """Owns every Boid: lookup sparse, instances one, destroy gc.
+    """Manager of every Boid: lookup sparse, instances one, destroy gc.
 
     A bird that flies with those near it.
     """
@@ -271,7 +271,7 @@ class BoidManager(Sparse, MappedOne, Gc, OwnedSpatial):
         return self._proxy(BoidRef, entity)
 
     def rows(self) -> Iterator[BoidRef]:
-        """Iterate over proxies of the rows; those that go meanwhile are skipped; O(n)."""
+        """Iterate over proxies of the rows; rows that are removed meanwhile are skipped; O(n)."""
         return self._proxies(BoidRef)
 
     def create(
@@ -299,7 +299,7 @@ class BoidManager(Sparse, MappedOne, Gc, OwnedSpatial):
             if heading is not _HEADING_DEFAULT:
                 _heading_ = _HEADING_FIELD.to_cell(heading)
         except Exception:
-            self._entities.require(entity)  # a dead entity counts for more
+            self._entities.require(entity)  # a dead entity is the first error
             raise
         _slot = entity & INDEX_MASK
         try:
@@ -323,9 +323,13 @@ class BoidManager(Sparse, MappedOne, Gc, OwnedSpatial):
         if _map is not None:
             self._set_map(_map)
         if _found != NIL and data._entity_cells[_found] != entity:
-            _gone = self._evict_stale, _found, self.create  # a dead one had this index
+            _evicted = (
+                self._evict_stale,
+                _found,
+                self.create,
+            )  # a dead one had this index
             return self._evict_and_create(
-                *_gone, entity, position=position, heading=heading
+                *_evicted, entity, position=position, heading=heading
             )
         row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
         try:

@@ -2,7 +2,7 @@
 
 Marks who is on fire. A tag, without columns.
 
-It has no columns: its rows are only there.
+It has no columns.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ class Burning(NamedTuple):
 
 
 class BurningFields(TypedDict, total=False):
-    """Columns for many new rows at once, by field; what is left out takes its default."""
+    """Columns for many new rows at once, by field; fields left out have defaults."""
 
 
 class BurningValues(TypedDict, total=False):
-    """Fields of one row; what is left out takes its default, or stays."""
+    """Fields of one row; fields left out have defaults, or stay as they are."""
 
 
 class BurningData(ChunkColumns, HotColumns):
@@ -61,10 +61,10 @@ class BurningData(ChunkColumns, HotColumns):
         return ()
 
     def _put(self, row: int, values: tuple[Any, ...]) -> None:
-        """Write what `_one` returned to a row."""
+        """Write a tuple that `_one` returned to a row."""
 
     def _set(self, row: int, values: dict[str, Any]) -> None:
-        """Write what `_some` returned to a row."""
+        """Write a dict that `_some` returned to a row."""
 
     def _row(self, row: int) -> Burning:
         """Return a copy of a row."""

@@ -145,7 +145,7 @@ class CelestialBody(NamedTuple):
 
 
 class CelestialBodyFields(TypedDict, total=False):
-    """Columns for many new rows at once, by field; what is left out takes its default."""
+    """Columns for many new rows at once, by field; fields left out have defaults."""
 
     gm: ArrayLike
     position: ArrayLike
@@ -318,7 +318,7 @@ class CelestialBodyData(OwnedRows, KernelRows):
     def tagged(self, tag: Literal["cold"], /) -> CelestialBodyColdColumns: ...
 
     def tagged(self, tag: str, /) -> tuple[NDArray[Any], ...]:
-        """Return the columns that bear a tag; ValueError if none does."""
+        """Return the columns that have a tag; ValueError if none has it."""
         if tag == "hot":
             return CelestialBodyHotColumns(
                 self.gm, self.position, self.velocity, self.acceleration
@@ -360,7 +360,7 @@ class CelestialBodyData(OwnedRows, KernelRows):
 
 
 class CelestialBodyManager(Sparse, MappedOne, Gc):
-    """Owns every CelestialBody: lookup sparse, instances one, destroy gc.
+    """Manager of every CelestialBody: lookup sparse, instances one, destroy gc.
 
     A body that moves under the gravity of all the others.
     """
@@ -494,7 +494,7 @@ class CelestialBodyManager(Sparse, MappedOne, Gc):
         return self._proxy(CelestialBodyRef, entity)
 
     def rows(self) -> Iterator[CelestialBodyRef]:
-        """Iterate over proxies of the rows; those that go meanwhile are skipped; O(n)."""
+        """Iterate over proxies of the rows; rows that are removed meanwhile are skipped; O(n)."""
         return self._proxies(CelestialBodyRef)
 
     def create(
@@ -538,7 +538,7 @@ class CelestialBodyManager(Sparse, MappedOne, Gc):
             if name is not _NAME_DEFAULT:
                 _name_ = _NAME_FIELD.to_cell(name)
         except Exception:
-            self._entities.require(entity)  # a dead entity counts for more
+            self._entities.require(entity)  # a dead entity is the first error
             raise
         _slot = entity & INDEX_MASK
         try:
@@ -562,9 +562,13 @@ class CelestialBodyManager(Sparse, MappedOne, Gc):
         if _map is not None:
             self._set_map(_map)
         if _found != NIL and data._entity_cells[_found] != entity:
-            _gone = self._evict_stale, _found, self.create  # a dead one had this index
+            _evicted = (
+                self._evict_stale,
+                _found,
+                self.create,
+            )  # a dead one had this index
             return self._evict_and_create(
-                *_gone,
+                *_evicted,
                 entity,
                 gm=gm,
                 position=position,

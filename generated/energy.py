@@ -69,7 +69,7 @@ class Energy(NamedTuple):
 
 
 class EnergyFields(TypedDict, total=False):
-    """Columns for many new rows at once, by field; what is left out takes its default."""
+    """Columns for many new rows at once, by field; fields left out have defaults."""
 
     stored: ArrayLike
 
@@ -122,7 +122,7 @@ class EnergyData(OwnedRows, WorldKernelRows, HotColumns):
 
 
 class EnergyManager(Sparse, MappedOne, Gc):
-    """Owns every Energy: lookup sparse, instances one, destroy gc.
+    """Manager of every Energy: lookup sparse, instances one, destroy gc.
 
     What keeps an animal alive. At nothing it starves, with enough it has young.
     """
@@ -165,7 +165,7 @@ class EnergyManager(Sparse, MappedOne, Gc):
         return self._proxy(EnergyRef, entity)
 
     def rows(self) -> Iterator[EnergyRef]:
-        """Iterate over proxies of the rows; those that go meanwhile are skipped; O(n)."""
+        """Iterate over proxies of the rows; rows that are removed meanwhile are skipped; O(n)."""
         return self._proxies(EnergyRef)
 
     def create(
@@ -189,7 +189,7 @@ class EnergyManager(Sparse, MappedOne, Gc):
             if stored is not _STORED_DEFAULT:
                 _stored_ = _STORED_FIELD.to_cell(stored)
         except Exception:
-            self._entities.require(entity)  # a dead entity counts for more
+            self._entities.require(entity)  # a dead entity is the first error
             raise
         _slot = entity & INDEX_MASK
         try:
@@ -213,8 +213,12 @@ class EnergyManager(Sparse, MappedOne, Gc):
         if _map is not None:
             self._set_map(_map)
         if _found != NIL and data._entity_cells[_found] != entity:
-            _gone = self._evict_stale, _found, self.create  # a dead one had this index
-            return self._evict_and_create(*_gone, entity, stored=stored)
+            _evicted = (
+                self._evict_stale,
+                _found,
+                self.create,
+            )  # a dead one had this index
+            return self._evict_and_create(*_evicted, entity, stored=stored)
         row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
         try:
             data._entity_cells[row] = entity

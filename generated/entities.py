@@ -1,4 +1,4 @@
-"""Entities: handles of an index and a generation, and what gives them out."""
+"""Entities: handles of an index and a generation, and their manager."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LAST_GENERATION: Final = LAYOUT.LAST_GENERATION
 
 
 class EntityManager(EntityManagerBase):
-    """Gives out entities with these bits, and knows which are alive."""
+    """Manager that creates entities with these bits, and checks that they are alive."""
 
     __slots__ = ()
     _LAYOUT = LAYOUT

@@ -340,7 +340,7 @@ class EveryType(NamedTuple):
 
 
 class EveryTypeFields(TypedDict, total=False):
-    """Columns for many new rows at once, by field; what is left out takes its default."""
+    """Columns for many new rows at once, by field; fields left out have defaults."""
 
     flag: ArrayLike
     tiny: ArrayLike
@@ -753,7 +753,7 @@ class EveryTypeData(OwnedRows):
     def tagged(self, tag: Literal["cold"], /) -> EveryTypeColdColumns: ...
 
     def tagged(self, tag: str, /) -> tuple[NDArray[Any], ...]:
-        """Return the columns that bear a tag; ValueError if none does."""
+        """Return the columns that have a tag; ValueError if none has it."""
         if tag == "hot":
             return EveryTypeHotColumns(
                 self.flag,
@@ -873,7 +873,7 @@ class EveryTypeData(OwnedRows):
 
 
 class EveryTypeManager(Sparse, MappedOne, Gc, Release):
-    """Owns every EveryType: lookup sparse, instances one, destroy gc, release.
+    """Manager of every EveryType: lookup sparse, instances one, destroy gc, release.
 
     A column of every type that a field can have.
     """
@@ -1344,7 +1344,7 @@ class EveryTypeManager(Sparse, MappedOne, Gc, Release):
         return self._proxy(EveryTypeRef, entity)
 
     def rows(self) -> Iterator[EveryTypeRef]:
-        """Iterate over proxies of the rows; those that go meanwhile are skipped; O(n)."""
+        """Iterate over proxies of the rows; rows that are removed meanwhile are skipped; O(n)."""
         return self._proxies(EveryTypeRef)
 
     def create(
@@ -1458,7 +1458,7 @@ class EveryTypeManager(Sparse, MappedOne, Gc, Release):
             if magic is not _MAGIC_DEFAULT:
                 _magic_ = _MAGIC_FIELD.to_cell(magic)
         except Exception:
-            self._entities.require(entity)  # a dead entity counts for more
+            self._entities.require(entity)  # a dead entity is the first error
             raise
         _slot = entity & INDEX_MASK
         try:
@@ -1482,9 +1482,13 @@ class EveryTypeManager(Sparse, MappedOne, Gc, Release):
         if _map is not None:
             self._set_map(_map)
         if _found != NIL and data._entity_cells[_found] != entity:
-            _gone = self._evict_stale, _found, self.create  # a dead one had this index
+            _evicted = (
+                self._evict_stale,
+                _found,
+                self.create,
+            )  # a dead one had this index
             return self._evict_and_create(
-                *_gone,
+                *_evicted,
                 entity,
                 flag=flag,
                 tiny=tiny,
@@ -1631,10 +1635,10 @@ class EveryTypeManager(Sparse, MappedOne, Gc, Release):
 
     ensure = make_ensure(create)
 
-    def _destroy_row(self, row: Instance, told: bool = False) -> int:
+    def _destroy_row(self, row: Instance, notified: bool = False) -> int:
         """Remove a row that is known to be in use and return how many went."""
         data = self.data
-        if not told and self._released.entries:
+        if not notified and self._released.entries:
             return self._destroy_notified(row)
         _left = data._payload_column[row], data._note_column[row]
         try:

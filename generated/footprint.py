@@ -116,7 +116,7 @@ class Footprint(NamedTuple):
 
 
 class FootprintFields(TypedDict, total=False):
-    """Columns for many new rows at once, by field; what is left out takes its default."""
+    """Columns for many new rows at once, by field; fields left out have defaults."""
 
     place: ArrayLike
     heading: ArrayLike
@@ -227,7 +227,7 @@ class FootprintData(LinkedRows, RingRows, KernelRows, HotColumns):
 
 
 class FootprintManager(Many, Sparse, Ring):
-    """Owns every Footprint: lookup sparse, instances many, destroy manual.
+    """Manager of every Footprint: lookup sparse, instances many, destroy manual.
 
     A mark that someone left on the ground.
     """
@@ -337,7 +337,7 @@ class FootprintManager(Many, Sparse, Ring):
             if depth is not _DEPTH_DEFAULT:
                 _depth_ = _DEPTH_FIELD.to_cell(depth)
         except Exception:
-            self._entities.require(entity)  # a dead entity counts for more
+            self._entities.require(entity)  # a dead entity is the first error
             raise
         _slot = entity & INDEX_MASK
         try:
@@ -359,14 +359,18 @@ class FootprintManager(Many, Sparse, Ring):
         if _map is not None:
             self._set_map(_map)
         if _found != NIL and data._entity_cells[_found] != entity:
-            _gone = self._evict_stale, _found, self.create  # a dead one had this index
+            _evicted = (
+                self._evict_stale,
+                _found,
+                self.create,
+            )  # a dead one had this index
             return self._evict_and_create(
-                *_gone, entity, place=place, heading=heading, depth=depth
+                *_evicted, entity, place=place, heading=heading, depth=depth
             )
         if data._n == data._MAX_ROWS:
-            _gone = self._drop_oldest, data._oldest, self.create  # the oldest goes
+            _evicted = self._drop_oldest, data._oldest, self.create  # the oldest goes
             return self._evict_and_create(
-                *_gone, entity, place=place, heading=heading, depth=depth
+                *_evicted, entity, place=place, heading=heading, depth=depth
             )
         row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
         try:

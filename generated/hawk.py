@@ -93,7 +93,7 @@ class Hawk(NamedTuple):
 
 
 class HawkFields(TypedDict, total=False):
-    """Columns for many new rows at once, by field; what is left out takes its default."""
+    """Columns for many new rows at once, by field; fields left out have defaults."""
 
     hunger: ArrayLike
     prey: ArrayLike
@@ -184,7 +184,7 @@ class HawkData(OwnedRows, WorldKernelRows, HotColumns):
 
 
 class HawkManager(Sparse, MappedOne, Gc):
-    """Owns every Hawk: lookup sparse, instances one, destroy gc.
+    """Manager of every Hawk: lookup sparse, instances one, destroy gc.
 
     What makes a boid hunt others of them.
     """
@@ -259,7 +259,7 @@ class HawkManager(Sparse, MappedOne, Gc):
         return self._proxy(HawkRef, entity)
 
     def rows(self) -> Iterator[HawkRef]:
-        """Iterate over proxies of the rows; those that go meanwhile are skipped; O(n)."""
+        """Iterate over proxies of the rows; rows that are removed meanwhile are skipped; O(n)."""
         return self._proxies(HawkRef)
 
     def create(
@@ -291,7 +291,7 @@ class HawkManager(Sparse, MappedOne, Gc):
             if rivals is not _RIVALS_DEFAULT:
                 _rivals_ = _RIVALS_FIELD.to_cell(rivals)
         except Exception:
-            self._entities.require(entity)  # a dead entity counts for more
+            self._entities.require(entity)  # a dead entity is the first error
             raise
         _slot = entity & INDEX_MASK
         try:
@@ -315,9 +315,13 @@ class HawkManager(Sparse, MappedOne, Gc):
         if _map is not None:
             self._set_map(_map)
         if _found != NIL and data._entity_cells[_found] != entity:
-            _gone = self._evict_stale, _found, self.create  # a dead one had this index
+            _evicted = (
+                self._evict_stale,
+                _found,
+                self.create,
+            )  # a dead one had this index
             return self._evict_and_create(
-                *_gone, entity, hunger=hunger, prey=prey, rivals=rivals
+                *_evicted, entity, hunger=hunger, prey=prey, rivals=rivals
             )
         row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
         try:

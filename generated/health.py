@@ -69,7 +69,7 @@ class Health(NamedTuple):
 
 
 class HealthFields(TypedDict, total=False):
-    """Columns for many new rows at once, by field; what is left out takes its default."""
+    """Columns for many new rows at once, by field; fields left out have defaults."""
 
     points: ArrayLike
     limit: ArrayLike
@@ -77,7 +77,7 @@ class HealthFields(TypedDict, total=False):
 
 
 class HealthValues(TypedDict, total=False):
-    """Fields of one row; what is left out takes its default, or stays."""
+    """Fields of one row; fields left out have defaults, or stay as they are."""
 
     points: float
     limit: float
@@ -205,14 +205,14 @@ class HealthData(ChunkColumns, HotColumns):
         )
 
     def _put(self, row: int, values: tuple[Any, ...]) -> None:
-        """Write what `_one` returned to a row."""
+        """Write a tuple that `_one` returned to a row."""
         _points_, _limit_, _recovery_ = values
         self._points_cells[row] = _points_
         self._limit_cells[row] = _limit_
         self._recovery_cells[row] = _recovery_
 
     def _set(self, row: int, values: dict[str, Any]) -> None:
-        """Write what `_some` returned to a row."""
+        """Write a dict that `_some` returned to a row."""
         if "points" in values:
             self._points_cells[row] = values["points"]
         if "limit" in values:

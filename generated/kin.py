@@ -74,7 +74,7 @@ class Kin(NamedTuple):
 
 
 class KinFields(TypedDict, total=False):
-    """Columns for many new rows at once, by field; what is left out takes its default."""
+    """Columns for many new rows at once, by field; fields left out have defaults."""
 
     born: ArrayLike
 
@@ -146,7 +146,7 @@ class KinData(OwnedHierarchyRows, HotColumns):
 
 
 class KinManager(Sparse, MappedOne, OwnedHierarchy, OrphansRoot, Gc):
-    """Owns every Kin: lookup sparse, instances one, destroy gc.
+    """Manager of every Kin: lookup sparse, instances one, destroy gc.
 
     Who is whose child. The young of the dead are on their own.
     """
@@ -197,7 +197,7 @@ class KinManager(Sparse, MappedOne, OwnedHierarchy, OrphansRoot, Gc):
         return self._proxy(KinRef, entity)
 
     def rows(self) -> Iterator[KinRef]:
-        """Iterate over proxies of the rows; those that go meanwhile are skipped; O(n)."""
+        """Iterate over proxies of the rows; rows that are removed meanwhile are skipped; O(n)."""
         return self._proxies(KinRef)
 
     def create(
@@ -225,7 +225,7 @@ class KinManager(Sparse, MappedOne, OwnedHierarchy, OrphansRoot, Gc):
             if born is not _BORN_DEFAULT:
                 _born_ = _BORN_FIELD.to_cell(born)
         except Exception:
-            self._entities.require(entity)  # a dead entity counts for more
+            self._entities.require(entity)  # a dead entity is the first error
             raise
         _slot = entity & INDEX_MASK
         try:
@@ -249,8 +249,12 @@ class KinManager(Sparse, MappedOne, OwnedHierarchy, OrphansRoot, Gc):
         if _map is not None:
             self._set_map(_map)
         if _found != NIL and data._entity_cells[_found] != entity:
-            _gone = self._evict_stale, _found, self.create  # a dead one had this index
-            return self._evict_and_create(*_gone, entity, born=born)
+            _evicted = (
+                self._evict_stale,
+                _found,
+                self.create,
+            )  # a dead one had this index
+            return self._evict_and_create(*_evicted, entity, born=born)
         row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
         try:
             data._entity_cells[row] = entity

@@ -70,7 +70,7 @@ class Meeting(NamedTuple):
 
 
 class MeetingFields(TypedDict, total=False):
-    """Columns for many new rows at once, by field; what is left out takes its default."""
+    """Columns for many new rows at once, by field; fields left out have defaults."""
 
     one: ArrayLike
     other: ArrayLike
@@ -141,7 +141,7 @@ class MeetingData(IdRows, WorldKernelRows, HotColumns):
 
 
 class MeetingManager(Unowned, Ids):
-    """Owns every Meeting: lookup sparse, instances one, destroy gc.
+    """Manager of every Meeting: lookup sparse, instances one, destroy gc.
 
     Two who meet every day.
     """
@@ -199,7 +199,7 @@ class MeetingManager(Unowned, Ids):
         return self._proxy(MeetingRef, id)
 
     def rows(self) -> Iterator[MeetingRef]:
-        """Iterate over proxies of the rows; those that go meanwhile are skipped; O(n)."""
+        """Iterate over proxies of the rows; rows that are removed meanwhile are skipped; O(n)."""
         return self._proxies(MeetingRef)
 
     def create(
@@ -229,17 +229,17 @@ class MeetingManager(Unowned, Ids):
             data._grow(data._peak + 1)
         row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
         try:
-            _taken = data._take_slot()
+            _new_slot = data._take_slot()
             data._one_cells[row] = _one_
             data._other_cells[row] = _other_
             data._n = row + 1
-            data._id_slot_cells[row] = _taken
-            data._id_row_cells[_taken] = row
+            data._id_slot_cells[row] = _new_slot
+            data._id_row_cells[_new_slot] = row
             data._version += 1
         except BaseException:
             self._mark_broken()
             raise
-        return Id(data._id_generation_cells[_taken] << SLOT_BITS | _taken)
+        return Id(data._id_generation_cells[_new_slot] << SLOT_BITS | _new_slot)
 
     def create_many(
         self,

@@ -129,7 +129,7 @@ class Particle(NamedTuple):
 
 
 class ParticleFields(TypedDict, total=False):
-    """Columns for many new rows at once, by field; what is left out takes its default."""
+    """Columns for many new rows at once, by field; fields left out have defaults."""
 
     position: ArrayLike
     velocity: ArrayLike
@@ -251,7 +251,7 @@ class ParticleData(OwnedRows, KernelRows):
     def tagged(self, tag: Literal["cold"], /) -> ParticleColdColumns: ...
 
     def tagged(self, tag: str, /) -> tuple[NDArray[Any], ...]:
-        """Return the columns that bear a tag; ValueError if none does."""
+        """Return the columns that have a tag; ValueError if none has it."""
         if tag == "hot":
             return ParticleHotColumns(self.position, self.velocity, self.life)
         if tag == "cold":
@@ -287,7 +287,7 @@ class ParticleData(OwnedRows, KernelRows):
 
 
 class ParticleManager(Sparse, MappedOne, Gc):
-    """Owns every Particle: lookup sparse, instances one, destroy gc.
+    """Manager of every Particle: lookup sparse, instances one, destroy gc.
 
     A particle that flies until its life is over.
     """
@@ -388,7 +388,7 @@ class ParticleManager(Sparse, MappedOne, Gc):
         return self._proxy(ParticleRef, entity)
 
     def rows(self) -> Iterator[ParticleRef]:
-        """Iterate over proxies of the rows; those that go meanwhile are skipped; O(n)."""
+        """Iterate over proxies of the rows; rows that are removed meanwhile are skipped; O(n)."""
         return self._proxies(ParticleRef)
 
     def create(
@@ -424,7 +424,7 @@ class ParticleManager(Sparse, MappedOne, Gc):
             if colour is not _COLOUR_DEFAULT:
                 _colour_ = _COLOUR_FIELD.to_cell(colour)
         except Exception:
-            self._entities.require(entity)  # a dead entity counts for more
+            self._entities.require(entity)  # a dead entity is the first error
             raise
         _slot = entity & INDEX_MASK
         try:
@@ -448,9 +448,13 @@ class ParticleManager(Sparse, MappedOne, Gc):
         if _map is not None:
             self._set_map(_map)
         if _found != NIL and data._entity_cells[_found] != entity:
-            _gone = self._evict_stale, _found, self.create  # a dead one had this index
+            _evicted = (
+                self._evict_stale,
+                _found,
+                self.create,
+            )  # a dead one had this index
             return self._evict_and_create(
-                *_gone,
+                *_evicted,
                 entity,
                 position=position,
                 velocity=velocity,

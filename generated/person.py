@@ -101,7 +101,7 @@ class Person(NamedTuple):
 
 
 class PersonFields(TypedDict, total=False):
-    """Columns for many new rows at once, by field; what is left out takes its default."""
+    """Columns for many new rows at once, by field; fields left out have defaults."""
 
     condition: ArrayLike
     exposed: ArrayLike
@@ -225,7 +225,7 @@ class PersonData(OwnedRows, WorldKernelRows, KernelRows, HotColumns):
 
 
 class PersonManager(Sparse, MappedOne, Gc, Seeded):
-    """Owns every Person: lookup sparse, instances one, destroy gc.
+    """Manager of every Person: lookup sparse, instances one, destroy gc.
 
     Somebody who may fall ill.
     """
@@ -305,7 +305,7 @@ class PersonManager(Sparse, MappedOne, Gc, Seeded):
         return self._proxy(PersonRef, entity)
 
     def rows(self) -> Iterator[PersonRef]:
-        """Iterate over proxies of the rows; those that go meanwhile are skipped; O(n)."""
+        """Iterate over proxies of the rows; rows that are removed meanwhile are skipped; O(n)."""
         return self._proxies(PersonRef)
 
     def create(
@@ -337,7 +337,7 @@ class PersonManager(Sparse, MappedOne, Gc, Seeded):
             if days is not _DAYS_DEFAULT:
                 _days_ = _DAYS_FIELD.to_cell(days)
         except Exception:
-            self._entities.require(entity)  # a dead entity counts for more
+            self._entities.require(entity)  # a dead entity is the first error
             raise
         _slot = entity & INDEX_MASK
         try:
@@ -361,9 +361,13 @@ class PersonManager(Sparse, MappedOne, Gc, Seeded):
         if _map is not None:
             self._set_map(_map)
         if _found != NIL and data._entity_cells[_found] != entity:
-            _gone = self._evict_stale, _found, self.create  # a dead one had this index
+            _evicted = (
+                self._evict_stale,
+                _found,
+                self.create,
+            )  # a dead one had this index
             return self._evict_and_create(
-                *_gone, entity, condition=condition, exposed=exposed, days=days
+                *_evicted, entity, condition=condition, exposed=exposed, days=days
             )
         row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
         try:
@@ -464,7 +468,7 @@ class PersonManager(Sparse, MappedOne, Gc, Seeded):
             condition,
             exposed,
             days,
-            _stem,
+            _row_keys,
             _word,
             _bits,
             ill,
@@ -477,19 +481,19 @@ class PersonManager(Sparse, MappedOne, Gc, Seeded):
             _tmp4,
             _tmp5,
         ) in _views:
-            derive_stream_keys(entity, _key, _stem, _bits)
+            derive_stream_keys(entity, _key, _row_keys, _bits)
             # ill = condition == Condition.infectious
             np.equal(condition, _1_u8, out=ill)
             # caught = exposed and condition == Condition.susceptible
             np.equal(condition, _0_u8, out=_tmp)
             np.logical_and(exposed, _tmp, out=caught)
             # recovers = ill and random() < recovery
-            draw_random(_stem, 0, _tmp2, _word, _bits)
+            draw_random(_row_keys, 0, _tmp2, _word, _bits)
             np.less(_tmp2, _recovery, out=_tmp)
             np.logical_and(ill, _tmp, out=recovers)
             # lapses = condition == Condition.recovered and random() < loss
             np.equal(condition, _2_u8, out=_tmp)
-            draw_random(_stem, 1, _tmp2, _word, _bits)
+            draw_random(_row_keys, 1, _tmp2, _word, _bits)
             np.less(_tmp2, _loss, out=_tmp3)
             np.logical_and(_tmp, _tmp3, out=lapses)
             # days = days + 1 if ill else 0

@@ -128,7 +128,7 @@ class PointMass(NamedTuple):
 
 
 class PointMassFields(TypedDict, total=False):
-    """Columns for many new rows at once, by field; what is left out takes its default."""
+    """Columns for many new rows at once, by field; fields left out have defaults."""
 
     mass: ArrayLike
     position: ArrayLike
@@ -277,7 +277,7 @@ class PointMassData(OwnedRows, WorldKernelRows, KernelRows):
     def tagged(self, tag: Literal["cold"], /) -> PointMassColdColumns: ...
 
     def tagged(self, tag: str, /) -> tuple[NDArray[Any], ...]:
-        """Return the columns that bear a tag; ValueError if none does."""
+        """Return the columns that have a tag; ValueError if none has it."""
         if tag == "hot":
             return PointMassHotColumns(
                 self.mass, self.position, self.velocity, self.acceleration
@@ -316,7 +316,7 @@ class PointMassData(OwnedRows, WorldKernelRows, KernelRows):
 
 
 class PointMassManager(Hash, MappedOne, Gc):
-    """Owns every PointMass: lookup hash, instances one, destroy gc.
+    """Manager of every PointMass: lookup hash, instances one, destroy gc.
 
     A point mass moved by explicit integration.
     """
@@ -434,7 +434,7 @@ class PointMassManager(Hash, MappedOne, Gc):
         return self._proxy(PointMassRef, entity)
 
     def rows(self) -> Iterator[PointMassRef]:
-        """Iterate over proxies of the rows; those that go meanwhile are skipped; O(n)."""
+        """Iterate over proxies of the rows; rows that are removed meanwhile are skipped; O(n)."""
         return self._proxies(PointMassRef)
 
     def create(
@@ -474,7 +474,7 @@ class PointMassManager(Hash, MappedOne, Gc):
             if label is not _LABEL_DEFAULT:
                 _label_ = _LABEL_FIELD.to_cell(label)
         except Exception:
-            self._entities.require(entity)  # a dead entity counts for more
+            self._entities.require(entity)  # a dead entity is the first error
             raise
         _slot = entity & INDEX_MASK
         try:

@@ -45,7 +45,7 @@ class Predator(NamedTuple):
 
 
 class PredatorFields(TypedDict, total=False):
-    """Columns for many new rows at once, by field; what is left out takes its default."""
+    """Columns for many new rows at once, by field; fields left out have defaults."""
 
 
 class PredatorColumns(QueryColumns):
@@ -73,7 +73,7 @@ class PredatorData(OwnedRows, HotColumns):
 
 
 class PredatorManager(Tag, Sparse, MappedOne, Gc):
-    """Owns every Predator: lookup sparse, instances one, destroy gc.
+    """Manager of every Predator: lookup sparse, instances one, destroy gc.
 
     Eats other animals instead of grass. A tag, without columns.
     """
@@ -99,7 +99,7 @@ class PredatorManager(Tag, Sparse, MappedOne, Gc):
         return self._proxy(PredatorRef, entity)
 
     def rows(self) -> Iterator[PredatorRef]:
-        """Iterate over proxies of the rows; those that go meanwhile are skipped; O(n)."""
+        """Iterate over proxies of the rows; rows that are removed meanwhile are skipped; O(n)."""
         return self._proxies(PredatorRef)
 
     def create(self, entity: Entity, /) -> Instance:
@@ -133,8 +133,12 @@ class PredatorManager(Tag, Sparse, MappedOne, Gc):
         if _map is not None:
             self._set_map(_map)
         if _found != NIL and data._entity_cells[_found] != entity:
-            _gone = self._evict_stale, _found, self.create  # a dead one had this index
-            return self._evict_and_create(*_gone, entity)
+            _evicted = (
+                self._evict_stale,
+                _found,
+                self.create,
+            )  # a dead one had this index
+            return self._evict_and_create(*_evicted, entity)
         row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
         try:
             data._entity_cells[row] = entity

@@ -122,7 +122,7 @@ class SceneNode(NamedTuple):
 
 
 class SceneNodeFields(TypedDict, total=False):
-    """Columns for many new rows at once, by field; what is left out takes its default."""
+    """Columns for many new rows at once, by field; fields left out have defaults."""
 
     local: ArrayLike
     world: ArrayLike
@@ -231,7 +231,7 @@ class SceneNodeData(OwnedHierarchyRows, KernelRows, HotColumns):
 class SceneNodeManager(
     Sparse, MappedOne, OwnedHierarchy, OrphansDestroy, Callback, Release
 ):
-    """Owns every SceneNode: lookup sparse, instances one, destroy callback, release.
+    """Manager of every SceneNode: lookup sparse, instances one, destroy callback, release.
 
     Place of an entity relative to its parent, and in the world.
     """
@@ -298,7 +298,7 @@ class SceneNodeManager(
         return self._proxy(SceneNodeRef, entity)
 
     def rows(self) -> Iterator[SceneNodeRef]:
-        """Iterate over proxies of the rows; those that go meanwhile are skipped; O(n)."""
+        """Iterate over proxies of the rows; rows that are removed meanwhile are skipped; O(n)."""
         return self._proxies(SceneNodeRef)
 
     def create(
@@ -332,7 +332,7 @@ class SceneNodeManager(
             if world is not _WORLD_DEFAULT:
                 _world_ = _WORLD_FIELD.to_cell(world)
         except Exception:
-            self._entities.require(entity)  # a dead entity counts for more
+            self._entities.require(entity)  # a dead entity is the first error
             raise
         _slot = entity & INDEX_MASK
         try:
@@ -356,8 +356,12 @@ class SceneNodeManager(
         if _map is not None:
             self._set_map(_map)
         if _found != NIL and data._entity_cells[_found] != entity:
-            _gone = self._evict_stale, _found, self.create  # a dead one had this index
-            return self._evict_and_create(*_gone, entity, local=local, world=world)
+            _evicted = (
+                self._evict_stale,
+                _found,
+                self.create,
+            )  # a dead one had this index
+            return self._evict_and_create(*_evicted, entity, local=local, world=world)
         row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
         try:
             data._entity_cells[row] = entity
@@ -423,12 +427,12 @@ class SceneNodeManager(
 
     ensure = make_ensure(create)
 
-    def _destroy_row(self, row: Instance, told: bool = False) -> int:
+    def _destroy_row(self, row: Instance, notified: bool = False) -> int:
         """Remove a row that is known to be in use and return how many went."""
         data = self.data
         if data._first_child_cells[row] != NIL:
             return self._destroy_rows(np.array([row]))
-        if not told and self._released.entries:
+        if not notified and self._released.entries:
             return self._destroy_notified(row)
         try:
             self._sparse_cells[data._entity_cells[row] & INDEX_MASK] = NIL

@@ -158,7 +158,7 @@ class SkinnedMesh(NamedTuple):
 
 
 class SkinnedMeshFields(TypedDict, total=False):
-    """Columns for many new rows at once, by field; what is left out takes its default."""
+    """Columns for many new rows at once, by field; fields left out have defaults."""
 
     vertex_buffers: ArrayLike
     index_buffer: ArrayLike
@@ -431,7 +431,7 @@ class SkinnedMeshData(GroupMemberRows, HotColumns):
 
 
 class SkinnedMeshManager(GroupMember, Sparse, MappedOne, Callback, Release):
-    """Owns every SkinnedMesh: lookup sparse, instances one, destroy callback, release.
+    """Manager of every SkinnedMesh: lookup sparse, instances one, destroy callback, release.
 
     A mesh deformed by a skeleton, with the external resources that it draws with.
     """
@@ -584,7 +584,7 @@ class SkinnedMeshManager(GroupMember, Sparse, MappedOne, Callback, Release):
         return self._proxy(SkinnedMeshRef, entity)
 
     def rows(self) -> Iterator[SkinnedMeshRef]:
-        """Iterate over proxies of the rows; those that go meanwhile are skipped; O(n)."""
+        """Iterate over proxies of the rows; rows that are removed meanwhile are skipped; O(n)."""
         return self._proxies(SkinnedMeshRef)
 
     def create(
@@ -629,7 +629,7 @@ class SkinnedMeshManager(GroupMember, Sparse, MappedOne, Callback, Release):
             if visible is not _VISIBLE_DEFAULT:
                 _visible_ = _VISIBLE_FIELD.to_cell(visible)
         except Exception:
-            self._entities.require(entity)  # a dead entity counts for more
+            self._entities.require(entity)  # a dead entity is the first error
             raise
         _slot = entity & INDEX_MASK
         try:
@@ -653,9 +653,13 @@ class SkinnedMeshManager(GroupMember, Sparse, MappedOne, Callback, Release):
         if _map is not None:
             self._set_map(_map)
         if _found != NIL and data._entity_cells[_found] != entity:
-            _gone = self._evict_stale, _found, self.create  # a dead one had this index
+            _evicted = (
+                self._evict_stale,
+                _found,
+                self.create,
+            )  # a dead one had this index
             return self._evict_and_create(
-                *_gone,
+                *_evicted,
                 entity,
                 vertex_buffers=vertex_buffers,
                 index_buffer=index_buffer,
@@ -736,10 +740,10 @@ class SkinnedMeshManager(GroupMember, Sparse, MappedOne, Callback, Release):
 
     ensure = make_ensure(create)
 
-    def _destroy_row(self, row: Instance, told: bool = False) -> int:
+    def _destroy_row(self, row: Instance, notified: bool = False) -> int:
         """Remove a row that is known to be in use and return how many went."""
         data = self.data
-        if not told and self._released.entries:
+        if not notified and self._released.entries:
             return self._destroy_notified(row)
         _left = data._resource_column[row]
         try:
@@ -763,7 +767,7 @@ class SkinnedMeshManager(GroupMember, Sparse, MappedOne, Callback, Release):
         return 1
 
     def _move(self, src: Instance, dst: Instance) -> None:
-        """Move one row, and tell what knows its number."""
+        """Move one row, and update what refers to its index."""
         data = self.data
         data._entity_cells[dst] = data._entity_cells[src]
         data._vertex_buffers_words[dst] = data._vertex_buffers_words[src]
@@ -775,12 +779,14 @@ class SkinnedMeshManager(GroupMember, Sparse, MappedOne, Callback, Release):
         data._resource_column[dst] = data._resource_column[src]
         self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst
 
-    def _swap_via_spare(self, one: Instance, other: Instance, spare: Instance) -> None:
-        """Let two rows change places by way of a third, which is not in use."""
+    def _swap_via_spare(
+        self, first: Instance, second: Instance, spare: Instance
+    ) -> None:
+        """Swap two rows through a third one, which is not in use."""
         data = self.data
-        self._move(one, spare)
-        self._move(other, one)
-        self._move(spare, other)
+        self._move(first, spare)
+        self._move(second, first)
+        self._move(spare, second)
         data._resource_column[spare] = None
 
 

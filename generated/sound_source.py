@@ -126,7 +126,7 @@ class SoundSource(NamedTuple):
 
 
 class SoundSourceFields(TypedDict, total=False):
-    """Columns for many new rows at once, by field; what is left out takes its default."""
+    """Columns for many new rows at once, by field; fields left out have defaults."""
 
     clip: ArrayLike
     volume: ArrayLike
@@ -247,7 +247,7 @@ class SoundSourceData(LinkedRows):
     def tagged(self, tag: Literal["cold"], /) -> SoundSourceColdColumns: ...
 
     def tagged(self, tag: str, /) -> tuple[NDArray[Any], ...]:
-        """Return the columns that bear a tag; ValueError if none does."""
+        """Return the columns that have a tag; ValueError if none has it."""
         if tag == "hot":
             return SoundSourceHotColumns(
                 self.volume, self.pitch, self.offset, self.elapsed, self.looping
@@ -291,7 +291,7 @@ class SoundSourceData(LinkedRows):
 
 
 class SoundSourceManager(Many, Hash):
-    """Owns every SoundSource: lookup hash, instances many, destroy manual.
+    """Manager of every SoundSource: lookup hash, instances many, destroy manual.
 
     A sound that plays at its entity. The sound system destroys it once it has faded
     out.
@@ -463,7 +463,7 @@ class SoundSourceManager(Many, Hash):
             if looping is not _LOOPING_DEFAULT:
                 _looping_ = _LOOPING_FIELD.to_cell(looping)
         except Exception:
-            self._entities.require(entity)  # a dead entity counts for more
+            self._entities.require(entity)  # a dead entity is the first error
             raise
         _slot = entity & INDEX_MASK
         try:

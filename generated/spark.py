@@ -125,7 +125,7 @@ class Spark(NamedTuple):
 
 
 class SparkFields(TypedDict, total=False):
-    """Columns for many new rows at once, by field; what is left out takes its default."""
+    """Columns for many new rows at once, by field; fields left out have defaults."""
 
     position: ArrayLike
     velocity: ArrayLike
@@ -338,7 +338,7 @@ class SparkData(PartitionedRows, IdRows, KernelRows):
             self._heat_column[: self._n] = _HEAT_FIELD.to_column(values, self._n)
 
     def tagged(self, tag: Literal["hot"], /) -> SparkHotColumns:
-        """Return the columns that bear a tag; ValueError if none does."""
+        """Return the columns that have a tag; ValueError if none has it."""
         if tag == "hot":
             return SparkHotColumns(
                 self.position_x,
@@ -379,7 +379,7 @@ class SparkData(PartitionedRows, IdRows, KernelRows):
 
 
 class SparkManager(Partition, Unowned, Ids, Seeded):
-    """Owns every Spark: lookup sparse, instances one, destroy gc.
+    """Manager of every Spark: lookup sparse, instances one, destroy gc.
 
     A spark that flies until it has cooled down, and waits to be lit again.
     """
@@ -459,7 +459,7 @@ class SparkManager(Partition, Unowned, Ids, Seeded):
         return self._proxy(SparkRef, id)
 
     def rows(self) -> Iterator[SparkRef]:
-        """Iterate over proxies of the rows; those that go meanwhile are skipped; O(n)."""
+        """Iterate over proxies of the rows; rows that are removed meanwhile are skipped; O(n)."""
         return self._proxies(SparkRef)
 
     def create(
@@ -493,7 +493,7 @@ class SparkManager(Partition, Unowned, Ids, Seeded):
             data._grow(data._peak + 1, (position, velocity))
         row: Instance = data._n_active  # type: ignore[assignment]  # calling Instance takes time
         try:
-            _taken = data._take_slot()
+            _new_slot = data._take_slot()
             if row != data._n:  # the first inactive row makes room
                 self._move(row, Instance(data._n))
             data._position_x_cells[row] = _position_[0]
@@ -503,13 +503,13 @@ class SparkManager(Partition, Unowned, Ids, Seeded):
             data._heat_cells[row] = _heat_
             data._n += 1
             data._n_active = row + 1
-            data._id_slot_cells[row] = _taken
-            data._id_row_cells[_taken] = row
+            data._id_slot_cells[row] = _new_slot
+            data._id_row_cells[_new_slot] = row
             data._version += 1
         except BaseException:
             self._mark_broken()
             raise
-        return Id(data._id_generation_cells[_taken] << SLOT_BITS | _taken)
+        return Id(data._id_generation_cells[_new_slot] << SLOT_BITS | _new_slot)
 
     def create_many(
         self,
@@ -582,7 +582,7 @@ class SparkManager(Partition, Unowned, Ids, Seeded):
         return 1
 
     def _move(self, src: Instance, dst: Instance) -> None:
-        """Move one row, and tell what knows its number."""
+        """Move one row, and update what refers to its index."""
         data = self.data
         data._position_x_cells[dst] = data._position_x_cells[src]
         data._position_y_cells[dst] = data._position_y_cells[src]
@@ -592,13 +592,15 @@ class SparkManager(Partition, Unowned, Ids, Seeded):
         data._id_slot_cells[dst] = data._id_slot_cells[src]
         data._id_row_cells[data._id_slot_cells[dst]] = dst
 
-    def _swap_via_spare(self, one: Instance, other: Instance, spare: Instance) -> None:
-        """Let two rows change places by way of a third, which is not in use."""
+    def _swap_via_spare(
+        self, first: Instance, second: Instance, spare: Instance
+    ) -> None:
+        """Swap two rows through a third one, which is not in use."""
         data = self.data
         free = data._id_slot_cells[spare]
-        self._move(one, spare)
-        self._move(other, one)
-        self._move(spare, other)
+        self._move(first, spare)
+        self._move(second, first)
+        self._move(spare, second)
         data._id_slot_cells[spare] = free
 
     def flicker(self, strength: float, *, rows: ArrayLike | None = None) -> None:
@@ -622,16 +624,16 @@ class SparkManager(Partition, Unowned, Ids, Seeded):
             )
         _key = self._next_call_key("flicker")
         with np.errstate(all="ignore"):
-            for id_slot, velocity, heat, _stem, _word, _bits, _tmp, _tmp2 in _views:
+            for id_slot, velocity, heat, _row_keys, _word, _bits, _tmp, _tmp2 in _views:
                 derive_stream_keys(
-                    ids_of(id_slot, data._id_generation_column), _key, _stem, _bits
+                    ids_of(id_slot, data._id_generation_column), _key, _row_keys, _bits
                 )
                 # velocity += normal(2) * strength
-                draw_normal(_stem, 0, _tmp, _word, _bits)
+                draw_normal(_row_keys, 0, _tmp, _word, _bits)
                 _tmp *= _strength
                 velocity += _tmp
                 # heat *= uniform(0.9, 1.0)
-                draw_random(_stem, 2, _tmp2, _word, _bits)
+                draw_random(_row_keys, 2, _tmp2, _word, _bits)
                 np.multiply(_0_09999999999999998_f64, _tmp2, out=_tmp2)
                 np.add(_0_9_f64, _tmp2, out=_tmp2)
                 heat *= _tmp2

@@ -44,7 +44,7 @@ class Static(NamedTuple):
 
 
 class StaticFields(TypedDict, total=False):
-    """Columns for many new rows at once, by field; what is left out takes its default."""
+    """Columns for many new rows at once, by field; fields left out have defaults."""
 
 
 class StaticData(OwnedRows, HotColumns):
@@ -66,7 +66,7 @@ class StaticData(OwnedRows, HotColumns):
 
 
 class StaticManager(Tag, Sparse, MappedOne, Gc):
-    """Owns every Static: lookup sparse, instances one, destroy gc.
+    """Manager of every Static: lookup sparse, instances one, destroy gc.
 
     Never moves, so its transform may be cached.
     """
@@ -92,7 +92,7 @@ class StaticManager(Tag, Sparse, MappedOne, Gc):
         return self._proxy(StaticRef, entity)
 
     def rows(self) -> Iterator[StaticRef]:
-        """Iterate over proxies of the rows; those that go meanwhile are skipped; O(n)."""
+        """Iterate over proxies of the rows; rows that are removed meanwhile are skipped; O(n)."""
         return self._proxies(StaticRef)
 
     def create(self, entity: Entity, /) -> Instance:
@@ -126,8 +126,12 @@ class StaticManager(Tag, Sparse, MappedOne, Gc):
         if _map is not None:
             self._set_map(_map)
         if _found != NIL and data._entity_cells[_found] != entity:
-            _gone = self._evict_stale, _found, self.create  # a dead one had this index
-            return self._evict_and_create(*_gone, entity)
+            _evicted = (
+                self._evict_stale,
+                _found,
+                self.create,
+            )  # a dead one had this index
+            return self._evict_and_create(*_evicted, entity)
         row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
         try:
             data._entity_cells[row] = entity

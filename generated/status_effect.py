@@ -121,7 +121,7 @@ class StatusEffect(NamedTuple):
 
 
 class StatusEffectFields(TypedDict, total=False):
-    """Columns for many new rows at once, by field; what is left out takes its default."""
+    """Columns for many new rows at once, by field; fields left out have defaults."""
 
     effect: ArrayLike
     strength: ArrayLike
@@ -264,7 +264,7 @@ class StatusEffectData(LinkedRows, IdRows):
     def tagged(self, tag: Literal["cold"], /) -> StatusEffectColdColumns: ...
 
     def tagged(self, tag: str, /) -> tuple[NDArray[Any], ...]:
-        """Return the columns that bear a tag; ValueError if none does."""
+        """Return the columns that have a tag; ValueError if none has it."""
         if tag == "hot":
             return StatusEffectHotColumns(self.effect, self.strength, self.remaining)
         if tag == "cold":
@@ -310,7 +310,7 @@ class StatusEffectData(LinkedRows, IdRows):
 
 
 class StatusEffectManager(Many, Sparse, Ids, Gc):
-    """Owns every StatusEffect: lookup sparse, instances many, destroy gc.
+    """Manager of every StatusEffect: lookup sparse, instances many, destroy gc.
 
     One effect that an entity is under.
     """
@@ -458,7 +458,7 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
             if icon is not _ICON_DEFAULT:
                 _icon_ = _ICON_FIELD.to_cell(icon)
         except Exception:
-            self._entities.require(entity)  # a dead entity counts for more
+            self._entities.require(entity)  # a dead entity is the first error
             raise
         _slot = entity & INDEX_MASK
         try:
@@ -482,9 +482,13 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
         if data._n == data._slots and data._peak == data._allocated:
             data._grow(data._peak + 1)
         if _found != NIL and data._entity_cells[_found] != entity:
-            _gone = self._evict_stale, _found, self.create  # a dead one had this index
+            _evicted = (
+                self._evict_stale,
+                _found,
+                self.create,
+            )  # a dead one had this index
             return self._evict_and_create(
-                *_gone,
+                *_evicted,
                 entity,
                 effect=effect,
                 strength=strength,
@@ -494,7 +498,7 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
             )
         row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
         try:
-            _taken = data._take_slot()
+            _new_slot = data._take_slot()
             data._entity_cells[row] = entity
             data._effect_cells[row] = _effect_
             data._strength_cells[row] = _strength_
@@ -503,8 +507,8 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
             data._icon_cells[row] = _icon_
             data._n = row + 1
             self._link_row(entity, row)
-            data._id_slot_cells[row] = _taken
-            data._id_row_cells[_taken] = row
+            data._id_slot_cells[row] = _new_slot
+            data._id_row_cells[_new_slot] = row
             data._version += 1
         except BaseException:
             self._mark_broken()

@@ -109,7 +109,7 @@ class Texture(NamedTuple):
 
 
 class TextureFields(TypedDict, total=False):
-    """Columns for many new rows at once, by field; what is left out takes its default."""
+    """Columns for many new rows at once, by field; fields left out have defaults."""
 
     device_handle: ArrayLike
     width: ArrayLike
@@ -226,7 +226,7 @@ class TextureData(UniqueRows, IdRows):
     def tagged(self, tag: Literal["cold"], /) -> TextureColdColumns: ...
 
     def tagged(self, tag: str, /) -> tuple[NDArray[Any], ...]:
-        """Return the columns that bear a tag; ValueError if none does."""
+        """Return the columns that have a tag; ValueError if none has it."""
         if tag == "hot":
             return TextureHotColumns(self.device_handle, self.width, self.height)
         if tag == "cold":
@@ -262,7 +262,7 @@ class TextureData(UniqueRows, IdRows):
 
 
 class TextureManager(Unique, Unowned, Ids, Release):
-    """Owns every Texture: lookup sparse, instances one, destroy gc, release.
+    """Manager of every Texture: lookup sparse, instances one, destroy gc, release.
 
     An image on the graphics card.
     """
@@ -375,7 +375,7 @@ class TextureManager(Unique, Unowned, Ids, Release):
         return self._proxy(TextureRef, id)
 
     def rows(self) -> Iterator[TextureRef]:
-        """Iterate over proxies of the rows; those that go meanwhile are skipped; O(n)."""
+        """Iterate over proxies of the rows; rows that are removed meanwhile are skipped; O(n)."""
         return self._proxies(TextureRef)
 
     def create(
@@ -416,7 +416,7 @@ class TextureManager(Unique, Unowned, Ids, Release):
             data._grow(data._peak + 1)
         row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
         try:
-            _taken = data._take_slot()
+            _new_slot = data._take_slot()
             data._device_handle_cells[row] = _device_handle_
             data._width_cells[row] = _width_
             data._height_cells[row] = _height_
@@ -424,13 +424,13 @@ class TextureManager(Unique, Unowned, Ids, Release):
             data._staging_column[row] = staging
             data._index_row(row)
             data._n = row + 1
-            data._id_slot_cells[row] = _taken
-            data._id_row_cells[_taken] = row
+            data._id_slot_cells[row] = _new_slot
+            data._id_row_cells[_new_slot] = row
             data._version += 1
         except BaseException:
             self._mark_broken()
             raise
-        return Id(data._id_generation_cells[_taken] << SLOT_BITS | _taken)
+        return Id(data._id_generation_cells[_new_slot] << SLOT_BITS | _new_slot)
 
     def create_many(
         self,
@@ -474,10 +474,10 @@ class TextureManager(Unique, Unowned, Ids, Release):
             raise
         return ids
 
-    def _destroy_row(self, row: Instance, told: bool = False) -> int:
+    def _destroy_row(self, row: Instance, notified: bool = False) -> int:
         """Remove a row that is known to be in use and return how many went."""
         data = self.data
-        if not told and self._released.entries:
+        if not notified and self._released.entries:
             return self._destroy_notified(row)
         _left = data._staging_column[row]
         try:

@@ -112,7 +112,7 @@ class Tile(NamedTuple):
 
 
 class TileFields(TypedDict, total=False):
-    """Columns for many new rows at once, by field; what is left out takes its default."""
+    """Columns for many new rows at once, by field; fields left out have defaults."""
 
     height: ArrayLike
     walk_cost: ArrayLike
@@ -210,7 +210,7 @@ class TileData(DirectIdRows, ReservedRows):
     def tagged(self, tag: Literal["cold"], /) -> TileColdColumns: ...
 
     def tagged(self, tag: str, /) -> tuple[NDArray[Any], ...]:
-        """Return the columns that bear a tag; ValueError if none does."""
+        """Return the columns that have a tag; ValueError if none has it."""
         if tag == "hot":
             return TileHotColumns(self.height, self.walk_cost, self.flow)
         if tag == "cold":
@@ -235,7 +235,7 @@ class TileData(DirectIdRows, ReservedRows):
 
 
 class TileManager(DirectIds, Gc):
-    """Owns every Tile: lookup direct, instances one, destroy gc.
+    """Manager of every Tile: lookup direct, instances one, destroy gc.
 
     A square of the map.
     """
@@ -330,7 +330,7 @@ class TileManager(DirectIds, Gc):
         return self._proxy(TileRef, entity)
 
     def rows(self) -> Iterator[TileRef]:
-        """Iterate over proxies of the rows; those that go meanwhile are skipped; O(n)."""
+        """Iterate over proxies of the rows; rows that are removed meanwhile are skipped; O(n)."""
         return self._proxies(TileRef)
 
     def create(
@@ -367,7 +367,7 @@ class TileManager(DirectIds, Gc):
             if explored is not _EXPLORED_DEFAULT:
                 _explored_ = _EXPLORED_FIELD.to_cell(explored)
         except Exception:
-            self._entities.require(entity)  # a dead entity counts for more
+            self._entities.require(entity)  # a dead entity is the first error
             raise
         _slot = entity & INDEX_MASK
         try:
@@ -391,9 +391,9 @@ class TileManager(DirectIds, Gc):
         if row >= data._allocated:
             data._grow(row + 1, (flow,))
         if _owner != NULL_ENTITY:
-            _gone = self._destroy_row, row, self.create  # a dead one had this index
+            _evicted = self._destroy_row, row, self.create  # a dead one had this index
             return self._evict_and_create(
-                *_gone,
+                *_evicted,
                 entity,
                 height=height,
                 walk_cost=walk_cost,

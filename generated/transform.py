@@ -106,7 +106,7 @@ class Transform(NamedTuple):
 
 
 class TransformFields(TypedDict, total=False):
-    """Columns for many new rows at once, by field; what is left out takes its default."""
+    """Columns for many new rows at once, by field; fields left out have defaults."""
 
     translation: ArrayLike
     rotation: ArrayLike
@@ -222,7 +222,7 @@ class TransformData(DirectRows, WorldKernelRows, KernelRows, HotColumns):
 
 
 class TransformManager(Direct, Gc):
-    """Owns every Transform: lookup direct, instances one, destroy gc.
+    """Manager of every Transform: lookup direct, instances one, destroy gc.
 
     Place, orientation and size in world space.
     """
@@ -308,7 +308,7 @@ class TransformManager(Direct, Gc):
         return self._proxy(TransformRef, entity)
 
     def rows(self) -> Iterator[TransformRef]:
-        """Iterate over proxies of the rows; those that go meanwhile are skipped; O(n)."""
+        """Iterate over proxies of the rows; rows that are removed meanwhile are skipped; O(n)."""
         return self._proxies(TransformRef)
 
     def create(
@@ -340,7 +340,7 @@ class TransformManager(Direct, Gc):
             if scale is not _SCALE_DEFAULT:
                 _scale_ = _SCALE_FIELD.to_cell(scale)
         except Exception:
-            self._entities.require(entity)  # a dead entity counts for more
+            self._entities.require(entity)  # a dead entity is the first error
             raise
         _slot = entity & INDEX_MASK
         try:
@@ -359,9 +359,13 @@ class TransformManager(Direct, Gc):
         if row >= data._allocated:
             data._grow(row + 1, (translation, rotation, scale))
         if _owner != NULL_ENTITY:
-            _gone = self._destroy_row, row, self.create  # a dead one had this index
+            _evicted = self._destroy_row, row, self.create  # a dead one had this index
             return self._evict_and_create(
-                *_gone, entity, translation=translation, rotation=rotation, scale=scale
+                *_evicted,
+                entity,
+                translation=translation,
+                rotation=rotation,
+                scale=scale,
             )
         try:
             data._entity_cells[row] = entity

@@ -65,7 +65,7 @@ class Velocity(NamedTuple):
 
 
 class VelocityFields(TypedDict, total=False):
-    """Columns for many new rows at once, by field; what is left out takes its default."""
+    """Columns for many new rows at once, by field; fields left out have defaults."""
 
     value: ArrayLike
 
@@ -156,7 +156,7 @@ class VelocityData(GroupMemberRows, WorldKernelRows, HotColumns):
 
 
 class VelocityManager(GroupMember, Sparse, MappedOne, Gc):
-    """Owns every Velocity: lookup sparse, instances one, destroy gc.
+    """Manager of every Velocity: lookup sparse, instances one, destroy gc.
 
     Where to and how fast an entity moves.
     """
@@ -202,7 +202,7 @@ class VelocityManager(GroupMember, Sparse, MappedOne, Gc):
         return self._proxy(VelocityRef, entity)
 
     def rows(self) -> Iterator[VelocityRef]:
-        """Iterate over proxies of the rows; those that go meanwhile are skipped; O(n)."""
+        """Iterate over proxies of the rows; rows that are removed meanwhile are skipped; O(n)."""
         return self._proxies(VelocityRef)
 
     def create(
@@ -226,7 +226,7 @@ class VelocityManager(GroupMember, Sparse, MappedOne, Gc):
             if value is not _VALUE_DEFAULT:
                 _value_ = _VALUE_FIELD.to_cell(value)
         except Exception:
-            self._entities.require(entity)  # a dead entity counts for more
+            self._entities.require(entity)  # a dead entity is the first error
             raise
         _slot = entity & INDEX_MASK
         try:
@@ -250,8 +250,12 @@ class VelocityManager(GroupMember, Sparse, MappedOne, Gc):
         if _map is not None:
             self._set_map(_map)
         if _found != NIL and data._entity_cells[_found] != entity:
-            _gone = self._evict_stale, _found, self.create  # a dead one had this index
-            return self._evict_and_create(*_gone, entity, value=value)
+            _evicted = (
+                self._evict_stale,
+                _found,
+                self.create,
+            )  # a dead one had this index
+            return self._evict_and_create(*_evicted, entity, value=value)
         row: Instance = data._n  # type: ignore[assignment]  # calling Instance takes time
         try:
             data._entity_cells[row] = entity
@@ -332,17 +336,19 @@ class VelocityManager(GroupMember, Sparse, MappedOne, Gc):
         return 1
 
     def _move(self, src: Instance, dst: Instance) -> None:
-        """Move one row, and tell what knows its number."""
+        """Move one row, and update what refers to its index."""
         data = self.data
         data._entity_cells[dst] = data._entity_cells[src]
         data._value_items[dst] = data._value_items[src]
         self._sparse_cells[data._entity_cells[dst] & INDEX_MASK] = dst
 
-    def _swap_via_spare(self, one: Instance, other: Instance, spare: Instance) -> None:
-        """Let two rows change places by way of a third, which is not in use."""
-        self._move(one, spare)
-        self._move(other, one)
-        self._move(spare, other)
+    def _swap_via_spare(
+        self, first: Instance, second: Instance, spare: Instance
+    ) -> None:
+        """Swap two rows through a third one, which is not in use."""
+        self._move(first, spare)
+        self._move(second, first)
+        self._move(spare, second)
 
 
 class VelocityRef(EntityProxy):

@@ -165,7 +165,7 @@ class Villager(NamedTuple):
 
 
 class VillagerFields(TypedDict, total=False):
-    """Columns for many new rows at once, by field; what is left out takes its default."""
+    """Columns for many new rows at once, by field; fields left out have defaults."""
 
     energy: ArrayLike
     goal: ArrayLike
@@ -243,7 +243,7 @@ class VillagerColdData(ColdRows):
     """The cold columns of a VillagerManager: views of the cold rows in use.
 
     An instance has a cold row from its first value that is not the default until it
-    goes; `row` says whose each is. A view is good until cold rows are added or
+    goes; `row` has the row of each. A view is good until cold rows are added or
     removed, which does not count in the manager's `version`.
     """
 
@@ -342,17 +342,17 @@ class VillagerColdData(ColdRows):
         self._home_items[dst] = self._home_items[src]
         self._nickname_column[dst] = self._nickname_column[src]
 
-    def _reset(self, place: int) -> None:
-        """Let a cold row hold the defaults."""
-        self._loot_column[place] = 0
-        self._chance_of_drop_column[place] = 0.1
-        self._home_column[place] = _COLD_DEFAULTS["home"]
-        self._nickname_column[place] = b""
+    def _reset(self, cold_row: int) -> None:
+        """Write the defaults to a cold row."""
+        self._loot_column[cold_row] = 0
+        self._chance_of_drop_column[cold_row] = 0.1
+        self._home_column[cold_row] = _COLD_DEFAULTS["home"]
+        self._nickname_column[cold_row] = b""
 
     def _fill(
         self, span: slice, columns: Columns, count: int, wanted: RowArray
     ) -> None:
-        """Let cold rows hold the `wanted` of `count` new rows' checked columns."""
+        """Write `wanted` of `count` new rows' checked columns to cold rows."""
         self._loot_column[span] = select_rows(columns["loot"], (count,), wanted)
         self._chance_of_drop_column[span] = select_rows(
             columns["chance_of_drop"], (count,), wanted
@@ -419,7 +419,7 @@ class VillagerData(GroupMemberRows, IndirectRows):
     def tagged(self, tag: Literal["cold"], /) -> VillagerColdColumns: ...
 
     def tagged(self, tag: str, /) -> tuple[NDArray[Any], ...]:
-        """Return the columns that bear a tag; ValueError if none does."""
+        """Return the columns that have a tag; ValueError if none has it."""
         if tag == "hot":
             return VillagerHotColumns(self.energy, self.goal)
         if tag == "cold":
@@ -453,7 +453,7 @@ class VillagerData(GroupMemberRows, IndirectRows):
 
 
 class VillagerManager(GroupMember, Sparse, MappedOne, Gc, Indirect):
-    """Owns every Villager: lookup sparse, instances one, destroy gc.
+    """Manager of every Villager: lookup sparse, instances one, destroy gc.
 
     A peaceful creature with an AI; few of them carry anything.
     """
@@ -516,10 +516,10 @@ class VillagerManager(GroupMember, Sparse, MappedOne, Gc, Indirect):
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._require_row(row)
-        _place = data._cold_row_cells[row]
-        if _place == NIL:
+        _cold_row = data._cold_row_cells[row]
+        if _cold_row == NIL:
             return _LOOT_DEFAULT
-        return Loot(data._cold._loot_cells[_place])
+        return Loot(data._cold._loot_cells[_cold_row])
 
     def set_loot(self, row: int, value: Loot | int, /) -> None:
         """Set `loot` of a row."""
@@ -527,22 +527,22 @@ class VillagerManager(GroupMember, Sparse, MappedOne, Gc, Indirect):
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._require_row(row)
-        _place = data._cold_row_cells[row]
-        if _place == NIL:
+        _cold_row = data._cold_row_cells[row]
+        if _cold_row == NIL:
             if _LOOT_STRUCT.pack(_value) == _LOOT_BYTES:
                 return
-            _place = data._take_cold_row(row)
-        data._cold._loot_cells[_place] = _value
+            _cold_row = data._take_cold_row(row)
+        data._cold._loot_cells[_cold_row] = _value
 
     def chance_of_drop(self, row: int, /) -> float:
         """Chance of dropping it, 0 to 1."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._require_row(row)
-        _place = data._cold_row_cells[row]
-        if _place == NIL:
+        _cold_row = data._cold_row_cells[row]
+        if _cold_row == NIL:
             return 0.10000000149011612
-        return data._cold._chance_of_drop_cells[_place]
+        return data._cold._chance_of_drop_cells[_cold_row]
 
     def set_chance_of_drop(self, row: int, value: float, /) -> None:
         """Set `chance_of_drop` of a row."""
@@ -550,22 +550,22 @@ class VillagerManager(GroupMember, Sparse, MappedOne, Gc, Indirect):
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._require_row(row)
-        _place = data._cold_row_cells[row]
-        if _place == NIL:
+        _cold_row = data._cold_row_cells[row]
+        if _cold_row == NIL:
             if _CHANCE_OF_DROP_STRUCT.pack(_value) == _CHANCE_OF_DROP_BYTES:
                 return
-            _place = data._take_cold_row(row)
-        data._cold._chance_of_drop_cells[_place] = _value
+            _cold_row = data._take_cold_row(row)
+        data._cold._chance_of_drop_cells[_cold_row] = _value
 
     def home(self, row: int, /) -> tuple[float, float]:
         """Where it carries it to. [m]"""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._require_row(row)
-        _place = data._cold_row_cells[row]
-        if _place == NIL:
+        _cold_row = data._cold_row_cells[row]
+        if _cold_row == NIL:
             return _HOME_STRUCT.unpack(_HOME_BYTES)
-        return _HOME_STRUCT.unpack_from(data._cold._home_cells, 8 * _place)
+        return _HOME_STRUCT.unpack_from(data._cold._home_cells, 8 * _cold_row)
 
     def set_home(self, row: int, value: ArrayLike, /) -> None:
         """Set `home` of a row: 2 values."""
@@ -573,12 +573,12 @@ class VillagerManager(GroupMember, Sparse, MappedOne, Gc, Indirect):
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._require_row(row)
-        _place = data._cold_row_cells[row]
-        if _place == NIL:
+        _cold_row = data._cold_row_cells[row]
+        if _cold_row == NIL:
             if _HOME_STRUCT.pack(*_value) == _HOME_BYTES:
                 return
-            _place = data._take_cold_row(row, (value,))
-        _at = 2 * _place
+            _cold_row = data._take_cold_row(row, (value,))
+        _at = 2 * _cold_row
         data._cold._home_cells[_at] = _value[0]
         data._cold._home_cells[_at + 1] = _value[1]
 
@@ -587,10 +587,10 @@ class VillagerManager(GroupMember, Sparse, MappedOne, Gc, Indirect):
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._require_row(row)
-        _place = data._cold_row_cells[row]
-        if _place == NIL:
+        _cold_row = data._cold_row_cells[row]
+        if _cold_row == NIL:
             return _NICKNAME_DEFAULT
-        return str(data._cold._nickname_column[_place], "utf-8")
+        return str(data._cold._nickname_column[_cold_row], "utf-8")
 
     def set_nickname(self, row: int, value: str, /) -> None:
         """Set `nickname` of a row: at most 16 bytes of UTF-8."""
@@ -598,12 +598,12 @@ class VillagerManager(GroupMember, Sparse, MappedOne, Gc, Indirect):
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._require_row(row)
-        _place = data._cold_row_cells[row]
-        if _place == NIL:
+        _cold_row = data._cold_row_cells[row]
+        if _cold_row == NIL:
             if _NICKNAME_STRUCT.pack(_value) == _NICKNAME_BYTES:
                 return
-            _place = data._take_cold_row(row)
-        data._cold._nickname_column[_place] = _value
+            _cold_row = data._take_cold_row(row)
+        data._cold._nickname_column[_cold_row] = _value
 
     def row(self, row: int, /) -> Villager:
         """Return a copy of a row; O(1)."""
@@ -624,7 +624,7 @@ class VillagerManager(GroupMember, Sparse, MappedOne, Gc, Indirect):
         return self._proxy(VillagerRef, entity)
 
     def rows(self) -> Iterator[VillagerRef]:
-        """Iterate over proxies of the rows; those that go meanwhile are skipped; O(n)."""
+        """Iterate over proxies of the rows; rows that are removed meanwhile are skipped; O(n)."""
         return self._proxies(VillagerRef)
 
     def create(
@@ -668,7 +668,7 @@ class VillagerManager(GroupMember, Sparse, MappedOne, Gc, Indirect):
             if nickname is not _NICKNAME_DEFAULT:
                 _nickname_ = _NICKNAME_FIELD.to_cell(nickname)
         except Exception:
-            self._entities.require(entity)  # a dead entity counts for more
+            self._entities.require(entity)  # a dead entity is the first error
             raise
         _slot = entity & INDEX_MASK
         try:
@@ -696,9 +696,13 @@ class VillagerManager(GroupMember, Sparse, MappedOne, Gc, Indirect):
         if _is_cold:
             data._cold._ensure_capacity(1, (goal, home))
         if _found != NIL and data._entity_cells[_found] != entity:
-            _gone = self._evict_stale, _found, self.create  # a dead one had this index
+            _evicted = (
+                self._evict_stale,
+                _found,
+                self.create,
+            )  # a dead one had this index
             return self._evict_and_create(
-                *_gone,
+                *_evicted,
                 entity,
                 energy=energy,
                 goal=goal,
@@ -720,14 +724,14 @@ class VillagerManager(GroupMember, Sparse, MappedOne, Gc, Indirect):
             data._n = row + 1
             self._sparse_cells[_slot] = row
             if _is_cold:
-                _place = data._cold._take(row)
-                data._cold_row_cells[row] = _place
-                data._cold._loot_cells[_place] = _loot_
-                data._cold._chance_of_drop_cells[_place] = _chance_of_drop_
-                _at = 2 * _place
+                _cold_row = data._cold._take(row)
+                data._cold_row_cells[row] = _cold_row
+                data._cold._loot_cells[_cold_row] = _loot_
+                data._cold._chance_of_drop_cells[_cold_row] = _chance_of_drop_
+                _at = 2 * _cold_row
                 data._cold._home_cells[_at] = _home_[0]
                 data._cold._home_cells[_at + 1] = _home_[1]
-                data._cold._nickname_column[_place] = _nickname_
+                data._cold._nickname_column[_cold_row] = _nickname_
             else:
                 data._cold_row_cells[row] = NIL
             data._version += 1
@@ -806,7 +810,7 @@ class VillagerManager(GroupMember, Sparse, MappedOne, Gc, Indirect):
         return 1
 
     def _move(self, src: Instance, dst: Instance) -> None:
-        """Move one row, and tell what knows its number."""
+        """Move one row, and update what refers to its index."""
         data = self.data
         data._entity_cells[dst] = data._entity_cells[src]
         data._energy_cells[dst] = data._energy_cells[src]
@@ -816,11 +820,13 @@ class VillagerManager(GroupMember, Sparse, MappedOne, Gc, Indirect):
         if data._cold_row_cells[dst] != NIL:
             data._cold._row_cells[data._cold_row_cells[dst]] = dst
 
-    def _swap_via_spare(self, one: Instance, other: Instance, spare: Instance) -> None:
-        """Let two rows change places by way of a third, which is not in use."""
-        self._move(one, spare)
-        self._move(other, one)
-        self._move(spare, other)
+    def _swap_via_spare(
+        self, first: Instance, second: Instance, spare: Instance
+    ) -> None:
+        """Swap two rows through a third one, which is not in use."""
+        self._move(first, spare)
+        self._move(second, first)
+        self._move(spare, second)
 
 
 class VillagerRef(EntityProxy):

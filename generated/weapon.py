@@ -137,7 +137,7 @@ class Weapon(NamedTuple):
 
 
 class WeaponFields(TypedDict, total=False):
-    """Columns for many new rows at once, by field; what is left out takes its default."""
+    """Columns for many new rows at once, by field; fields left out have defaults."""
 
     damage: ArrayLike
     reach: ArrayLike
@@ -174,7 +174,7 @@ class WeaponColdColumns(NamedTuple):
 
 
 class WeaponValues(TypedDict, total=False):
-    """Fields of one row; what is left out takes its default, or stays."""
+    """Fields of one row; fields left out have defaults, or stay as they are."""
 
     damage: float
     reach: ArrayLike
@@ -478,7 +478,7 @@ class WeaponData(ChunkColumns):
     def tagged(self, tag: Literal["cold"], /) -> WeaponColdColumns: ...
 
     def tagged(self, tag: str, /) -> tuple[NDArray[Any], ...]:
-        """Return the columns that bear a tag; ValueError if none does."""
+        """Return the columns that have a tag; ValueError if none has it."""
         if tag == "hot":
             return WeaponHotColumns(
                 self.damage,
@@ -585,7 +585,7 @@ class WeaponData(ChunkColumns):
         )
 
     def _put(self, row: int, values: tuple[Any, ...]) -> None:
-        """Write what `_one` returned to a row."""
+        """Write a tuple that `_one` returned to a row."""
         (
             _damage_,
             _reach_,
@@ -616,7 +616,7 @@ class WeaponData(ChunkColumns):
         self._model_column[row] = model
 
     def _set(self, row: int, values: dict[str, Any]) -> None:
-        """Write what `_some` returned to a row."""
+        """Write a dict that `_some` returned to a row."""
         if "damage" in values:
             self._damage_cells[row] = values["damage"]
         if "reach" in values:

@@ -188,7 +188,7 @@ _0_0_f32_recorded: Final = np.array(0.0, np.float32)
 
 
 class _OutbreakTable(RecordedTable):
-    """What the world records as `outbreak`."""
+    """The recorded table `outbreak`."""
 
     __slots__ = ()
 
@@ -253,7 +253,7 @@ class _OutbreakTable(RecordedTable):
 
 
 class _IllTable(RecordedTable):
-    """What the world records as `ill`."""
+    """The recorded table `ill`."""
 
     __slots__ = ()
 
@@ -571,7 +571,7 @@ def _dodge_kernel(
 
 
 class Signature(ComponentFlags):
-    """Which components an entity has: a flag for each component, and for each bundle."""
+    """Components of an entity: a flag for each component, and for each bundle."""
 
     AI_STATE = 1 << 0
     BOID = 1 << 1
@@ -649,7 +649,7 @@ class EntityView(EntityViewBase):
 
 
 class MoversRows(NamedTuple):
-    """Where the entities of `movers` are: read-only arrays of equal length."""
+    """Rows of the entities of `movers`: read-only arrays of equal length."""
 
     entity: EntityArray
     transform: RowArray
@@ -667,8 +667,8 @@ class MoversRow(NamedTuple):
 class MoversQuery(RowQuery[MoversRows, MoversRow]):
     """Live entities with all of Transform, PointMass; none of Static.
 
-    Worked out when asked, and again if a manager changed or an entity died since: O(rows
-    of the smallest manager) per component, otherwise O(components).
+    Computed on demand, again if a manager changed or an entity died since: O(rows of
+    the smallest manager) per component, otherwise O(components).
     """
 
     __slots__ = ()
@@ -690,7 +690,7 @@ class MoversQuery(RowQuery[MoversRows, MoversRow]):
 
 
 class DrawnRows(NamedTuple):
-    """Where the entities of `drawn` are: read-only arrays of equal length."""
+    """Rows of the entities of `drawn`: read-only arrays of equal length."""
 
     entity: EntityArray
     transform: RowArray
@@ -711,8 +711,8 @@ class DrawnQuery(RowQuery[DrawnRows, DrawnRow]):
     """Live entities with all of Transform; any of SkinnedMesh, Tile, Particle; optional
     AiState.
 
-    Worked out when asked, and again if a manager changed or an entity died since: O(rows
-    of the smallest manager) per component, otherwise O(components).
+    Computed on demand, again if a manager changed or an entity died since: O(rows of
+    the smallest manager) per component, otherwise O(components).
     """
 
     __slots__ = ()
@@ -734,7 +734,7 @@ class DrawnQuery(RowQuery[DrawnRows, DrawnRow]):
 
 
 class VisibleRows(NamedTuple):
-    """Where the entities of `visible` are: read-only arrays of equal length."""
+    """Rows of the entities of `visible`: read-only arrays of equal length."""
 
     entity: EntityArray
 
@@ -748,8 +748,8 @@ class VisibleRow(NamedTuple):
 class VisibleQuery(RowQuery[VisibleRows, VisibleRow]):
     """Live entities with any of SkinnedMesh, Tile, Particle.
 
-    Worked out when asked, and again if a manager changed or an entity died since: O(rows
-    of the smallest manager) per component, otherwise O(components).
+    Computed on demand, again if a manager changed or an entity died since: O(rows of
+    the smallest manager) per component, otherwise O(components).
     """
 
     __slots__ = ()
@@ -759,7 +759,7 @@ class VisibleQuery(RowQuery[VisibleRows, VisibleRow]):
 
 
 class AfflictedRows(NamedTuple):
-    """Where the entities of `afflicted` are: read-only arrays of equal length."""
+    """Rows of the entities of `afflicted`: read-only arrays of equal length."""
 
     entity: EntityArray
     status_effect: RowArray
@@ -781,8 +781,8 @@ class AfflictedRow(NamedTuple):
 class AfflictedQuery(RowQuery[AfflictedRows, AfflictedRow]):
     """Live entities with all of StatusEffect, AiState; optional PointMass.
 
-    Worked out when asked, and again if a manager changed or an entity died since: O(rows
-    of the smallest manager) per component, otherwise O(components).
+    Computed on demand, again if a manager changed or an entity died since: O(rows of
+    the smallest manager) per component, otherwise O(components).
     """
 
     __slots__ = ()
@@ -809,7 +809,7 @@ class AfflictedQuery(RowQuery[AfflictedRows, AfflictedRow]):
 
 
 class GrazersRows(NamedTuple):
-    """Where the entities of `grazers` are: read-only arrays of equal length."""
+    """Rows of the entities of `grazers`: read-only arrays of equal length."""
 
     entity: EntityArray
     position: RowArray
@@ -831,8 +831,8 @@ class GrazersRow(NamedTuple):
 class GrazersQuery(RowQuery[GrazersRows, GrazersRow]):
     """Live entities with all of Position, Velocity, Energy, Kin; none of Predator.
 
-    Worked out when asked, and again if a manager changed or an entity died since: O(rows
-    of the smallest manager) per component, otherwise O(components).
+    Computed on demand, again if a manager changed or an entity died since: O(rows of
+    the smallest manager) per component, otherwise O(components).
     """
 
     __slots__ = ()
@@ -864,7 +864,7 @@ class GrazersQuery(RowQuery[GrazersRows, GrazersRow]):
 
 
 class HuntersRows(NamedTuple):
-    """Where the entities of `hunters` are: read-only arrays of equal length."""
+    """Rows of the entities of `hunters`: read-only arrays of equal length."""
 
     entity: EntityArray
     position: RowArray
@@ -888,8 +888,8 @@ class HuntersRow(NamedTuple):
 class HuntersQuery(RowQuery[HuntersRows, HuntersRow]):
     """Live entities with all of Position, Velocity, Energy, Kin, Predator.
 
-    Worked out when asked, and again if a manager changed or an entity died since: O(rows
-    of the smallest manager) per component, otherwise O(components).
+    Computed on demand, again if a manager changed or an entity died since: O(rows of
+    the smallest manager) per component, otherwise O(components).
     """
 
     __slots__ = ()
@@ -934,7 +934,7 @@ class HuntersQuery(RowQuery[HuntersRows, HuntersRow]):
 
 
 class HawksRows(NamedTuple):
-    """Where the entities of `hawks` are: read-only arrays of equal length."""
+    """Rows of the entities of `hawks`: read-only arrays of equal length."""
 
     entity: EntityArray
     boid: RowArray
@@ -952,8 +952,8 @@ class HawksRow(NamedTuple):
 class HawksQuery(RowQuery[HawksRows, HawksRow]):
     """Live entities with all of Boid, Hawk.
 
-    Worked out when asked, and again if a manager changed or an entity died since: O(rows
-    of the smallest manager) per component, otherwise O(components).
+    Computed on demand, again if a manager changed or an entity died since: O(rows of
+    the smallest manager) per component, otherwise O(components).
     """
 
     __slots__ = ()
@@ -1082,7 +1082,7 @@ class Game(
 ):
     """A small game of all shipped components.
 
-    `entities` gives out entities; each component's manager is an attribute. Pickles and
+    `entities` creates entities; each component's manager is an attribute. Pickles and
     copies as a whole, without callbacks. Not thread-safe.
     """
 
@@ -1583,32 +1583,32 @@ class Game(
         Transform.translation [m]; `dt` is in s. O(n), n rows; no structural change.
         """
         _dt = np.array(_CARRY_DT_ARGUMENT.to_cell(dt), np.float32)
-        _found = self.movers._join.match()
+        _match = self.movers._join.match()
         _blocks = self.transform.data._world_kernels.get("carry")
-        if _blocks is None or _blocks.stamp != _found:
-            _blocks = self._carry_blocks(_found)
+        if _blocks is None or _blocks.stamp != _match:
+            _blocks = self._carry_blocks(_match)
         for transform_translation, point_mass_velocity, _tmp in _blocks:
             # Transform.translation += PointMass.velocity * dt
             np.multiply(point_mass_velocity, _dt, out=_tmp)
             transform_translation += _tmp
 
-    def _carry_blocks(self, found: QueryMatch) -> JoinedKernelBlocks:
+    def _carry_blocks(self, match: QueryMatch) -> JoinedKernelBlocks:
         """Cut the columns of `carry` into blocks; good until they move or the query
         matches anew."""
         columns = (
             BlockColumn(
                 rows_last(self.transform.data._translation_column),
-                found.members[0],
+                match.members[0],
                 True,
                 True,
             ),
             BlockColumn(
-                rows_last(self.point_mass.data._velocity_column), found.members[1]
+                rows_last(self.point_mass.data._velocity_column), match.members[1]
             ),
         )
         working = (("f4", (3,), True),)
         holders = (self.transform.data, self.point_mass.data)
-        blocks = JoinedKernelBlocks(found, found.count, columns, working)
+        blocks = JoinedKernelBlocks(match, match.count, columns, working)
         return blocks.keep("carry", holders)
 
     def drift(self, dt: float) -> None:
@@ -1654,10 +1654,17 @@ class Game(
             _blocks = self._stray_blocks(_n)
         _key = self._next_call_key("stray")
         with np.errstate(all="ignore"):
-            for position_entity, velocity_value, _stem, _word, _bits, _tmp in _blocks:
-                derive_stream_keys(position_entity, _key, _stem, _bits)
+            for (
+                position_entity,
+                velocity_value,
+                _row_keys,
+                _word,
+                _bits,
+                _tmp,
+            ) in _blocks:
+                derive_stream_keys(position_entity, _key, _row_keys, _bits)
                 # Velocity.value += normal(3) * strength
-                draw_normal(_stem, 0, _tmp, _word, _bits)
+                draw_normal(_row_keys, 0, _tmp, _word, _bits)
                 _tmp *= _strength
                 velocity_value += _tmp
 
@@ -1722,14 +1729,14 @@ class Game(
         A value for each row: `share` (n), broadcast; n of as many entities.
         """
         _dt = np.array(_HAUL_DT_ARGUMENT.to_cell(dt), np.float32)
-        _found = self.movers._join.match()
+        _match = self.movers._join.match()
         _each_share = each_value(
-            _HAUL_SHARE_ARGUMENT, share, _found.count, self.transform.data._buffer
+            _HAUL_SHARE_ARGUMENT, share, _match.count, self.transform.data._buffer
         )
-        check_unchanged(_found, self.movers._join.match())
+        check_unchanged(_match, self.movers._join.match())
         _blocks = self.transform.data._world_kernels.get("haul")
-        if _blocks is None or _blocks.stamp != _found:
-            _blocks = self._haul_blocks(_found)
+        if _blocks is None or _blocks.stamp != _match:
+            _blocks = self._haul_blocks(_match)
         for (
             transform_translation,
             point_mass_velocity,
@@ -1748,23 +1755,23 @@ class Game(
             np.add(transform_translation, _tmp2, out=_tmp2)
             put_where(transform_translation, _where, _tmp2)
 
-    def _haul_blocks(self, found: QueryMatch) -> JoinedKernelBlocks:
+    def _haul_blocks(self, match: QueryMatch) -> JoinedKernelBlocks:
         """Cut the columns of `haul` into blocks; good until they move or the query
         matches anew."""
         columns = (
             BlockColumn(
                 rows_last(self.transform.data._translation_column),
-                found.members[0],
+                match.members[0],
                 True,
                 True,
             ),
             BlockColumn(
-                rows_last(self.point_mass.data._velocity_column), found.members[1]
+                rows_last(self.point_mass.data._velocity_column), match.members[1]
             ),
         )
         working = (("?", (), False), ("f4", (), False), ("f4", (3,), False))
         holders = (self.transform.data, self.point_mass.data)
-        blocks = JoinedKernelBlocks(found, found.count, columns, working)
+        blocks = JoinedKernelBlocks(match, match.count, columns, working)
         return blocks.keep("haul", holders)
 
     def scorch(self, dt: float, heat: float) -> None:
@@ -1899,7 +1906,7 @@ class Game(
         )
         for (
             meeting_id_slot,
-            _stem,
+            _row_keys,
             _word,
             _bits,
             _where,
@@ -1913,11 +1920,11 @@ class Game(
             derive_stream_keys(
                 ids_of(meeting_id_slot, self.meeting.data._id_generation_column),
                 _key,
-                _stem,
+                _row_keys,
                 _bits,
             )
             # where random() < chance
-            draw_random(_stem, 0, _tmp, _word, _bits)
+            draw_random(_row_keys, 0, _tmp, _word, _bits)
             np.less(_tmp, _chance, out=_where)
             if not _where.any():
                 continue
@@ -1966,10 +1973,10 @@ class Game(
         _boid_rows = member_row_array(slice(0, _n))
         _boid_members = member_row_array(_asked.members[0])
         _hawk_members = member_row_array(_asked.members[1])
-        _given = join_search_arguments(
+        _search_arguments = join_search_arguments(
             "Game.scatter: sight", self.boid, _radius, _boid_rows, _boid_members
         )
-        _search = NeighbourSearch(*_given)
+        _search = NeighbourSearch(*_search_arguments)
         _columns = (
             BlockColumn(
                 rows_last(self.boid.data._heading_column), _boid_rows, True, True
@@ -2037,10 +2044,10 @@ class Game(
         _radius = float(_reach)
         _n = self.boid.data._n
         _boid_rows = member_row_array(slice(0, _n))
-        _given = join_search_arguments(
+        _search_arguments = join_search_arguments(
             "Game.huddle: reach", self.boid, _radius, _boid_rows
         )
-        _search = NeighbourSearch(*_given)
+        _search = NeighbourSearch(*_search_arguments)
         _columns = (
             BlockColumn(
                 rows_last(self.boid.data._position_column), _boid_rows, True, True
@@ -2066,14 +2073,14 @@ class Game(
         """
         _sight = np.float32(_CHASE_SIGHT_ARGUMENT.to_cell(sight))
         _radius = float(_sight)
-        _found = self.hawks._join.match()
+        _match = self.hawks._join.match()
         _asked = self.boid.data._n
-        _boid_rows = member_row_array(_found.members[0])
+        _boid_rows = member_row_array(_match.members[0])
         _boid_members = member_row_array(slice(0, _asked))
-        _given = join_search_arguments(
+        _search_arguments = join_search_arguments(
             "Game.chase: sight", self.boid, _radius, _boid_rows, _boid_members
         )
-        _search = NeighbourSearch(*_given)
+        _search = NeighbourSearch(*_search_arguments)
         _columns = (
             BlockColumn(
                 rows_last(self.boid.data._heading_column), _boid_rows, True, True
@@ -2115,13 +2122,13 @@ class Game(
         + pairs in reach), n rows; no structural change.
         """
         _radius = 10.0
-        _found = self.hawks._join.match()
-        _boid_rows = member_row_array(_found.members[0])
-        _hawk_rows = member_row_array(_found.members[1])
-        _given = join_search_arguments(
+        _match = self.hawks._join.match()
+        _boid_rows = member_row_array(_match.members[0])
+        _hawk_rows = member_row_array(_match.members[1])
+        _search_arguments = join_search_arguments(
             "Game.part: radius", self.boid, _radius, _boid_rows
         )
-        _search = NeighbourSearch(*_given)
+        _search = NeighbourSearch(*_search_arguments)
         _columns = (
             BlockColumn(self.hawk.data._rivals_column, _hawk_rows, True, True),
             BlockColumn(self.hawk.data._hunger_column, _hawk_rows, True, True),
@@ -2178,22 +2185,22 @@ class Game(
         """
         _reach = _STRIKE_REACH_ARGUMENT.to_cell(reach)
         _radius = float(np.float32(_reach))
-        _found = self.hawks._join.match()
+        _match = self.hawks._join.match()
         _asked = self.boid.data._n
-        _boid_rows = member_row_array(_found.members[0])
+        _boid_rows = member_row_array(_match.members[0])
         _boid_members = member_row_array(slice(0, _asked))
-        _given = join_live_search_arguments(
+        _search_arguments = join_live_search_arguments(
             "Game.strike: reach", self.boid, _radius, _boid_rows, _boid_members
         )
         _key = self._next_call_key("strike")
-        _order = turn_order(self.boid.data._entity_column[_found.rows[0]], _key)
-        _cells = live_cell_list(*_given)
+        _order = turn_order(self.boid.data._entity_column[_match.rows[0]], _key)
+        _cells = live_cell_list(*_search_arguments)
         with np.errstate(all="ignore"):
             _strike_kernel(
                 _order.tolist(),
                 _cells,
-                _found.numbers(0),
-                _found.numbers(1),
+                _match.numbers(0),
+                _match.numbers(1),
                 _boid_members,
                 self.boid.data._position_column.reshape(-1),
                 self.boid.data._entity_column.data,
@@ -2218,18 +2225,18 @@ class Game(
         """
         _apart = _SPREAD_APART_ARGUMENT.to_cell(apart)
         _radius = float(np.float64(_apart))
-        _found = self.hawks._join.match()
-        _boid_rows = member_row_array(_found.members[0])
-        _given = join_live_search_arguments(
+        _match = self.hawks._join.match()
+        _boid_rows = member_row_array(_match.members[0])
+        _search_arguments = join_live_search_arguments(
             "Game.spread: apart", self.boid, _radius, _boid_rows
         )
-        _order = np.arange(_found.count)
-        _cells = live_cell_list(*_given)
+        _order = np.arange(_match.count)
+        _cells = live_cell_list(*_search_arguments)
         with np.errstate(all="ignore"):
             _spread_kernel(
                 _order.tolist(),
                 _cells,
-                _found.numbers(0),
+                _match.numbers(0),
                 self.boid.data._position_column.reshape(-1),
             )
 
@@ -2245,11 +2252,11 @@ class Game(
         _asked = self.hawks._join.match()
         _boid_rows = member_row_array(slice(0, _n))
         _boid_members = member_row_array(_asked.members[0])
-        _given = join_live_search_arguments(
+        _search_arguments = join_live_search_arguments(
             "Game.dodge: radius", self.boid, _radius, _boid_rows, _boid_members
         )
         _order = np.arange(_n)
-        _cells = live_cell_list(*_given)
+        _cells = live_cell_list(*_search_arguments)
         with np.errstate(all="ignore"):
             _dodge_kernel(
                 _order.tolist(),
@@ -2275,16 +2282,16 @@ class Game(
             position_entity,
             velocity_value,
             position_value,
-            _stem,
+            _row_keys,
             _word,
             _bits,
             _tmp,
             _tmp2,
         ) in _blocks:
             with np.errstate(all="ignore"):
-                derive_stream_keys(position_entity, _key_0, _stem, _bits)
+                derive_stream_keys(position_entity, _key_0, _row_keys, _bits)
                 # Velocity.value += normal(3) * strength
-                draw_normal(_stem, 0, _tmp, _word, _bits)
+                draw_normal(_row_keys, 0, _tmp, _word, _bits)
                 _tmp *= _strength
                 velocity_value += _tmp
             # Position.value += Velocity.value * dt

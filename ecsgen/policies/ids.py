@@ -43,12 +43,12 @@ IDS = Policy(
             if data._n == data._slots and data._peak == data._allocated:
                 data._grow(data._peak + 1{views})
         """,
-        "acquire_one": "_taken = data._take_slot()",
+        "acquire_one": "_new_slot = data._take_slot()",
         "plan_append": _next_slots,
         "acquire_many": "data._take_slots(count)",
         "append_one": """
-            data._id_slot_cells[row] = _taken
-            data._id_row_cells[_taken] = row
+            data._id_slot_cells[row] = _new_slot
+            data._id_row_cells[_new_slot] = row
         """,
         "append_many": """
             data._id_slot_column[rows] = taken

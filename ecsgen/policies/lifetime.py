@@ -49,7 +49,7 @@ RELEASE = Policy(
     manager_base="Release",
     manager_slots=("_released",),
     step_code={"release_one": """
-            if not told and self._released.entries:
+            if not notified and self._released.entries:
                 return self._destroy_notified(row)
         """},
 )

@@ -163,7 +163,7 @@ def eviction(is_in_the_way: str, removal: str, why: str) -> str:
 
     Anything may have changed after that, so the creation begins again.
     """
-    return f"if {is_in_the_way}:\n    _gone = {removal}, self.create  # {why}\n    <again>"
+    return f"if {is_in_the_way}:\n    _evicted = {removal}, self.create  # {why}\n    <again>"
 
 
 T = TypeVar("T")

@@ -1,4 +1,4 @@
-"""Archetypes: the components whose rows live in chunks."""
+"""Archetypes: the components with rows in chunks."""
 
 from __future__ import annotations
 

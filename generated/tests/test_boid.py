@@ -136,7 +136,7 @@ def steer_of_one(
 @kernel_oracle.SEARCH
 @given(rows=kernel_oracle.SIZES, seed=kernel_oracle.SEEDS)
 def test_kernel_steer(rows: int, seed: int) -> None:
-    """What it does to all rows is what the schema says of each."""
+    """Compare the method over all rows with the function of each."""
     kernel_oracle.check(
         under_test,
         "steer",
@@ -177,7 +177,7 @@ def fly_of_one(
 @kernel_oracle.SEARCH
 @given(rows=kernel_oracle.SIZES, seed=kernel_oracle.SEEDS)
 def test_kernel_fly(rows: int, seed: int) -> None:
-    """What it does to all rows is what the schema says of each."""
+    """Compare the method over all rows with the function of each."""
     kernel_oracle.check(
         under_test,
         "fly",

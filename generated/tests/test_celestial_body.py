@@ -125,7 +125,7 @@ def kick_of_one(row: kernel_oracle.Row, _dt: kernel_oracle.Value) -> None:
 @kernel_oracle.SEARCH
 @given(rows=kernel_oracle.SIZES, seed=kernel_oracle.SEEDS)
 def test_kernel_kick(rows: int, seed: int) -> None:
-    """What it does to all rows is what the schema says of each."""
+    """Compare the method over all rows with the function of each."""
     kernel_oracle.check(
         under_test,
         "kick",
@@ -150,7 +150,7 @@ def drift_of_one(row: kernel_oracle.Row, _dt: kernel_oracle.Value) -> None:
 @kernel_oracle.SEARCH
 @given(rows=kernel_oracle.SIZES, seed=kernel_oracle.SEEDS)
 def test_kernel_drift(rows: int, seed: int) -> None:
-    """What it does to all rows is what the schema says of each."""
+    """Compare the method over all rows with the function of each."""
     kernel_oracle.check(
         under_test,
         "drift",
@@ -175,7 +175,7 @@ def kinetic_energy_of_one(row: kernel_oracle.Row) -> kernel_oracle.Value:
 @example(rows=kernel_oracle.SEVERAL_BLOCKS, seed=0)
 @given(rows=kernel_oracle.SIZES, seed=kernel_oracle.SEEDS)
 def test_kernel_kinetic_energy(rows: int, seed: int) -> None:
-    """What it does to all rows is what the schema says of each."""
+    """Compare the method over all rows with the function of each."""
     kernel_oracle.check_reduction(
         under_test,
         "kinetic_energy",

@@ -125,7 +125,7 @@ def simulate_of_one(
 @kernel_oracle.SEARCH
 @given(rows=kernel_oracle.SIZES, seed=kernel_oracle.SEEDS)
 def test_kernel_simulate(rows: int, seed: int) -> None:
-    """What it does to all rows is what the schema says of each."""
+    """Compare the method over all rows with the function of each."""
     kernel_oracle.check(
         under_test,
         "simulate",
@@ -148,7 +148,7 @@ def expired_of_one(row: kernel_oracle.Row) -> kernel_oracle.Value:
 @example(rows=kernel_oracle.SEVERAL_BLOCKS, seed=0)
 @given(rows=kernel_oracle.SIZES, seed=kernel_oracle.SEEDS)
 def test_kernel_expired(rows: int, seed: int) -> None:
-    """What it does to all rows is what the schema says of each."""
+    """Compare the method over all rows with the function of each."""
     kernel_oracle.check_reduction(
         under_test, "expired", expired_of_one, "count", rows, seed, all_rows=True
     )

@@ -147,7 +147,7 @@ def decide_of_one(
 @kernel_oracle.SEARCH
 @given(rows=kernel_oracle.SIZES, seed=kernel_oracle.SEEDS)
 def test_kernel_decide(rows: int, seed: int) -> None:
-    """What it does to all rows is what the schema says of each."""
+    """Compare the method over all rows with the function of each."""
     kernel_oracle.check(
         under_test,
         "decide",
@@ -171,7 +171,7 @@ def ill_of_one(row: kernel_oracle.Row) -> kernel_oracle.Value:
 @example(rows=kernel_oracle.SEVERAL_BLOCKS, seed=0)
 @given(rows=kernel_oracle.SIZES, seed=kernel_oracle.SEEDS)
 def test_kernel_ill(rows: int, seed: int) -> None:
-    """What it does to all rows is what the schema says of each."""
+    """Compare the method over all rows with the function of each."""
     kernel_oracle.check_reduction(
         under_test, "ill", ill_of_one, "count", rows, seed, all_rows=True
     )
@@ -187,7 +187,7 @@ def immune_of_one(row: kernel_oracle.Row) -> kernel_oracle.Value:
 @example(rows=kernel_oracle.SEVERAL_BLOCKS, seed=0)
 @given(rows=kernel_oracle.SIZES, seed=kernel_oracle.SEEDS)
 def test_kernel_immune(rows: int, seed: int) -> None:
-    """What it does to all rows is what the schema says of each."""
+    """Compare the method over all rows with the function of each."""
     kernel_oracle.check_reduction(
         under_test, "immune", immune_of_one, "count", rows, seed, all_rows=True
     )

@@ -125,7 +125,7 @@ def simulate_of_one(row: kernel_oracle.Row, _dt: kernel_oracle.Value) -> None:
 @kernel_oracle.SEARCH
 @given(rows=kernel_oracle.SIZES, seed=kernel_oracle.SEEDS)
 def test_kernel_simulate(rows: int, seed: int) -> None:
-    """What it does to all rows is what the schema says of each."""
+    """Compare the method over all rows with the function of each."""
     kernel_oracle.check(
         under_test,
         "simulate",

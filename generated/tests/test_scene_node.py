@@ -198,7 +198,7 @@ def place_of_one(row: kernel_oracle.Row) -> None:
 @kernel_oracle.SEARCH
 @given(rows=kernel_oracle.SIZES, seed=kernel_oracle.SEEDS)
 def test_kernel_place(rows: int, seed: int) -> None:
-    """What it does to all rows is what the schema says of each."""
+    """Compare the method over all rows with the function of each."""
     kernel_oracle.check(
         under_test, "place", place_of_one, {}, rows, seed, is_exact=True
     )

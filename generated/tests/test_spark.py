@@ -117,7 +117,7 @@ def flicker_of_one(row: kernel_oracle.Row, _strength: kernel_oracle.Value) -> No
 @kernel_oracle.SEARCH
 @given(rows=kernel_oracle.SIZES, seed=kernel_oracle.SEEDS)
 def test_kernel_flicker(rows: int, seed: int) -> None:
-    """What it does to all rows is what the schema says of each."""
+    """Compare the method over all rows with the function of each."""
     kernel_oracle.check(
         under_test,
         "flicker",

@@ -109,7 +109,7 @@ def straighten_of_one(row: kernel_oracle.Row) -> bool:
 @kernel_oracle.SEARCH
 @given(rows=kernel_oracle.SIZES, seed=kernel_oracle.SEEDS)
 def test_kernel_straighten(rows: int, seed: int) -> None:
-    """What it does to all rows is what the schema says of each."""
+    """Compare the method over all rows with the function of each."""
     kernel_oracle.check(
         under_test,
         "straighten",
@@ -132,7 +132,7 @@ def center_of_one(row: kernel_oracle.Row) -> kernel_oracle.Value:
 @example(rows=kernel_oracle.SEVERAL_BLOCKS, seed=0)
 @given(rows=kernel_oracle.SIZES, seed=kernel_oracle.SEEDS)
 def test_kernel_center(rows: int, seed: int) -> None:
-    """What it does to all rows is what the schema says of each."""
+    """Compare the method over all rows with the function of each."""
     kernel_oracle.check_reduction(
         under_test, "center", center_of_one, "mean", rows, seed, all_rows=True
     )

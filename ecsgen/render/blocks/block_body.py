@@ -167,13 +167,13 @@ class BlockBody:
         """Write the key of each row's random stream, before steps change the field."""
         field = program.stream_field
         assert field is not None
-        for name in ("_stem", "_word", "_bits"):
+        for name in ("_row_keys", "_word", "_bits"):
             self.emit.working.named(ArrayValue(name, "u64", (), ElementOrder.ROWS))
         column = self._view(field).text
         if field.name == tree.ID_SLOT:
             holder = self._managers.data(field.owner)
             column = f"ids_of({column}, {holder}._id_generation_column)"
-        self.emit.run("derive_stream_keys", column, key, "_stem", "_bits")
+        self.emit.run("derive_stream_keys", column, key, "_row_keys", "_bits")
 
     def _mask(self, head: Sequence[form.Statement], where: tree.Expression, text: str) -> None:
         """Write the mask of the rows that match, before the first step changes them."""
@@ -388,7 +388,12 @@ class BlockBody:
         choosing = emit.uniform(f"Choosing({manager})", "u64").text
         out = emit.working.acquire(kind_of(statement.to.type))
         emit.run(
-            f"{choosing}.choose", "_stem", str(statement.chosen.number), out.text, "_word", "_bits"
+            f"{choosing}.choose",
+            "_row_keys",
+            str(statement.chosen.number),
+            out.text,
+            "_word",
+            "_bits",
         )
         return out
 
@@ -484,7 +489,7 @@ class BlockBody:
         if aggregate.is_random:
             drawn = emit.working.acquire(("i64", (), ElementOrder.ROWS))
             operands = [f"{selected}.counts", drawn.text, "_word", "_bits"]
-            emit.run("draw_range", "_stem", str(aggregate.number), *operands)
+            emit.run("draw_range", "_row_keys", str(aggregate.number), *operands)
             arguments.append(drawn.text)
             emit.working.release(drawn)
         value = None if aggregate.value is None else pairs.value(aggregate.value)
@@ -499,16 +504,16 @@ class BlockBody:
         selected, pairs = PAIRS, self.pairs
         if aggregate.where is not None:
             value = pairs.value(aggregate.where)
-            self.emit.write(f"_some = {selected}.where({value.text})")
+            self.emit.write(f"_selected = {selected}.where({value.text})")
             pairs.working.release(value)
-            selected = "_some"
+            selected = "_selected"
         choose = "np.fmax" if aggregate.function == "max_by" else "np.fmin"
         for number, key in enumerate(aggregate.keys):
             value = pairs.value(key)
             arguments = [choose, as_typed(value), str(number == 0)]
-            self.emit.write(f"_some = {selected}.best({', '.join(arguments)})")
+            self.emit.write(f"_selected = {selected}.best({', '.join(arguments)})")
             pairs.working.release(value)
-            selected = "_some"
+            selected = "_selected"
         return selected
 
     def _check_alive(self, statement: form.CheckAlive) -> None:

@@ -241,7 +241,7 @@ class BlockEmitter:
         bounds = [self.value(operand) for operand in node.operands]
         fits = target is not None and target.scalar == node.type.scalar
         out = self.memory_for(kind_of(node.type), bounds, target if fits else None)
-        arguments = ["_stem", str(node.number), *(bound.text for bound in bounds)]
+        arguments = ["_row_keys", str(node.number), *(bound.text for bound in bounds)]
         self.run(f"draw_{node.distribution}", *arguments, out.text, "_word", "_bits")
         self.working.release(*(bound for bound in bounds if bound.slot != out.slot))
         return out

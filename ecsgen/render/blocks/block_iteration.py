@@ -161,8 +161,8 @@ def _search_lines(
             *asked.lines(method.radius_of(asked.near)),
             *asked.source.each_lines(method.per_row_arguments, sorted(body.written)),
             *asked.defined([field.owner for field in body.fields], [field.owner for field in met]),
-            *statement(f"_given = {function}", asked.given()),
-            "_search = NeighbourSearch(*_given)",
+            *statement(f"_search_arguments = {function}", asked.given()),
+            "_search = NeighbourSearch(*_search_arguments)",
         ]
     name, rows = _chosen_rows(method)
     arguments = [

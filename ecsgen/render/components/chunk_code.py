@@ -142,9 +142,9 @@ def render_archetypes_module(
     """Return the module of the archetypes; `rows`: rows with all components in a chunk."""
     names = [m.name for m in members]
     items = [f"{k}: {m.bare_name}" for k, m in enumerate(members)]
-    line = f"        given = {{{', '.join(items)}}}"
+    line = f"        _fields = {{{', '.join(items)}}}"
     if width(line) > WIDTH:
-        line = exploded("given = ", items, 8, "{}")
+        line = exploded("_fields = ", items, 8, "{}")
     template = environment().get_template("archetypes.py.j2")
     text = template.render(
         parts=members,

@@ -19,7 +19,7 @@ class ColdColumnCode(ColumnCode):
 
     __slots__ = ()
     holder = "data._cold"
-    row_expression = "_place"
+    row_expression = "_cold_row"
 
     @property
     def data_expression(self) -> str:
@@ -92,8 +92,8 @@ class ColdFieldCode(ColdColumnCode):
 
     @property
     def accessor_lines(self) -> str:
-        lookup, default = "_place = data._cold_row_cells[row]", f"    return {self.read_default}"
-        guard = lines_at(8, lookup, "if _place == NIL:", default)
+        lookup, default = "_cold_row = data._cold_row_cells[row]", f"    return {self.read_default}"
+        guard = lines_at(8, lookup, "if _cold_row == NIL:", default)
         return f"{guard}\n{super().accessor_lines}"
 
     @property
@@ -102,11 +102,11 @@ class ColdFieldCode(ColdColumnCode):
         value = "value" if self.is_object else "_value"
         lookup = lines_at(
             8,
-            "_place = data._cold_row_cells[row]",
-            "if _place == NIL:",
+            "_cold_row = data._cold_row_cells[row]",
+            "if _cold_row == NIL:",
             f"    if {self.is_default(value)}:",
             "        return",
-            f"    _place = data._take_cold_row(row{borrowed})",
+            f"    _cold_row = data._take_cold_row(row{borrowed})",
         )
         return f"{lookup}\n{self.overwrite(value, 8)}"
 

@@ -198,7 +198,7 @@ class ComponentCode(BufferCode):
         """Text in the docstring of `rows` on changes meanwhile."""
         if self.component.instances == "many":
             return "; a structural change ends that"
-        return "" if self.is_fixed else "; those that go meanwhile are skipped"
+        return "" if self.is_fixed else "; rows that are removed meanwhile are skipped"
 
     @property
     def proxy_fields(self) -> list[str]:

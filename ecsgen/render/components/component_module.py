@@ -41,7 +41,7 @@ def render_component_module(component: Component) -> str:
         },
         pieces={
             "again": lambda indent: call(
-                "return self._evict_and_create", ["*_gone", *c.create_arguments], indent
+                "return self._evict_and_create", ["*_evicted", *c.create_arguments], indent
             ),
             "below": lambda indent: call(
                 "return self._create_child", ["parent", "self.create", *c.create_arguments], indent

@@ -144,7 +144,7 @@ class RowSource:
         """Variable for the value of `rows_expression`; "" where it is read anew."""
         if not self.is_world:
             return ""
-        return "_n" if self.member_indices is None else "_found"
+        return "_n" if self.member_indices is None else "_match"
 
     @property
     def count(self) -> str:
@@ -271,21 +271,21 @@ class NeighbourJoin:
         return self.has_ghosts and not self.has_two_sources
 
     def search_lines(self, turns: bool, owners: Collection[str], radius: str) -> list[str]:
-        """Return the statements that define `_given`, the arguments of a search.
+        """Return the statements that define `_search_arguments`, the arguments of a search.
 
         `owners`: components of which candidates' fields are read; `radius`: an expression.
         """
         if not self.source.is_world:
             function = "live_search_arguments" if turns else "self._search_arguments"
             rest = ["self", radius] if turns else [radius, self.source.count]
-            function = f"_given{self.tag} = {function}"
+            function = f"_search_arguments{self.tag} = {function}"
             return statement(function, [literal(self.label), *rest])
         function = "join_live_search_arguments" if turns else "join_search_arguments"
         arguments = self.given(are_one=self.asks_ghosts and not turns)
         return [
             *self.lines(radius),
             *self.defined([], owners),
-            *statement(f"_given{self.tag} = {function}", arguments),
+            *statement(f"_search_arguments{self.tag} = {function}", arguments),
         ]
 
     def handles(self, name: str, owner: str) -> str:

@@ -122,7 +122,7 @@ class LoopMethod(KernelMethod):
         """Statements that sort the candidates in spaces into cells."""
         cells = "live_cell_list" if self.function.frozen_neighbours is None else "neighbour_cells"
         tags = (join.tag for join in self.neighbour_joins if join.near.on is None)
-        return [f"_cells{tag} = {cells}(*_given{tag})" for tag in tags]
+        return [f"_cells{tag} = {cells}(*_search_arguments{tag})" for tag in tags]
 
     @property
     def _order_lines(self) -> list[str]:

@@ -7,14 +7,14 @@ WITH_IDS = ("test_texture.py", "test_spark.py", "test_status_effect.py")
 GROUPS = (
     managers(
         "ids",
-        Mutant("a slot is not told its row", r"data\._id_row_cells\[_taken\] = row"),
+        Mutant("a slot is not told its row", r"data\._id_row_cells\[_new_slot\] = row"),
         Mutant("slots are not told their rows", r"data\._id_row_column\[taken\] = rows"),
         Mutant("a slot does not follow its row", r"data\._id_row_cells\[.*\]\] = dst"),
         Mutant("a slot is not given back", r"data\._free_slot\(slot\)"),
         Mutant("the free slot of a swap is lost", r"data\._id_slot_cells\[spare\] = free"),
         Mutant(
             "a row moves over the free slots",
-            r"( +_taken = data\._take_slot\(\)\n)( +if row != data\._n:.*\n.*\n)",
+            r"( +_new_slot = data\._take_slot\(\)\n)( +if row != data\._n:.*\n.*\n)",
             r"\2\1",
         ),
     ),
@@ -86,7 +86,7 @@ GROUPS = (
         "unowned",
         Mutant(
             "the slot is returned as the id",
-            r"return Id\(data\._id_generation_cells\[_taken\] << SLOT_BITS \| _taken\)",
+            r"return Id\(data\._id_generation_cells\[_new_slot\] << SLOT_BITS \| _new_slot\)",
             "return Id(_taken)",
         ),
         Mutant(

@@ -118,7 +118,7 @@ GROUPS = (
     managers(
         "seeded",
         Mutant("a kernel has another name", r"(\"\w+\": 0x)(\w)(\w+),$", r"\g<1>0\3,"),
-        Mutant("draws begin with the second number", r"(draw_\w+)\(_stem, 0,", r"\1(_stem, 1,"),
+        Mutant("draws begin with the second number", r"(draw_\w+)\(_row_keys, 0,", r"\1(_row_keys, 1,"),
     ),
     module(
         "_runtime/kernels/seeding.py",
