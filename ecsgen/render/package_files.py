@@ -243,7 +243,6 @@ def _imports(named: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def _module_item(module: str, names: Iterable[str]) -> str:
-    """Return the names of a module as an item of the argument of `lazy_names`."""
     pad, key = " " * 12, f'"{module}": '
     text = " ".join(sorted(names)).replace(PLACEHOLDER, "")
     width = max(1, WIDTH - len(pad) - len(key) - len('" ",'))

@@ -310,7 +310,6 @@ class BlockBody:
         return array
 
     def _lookup(self, statement: form.FindRow, handles: str, indent: int) -> str:
-        """Return the expression for the rows of handles."""
         managers, component = self._managers, statement.row.component
         manager, kind = managers.manager(component), managers.lookup_kind(statement)
         if kind == "id":
@@ -471,11 +470,8 @@ class BlockBody:
             emit.working.release(mask)
 
     def _spawn(self, statement: form.QueueSpawn) -> None:
-        values = [
-            self.emit.value(value)
-            for instance in statement.instances
-            for _, value in instance.values
-        ]
+        spawned = (value for row in statement.instances for _, value in row.values)
+        values = [self.emit.value(value) for value in spawned]
         test = self.emit.value(statement.test)
         self._queue("spawn", statement.number, test, *(as_typed(value) for value in values))
         self.emit.working.release(test, *values)

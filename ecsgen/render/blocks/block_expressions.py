@@ -417,7 +417,6 @@ def _product(emit: BlockEmitter, node: tree.Operation, target: ArrayValue | None
 
 
 def _column(left: ArrayValue, right_shape: Shape, k: int) -> str:
-    """Return column k of the left side, to be multiplied with the right side's row k."""
     if len(left.shape) == 1:
         return left.element(k)
     return f"{left.text}[:, {k}, None]" if len(right_shape) > 1 else f"{left.text}[:, {k}]"

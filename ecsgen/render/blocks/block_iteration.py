@@ -132,10 +132,8 @@ def iterate_pairs(method: KernelMethod, body: BlockBody, asked: NeighbourJoin) -
     arrays |= {"_working": working_cells(row_scratch), "_paired": working_cells(pair_scratch)}
     statements = [collection(f"{name} = ", items, 8) for name, items in arrays.items()]
     statements.append(call("_blocks = NeighbourBlocks", ["_search", *arrays], 8))
-    lookup = [
-        *_search_lines(method, body, asked, fields_met),
-        *chain(*map(method_lines, statements)),
-    ]
+    search = _search_lines(method, body, asked, fields_met)
+    lookup = [*search, *chain(*map(method_lines, statements))]
     names = [
         "_pairs",
         *(value.text for value in body.values),
@@ -154,7 +152,6 @@ def iterate_pairs(method: KernelMethod, body: BlockBody, asked: NeighbourJoin) -
 def _search_lines(
     method: KernelMethod, body: BlockBody, asked: NeighbourJoin, met: list[FieldValue]
 ) -> list[str]:
-    """Return the statements that search neighbours, whose fields `met` are read."""
     if asked.source.is_world:
         function = "search_arguments_with_ghosts" if asked.asks_ghosts else "join_search_arguments"
         return [
@@ -200,7 +197,6 @@ def _names(method: KernelMethod, body: BlockBody) -> list[str]:
 
 
 def _with_row_values(blocks: str, method: KernelMethod, body: BlockBody) -> str:
-    """Return the expression for blocks with their values per row."""
     values = [f"rows_last({argument.per_row_local})" for argument in method.per_row_arguments]
     values += body.emit.beside.values()
     return f"with_row_values({', '.join([blocks, *values])})" if values else blocks

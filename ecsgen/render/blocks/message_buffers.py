@@ -68,11 +68,8 @@ def make_outboxes(sends: Sequence[SendMessage], managers: ManagerExpressions) ->
     fields: dict[str, list[SendMessage]] = {}
     for send in sends:
         fields.setdefault(send.to.text, []).append(send)
-    return [
-        outbox
-        for field_sends in fields.values()
-        for outbox in _field_outboxes(field_sends, managers)
-    ]
+    groups = fields.values()
+    return [outbox for group in groups for outbox in _field_outboxes(group, managers)]
 
 
 def _field_outboxes(sends: Sequence[SendMessage], managers: ManagerExpressions) -> Iterator[Outbox]:

@@ -15,7 +15,6 @@ from ecsgen.render.text.quoting import literal
 
 
 def _space_line(component: Component) -> str:
-    """Return the statement that defines the space of a component's positions."""
     space = component.space
     assert space is not None
     field = next(candidate for candidate in component.fields if candidate.name == space.field)

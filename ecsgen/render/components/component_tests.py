@@ -194,7 +194,6 @@ def _column(column: Column) -> str:
 
 
 def _default(field: Field, is_read: bool = False) -> str:
-    """Return a field's default as users write it, or as it reads back."""
     kind, value = field.type, field.default
     if kind.base is BaseType.ENUM:
         return nested(value, lambda number: f"enums.{kind.target}({number})")

@@ -92,7 +92,6 @@ class ArgumentCode:
 
 
 def _base(type_: Type) -> BaseType:
-    """Return the base type of an element of a value."""
     if type_.kind:
         return BaseType(type_.kind.partition("<")[0]) if type_.is_handle else BaseType.ENUM
     if type_.is_bool:

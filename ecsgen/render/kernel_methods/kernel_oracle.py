@@ -101,12 +101,10 @@ class RowCode:
         raise TypeError(f"{type(node).__name__} has no oracle")
 
     def _lookup_arguments(self, handle: tree.Expression) -> list[str]:
-        """Return the lookup of a handle's row, and the handle."""
         by = "lookup" if handle.type.kind == "entity" else "resolve"
         return [literal(by), self._value(handle)]
 
     def _aggregate(self, node: tree.NeighbourAggregate) -> str:
-        """Write the statements that collect values of neighbours and aggregate them."""
         self._count += 1
         answers, outer = f"_{self._count}", self._lines
         self._lines = []

@@ -357,7 +357,6 @@ class NeighbourJoin:
         return [*self.lines("0")[1:], *lines, *self._hidden_lines(members_by_name[on.owner])]
 
     def _hidden_lines(self, rows: str) -> list[str]:
-        """Return the statement that defines `hidden`."""
         rows_of, variable = self.candidates.rows, list(self.sides)[-1]
         parts = [
             f"({rows_of(component.name, variable)}, self.{component.module}.data._n_active)"

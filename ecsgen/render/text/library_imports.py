@@ -89,10 +89,7 @@ def module_of(path: str) -> str:
 
 def public_names(text: str) -> list[str]:
     """Return the public names that a module defines at its top."""
-    return [
-        class_or_function or constant
-        for class_or_function, constant in _DEFINED.findall(_TEXT.sub("", text))
-    ]
+    return [defined or bound for defined, bound in _DEFINED.findall(_TEXT.sub("", text))]
 
 
 def collect_copies(modules: Iterable[str]) -> dict[str, str]:

@@ -163,7 +163,6 @@ class TableCode:
         return statement(f"{head} self._living_rows", arguments)
 
     def _member_index(self, source: RowSource | ChunkSource, owner: str) -> int:
-        """Return the index of a component among the rows' members."""
         return (
             0
             if isinstance(source, ChunkSource) or source.member_indices is None
@@ -214,7 +213,6 @@ class TableCode:
     def _reduce(
         self, over: str, source: RowSource | ChunkSource, wanted: list[ColumnReduction]
     ) -> list[str]:
-        """Return the statements that read rows once, for all columns."""
         if self._backend == "numpy":
             return self._blocks(over, source, wanted)
         parts: list[list[ColumnReduction]] = [[]]
@@ -503,12 +501,10 @@ def _member(name: str) -> str:
 
 
 def _if_matching(value: str, where: Code | None, without: str) -> str:
-    """Return the expression for a value if the row matches, else for `without`."""
     return value if where is None else f"{value} if {where.within(Precedence.OR)} else {without}"
 
 
 def _counts_all_rows(reduction: Reduction) -> bool:
-    """Check that a reduction counts all rows."""
     is_true = reduction.program.value == tree.Constant(BOOL, True)
     return reduction.function == "count" and is_true and reduction.program.where is None
 
@@ -521,7 +517,6 @@ def _with_tick_argument(node: tree.Expression) -> tree.Expression:
 
 
 def _block_reduction(reduction: ColumnReduction, rows: str) -> str:
-    """Return the expression for the object that reduces blocks."""
     match reduction.function:
         case "count":
             return "CountReduction()"
