@@ -41,11 +41,7 @@ STEPS = (
     Step("append_many", "_append_many", "count the rows, fill own columns, tell the map"),
     Step("reposition_many", "_append_many", "bring the rows where they belong"),
     Step("expand_one", "_destroy_row", "let others go with the row"),
-    Step(
-        "release_one",
-        "_destroy_row",
-        "notify callbacks first; `notified`: whether they are already",
-    ),
+    Step("release_one", "_destroy_row", "call callbacks; `notified`: they have been called"),
     Step("plan_removal_one", "_destroy_row", "find out what is left; allocate"),
     Step("unlink_one", "_destroy_row", "forget the row, which is still readable"),
     Step("close_hole_one", "_destroy_row", "close the hole"),

@@ -127,13 +127,8 @@ def flat_columns(component: Component) -> list[tuple[str, str]]:
     programs = [kernel.program for kernel in component.kernels]
     texts = {text for program in programs for text in program.effects.fields}
     texts |= {text for reduction in component.reductions for text in reduction.program.reads}
-    positions = [
-        near.position
-        for program in programs
-        if program.is_sequential
-        for near in program.neighbourhoods
-    ]
-    texts |= {position.text for position in positions}
+    sequential = [program for program in programs if program.is_sequential]
+    texts |= {near.position.text for program in sequential for near in program.neighbourhoods}
     used = {text.rpartition(".")[2] for text in texts} | {*component.world_columns}
     return sorted(
         (field.name, f"NDArray[{SCALARS[field.type.scalar].numpy}]")

@@ -89,9 +89,7 @@ def outputs(project: Project, options: Options) -> list[Output]:
     project = project.made_for(options.backend)
     tests_of = generated_tests.outputs(project, options) if options.tests is not None else ()
     modules = [*_package(project), *_managers(project), *tests_of]
-    files = [
-        replace(output, render=partial(resolve_shadowing, output.render)) for output in modules
-    ]
+    files = [replace(file, render=partial(resolve_shadowing, file.render)) for file in modules]
     if options.runtime == "installed":
         return files
     return list(_vendored(files, generated_tests.imported_from(options)))
@@ -184,9 +182,7 @@ def _loops(owner: str, backend: Backend, kernels: Iterable[Kernel]) -> list[str]
 
 def _note(project: Project) -> str:
     """Return the note of a build on all kernels that are loops in plain Python."""
-    owners = (
-        (component.name, component.backend, component.kernels) for component in project.components
-    )
+    owners = ((c.name, c.backend, c.kernels) for c in project.components)
     world = "", project.backend, project.world.kernels
     loops = [loop for owner in (*owners, world) for loop in _loops(*owner)]
     return f"on numpy these kernels are loops in plain Python: {', '.join(loops)}{COMPILES}"

@@ -131,21 +131,12 @@ class QueryCode:
     def members(self) -> list[str]:
         """Arguments of a query of managers for its clauses."""
         query = self.query
-        optional_clauses = {
-            "any_of=": query.any,
-            "none_of=": query.none,
-            "optional=": query.optional,
-        }
-        clauses = [
-            ("", query.all),
-            *((key, names) for key, names in optional_clauses.items() if names),
-        ]
-        members_by_clause = {
-            key: [f"self.{module_name(name)}" for name in names] for key, names in clauses
-        }
+        clauses = {"": query.all, "any_of=": query.any, "none_of=": query.none}
+        clauses["optional="] = query.optional
         return [
-            for_macro(collection(key, names, 12, ","), 8)
-            for key, names in members_by_clause.items()
+            for_macro(collection(key, [f"self.{module_name(n)}" for n in names], 12, ","), 8)
+            for key, names in clauses.items()
+            if names or not key
         ]
 
     @property

@@ -33,8 +33,8 @@ class ScheduleMethod:
         self._passes = passes(calls, world)
         self._fused = fused_passes(known, world)
         self.arguments = []
-        for call_, argument in arguments_of(calls):
-            unit = next(unit for named, _, unit in call_.kernel.args if named == argument.name)
+        for entry, argument in arguments_of(calls):
+            unit = next(unit for named, _, unit in entry.kernel.args if named == argument.name)
             self.arguments.append(ArgumentCode(world.name, name, argument, unit))
             self.arguments[-1].constant = f"_{name.upper()}_{argument.name.upper()}_GIVEN"
 
@@ -49,14 +49,10 @@ class ScheduleMethod:
     @property
     def docstring(self) -> str:
         """Docstring: kernels in order, with fields that each reads and writes, by passes."""
-        named = list(dict.fromkeys(call_.text for call_ in self._calls))
+        named = list(dict.fromkeys(entry.text for entry in self._calls))
         first = f"Run {', '.join(named)}." if len(named) < 4 else "Run kernels one after the other."
         text = "As if called in this order; all arguments are checked before the first one runs."
-        units = [
-            f"`{argument.name}` is in {argument.unit}"
-            for argument in self.arguments
-            if argument.unit
-        ]
+        units = [f"`{a.name}` is in {a.unit}" for a in self.arguments if a.unit]
         text += f" {'; '.join(units)}." if units else ""
         listed = [docstring_text(line, WIDTH - 8) for line in self._listed]
         blocks = [docstring_text(first, WIDTH - 11), docstring_text(text, WIDTH - 8)]
@@ -69,9 +65,9 @@ class ScheduleMethod:
     @property
     def _listed(self) -> list[str]:
         lines = []
-        for number, call_ in ((k, c) for k, each in enumerate(self._passes, 1) for c in each.calls):
-            times = f" (at ticks {call_.times})" if call_.times else ""
-            lines.append(f"pass {number}: {call_.text}{times} {_effects(call_)}.")
+        for number, entry in ((k, c) for k, each in enumerate(self._passes, 1) for c in each.calls):
+            times = f" (at ticks {entry.times})" if entry.times else ""
+            lines.append(f"pass {number}: {entry.text}{times} {_effects(entry)}.")
         return lines
 
     @property
@@ -89,8 +85,8 @@ class ScheduleMethod:
             if not argument.each:
                 lines.append(f"{argument.constant}.to_cell({argument.bare_name})")
                 continue
-            users = [call_ for call_ in self._calls if argument.name in call_.kernel.each]
-            counts = dict.fromkeys(self._count(call_) for call_ in users)
+            users = [entry for entry in self._calls if argument.name in entry.kernel.each]
+            counts = dict.fromkeys(self._count(entry) for entry in users)
             for count in counts:
                 arguments = [argument.constant, argument.bare_name, count]
                 lines.append(call("each_value", arguments, 8).lstrip().replace("\n    ", "\n"))
@@ -98,18 +94,18 @@ class ScheduleMethod:
 
     @property
     def _radii(self) -> set[str]:
-        nears = [call_.kernel.program.single_neighbourhood for call_ in self._calls]
+        nears = [entry.kernel.program.single_neighbourhood for entry in self._calls]
         radii = [near.radius for near in nears if near is not None]
         return {radius.name for radius in radii if isinstance(radius, Argument)}
 
-    def _count(self, call_: ScheduledCall) -> str:
+    def _count(self, entry: ScheduledCall) -> str:
         """Return the expression for the number of rows of a call."""
-        if call_.component:
-            return f"self.{self._known[call_.component].module}.data._n"
-        source = make_world_source(self._world, call_.over, self._known)
-        if isinstance(source, RowSource) and call_.over in self._known:
+        if entry.component:
+            return f"self.{self._known[entry.component].module}.data._n"
+        source = make_world_source(self._world, entry.over, self._known)
+        if isinstance(source, RowSource) and entry.over in self._known:
             return source.rows_expression
-        return f"len(self.{call_.over})"
+        return f"len(self.{entry.over})"
 
     @property
     def calls(self) -> list[str]:
@@ -124,47 +120,45 @@ class ScheduleMethod:
                 ]
                 lines.append(self._call_line(holder, f"_{fused.name}", arguments))
             else:
-                for call_ in group.calls:
+                for entry in group.calls:
                     arguments = [
                         add_placeholder(argument.name)
-                        for argument in call_.kernel.program.arguments
+                        for argument in entry.kernel.program.arguments
                     ]
-                    lines.append(self._entry(call_, arguments))
+                    lines.append(self._entry(entry, arguments))
         return lines
 
-    def _entry(self, call_: ScheduledCall, arguments: list[str]) -> str:
-        depth = 8 if call_.every is None else 12
+    def _entry(self, entry: ScheduledCall, arguments: list[str]) -> str:
+        depth = 8 if entry.every is None else 12
         line = "self.tick += 1"
-        if call_.is_table:
-            line = f"self._line_of_{call_.text}()"
-        elif call_.text != TICK:
-            line = self._call_line(call_.component, call_.kernel.name, arguments, depth)
-        if call_.every is None:
+        if entry.is_table:
+            line = f"self._line_of_{entry.text}()"
+        elif entry.text != TICK:
+            line = self._call_line(entry.component, entry.kernel.name, arguments, depth)
+        if entry.every is None:
             return line
-        return f"if self._is_due({call_.every}, {call_.start}):\n        {line}"
+        return f"if self._is_due({entry.every}, {entry.start}):\n        {line}"
 
     @property
     def samples(self) -> list[str]:
         """Value of each argument, as the items of a dict."""
         arguments = (argument for _, argument in arguments_of(self._calls))
-        return [
-            f"{literal(argument.name)}: {sample(argument, self._enums)}" for argument in arguments
-        ]
+        return [f"{literal(a.name)}: {sample(a, self._enums)}" for a in arguments]
 
     @property
     def cases(self) -> list[str]:
         """Equivalent calls of single kernels, for tests."""
-        return [call("world_kernels.Call", self._case(call_), 16, ",") for call_ in self._calls]
+        return [call("world_kernels.Call", self._case(entry), 16, ",") for entry in self._calls]
 
-    def _case(self, call_: ScheduledCall) -> list[str]:
-        arguments = tuple(argument.name for argument in call_.kernel.program.arguments)
-        times = [] if call_.every is None else [str(call_.every), str(call_.start)]
-        if call_.is_table:
+    def _case(self, entry: ScheduledCall) -> list[str]:
+        arguments = tuple(argument.name for argument in entry.kernel.program.arguments)
+        times = [] if entry.every is None else [str(entry.every), str(entry.start)]
+        if entry.is_table:
             times += ["is_table=True"]
-        holder = self._known[call_.component].module if call_.component else ""
-        over = call_.component or call_.over
-        modules = self._modules(over) if over and not call_.is_table else ()
-        items = (holder, call_.kernel.name, arguments, modules)
+        holder = self._known[entry.component].module if entry.component else ""
+        over = entry.component or entry.over
+        modules = self._modules(over) if over and not entry.is_table else ()
+        items = (holder, entry.kernel.name, arguments, modules)
         return [*(literal(each) for each in items), *times]
 
     def _modules(self, over: str) -> tuple[str, ...]:
@@ -182,12 +176,12 @@ class ScheduleMethod:
         return line.lstrip().replace("\n    ", "\n")
 
 
-def _effects(call_: ScheduledCall) -> str:
+def _effects(entry: ScheduledCall) -> str:
     """Return which fields a kernel reads, writes and sends to, in words."""
-    parts = ["adds 1"] if call_.text == TICK else ["writes a line"] if call_.is_table else []
-    reads = ", ".join([*call_.reads, *(["random numbers"] if call_.draws else [])])
-    parts += fields_in_words(reads, call_.reads_of_others, ", ".join(call_.writes), call_.sends)
-    effects = call_.kernel.program.effects
+    parts = ["adds 1"] if entry.text == TICK else ["writes a line"] if entry.is_table else []
+    reads = ", ".join([*entry.reads, *(["random numbers"] if entry.draws else [])])
+    parts += fields_in_words(reads, entry.reads_of_others, ", ".join(entry.writes), entry.sends)
+    effects = entry.kernel.program.effects
     parts += [f"spawns {', '.join(effects.spawns)}"] if effects.spawns else []
     parts += ["destroys"] if effects.destroys else []
     return "; ".join(parts)

@@ -120,17 +120,13 @@ def _led_to(kernel: Kernel) -> list[str]:
 def _kinds(world: World, kernel: Kernel) -> Iterator[str]:
     """Yield the components of a kernel's rows, of candidates, of referenced rows, and all."""
     any_of = {query.name: query.any for query in world.queries}
-    own_components, candidates = (
+    components, candidates = (
         {*world.members_of(name), *any_of.get(name, ())} if name else set[str]()
         for name in (kernel.over, _among(kernel))
     )
     referenced = set(_led_to(kernel))
-    for kind in dict.fromkeys(
-        map(
-            frozenset,
-            (own_components, candidates, referenced, own_components | candidates | referenced),
-        )
-    ):
+    sets = (components, candidates, referenced, components | candidates | referenced)
+    for kind in dict.fromkeys(map(frozenset, sets)):
         if kind:
             yield literal(tuple(sorted(map(module_name, kind))))
 
