@@ -57,7 +57,7 @@ _VECTORS: Final = frozenset(
     ["array", "asarray", "list", "tuple", "vec2", "vec3", "vec4", "vector", "vector2", "vector3"]
 )
 _DESPAWN_WORDS: Final = frozenset(["delete", "despawn", "kill"])
-"""What `die` and `destroy` are called elsewhere."""
+"""Names that other libraries have for `die` and `destroy`."""
 NULL: Final = "write `0`, the null entity or id"
 _LISTED: Final = 12
 """Most names that a hint lists."""

@@ -1,4 +1,4 @@
-"""Says what is installed: `python -m ecsgen_runtime`."""
+"""Print what is installed: `python -m ecsgen_runtime`."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ def number(text: str, scalar: str = "i32") -> ArrayValue:
 
 def spelled(scalar: str, text: str) -> tuple[str, list[str]]:
     constants = Constants()
-    return constants.spelled([column(scalar), number(text)])[1], constants.lines
+    return constants.operand_texts([column(scalar), number(text)])[1], constants.lines
 
 
 @pytest.mark.parametrize(
@@ -182,11 +182,13 @@ def test_other_numbers_stay_as_they_are(scalar: str, text: str) -> None:
 def test_names_tell_numbers_and_types_apart() -> None:
     constants = Constants()
     texts = ("1", "-1", "1.0", "10", "1e10", "1e-10", "-1e-10", "1.5", "15.0", "1.05")
-    names = [constants.spelled([column(s), number(t)])[1] for s in ("f32", "f64") for t in texts]
+    names = [
+        constants.operand_texts([column(s), number(t)])[1] for s in ("f32", "f64") for t in texts
+    ]
     assert len(set(names)) == len(names) == len(constants.lines)
     assert all(name.isidentifier() and name[1].isdigit() for name in names)
 
 
 def test_operands_of_two_types_are_left_to_numpy() -> None:
     given = [column("u8"), column("i32"), number("1")]
-    assert Constants().spelled(given) == ["x", "x", "1"]
+    assert Constants().operand_texts(given) == ["x", "x", "1"]

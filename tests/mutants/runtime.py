@@ -107,7 +107,9 @@ GROUPS = (
             r"number < self\.data\._n",
             "number <= self.data._n",
         ),
-        Mutant("the row behind the last is accepted among many", r"\(numbers >= n\)", "(numbers > n)"),
+        Mutant(
+            "the row behind the last is accepted among many", r"\(numbers >= n\)", "(numbers > n)"
+        ),
         Mutant("rows outside are accepted", r"if np\.logical_or\.reduce\(wrong\):", "if False:"),
         Mutant("masks of any length", r"if len\(numbers\) != n:", "if False:"),
     ),

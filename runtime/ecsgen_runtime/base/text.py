@@ -29,8 +29,8 @@ def query_text(
 ) -> str:
     """Return the components that a query asks for, in words."""
     parts = {"all of": all, "any of": any, "none of": none, "optional": optional}
-    said = [f"{how} {format_list(names)}" for how, names in parts.items() if names]
-    return "; ".join(said)
+    conditions = [f"{how} {format_list(names)}" for how, names in parts.items() if names]
+    return "; ".join(conditions)
 
 
 def format_bytes(nbytes: int) -> str:

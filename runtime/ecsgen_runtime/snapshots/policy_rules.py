@@ -33,24 +33,24 @@ class NumberRule(NamedTuple):
     lowest: int | str
     highest: int | str
     at_first: int = 0
-    """What it is where there are no rows."""
+    """The number if there are no rows."""
 
 
 class MigratedState(NamedTuple):
-    """What a policy has of a component's rows in another schema."""
+    """Columns and numbers of a policy for a component's rows in another schema."""
 
     columns: Columns
     numbers: Mapping[str, int] = {}
     new_ids: IdRemap | None = None
-    """What old ids are now, if they are others."""
+    """New ids by old ones, if ids have changed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicySnapshotRules:
-    """A policy of components as saving knows it."""
+    """Rules of a storage policy for files and their migration."""
 
     applies: Callable[[Document], bool]
-    """Tells by what the schema says of a component."""
+    """Return True if the policy applies to a component of this schema."""
     rare: Mapping[str, range] = field(default_factory=dict)
     """Keys that documents have only where the policy is on, and what they may say."""
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -71,25 +71,25 @@ class PolicyMigration:
     facts: PolicySnapshotRules
     old: OldComponent
     doc: Document
-    """What the new schema says of the component."""
+    """The component in the new schema."""
     plan: RowPlan
     owners: NDArray[np.uint64]
     """In new rows, in the new handles."""
 
     @property
     def had(self) -> bool:
-        """Whether the policy applied before."""
+        """True if the policy applied before."""
         return not self.old.is_chunked and self.facts.applies(self.old.doc)
 
     @property
     def stays(self) -> bool:
-        """Whether all that it had stays as it is."""
+        """True if all rows of the policy stay as they are."""
         return self.had and self.plan.stays
 
     def number(self, name: str) -> int:
         """Return one of the policy's numbers as it was."""
-        found: int = self.old.numbers.get(name, self.facts.numbers[name].at_first)
-        return found
+        number: int = self.old.numbers.get(name, self.facts.numbers[name].at_first)
+        return number
 
     def as_before(self) -> MigratedState:
         """Return what the policy had."""
@@ -99,11 +99,11 @@ class PolicyMigration:
 
 
 ListenerPlans = Callable[[Generations], tuple[NDArray[np.bool_], Generations]]
-"""Tells which generations have a next one, and which that is; the first one follows 0."""
+"""Returns which generations have a next one, and that one; 0 is followed by the first."""
 
 
 def following_generations(generations: Generations) -> tuple[NDArray[np.bool_], Generations]:
-    """Tell that of ids whose generations are counted one by one."""
+    """Return the next generations of ids that are counted one by one."""
     return generations != EXHAUSTED_GENERATION, generations + np.uint32(1)
 
 
@@ -131,11 +131,11 @@ def id_columns(
     # fields may have ids of a new component, of one of that name that the caller took away
     new_ids = None
     if had_ids(old):
-        before = old.column("id_generation")
-        found = np.zeros(len(before), np.uint64)
+        old_generations = old.column("id_generation")
+        ids_by_slot = np.zeros(len(old_generations), np.uint64)
         rows = np.arange(old.n) if plan.order is None else plan.order
-        found[old.column("id_slot")[rows] if is_direct else rows] = ids
-        new_ids = IdRemap(before, found)
+        ids_by_slot[old.column("id_slot")[rows] if is_direct else rows] = ids
+        new_ids = IdRemap(old_generations, ids_by_slot)
     return MigratedState(columns, numbers, new_ids)
 
 
@@ -183,13 +183,13 @@ def migrate_single_chain(
     if it.stays:
         return it.as_before()
     rows = by_rank(it.old.column(links[0]), it.plan) if it.had else np.arange(n)
-    made = chained(np.zeros(n, np.uint64), rows, n)
+    columns = chained(np.zeros(n, np.uint64), rows, n)
     oldest = int(rows[0]) if n else NIL
-    return MigratedState(dict(zip(links, made, strict=True)), {first: oldest})
+    return MigratedState(dict(zip(links, columns, strict=True)), {first: oldest})
 
 
 def migrate_hierarchy_links(it: PolicyMigration) -> MigratedState:
-    """Return the columns of a hierarchy; who loses a parent is a root."""
+    """Return the columns of a hierarchy; a row that loses its parent is a root."""
     if it.stays:
         return it.as_before()
     old, plan = it.old, it.plan

@@ -186,9 +186,6 @@ def by_rank(nexts: Links, plan: RowPlan) -> RowArray:
     return np.argsort(before, kind="stable")
 
 
-# --- Groups: the entities that have all members come first in each, in one order ------
-
-
 def plan_groups(
     names: SchemaMatch, handles: HandleRewriter, plans: dict[str, RowPlan]
 ) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""What files know of fields: types as schemas spell them, and cells of each in arrays."""
+"""Facts about fields in files: types as schemas spell them, and cells of each in arrays."""
 
 from __future__ import annotations
 

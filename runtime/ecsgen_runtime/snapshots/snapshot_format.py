@@ -10,20 +10,19 @@ from .policy_rules import POLICIES, PolicySnapshotRules
 
 
 class SnapshotFormat:
-    """How a world is saved and loaded; `SnapshotWorld._snapshot_format` gives that of a class of
-    worlds."""
+    """The classes and names by which a kind of world is saved and loaded."""
 
     ENTITIES: ClassVar[type[EntityTable]] = EntityTable
-    """Who lives by what a snapshot says."""
+    """Class of the entities of a snapshot."""
     HANDLES: ClassVar[type[HandleRewriter]] = HandleRewriter
-    """What handles become in other schemas."""
+    """Class that rewrites handles for other schemas."""
     LOADING: ClassVar[type[Any] | None] = None
     """The class that makes a world of a snapshot, if that is no `WorldLoader`."""
     POLICIES: ClassVar[tuple[PolicySnapshotRules, ...]] = POLICIES
-    """What is checked of each policy, and what becomes of it."""
+    """Checks and migration of each policy."""
     ENTITY_BITS: ClassVar[Sequence[str]] = ("index_bits", "generation_bits")
-    """What the schema says of handles."""
+    """Keys of the schema about handles."""
     ENTITY_NUMBERS: ClassVar[Sequence[str]] = ("n_retired",)
-    """What `state` says of entities."""
+    """Keys of `state` about entities."""
     ENTITY_TENSORS: ClassVar[Mapping[str, str]] = {"handles": "u8", "free": "u4"}
-    """What is said of many of them, with its types."""
+    """Tensors about entities, with their types."""

@@ -12,7 +12,7 @@ from .documents import NOTHING, Codecs, SnapshotContent, codec_of, encoded_value
 from .writing import TensorGroup, single
 
 LENGTHS: Final = "._lengths"
-"""What the name of a tensor with the lengths of encoded objects ends with."""
+"""Suffix of the names of tensors with lengths of encoded objects."""
 
 
 def object_parts(
@@ -28,9 +28,9 @@ def object_parts(
     parts = [
         None if value is None else encoded_value(column, codec, value) for value in cells.tolist()
     ]
-    whole = b"".join(part for part in parts if part is not None)
+    encoded = b"".join(part for part in parts if part is not None)
     lengths = (NOTHING if part is None else len(part) for part in parts)
-    yield single(tensor, np.frombuffer(whole, np.uint8))
+    yield single(tensor, np.frombuffer(encoded, np.uint8))
     yield single(tensor + LENGTHS, np.fromiter(lengths, np.int64, len(parts)))
 
 
@@ -47,9 +47,9 @@ def loaded_objects(
     cells = np.full(count, None, np.object_)
     codec, start = codec_of(codecs, column), 0
     if codec is not None and tensor + LENGTHS in saved.arrays:
-        whole: memoryview[Any] = saved.arrays[tensor].data
+        encoded: memoryview[Any] = saved.arrays[tensor].data
         for row, length in enumerate(saved.arrays[tensor + LENGTHS].tolist()):
             if length != NOTHING:
-                cells[row] = codec[1](bytes(whole[start : start + length]))
+                cells[row] = codec[1](bytes(encoded[start : start + length]))
                 start += length
     return cells

@@ -291,7 +291,7 @@ RowsOrSlice: TypeAlias = slice | RowArray
 
 
 FoundRows: TypeAlias = slice | NDArray[Any]
-"""The same while a join goes on: u32 or intp."""
+"""Rows of one manager during a join, as u32 or intp; a slice if they are consecutive."""
 
 
 def rows_to_array(rows: RowsOrSlice) -> RowArray:

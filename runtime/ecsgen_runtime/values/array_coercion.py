@@ -293,16 +293,16 @@ SMALL_BATCH: Final = 16
 """Up to so many are looked up one by one, or created of the same values."""
 
 
-def as_small_int_list(given: Any, most: int = SMALL_BATCH) -> list[int] | None:
+def as_small_int_list(values: Any, most: int = SMALL_BATCH) -> list[int] | None:
     """Return a few plain integers as a list."""
-    if type(given) is np.ndarray:
-        if given.ndim != 1 or len(given) > most or given.dtype.kind not in "iu":
+    if type(values) is np.ndarray:
+        if values.ndim != 1 or len(values) > most or values.dtype.kind not in "iu":
             return None
-        numbers: list[int] = given.tolist()
+        numbers: list[int] = values.tolist()
         return numbers
-    if type(given) is not list or len(given) > most:
+    if type(values) is not list or len(values) > most:
         return None
-    numbers = given.copy()  # values of other arguments may run code
+    numbers = values.copy()  # values of other arguments may run code
     for number in numbers:
         if type(number) is not int:
             return None

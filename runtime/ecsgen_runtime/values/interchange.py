@@ -23,9 +23,6 @@ TableLike: TypeAlias = ArrowStream | Mapping[str, Any]
 """Source of columns for creations of many: an Arrow stream or a mapping."""
 
 
-# --- pyarrow, which is optional, and columns of libraries that nobody needs to have ---
-
-
 _STREAM: Final = "__arrow_c_stream__"
 _MARKS: Final = (_STREAM, "__arrow_c_array__", "null_count", "isna")
 

@@ -17,7 +17,8 @@ GROUPS = (
         Mutant("entities die while it is locked", r"if self\._locks:", "if False:"),
     ),
     managers(
-        "release", Mutant("rows go before they are announced", r"if not notified and .*:", "if False:")
+        "release",
+        Mutant("rows go before they are announced", r"if not notified and .*:", "if False:"),
     ),
     module(
         "_runtime/managers/policies/destroy.py",

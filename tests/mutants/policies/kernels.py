@@ -118,7 +118,9 @@ GROUPS = (
     managers(
         "seeded",
         Mutant("a kernel has another name", r"(\"\w+\": 0x)(\w)(\w+),$", r"\g<1>0\3,"),
-        Mutant("draws begin with the second number", r"(draw_\w+)\(_row_keys, 0,", r"\1(_row_keys, 1,"),
+        Mutant(
+            "draws begin with the second number", r"(draw_\w+)\(_row_keys, 0,", r"\1(_row_keys, 1,"
+        ),
     ),
     module(
         "_runtime/kernels/seeding.py",

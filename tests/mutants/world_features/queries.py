@@ -50,7 +50,9 @@ GROUPS = (
             r"frozenset\(\s+member for member in self\._members if .*\s+\)",
             "frozenset(self._members)",
         ),
-        Mutant("cells are put in other places", r"(np\.put\(out, )(self\.positions)", r"\1\2[::-1]"),
+        Mutant(
+            "cells are put in other places", r"(np\.put\(out, )(self\.positions)", r"\1\2[::-1]"
+        ),
         Mutant("pieces with gaps are a slice", r"== len\(parts\) and follows:", "== len(parts):"),
     ),
     module(
