@@ -11,7 +11,7 @@ GROUPS = (
         Mutant("who has all does not join", r"row = self\._join_group\(row, entity\)"),
         Mutant("many that have all do not join", r"rows = self\._join_group_many\(.*\)"),
         Mutant("the group stays when a row goes", r"data\._n_grouped = row = last", "row = last"),
-        Mutant("a swap is half a swap", r"self\._move\(spare, other\)"),
+        Mutant("a swap is half a swap", r"self\._move\(spare, second\)"),
         Mutant(
             "grouped columns are whole columns",
             r"(data\._\w+_column)\[: data\._n_grouped\]",
@@ -29,7 +29,7 @@ GROUPS = (
         Mutant("the group does not count who enters", r"data\._n_grouped = last \+ 1"),
         Mutant(
             "the group does not count the many who enter",
-            r"(self\._plan_moves\(src, dst\)\)\n +)self\.data\._n_grouped = bound",
+            r"(self\._plan_moves\(src, dst\)\)\n +)self\.data\._n_grouped = boundary",
             r"\1pass",
         ),
         Mutant("the group still counts who left", r"data\._n_grouped = last$"),

@@ -199,10 +199,12 @@ GROUPS = (
         Mutant(
             "only children go, not theirs",
             r"^            return np\.sort\(",
-            "            return np.sort(rows) if len(found) > 2 else np.sort(",
+            "            return np.sort(rows) if len(parts) > 2 else np.sort(",
         ),
         Mutant(
-            "rows that go already send their children again", r"here\[~isin_sorted\(.*\)\]", "here"
+            "rows that go already send their children again",
+            r"frontier\[~isin_sorted\(.*\)\]",
+            "frontier",
         ),
     ),
     managers(

@@ -87,7 +87,7 @@ GROUPS = (
         Mutant(
             "the slot is returned as the id",
             r"return Id\(data\._id_generation_cells\[_new_slot\] << SLOT_BITS \| _new_slot\)",
-            "return Id(_taken)",
+            "return Id(_new_slot)",
         ),
         Mutant(
             "ids of many are those of the first slots",

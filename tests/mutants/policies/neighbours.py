@@ -109,7 +109,7 @@ GROUPS = (
         Mutant(
             "the unseen are there at first",
             r"np\.where\(is_visible, positions, np\.nan\)",
-            "places",
+            "positions",
         ),
         Mutant("members are known by their rows", r"= np\.arange\(len\(members\)\)$", "= members"),
         Mutant("whoever moves is a member", r", -1, np\.int64\)", ", 0)"),
@@ -131,7 +131,7 @@ GROUPS = (
         Mutant(
             "the first rows are asked",
             r"visible\.take\(members, axis=1\)",
-            "seen[:, : len(members)]",
+            "visible[:, : len(members)]",
         ),
         Mutant("entities ask their own rows", r"False, names$", "False, None"),
         Mutant("rows ask themselves", r"manager\.wrap, True, None", "manager.wrap, False, None"),

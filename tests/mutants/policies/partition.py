@@ -8,7 +8,7 @@ GROUPS = (
     managers(
         "partition",
         Mutant("the bound stays when an active row goes", r"data\._n_active = row =", "row ="),
-        Mutant("a swap is half a swap", r"self\._move\(spare, other\)"),
+        Mutant("a swap is half a swap", r"self\._move\(spare, second\)"),
         Mutant("a new row does not make room", r"self\._move\(row, Instance\(data\._n\)\)"),
         Mutant(
             "new rows do not make room",

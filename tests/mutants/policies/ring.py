@@ -36,7 +36,7 @@ GROUPS = (
         Mutant("who goes with the dead makes no room", r"removed = self\._with_cascaded\(.*\)"),
         Mutant("the dead count twice", r"oldest\[~np\.isin\(oldest, removed\)\]", "oldest"),
         Mutant("only the dead go", r"oldest = np\.concatenate\(.*\)", "oldest = removed"),
-        Mutant("only the oldest go", r"oldest = np\.concatenate\(.*\)", "oldest = others"),
+        Mutant("only the oldest go", r"oldest = np\.concatenate\(.*\)", "oldest = removed"),
     ),
     module(
         "_runtime/managers/policies/hierarchy.py",

@@ -44,7 +44,9 @@ GROUPS = (
         ("test_archetypes.py",),
         Mutant("archetypes: bits of a chunk are mixed up", r"self\._parts\[1\]", "self._parts[0]"),
         Mutant(
-            "archetypes: what is given is forgotten", r"given = \{0: (\w+), ", r"given = {0: None, "
+            "archetypes: what is given is forgotten",
+            r"_fields = \{0: (\w+), ",
+            r"_fields = {0: None, ",
         ),
         Mutant("archetypes: nothing is loaded", r"self\._load\(state\)"),
     ),
@@ -60,8 +62,8 @@ GROUPS = (
         Mutant("archetypes: holes stay", r"(in plan\.targets:\n +)chunk\._items.*", r"\1pass"),
         Mutant(
             "archetypes: holes are filled out of order",
-            r"swap_remove_moves\(gone, self\.n\)",
-            "(swap_remove_moves(gone, self.n)[0][::-1], swap_remove_moves(gone, self.n)[1])",
+            r"swap_remove_moves\(rows, self\.n\)",
+            "(swap_remove_moves(rows, self.n)[0][::-1], swap_remove_moves(rows, self.n)[1])",
         ),
         Mutant("archetypes: rows that go still count", r"self\.n = plan\.kept"),
         Mutant("archetypes: a chunk does not shrink", r"chunk\._rows\.n = rows\.start"),

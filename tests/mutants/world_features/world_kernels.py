@@ -7,10 +7,12 @@ GROUPS = (
         "kernel_methods_numpy",
         Mutant("blocks are kept whatever changes", r" or _blocks\.stamp != \w+:$", ":"),
         Mutant(
-            "what is written is not put back", r"(found\.members\[\d\],\s+True,\s+)True", r"\1False"
+            "what is written is not put back",
+            r"(_match\.members\[\d\],\s+True,\s+)True",
+            r"\1False",
         ),
-        Mutant("what was there is not read", r"(found\.members\[\d\],\s+)True", r"\1False"),
-        Mutant("rows of another component", r"found\.members\[1\]", "found.members[0]"),
+        Mutant("what was there is not read", r"(_match\.members\[\d\],\s+)True", r"\1False"),
+        Mutant("rows of another component", r"_match\.members\[1\]", "_match.members[0]"),
         Mutant(
             "who asks is asked",
             r"(join_(?:live_)?search_arguments\(\s+\"[^()]*_rows), \w+_members(?=\s+\))",
@@ -37,7 +39,7 @@ GROUPS = (
             r"^    ( +)move_to_cell\((?:[^()]|\([^()]*\))*\)$",
             r"    \1pass",
         ),
-        Mutant("turns are in the order of rows", r"turn_order\(.*\)$", "np.arange(_found.count)"),
+        Mutant("turns are in the order of rows", r"turn_order\(.*\)$", "np.arange(_match.count)"),
         Mutant("the farthest is the nearest", r"(f == 0 or _?square) < ", r"\1 > "),
         Mutant("of several the last is the nearest", r"(f == 0 or _?square) < ", r"\1 <= "),
         Mutant("members are rows", r"heading\[2 \* \w+_members\[o\]", "heading[2 * o"),
@@ -47,7 +49,7 @@ GROUPS = (
         Mutant("all rows of a member", r"_n = self\.(\w+)\.n$", r"_n = self.\1._first.data.n"),
         Mutant("the first row is left out", r"for i in range\(n\):", "for i in range(1, n):"),
         Mutant("all rows match", r"^( +)if \w+\[\w+\] .*:$", r"\1if True:"),
-        Mutant("rows of another component", r"_found\.numbers\(1\)", "_found.numbers(0)"),
+        Mutant("rows of another component", r"_match\.numbers\(1\)", "_match.numbers(0)"),
         Mutant("scattered rows are the first", r"row_at\((\w+), i\)", r"row_at(\1, 0)"),
         Mutant("the first chunk is left out", r"range\(len\(rows\)\)", "range(1, len(rows))"),
         Mutant("columns of the first chunk", r"addresses\[k, (\d)\]", r"addresses[0, \1]"),
