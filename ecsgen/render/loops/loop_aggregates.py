@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ecsgen.kernels import statements
 from ecsgen.kernels.statements import AggregateNeighbours
@@ -21,10 +21,8 @@ from ecsgen.model.types import SCALARS, Type
 from ecsgen.render.loops.element_operations import arithmetic, extreme_of
 from ecsgen.render.loops.element_values import ElementIndex, Value, uniform
 from ecsgen.render.loops.loop_neighbours import NeighbourAccess
+from ecsgen.render.loops.row_loop import RowLoop
 from ecsgen.render.loops.scalar_code import Code, Precedence, make_call_code, wrap_to_type
-
-if TYPE_CHECKING:
-    from ecsgen.render.loops.loop_body import LoopBody
 
 ADDITIVE: Final = frozenset({"count", "sum", "mean"})
 """Functions to which each neighbour adds something, whatever the others add."""
@@ -56,7 +54,7 @@ def shared_aggregates(
 class RunningTotal:
     """Count, sum or mean of neighbours; floats are added in f64, from first to last."""
 
-    def __init__(self, node: AggregateNeighbours, emit: LoopBody, near: NeighbourAccess) -> None:
+    def __init__(self, node: AggregateNeighbours, emit: RowLoop, near: NeighbourAccess) -> None:
         self._aggregate, self._type = node.question, node.to.type
         self._emit, self._near = emit, near
         parts = node.question.where, node.question.value
@@ -130,7 +128,7 @@ class RunningTotal:
         return self._emit.stored(Value(type_, at), "asked")
 
 
-def initialised(emit: LoopBody, name: str, type_: Type, code: Code) -> Value:
+def initialised(emit: RowLoop, name: str, type_: Type, code: Code) -> Value:
     """Return new variables that all begin with a number."""
     held = emit.variables(type_, name)
     emit.store(uniform(Type(type_.scalar), wrap_to_type(code, type_.scalar)), held)
@@ -140,7 +138,7 @@ def initialised(emit: LoopBody, name: str, type_: Type, code: Code) -> Value:
 class AggregateLoop:
     """Loops over the neighbours in reach, one for each aggregate or for several."""
 
-    def __init__(self, emit: LoopBody, near: NeighbourAccess) -> None:
+    def __init__(self, emit: RowLoop, near: NeighbourAccess) -> None:
         self._emit = emit
         self._near = near
         self._listed, self._count = near.listed, near.count

@@ -24,7 +24,7 @@ from ecsgen.render.loops.function_builder import FunctionBuilder, Parameter, arr
 from ecsgen.render.loops.loop_aggregates import AggregateLoop, shared_aggregates
 from ecsgen.render.loops.loop_commands import CommandEmitter
 from ecsgen.render.loops.loop_grids import GridNeighbours, GridParameters
-from ecsgen.render.loops.loop_neighbours import LiveNeighbours, NeighbourAccess
+from ecsgen.render.loops.loop_neighbours import NeighbourAccess
 from ecsgen.render.loops.loop_stencil import Stencil, StencilAggregates
 from ecsgen.render.loops.row_lookup import Lookups
 from ecsgen.render.loops.scalar_code import Code, Precedence, infix, spelled, wrap_to_type
@@ -50,8 +50,8 @@ class LoopBody(LoopEmitter):
         self.delivery: list[str] = []
         self._nears = nears
         self.grids = GridParameters(builder)
-        self._commands = CommandEmitter(self)
-        self.lookups = Lookups(self, self._commands)
+        self.lookups = Lookups(self, self.grids)
+        self._commands = CommandEmitter(self, self.lookups, nears.values())
         self._rows = {**rows}
         self._found_rows: dict[lowered.RowVariable, Code] = {}
         self._starts: dict[tuple[str, int], str] = {}
@@ -60,21 +60,6 @@ class LoopBody(LoopEmitter):
         self._alive_variables: dict[str, str] = {}
         """Variables with the test that the row's entity is alive, by component; "" if true."""
         self._alive_test = ""
-
-    @property
-    def spaces(self) -> list[LiveNeighbours]:
-        """Live neighbourhoods in spaces."""
-        return [near for near in self._nears.values() if isinstance(near, LiveNeighbours)]
-
-    @property
-    def nears(self) -> list[LiveNeighbours | GridNeighbours]:
-        """Live neighbourhoods whose neighbours are rows."""
-        nears = (
-            near
-            for near in self._nears.values()
-            if isinstance(near, LiveNeighbours | GridNeighbours)
-        )
-        return [near for near in nears if near.position_component]
 
     @property
     def statements(self) -> list[str]:
@@ -105,10 +90,10 @@ class LoopBody(LoopEmitter):
         over = self.home
         tests = [self._owner_alive_test(over)]
         for name in self.builder.source.components:
-            if marks := self._commands.despawned_rows(name):
+            if marks := self.lookups.despawned_rows(name):
                 tests.append(f"not {marks}[{self.row_of(name)}]")
         if not tests[0] and self.builder.source.components[over].owner == "entity":
-            tests[0] = self._commands.entity_alive_test(self.owner_entity(over))
+            tests[0] = self.lookups.entity_alive_test(self.owner_entity(over))
         for test in filter(None, tests):
             self.write(f"if not {test}:", "    continue")
 
@@ -388,7 +373,7 @@ class LoopBody(LoopEmitter):
         return super().value(node)
 
     def _update_cells(self, row: str, position: Value) -> None:
-        for near in self.spaces:
+        for near in self._commands.spaces:
             self.write(near.move_line(row, position))
 
     def _choose_random(self, choice: lowered.ChooseRandom, goes_there: bool) -> Value:

@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from contextlib import nullcontext
 from functools import partial, reduce
-from typing import TYPE_CHECKING
 
 from ecsgen.kernels import statements
-from ecsgen.model.typed_tree import HANDLE, Constant, Despawn, Expression
+from ecsgen.model.typed_tree import HANDLE, Constant, Expression
 from ecsgen.render.kernel_methods.kernel_method import COMMANDS
 from ecsgen.render.kernel_methods.row_sources import field_of
+from ecsgen.render.loops.loop_grids import GridNeighbours
+from ecsgen.render.loops.loop_neighbours import LiveNeighbours, NeighbourAccess
+from ecsgen.render.loops.row_lookup import Lookups
+from ecsgen.render.loops.row_loop import RowLoop
 from ecsgen.render.loops.scalar_code import Code, Precedence, infix
 from ecsgen.render.text.quoting import literal
-
-if TYPE_CHECKING:
-    from ecsgen.render.loops.loop_body import LoopBody
 
 
 class CommandEmitter:
     """Parameters with the parts of the command buffer, and the statements that queue commands."""
 
-    def __init__(self, body: LoopBody) -> None:
-        self._body = body
+    def __init__(self, body: RowLoop, lookups: Lookups, nears: Collection[NeighbourAccess]) -> None:
+        self._body, self._lookups, self._nears = body, lookups, nears
+        self._grids = lookups.grids
         self._builder = body.builder
         self._managers = body.builder.source.managers
         program = body.builder.program
         self.is_live = program.takes_turns
-        targets = [step.target for step in program.steps]
-        despawns = [target for target in targets if isinstance(target, Despawn)]
-        self._despawns_entities = not all(despawn.component for despawn in despawns)
         self._mortal_rows = program.mortal_rows
 
     def _parameter(self, name: str, scalar: str, passed: str) -> str:
@@ -38,23 +37,10 @@ class CommandEmitter:
     def _counts(self) -> str:
         return self._parameter("counts", "i64", "counts")
 
-    def _marks(self, component: str) -> str:
-        """Return the parameter with the marks of despawned entities by slot, or of rows."""
-        if not component:
-            return self._parameter("is_despawned", "bool", "is_despawned")
-        module = self._managers.components[component].module
-        return self._parameter(f"{module}_gone", "bool", f"is_row_despawned[{literal(module)}]")
-
-    def entity_alive_test(self, entity: str, slot: str = "") -> str:
-        """Return the test that an entity has not been despawned since; "" if none is."""
-        if not (self.is_live and self._despawns_entities):
-            return ""
-        return f"not {self._marks('')}[{slot or self._body.lookups.slot_of(entity)}]"
-
-    def despawned_rows(self, component: str) -> str:
-        """Return the parameter with the marks of rows despawned since; "" if none is."""
-        is_mortal = self.is_live and component in self._mortal_rows
-        return self._marks(component) if is_mortal else ""
+    @property
+    def spaces(self) -> list[LiveNeighbours]:
+        """Live neighbourhoods in spaces."""
+        return [near for near in self._nears if isinstance(near, LiveNeighbours)]
 
     def despawn_self(self, command: statements.QueueDespawnSelf) -> None:
         """Queue the despawn of the row's own entity, or of the row; none of its steps follows."""
@@ -63,7 +49,7 @@ class CommandEmitter:
             if self._builder.source.components[over].owner == "none":
                 self._despawn_row(over, body.row_of(over))
             else:
-                known = (over, body.row_of(over)) if body.lookups.has_one(over) else None
+                known = (over, body.row_of(over)) if self._lookups.has_one(over) else None
                 self._despawn_entity(body.owner_entity(over), known)
             body.write("continue")
 
@@ -80,7 +66,7 @@ class CommandEmitter:
                 despawned = target.text
             else:
                 despawned = body.keep_number(body.value(command.handle)).at(0).text
-                self._despawn_entity(despawned, body.lookups.known_rows.get(despawned))
+                self._despawn_entity(despawned, self._lookups.known_rows.get(despawned))
                 is_owned = self._builder.source.components[over].owner == "entity"
                 own_identity = body.owner_entity(over) if is_owned else ""
             if own_identity:  # itself: no step follows
@@ -92,9 +78,9 @@ class CommandEmitter:
     def _despawn_entity(self, entity: str, known: tuple[str, str] | None) -> None:
         """Queue an entity's despawn; `known`: one of its components and its row there, if known."""
         body, slot = self._body, self._body.names.allocate("slot")
-        marks, counts = self._marks(""), self._counts
+        marks, counts = self._lookups.marks(""), self._counts
         despawned = self._parameter("despawned", "u64", "despawned")
-        body.write(f"{slot} = {body.lookups.slot_of(entity)}")
+        body.write(f"{slot} = {self._lookups.slot_of(entity)}")
         with body.block(f"if not {marks}[{slot}]"):
             if self.is_live:
                 self._leave_cells(entity, known or ("", ""))
@@ -103,7 +89,7 @@ class CommandEmitter:
 
     def _despawn_row(self, component: str, row: str) -> None:
         module = self._managers.components[component].module
-        marks, counts = self._marks(component), self._counts
+        marks, counts = self._lookups.marks(component), self._counts
         index = 1 + self._mortal_rows.index(component)
         rows = self._parameter(f"{module}_dead", "i64", f"despawned_rows[{literal(module)}]")
         with self._body.block(f"if not {marks}[{row}]"):
@@ -116,10 +102,10 @@ class CommandEmitter:
 
     def _leave_cells(self, entity: str, known: tuple[str, str]) -> None:
         """Remove the rows of a despawned entity from spaces and tracked occupancies."""
-        body, lookups = self._body, self._body.lookups
+        body, lookups = self._body, self._lookups
         places = {
             *self._builder.program.tracked_occupants,
-            *(near.join.position_owner for near in body.spaces),
+            *(near.join.position_owner for near in self.spaces),
         }
         for name in sorted(places):
             if name == known[0]:
@@ -135,12 +121,15 @@ class CommandEmitter:
     def _leave_joins(self, component: str, row: str) -> None:
         """Remove the row's entity from groups and queries, if it is the entity's first row before
         the kernel."""
-        lookups = self._body.lookups
-        for near in self._body.nears:
-            if component == near.position_component or component not in near.join.components:
+        lookups = self._lookups
+        for near in self._nears:
+            if not isinstance(near, LiveNeighbours | GridNeighbours):
+                continue
+            placed = near.position_component  # "" if cells are asked
+            if placed in ("", component) or component not in near.join.components:
                 continue
             owner = lookups.owner_of(component, row)
-            other = lookups.first_row_before(near.position_component, "gone_row", owner)
+            other = lookups.first_row_before(placed, "gone_row", owner)
             test = f"if {other} != NIL"
             if lookups.has_many(component):
                 test += f" and {lookups.first_row_before(component, 'first_row', owner)} == {row}"
@@ -149,7 +138,7 @@ class CommandEmitter:
 
     def _leave_cell(self, component: str, row: str) -> None:
         body = self._body
-        for near in body.spaces:
+        for near in self.spaces:
             if near.join.position_owner == component:
                 body.write(near.remove_line(row))
         on = self._managers.components[component].on
@@ -157,7 +146,7 @@ class CommandEmitter:
             return
         cell_field = statements.FieldOfRow(statements.RowVariable(0, component), on.field, HANDLE)
         cell = self._builder.cells_of_found_row(cell_field, row).at(0).text
-        body.write(f"leave_cell_if_on({body.grids.occupancy(component)}, {cell}, {row})")
+        body.write(f"leave_cell_if_on({self._grids.occupancy(component)}, {cell}, {row})")
 
     def spawn(self, command: statements.QueueSpawn) -> None:
         """Queue a spawn, applied after the last row; skipped if its cell is full or does not exist.
@@ -176,11 +165,11 @@ class CommandEmitter:
                 continue
             cell = value.at(0).text
             if self.is_live and component.name in self._builder.program.tracked_occupants:
-                axes, occupancy = body.grids.axes(on.grid), body.grids.occupancy(component.name)
+                axes, occupancy = self._grids.axes(on.grid), self._grids.occupancy(component.name)
                 tests.append(Code(f"cell_has_capacity({occupancy}, {axes}, {cell}, {on.capacity})"))
                 reservations.append(f"reserve_cell({occupancy}, {cell})")
             else:
-                tests.append(Code(body.grids.is_cell(on.grid, cell), Precedence.COMPARISON))
+                tests.append(Code(self._grids.is_cell(on.grid, cell), Precedence.COMPARISON))
         test = reduce(partial(infix, "and", Precedence.AND), tests).text if tests else ""
         with body.block(f"if {test}") if test else nullcontext():
             count = f"{self._counts}[{1 + len(self._mortal_rows) + number}]"

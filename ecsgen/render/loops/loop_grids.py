@@ -3,19 +3,15 @@ expressions."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ecsgen.model import typed_tree as tree
 from ecsgen.model.types import Type
 from ecsgen.render.kernel_methods.row_sources import NeighbourJoin
 from ecsgen.render.loops.element_values import ElementIndex, Value, uniform
 from ecsgen.render.loops.function_builder import FunctionBuilder, array_type
 from ecsgen.render.loops.loop_neighbours import NeighbourAccess
+from ecsgen.render.loops.row_loop import RowLoop
 from ecsgen.render.loops.scalar_code import Code, Precedence, make_call_code
 from ecsgen.render.text.quoting import literal
-
-if TYPE_CHECKING:
-    from ecsgen.render.loops.loop_body import LoopBody
 
 
 class GridParameters:
@@ -55,7 +51,7 @@ class GridParameters:
         needs_empty = component in builder.program.empty_cell_components
         return builder.table(name, "LiveOccupancy", f"live_occupancy({manager}, {needs_empty})")
 
-    def coordinates(self, node: tree.Coordinates, body: LoopBody) -> Value:
+    def coordinates(self, node: tree.Coordinates, body: RowLoop) -> Value:
         """Return a cell's coordinates; -1 for an id that is not a cell."""
         axes = self.axes(node.grid)
         cell = body.assign(Code(f"cell_number({body.value(node.handle).at(0).text})"), "cell")
@@ -70,7 +66,7 @@ class GridParameters:
 
         return body.stored(Value(node.type, at))
 
-    def cell_at(self, node: tree.CellAt, body: LoopBody) -> Value:
+    def cell_at(self, node: tree.CellAt, body: RowLoop) -> Value:
         """Return the cell at given coordinates."""
         position = body.value(node.place)
         coordinates = [position.at(axis).text for axis in range(node.place.type.elements)]
@@ -148,14 +144,14 @@ class GridNeighbours(NeighbourAccess):
     def _center(self) -> str:
         return str(bool(self.on.center or self.on.occupant))
 
-    def list_lines(self, body: LoopBody) -> list[str]:
+    def list_lines(self, body: RowLoop) -> list[str]:
         """Return the statements that list the cells or rows in reach of the row."""
         lines = [f"{self.own_cell} = {body.cell_of_row(self.join.near.position)}"]
         if not self._is_own_cell:
             lines += self._list_cells_lines(body)
         return lines + self._list_rows_lines(body) if self.on.occupant else lines
 
-    def _list_cells_lines(self, body: LoopBody) -> list[str]:
+    def _list_cells_lines(self, body: RowLoop) -> list[str]:
         near, on = self.join.near, self.on
         listed, count = self.listed, self.count
         if on.occupant:
@@ -184,7 +180,7 @@ class GridNeighbours(NeighbourAccess):
             lines.append(f"{self.listed_offsets} = {reach}.ways({self.own_cell})")
         return lines
 
-    def _list_rows_lines(self, body: LoopBody) -> list[str]:
+    def _list_rows_lines(self, body: RowLoop) -> list[str]:
         own_row, owner, owners = self._own(body)
         occupancy = self._grids.occupancy(self.on.occupant)
         if not self.is_python:
@@ -206,7 +202,7 @@ class GridNeighbours(NeighbourAccess):
             lines.append(f"    {self.listed}.remove({own_row})")
         return [*lines, f"{self.count} = len({self.listed})", *self._filter_members_lines()]
 
-    def _own(self, body: LoopBody) -> tuple[str, str, str]:
+    def _own(self, body: RowLoop) -> tuple[str, str, str]:
         """Return the row that is not its own neighbour, or the entity that is not and the parameter
         with the owners of the candidates."""
         on, join = self.on, self.join

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ecsgen.model import typed_tree as tree
 from ecsgen.model.types import SCALARS, Type
@@ -11,10 +11,8 @@ from ecsgen.render.kernel_methods.row_sources import NeighbourJoin
 from ecsgen.render.loops.element_operations import MIRRORED
 from ecsgen.render.loops.element_values import UNROLLED, Value, plus, uniform
 from ecsgen.render.loops.function_builder import FunctionBuilder, Parameter
+from ecsgen.render.loops.row_loop import RowLoop
 from ecsgen.render.loops.scalar_code import Code, Precedence, infix, make_call_code
-
-if TYPE_CHECKING:
-    from ecsgen.render.loops.loop_body import LoopBody
 
 _MEMBER_TYPES: Final = {
     **dict.fromkeys(("order", "cells", "runs", "low", "high"), "NDArray[np.uint32]"),
@@ -79,7 +77,7 @@ class NeighbourAccess(ABC):
     def _field_value(self, node: tree.NeighbourField) -> Value:
         """Return the elements of a neighbour's field."""
 
-    def faster_comparison(self, node: tree.Operation, body: LoopBody) -> Value | None:
+    def faster_comparison(self, node: tree.Operation, body: RowLoop) -> Value | None:
         """Return a comparison in a quicker form than its own; None if there is none."""
         return None
 
@@ -87,7 +85,7 @@ class NeighbourAccess(ABC):
         """Return the statements before the loop, once all of the loop is written."""
         return []
 
-    def list_lines(self, body: LoopBody) -> list[str]:
+    def list_lines(self, body: RowLoop) -> list[str]:
         """Return the statements that list the candidates in reach of the row."""
         return []
 
@@ -134,7 +132,7 @@ class SpaceNeighbours(NeighbourAccess):
                 lines.append(f"    {offset} = {offset} - {size} * np.rint({offset} / {size})")
         return lines
 
-    def faster_comparison(self, node: tree.Operation, body: LoopBody) -> Value | None:
+    def faster_comparison(self, node: tree.Operation, body: RowLoop) -> Value | None:
         """Compare a distance with a limit that all rows share as squares. No root is computed then;
         the limit is the least square with a root as large."""
         (distance, limit), sign = node.operands, node.name
@@ -296,7 +294,7 @@ class LiveNeighbours(SpaceNeighbours):
         array, index = self.listed_offsets, self.list_index
         return [f"{offset} = {array}[{i}, {index}]" for i, offset in enumerate(self.offsets)]
 
-    def list_lines(self, body: LoopBody) -> list[str]:
+    def list_lines(self, body: RowLoop) -> list[str]:
         """Return the statements that list the candidates in reach of a row's position."""
         row, near = self._builder.row, self.join.near
         position = body.value(near.position)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ecsgen.kernels.statements import AggregateNeighbours
 from ecsgen.model import typed_tree as tree
@@ -14,11 +14,9 @@ from ecsgen.model.types import Type
 from ecsgen.render.loops.element_values import Value, uniform
 from ecsgen.render.loops.function_builder import FunctionBuilder
 from ecsgen.render.loops.loop_aggregates import AggregateLoop
+from ecsgen.render.loops.loop_grids import GridNeighbours
 from ecsgen.render.loops.loop_neighbours import NeighbourAccess
 from ecsgen.render.loops.scalar_code import Code, Precedence
-
-if TYPE_CHECKING:
-    from ecsgen.render.loops.loop_grids import GridNeighbours
 
 _MAX_OFFSETS: Final = 48
 """Largest number of offsets that are written out."""

@@ -3,39 +3,61 @@ counts references to the arrays that it is given."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ecsgen.kernels.statements import FindRow
-from ecsgen.model.typed_tree import HANDLE
+from ecsgen.model.typed_tree import HANDLE, Despawn
+from ecsgen.render.kernel_methods.kernel_method import COMMANDS
 from ecsgen.render.kernel_methods.row_sources import LookupKind
 from ecsgen.render.loops.function_builder import array_type
-from ecsgen.render.loops.loop_commands import CommandEmitter
+from ecsgen.render.loops.loop_grids import GridParameters
+from ecsgen.render.loops.row_loop import RowLoop
 from ecsgen.render.loops.scalar_code import Code, Precedence, infix
-
-if TYPE_CHECKING:
-    from ecsgen.render.loops.loop_body import LoopBody
+from ecsgen.render.text.quoting import literal
 
 
 class Lookups:
-    """Lookups of a loop: handles to rows."""
+    """Lookups of a loop: handles to rows, and tests of what was despawned since."""
 
-    def __init__(self, emit: LoopBody, commands: CommandEmitter) -> None:
-        self._commands = commands
+    def __init__(self, emit: RowLoop, grids: GridParameters) -> None:
+        self.grids = grids
         self._emit = emit
         self._builder = emit.builder
         self.managers = emit.builder.source.managers
         self.known_rows: dict[str, tuple[str, str]] = {}
         """Component and row by the variables with handles that led to an existing row."""
+        program = emit.builder.program
+        self._mortal_rows = program.mortal_rows
+        targets = [step.target for step in program.steps]
+        despawns = [target for target in targets if isinstance(target, Despawn)]
+        self._despawns_entities = not all(despawn.component for despawn in despawns)
+
+    def entity_alive_test(self, entity: str, slot: str = "") -> str:
+        """Return the test that an entity has not been despawned since; "" if none is."""
+        if not (self.grids.is_live and self._despawns_entities):
+            return ""
+        return f"not {self.marks('')}[{slot or self.slot_of(entity)}]"
+
+    def despawned_rows(self, component: str) -> str:
+        """Return the parameter with the marks of rows despawned since; "" if none is."""
+        is_mortal = self.grids.is_live and component in self._mortal_rows
+        return self.marks(component) if is_mortal else ""
+
+    def marks(self, component: str) -> str:
+        """Return the parameter with the marks of despawned entities by slot, or of rows."""
+        if not component:
+            return self._builder.handles("is_despawned", f"{COMMANDS}.is_despawned", "bool")
+        module = self.managers.components[component].module
+        passed = f"{COMMANDS}.is_row_despawned[{literal(module)}]"
+        return self._builder.handles(f"{module}_gone", passed, "bool")
 
     def alive(self, entity: str, is_owner: bool = False) -> Code:
         """Return the test that an entity is alive; may write lines. `is_owner`: it has a row."""
         if self.managers.is_sharded:
             slot = self.slot_of(entity)
             alive = infix("!=", Precedence.COMPARISON, Code(slot), Code("NIL"))
-            still = self._commands.entity_alive_test(entity, slot)
+            still = self.entity_alive_test(entity, slot)
         else:
             alive = self._current(entity, is_owner)
-            still = self._commands.entity_alive_test(entity)
+            still = self.entity_alive_test(entity)
         return infix("and", Precedence.AND, alive, Code(still)) if still else alive
 
     def slot_of(self, entity: str) -> str:
@@ -68,7 +90,7 @@ class Lookups:
             if self.managers.components[component].lookup == "direct":  # rows may be unowned
                 clean += f" and {owner} != 0"
             alive = f"({clean} or {alive})"
-        still = self._commands.entity_alive_test(owner)
+        still = self.entity_alive_test(owner)
         return f"({alive} and {still})" if still else alive
 
     @property
@@ -86,7 +108,7 @@ class Lookups:
         kind, component = self.managers.lookup_kind(lookup), lookup.row.component
         if self.known_rows.get(handle, ("", ""))[0] == component:
             self._emit.write(f"{self._builder.declared(row)} = {self.known_rows[handle][1]}")
-            if test := self._commands.entity_alive_test(handle):
+            if test := self.entity_alive_test(handle):
                 self._keep_if(f"{handle} != 0 and {test}", row)
             self._skip_despawned(component, row)
             return
@@ -103,13 +125,13 @@ class Lookups:
                 self._by_id(kind, component, row, handle)
             case _:
                 self._in_table(kind, component, row, handle)
-                if kind in ("hash", "any") and (test := self._commands.entity_alive_test(handle)):
+                if kind in ("hash", "any") and (test := self.entity_alive_test(handle)):
                     self._keep_if(f"{row} != NIL and {test}", row)
         self._skip_despawned(component, row, lookup.handle.type.kind == "entity")
 
     def _skip_despawned(self, component: str, row: str, is_of_entity: bool = True) -> None:
         """Skip rows despawned since: of several rows of an entity the next one is taken."""
-        if not (marks := self._commands.despawned_rows(component)):
+        if not (marks := self.despawned_rows(component)):
             return
         head, instead = "if", "NIL"
         if self.has_many(component) and is_of_entity:
@@ -158,8 +180,8 @@ class Lookups:
     def null_despawned(self, component: str, handle: str, row: str) -> None:
         """Set the variable `handle` to 0 if its entity or row was despawned after the first
         turn."""
-        marks = self._commands.despawned_rows(component)
-        tests = [self._commands.entity_alive_test(handle)]
+        marks = self.despawned_rows(component)
+        tests = [self.entity_alive_test(handle)]
         if self.managers.components[component].owner == "none":
             prefix = self.managers.column_prefix(component)
             tests, row = [], self._builder.names.allocate(f"{prefix}_row")
@@ -175,10 +197,10 @@ class Lookups:
         """Set `row` to the cell that the id names; Python's own numbers need no call."""
         cell = f"{handle} - FIRST_CELL" if is_own else f"cell_number({handle})"
         self._emit.write(f"{self._builder.declared(row)} = {cell}")
-        self._keep_if(f"0 <= {row} < {self._emit.grids.cells(component)}", row)
+        self._keep_if(f"0 <= {row} < {self.grids.cells(component)}", row)
 
     def _by_occupant(self, component: str, row: str, handle: str) -> None:
-        grids, on = self._emit.grids, self.managers.components[component].on
+        grids, on = self.grids, self.managers.components[component].on
         assert on is not None
         occupancy, cells = grids.occupancy(component), grids.cells(on.grid)
         occupant = f"first_occupant_{grids.when}({occupancy}, {handle}, {cells})"
