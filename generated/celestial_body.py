@@ -562,11 +562,7 @@ class CelestialBodyManager(Sparse, MappedOne, Gc):
         if _map is not None:
             self._set_map(_map)
         if _found != NIL and data._entity_cells[_found] != entity:
-            _evicted = (
-                self._evict_stale,
-                _found,
-                self.create,
-            )  # a dead one had this index
+            _evicted = self._evict_stale, _found, self.create  # of a dead entity
             return self._evict_and_create(
                 *_evicted,
                 entity,

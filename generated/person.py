@@ -361,11 +361,7 @@ class PersonManager(Sparse, MappedOne, Gc, Seeded):
         if _map is not None:
             self._set_map(_map)
         if _found != NIL and data._entity_cells[_found] != entity:
-            _evicted = (
-                self._evict_stale,
-                _found,
-                self.create,
-            )  # a dead one had this index
+            _evicted = self._evict_stale, _found, self.create  # of a dead entity
             return self._evict_and_create(
                 *_evicted, entity, condition=condition, exposed=exposed, days=days
             )

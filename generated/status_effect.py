@@ -482,11 +482,7 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
         if data._n == data._slots and data._peak == data._allocated:
             data._grow(data._peak + 1)
         if _found != NIL and data._entity_cells[_found] != entity:
-            _evicted = (
-                self._evict_stale,
-                _found,
-                self.create,
-            )  # a dead one had this index
+            _evicted = self._evict_stale, _found, self.create  # of a dead entity
             return self._evict_and_create(
                 *_evicted,
                 entity,

@@ -391,7 +391,7 @@ class TileManager(DirectIds, Gc):
         if row >= data._allocated:
             data._grow(row + 1, (flow,))
         if _owner != NULL_ENTITY:
-            _evicted = self._destroy_row, row, self.create  # a dead one had this index
+            _evicted = self._destroy_row, row, self.create  # of a dead entity
             return self._evict_and_create(
                 *_evicted,
                 entity,

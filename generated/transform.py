@@ -359,7 +359,7 @@ class TransformManager(Direct, Gc):
         if row >= data._allocated:
             data._grow(row + 1, (translation, rotation, scale))
         if _owner != NULL_ENTITY:
-            _evicted = self._destroy_row, row, self.create  # a dead one had this index
+            _evicted = self._destroy_row, row, self.create  # of a dead entity
             return self._evict_and_create(
                 *_evicted,
                 entity,

@@ -696,11 +696,7 @@ class VillagerManager(GroupMember, Sparse, MappedOne, Gc, Indirect):
         if _is_cold:
             data._cold._ensure_capacity(1, (goal, home))
         if _found != NIL and data._entity_cells[_found] != entity:
-            _evicted = (
-                self._evict_stale,
-                _found,
-                self.create,
-            )  # a dead one had this index
+            _evicted = self._evict_stale, _found, self.create  # of a dead entity
             return self._evict_and_create(
                 *_evicted,
                 entity,

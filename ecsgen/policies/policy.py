@@ -154,7 +154,7 @@ def has_objects(component: Component) -> bool:
     return any(field.type.base is BaseType.OBJECT for field in component.fields)
 
 
-A_DEAD_ENTITY = "a dead one had this index"
+A_DEAD_ENTITY = "of a dead entity"
 """The reason for an eviction if an entity's index leads to its row."""
 
 

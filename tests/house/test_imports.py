@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[2]
 LIBRARY = ROOT / "runtime" / "ecsgen_runtime"
 NEEDED = {*sys.stdlib_module_names, "numpy"}
 EXTRAS = {
+    "compiled": {"numba"},
     "testing": {"pytest", "hypothesis", "numba"},
     "shards": {"mpi4py"},
     "arrow": {"pyarrow"},

@@ -86,7 +86,7 @@ def test_what_packages_export_is_reserved_for_classes() -> None:
         *EXPORTED.values(),
         *(
             SOME_EXPORT[module]
-            for module in (".base.errors", ".kernels.random_streams", ".kernels.spaces.spatial")
+            for module in (".base.errors", ".kernels.seeding", ".kernels.spaces.spatial")
         ),
     )
     own = {"EntityManager", "EntityView", "Signature", "World"}

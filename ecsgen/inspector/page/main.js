@@ -4,7 +4,7 @@ import { ask } from "./api.js";
 import { element, say } from "./dom.js";
 import { EntityPage } from "./entity.js";
 import { count, entityNumber, milliseconds, plural, setEntityBits } from "./format.js";
-import { ChunksPage, FramesPage, MemoryPage } from "./pictures.js";
+import { ChunksPage, FramesPage, MemoryPage } from "./memory_pages.js";
 import { ComponentPage, EntitiesPage, GroupPage, QueryPage } from "./tables.js";
 import { TreePage } from "./tree.js";
 
