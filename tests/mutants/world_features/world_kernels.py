@@ -8,10 +8,10 @@ GROUPS = (
         Mutant("blocks are kept whatever changes", r" or _blocks\.stamp != \w+:$", ":"),
         Mutant(
             "what is written is not put back",
-            r"(_match\.members\[\d\],\s+True,\s+)True",
+            r"(match\.members\[\d\],\s+True,\s+)True",
             r"\1False",
         ),
-        Mutant("what was there is not read", r"(_match\.members\[\d\],\s+)True", r"\1False"),
+        Mutant("what was there is not read", r"(match\.members\[\d\],\s+)True", r"\1False"),
         Mutant("rows of another component", r"_match\.members\[1\]", "_match.members[0]"),
         Mutant(
             "who asks is asked",
