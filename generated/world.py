@@ -1201,7 +1201,7 @@ class Game(
         "infect": 0xFF7992E5B48CDED8,
         "strike": 0x703AEED8FAA1A0EF,
     }
-    _COLUMN_LENGTHS: ClassVar = {
+    _RECORD_TABLES: ClassVar = {
         "outbreak": _OutbreakTable,
         "ill": _IllTable,
     }

@@ -70,7 +70,7 @@ OWNER: Final = -2
 """Numbers of the attributes that are no fields, as C has them."""
 
 _SLOTS: Final = ("manager", "owner", "row", "version")
-_MANAGER_SUBCLASSES: Final = ("_manager", "_owner", "_row", "_version", "_find", "_found")
+_PROXY_NAMES: Final = ("_manager", "_owner", "_row", "_version", "_find", "_found")
 _LOOPS: Final = {"__getitem__": ("item", "_proxy"), "rows": ("rows", "_proxies")}
 """The function in C that makes proxies, and the method that it calls."""
 
@@ -87,7 +87,7 @@ def install_proxy(kind: Kind) -> None:
     plan = Proxy(
         {
             "kind": kind,
-            "names": _MANAGER_SUBCLASSES,
+            "names": _PROXY_NAMES,
             "parts": kind,
             "part_names": (),
             "finder": "lookup",

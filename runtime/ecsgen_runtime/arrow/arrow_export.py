@@ -342,7 +342,7 @@ def join_table(
     yields all rows; O(components), and O(n) for each column that is gathered."""
     columns = zip(names, join.columns(), strict=True)
     structs = [_struct(name, data, flat) for name, data in columns]
-    return struct_table(structs, _world_kernels(join, structs, copy), copy)
+    return struct_table(structs, _joined_batches(join, structs, copy), copy)
 
 
 def _struct(name: str, data: Any, flat: bool) -> ComponentStruct:
@@ -356,7 +356,7 @@ def _struct(name: str, data: Any, flat: bool) -> ComponentStruct:
     )
 
 
-def _world_kernels(
+def _joined_batches(
     join: QueryJoin, structs: Sequence[ComponentStruct], copy: bool
 ) -> Iterator[tuple[EntityArray, list[Any]]]:
     match, owners = join.match(), join.arrays()[0]

@@ -286,7 +286,7 @@ def table_columns(
         elements = element_names(name, field.shape)
         if elements and columns.keys() >= set(elements):
             parts = [_prepared(field, columns.pop(part)) for part in elements]
-            converted[name] = _world_kernels(field, parts, count)
+            converted[name] = _concatenated(field, parts, count)
     if columns:
         raise unknown_field_error(component, next(iter(columns)), fields)
     return converted
@@ -330,7 +330,7 @@ def _prepared(field: Converter, column: Any) -> Any:
     return column
 
 
-def _world_kernels(field: Any, parts: Iterable[Any], count: int) -> NDArray[Any]:
+def _concatenated(field: Any, parts: Iterable[Any], count: int) -> NDArray[Any]:
     cells = [_element_cells(field, part, count) for part in parts]
     return np.stack(cells, axis=1).reshape(count, *field.shape)
 

@@ -197,7 +197,7 @@ class Records:
         self._world = world
 
     def __repr__(self) -> str:
-        return f"{type(self._world).__name__}.records({', '.join(self._world._COLUMN_LENGTHS)})"
+        return f"{type(self._world).__name__}.records({', '.join(self._world._RECORD_TABLES)})"
 
     def open(
         self,
@@ -228,7 +228,7 @@ class Records:
         if world._record.files is not None:
             raise ValueError(f"{type(world).__name__}: records are open; `close()` first")
         folder = world._record_folder(os.path.abspath(os.fsdecode(folder)))
-        names = [*world._COLUMN_LENGTHS]
+        names = [*world._RECORD_TABLES]
         world._record.files = RecordFiles(folder, format, lines, names, append)
         for name in names:
             world._pass_on(name)
@@ -238,7 +238,7 @@ class Records:
 
         OSError if there is no room: then the lines of that table are still in memory.
         """
-        for name in self._world._COLUMN_LENGTHS:
+        for name in self._world._RECORD_TABLES:
             self._world._pass_on(name, least=1)
 
     def close(self) -> None:
@@ -256,7 +256,7 @@ class RecordingWorld(TickingWorld):
 
     __slots__ = ()
 
-    _COLUMN_LENGTHS: ClassVar[Mapping[str, type[RecordedTable]]] = {}
+    _RECORD_TABLES: ClassVar[Mapping[str, type[RecordedTable]]] = {}
 
     def __getstate__(self) -> Any:
         attributes, slots = super().__getstate__()
@@ -268,7 +268,7 @@ class RecordingWorld(TickingWorld):
         """The recorded tables; created on first use, so that copies have none."""
         attributes = vars(self)
         if "_recorded" not in attributes:
-            attributes["_recorded"] = RecordState(self._COLUMN_LENGTHS)
+            attributes["_recorded"] = RecordState(self._RECORD_TABLES)
         return attributes["_recorded"]  # type: ignore[no-any-return]
 
     def _write_line(self, name: str, *values: Any) -> None:
@@ -312,7 +312,7 @@ class RecordingWorld(TickingWorld):
             return
         lines = self._record.tables[name]
         if lines.count >= (least or files.lines):
-            files.write(self._COLUMN_LENGTHS[name](self))
+            files.write(self._RECORD_TABLES[name](self))
 
     def _record_folder(self, folder: str) -> str:
         """Return the folder for the tables of this world."""

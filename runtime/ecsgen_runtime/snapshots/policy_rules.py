@@ -98,7 +98,7 @@ class PolicyMigration:
         return MigratedState(columns, numbers)
 
 
-ListenerPlans = Callable[[Generations], tuple[NDArray[np.bool_], Generations]]
+NextGenerations = Callable[[Generations], tuple[NDArray[np.bool_], Generations]]
 """Returns which generations have a next one, and that one; 0 is followed by the first."""
 
 
@@ -108,7 +108,7 @@ def following_generations(generations: Generations) -> tuple[NDArray[np.bool_], 
 
 
 def id_columns(
-    it: PolicyMigration, following: ListenerPlans = following_generations
+    it: PolicyMigration, following: NextGenerations = following_generations
 ) -> MigratedState:
     """Return the columns of ids, their numbers, and what old ids are now if they are others."""
     old, plan = it.old, it.plan
@@ -140,7 +140,7 @@ def id_columns(
 
 
 def _without_gone(
-    plan: RowPlan, old_n: int, before: MigratedState, following: ListenerPlans
+    plan: RowPlan, old_n: int, before: MigratedState, following: NextGenerations
 ) -> MigratedState:
     """Return slots of which those of rows that go are free, with the next generation."""
     names = ("id_slot", "id_row", "id_generation")
