@@ -1,0 +1,77 @@
+"""Underscores of other modules, and seams without types: what the trees still have of both.
+
+`python -m tests.house.privacy` prints each line. An underscore is a module's own if the module
+defines a method, attribute, slot or constant of that name: classes of one module may know each
+other.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from tests.house.floors import GENERATOR, LIBRARY
+
+PUBLIC: Final = frozenset(("_replace", "_asdict", "_fields", "_make"))
+"""Names of named tuples, which begin with an underscore only not to meet fields."""
+SEAMS: Final = frozenset(("world", "manager"))
+
+
+def own_names(tree: ast.Module) -> set[str]:
+    """Return the names that a module defines: functions, classes, attributes, slots, constants."""
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                names.add(name)
+            case ast.Attribute(attr=name, ctx=ast.Store()) | ast.Name(id=name, ctx=ast.Store()):
+                names.add(name)
+            case ast.Assign(targets=[ast.Name(id="__slots__")], value=value):
+                names |= {str(n.value) for n in ast.walk(value) if isinstance(n, ast.Constant)}
+    return names
+
+
+def others_underscores(tree: ast.Module) -> Iterator[int]:
+    """Yield the lines that read an underscore attribute of an object of another module."""
+    own = own_names(tree)
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Attribute) or not node.attr.startswith("_"):
+            continue
+        if node.attr.startswith("__") or node.attr in PUBLIC or node.attr in own:
+            continue
+        match node.value:
+            case ast.Name(id="self" | "cls") | ast.Call(func=ast.Name(id="super")):
+                continue
+        yield node.lineno
+
+
+def untyped_seams(tree: ast.Module) -> Iterator[int]:
+    """Yield the lines of parameters `world: Any` and `manager: Any`."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.arg(arg=name, annotation=ast.Name(id="Any")) if name in SEAMS:
+                yield node.lineno
+
+
+def found_in(root: Path, what: str) -> list[str]:
+    """Return the lines of a tree: `underscores` or `seams`; tests of packages apart."""
+    search = {"underscores": others_underscores, "seams": untyped_seams}[what]
+    lines = []
+    for path in sorted(root.rglob("*.py")):
+        if "testing" not in path.relative_to(root).parts:
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            lines += [f"{path}:{line}: {what}" for line in sorted({*search(tree)})]
+    return lines
+
+
+if __name__ == "__main__":
+    printed = [
+        line
+        for root in (GENERATOR, LIBRARY)
+        for what in ("underscores", "seams")
+        for line in found_in(root, what)
+    ]
+    sys.exit("\n".join(printed) or 0)

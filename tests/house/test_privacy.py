@@ -1,0 +1,37 @@
+"""Modules read fewer underscores of others, and take fewer untyped worlds, with each change."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.house.floors import GENERATOR, LIBRARY
+from tests.house.privacy import found_in
+
+CEILINGS = {
+    (GENERATOR, "underscores"): 28,
+    (GENERATOR, "seams"): 9,
+    (LIBRARY, "underscores"): 620,
+    (LIBRARY, "seams"): 91,
+}
+"""Lines that there are today: who takes some away lowers the number."""
+
+
+@pytest.mark.parametrize(("root", "what"), CEILINGS)
+def test_no_more_than_there_were(root: Path, what: str) -> None:
+    assert len(found_in(root, what)) == CEILINGS[root, what]
+
+
+def test_what_counts(tmp_path: Path) -> None:
+    (tmp_path / "m.py").write_text(
+        "class Own:\n"
+        "    _mine = 1\n"
+        "def f(world: Any, other: Own):\n"
+        "    return other._mine, world._theirs, other._replace(x=1), other.__class__\n",
+        encoding="utf-8",
+    )
+    assert [line.partition("m.py:")[2] for line in found_in(tmp_path, "underscores")] == [
+        "4: underscores"
+    ]
+    assert [line.partition("m.py:")[2] for line in found_in(tmp_path, "seams")] == ["3: seams"]
