@@ -224,7 +224,7 @@ def as_generated_and_in_c(folder: Path, backend: Backend, schema: Path) -> Packa
     else:
         with patch.dict(os.environ, ECSGEN_PURE="0"):
             package = found[" in C"] = built(folder / "in_c", backend, schema, runtime="vendored")
-            importlib.import_module(f"{package.__name__}._runtime.specialised")
+            importlib.import_module(f"{package.__name__}._runtime.base.specialisation")
     return found
 
 

@@ -8,7 +8,7 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-PACKAGE = Path(__file__).parent.parent
+PACKAGE = Path(__file__).parent
 
 # The generated text does not depend on these, so a change of them needs no new build.
 _WITHOUT_INFLUENCE = {

@@ -29,7 +29,7 @@ from ecsgen.source.schema_roots import SchemaRoot
 from tests.support.world_package import load, sources
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-SCHEMAS: Final = ("shipped", "unshipped", "sharded", "compiled")
+SCHEMAS: Final = ("shipped", "more_policies", "sharded", "compiled")
 WAYS: Final[tuple[Runtime, ...]] = get_args(Runtime)
 OWN: Final = """
 from {name} import World

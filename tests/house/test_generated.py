@@ -232,6 +232,6 @@ def test_compiled_packages_pass_their_tests(tmp_path: Path) -> None:
 def test_broken_managers_are_noticed() -> None:
     """Of a policy with small tests: those of all files that are named run once before."""
     telling = "other owners|repeated entities|holes are taken|the alive are collected"
-    outcomes = mutate(4, rf"^_runtime/policies/direct\.py +({telling})", workers=2)
+    outcomes = mutate(4, rf"^_runtime/managers/policies/direct\.py +({telling})", workers=2)
     assert [outcome.job.title for outcome in outcomes if not outcome.killed_by] == []
     assert len(outcomes) == 4

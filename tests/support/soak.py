@@ -20,7 +20,7 @@ SOAK = {
     "test_aliases.py": f"views_are.*{REPEATED}",
     "test_benchmarks.py": "",
     "test_black.py": r"random_m.*[1-4]-|with_shards|shipped.*numba|alone\[(?!tests.test_w)[f-z]",
-    "test_both_ways.py": "unshipped|compiled|imports_differs.*(shipped|numba)",
+    "test_both_ways.py": "more_policies|compiled|imports_differs.*(shipped|numba)",
     "test_chunk_kernels.py": "compiled",
     "test_combinations.py": r"every_combination.*\[[2-9]",
     "test_examples.py": "vendored",
