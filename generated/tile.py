@@ -383,10 +383,8 @@ class TileManager(DirectIds, Gc):
         _owner = data._entity_cells[row] if row < data._n else NULL_ENTITY
         if _owner == entity:
             raise self._duplicate(entity)
-        if (
-            row < data._allocated
-            and data._id_generation_cells[row] == EXHAUSTED_GENERATION
-        ):
+        _has_cell = row < data._allocated
+        if _has_cell and data._id_generation_cells[row] == EXHAUSTED_GENERATION:
             raise slot_exhausted_error(data.MANAGER, row)
         if row >= data._allocated:
             data._grow(row + 1, (flow,))

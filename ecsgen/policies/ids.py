@@ -92,7 +92,8 @@ DIRECT_IDS = Policy(
     columns=(Column("id_generation", "u32", doc="The generation of each row.", by_row=False),),
     step_code={
         "admit_one": """
-            if row < data._allocated and {is_worn_out}:
+            _has_cell = row < data._allocated
+            if _has_cell and {is_worn_out}:
                 raise slot_exhausted_error(data.MANAGER, row)
         """,
         "append_one": """
