@@ -309,7 +309,8 @@ def main() -> None:
             built.cache_clear()
             schemas = SCHEMAS / "fast.yaml", SCHEMAS / "few.yaml"
             package = packages[contender] = built(Path(name), "numpy", *schemas, runtime="vendored")
-            importlib.import_module(f"{package.__name__}._runtime.base.specialisation")  # which asks for it
+            # which asks for it
+            importlib.import_module(f"{package.__name__}._runtime.base.specialisation")
         print(f"{machine()}\n\n| | ns in C | / in Python | / esper |\n| --- | --- | --- | --- |")
         for case in cases(packages, esper, options.live):
             times = {who: min(found) for who, found in measure(case, options.rounds).items()}
