@@ -174,7 +174,7 @@ def _pytest(
 def _compiled_cache(package: Path) -> str:
     """Return a folder's name that changes with the functions that others have compiled into them:
     numba compiles a function again when its own file changes, not when theirs do."""
-    folders = package / "_runtime" / "compiled", package / "_runtime" / "kernels"
+    folders = [package / "_runtime" / name for name in ("base", "kernels", "shards", "tables")]
     paths = sorted(path for folder in folders for path in folder.rglob("*.py"))
     text = b"".join(path.read_bytes() for path in paths)
     return f"compiled_{zlib.crc32(text):08x}"
