@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..base.callbacks import Dispatch
 from ..base.errors import EcsError, StaleInstanceError, StructureLockedError
+from ..base.extensions import arrow
 from ..base.handles import NIL, Columns, EntityArray, Instance, RowArray
 from ..base.locks import (
     BROKEN_MARKER,
@@ -36,7 +37,7 @@ from ..tables.placement import NO_ROWS, integers, locked_error
 from ..values.array_coercion import as_small_int_list
 from ..values.field_tables import FieldInfo, unexpected_keyword_error
 from ..values.field_types import FieldTable
-from ..values.interchange import TableLike, read_table
+from ..values.interchange import TableLike
 
 _Made = TypeVar("_Made")
 
@@ -380,7 +381,8 @@ class Manager(BaseManager):
         """Return a table's columns for `count` rows beside `arguments`, which win."""
         component = self.data.MANAGER.removesuffix("Manager")
         fields, buffer = self._CONVERTERS, self.data._buffer
-        return {**read_table(component, fields, table, count, buffer), **arguments}
+        columns = arrow().table_columns(component, fields, table, count, buffer)
+        return {**columns, **arguments}
 
     @property
     def _has_release_listeners(self) -> bool:

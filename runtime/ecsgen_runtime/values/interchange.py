@@ -10,8 +10,6 @@ from typing import Any, Final, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.extensions import arrow
-
 
 class ArrowStream(Protocol):
     """A table of another library: Arrow, polars, pandas, duckdb and more."""
@@ -52,14 +50,6 @@ def is_foreign_column(kind: type) -> bool:
 def has_stream(table: object) -> bool:
     """Return True if an object exports a table as an Arrow stream."""
     return hasattr(table, _STREAM)
-
-
-def read_table(
-    component: str, fields: Mapping[str, Any], table: TableLike, count: int, buffer: Any
-) -> dict[str, Any]:
-    """Return a table's columns by field, read by what is imported for tables alone."""
-    columns: dict[str, Any] = arrow().table_columns(component, fields, table, count, buffer)
-    return columns
 
 
 def table_hint(argument: object, before: str = "") -> str:
