@@ -756,7 +756,7 @@ class AiStateManager(GroupMember, Sparse, MappedOne, Gc):
         span = slice(n, end)
         rows = np.arange(n, end)
         joining = self._plan_join(entities, rows)
-        slots = self._entities._slots(entities)
+        slots = self._entities.slots(entities)
         try:
             data._entity_column[span] = entities
             data._animation_column[span] = columns["animation"]

@@ -74,7 +74,7 @@ class Archetypes(ArchetypeStore[ArchetypeChunk]):
     _DATA: ClassVar = (ArmorData, BurningData, HealthData, WeaponData)
 
     def __init__(self, entities: EntityManager) -> None:
-        EntityManager._check_entity_manager(entities, self)
+        EntityManager.check_entity_manager(entities, self)
         super().__init__(entities, ArchetypeChunk, self._DATA, CHUNK_BYTES)
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -373,7 +373,7 @@ class BoidManager(Sparse, MappedOne, Gc, OwnedSpatial):
         end = n + count
         span = slice(n, end)
         rows = np.arange(n, end)
-        slots = self._entities._slots(entities)
+        slots = self._entities.slots(entities)
         try:
             data._entity_column[span] = entities
             put_cells(data._position_column, span, columns["position"])

@@ -1593,7 +1593,7 @@ class EveryTypeManager(Sparse, MappedOne, Gc, Release):
         end = n + count
         span = slice(n, end)
         rows = np.arange(n, end)
-        slots = self._entities._slots(entities)
+        slots = self._entities.slots(entities)
         try:
             data._entity_column[span] = entities
             data._flag_column[span] = columns["flag"]

@@ -402,7 +402,7 @@ class PersonManager(Sparse, MappedOne, Gc, Seeded):
         end = n + count
         span = slice(n, end)
         rows = np.arange(n, end)
-        slots = self._entities._slots(entities)
+        slots = self._entities.slots(entities)
         try:
             data._entity_column[span] = entities
             data._condition_column[span] = columns["condition"]

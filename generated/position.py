@@ -293,7 +293,7 @@ class PositionManager(GroupMember, Sparse, MappedOne, Gc):
         span = slice(n, end)
         rows = np.arange(n, end)
         joining = self._plan_join(entities, rows)
-        slots = self._entities._slots(entities)
+        slots = self._entities.slots(entities)
         try:
             data._entity_column[span] = entities
             put_cells(data._value_column, span, columns["value"])

@@ -404,7 +404,7 @@ class SceneNodeManager(
         end = n + count
         span = slice(n, end)
         rows = np.arange(n, end)
-        slots = self._entities._slots(entities)
+        slots = self._entities.slots(entities)
         try:
             data._entity_column[span] = entities
             put_cells(data._local_column, span, columns["local"])

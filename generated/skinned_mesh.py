@@ -714,7 +714,7 @@ class SkinnedMeshManager(GroupMember, Sparse, MappedOne, Callback, Release):
         span = slice(n, end)
         rows = np.arange(n, end)
         joining = self._plan_join(entities, rows)
-        slots = self._entities._slots(entities)
+        slots = self._entities.slots(entities)
         try:
             data._entity_column[span] = entities
             put_cells(data._vertex_buffers_column, span, columns["vertex_buffers"])

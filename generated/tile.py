@@ -440,8 +440,8 @@ class TileManager(DirectIds, Gc):
         """Add rows of checked columns, for which there is room."""
         data = self.data
         count = len(entities)
-        rows = span = self._entities._slots(entities)
-        end = self._entities._span(entities)
+        rows = span = self._entities.slots(entities)
+        end = self._entities.span(entities)
         try:
             data._entity_column[span] = entities
             data._height_column[span] = columns["height"]

@@ -762,7 +762,7 @@ class VillagerManager(GroupMember, Sparse, MappedOne, Gc, Indirect):
         span = slice(n, end)
         rows = np.arange(n, end)
         joining = self._plan_join(entities, rows)
-        slots = self._entities._slots(entities)
+        slots = self._entities.slots(entities)
         cold = data._plan_cold_rows(columns, count)
         try:
             data._entity_column[span] = entities

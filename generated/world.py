@@ -1404,7 +1404,7 @@ class Game(
     def _line_of_outbreak(self) -> None:
         """Write a line of `outbreak`; O(rows)."""
         _rows = self._living_rows(
-            self.person, self.person.data._n, self.entities._has_no_dead_rows
+            self.person, self.person.data._n, self.entities.has_no_dead_rows
         )
         _value1_fold = CountReduction()
         _value2_fold = CountReduction()
@@ -1458,7 +1458,7 @@ class Game(
             _value6 = _value6_fold.result
             _value7 = _value7_fold.result
         _rows2 = self._living_rows(
-            self.position, self.bodies.n, self.entities._has_no_dead_rows
+            self.position, self.bodies.n, self.entities.has_no_dead_rows
         )
         _value8_fold = ValuesReduction(_rows2.n)
         _columns2 = (
@@ -1494,7 +1494,7 @@ class Game(
     def _line_of_ill(self) -> None:
         """Write a line for each row of `ill`; O(rows)."""
         _rows = self._living_rows(
-            self.person, self.person.data._n, self.entities._has_no_dead_rows
+            self.person, self.person.data._n, self.entities.has_no_dead_rows
         )
         _where_fold = ValuesReduction(_rows.n, np.bool_)
         _columns = (BlockColumn(self.person.data._condition_column, _rows.members[0]),)
@@ -1896,13 +1896,13 @@ class Game(
         _all_led = rows_of_live_entities(
             self.person,
             self.meeting.data._other_column[:_n],
-            self.entities._has_no_dead_rows,
+            self.entities.has_no_dead_rows,
         )
         _all_person_condition = self.person.data._condition_column
         _all_led2 = rows_of_live_entities(
             self.person,
             self.meeting.data._one_column[:_n],
-            self.entities._has_no_dead_rows,
+            self.entities.has_no_dead_rows,
         )
         for (
             meeting_id_slot,
@@ -2210,8 +2210,8 @@ class Game(
                 self.boid.data._entity_column[: self.boid.data._n].data,
                 INDEX_MASK,
                 self.boid._sparse.data,
-                self.entities._handles.data,
-                self.entities._has_no_dead_rows,
+                self.entities.handles.data,
+                self.entities.has_no_dead_rows,
                 self.boid.data._position_column.reshape(-1),
             )
 

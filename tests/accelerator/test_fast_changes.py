@@ -500,7 +500,7 @@ class Steps:
         """Return everything that there is, but for the memory that nobody uses."""
         entities = self.world.entities
         noted = self.world._noted_entities().tolist()
-        found: list[Any] = [world_entities(self.world), entities._despawns_at_collect, noted]
+        found: list[Any] = [world_entities(self.world), entities.despawns_at_collect, noted]
         for name in self.kinds:
             manager = getattr(self.world, name)
             numbers = (manager.version, manager.data._n, len(manager))

@@ -52,7 +52,7 @@ ARGS = {"young": 0.3, "old": 6}
 def found(world: Any) -> list[Any]:
     """What there is: columns, versions, who is alive, and which indices come next."""
     entities = world.entities
-    free = entities._free
+    free = entities.free_indices
     columns = [
         cells.tobytes()
         for manager in (world.hare, world.mark)
@@ -61,7 +61,7 @@ def found(world: Any) -> list[Any]:
     known = [one.lookup_many(entities.live()).tolist() for one in (world.hare, world.mark)]
     versions = [world.hare.version, world.mark.version]
     queue = free.first(free.count).tolist()
-    return [columns, known, versions, entities.live().tolist(), queue, entities._n_retired]
+    return [columns, known, versions, entities.live().tolist(), queue, entities.n_retired]
 
 
 def assert_alike(compiled: Any, plain: Any) -> None:
@@ -89,7 +89,7 @@ def test_many_generations() -> None:
                 cells = world.cell.id_of_many([1, 2, 3])
                 world.spawn(3, hare={"cell": cells}, mark={})
         assert_alike(*both)
-        retired = both[0].entities._n_retired
+        retired = both[0].entities.n_retired
     assert retired > 5
 
 

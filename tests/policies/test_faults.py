@@ -119,7 +119,7 @@ def test_taking_back_takes_no_memory(kind: str) -> None:
     try:
         before, _ = tracemalloc.get_traced_memory()
         taker._remove_rows_one_by_one(entities)
-        w.entities._undo_create(entities)
+        w.entities.undo_create(entities)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

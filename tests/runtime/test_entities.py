@@ -112,7 +112,7 @@ def test_taking_back_after_other_changes(taken: int) -> None:
     es = entities.create_many(4)
     others = [entities.create() for _ in range(taken)]
     entities.destroy(others[0] if taken else es[0])
-    entities._undo_create(es[1 - taken :])
+    entities.undo_create(es[1 - taken :])
     assert len(entities) == 0
     again = entities.create_many(8)
     assert sorted(again & 7) == list(range(8))
@@ -343,7 +343,7 @@ class DespawnListener:
     def __init__(self, entities: Any) -> None:
         self._locks = 0
         self.dead: list[int] = []
-        entities._add_listener(self, DespawnListener.remove)
+        entities.add_listener(self, DespawnListener.remove)
 
     def _check_can_despawn(self) -> None:
         if self._locks:

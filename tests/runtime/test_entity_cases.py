@@ -23,12 +23,12 @@ class TestEntities:
 
     @pytest.fixture(autouse=True, params=LAYOUTS, ids=str)
     def of_a_layout(self, request: pytest.FixtureRequest) -> None:
-        names = {"_LAYOUT": HandleLayout(*request.param), "__slots__": ()}
+        names = {"HANDLE_LAYOUT": HandleLayout(*request.param), "__slots__": ()}
         self.manager = type("Manager", (EntityManagerBase,), names)
 
     @property
     def layout(self) -> Any:
-        return self.manager._LAYOUT
+        return self.manager.HANDLE_LAYOUT
 
     def most(self, count: int) -> int:
         """Return so many, or as many entities as there can be."""
@@ -129,7 +129,7 @@ class TestEntities:
     def test_taking_back_after_others_came(self, em: EntityManagerBase) -> None:
         es = em.create_many(2)
         other = em.create()
-        em._undo_create(es)
+        em.undo_create(es)
         assert list(em) == [other]
         assert not em.alive_many(es).any()
         with handles_with(self.manager, MIN_FREE=0):

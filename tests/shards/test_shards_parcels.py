@@ -100,7 +100,7 @@ def held(w: Any) -> Any:
     """What entities have, by value."""
     found = {name: by_owner(getattr(w, name)) for name in w.MANAGERS}
     chunked = {e: [repr(row) for row in w[e]] for e in sorted(w.entities)}
-    return found, chunked, w.entities._slot_cache, len(w.entities.dispatch.queue)
+    return found, chunked, w.entities.slot_cache, len(w.entities.dispatch.queue)
 
 
 def listening(saved: bytes) -> Any:
@@ -325,7 +325,7 @@ def test_slots_of_dead_visitors_come_back() -> None:
         other.absorb(w.extract(es))
         other.destroy_many(es)
         other.collect()
-    assert other.entities._n_used < 700
+    assert other.entities.n_used < 700
     assert (len(other.entities), len(w.entities), len(other.place)) == (0, 0, 0)
 
 

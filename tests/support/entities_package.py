@@ -16,7 +16,9 @@ def entity_manager(
     layout = HandleLayout(index_bits, generation_bits, min_free)
     name = f"EntityManager{index_bits}x{generation_bits}x{min_free}"
     found = type(
-        name, (EntityManagerBase,), {"_LAYOUT": layout, "__slots__": (), "__module__": __name__}
+        name,
+        (EntityManagerBase,),
+        {"HANDLE_LAYOUT": layout, "__slots__": (), "__module__": __name__},
     )
     globals()[name] = found
     return found

@@ -39,7 +39,7 @@ def _entities(entities: Any) -> Any:
     dispatch = entities.dispatch
     return {
         **{name: _plain(value) for name, value in state.items()},
-        "cells": entities._handles.tolist()[: entities._n_used],
+        "cells": entities.handles.tolist()[: entities.n_used],
         "dispatch": (dispatch.depth, len(dispatch.queue), len(dispatch.errors)),
     }
 

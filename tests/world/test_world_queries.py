@@ -306,17 +306,17 @@ def test_lookups_are_not_needed_where_owners_are_equal(monkeypatch: pytest.Monke
 
 def test_deaths_are_counted_and_nothing_else() -> None:
     entities = new_world().entities
-    assert entities._despawn_count == 0
+    assert entities.despawn_count == 0
     es = entities.create_many(100)
-    entities._undo_create(entities.create_many(5))
-    assert entities._despawn_count == 0
+    entities.undo_create(entities.create_many(5))
+    assert entities.despawn_count == 0
     for n, e in enumerate(es[:50]):
         entities.destroy(e)
         entities.create()
-        assert entities._despawn_count == n + 1
+        assert entities.despawn_count == n + 1
     entities.destroy_many(es[50:])
-    entities._undo_create(entities.create_many(20))
-    assert entities._despawn_count == 100
+    entities.undo_create(entities.create_many(20))
+    assert entities.despawn_count == 100
 
 
 SMALL = {

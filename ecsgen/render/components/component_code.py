@@ -264,7 +264,7 @@ class ComponentCode(BufferCode):
     @property
     def stale_entity_line(self) -> str:
         """Statement for an entity that is not alive in the slot of its index."""
-        by_slot = "_slot = self._entities._slot_of"
+        by_slot = "_slot = self._entities.slot_of"
         lookup = by_slot if self.component.is_sharded else "self._entities.require"
         return f"{lookup}(entity)  # raises StaleEntityError"
 

@@ -20,8 +20,8 @@ _BY_INDEX: Final = {
     "next_generations": "data._id_generation_column[rows] += 1",
 }
 _BY_SLOT: Final = {
-    "slot_of_row": "self._entities._slot(data._entity_cells[row])",
-    "slot_of_dst": "self._entities._slot(data._entity_cells[dst])",
+    "slot_of_row": "self._entities.slot(data._entity_cells[row])",
+    "slot_of_dst": "self._entities.slot(data._entity_cells[dst])",
     "is_worn_out": "data._is_exhausted(row)",
     "next_generation": "data._next_generation(row)",
     "next_generations": "data._next_generations(rows)",

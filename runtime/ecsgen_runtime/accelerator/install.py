@@ -160,13 +160,18 @@ def _install_component(kind: Kind) -> None:
 
 
 def _install_entities(kind: Kind) -> None:
-    layout = kind._LAYOUT
-    slot_names = ("cells", "n_used", "n_cells", "n_retired", "free", "callbacks")
-    slots = slots_of(kind, {name: f"_{name}" for name in slot_names} | {"dispatch": "dispatch"})
+    layout = kind.HANDLE_LAYOUT
+    own = {
+        "cells": "_cells",
+        "n_cells": "_n_cells",
+        "free": "free_indices",
+        "callbacks": "_callbacks",
+    }
+    slots = slots_of(kind, own | {name: name for name in ("n_used", "n_retired", "dispatch")})
     example = kind()
-    queue, dispatch, callbacks = example._free, example.dispatch, example._callbacks
-    names = {f"queue_{name}": f"_{name}" for name in ("head", "mask", "cells")}
-    slots |= slots_of(type(queue), names | {"queue_count": "count"})
+    queue, dispatch, callbacks = example.free_indices, example.dispatch, example._callbacks
+    names = {"head": "head", "mask": "_mask", "cells": "_cells", "count": "count"}
+    slots |= slots_of(type(queue), {f"queue_{name}": slot for name, slot in names.items()})
     waits = {"depth": "depth", "errors": "errors", "waiting": "queue"}
     entry = find_in_modules(type(callbacks), "_ListenerEntry")
     slots |= slots_of(type(dispatch), waits)
@@ -213,7 +218,7 @@ def _install_world(kind: Kind) -> None:
         "slots": slots_of(kind, {name: f"_{name}" for name in _WORLD_SLOTS}),
         "entities_plan": entities.plan,
         "entities": "entities",
-        "clean": "_despawns_at_collect",
+        "clean": "despawns_at_collect",
         "reserve": "reserve",
         "kinds": row_classes(kind),
         "array": array,

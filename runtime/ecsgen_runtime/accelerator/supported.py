@@ -285,7 +285,7 @@ def component_spec(kind: Kind, row: type | None, entities: Any) -> dict[str, Any
         "entities": entities,
         "parts": data,
         "callbacks": callbacks,
-        "index_mask": data._ENTITIES._LAYOUT.INDEX_MASK,
+        "index_mask": data._ENTITIES.HANDLE_LAYOUT.INDEX_MASK,
         "slots": slots | slots_of(data, {"anchor": f"_{anchor}_cells"}),
         "columns": _columns(layout, fields),
         "roles": {role: columns.index(name) for role, name in roles.items()}

@@ -44,7 +44,7 @@ class CommandBuffer(PlainCommandBuffer):
     def of(cls, world: Any, count: int, *kinds: Any) -> Self:
         """Return a buffer, the last call's if it is large enough."""
         former: Self | None = vars(world.entities).get("_command_buffers", {}).pop(kinds, None)
-        indices = len(world.entities._handles)
+        indices = len(world.entities.handles)
         if former is None or count > former._capacity or indices != len(former.is_despawned):
             spare = 0 if former is None else count // 2  # counts that grew will grow again
             return cls(world, count + spare, *kinds)
@@ -80,11 +80,11 @@ class CommandBuffer(PlainCommandBuffer):
         is_plain = len(numbers) < 2 and (not numbers or plan.spawns[numbers[0]] is not None)
         if not is_plain or entities._callbacks.entries or entities.dispatch.depth:
             return False
-        free, max_indices = entities._free, entities._LAYOUT.INDEX_COUNT
+        free, max_indices = entities.free_indices, entities.HANDLE_LAYOUT.INDEX_COUNT
         free.reserve(free.count + n_despawned)
         n_spawned = counts[1 + numbers[0]] if numbers else 0
         if n_spawned:
-            indices = min(entities._n_used + n_spawned, max_indices)
+            indices = min(entities.n_used + n_spawned, max_indices)
             entities.reserve(indices)
             for _, manager, _ in plan.spawns[numbers[0]][0]:
                 _ensure_capacity(managers[manager], n_spawned, indices)
@@ -104,13 +104,13 @@ class CommandBuffer(PlainCommandBuffer):
 
     def _despawn_fast(self, plan: _Plan, count: int) -> None:
         entities, despawned = self._world.entities, self.despawned[:count]
-        free, was_clean = entities._free, entities._has_no_dead_rows
-        handles, end = entities._handles, free._head + free.count
-        arguments = plan.numbers, handles, free._ring, end
+        free, was_clean = entities.free_indices, entities.has_no_dead_rows
+        handles, end = entities.handles, free.head + free.count
+        arguments = plan.numbers, handles, free.ring, end
         freed = _free_indices(despawned, self.is_despawned, *arguments)
         free.count += freed
-        entities._n_retired += count - freed
-        entities._despawns_at_collect += count if was_clean else 0
+        entities.n_retired += count - freed
+        entities.despawns_at_collect += count if was_clean else 0
         for manager, columns in zip(self._world._collecting_managers, plan.columns, strict=True):
             if manager.data._n:
                 arrays = _row_arrays(manager)
@@ -120,20 +120,20 @@ class CommandBuffer(PlainCommandBuffer):
         """Spawn entities, or return False and change nothing: too few indices are free, or dead
         entities still have rows."""
         entities, managers = self._world.entities, self._world._collecting_managers
-        free, used, layout = entities._free, entities._n_used, entities._LAYOUT
+        free, used, layout = entities.free_indices, entities.n_used, entities.HANDLE_LAYOUT
         early = min(count, max(0, free.count - layout.MIN_FREE))
         fresh = min(count - early, layout.INDEX_COUNT - used)
         if count - fresh > free.count:
             return False
-        spawned, handles = np.empty(count, np.uint64), entities._handles
-        sources = free._ring, free._head, early, used, fresh
+        spawned, handles = np.empty(count, np.uint64), entities.handles
+        sources = free.ring, free.head, early, used, fresh
         _take_indices(spawned, plan.numbers, handles, *sources)
         members, unset = plan.spawns[number]
         for _, manager, _ in members:
             if not _have_no_rows(spawned, plan.numbers, managers[manager]._sparse):
                 return False
         free.drop(count - fresh)
-        entities._n_used += fresh
+        entities.n_used += fresh
         for name, manager, ranges in members:
             batch = self.spawn_batches[number]
             source = ranges, batch.capacity, batch.buffers[name]
@@ -149,13 +149,13 @@ class CommandBuffer(PlainCommandBuffer):
 @cache
 def _plan(entities: Any, kinds: tuple[Any, ...], specs: Any) -> _Plan | None:
     """Return the plan for a world of such managers; None if they are not plain."""
-    is_known = (entities._free_handles, entities._slots) == (
-        EntityManagerBase._free_handles,
-        EntityManagerBase._slots,
+    is_known = (entities.free_handles, entities.slots) == (
+        EntityManagerBase.free_handles,
+        EntityManagerBase.slots,
     )
     if not is_known or not all(map(_is_plain, kinds)):
         return None
-    layout = entities._LAYOUT
+    layout = entities.HANDLE_LAYOUT
     numbers = layout.INDEX_MASK, layout.ONE_GENERATION, layout.LAST_GENERATION
     columns = [[(c.bytes_before, c.nbytes) for c in kind.LAYOUT] for kind in kinds]
     return _Plan(

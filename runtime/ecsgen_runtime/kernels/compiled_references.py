@@ -24,7 +24,7 @@ def live_row_table(manager: Mapped) -> tuple[NDArray[np.uint64], NDArray[np.int6
     """
     rows = manager._first_rows()
     owners = manager.data._entity_column[rows]
-    alive = manager._entities._are_alive(owners)
+    alive = manager._entities.are_alive(owners)
     return open_table(owners[alive], rows[alive])
 
 

@@ -125,7 +125,7 @@ class DeferredCommands:
         dispatch, removal = self._world.entities.dispatch, None
         queued = len(dispatch.queue)
         try:
-            self._world.entities._destroy_distinct(dead)
+            self._world.entities.destroy_distinct(dead)
             self._have_no_rows = len(dead) > 0
             for removal in removals:
                 _remove(*removal)
@@ -276,7 +276,7 @@ class CommandBuffer(DeferredCommands):
         """`count` rows run; single rows of the managers named in `rows` may be removed. Raises what
         `_begin_call` raises."""
         self._begin_call(world)
-        self.is_despawned = np.zeros(len(world.entities._handles), np.bool_)
+        self.is_despawned = np.zeros(len(world.entities.handles), np.bool_)
         """True for despawned entities, by slot."""
         self.despawned = np.empty(len(self.is_despawned), np.uint64)
         self.is_row_despawned = {n: np.zeros(getattr(world, n).data._n, np.bool_) for n in rows}

@@ -46,7 +46,7 @@ def live_row_map(manager: Mapped) -> dict[int, int]:
     """Return the first row of each alive entity; O(n)."""
     rows = manager._first_rows()
     owners = manager.data._entity_column[rows]
-    alive = manager._entities._are_alive(owners)
+    alive = manager._entities.are_alive(owners)
     return dict(zip(owners[alive].tolist(), rows[alive].tolist(), strict=True))
 
 
@@ -71,7 +71,7 @@ def other_cells(column: NDArray[Any], rows: RowArray, default: Any) -> NDArray[A
 
 def _of_living(rows: RowArray, entities: EntityPool, owners: EntityArray) -> RowArray:
     """Return rows, NIL where the owner is dead."""
-    alive = entities._are_alive(owners)
+    alive = entities.are_alive(owners)
     if not alive.all():
         rows[~alive] = NIL
     return rows

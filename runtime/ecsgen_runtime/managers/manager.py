@@ -104,7 +104,7 @@ class BaseManager(Lockable, ReadOnlyAttributes):
         elif "_ROWS" in vars(cls):
             rows = cls._ROWS
             cls.LAYOUT, cls.FIELDS = rows.LAYOUT, rows.FIELDS
-            specialise_methods(cls, rows._ENTITIES._LAYOUT)
+            specialise_methods(cls, rows._ENTITIES.HANDLE_LAYOUT)
             cls._REMOVE_HOOKS = (
                 collect_hooks(cls, "_BEFORE_REMOVE"),
                 collect_hooks(cls, "_PLAN_REMOVE"),

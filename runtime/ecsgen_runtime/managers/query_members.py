@@ -90,7 +90,7 @@ class QuerySparseMember(QueryMember):
         """
         rows_of = self.manager._sparse
         if all_live:
-            wanted = self.manager._entities._indices(entities)
+            wanted = self.manager._entities.slots(entities)
             if int(wanted.max(initial=0)) < len(rows_of):
                 return rows_of.take(wanted, mode="clip")
         return self.manager.lookup_many(entities)

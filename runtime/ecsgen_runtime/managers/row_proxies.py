@@ -109,7 +109,7 @@ class EntityProxy(ManagedProxy):
         return row
 
     def _whose(self) -> str:
-        return f"entity {self._manager._entities._LAYOUT.format_short(self.entity)}"
+        return f"entity {self._manager._entities.HANDLE_LAYOUT.format_short(self.entity)}"
 
 
 class IdProxy(ManagedProxy):

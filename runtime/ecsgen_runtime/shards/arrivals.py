@@ -44,7 +44,7 @@ def absorb(world: Any, parcel: ParcelBase, borrowed: tuple[object, ...] = ()) ->
     _check_handles(world, es)
     parcel_index = ParcelIndex(es)
     store: Any = getattr(world, "_store", None)
-    n_before, slots = world.entities._n_used, world.entities._plan_arrival(es)
+    n_before, slots = world.entities.n_used, world.entities._plan_arrival(es)
     slot_cache = SlotCache(world.entities, es, slots)
     has_arrived = False
     try:
@@ -131,9 +131,9 @@ class ParcelIndex:
 def _check_handles(world: Any, es: EntityArray) -> None:
     """Raise ParcelError for handles that no shard makes, or of entities made here and alive."""
     entities: ShardedEntities = world.entities
-    if (es < entities._LAYOUT.ONE_GENERATION).any():
+    if (es < entities.HANDLE_LAYOUT.ONE_GENERATION).any():
         raise ParcelError("a handle that no entity can have")
-    is_here = are_stored_handles(entities._handles, es, entities._LAYOUT.INDEX_MASK)
+    is_here = are_stored_handles(entities.handles, es, entities.HANDLE_LAYOUT.INDEX_MASK)
     if is_here.any():
         raise _already_here(world, es[is_here.argmax()])
 
@@ -142,12 +142,12 @@ def _duplicate_error(world: Any, es: EntityArray) -> ParcelError:
     """Return the error of entities one of which is here as a foreign one, or is repeated."""
     if not all_distinct(es):
         return ParcelError("an entity is in the parcel twice")
-    is_here = world.entities._foreign_slots.find(es) >= 0
+    is_here = world.entities.foreign_slots.find(es) >= 0
     return _already_here(world, es[is_here.argmax()])
 
 
 def _already_here(world: Any, e: SupportsIndex) -> ParcelError:
-    return ParcelError(f"entity {world.entities._LAYOUT.format_handle(e)} is here already")
+    return ParcelError(f"entity {world.entities.HANDLE_LAYOUT.format_handle(e)} is here already")
 
 
 def _plan_arrival(

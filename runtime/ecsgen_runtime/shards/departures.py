@@ -49,12 +49,12 @@ def plan_departure(
     collect_dead_rows(world, entities)
     with_descendants = _with_descendants(world, hierarchies, entities)
     if with_descendants is not entities:
-        entities, slots = with_descendants, world.entities._slots(with_descendants)
+        entities, slots = with_descendants, world.entities.slots(with_descendants)
     try:
         with SlotCache(world.entities, entities, slots) as slot_cache:
             rows = _rows_of_all(world, hierarchies, entities, checked, slot_cache)
     except BaseException:  # an interrupt may have come upon the end of the block
-        world.entities._slot_cache = None
+        world.entities.slot_cache = None
         raise
     for component in hierarchies:
         _check_parents(getattr(world, component.attribute), rows.get(component.attribute))
@@ -65,12 +65,12 @@ def plan_departure(
 def collect_dead_rows(world: Any, entities: EntityArray) -> None:
     """Remove the rows of dead entities in hierarchies; StaleEntityError if a cascade removes one
     of `entities`, which is a copy."""
-    before = world.entities._despawn_count
+    before = world.entities.despawn_count
     for component in parcels.plan_of(type(world)).managed:
         manager = getattr(world, component.attribute)
         if "~parent" in component.columns and hasattr(manager, "collect"):
             manager.collect()
-    if world.entities._despawn_count != before:
+    if world.entities.despawn_count != before:
         world.entities.require_many(entities)
 
 
@@ -108,10 +108,10 @@ def distinct_entities(world: Any, es: ArrayLike) -> tuple[EntityArray, RowArray]
     """Return live entities as an array, and their slots; StaleEntityError for dead or repeated
     ones."""
     world_entities = world.entities
-    entities, slots = world_entities._require_slots(es)
-    if not world_entities._BULK.all_distinct_below(slots, world_entities._n_used):
+    entities, slots = world_entities.require_slots(es)
+    if not world_entities._BULK.all_distinct_below(slots, world_entities.n_used):
         position = find_first_duplicate(entities)
-        e = world.entities._LAYOUT.format_handle(entities[position])
+        e = world.entities.HANDLE_LAYOUT.format_handle(entities[position])
         raise StaleEntityError(f"entity {e} at position {position} is repeated")
     return entities, slots
 
@@ -250,7 +250,7 @@ def _leave(world: Any, departure: BatchRemoval) -> None:
         for name in world.MANAGERS:
             if name in type(world)._STAYS:
                 _destroy_and_notify(entities.dispatch, getattr(world, name), departure.entities)
-        entities._release_foreign(foreign, slots)
+        entities.release_foreign(foreign, slots)
     except BaseException:
         mark_broken(entities)
         raise

@@ -362,7 +362,7 @@ class GhostCoverageCheck:
             starts, rows = search.neighbours()
             if len(rows):
                 ghost = int(np.diff(starts).argmax())
-                shown = self._world.entities._LAYOUT.format_handle
+                shown = self._world.entities.HANDLE_LAYOUT.format_handle
                 raise ShardError(
                     f"{type(manager).__name__}: {shown(owners[ghost])} of rank {rank} "
                     f"is within {radius:g} of {shown(state.owners[rows[starts[ghost]]])} "
@@ -472,7 +472,7 @@ class SentGhosts:
         that lack a row."""
         world = self._world
         managers = [getattr(world, name) for name in type(world)._GHOSTS]
-        state = [world.entities._despawn_count, *(m.data._version for m in managers)]
+        state = [world.entities.despawn_count, *(m.data._version for m in managers)]
         if self._known is None or self._known[0] != state:
             self._known = state, [self._require_rows(part) for part in self._parts]
         rows_by_rank = enumerate(zip(self._parts, self._known[1], strict=True))

@@ -51,7 +51,7 @@ class ShardedSparseMember(QuerySparseMember):
     __slots__ = ()
 
     def _look_up(self, entities: EntityArray, all_live: bool) -> NDArray[Any]:
-        n_foreign: int = self.manager._entities._foreign_slots.count  # type: ignore[attr-defined]  # sharded ones have them
+        n_foreign: int = self.manager._entities.foreign_slots.count  # type: ignore[attr-defined]  # sharded ones have them
         return super()._look_up(entities, all_live and not n_foreign)
 
 
@@ -75,11 +75,11 @@ class ShardedSparse(SlotLookup, Sparse):
                 return row
         except IndexError:
             pass
-        return self._foreign_row(entity) if self._entities._foreign_slots.count else NIL
+        return self._foreign_row(entity) if self._entities.foreign_slots.count else NIL
 
     def _foreign_row(self, entity: int) -> Instance:
         """Return the row of a foreign entity, or NIL; O(1)."""
-        slot = self._entities._foreign_slots.get(entity)
+        slot = self._entities.foreign_slots.get(entity)
         if not 0 <= slot < len(self._sparse_cells):
             return NIL
         row = self._sparse_cells[slot]
@@ -89,7 +89,7 @@ class ShardedSparse(SlotLookup, Sparse):
 
     def lookup_many(self, entities: ArrayLike, /) -> RowArray:
         """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
-        slot_cache = self._entities._slot_cache
+        slot_cache = self._entities.slot_cache
         if slot_cache is not None and slot_cache.es is entities:
             owners = self.data._entity_column[: self.data._n]
             rows = None if self._ALLOWS_MANY else slot_cache.rows_among(owners)
@@ -97,30 +97,30 @@ class ShardedSparse(SlotLookup, Sparse):
                 bulk = self._entities._BULK
                 rows = bulk.rows_in(self._sparse, owners, slot_cache.es, slot_cache.slots)
             return rows
-        foreign_slots = self._entities._foreign_slots
+        foreign_slots = self._entities.foreign_slots
         if not foreign_slots.count or as_small_int_list(entities) is not None:
             return super().lookup_many(entities)
         handles = as_entities(entities)
         owners = self.data._entity_column[: self.data._n]
-        mask = self._entities._LAYOUT.INDEX_MASK
+        mask = self._entities.HANDLE_LAYOUT.INDEX_MASK
         return self._entities._BULK.lookup_with_foreign(
             self._sparse, owners, foreign_slots.table, handles, mask
         )
 
     def _surely_have_no_rows(self, entities: EntityArray) -> bool:
-        slot_cache = self._entities._slot_cache
+        slot_cache = self._entities.slot_cache
         if slot_cache is not None and slot_cache.are_new and slot_cache.es is entities:
             return True
         return super()._surely_have_no_rows(entities)
 
     def _map_row(self, entity: Entity, row: Instance) -> None:
-        self._sparse_cells[self._entities._slot(entity)] = row
+        self._sparse_cells[self._entities.slot(entity)] = row
 
     def _first_of(self, entity: Entity) -> Instance:
-        return self._sparse_cells[self._entities._slot(entity)]
+        return self._sparse_cells[self._entities.slot(entity)]
 
     def _unmap(self, entity: Entity) -> None:
-        self._sparse_cells[self._entities._slot(entity)] = NIL
+        self._sparse_cells[self._entities.slot(entity)] = NIL
 
     def _unmap_rows(self, removed_rows: RowArray) -> None:
         owners = self.data._entity_column
@@ -147,18 +147,18 @@ class ShardedDirect(SlotLookup, Direct):
         row: Instance = entity & INDEX_MASK  # type: ignore[assignment]  # a call takes time
         if row < data._n and data._entity_cells[row] == entity and entity:
             return row
-        return self._foreign_row(entity) if self._entities._foreign_slots.count else NIL
+        return self._foreign_row(entity) if self._entities.foreign_slots.count else NIL
 
     def _foreign_row(self, entity: int) -> Instance:
         """Return the row of a foreign entity, or NIL; O(1)."""
-        slot, data = self._entities._foreign_slots.get(entity), self.data
+        slot, data = self._entities.foreign_slots.get(entity), self.data
         is_there = 0 <= slot < data._n and data._entity_cells[slot] == entity
         return Instance(slot) if is_there else NIL
 
     def lookup_many(self, entities: ArrayLike, /) -> RowArray:
         """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
         rows = super().lookup_many(entities)
-        foreign_slots, data = self._entities._foreign_slots, self.data
+        foreign_slots, data = self._entities.foreign_slots, self.data
         if not foreign_slots.count or data._n == 0:
             return rows
         # also clipped lookups of the last row, whose owner may be a foreign entity behind it
@@ -180,7 +180,7 @@ def living_keys(manager: Any) -> tuple[EntityArray, RowArray]:
     """Return the live entities that have rows, and the first row of each."""
     rows = manager._first_rows() if manager._ALLOWS_MANY else manager.data._used_rows()
     owners = manager.data._entity_column[rows]
-    alive = manager._entities._are_alive(owners)
+    alive = manager._entities.are_alive(owners)
     return owners[alive], rows[alive]
 
 
@@ -188,14 +188,14 @@ def id_keys(manager: Any) -> tuple[IdArray, RowArray]:
     """Return the ids of rows, only of live entities if rows have owners, and the rows."""
     rows = manager.data._used_rows()
     if hasattr(manager, "lookup"):
-        rows = rows[manager._entities._are_alive(manager.data._entity_column[rows])]
+        rows = rows[manager._entities.are_alive(manager.data._entity_column[rows])]
     return manager._ids_in(rows), rows
 
 
 def alive_keys(entities: ShardedEntities) -> tuple[EntityArray, RowArray]:
     """Return all live entities, and their slots."""
     alive = entities.live()
-    return alive, entities._slots(alive)
+    return alive, entities.slots(alive)
 
 
 def as_dict(keys_and_rows: tuple[EntityArray, RowArray]) -> dict[int, int]:

@@ -57,7 +57,7 @@ class ShardedWorldLoader(WorldLoader):
         arrays = self.saved.arrays
         entities._begin(self.saved.state["entities"]["shard"])
         slots = arrays[SLOTS].astype(np.intp)
-        entities._restore_foreign(arrays[VISITORS], slots, arrays[IDLE].astype(np.intp))
+        entities.restore_foreign(arrays[VISITORS], slots, arrays[IDLE].astype(np.intp))
 
 
 def check_shard_slots(rows: CheckedRows) -> None:

@@ -99,20 +99,20 @@ class ShardedWorld(WorldBase):
     def _sweep(self) -> None:
         """Release slots of dead foreign entities that no manager has rows of, if there are many."""
         entities = self.entities
-        if entities._dead_foreign_count <= max(_MIN_SWEEP, entities._foreign_slots.count // 2):
+        if entities.dead_foreign_count <= max(_MIN_SWEEP, entities.foreign_slots.count // 2):
             return
         dead = entities._leftovers()
         for name in self.MANAGERS:
             manager = getattr(self, name)
             if hasattr(manager, "lookup"):
                 dead = dead[~manager.has_many(dead)]
-        entities._release_foreign(dead, entities._foreign_slots.find(dead))
-        entities._dead_foreign_count = 0
+        entities.release_foreign(dead, entities.foreign_slots.find(dead))
+        entities.dead_foreign_count = 0
 
     @property
     def _is_fresh(self) -> bool:
         """True if no entity was ever created here, and no id."""
-        return not self.entities._n_used and not any(
+        return not self.entities.n_used and not any(
             manager.data._version for manager in self._all_managers()
         )
 

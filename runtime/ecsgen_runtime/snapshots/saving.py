@@ -84,7 +84,7 @@ class WorldLoader:
             entities._use_array(handles)
         else:
             entities.reserve(len(handles))
-            entities._handles[: len(handles)] = handles
+            entities.handles[: len(handles)] = handles
         free = self.saved.arrays["entities.free"]
         n_retired = self.saved.state["entities"]["n_retired"]
         entities._restore(len(handles), free, n_retired)
@@ -231,7 +231,7 @@ def _require_empty(world: Any) -> None:
     """Raise TypeError for a world that has something already: its class has its own `__init__`."""
     managers = serialisation.managers_of(world).items()
     filled = [name for name, m in managers if len(m) and isinstance(m, Manager)]
-    if filled or world.entities._n_used:
+    if filled or world.entities.n_used:
         name = type(world).__name__
         raise TypeError(
             f"{name}() is not empty, so nothing can be loaded into it: let a method of its own "

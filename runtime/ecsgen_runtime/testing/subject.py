@@ -280,7 +280,7 @@ def handles_with(
     manager: EntityManagerBase | type[EntityManagerBase], **numbers: int
 ) -> Iterator[None]:
     """Give handles of an entity manager's package other numbers: `MIN_FREE=0`."""
-    layout = manager._LAYOUT
+    layout = manager.HANDLE_LAYOUT
     with ExitStack() as patches:
         for names in (vars(layout), *layout._globals.values()):
             patches.enter_context(patch.dict(names, numbers))
@@ -630,7 +630,7 @@ class Guard:
     def __init__(self, entities: EntityManagerBase, locks: int = 1) -> None:
         self._locks = locks
         self.heard: list[list[int]] = []
-        entities._add_listener(self, Guard.remove)
+        entities.add_listener(self, Guard.remove)
 
     def _check_can_despawn(self) -> None:
         if self._locks:

@@ -234,7 +234,7 @@ class EntityViewBase:
         for kind in rows_by_class:
             holder = world._holder(kind)
             if not holder._ALLOWS_MANY and holder.has(entity):
-                raise duplicate_instance_error(kind.__name__, entity, entities._LAYOUT)
+                raise duplicate_instance_error(kind.__name__, entity, entities.HANDLE_LAYOUT)
         parts = world._old_parts(rows_by_class)
         entities.dispatch.run(append_parts, np.array([entity], np.uint64), parts, rows)
 
@@ -255,7 +255,7 @@ class EntityViewBase:
 
     def __repr__(self) -> str:
         world = self._world
-        name = world.entities._LAYOUT.format_short(self._entity)
+        name = world.entities.HANDLE_LAYOUT.format_short(self._entity)
         if not world.entities.alive(self._entity):
             return f"<entity {name}: dead>"
         holders = map(world._holder, self._components())

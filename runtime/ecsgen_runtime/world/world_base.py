@@ -176,7 +176,7 @@ def rollback_creation(
         except BaseException as error:
             interrupt = error
     if not is_broken(entity_manager):
-        entity_manager._undo_create(entities)
+        entity_manager.undo_create(entities)
     if interrupt is not None:
         raise interrupt
 
@@ -325,23 +325,23 @@ class WorldBase(DeferredDespawns):
         rows. Managers with `destroy: manual` are left alone.
         """
         entities, died = self.entities, None
-        was_clean = entities._despawn_count == entities._despawns_at_collect
+        was_clean = entities.despawn_count == entities.despawns_at_collect
         failed: Sequence[BaseException] = ()
         try:
             died = self._flush()
         except BaseExceptionGroup as group:
             failed = group.exceptions  # of callbacks: the despawns are complete
-        despawns = entities._despawn_count  # removing rows may despawn others
+        despawns = entities.despawn_count  # removing rows may despawn others
         few = None
         if (
             was_clean
             and type(died) is list
-            and despawns == entities._despawns_at_collect + len(died)
+            and despawns == entities.despawns_at_collect + len(died)
         ):
             few = died
         is_outermost = not entities.dispatch.is_open()
         removed = entities.dispatch.run(self._collected, few, failed, is_outermost)
-        entities._despawns_at_collect = despawns
+        entities.despawns_at_collect = despawns
         return removed
 
     def _collected(
@@ -518,7 +518,7 @@ class WorldBase(DeferredDespawns):
         except BaseException:
             self._rollback_spawn(np.array(entities, np.uint64))
             raise
-        self.entities._undo_create(created)
+        self.entities.undo_create(created)
         return None
 
     def _prepare_parts(

@@ -8,7 +8,7 @@ GROUPS = (
     module(
         "_runtime/managers/policies/destroy.py",
         ("test_skinned_mesh.py",),
-        Mutant("nobody tells who died", r"self\._entities\._add_listener\(.*\)"),
+        Mutant("nobody tells who died", r"self\._entities\.add_listener\(.*\)"),
         Mutant(
             "only the first of the dead goes",
             r"self\.remove_many, entities\)",

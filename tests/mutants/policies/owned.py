@@ -21,7 +21,7 @@ GROUPS = (
         ),
         Mutant(
             "the dead among many get an instance",
-            r"self\._entities\._require_handles\(.*\)",
+            r"self\._entities\.require_handles\(.*\)",
             "handles",
         ),
         Mutant("the opposite of having", r"lookup\(entity\) != NIL$", "lookup(entity) == NIL"),

@@ -32,7 +32,7 @@ GROUPS = (
         Mutant("rows of a class without fields", r"repeat\(self\._ROW\)", "repeat(tuple)"),
         Mutant("a loop ends with the first rows", r"0, len\(arrays\[0\]\), ", "0, 1, "),
         Mutant("arrays of a class without fields", r"tuple\.__new__\(self\._ROWS, ", "tuple("),
-        Mutant("queries see no deaths", r"free\._head \+ free\.count \+ entities\._n_retired", "0"),
+        Mutant("queries see no deaths", r"free\.head \+ free\.count \+ entities\.n_retired", "0"),
         Mutant("queries see no changes", r"state \+= data\._version"),
         Mutant("queries see the dead", r"match\.keep\(self\.entities\.alive_many\(.*\)\)"),
         Mutant("unions have entities twice", r"match\.drop\(earlier\)"),

@@ -389,7 +389,7 @@ def live_active_rows(manager: Any) -> RowArray:
     entities = getattr(manager, "_entities", None)
     if entities is None or data._entity_column.size == 0:
         return rows
-    alive: RowArray = rows[entities._are_alive(data._entity_column[rows])]
+    alive: RowArray = rows[entities.are_alive(data._entity_column[rows])]
     return alive
 
 

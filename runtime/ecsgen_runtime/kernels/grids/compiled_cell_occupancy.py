@@ -314,7 +314,7 @@ def _cells_and_owners(manager: Occupant) -> tuple[_Handles, _Handles, _Handles, 
     if entities is None:
         return ids, _NO_OWNERS, _NO_OWNERS, np.uint64(0)
     owners = data._entity_column[: data._n]  # type: ignore[attr-defined]  # of owned rows
-    return ids, owners, entities._handles, np.uint64(entities._LAYOUT.INDEX_MASK)
+    return ids, owners, entities.handles, np.uint64(entities.HANDLE_LAYOUT.INDEX_MASK)
 
 
 @jit(forceinline=True)

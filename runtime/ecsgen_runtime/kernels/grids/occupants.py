@@ -355,11 +355,11 @@ class OwnedOccupant(Occupant, Owned):
 
     @property
     def _despawn_count(self) -> int:
-        return self._entities._despawn_count
+        return self._entities.despawn_count
 
     def _off_grid_rows(self, rows: slice | RowArray = slice(None)) -> NDArray[np.bool_] | None:
         owners = self.data._entity_column[: self.data._n][rows]
-        alive = self._entities._are_alive(owners)
+        alive = self._entities.are_alive(owners)
         return None if alive.all() else ~alive
 
 

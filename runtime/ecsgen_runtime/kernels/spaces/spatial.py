@@ -158,7 +158,7 @@ class OwnedSpatial(Spatial, Owned):
         if self._are_all_alive():
             return active
         owners = self.data._entity_column[:n]
-        alive = self._entities._are_alive(owners)
+        alive = self._entities.are_alive(owners)
         if active is not None:
             return alive & active
         return None if alive.all() else alive

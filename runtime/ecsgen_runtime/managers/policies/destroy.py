@@ -28,7 +28,7 @@ class Callback(Owned):
 
     def _init_transient(self) -> None:
         super()._init_transient()
-        self._entities._add_listener(self, type(self).remove)
+        self._entities.add_listener(self, type(self).remove)
 
     def _check_can_despawn(self) -> None:
         if self._locks:

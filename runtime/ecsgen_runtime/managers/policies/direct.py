@@ -138,7 +138,7 @@ class Direct(One):
         handles = as_entities(entities)
         data = self.data
         owners = data._entity_column[: data._n]
-        mask = self._entities._LAYOUT.INDEX_MASK
+        mask = self._entities.HANDLE_LAYOUT.INDEX_MASK
         return data._BULK.direct_lookup(owners, handles, mask)
 
     @specialised
@@ -220,7 +220,7 @@ class Direct(One):
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
     ) -> None:
         data = self.data
-        needed = self._entities._span(entities)
+        needed = self._entities.span(entities)
         if needed > data._allocated:
             data._grow(needed, borrowed)
 
@@ -229,23 +229,23 @@ class Direct(One):
 
     @specialised
     def _has_capacity(self, count: int) -> bool:
-        return self._entities._n_used + count <= self.data._allocated
+        return self._entities.n_used + count <= self.data._allocated
 
     def _have_no_rows(self, entities: list[int]) -> bool:
         end, owners = self.data._n, self.data._entity_cells
-        for row in self._entities._few_slots(entities):
+        for row in self._entities.few_slots(entities):
             if row < end and owners[row] != NULL_ENTITY:
                 return False
         return True
 
     def _surely_have_no_rows(self, entities: EntityArray) -> bool:
-        return bool(self._entities._slots(entities).min() >= self.data._n)
+        return bool(self._entities.slots(entities).min() >= self.data._n)
 
     def _rows_to_evict(self, entities: EntityArray) -> RowArray:
         if self._surely_have_no_rows(entities):
             return NO_ROWS
         data = self.data
-        rows = self._entities._slots(entities)
+        rows = self._entities.slots(entities)
         inside = rows < data._n
         rows, heirs = rows[inside], entities[inside]
         owners = data._entity_column[rows]
@@ -328,7 +328,7 @@ class DirectIds(IdMethods, Direct):
 
     def _have_no_rows(self, entities: list[int]) -> bool:
         data = self.data
-        for row in self._entities._few_slots(entities):
+        for row in self._entities.few_slots(entities):
             # an exhausted row goes the bulk way, which refuses it in time
             if row < data._allocated and data._is_exhausted(row):
                 return False
@@ -337,7 +337,7 @@ class DirectIds(IdMethods, Direct):
     def _ensure_capacity(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
     ) -> None:
-        rows = self._entities._slots(entities)
+        rows = self._entities.slots(entities)
         existing = rows[rows < self.data._allocated]
         exhausted = self.data._are_exhausted(existing)
         if exhausted.any():

@@ -52,7 +52,7 @@ class One(Owned):
         return np.unique(rows) if np.logical_or.reduce(is_repeated) else rows
 
     def _check_can_create(self, entities: EntityArray) -> None:
-        name, layout = type(self).__name__, self._entities._LAYOUT
+        name, layout = type(self).__name__, self._entities.HANDLE_LAYOUT
         placement.first_repeated(name, entities, layout)
         if len(entities) and not self._surely_have_no_rows(entities):
             placement.first_present(name, entities, self.lookup_many(entities), layout)

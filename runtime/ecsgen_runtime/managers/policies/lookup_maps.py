@@ -129,7 +129,7 @@ class Sparse(Mapped):
         handles = as_entities(entities)
         data = self.data
         owners = data._entity_column[: data._n]
-        mask = self._entities._LAYOUT.INDEX_MASK
+        mask = self._entities.HANDLE_LAYOUT.INDEX_MASK
         return data._BULK.sparse_lookup(self._sparse, owners, handles, mask)
 
     def _extra_arrays(self) -> dict[str, NDArray[Any]]:
@@ -166,14 +166,14 @@ class Sparse(Mapped):
     def _span(self) -> int:
         """Return how many cells of the map there are up to the last entry; O(n)."""
         data = self.data
-        return self._entities._span(data._entity_column[: data._n])
+        return self._entities.span(data._entity_column[: data._n])
 
     def _ensure_capacity(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
     ) -> None:
         super()._ensure_capacity(entities, columns, borrowed)
         if len(self._sparse) < self._entities._n_cells:
-            highest = self._entities._span(entities) - 1
+            highest = self._entities.span(entities) - 1
             if highest >= len(self._sparse):
                 self._set_map(grow_map(self._sparse, highest))
 
@@ -184,7 +184,7 @@ class Sparse(Mapped):
 
     def _have_no_rows(self, entities: list[int]) -> bool:
         rows, end = self._sparse_cells, len(self._sparse_cells)
-        for slot in self._entities._few_slots(entities):
+        for slot in self._entities.few_slots(entities):
             if slot < end and rows[slot] != NIL:
                 return False
         return True
@@ -193,7 +193,7 @@ class Sparse(Mapped):
         if self.data._n == 0:
             return True
         # an index behind the map is clipped to the last one, which proves nothing
-        heads = self._sparse.take(self._entities._slots(entities), mode="clip")
+        heads = self._sparse.take(self._entities.slots(entities), mode="clip")
         return bool((heads == NIL).all())
 
     def _rows_to_evict(self, entities: EntityArray) -> RowArray:
@@ -208,7 +208,7 @@ class Sparse(Mapped):
         owners = self.data._entity_column[: self.data._n]
         if len(owners) == 0:
             return owners
-        slots = self._entities._slots(entities)  # slots may lie behind the map
+        slots = self._entities.slots(entities)  # slots may lie behind the map
         heads = self._sparse.take(slots, mode="clip")
         used = ((heads != NIL) & (slots < len(self._sparse))).nonzero()[0]
         owning = owners[heads[used]]
@@ -219,21 +219,21 @@ class Sparse(Mapped):
         self._sparse_cells[entity & INDEX_MASK] = row
 
     def _map_rows(self, entities: EntityArray, rows: RowArray) -> None:
-        self._sparse[self._entities._slots(entities)] = rows
+        self._sparse[self._entities.slots(entities)] = rows
 
     @specialised
     def _first_of(self, entity: Entity) -> Instance:
         return self._sparse_cells[entity & INDEX_MASK]
 
     def _firsts_of(self, entities: EntityArray) -> RowArray:
-        return self._sparse[self._entities._slots(entities)].astype(np.intp)
+        return self._sparse[self._entities.slots(entities)].astype(np.intp)
 
     @specialised
     def _unmap(self, entity: Entity) -> None:
         self._sparse_cells[entity & INDEX_MASK] = NIL
 
     def _unmap_many(self, entities: EntityArray) -> None:
-        self._sparse[self._entities._slots(entities)] = NIL
+        self._sparse[self._entities.slots(entities)] = NIL
 
 
 def sparse_map(size: int) -> NDArray[np.uint32]:

@@ -53,7 +53,7 @@ class Owned(Manager):
     _entities: EntityManagerBase
 
     def __init__(self, entities: EntityManagerBase) -> None:
-        self._ROWS._ENTITIES._check_entity_manager(entities, self)
+        self._ROWS._ENTITIES.check_entity_manager(entities, self)
         self._entities = entities
         super().__init__()
 
@@ -80,9 +80,9 @@ class Owned(Manager):
     def _are_all_alive(self) -> bool:
         """Return whether no row belongs to a dead entity; O(n), or O(1) since the last True."""
         data, entities = self.data, self._entities
-        stamp = data._version, entities._despawn_count
+        stamp = data._version, entities.despawn_count
         if _ALL_ALIVE.get(self) != stamp:
-            if not entities._are_alive(data._entity_column[: data._n]).all():
+            if not entities.are_alive(data._entity_column[: data._n]).all():
                 return False
             _ALL_ALIVE[self] = stamp
         return True
@@ -127,7 +127,7 @@ class Owned(Manager):
         """
         row = self.lookup(entity)
         if row == NIL:
-            raise missing_instance_error(type(self).__name__, entity, self._entities._LAYOUT)
+            raise missing_instance_error(type(self).__name__, entity, self._entities.HANDLE_LAYOUT)
         return row
 
     def require_many(self, entities: ArrayLike, /) -> RowArray:
@@ -140,7 +140,7 @@ class Owned(Manager):
         rows = self.lookup_many(handles)
         absent = rows == NIL
         if absent.any():
-            entity, layout = int(handles[absent.argmax()]), self._entities._LAYOUT
+            entity, layout = int(handles[absent.argmax()]), self._entities.HANDLE_LAYOUT
             raise missing_instance_error(type(self).__name__, entity, layout)
         return rows
 
@@ -148,7 +148,7 @@ class Owned(Manager):
         error = super()._unused_row_error(row)
         if row == NIL or not self._entities.alive(row):
             return error
-        entity = self._entities._LAYOUT.format_short(row)
+        entity = self._entities.HANDLE_LAYOUT.format_short(row)
         return StaleInstanceError(
             f"{error}; that is the entity {entity}; lookup(entity) gives its row"
         )
@@ -160,7 +160,7 @@ class Owned(Manager):
             entity = Entity(index(entity))
         row = self.lookup(entity)
         if row == NIL:
-            raise missing_instance_error(type(self).__name__, entity, self._entities._LAYOUT)
+            raise missing_instance_error(type(self).__name__, entity, self._entities.HANDLE_LAYOUT)
         proxy = new_proxy(kind)  # set here: a function for it would cost as much again
         proxy._manager = self
         proxy._owner = entity
@@ -190,7 +190,7 @@ class Owned(Manager):
 
     def _dead_rows(self, owners: EntityArray) -> RowArray:
         """Return the rows of dead entities, ascending."""
-        alive = self._entities._are_alive(owners)
+        alive = self._entities.are_alive(owners)
         return NO_ROWS if alive.all() else (~alive).nonzero()[0]
 
     @abstractmethod
@@ -253,7 +253,7 @@ class Owned(Manager):
         except Exception:
             self._entities.require_many(entities)  # a dead entity is the more important error
             raise
-        handles = self._entities._require_handles(handles, entities)
+        handles = self._entities.require_handles(handles, entities)
         if self._locks:
             self._raise_if_locked()
         self._check_can_create(handles)
@@ -271,7 +271,7 @@ class Owned(Manager):
         fields = self._small_values(count, arguments)
         if fields is None or len(set(entities)) < count:
             return None
-        if not self._entities._all_alive(entities):
+        if not self._entities.all_alive(entities):
             return None
         if not self._have_no_rows(entities):
             return None
@@ -299,7 +299,7 @@ class Owned(Manager):
 
     def _duplicate(self, entity: Entity) -> DuplicateInstanceError:
         name = self.data.MANAGER
-        return duplicate_instance_error(name, entity, self._entities._LAYOUT)
+        return duplicate_instance_error(name, entity, self._entities.HANDLE_LAYOUT)
 
     def _check_can_create(self, entities: EntityArray) -> None:
         """Raise if one of the entities cannot have another instance."""

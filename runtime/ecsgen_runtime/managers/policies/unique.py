@@ -277,7 +277,7 @@ class Unique(Manager):
         """Return which rows are evicted before these entities get theirs."""
         removed = self._dead(rows)
         if removed.any():
-            slots_of = self._entities._slots  # type: ignore[attr-defined]  # as in `_dead`
+            slots_of = self._entities.slots  # type: ignore[attr-defined]  # as in `_dead`
             owners = self.data._entity_column[rows]
             removed &= np.isin(slots_of(owners), slots_of(entities))
         return removed

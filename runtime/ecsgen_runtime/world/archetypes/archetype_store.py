@@ -75,7 +75,7 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
         self._table.store = ref(self)
         self._kept: dict[str, Any] = {}
         """ChunkCache of each kernel, by name."""
-        entities._add_listener(self, type(self)._on_despawn_one)
+        entities.add_listener(self, type(self)._on_despawn_one)
 
     def __repr__(self) -> str:
         """Return the numbers of rows and chunks; O(archetypes)."""
@@ -194,7 +194,7 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
         number = self._number(component)
         archetype, position = self._table.of(entity)
         if not archetype.has(number):
-            raise missing_instance_error(component.__name__, entity, self._entities._LAYOUT)
+            raise missing_instance_error(component.__name__, entity, self._entities.HANDLE_LAYOUT)
         chunk, row = archetype.at(position)
         return chunk._parts[number], row
 
@@ -232,7 +232,7 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
         self._raise_if_locked()
         number = self._number(component)
         if not self._table.of(entity)[0].has(number):
-            raise missing_instance_error(component.__name__, entity, self._entities._LAYOUT)
+            raise missing_instance_error(component.__name__, entity, self._entities.HANDLE_LAYOUT)
         _left = self._left_by(entity)
         self._table.toggle(entity, number)
         self._version += 1
@@ -249,7 +249,7 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
         lacking = ~self._table.having(locations, number)
         lacking[find_first_duplicate(entities) :][:1] = True
         if lacking.any():
-            first, layout = int(entities[lacking.argmax()]), self._entities._LAYOUT
+            first, layout = int(entities[lacking.argmax()]), self._entities.HANDLE_LAYOUT
             raise missing_instance_error(component.__name__, first, layout)
         if len(entities):
             _left = self._left_by(entities)
@@ -323,7 +323,7 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
         entity = self._entities.require(handle)
         self._raise_if_locked()
         if self._table.of(entity)[0].has(number):
-            raise duplicate_instance_error(self._name(number), entity, self._entities._LAYOUT)
+            raise duplicate_instance_error(self._name(number), entity, self._entities.HANDLE_LAYOUT)
         return entity
 
     def _named(
@@ -357,7 +357,7 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
         """Return the locations of alive entities without a component, or raise what `add` does."""
         self._entities.require_many(entities)
         self._raise_if_locked()
-        layout = self._entities._LAYOUT
+        layout = self._entities.HANDLE_LAYOUT
         first_repeated(self._name(number), entities, layout)
         locations = self._table.places.get_many(entities)
         having = self._table.having(locations, number)
@@ -477,7 +477,7 @@ class ChunkQuery(QueryBase[RowsT, RowT], Generic[ChunkT, RowsT, RowT]):
 
     @property
     def _layout(self) -> HandleLayout:
-        return self._store._entities._LAYOUT
+        return self._store._entities.HANDLE_LAYOUT
 
     def _arrow(self, copy: bool, flat: bool) -> tuple[Any, Iterator[Any]]:
         table: tuple[Any, Iterator[Any]]

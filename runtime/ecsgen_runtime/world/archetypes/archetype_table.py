@@ -40,7 +40,7 @@ class EntityLocations:
 
     def __init__(self, entities: EntityPool) -> None:
         self._entities = entities
-        self._slot = entities._slot_finder()
+        self._slot = entities.slot_finder()
         self._hold(*np.zeros((2, 64), np.uint64))
 
     @property
@@ -58,7 +58,7 @@ class EntityLocations:
 
     def get_many(self, entities: EntityArray) -> NDArray[np.uint64]:
         """Return each entity's location; O(k)."""
-        index = self._entities._slots(entities)
+        index = self._entities.slots(entities)
         locations: NDArray[np.uint64] = self._places.take(index, mode="clip")
         others = self._owners.take(index, mode="clip") != entities
         np.putmask(locations, others, NO_LOCATION)
@@ -72,7 +72,7 @@ class EntityLocations:
 
     def set_many(self, entities: EntityArray, locations: NDArray[np.uint64]) -> None:
         """Set each entity's location; O(k)."""
-        index = self._entities._slots(entities)
+        index = self._entities.slots(entities)
         self._owners[index] = entities
         self._places[index] = locations
 
@@ -84,7 +84,7 @@ class EntityLocations:
 
     def forget_many(self, entities: EntityArray) -> None:
         """Reset entities' locations to none; O(k)."""
-        index = self._entities._slots(entities)
+        index = self._entities.slots(entities)
         self._owners[index] = 0
         self._places[index] = NO_LOCATION
 
@@ -100,7 +100,7 @@ class EntityLocations:
         """Reserve entities' indices and return the other owners of rows at them; O(k)."""
         if len(entities) == 0:
             return entities
-        index = self._entities._slots(entities)
+        index = self._entities.slots(entities)
         last = int(index.max())
         if last >= len(self._owners):
             self._grow(last)

@@ -95,7 +95,7 @@ class ArchetypeSpawn:
         """Raise if one of the entities already has a row of any components."""
         locations = self._store._table.places.get_many(entities)
         rows = np.where(locations == NO_LOCATION, NIL, 0)
-        layout = self._store._entities._LAYOUT
+        layout = self._store._entities.HANDLE_LAYOUT
         first_present(type(self._store).__name__, entities, rows, layout)
 
     def _append_many(self, entities: EntityArray, columns: Columns, /) -> None:

@@ -40,7 +40,7 @@ class ChunkProxy(RowProxy):
         return self._manager._get(self._owner, self._COMPONENT)
 
     def _whose(self) -> str:
-        return f"entity {self._manager._entities._LAYOUT.format_short(self._owner)}"
+        return f"entity {self._manager._entities.HANDLE_LAYOUT.format_short(self._owner)}"
 
 
 class ChunkValue:

@@ -36,7 +36,7 @@ class CleanMembers:
 
     def members(self) -> frozenset[QueryMember]:
         """Return the members known to have no such rows; O(rows) once between two despawns."""
-        despawns = self._entities._despawn_count
+        despawns = self._entities.despawn_count
         if despawns != self._despawn_count:
             self._despawn_count, self._found = despawns, None
             return frozenset()

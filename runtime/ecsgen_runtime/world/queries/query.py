@@ -292,9 +292,9 @@ class QueryJoin:
         the optional ones.
         """
         entities = self.entities
-        free = entities._free
+        free = entities.free_indices
         # `changes`, without the time of calls:
-        state = free._head + free.count + entities._n_retired
+        state = free.head + free.count + entities.n_retired
         for data in self.data:
             state += data._version
         return self._result if state == self.state else self._match_again()
@@ -302,7 +302,7 @@ class QueryJoin:
     def changes(self) -> int:
         """Return the number of changes and despawns so far."""
         versions: int = sum(data._version for data in self.data)
-        return self.entities._despawn_count + versions
+        return self.entities.despawn_count + versions
 
     def _match_again(self) -> QueryMatch:
         self.state = -1  # in case there is no memory for a match
@@ -455,7 +455,7 @@ class RowQuery(QueryBase[RowsT, RowT]):
 
     @property
     def _layout(self) -> HandleLayout:
-        return self._join.entities._LAYOUT
+        return self._join.entities.HANDLE_LAYOUT
 
     def _arrays(self) -> tuple[NDArray[Any], ...]:
         return self._join.arrays()
@@ -493,23 +493,23 @@ class RowQuery(QueryBase[RowsT, RowT]):
         Comparing versions takes half the time of adding up a state in each step.
         """
         entities = self._join.entities
-        free, retired = entities._free, entities._n_retired
+        free, retired = entities.free_indices, entities.n_retired
         first_version, last_version, count, head = (
             first._version,
             last._version,
             free.count,
-            free._head,
+            free.head,
         )
         if self._join.changes() != state:
             raise changed_during_iteration_error()
         for row in rows:
             if first._version != first_version or last._version != last_version:
                 raise changed_during_iteration_error()
-            if free.count != count or free._head != head or between:
+            if free.count != count or free.head != head or between:
                 if self._join.changes() != state:
                     raise changed_during_iteration_error()
-                count, head = free.count, free._head  # an entity was created
-            if entities._n_retired != retired:
+                count, head = free.count, free.head  # an entity was created
+            if entities.n_retired != retired:
                 raise changed_during_iteration_error()
             yield row
         if self._join.changes() != state:
