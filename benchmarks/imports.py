@@ -81,7 +81,7 @@ def programs(package: Path, folder: Path) -> dict[str, str]:
 
 def is_manager(path: Path) -> bool:
     """Whether a module is that of a component with a manager."""
-    return "_ROWS: ClassVar = " in path.read_text(encoding="utf-8")
+    return "ROWS: ClassVar = " in path.read_text(encoding="utf-8")
 
 
 def timed(folders: list[Path], before: str, what: str) -> str:

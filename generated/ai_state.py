@@ -176,7 +176,7 @@ class AiStateGroupedData(LeadingRows):
     `data`."""
 
     __slots__ = ("_data",)
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
 
     def __init__(self, data: AiStateData) -> None:
@@ -339,7 +339,7 @@ class AiStateData(GroupMemberRows):
     )
     MANAGER: ClassVar = "AiStateManager"
     LAYOUT: ClassVar = _COLUMNS
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
 
     @property
@@ -484,8 +484,8 @@ class AiStateManager(GroupMember, Sparse, MappedOne, Gc):
         "create": "grouped sparse one",
         "_destroy_row": "grouped sparse",
     }
-    _ROWS: ClassVar = AiStateData
-    _CONVERTERS: ClassVar = _FIELDS.converters
+    ROWS: ClassVar = AiStateData
+    CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = (
         "animation",
         "energy",

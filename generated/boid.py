@@ -146,7 +146,7 @@ class BoidData(OwnedRows, WorldKernelRows, KernelRows, HotColumns):
     )
     MANAGER: ClassVar = "BoidManager"
     LAYOUT: ClassVar = _COLUMNS
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
 
     def _fly_blocks(self) -> KernelBlocks:
@@ -218,8 +218,8 @@ class BoidManager(Sparse, MappedOne, Gc, OwnedSpatial):
         "create": "packed sparse one",
         "_destroy_row": "packed sparse",
     }
-    _ROWS: ClassVar = BoidData
-    _CONVERTERS: ClassVar = _FIELDS.converters
+    ROWS: ClassVar = BoidData
+    CONVERTERS: ClassVar = _FIELDS.converters
     data: BoidData
 
     def position(self, row: int, /) -> tuple[float, float]:

@@ -195,7 +195,7 @@ class CelestialBodyData(OwnedRows, KernelRows):
     )
     MANAGER: ClassVar = "CelestialBodyManager"
     LAYOUT: ClassVar = _COLUMNS
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
 
     def _kick_blocks(self) -> KernelBlocks:
@@ -371,8 +371,8 @@ class CelestialBodyManager(Sparse, MappedOne, Gc):
         "create": "packed sparse one",
         "_destroy_row": "packed sparse",
     }
-    _ROWS: ClassVar = CelestialBodyData
-    _CONVERTERS: ClassVar = _FIELDS.converters
+    ROWS: ClassVar = CelestialBodyData
+    CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = ("gm", "radius", "name")
     data: CelestialBodyData
 

@@ -95,7 +95,7 @@ class EnergyData(OwnedRows, WorldKernelRows, HotColumns):
     )
     MANAGER: ClassVar = "EnergyManager"
     LAYOUT: ClassVar = _COLUMNS
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
 
     @property
@@ -133,8 +133,8 @@ class EnergyManager(Sparse, MappedOne, Gc):
         "create": "packed sparse one",
         "_destroy_row": "packed sparse",
     }
-    _ROWS: ClassVar = EnergyData
-    _CONVERTERS: ClassVar = _FIELDS.converters
+    ROWS: ClassVar = EnergyData
+    CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = ("stored",)
     data: EnergyData
 

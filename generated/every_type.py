@@ -475,7 +475,7 @@ class EveryTypeData(OwnedRows):
     )
     MANAGER: ClassVar = "EveryTypeManager"
     LAYOUT: ClassVar = _COLUMNS
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
     OBJECTS: ClassVar = ("_payload_column", "_note_column")
     _payload_column: NDArray[np.object_]
@@ -889,9 +889,9 @@ class EveryTypeManager(Sparse, MappedOne, Gc, Release):
         "note": "objects",
         "set_note": "objects",
     }
-    _ROWS: ClassVar = EveryTypeData
+    ROWS: ClassVar = EveryTypeData
     _CAPACITY: ClassVar = 64
-    _CONVERTERS: ClassVar = _FIELDS.converters
+    CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = (
         "flag",
         "tiny",

@@ -27,6 +27,7 @@ from typing import Any, ClassVar, Final, Unpack
 import numpy as np
 from ecsgen_runtime.base.fast_typing import NamedTuple, TypedDict
 from ecsgen_runtime.base.handles import (
+    MAX_ROWS,
     NIL,
     Columns,
     Entity,
@@ -150,9 +151,9 @@ class FootprintData(LinkedRows, RingRows, KernelRows, HotColumns):
     )
     MANAGER: ClassVar = "FootprintManager"
     LAYOUT: ClassVar = _COLUMNS
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
-    _MAX_ROWS: ClassVar = 4096
+    MAX_ROWS: ClassVar = 4096
 
     def _fade_blocks(self) -> KernelBlocks:
         """Cut the columns of `fade` into blocks; good until they move or n changes."""
@@ -238,8 +239,8 @@ class FootprintManager(Many, Sparse, Ring):
         "create": "packed many sparse ring",
         "_destroy_row": "packed many ring",
     }
-    _ROWS: ClassVar = FootprintData
-    _CONVERTERS: ClassVar = _FIELDS.converters
+    ROWS: ClassVar = FootprintData
+    CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = ("heading", "depth")
     data: FootprintData
 
@@ -363,7 +364,7 @@ class FootprintManager(Many, Sparse, Ring):
             return self._evict_and_create(
                 *_evicted, entity, place=place, heading=heading, depth=depth
             )
-        if data._n == data._MAX_ROWS:
+        if data._n == data.MAX_ROWS:
             _evicted = self._drop_oldest, data._oldest, self.create  # the oldest goes
             return self._evict_and_create(
                 *_evicted, entity, place=place, heading=heading, depth=depth

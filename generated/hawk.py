@@ -131,7 +131,7 @@ class HawkData(OwnedRows, WorldKernelRows, HotColumns):
     )
     MANAGER: ClassVar = "HawkManager"
     LAYOUT: ClassVar = _COLUMNS
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
 
     @property
@@ -195,8 +195,8 @@ class HawkManager(Sparse, MappedOne, Gc):
         "create": "packed sparse one",
         "_destroy_row": "packed sparse",
     }
-    _ROWS: ClassVar = HawkData
-    _CONVERTERS: ClassVar = _FIELDS.converters
+    ROWS: ClassVar = HawkData
+    CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = ("hunger", "prey", "rivals")
     data: HawkData
 

@@ -107,7 +107,7 @@ class KinData(OwnedHierarchyRows, HotColumns):
     )
     MANAGER: ClassVar = "KinManager"
     LAYOUT: ClassVar = _COLUMNS
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
 
     @property
@@ -165,8 +165,8 @@ class KinManager(Sparse, MappedOne, OwnedHierarchy, OrphansRoot, Gc):
         "create_many": "owned_children",
         "_destroy_row": "packed sparse hierarchy orphans_root",
     }
-    _ROWS: ClassVar = KinData
-    _CONVERTERS: ClassVar = _FIELDS.converters
+    ROWS: ClassVar = KinData
+    CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = ("born",)
     data: KinData
 

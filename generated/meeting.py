@@ -97,7 +97,7 @@ class MeetingData(IdRows, WorldKernelRows, HotColumns):
     )
     MANAGER: ClassVar = "MeetingManager"
     LAYOUT: ClassVar = _COLUMNS
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
 
     @property
@@ -152,8 +152,8 @@ class MeetingManager(Unowned, Ids):
         "create": "packed ids",
         "_destroy_row": "packed ids",
     }
-    _ROWS: ClassVar = MeetingData
-    _CONVERTERS: ClassVar = _FIELDS.converters
+    ROWS: ClassVar = MeetingData
+    CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = ("one", "other")
     data: MeetingData
 

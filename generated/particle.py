@@ -175,7 +175,7 @@ class ParticleData(OwnedRows, KernelRows):
     )
     MANAGER: ClassVar = "ParticleManager"
     LAYOUT: ClassVar = _COLUMNS
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
 
     def _simulate_blocks(self) -> KernelBlocks:
@@ -298,8 +298,8 @@ class ParticleManager(Sparse, MappedOne, Gc):
         "create": "packed sparse one",
         "_destroy_row": "packed sparse",
     }
-    _ROWS: ClassVar = ParticleData
-    _CONVERTERS: ClassVar = _FIELDS.converters
+    ROWS: ClassVar = ParticleData
+    CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = ("life",)
     data: ParticleData
 

@@ -125,7 +125,7 @@ class PersonData(OwnedRows, WorldKernelRows, KernelRows, HotColumns):
     )
     MANAGER: ClassVar = "PersonManager"
     LAYOUT: ClassVar = _COLUMNS
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
 
     def _decide_blocks(self) -> KernelBlocks:
@@ -239,8 +239,8 @@ class PersonManager(Sparse, MappedOne, Gc, Seeded):
         "create": "packed sparse one",
         "_destroy_row": "packed sparse",
     }
-    _ROWS: ClassVar = PersonData
-    _CONVERTERS: ClassVar = _FIELDS.converters
+    ROWS: ClassVar = PersonData
+    CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = ("condition", "exposed", "days")
     data: PersonData
 

@@ -198,7 +198,7 @@ class PointMassData(OwnedRows, WorldKernelRows, KernelRows):
     )
     MANAGER: ClassVar = "PointMassManager"
     LAYOUT: ClassVar = _COLUMNS
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
 
     def _simulate_blocks(self) -> KernelBlocks:
@@ -327,8 +327,8 @@ class PointMassManager(Hash, MappedOne, Gc):
         "create": "packed hash one",
         "_destroy_row": "packed hash",
     }
-    _ROWS: ClassVar = PointMassData
-    _CONVERTERS: ClassVar = _FIELDS.converters
+    ROWS: ClassVar = PointMassData
+    CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = ("mass", "label")
     data: PointMassData
 

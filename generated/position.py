@@ -75,7 +75,7 @@ class PositionGroupedData(LeadingRows):
     `data`."""
 
     __slots__ = ("_data",)
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
 
     def __init__(self, data: PositionData) -> None:
@@ -128,7 +128,7 @@ class PositionData(GroupMemberRows, WorldKernelRows, HotColumns):
     )
     MANAGER: ClassVar = "PositionManager"
     LAYOUT: ClassVar = _COLUMNS
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
 
     @property
@@ -168,8 +168,8 @@ class PositionManager(GroupMember, Sparse, MappedOne, Gc):
         "create": "grouped sparse one",
         "_destroy_row": "grouped sparse",
     }
-    _ROWS: ClassVar = PositionData
-    _CONVERTERS: ClassVar = _FIELDS.converters
+    ROWS: ClassVar = PositionData
+    CONVERTERS: ClassVar = _FIELDS.converters
     data: PositionData
 
     def value(self, row: int, /) -> tuple[float, float, float]:

@@ -60,7 +60,7 @@ class PredatorData(OwnedRows, HotColumns):
     __slots__ = ("_entity_cells", "_entity_column")
     MANAGER: ClassVar = "PredatorManager"
     LAYOUT: ClassVar = _COLUMNS
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
 
     def _bind_columns(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
@@ -84,7 +84,7 @@ class PredatorManager(Tag, Sparse, MappedOne, Gc):
         "create": "packed sparse one",
         "_destroy_row": "packed sparse",
     }
-    _ROWS: ClassVar = PredatorData
+    ROWS: ClassVar = PredatorData
     data: PredatorData
 
     def row(self, row: int, /) -> Predator:

@@ -152,7 +152,7 @@ class SceneNodeData(OwnedHierarchyRows, KernelRows, HotColumns):
     )
     MANAGER: ClassVar = "SceneNodeManager"
     LAYOUT: ClassVar = _COLUMNS
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
 
     def _place_blocks(self, levels: tuple[RowArray, ...], version: int) -> LevelBlocks:
@@ -250,8 +250,8 @@ class SceneNodeManager(
         "create_many": "owned_children",
         "_destroy_row": "packed sparse hierarchy orphans_destroy release",
     }
-    _ROWS: ClassVar = SceneNodeData
-    _CONVERTERS: ClassVar = _FIELDS.converters
+    ROWS: ClassVar = SceneNodeData
+    CONVERTERS: ClassVar = _FIELDS.converters
     data: SceneNodeData
 
     def local(self, row: int, /) -> tuple[tuple[float, ...], ...]:
@@ -427,7 +427,7 @@ class SceneNodeManager(
         """Remove a row that is known to be in use and return how many went."""
         data = self.data
         if data._first_child_cells[row] != NIL:
-            return self._destroy_rows(np.array([row]))
+            return self.destroy_rows(np.array([row]))
         if not notified and self._released.entries:
             return self._destroy_notified(row)
         try:

@@ -174,7 +174,7 @@ class SkinnedMeshGroupedData(LeadingRows):
     `data`."""
 
     __slots__ = ("_data",)
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
 
     def __init__(self, data: SkinnedMeshData) -> None:
@@ -309,7 +309,7 @@ class SkinnedMeshData(GroupMemberRows, HotColumns):
     )
     MANAGER: ClassVar = "SkinnedMeshManager"
     LAYOUT: ClassVar = _COLUMNS
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
     OBJECTS: ClassVar = ("_resource_column",)
     _resource_column: NDArray[np.object_]
@@ -446,8 +446,8 @@ class SkinnedMeshManager(GroupMember, Sparse, MappedOne, Callback, Release):
         "resource": "objects",
         "set_resource": "objects",
     }
-    _ROWS: ClassVar = SkinnedMeshData
-    _CONVERTERS: ClassVar = _FIELDS.converters
+    ROWS: ClassVar = SkinnedMeshData
+    CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = (
         "index_buffer",
         "shader",

@@ -177,7 +177,7 @@ class SoundSourceData(LinkedRows):
     )
     MANAGER: ClassVar = "SoundSourceManager"
     LAYOUT: ClassVar = _COLUMNS
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
 
     @property
@@ -303,8 +303,8 @@ class SoundSourceManager(Many, Hash):
         "create": "packed many",
         "_destroy_row": "packed many",
     }
-    _ROWS: ClassVar = SoundSourceData
-    _CONVERTERS: ClassVar = _FIELDS.converters
+    ROWS: ClassVar = SoundSourceData
+    CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = ("clip", "volume", "pitch", "elapsed", "looping")
     data: SoundSourceData
 

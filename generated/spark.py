@@ -146,7 +146,7 @@ class SparkActiveData(LeadingRows):
     """The columns of the active rows: views that are assigned to like those of `data`."""
 
     __slots__ = ("_data",)
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
 
     def __init__(self, data: SparkData) -> None:
@@ -251,7 +251,7 @@ class SparkData(PartitionedRows, IdRows, KernelRows):
     )
     MANAGER: ClassVar = "SparkManager"
     LAYOUT: ClassVar = _COLUMNS
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
 
     @property
@@ -394,9 +394,9 @@ class SparkManager(Partition, Unowned, Ids, Seeded):
         "create": "partition ids",
         "_destroy_row": "partition ids",
     }
-    _ROWS: ClassVar = SparkData
+    ROWS: ClassVar = SparkData
     _CAPACITY: ClassVar = 1024
-    _CONVERTERS: ClassVar = _FIELDS.converters
+    CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = ("heat",)
     data: SparkData
 

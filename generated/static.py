@@ -53,7 +53,7 @@ class StaticData(OwnedRows, HotColumns):
     __slots__ = ("_entity_cells", "_entity_column")
     MANAGER: ClassVar = "StaticManager"
     LAYOUT: ClassVar = _COLUMNS
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
 
     def _bind_columns(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
@@ -77,7 +77,7 @@ class StaticManager(Tag, Sparse, MappedOne, Gc):
         "create": "packed sparse one",
         "_destroy_row": "packed sparse",
     }
-    _ROWS: ClassVar = StaticData
+    ROWS: ClassVar = StaticData
     data: StaticData
 
     def row(self, row: int, /) -> Static:

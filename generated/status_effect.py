@@ -200,7 +200,7 @@ class StatusEffectData(LinkedRows, IdRows):
     )
     MANAGER: ClassVar = "StatusEffectManager"
     LAYOUT: ClassVar = _COLUMNS
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
 
     @property
@@ -321,8 +321,8 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
         "create": "packed many sparse ids",
         "_destroy_row": "packed many ids",
     }
-    _ROWS: ClassVar = StatusEffectData
-    _CONVERTERS: ClassVar = _FIELDS.converters
+    ROWS: ClassVar = StatusEffectData
+    CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = ("effect", "strength", "remaining", "caster", "icon")
     data: StatusEffectData
 

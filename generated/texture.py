@@ -158,7 +158,7 @@ class TextureData(UniqueRows, IdRows):
     )
     MANAGER: ClassVar = "TextureManager"
     LAYOUT: ClassVar = _COLUMNS
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
     OBJECTS: ClassVar = ("_staging_column",)
     _staging_column: NDArray[np.object_]
@@ -277,8 +277,8 @@ class TextureManager(Unique, Unowned, Ids, Release):
         "staging": "objects",
         "set_staging": "objects",
     }
-    _ROWS: ClassVar = TextureData
-    _CONVERTERS: ClassVar = _FIELDS.converters
+    ROWS: ClassVar = TextureData
+    CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = ("device_handle", "width", "height", "file")
     data: TextureData
 

@@ -156,7 +156,7 @@ class TileData(DirectIdRows, ReservedRows):
     )
     MANAGER: ClassVar = "TileManager"
     LAYOUT: ClassVar = _COLUMNS
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
 
     @property
@@ -246,9 +246,9 @@ class TileManager(DirectIds, Gc):
         "create": "direct direct_ids",
         "_destroy_row": "direct",
     }
-    _ROWS: ClassVar = TileData
+    ROWS: ClassVar = TileData
     _CAPACITY: ClassVar = 4096
-    _CONVERTERS: ClassVar = _FIELDS.converters
+    CONVERTERS: ClassVar = _FIELDS.converters
     data: TileData
 
     def height(self, row: int, /) -> float:

@@ -148,7 +148,7 @@ class TransformData(DirectRows, WorldKernelRows, KernelRows, HotColumns):
     )
     MANAGER: ClassVar = "TransformManager"
     LAYOUT: ClassVar = _COLUMNS
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
 
     def _straighten_blocks(self) -> KernelBlocks:
@@ -233,8 +233,8 @@ class TransformManager(Direct, Gc):
         "create": "direct",
         "_destroy_row": "direct",
     }
-    _ROWS: ClassVar = TransformData
-    _CONVERTERS: ClassVar = _FIELDS.converters
+    ROWS: ClassVar = TransformData
+    CONVERTERS: ClassVar = _FIELDS.converters
     data: TransformData
 
     def translation(self, row: int, /) -> tuple[float, float, float]:

@@ -75,7 +75,7 @@ class VelocityGroupedData(LeadingRows):
     `data`."""
 
     __slots__ = ("_data",)
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
 
     def __init__(self, data: VelocityData) -> None:
@@ -128,7 +128,7 @@ class VelocityData(GroupMemberRows, WorldKernelRows, HotColumns):
     )
     MANAGER: ClassVar = "VelocityManager"
     LAYOUT: ClassVar = _COLUMNS
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
 
     @property
@@ -168,8 +168,8 @@ class VelocityManager(GroupMember, Sparse, MappedOne, Gc):
         "create": "grouped sparse one",
         "_destroy_row": "grouped sparse",
     }
-    _ROWS: ClassVar = VelocityData
-    _CONVERTERS: ClassVar = _FIELDS.converters
+    ROWS: ClassVar = VelocityData
+    CONVERTERS: ClassVar = _FIELDS.converters
     data: VelocityData
 
     def value(self, row: int, /) -> tuple[float, float, float]:

@@ -196,7 +196,7 @@ class VillagerGroupedData(LeadingRows):
     `data`."""
 
     __slots__ = ("_data",)
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
 
     def __init__(self, data: VillagerData) -> None:
@@ -262,7 +262,7 @@ class VillagerColdData(ColdRows):
     )
     MANAGER: ClassVar = "VillagerManager"
     LAYOUT: ClassVar = _COLD_COLUMNS
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
     DEFAULTS: ClassVar = _COLD_DEFAULTS
 
@@ -382,9 +382,9 @@ class VillagerData(GroupMemberRows, IndirectRows):
     )
     MANAGER: ClassVar = "VillagerManager"
     LAYOUT: ClassVar = _COLUMNS
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
-    _COLD: ClassVar = VillagerColdData
+    COLD: ClassVar = VillagerColdData
     _cold: VillagerColdData
 
     @property
@@ -474,8 +474,8 @@ class VillagerManager(GroupMember, Sparse, MappedOne, Gc, Indirect):
         "nickname": "indirect",
         "set_nickname": "indirect",
     }
-    _ROWS: ClassVar = VillagerData
-    _CONVERTERS: ClassVar = _FIELDS.converters
+    ROWS: ClassVar = VillagerData
+    CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = ("energy", "loot", "chance_of_drop", "nickname")
     data: VillagerData
 
@@ -531,7 +531,7 @@ class VillagerManager(GroupMember, Sparse, MappedOne, Gc, Indirect):
         if _cold_row == NIL:
             if _LOOT_STRUCT.pack(_value) == _LOOT_BYTES:
                 return
-            _cold_row = data._take_cold_row(row)
+            _cold_row = data.take_cold_row(row)
         data._cold._loot_cells[_cold_row] = _value
 
     def chance_of_drop(self, row: int, /) -> float:
@@ -554,7 +554,7 @@ class VillagerManager(GroupMember, Sparse, MappedOne, Gc, Indirect):
         if _cold_row == NIL:
             if _CHANCE_OF_DROP_STRUCT.pack(_value) == _CHANCE_OF_DROP_BYTES:
                 return
-            _cold_row = data._take_cold_row(row)
+            _cold_row = data.take_cold_row(row)
         data._cold._chance_of_drop_cells[_cold_row] = _value
 
     def home(self, row: int, /) -> tuple[float, float]:
@@ -577,7 +577,7 @@ class VillagerManager(GroupMember, Sparse, MappedOne, Gc, Indirect):
         if _cold_row == NIL:
             if _HOME_STRUCT.pack(*_value) == _HOME_BYTES:
                 return
-            _cold_row = data._take_cold_row(row, (value,))
+            _cold_row = data.take_cold_row(row, (value,))
         _at = 2 * _cold_row
         data._cold._home_cells[_at] = _value[0]
         data._cold._home_cells[_at + 1] = _value[1]
@@ -602,7 +602,7 @@ class VillagerManager(GroupMember, Sparse, MappedOne, Gc, Indirect):
         if _cold_row == NIL:
             if _NICKNAME_STRUCT.pack(_value) == _NICKNAME_BYTES:
                 return
-            _cold_row = data._take_cold_row(row)
+            _cold_row = data.take_cold_row(row)
         data._cold._nickname_column[_cold_row] = _value
 
     def row(self, row: int, /) -> Villager:

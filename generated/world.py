@@ -673,8 +673,8 @@ class MoversQuery(RowQuery[MoversRows, MoversRow]):
 
     __slots__ = ()
 
-    _ROWS = MoversRows
-    _ROW = MoversRow
+    ROWS = MoversRows
+    ROW = MoversRow
     _COLUMNS: ClassVar = (TransformColumns, PointMassColumns)
     _columns: tuple[TransformColumns, PointMassColumns]
 
@@ -717,8 +717,8 @@ class DrawnQuery(RowQuery[DrawnRows, DrawnRow]):
 
     __slots__ = ()
 
-    _ROWS = DrawnRows
-    _ROW = DrawnRow
+    ROWS = DrawnRows
+    ROW = DrawnRow
     _COLUMNS: ClassVar = (TransformColumns, AiStateColumns)
     _columns: tuple[TransformColumns, AiStateColumns]
 
@@ -754,8 +754,8 @@ class VisibleQuery(RowQuery[VisibleRows, VisibleRow]):
 
     __slots__ = ()
 
-    _ROWS = VisibleRows
-    _ROW = VisibleRow
+    ROWS = VisibleRows
+    ROW = VisibleRow
 
 
 class AfflictedRows(NamedTuple):
@@ -787,8 +787,8 @@ class AfflictedQuery(RowQuery[AfflictedRows, AfflictedRow]):
 
     __slots__ = ()
 
-    _ROWS = AfflictedRows
-    _ROW = AfflictedRow
+    ROWS = AfflictedRows
+    ROW = AfflictedRow
     _COLUMNS: ClassVar = (StatusEffectColumns, AiStateColumns, PointMassColumns)
     _columns: tuple[StatusEffectColumns, AiStateColumns, PointMassColumns]
 
@@ -837,8 +837,8 @@ class GrazersQuery(RowQuery[GrazersRows, GrazersRow]):
 
     __slots__ = ()
 
-    _ROWS = GrazersRows
-    _ROW = GrazersRow
+    ROWS = GrazersRows
+    ROW = GrazersRow
     _COLUMNS: ClassVar = (PositionColumns, VelocityColumns, EnergyColumns, KinColumns)
     _columns: tuple[PositionColumns, VelocityColumns, EnergyColumns, KinColumns]
 
@@ -894,8 +894,8 @@ class HuntersQuery(RowQuery[HuntersRows, HuntersRow]):
 
     __slots__ = ()
 
-    _ROWS = HuntersRows
-    _ROW = HuntersRow
+    ROWS = HuntersRows
+    ROW = HuntersRow
     _COLUMNS: ClassVar = (
         PositionColumns,
         VelocityColumns,
@@ -958,8 +958,8 @@ class HawksQuery(RowQuery[HawksRows, HawksRow]):
 
     __slots__ = ()
 
-    _ROWS = HawksRows
-    _ROW = HawksRow
+    ROWS = HawksRows
+    ROW = HawksRow
     _COLUMNS: ClassVar = (BoidColumns, HawkColumns)
     _columns: tuple[BoidColumns, HawkColumns]
 
@@ -995,10 +995,10 @@ class AblazeQuery(ChunkQuery[ArchetypeChunk, AblazeRows, AblazeRow]):
 
     __slots__ = ()
 
-    _ALL: ClassVar = (Health, Burning)
-    _NONE: ClassVar = (Armor,)
-    _ROWS = AblazeRows
-    _ROW = AblazeRow
+    ALL: ClassVar = (Health, Burning)
+    NONE: ClassVar = (Armor,)
+    ROWS = AblazeRows
+    ROW = AblazeRow
 
 
 class FightersRows(NamedTuple):
@@ -1022,11 +1022,11 @@ class FightersQuery(ChunkQuery[ArchetypeChunk, FightersRows, FightersRow]):
 
     __slots__ = ()
 
-    _ALL: ClassVar = (Weapon,)
-    _ANY: ClassVar = (Health, Armor)
-    _OPTIONAL: ClassVar = (Burning,)
-    _ROWS = FightersRows
-    _ROW = FightersRow
+    ALL: ClassVar = (Weapon,)
+    ANY: ClassVar = (Health, Armor)
+    OPTIONAL: ClassVar = (Burning,)
+    ROWS = FightersRows
+    ROW = FightersRow
 
 
 class BodiesGroup(Group):
@@ -1169,7 +1169,7 @@ class Game(
         "bodies",
         "actors",
     )
-    _MANAGER_CLASSES: ClassVar = {
+    MANAGER_CLASSES: ClassVar = {
         "tile": TileManager,
         "ai_state": AiStateManager,
         "boid": BoidManager,
@@ -1261,7 +1261,7 @@ class Game(
             Velocity: self.velocity,
             Villager: self.villager,
         }
-        self._collecting_managers = (
+        self.collecting_managers = (
             self.ai_state,
             self.boid,
             self.celestial_body,
@@ -1782,7 +1782,7 @@ class Game(
         """
         _dt = np.array(_SCORCH_DT_ARGUMENT.to_cell(dt), np.float32)
         _heat = np.array(_SCORCH_HEAT_ARGUMENT.to_cell(heat), np.float32)
-        _blocks = self.archetypes._kept.get("scorch") or self._scorch_blocks()
+        _blocks = self.archetypes.kernel_blocks.get("scorch") or self._scorch_blocks()
         _once = np.multiply(_heat, _dt)
         for health_points, _tmp in _blocks.current():
             # Health.points = max(Health.points - heat * dt, 0)
@@ -1811,7 +1811,7 @@ class Game(
         _each_share = each_value(_STRAIN_SHARE_ARGUMENT, share, _before)
         _each_share = _each_share.copy()
         check_unchanged(_before, len(self.fighters))
-        _blocks = self.archetypes._kept.get("strain") or self._strain_blocks()
+        _blocks = self.archetypes.kernel_blocks.get("strain") or self._strain_blocks()
         for (
             weapon_direction,
             _tmp,
@@ -1840,7 +1840,7 @@ class Game(
         """
         _blow = np.array(_PARRY_BLOW_ARGUMENT.to_cell(blow), np.float32).reshape(3, 1)
         _far = np.array(_PARRY_FAR_ARGUMENT.to_cell(far), np.float32)
-        _blocks = self.archetypes._kept.get("parry") or self._parry_blocks()
+        _blocks = self.archetypes.kernel_blocks.get("parry") or self._parry_blocks()
         for (
             weapon_reach,
             weapon_direction,

@@ -20,8 +20,8 @@ CODECS = {"*": (lambda thing: repr(thing).encode(), bytes.decode)}
 OWNED = [
     name
     for name in package.Many.MANAGERS
-    if hasattr(package.Many._MANAGER_CLASSES[name], "lookup")
-    and package.Many._MANAGER_CLASSES[name].__name__ in MANAGERS
+    if hasattr(package.Many.MANAGER_CLASSES[name], "lookup")
+    and package.Many.MANAGER_CLASSES[name].__name__ in MANAGERS
 ]
 
 

@@ -234,11 +234,11 @@ def _found(what: str, table: Mapping[str, Any], name: str) -> Any:
 
 
 def _query_conditions(query: Any, readers: Mapping[str, ComponentReader]) -> Conditions:
-    if hasattr(query, "_ALL"):
+    if hasattr(query, "ALL"):
         by_row = {s.row: s.name for s in readers.values() if isinstance(s, ChunkReader)}
-        parts = (query._ALL, query._ANY, query._NONE, query._OPTIONAL)
+        parts = (query.ALL, query.ANY, query.NONE, query.OPTIONAL)
         return Conditions(*(tuple(by_row[row] for row in rows) for rows in parts))
     join = query._join
     names = {id(s.manager): s.name for s in readers.values() if isinstance(s, ManagerReader)}
-    members = (join._required, join._any_of, join._none_of, join._optional)
+    members = (join.required, join.any_of, join.none_of, join.optional)
     return Conditions(*(tuple(names[id(m.manager)] for m in part) for part in members))

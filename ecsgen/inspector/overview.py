@@ -64,10 +64,10 @@ class Frames:
 
     def _chunked_rows(self) -> int:
         store = self._store
-        if store._version != self._version:
-            archetypes = store._table.archetypes
+        if store.version != self._version:
+            archetypes = store.table.archetypes
             self._chunked = sum(each.n * len(each.layout.components) for each in archetypes)
-            self._version = store._version
+            self._version = store.version
         return self._chunked
 
 
@@ -139,7 +139,7 @@ class Overview:
                 archetype.n,
                 archetype.capacity,
             )
-            for archetype in store._table.archetypes
+            for archetype in store.table.archetypes
             if archetype.layout.components
         ]
 

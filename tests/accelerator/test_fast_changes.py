@@ -499,7 +499,7 @@ class Steps:
     def state(self) -> list[Any]:
         """Return everything that there is, but for the memory that nobody uses."""
         entities = self.world.entities
-        noted = self.world._noted_entities().tolist()
+        noted = self.world.noted_entities().tolist()
         found: list[Any] = [world_entities(self.world), entities.despawns_at_collect, noted]
         for name in self.kinds:
             manager = getattr(self.world, name)
@@ -596,7 +596,7 @@ def test_who_removes_in_another_way_is_asked(collecting_packages: Packages, name
     """A method that is patched in one subclass: with rows, and without, where it is not in C."""
     for package in collecting_packages:
         called: list[Any] = []
-        base = package.Quarry._MANAGER_CLASSES[name]
+        base = package.Quarry.MANAGER_CLASSES[name]
         mine = type("Mine", (base,), {"__slots__": ()})
 
         def remove_many(self: Any, entities: Any, /) -> int:

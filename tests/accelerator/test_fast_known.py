@@ -104,7 +104,7 @@ def test_what_is_not_known_is_left_to_python(packages: Packages) -> None:
             if not supports_all_steps(kind, method):
                 assert method not in in_c, kind
                 seen.add(method)
-        for field in kind._CONVERTERS:
+        for field in kind.CONVERTERS:
             for method in (field, f"set_{field}"):
                 if method in kind._STEPS:
                     assert method not in in_c, kind
@@ -117,7 +117,7 @@ def test_what_is_known_is_in_c(packages: Packages) -> None:
     from ecsgen_runtime.accelerator.supported import supports_all_steps
 
     for kind in managers(packages):
-        in_c, fields = find_accelerator(kind), list(kind._CONVERTERS)
+        in_c, fields = find_accelerator(kind), list(kind.CONVERTERS)
         if supports_all_steps(kind, "_destroy_row"):
             assert "_destroy_row" in in_c, kind
         if supports_all_steps(kind, "create") and kind._STEPS.keys().isdisjoint(fields):
@@ -184,7 +184,7 @@ def named(kind: type[Any], name: str, method: Any) -> tuple[str, set[str]]:
     owner = method.__qualname__.partition(".")[0]
     if owner != kind.__name__ or "._runtime." in kind.__module__:
         return f"{owner}.{name}", used
-    fields = getattr(kind, "_CONVERTERS", {})
+    fields = getattr(kind, "CONVERTERS", {})
     its = "|".join([*fields, *(column.name for column in getattr(kind, "LAYOUT", ())), "-"])
     own = re.compile(rf"{its}|_({its})_\w+|_?[A-Z]\w*")
     at = "*" if name in fields else "set_*" if name.startswith("set_") else name

@@ -56,7 +56,7 @@ def found(world: Any) -> list[Any]:
     columns = [
         cells.tobytes()
         for manager in (world.hare, world.mark)
-        for cells in manager.data._saved_columns().values()
+        for cells in manager.data.saved_columns().values()
     ]
     known = [one.lookup_many(entities.live()).tolist() for one in (world.hare, world.mark)]
     versions = [world.hare.version, world.mark.version]

@@ -40,10 +40,10 @@ def others_underscores(tree: ast.Module) -> Iterator[int]:
     for node in ast.walk(tree):
         if not isinstance(node, ast.Attribute) or not node.attr.startswith("_"):
             continue
-        if node.attr.startswith("__") or node.attr in PUBLIC or node.attr in own:
-            continue
+        if node.attr.endswith("_") or node.attr in PUBLIC or node.attr in own:
+            continue  # `__class__`, `_value_`: names that Python gives
         match node.value:
-            case ast.Name(id="self" | "cls") | ast.Call(func=ast.Name(id="super")):
+            case ast.Name(id="self" | "cls" | "sys") | ast.Call(func=ast.Name(id="super")):
                 continue
         yield node.lineno
 

@@ -183,7 +183,7 @@ def both(request: pytest.FixtureRequest) -> BothWays:
 def inhabited(kind: type[Any]) -> Any:
     """Return a world in which something lived, of every component that it has."""
     w = kind()
-    for name, manager in w._MANAGER_CLASSES.items():
+    for name, manager in w.MANAGER_CLASSES.items():
         is_unique = any(method.startswith("find_") for method in dir(manager))
         if hasattr(manager, "lookup"):
             w.spawn(1 if is_unique else 5, **{name: {}})

@@ -99,7 +99,7 @@ def played(backend: Any, count: int) -> list[Any]:
             found += [
                 (kernel, name, cells.tobytes())
                 for manager in (world.sheep, world.spare, world.note, world.old)
-                for name, cells in manager.data._saved_columns().items()
+                for name, cells in manager.data.saved_columns().items()
             ]
             found.append((kernel, len(world.entities), world.entities.create()))
     return found

@@ -260,7 +260,7 @@ def test_chunks_are_cut_into_blocks(
     w = filled(small, (40, 33, 5, 0, 64), random)
     kernel = small.project.world.kernels[number]
     check(small, w, kernel)
-    blocks = w.archetypes._kept[kernel.name].current()
+    blocks = w.archetypes.kernel_blocks[kernel.name].current()
     assert [block[0].shape[-1] for block in blocks] == [32, 8, 32, 1, 32, 32]
 
 

@@ -41,7 +41,7 @@ GROUPS = (
         Mutant("the dead stay alive", r"cells \^= 1$"),
         Mutant("repeated entities are accepted", r"if not ascending and", "if False and"),
         Mutant("nobody is told", r"(self\.free_handles\(es\)\n +)notify\(.*\)", r"\1pass"),
-        Mutant("nobody is asked first", r"self\._callbacks\.check\(\)"),
+        Mutant("nobody is asked first", r"self\.callbacks\.check\(\)"),
         Mutant("one callback's changes are seen by others", r"es\.flags\.writeable = False"),
         Mutant("the caller's array becomes read-only", r"\(es\.copy\(\)\)", "(es)"),
         Mutant("nothing waits for its turn", r"if self\.dispatch\.is_open\(\):", "if False:"),

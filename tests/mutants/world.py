@@ -23,7 +23,7 @@ GROUPS = (
         Mutant("a failing spawn leaves all", r"(?<!def )\brollback_creation\(.*\)"),
         Mutant(
             "failures of a spawn are hidden",
-            r"(_rollback_spawn\((?:entities|np\.array\(entities.*)\)\n +)raise$",
+            r"(rollback_spawn\((?:entities|np\.array\(entities.*)\)\n +)raise$",
             r"\1pass",
         ),
         Mutant(
@@ -31,17 +31,17 @@ GROUPS = (
         ),
         Mutant(
             "callbacks write to what is spawned",
-            r"manager\._HAS_RELEASE_CALLBACKS and manager\._has_release_listeners:$",
+            r"manager\.HAS_RELEASE_CALLBACKS and manager\._has_release_listeners:$",
             "False:",
         ),
         Mutant(
             "a manager is left out of the sum",
-            r"(sum\(.*)in self\._collecting_managers\)",
-            r"\1in self._collecting_managers[1:])",
+            r"(sum\(.*)in self\.collecting_managers\)",
+            r"\1in self.collecting_managers[1:])",
         ),
         Mutant(
             "nobody dies of a collection",
-            r"if not any\(manager\._DESPAWNS_OWNERS .*\):",
+            r"if not any\(manager\.DESPAWNS_OWNERS .*\):",
             "if True:",
         ),
         Mutant("empty entities are all", r"entities = entities\[.*\]"),

@@ -118,7 +118,7 @@ def test_taking_back_takes_no_memory(kind: str) -> None:
     tracemalloc.start()
     try:
         before, _ = tracemalloc.get_traced_memory()
-        taker._remove_rows_one_by_one(entities)
+        taker.remove_rows_one_by_one(entities)
         w.entities.undo_create(entities)
         _, peak = tracemalloc.get_traced_memory()
     finally:

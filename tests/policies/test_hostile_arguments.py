@@ -473,7 +473,7 @@ def test_objects_of_a_query_are_replaced_before_they_end() -> None:
 
 def test_rows_of_a_chunk_are_looked_at_after_values_are_converted() -> None:
     w = Asking()
-    kinds = {kind.__name__: kind for kind in w.archetypes._numbers}
+    kinds = {kind.__name__: kind for kind in w.archetypes.numbers}
     w.archetypes.create([kinds["Chunked"]], 3)
     (chunk,) = w.archetypes.chunks()
 
@@ -529,7 +529,7 @@ OF_NOBODY = [n for n in MANAGERS if not hasattr(getattr(package, n), "lookup")]
 @pytest.mark.parametrize("name", OF_NOBODY)
 def test_entities_have_no_rows_of_nobody(name: str) -> None:
     w, row = package.World(), getattr(package, name.removesuffix("Manager"))
-    (module,) = [k for k, kind in w._MANAGER_CLASSES.items() if kind.__name__ == name]
+    (module,) = [k for k, kind in w.MANAGER_CLASSES.items() if kind.__name__ == name]
     x = w[w.create()]
     message = rf": its rows have no entities, {module}\.create_many makes them$"
     calls = [partial(w.spawn, 2, **{module: {}}), partial(w.create, row()), partial(x.add, row())]

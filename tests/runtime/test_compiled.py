@@ -226,14 +226,14 @@ def test_packages_of_both_backends_share_the_library() -> None:
         world = package.World()
         es = world.entities.create_many(100)
         for manager in (world.mote, world.tile):
-            assert manager.data._BULK is bulk
+            assert manager.data.BULK is bulk
             manager.create_many(es)
             assert manager.lookup_many(es).tolist() == [manager.lookup(e) for e in es.tolist()]
 
 
 def test_the_entities_of_compiled_shards() -> None:
     world = load("world: Isles\nshards: {}\n").world
-    assert "    _BULK: ClassVar = CompiledShardedBulk\n" in entities_module(world, compiled=True)
+    assert "    BULK: ClassVar = CompiledShardedBulk\n" in entities_module(world, compiled=True)
     assert "Bulk" not in entities_module(world, compiled=False)
 
 

@@ -391,7 +391,7 @@ def test_managers_are_not_kept_alive() -> None:
     follower = weakref.ref(DespawnListener(entities))
     assert follower() is None
     entities.destroy(entities.create())
-    assert not entities._callbacks.entries
+    assert not entities.callbacks.entries
 
 
 def test_an_entity_manager_needs_no_garbage_collector() -> None:

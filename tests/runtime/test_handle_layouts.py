@@ -164,7 +164,7 @@ def life(package: Any, shift: int) -> Iterator[None]:
 def test_packages_live_side_by_side(packages: dict[str, Any]) -> None:
     lives = [life(package, SHIFTS[name]) for name, package in packages.items()]
     assert len(list(zip(*lives, strict=True))) == 8
-    bulks = {name: package.World().place.data._BULK.__name__ for name, package in packages.items()}
+    bulks = {name: package.World().place.data.BULK.__name__ for name, package in packages.items()}
     assert {name for name, bulk in bulks.items() if bulk.startswith("Compiled")} == {*COMPILED}
 
 

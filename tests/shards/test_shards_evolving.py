@@ -418,7 +418,7 @@ def test_ranks_that_begin_empty_know_what_all_know(tmp_path: Path) -> None:
         shards = its.Shards.load(tmp_path, comm)
         shards.save(tmp_path)  # all mean the same time
         w = shards.world
-        drawn = w._json_state(), w.bird._json_state()
+        drawn = w.json_state(), w.bird.json_state()
         return w.tick, w.seed, w.bird.seed, w.bird.wrap, w.note, drawn
 
     run(2, before)

@@ -73,7 +73,7 @@ Entities = dict[int, dict[str, Any]]
 
 def check_structure(w: Any) -> None:
     """Check what must hold of the chunks, whatever is in them."""
-    table, size = w.archetypes._table, sys.modules[type(w.archetypes).__module__].CHUNK_BYTES
+    table, size = w.archetypes.table, sys.modules[type(w.archetypes).__module__].CHUNK_BYTES
     used = 0
     for archetype in table.archetypes:
         counts = [chunk.n for chunk in archetype.used()]

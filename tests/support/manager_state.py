@@ -84,7 +84,7 @@ def _rows(data: Any) -> Any:
 
 def _archetypes(store: Any) -> Any:
     state = store.__getstate__()
-    table = store._table
+    table = store.table
     used = np.flatnonzero(table.places._owners)
     owners = table.places._owners[used].tolist()
     return {

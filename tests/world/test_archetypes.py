@@ -208,7 +208,7 @@ def test_a_failing_spawn_takes_rows_back() -> None:
 
 def test_chunks_are_shared_out_again() -> None:
     w = game.Game()
-    store, pool = w.archetypes, w.archetypes._table.pool
+    store, pool = w.archetypes, w.archetypes.table.pool
     es = store.create([game.Health], 500)
     held = pool.nbytes
     assert held > 2 * 1024
@@ -233,7 +233,7 @@ def test_back_and_forth_makes_no_chunks() -> None:
         w.archetypes.remove(e, game.Armor)
         seen |= {id(chunk) for chunk in w.archetypes.chunks()}
     assert len(seen) == 2
-    assert w.archetypes._table.pool.nbytes == 2 * 1024
+    assert w.archetypes.table.pool.nbytes == 2 * 1024
 
 
 def test_saved_and_loaded_worlds_go_on_alike() -> None:
@@ -473,7 +473,7 @@ def part(columns: Sequence[tuple[str, tuple[int, ...]]]) -> type[ChunkColumns]:
     """A component of these columns, as generated code describes it."""
 
     class Data(ChunkColumns):
-        _ROW = Row
+        ROW = Row
         LAYOUT = tuple(
             Column(f"c{k}", KINDS[kind], shape, KINDS[kind].itemsize * prod(shape), (), 0)
             for k, (kind, shape) in enumerate(columns)

@@ -353,7 +353,7 @@ def test_loops_over_many_notice_changes() -> None:
 def test_loops_over_chunks_notice_changes() -> None:
     world = together()
     es = world.spawn(3, heat={}).tolist()
-    heat = world.burning._ALL[0]
+    heat = world.burning.ALL[0]
     assert steps_until(world.burning, 1, lambda e: world.archetypes.remove(e, heat)) == es[:1]
     assert [row.entity for row in world.burning] == [es[2], es[1]]
     assert steps_until(world.burning, 2, world.destroy) == [es[2], es[1]]

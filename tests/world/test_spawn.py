@@ -276,7 +276,7 @@ def test_lists_of_objects_are_one_per_row() -> None:
 
 def test_lists_of_objects_in_archetypes() -> None:
     world = together()
-    heat = world.burning._ALL[0]
+    heat = world.burning.ALL[0]
     for wrong in (["a", "b", "c"], np.arange(3)):
         with pytest.raises(ValueError, match=r"Heat\.source: wanted 2 objects"):
             world.archetypes.create([heat], 2, heat={"source": wrong})

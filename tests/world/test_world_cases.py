@@ -71,7 +71,7 @@ class TestWorlds:
 
 class TestManagersOfOnesOwn:
     def test_all_kinds(self) -> None:
-        for module, plain in World._MANAGER_CLASSES.items():
+        for module, plain in World.MANAGER_CLASSES.items():
             body = {"__slots__": (), "_own_size": lambda m: len(m)}
             own = type("Own", (plain,), body)
             kind: Any = type("World", (World,), {}, managers={module: own})
@@ -83,11 +83,11 @@ class TestManagersOfOnesOwn:
 
     def test_they_are_checked(self) -> None:
         wrong: list[Any] = [{"no_such_component": object}, 3]
-        wrong += [{module: object} for module in World._MANAGER_CLASSES]
-        wrong += [{module: len} for module in World._MANAGER_CLASSES]
+        wrong += [{module: object} for module in World.MANAGER_CLASSES]
+        wrong += [{module: len} for module in World.MANAGER_CLASSES]
         for managers in wrong:
             refuses(TypeError, type, "World", (World,), {}, managers=managers)
-        for plain in World._MANAGER_CLASSES.values():
+        for plain in World.MANAGER_CLASSES.values():
             for taken in ("data", "__len__"):
                 message = f"has '{taken}' and does not always"
                 refuses(TypeError, message, type, "Own", (plain,), {taken: len})

@@ -237,7 +237,7 @@ class ChunkLoop(KernelMethod):
         passed = [self._rows, self._addresses, *function.common, *others]
         title = f"Run `{function.name}` in chunks of so many rows, with columns at these addresses."
         over_chunks = function_text(chunks, passed, title, self._body, self.kernel.parallel)
-        chunks_kept = f"self.archetypes._kept.get({literal(self.name)})"
+        chunks_kept = f"self.archetypes.kernel_blocks.get({literal(self.name)})"
         statements = [
             *_converted(self.arguments),
             *self.source.each_lines(self.per_row_arguments),

@@ -26,15 +26,14 @@ from .supported import (
     supports_all_steps,
 )
 
-_JOIN_SLOTS: Final = ("required", "optional", "any_of", "none_of")
+_JOIN_SLOTS: Final = ("required", "optional", "any_of", "none_of", "entities", "state", "data")
 
 
 def install_join(kind: Kind) -> None:
     """Put a function in C before `_join`."""
     modules = vars(sys.modules[kind.__module__])
     members = vars(sys.modules[modules["QueryMember"].__module__])
-    slots = {name: f"_{name}" for name in _JOIN_SLOTS}
-    slots |= {name: name for name in ("entities", "state", "data")}
+    slots = {name: name for name in _JOIN_SLOTS}
     spec = {
         "kind": kind,
         "names": ("_blocks", "_join", "_narrow", "_way", "changes"),
@@ -124,7 +123,11 @@ def _put_property(kind: Kind, plan: Proxy, name: str, wrapped: property, manager
         setattr(kind, name, Property(plan, wrapped, name, accessor.field, reads, writes))
 
 
-_WORLD_SLOTS = ("managers", "deferred_despawns", "collecting_managers")
+_WORLD_SLOTS: Final = {
+    "managers": "_managers",
+    "deferred_despawns": "_deferred_despawns",
+    "collecting_managers": "collecting_managers",
+}
 
 Chosen = dict[str, tuple[FunctionType, str, int]]
 """By attribute: the generated method, the function in C, and the number of a field."""
@@ -161,17 +164,17 @@ def _install_component(kind: Kind) -> None:
 
 def _install_entities(kind: Kind) -> None:
     layout = kind.HANDLE_LAYOUT
-    own = {
+    names = {
         "cells": "_cells",
         "n_cells": "_n_cells",
         "free": "free_indices",
-        "callbacks": "_callbacks",
+        "callbacks": "callbacks",
     }
-    slots = slots_of(kind, own | {name: name for name in ("n_used", "n_retired", "dispatch")})
+    slots = slots_of(kind, names | {name: name for name in ("n_used", "n_retired", "dispatch")})
     example = kind()
-    queue, dispatch, callbacks = example.free_indices, example.dispatch, example._callbacks
-    names = {"head": "head", "mask": "_mask", "cells": "_cells", "count": "count"}
-    slots |= slots_of(type(queue), {f"queue_{name}": slot for name, slot in names.items()})
+    queue, dispatch, callbacks = example.free_indices, example.dispatch, example.callbacks
+    names = {"queue_head": "head", "queue_mask": "_mask", "queue_cells": "_cells"}
+    slots |= slots_of(type(queue), names | {"queue_count": "count"})
     waits = {"depth": "depth", "errors": "errors", "waiting": "queue"}
     entry = find_in_modules(type(callbacks), "_ListenerEntry")
     slots |= slots_of(type(dispatch), waits)
@@ -215,7 +218,7 @@ def _install_world(kind: Kind) -> None:
         "names": _relied_on(kind, chosen),
         "parts": kind,
         "part_names": (),
-        "slots": slots_of(kind, {name: f"_{name}" for name in _WORLD_SLOTS}),
+        "slots": slots_of(kind, _WORLD_SLOTS),
         "entities_plan": entities.plan,
         "entities": "entities",
         "clean": "despawns_at_collect",
@@ -242,7 +245,7 @@ def _entities_of(kind: Kind) -> Any:
     none."""
     if not has_base(kind, "Owned"):
         return None
-    alive = getattr_static(kind._ROWS._ENTITIES, "alive")
+    alive = getattr_static(kind.ROWS.ENTITIES, "alive")
     return alive.plan if isinstance(alive, Method) else None
 
 
@@ -253,7 +256,7 @@ def _row_class(kind: Kind) -> type | None:
         return None
     name = kind.__name__.removesuffix("Manager")
     row_class = method.__globals__.get(name)
-    fields = tuple(kind._CONVERTERS)
+    fields = tuple(kind.CONVERTERS)
     is_plain = isinstance(row_class, type) and issubclass(row_class, tuple)
     return row_class if is_plain and getattr(row_class, "_fields", None) == fields else None
 
@@ -277,7 +280,7 @@ def _chosen_rows(kind: Kind, spec: dict[str, Any]) -> Chosen:
     chosen: Chosen = {}
     if supports_all_steps(kind, "_destroy_row"):
         chosen["_destroy_row"] = getattr_static(kind, "_destroy_row"), "destroy_row", 0
-    if len(fields) == len(kind._CONVERTERS):
+    if len(fields) == len(kind.CONVERTERS):
         has_owners = "entity" not in spec["roles"] or spec["entities"] is not None
         if has_owners and supports_all_steps(kind, "create"):
             chosen["create"] = getattr_static(kind, "create"), "create", 0

@@ -164,7 +164,7 @@ def row_classes(world: Kind) -> dict[str, tuple[type, int]]:
     """Return the row classes of a world's components whose rows belong to entities, by their
     names, and where each stands in the order in which rows of a new entity come."""
     classes: dict[str, tuple[type, int]] = {}
-    for order, (name, manager) in enumerate(world._MANAGER_CLASSES.items()):
+    for order, (name, manager) in enumerate(world.MANAGER_CLASSES.items()):
         row = manager.__name__.removesuffix("Manager")
         kind = vars(sys.modules[manager.__module__]).get(row)
         if isinstance(kind, type) and has_base(manager, "Owned"):
@@ -180,7 +180,7 @@ def has_base(kind: Kind, name: str) -> bool:
 def fields_of(kind: Kind, columns: list[str]) -> list[tuple[Any, ...]]:
     """Return the plan of each field that has columns in the buffer."""
     fields, at = [], 0
-    for name, (converter, default) in kind._CONVERTERS.items():
+    for name, (converter, default) in kind.CONVERTERS.items():
         parts = _parts(kind, name, columns, converter.shape)
         if not parts:
             continue
@@ -212,7 +212,7 @@ def fields_of(kind: Kind, columns: list[str]) -> list[tuple[Any, ...]]:
 
 def _cells(kind: Kind, parts: list[str]) -> MemberDescriptorType | None:
     """Return the slot of the memoryview of a field's only column, if it has one."""
-    slots = slots_of(kind._ROWS, {"cells": f"_{parts[0]}_cells"})
+    slots = slots_of(kind.ROWS, {"cells": f"_{parts[0]}_cells"})
     return slots.get("cells") if len(parts) == 1 else None
 
 
@@ -247,7 +247,7 @@ def default_row(kind: Kind, fields: list[tuple[Any, ...]]) -> bytes:
     """Return the cells of a new row, field after field, if no value is given."""
     parts = []
     for name, default, *_ in fields:
-        converter = kind._CONVERTERS[name][0]
+        converter = kind.CONVERTERS[name][0]
         cell = np.broadcast_to(converter.to_column(default, 1), (1, *converter.shape))
         parts.append(np.ascontiguousarray(cell, converter.dtype).tobytes())
     return b"".join(parts)
@@ -255,7 +255,7 @@ def default_row(kind: Kind, fields: list[tuple[Any, ...]]) -> bytes:
 
 def component_spec(kind: Kind, row: type | None, entities: Any) -> dict[str, Any] | None:
     """Return the plan of a manager's class; None if its rows lie elsewhere."""
-    data = kind._ROWS
+    data = kind.ROWS
     # columns may lie elsewhere than in the buffer, or in another order
     if data.LAYOUT != kind.LAYOUT or not is_defined_by(
         getattr_static(data, "_column_view"), "_column_view", "Rows"
@@ -285,7 +285,7 @@ def component_spec(kind: Kind, row: type | None, entities: Any) -> dict[str, Any
         "entities": entities,
         "parts": data,
         "callbacks": callbacks,
-        "index_mask": data._ENTITIES.HANDLE_LAYOUT.INDEX_MASK,
+        "index_mask": data.ENTITIES.HANDLE_LAYOUT.INDEX_MASK,
         "slots": slots | slots_of(data, {"anchor": f"_{anchor}_cells"}),
         "columns": _columns(layout, fields),
         "roles": {role: columns.index(name) for role, name in roles.items()}
@@ -298,7 +298,7 @@ def component_spec(kind: Kind, row: type | None, entities: Any) -> dict[str, Any
         "releases_children": "OrphansRoot" in families,
         "empty": np.empty,
         "dtype": np.intp,
-        "kills_orphans": getattr(kind, "_DESPAWNS_OWNERS", False),
+        "kills_orphans": getattr(kind, "DESPAWNS_OWNERS", False),
         "above": sys.intern("parent") if "Hierarchy" in families else None,
     }
 

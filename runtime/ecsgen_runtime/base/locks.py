@@ -30,7 +30,7 @@ def mark_broken(target: Any) -> None:
 
 def mark_broken_if_changed(manager: Any, version: int) -> None:
     """Mark a manager broken if a batch of its rows was created or removed only in part."""
-    if not is_broken(manager) and manager.data._version != version:
+    if not is_broken(manager) and manager.version != version:
         manager._mark_broken()
 
 
@@ -108,11 +108,11 @@ class Lockable:
         self._holds.append(hold)
 
     def _is_locked(self) -> bool:
-        if self._locks and not self._is_held():
+        if self._locks and not self.is_held():
             self._locks = 0
         return self._locks > 0
 
-    def _is_held(self) -> bool:
+    def is_held(self) -> bool:
         """Return whether a guard is open, and drop those that are closed or collected."""
         holds = self._holds
         while holds:
@@ -129,6 +129,17 @@ class Lockable:
     @abstractmethod
     def _lock_error(self) -> StructureLockedError:
         """Return the error of changes while locked."""
+
+
+def raise_if_locked(target: Lockable) -> None:
+    """Raise StructureLockedError if structural changes of `target` are forbidden now; O(1)."""
+    if target._locks:
+        target._raise_if_locked()
+
+
+def is_locked(target: Lockable) -> bool:
+    """Return whether structural changes of `target` are forbidden now; O(1)."""
+    return target._locks > 0 and target._is_locked()
 
 
 class ReadOnlyAttributes:

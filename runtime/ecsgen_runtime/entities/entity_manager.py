@@ -48,7 +48,7 @@ class EntityManagerBase(EntityPool):
     without its callbacks.
     """
 
-    __slots__ = ("__dict__", "__weakref__", "_callbacks", "dispatch")
+    __slots__ = ("__dict__", "__weakref__", "callbacks", "dispatch")
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -59,7 +59,7 @@ class EntityManagerBase(EntityPool):
     def __init__(self) -> None:
         super().__init__()
         self.dispatch = Dispatch(self._destroy_queued)
-        self._callbacks = DespawnListeners()
+        self.callbacks = DespawnListeners()
         self.despawns_at_collect = 0
         """The despawn count when no `gc` manager of the world had rows of dead entities."""
 
@@ -157,7 +157,7 @@ class EntityManagerBase(EntityPool):
             is_alive = False
         if not is_alive:
             raise self._dead(e)
-        if self.dispatch.depth or self._callbacks.entries:
+        if self.dispatch.depth or self.callbacks.entries:
             self._destroy_one(Entity(e), index)
         else:
             self._free_index(e, index)
@@ -182,7 +182,7 @@ class EntityManagerBase(EntityPool):
         self.destroy_distinct(es)
 
     def destroy_distinct(self, es: EntityArray) -> None:
-        if len(es) and (self.dispatch.depth or self._callbacks.entries):
+        if len(es) and (self.dispatch.depth or self.callbacks.entries):
             self._destroy_announced(es.copy())
         else:
             self.free_handles(es)
@@ -193,7 +193,7 @@ class EntityManagerBase(EntityPool):
         distinct = es if len(es) == 1 else [*dict.fromkeys(es)]
         if not self.all_alive(es) or (len(distinct) < len(es) and not repeats):
             return False
-        if self.dispatch.depth or self._callbacks.entries:
+        if self.dispatch.depth or self.callbacks.entries:
             self._destroy_announced(np.array(distinct, np.uint64))
             return True
         self.free_indices.reserve(self.free_indices.count + len(distinct))
@@ -208,7 +208,7 @@ class EntityManagerBase(EntityPool):
 
     def on_destroy(self, callback: Callable[[EntityArray], object]) -> Subscription:
         """Call `callback` with an array of the entities just destroyed, each time."""
-        return self._callbacks.add(callback)
+        return self.callbacks.add(callback)
 
     @property
     def despawn_count(self) -> int:
@@ -226,7 +226,7 @@ class EntityManagerBase(EntityPool):
 
         `remove`, its method, removes the rows of one entity.
         """
-        self._callbacks.add_listener(listener, remove)
+        self.callbacks.add_listener(listener, remove)
 
     def undo_create(self, es: EntityArray) -> None:
         """Undo `create_many`: return the indices without counting despawns. O(k).
@@ -252,20 +252,20 @@ class EntityManagerBase(EntityPool):
         if self.dispatch.is_open():
             self.dispatch.queue.append(single_entity_array(e))
             return
-        self._callbacks.check()
+        self.callbacks.check()
         self.dispatch.run(self._despawn_one, e, index)
 
     def _despawn_one(self, e: Entity, index: int) -> None:
         """Free an entity's index and notify all callbacks, even after an interrupt in between."""
-        notify, pending = self.dispatch.notify, iter(self._callbacks.entries)
+        notify, pending = self.dispatch.notify, iter(self.callbacks.entries)
         try:
             self._free_index(e, index)
-            notify(self._callbacks.run_one, e, pending)
+            notify(self.callbacks.run_one, e, pending)
         except BaseException as error:
             if is_broken(self) or self._cells[index] == e:
                 raise
             self.dispatch.errors.extend(flatten_exceptions(error))
-            notify(self._callbacks.run_one, e, pending)
+            notify(self.callbacks.run_one, e, pending)
 
     def _destroy_announced(self, es: EntityArray) -> None:
         """Destroy live entities and notify the callbacks; inside of a callback, later."""
@@ -273,22 +273,22 @@ class EntityManagerBase(EntityPool):
         if self.dispatch.is_open():
             self.dispatch.queue.append(es)
             return
-        self._callbacks.check()
+        self.callbacks.check()
         self.dispatch.run(self._despawn_many, es)
 
     def _despawn_many(self, es: EntityArray) -> None:
         """Free entities' indices and notify all callbacks, even after an interrupt in between."""
         if len(es) == 0:
             return
-        notify, pending = self.dispatch.notify, iter(self._callbacks.entries)
+        notify, pending = self.dispatch.notify, iter(self.callbacks.entries)
         try:
             self.free_handles(es)
-            notify(self._callbacks.run, es, pending)
+            notify(self.callbacks.run, es, pending)
         except BaseException as error:
             if is_broken(self) or self.alive(int(es[0])):
                 raise
             self.dispatch.errors.extend(flatten_exceptions(error))
-            notify(self._callbacks.run, es, pending)
+            notify(self.callbacks.run, es, pending)
 
     def _destroy_queued(self, es: EntityArray) -> None:
         """Destroy a queued batch, except what an earlier one has destroyed."""
@@ -301,7 +301,7 @@ class EntityManagerBase(EntityPool):
         es = es[self.alive_many(es)]
         if len(es):
             es.flags.writeable = False
-            self._callbacks.check()
+            self.callbacks.check()
             self._despawn_many(es)
 
     def free_handles(self, es: EntityArray) -> None:

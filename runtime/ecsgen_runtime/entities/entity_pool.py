@@ -323,7 +323,7 @@ def remove_rows_with_fallback(
     except BaseException as error:
         if is_broken(listener):
             raise
-        listener._remove_rows_one_by_one(entities)
+        listener.remove_rows_one_by_one(entities)
         if not isinstance(error, MemoryError):
             raise
 

@@ -13,7 +13,8 @@ from ..base.handles import NIL, EntityArray
 from ..base.jit import jit
 from ..base.locks import mark_broken
 from ..entities.entity_manager import EntityManagerBase
-from ..managers.policies.lookup_maps import grow_map
+from ..managers.policies.lookup_maps import grow_map, map_of
+from ..tables.columns import owner_column
 from .deferred_commands import CommandBuffer as PlainCommandBuffer
 from .deferred_commands import defaults
 
@@ -55,7 +56,7 @@ class CommandBuffer(PlainCommandBuffer):
     def __init__(self, world: Any, count: int, rows: Any = (), spawns: Any = ()) -> None:
         super().__init__(world, count, rows, spawns)
         self._kinds = rows, spawns
-        kinds = tuple(map(type, world._collecting_managers))
+        kinds = tuple(map(type, world.collecting_managers))
         specs = tuple(
             tuple((type(getattr(world, name)), name, fields) for name, fields in spec)
             for spec in spawns
@@ -75,10 +76,10 @@ class CommandBuffer(PlainCommandBuffer):
 
     def _apply_fast(self, plan: _Plan, counts: list[int]) -> bool:
         """Apply all commands, or return False and change nothing if a command is not plain."""
-        entities, managers = self._world.entities, self._world._collecting_managers
+        entities, managers = self._world.entities, self._world.collecting_managers
         n_despawned, numbers = counts[0], [k for k, count in enumerate(counts[1:]) if count]
         is_plain = len(numbers) < 2 and (not numbers or plan.spawns[numbers[0]] is not None)
-        if not is_plain or entities._callbacks.entries or entities.dispatch.depth:
+        if not is_plain or entities.callbacks.entries or entities.dispatch.depth:
             return False
         free, max_indices = entities.free_indices, entities.HANDLE_LAYOUT.INDEX_COUNT
         free.reserve(free.count + n_despawned)
@@ -111,7 +112,7 @@ class CommandBuffer(PlainCommandBuffer):
         free.count += freed
         entities.n_retired += count - freed
         entities.despawns_at_collect += count if was_clean else 0
-        for manager, columns in zip(self._world._collecting_managers, plan.columns, strict=True):
+        for manager, columns in zip(self._world.collecting_managers, plan.columns, strict=True):
             if manager.data._n:
                 arrays = _row_arrays(manager)
                 _set_count(manager.data, _remove_rows(despawned, plan.numbers, columns, *arrays))
@@ -119,7 +120,7 @@ class CommandBuffer(PlainCommandBuffer):
     def _spawn_fast(self, plan: _Plan, number: int, count: int) -> bool:
         """Spawn entities, or return False and change nothing: too few indices are free, or dead
         entities still have rows."""
-        entities, managers = self._world.entities, self._world._collecting_managers
+        entities, managers = self._world.entities, self._world.collecting_managers
         free, used, layout = entities.free_indices, entities.n_used, entities.HANDLE_LAYOUT
         early = min(count, max(0, free.count - layout.MIN_FREE))
         fresh = min(count - early, layout.INDEX_COUNT - used)
@@ -130,7 +131,7 @@ class CommandBuffer(PlainCommandBuffer):
         _take_indices(spawned, plan.numbers, handles, *sources)
         members, unset = plan.spawns[number]
         for _, manager, _ in members:
-            if not _have_no_rows(spawned, plan.numbers, managers[manager]._sparse):
+            if not _have_no_rows(spawned, plan.numbers, map_of(managers[manager])):
                 return False
         free.drop(count - fresh)
         entities.n_used += fresh
@@ -169,7 +170,7 @@ def _is_plain(kind: Any) -> bool:
     """Return True if rows are nothing but their columns and an entry of the lookup map."""
     steps = {step for steps in kind._STEPS.values() for step in steps.split()}
     _, hooks, is_more = kind._REMOVE_HOOKS
-    is_by_index = "sparse" in steps and kind._CAN_ACCELERATE  # and not by slots of foreign entities
+    is_by_index = "sparse" in steps and kind.CAN_ACCELERATE  # and not by slots of foreign entities
     return steps <= _PLAIN and is_by_index and not (hooks or is_more)
 
 
@@ -177,8 +178,8 @@ def _spawn_plan(kinds: tuple[Any, ...], spec: Any) -> Any:
     members, unset = [], []
     for kind, name, fields in spec:
         columns = {column.name: column for column in kind.LAYOUT}
-        is_split = not kind._CONVERTERS.keys() <= columns.keys()
-        has_capacity = getattr(kind._ROWS, "_CELL_CAPACITY", False)
+        is_split = not kind.CONVERTERS.keys() <= columns.keys()
+        has_capacity = getattr(kind.ROWS, "CELL_CAPACITY", False)
         if kind not in kinds or is_split or has_capacity:
             return None
         manager, sizes = kinds.index(kind), [columns[field].nbytes for field in fields]
@@ -192,16 +193,16 @@ def _spawn_plan(kinds: tuple[Any, ...], spec: Any) -> Any:
 def _ensure_capacity(manager: Any, count: int, max_indices: int) -> None:
     """Reserve `count` rows, and lookup for entities with indices below `max_indices`."""
     data = manager.data
-    if data._n + count > data._allocated:
+    if data._n + count > data.allocated:
         data._grow(data._n + count)
-    if len(manager._sparse) < max_indices:
-        manager._set_map(grow_map(manager._sparse, max_indices - 1))
+    if len(map_of(manager)) < max_indices:
+        manager._set_map(grow_map(map_of(manager), max_indices - 1))
 
 
 def _row_arrays(manager: Any) -> Any:
     """Return rows by index, owners by row, the buffer of all columns, and the row count."""
     data = manager.data
-    return manager._sparse, data._entity_column, data._buffer, data._n
+    return map_of(manager), owner_column(data), data.buffer, data._n
 
 
 def _set_count(data: Any, n: int) -> None:

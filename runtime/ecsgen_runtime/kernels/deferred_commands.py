@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..base.callbacks import flatten_exceptions
 from ..base.errors import BrokenManagerError, EcsError
 from ..base.handles import NIL, Columns, EntityArray, IdArray, RowArray
-from ..base.locks import is_broken, mark_broken, mark_broken_if_changed
+from ..base.locks import is_broken, mark_broken, mark_broken_if_changed, raise_if_locked
 from ..entities.entity_pool import remove_rows_with_fallback
 from ..values.array_coercion import drop_duplicates
 
@@ -46,7 +46,7 @@ class SpawnBatch:
         self.buffers: dict[str, NDArray[np.uint8]] = {}
         """Memory of the columns, by manager."""
         for name, fields in spec:
-            converters = getattr(world, name)._CONVERTERS
+            converters = getattr(world, name).CONVERTERS
             kinds = [converters[field][0] for field in fields]
             sizes = [capacity * k.dtype.itemsize * prod(k.shape) for k in kinds]
             buffer, offset = np.empty(sum(sizes), np.uint8), 0
@@ -74,9 +74,8 @@ class DeferredCommands:
 
     def _begin_call(self, world: Any) -> None:
         """Begin a call; raises StructureLockedError, BrokenManagerError if a manager is that."""
-        for manager in world._all_managers():
-            if manager._locks:
-                manager._raise_if_locked()
+        for manager in world.all_managers():
+            raise_if_locked(manager)
         self._world = world
         self._have_no_rows = False
         """True if all rows of the entities to despawn are removed."""
@@ -103,8 +102,8 @@ class DeferredCommands:
         removed."""
         world, counts = self._world, self.counts.tolist()
         dead, removals = self.despawned[: counts[0]], list[_Removal]()
-        for manager in world._collecting_managers if counts[0] else ():
-            if manager.data._n:
+        for manager in world.collecting_managers if counts[0] else ():
+            if manager.data.n:
                 arguments = manager, manager.remove_many, dead
                 removals.append((manager, partial(remove_rows_with_fallback, *arguments)))
         for (name, rows), count in zip(self.despawned_rows.items(), counts[1:], strict=False):
@@ -173,24 +172,24 @@ class DeferredCommands:
     def _has_cell_capacity(self, batch: SpawnBatch) -> bool:
         """Return True if a spawned row needs capacity on a cell."""
         managers = (getattr(self._world, name) for name, _ in batch.spec)
-        return any(getattr(manager.data, "_CELL_CAPACITY", 0) for manager in managers)
+        return any(getattr(manager.data, "CELL_CAPACITY", 0) for manager in managers)
 
     def _over_cell_capacity(self, numbers: RowArray, positions: RowArray) -> NDArray[np.bool_]:
         """Return a mask, by statement and position in its batch, of spawns whose cell is full."""
         is_refused = np.zeros(len(numbers), np.bool_)
         for name in dict.fromkeys(n for batch in self.spawn_batches for n, _ in batch.spec):
             manager = getattr(self._world, name)
-            if not getattr(manager.data, "_CELL_CAPACITY", 0):
+            if not getattr(manager.data, "CELL_CAPACITY", 0):
                 continue
             arrivals: dict[int, int] = {}
             spawns = zip(numbers.tolist(), positions.tolist(), strict=True)
             for k, (number, position) in enumerate(spawns):
-                column = self.spawn_batches[number].columns.get((name, manager.data._CELL_FIELD))
+                column = self.spawn_batches[number].columns.get((name, manager.data.CELL_FIELD))
                 if column is None:
                     continue
                 id = int(column[position])
                 arrivals[id] = arrivals.get(id, 0) + 1
-                if not manager._has_room_on(manager._cell_of_id(id), arrivals[id]):
+                if not manager.has_room_on(manager.cell_of_id(id), arrivals[id]):
                     is_refused[k] = True
                     arrivals[id] -= 1
         return is_refused
@@ -214,8 +213,8 @@ class DeferredCommands:
             for manager, *arguments in parts:
                 ids = list[Any]()
                 if not hasattr(manager, "_entities"):
-                    ownerless.append((manager, manager.data._version, ids))
-                ids.extend(starmap(manager._create_checked, ((*arguments, ()),)))
+                    ownerless.append((manager, manager.version, ids))
+                ids.extend(starmap(manager.create_checked, ((*arguments, ()),)))
         except BaseException as error:
             for manager, version, ids in ownerless:
                 if ids:
@@ -223,7 +222,7 @@ class DeferredCommands:
                 elif not isinstance(error, EcsError):
                     mark_broken_if_changed(manager, version)
             for entities in created:
-                world._rollback_spawn(entities)
+                world.rollback_spawn(entities)
             raise
 
     def _rows_to_create(
@@ -279,7 +278,7 @@ class CommandBuffer(DeferredCommands):
         self.is_despawned = np.zeros(len(world.entities.handles), np.bool_)
         """True for despawned entities, by slot."""
         self.despawned = np.empty(len(self.is_despawned), np.uint64)
-        self.is_row_despawned = {n: np.zeros(getattr(world, n).data._n, np.bool_) for n in rows}
+        self.is_row_despawned = {n: np.zeros(getattr(world, n).data.n, np.bool_) for n in rows}
         """True for removed rows, by manager."""
         self.despawned_rows = {
             n: np.empty(len(g), np.int64) for n, g in self.is_row_despawned.items()
@@ -423,5 +422,5 @@ def defaults(kind: Any) -> Columns:
     """Return the default of each field of a manager, shape (1, *shape)."""
     return {
         name: np.broadcast_to(field.to_column(default, 1), (1, *field.shape))
-        for name, (field, default) in kind._CONVERTERS.items()
+        for name, (field, default) in kind.CONVERTERS.items()
     }

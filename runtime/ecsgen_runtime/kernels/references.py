@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from ..base.handles import NIL, EntityArray, IdArray, RowArray
 from ..entities.entity_pool import EntityPool
 from ..managers.policies.lookup_maps import Mapped
-from ..managers.policies.owners import Owned
+from ..managers.policies.owners import Owned, entities_of
+from ..tables.columns import owner_column
 from .blocks import BlockColumn, put_where, row_cells, working_memory
 
 
@@ -27,7 +28,7 @@ def rows_of_live_entities(
     `is_clean`: no rows of dead entities are left.
     """
     rows = manager.lookup_many(entities)
-    return rows if is_clean else _of_living(rows, manager._entities, entities)
+    return rows if is_clean else _of_living(rows, entities_of(manager), entities)
 
 
 def rows_of_live_ids(manager: Any, ids: IdArray, is_clean: bool = False) -> RowArray:
@@ -36,17 +37,17 @@ def rows_of_live_ids(manager: Any, ids: IdArray, is_clean: bool = False) -> RowA
     The rows of `manager` have owners and ids.
     """
     rows: RowArray = manager.resolve_many(ids)
-    owners = manager.data._entity_column
+    owners = owner_column(manager.data)
     if is_clean or len(owners) == 0:
         return rows
-    return _of_living(rows, manager._entities, owners.take(rows, mode="clip"))
+    return _of_living(rows, entities_of(manager), owners.take(rows, mode="clip"))
 
 
 def live_row_map(manager: Mapped) -> dict[int, int]:
     """Return the first row of each alive entity; O(n)."""
-    rows = manager._first_rows()
-    owners = manager.data._entity_column[rows]
-    alive = manager._entities.are_alive(owners)
+    rows = manager.first_rows()
+    owners = owner_column(manager.data)[rows]
+    alive = entities_of(manager).are_alive(owners)
     return dict(zip(owners[alive].tolist(), rows[alive].tolist(), strict=True))
 
 

@@ -516,7 +516,7 @@ class ColdArray:
             data = self._manager.data
             cold_row = data._cold_row_cells[row]
             if cold_row != NIL:
-                return show(data._cold, cold_row)
+                return show(data.cold, cold_row)
             cell = np.array(read(self._manager, row), scalar).view(ColdDefault)
             cell._field, cell._proxy = field, self
             cell.flags.writeable = False

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ..base.fast_typing import NamedTuple
 from ..base.handles import RowArray
 from ..tables.buffers import read_only
+from ..tables.columns import owner_column
 from ..world.ticking import TickingWorld
 
 if TYPE_CHECKING:
@@ -298,8 +299,8 @@ class RecordingWorld(TickingWorld):
 
     def _living_rows(self, manager: Any, n: int, is_clean: bool = False) -> RecordedRows:
         """Return the rows among a manager's first n whose owners are alive; O(n) after a change."""
-        if not (is_clean or manager._are_all_alive()):
-            alive = self.entities.alive_many(manager.data._entity_column[:n])
+        if not (is_clean or manager.are_all_alive()):
+            alive = self.entities.alive_many(owner_column(manager.data)[:n])
             if not alive.all():
                 rows = np.flatnonzero(alive)
                 return RecordedRows(len(rows), (rows,))

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from ..base.errors import CapacityError
 from ..base.fast_typing import NamedTuple
 from ..base.handles import NIL, Columns, EntityArray, IdArray, RowArray
-from ..base.locks import mark_broken
+from ..base.locks import mark_broken, raise_if_locked
 from ..managers.policies.chains import own_ancestor
+from ..managers.policies.cold import cold_row_column
 from ..values.array_coercion import are_stored_handles
 from .departures import rows_of
 from .handle_map import all_distinct
@@ -38,7 +39,7 @@ def absorb(world: Any, parcel: ParcelBase, borrowed: tuple[object, ...] = ()) ->
     """
     if not isinstance(parcel, ParcelBase):
         raise ParcelError(f"{type(parcel).__name__} is no parcel")
-    if parcel._plan().fingerprint != plan_of(type(world)).fingerprint:
+    if parcel.plan().fingerprint != plan_of(type(world)).fingerprint:
         raise ParcelError("a parcel of other schemas")
     es = parcel.entities.copy()
     _check_handles(world, es)
@@ -48,26 +49,26 @@ def absorb(world: Any, parcel: ParcelBase, borrowed: tuple[object, ...] = ()) ->
     slot_cache = SlotCache(world.entities, es, slots)
     has_arrived = False
     try:
-        has_arrived = world.entities._commit_arrival(es, slots)
+        has_arrived = world.entities.commit_arrival(es, slots)
         if not has_arrived:
             raise _duplicate_error(world, es)
         arrivals = [
             _plan_arrival(world, parcel, component, parcel_index)
-            for component in parcel._plan().managed
-            if parcel._counts[component.table]
+            for component in parcel.plan().managed
+            if parcel.counts[component.table]
         ]
-        batches = [] if store is None else store._batches(parcel, parcel_index)
+        batches = [] if store is None else store.batches(parcel, parcel_index)
         with slot_cache:
             for arrival in arrivals:
                 arrival.manager._ensure_capacity(arrival.owners, arrival.columns, borrowed)
         for bits, owners, _ in batches:
-            store._table.make_room(bits, owners)
+            store.table.make_room(bits, owners)
         run = world.entities.dispatch.run
         run(_settle_all, world, parcel, arrivals, batches, slot_cache)
         return es
     except BaseException:
         if has_arrived and not slot_cache.are_new:
-            world.entities._rollback_arrival(es, slots, n_before)
+            world.entities.rollback_arrival(es, slots, n_before)
         raise
 
 
@@ -90,7 +91,7 @@ def _settle_all(
                     version + 1
                 )  # once, also where group members moved rows
             for bits, owners, columns in batches:
-                world._store._append(bits, owners, columns)
+                world._store.append(bits, owners, columns)
     except BaseException:
         mark_broken(world.entities)
         raise
@@ -154,9 +155,8 @@ def _plan_arrival(
     world: Any, parcel: ParcelBase, component: ParcelComponent, parcel_index: ParcelIndex
 ) -> Arrival:
     manager, rows = getattr(world, component.attribute), ParcelRows(parcel, component)
-    if manager._locks:
-        manager._raise_if_locked()
-    count, max_rows = rows.count, manager.data._MAX_ROWS
+    raise_if_locked(manager)
+    count, max_rows = rows.count, manager.data.MAX_ROWS
     if count > max_rows:
         raise CapacityError(f"{component.name}: {count} rows at once, max_rows is {max_rows}")
     if component.is_owned:
@@ -166,8 +166,8 @@ def _plan_arrival(
             owners = parcel_index.entities
         else:
             owners = owners.copy()
-            positions = parcel_index.of(component.name, owners, manager._ALLOWS_MANY)
-            is_list = manager._ALLOWS_MANY and not manager._HAS_ORDER
+            positions = parcel_index.of(component.name, owners, manager.ALLOWS_MANY)
+            is_list = manager.ALLOWS_MANY and not manager.HAS_ORDER
             if is_list and (positions[1:] < positions[:-1]).any():
                 rows.refuse("entity", "rows of one entity do not follow each other")
     else:
@@ -201,18 +201,18 @@ def _check_tree(rows: ParcelRows) -> None:
 def _settle(parcel: ParcelBase, arrival: Arrival, es: EntityArray) -> None:
     """Append rows and restore their ids, cold rows, activity and parents."""
     component, manager, owners, columns = arrival
-    rows = manager._evict_and_append(owners, manager._own(columns))
+    rows = manager.evict_and_append(owners, manager._own(columns))
     if not component.is_owned:
         rows = manager.resolve_many(rows)
     if not component.marks and not component.cold:
         return
-    columns_by_mark = {name: parcel._column(number) for name, number in component.marks.items()}
+    columns_by_mark = {name: parcel.column(number) for name, number in component.marks.items()}
     if "~id" in columns_by_mark:
-        manager._set_ids(rows, columns_by_mark["~id"])
+        manager.set_ids(rows, columns_by_mark["~id"])
     if component.cold:  # a cold row is restored even if it has only defaults
-        data, with_cold = manager.data, rows[parcel._column(component.cold["~row"])]
-        for row in with_cold[data._cold_row_column[with_cold] == NIL].tolist():
-            data._take_cold_row(row)
+        data, with_cold = manager.data, rows[parcel.column(component.cold["~row"])]
+        for row in with_cold[cold_row_column(data)[with_cold] == NIL].tolist():
+            data.take_cold_row(row)
     if "~active" in columns_by_mark:
         active = columns_by_mark["~active"]  # new rows are all active or all inactive
         if len(rows) and int(rows[0]) < manager.data._n_active:

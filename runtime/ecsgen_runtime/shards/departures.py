@@ -13,8 +13,11 @@ from ..base.callbacks import Callbacks, Dispatch, flatten_exceptions
 from ..base.errors import HierarchyError, StaleEntityError, StaleIdError
 from ..base.fast_typing import NamedTuple
 from ..base.handles import NIL, EntityArray, IdArray, RowArray
-from ..base.locks import is_broken, mark_broken
+from ..base.locks import is_broken, is_locked, mark_broken, raise_if_locked
+from ..managers.policies.cold import cold_row_column
+from ..managers.policies.hierarchy import parent_column
 from ..tables.buffers import Column
+from ..tables.columns import owner_column
 from ..values.array_coercion import as_entities, drop_duplicates, find_first_duplicate
 from . import parcels
 from .handle_map import ShardedBulk, all_distinct
@@ -47,9 +50,9 @@ def plan_departure(
     hierarchies = [component for component in plan.managed if "~parent" in component.columns]
     check_locks(world, entities, checked)
     collect_dead_rows(world, entities)
-    with_descendants = _with_descendants(world, hierarchies, entities)
-    if with_descendants is not entities:
-        entities, slots = with_descendants, world.entities.slots(with_descendants)
+    all_entities = with_descendants(world, hierarchies, entities)
+    if all_entities is not entities:
+        entities, slots = all_entities, world.entities.slots(all_entities)
     try:
         with SlotCache(world.entities, entities, slots) as slot_cache:
             rows = _rows_of_all(world, hierarchies, entities, checked, slot_cache)
@@ -97,9 +100,9 @@ def _rows_of_all(
         elif component.attribute in ids:
             rows_by_id = manager.resolve_many(ids[component.attribute])
             if component in hierarchies:
-                below = manager._with_descendants(np.sort(rows_by_id))
+                below = manager.with_descendants(np.sort(rows_by_id))
                 rows_by_id = np.concatenate((rows_by_id, below[~np.isin(below, rows_by_id)]))
-                ids[component.attribute] = manager._ids_in(rows_by_id)
+                ids[component.attribute] = manager.ids_in(rows_by_id)
             rows[component.attribute] = rows_by_id
     return rows
 
@@ -109,7 +112,7 @@ def distinct_entities(world: Any, es: ArrayLike) -> tuple[EntityArray, RowArray]
     ones."""
     world_entities = world.entities
     entities, slots = world_entities.require_slots(es)
-    if not world_entities._BULK.all_distinct_below(slots, world_entities.n_used):
+    if not world_entities.BULK.all_distinct_below(slots, world_entities.n_used):
         position = find_first_duplicate(entities)
         e = world.entities.HANDLE_LAYOUT.format_handle(entities[position])
         raise StaleEntityError(f"entity {e} at position {position} is repeated")
@@ -141,19 +144,19 @@ def check_locks(
     if any structure is locked."""
     for name in world.MANAGERS:
         manager = getattr(world, name)
-        if manager._locks and (
+        if is_locked(manager) and (
             entities is None
             or len(ids.get(name, ()))
             or (hasattr(manager, "lookup") and manager.has_many(entities).any())
         ):
-            manager._raise_if_locked()
+            raise_if_locked(manager)
     store: Any = getattr(world, "_store", None)
-    is_locked = store is not None and store._locks
-    if is_locked and (entities is None or store._has_any(entities)):
-        store._raise_if_locked()
+    is_store_locked = store is not None and is_locked(store)
+    if is_store_locked and (entities is None or store.has_any(entities)):
+        raise_if_locked(store)
 
 
-def _with_descendants(
+def with_descendants(
     world: Any, hierarchies: list[ParcelComponent], entities: EntityArray
 ) -> EntityArray:
     """Return entities and the owners of all descendants of their rows."""
@@ -162,7 +165,7 @@ def _with_descendants(
     ]
     while managers:
         below = [
-            m.data._entity_column[m._with_descendants(m._rows_of_many(entities))] for m in managers
+            owner_column(m.data)[m.with_descendants(m.rows_of_many(entities))] for m in managers
         ]
         owners = np.concatenate(below)
         new = drop_duplicates(owners[~np.isin(owners, entities)])
@@ -176,7 +179,7 @@ def _with_descendants(
 def _check_parents(manager: Any, rows: RowArray | None) -> None:
     if rows is None or len(rows) == 0:
         return
-    parents = manager.data._parent_column[rows]
+    parents = parent_column(manager.data)[rows]
     stays = (parents != NIL) & ~np.isin(parents, rows)
     if stays.any():
         row = int(rows[stays.argmax()])
@@ -193,9 +196,9 @@ def rows_of(manager: Any, entities: EntityArray) -> RowArray:
 
 def rows_from_heads(manager: Any, rows: RowArray) -> RowArray:
     """Return all rows of entities whose first rows these are, in the order of `rows_of`."""
-    if manager._ALLOWS_MANY:
+    if manager.ALLOWS_MANY:
         rows = _chain_rows(manager, rows)
-    ordered: RowArray = manager._order_rows(rows)
+    ordered: RowArray = manager.order_rows(rows)
     return ordered
 
 
@@ -214,7 +217,7 @@ def _chain_rows(manager: Any, heads: RowArray) -> RowArray:
         list_numbers.append(current_lists)
     else:
         for row, number in zip(current.tolist(), current_lists.tolist(), strict=True):
-            rest = manager._rows_from(row)[1:]
+            rest = manager.rows_from(row)[1:]
             rows.append(rest)
             list_numbers.append(np.full(len(rest), number))
     order = np.concatenate(list_numbers).argsort(kind="stable")
@@ -248,7 +251,7 @@ def _leave(world: Any, departure: BatchRemoval) -> None:
         for manager, version in zip(concerned, versions, strict=True):
             manager.data._version = version + 1  # once, also where group members moved rows
         for name in world.MANAGERS:
-            if name in type(world)._STAYS:
+            if name in type(world).STAYS:
                 _destroy_and_notify(entities.dispatch, getattr(world, name), departure.entities)
         entities.release_foreign(foreign, slots)
     except BaseException:
@@ -259,10 +262,10 @@ def _leave(world: Any, departure: BatchRemoval) -> None:
 def _destroy_and_notify(dispatch: Dispatch, manager: Any, entities: EntityArray) -> None:
     """Remove the rows of entities that have left; one by one if that fails for all at once."""
     try:
-        manager._destroy_rows(manager._rows_of_many(entities))
+        manager.destroy_rows(manager.rows_of_many(entities))
     except BaseException as error:
         if not is_broken(manager):
-            manager._remove_rows_one_by_one(entities)
+            manager.remove_rows_one_by_one(entities)
         dispatch.errors.extend(flatten_exceptions(error))
 
 
@@ -280,24 +283,24 @@ def _drop_rows(
     else:
         if hasattr(manager, "GROUP"):
             rows = _ascending_rows(manager, departure.entities)
-        slot_cache.is_going = not manager._ALLOWS_MANY and len(rows) == len(departure.entities)
-        _drop(manager, slot_cache.ascending(rows, manager.data._n))
+        slot_cache.is_going = not manager.ALLOWS_MANY and len(rows) == len(departure.entities)
+        _drop(manager, slot_cache.ascending(rows, manager.data.n))
         slot_cache.is_going = False
 
 
 def _ascending_rows(manager: Any, entities: EntityArray) -> RowArray:
     """Return all rows of distinct entities, ascending."""
-    if manager._ALLOWS_MANY:
-        unordered: RowArray = manager._rows_of_many(entities)
+    if manager.ALLOWS_MANY:
+        unordered: RowArray = manager.rows_of_many(entities)
         return unordered
     rows: RowArray = manager.lookup_many(entities)
-    bulk: type[ShardedBulk] = manager._entities._BULK
-    return bulk.ascending(rows[rows != NIL], manager.data._n)
+    bulk: type[ShardedBulk] = manager._entities.BULK
+    return bulk.ascending(rows[rows != NIL], manager.data.n)
 
 
 def _detach_dead_children(manager: Any, rows: RowArray) -> None:
     """Make rows of dead entities below the given rows roots: they stay."""
-    below = manager._with_descendants(np.sort(rows))
+    below = manager.with_descendants(np.sort(rows))
     dead = below[~np.isin(below, rows)]
     if len(dead):
         manager.set_parent_many(dead, NIL)
@@ -306,11 +309,11 @@ def _detach_dead_children(manager: Any, rows: RowArray) -> None:
 def _drop(manager: Any, rows: RowArray) -> None:
     """Destroy rows without notifying callbacks."""
     if not hasattr(manager, "_released"):
-        manager._destroy_rows(rows)
+        manager.destroy_rows(rows)
         return
     callbacks, manager._released = manager._released, Callbacks()
     try:
-        manager._destroy_rows(rows)
+        manager.destroy_rows(rows)
     finally:
         if not is_broken(manager):
             manager._released = callbacks
@@ -324,7 +327,7 @@ def pack_departure(world: Any, departure: BatchRemoval) -> NDArray[np.uint8]:
         if rows is not None and len(rows):
             writer.add(component, getattr(world, component.attribute), rows)
     if writer.plan.chunked:
-        world._store._pack(writer)
+        world._store.pack(writer)
     return writer.bytes()
 
 
@@ -353,7 +356,7 @@ class ParcelWriter:
         self._counts[component.table] = len(rows)
         if component.is_owned:
             is_whole = component.is_one and len(rows) == len(self.entities)
-            owners = self.entities if is_whole else manager.data._entity_column[rows]
+            owners = self.entities if is_whole else owner_column(manager.data)[rows]
             self._cells[component.columns["entity"]] = owners
         self._cells.update(_bookkeeping(component, manager, rows))
         self._sources.append((manager.data, component.sources, rows))
@@ -364,12 +367,12 @@ class ParcelWriter:
 
     def _add_cold(self, component: ParcelComponent, data: Any, rows: RowArray) -> None:
         """Add the cold rows of rows that have one."""
-        cold_rows = data._cold_row_column[rows]
+        cold_rows = cold_row_column(data)[rows]
         with_cold = (cold_rows != NIL).nonzero()[0]
         self.put(component.cold["~row"], with_cold)
         if len(with_cold):
             cold_rows = cold_rows[with_cold].astype(np.intp)
-            self._sources.append((data._cold, component.cold_sources, cold_rows))
+            self._sources.append((data.cold, component.cold_sources, cold_rows))
 
     def bytes(self) -> NDArray[np.uint8]:
         """Return the bytes of the parcel."""
@@ -381,7 +384,7 @@ class ParcelWriter:
         words[len(head) : len(head) + n] = self.entities
         buffer = words.view(np.uint8)[:nbytes]
         for data, columns, rows in self._sources:
-            source_buffer, allocated, count = data._buffer, data._allocated, len(rows)
+            source_buffer, allocated, count = data.buffer, data.allocated, len(rows)
             for column, number in columns:
                 nbytes, item = column.nbytes, plan.columns[number].item
                 source_start, start = column.bytes_before * allocated, starts[number]
@@ -402,8 +405,8 @@ def _objects(data: Any, name: str, rows: RowArray) -> list[Any]:
     if name in data.OBJECTS:
         values: list[Any] = getattr(data, name)[rows].tolist()
         return values
-    column = getattr(data._cold, name)
-    cold_rows = data._cold_row_column[rows].tolist()
+    column = getattr(data.cold, name)
+    cold_rows = cold_row_column(data)[rows].tolist()
     return [None if cold_row == NIL else column[cold_row] for cold_row in cold_rows]
 
 
@@ -413,13 +416,13 @@ def _bookkeeping(
     """Yield the parcel's columns for ids, activity and hierarchy of rows."""
     data, columns = manager.data, component.columns
     if "~id" in columns:
-        yield columns["~id"], manager._ids_in(rows)
+        yield columns["~id"], manager.ids_in(rows)
     if "~active" in columns:
         yield columns["~active"], rows < data._n_active
     if "~parent" in columns:
-        positions = np.full(data._n, NIL, np.uint32)
+        positions = np.full(data.n, NIL, np.uint32)
         positions[rows] = np.arange(len(rows), dtype=np.uint32)
-        parents = data._parent_column[rows]
+        parents = parent_column(data)[rows]
         has_parent = (parents != NIL).nonzero()[0]
         parent_positions = np.full(len(rows), NIL, np.uint32)
         parent_positions[has_parent] = positions[parents[has_parent]]
@@ -488,7 +491,7 @@ def _roots_by_id(
     manager = getattr(world, name)
     if not hasattr(manager, "set_parent"):
         return checked, owners
-    parents = manager.data._parent_column[manager.resolve_many(checked)]
+    parents = parent_column(manager.data)[manager.resolve_many(checked)]
     are_roots = parents == NIL
     return checked[are_roots], owners[are_roots]
 
@@ -536,10 +539,10 @@ def _has_parent(world: Any, entities: EntityArray) -> NDArray[np.bool_]:
             continue
         manager = getattr(world, component.attribute)
         data = manager.data
-        rows = manager._rows_of_many(entities)
-        parents = data._parent_column[rows]
+        rows = manager.rows_of_many(entities)
+        parents = parent_column(data)[rows]
         below = rows[parents != NIL]
-        above = data._entity_column[data._parent_column[below]]
-        owners = data._entity_column[below]
+        above = owner_column(data)[parent_column(data)[below]]
+        owners = owner_column(data)[below]
         has_parent |= np.isin(entities, owners[owners != above])
     return has_parent

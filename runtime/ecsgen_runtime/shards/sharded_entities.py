@@ -140,7 +140,7 @@ class SlotCache:
         """Return distinct rows below n in ascending order."""
         count, last_rows, ordered = self._last_sorted
         if count != n or rows is not last_rows:
-            ordered = self._entities._BULK.ascending(rows, n)
+            ordered = self._entities.BULK.ascending(rows, n)
             self._last_sorted = n, rows, ordered
         return ordered
 
@@ -163,16 +163,16 @@ class ShardedEntities(EntityManagerBase):
     # foreign handle; without a live entity it is that of a retired index.
 
     __slots__ = (
+        "_idle",
+        "_shard_bits",
         "dead_foreign_count",
         "foreign_slots",
-        "_idle",
         "revived",
-        "_shard_bits",
         "slot_cache",
     )
 
     HANDLE_LAYOUT: ClassVar[ShardLayout]
-    _BULK: ClassVar[type[ShardedBulk]] = ShardedBulk
+    BULK: ClassVar[type[ShardedBulk]] = ShardedBulk
     """Bulk operations; compiled packages have another class."""
     _shard_bits: int
     """The number of the shard, shifted to its place in handles."""
@@ -200,7 +200,7 @@ class ShardedEntities(EntityManagerBase):
         """Set the shard's number, without foreign entities."""
         self._shard_bits = shard << self.HANDLE_LAYOUT.INDEX_BITS
         self.slot_cache = None
-        self.foreign_slots = HandleMap(self._BULK)
+        self.foreign_slots = HandleMap(self.BULK)
         self._idle = IndexQueue()
         self.revived = 0
         self.dead_foreign_count = 0
@@ -220,7 +220,7 @@ class ShardedEntities(EntityManagerBase):
 
     def are_alive(self, handles: EntityArray) -> NDArray[np.bool_]:
         table, mask = self.foreign_slots.table, self.HANDLE_LAYOUT.INDEX_MASK
-        return self._BULK.are_local(self.handles, table, handles, mask)
+        return self.BULK.are_local(self.handles, table, handles, mask)
 
     @specialised
     def require(self, e: SupportsIndex) -> Entity:
@@ -258,7 +258,7 @@ class ShardedEntities(EntityManagerBase):
 
     def _find_slots(self, es: EntityArray) -> RowArray:
         table, mask = self.foreign_slots.table, self.HANDLE_LAYOUT.INDEX_MASK
-        return self._BULK.slots_of(self.handles, table, es, mask)[0]
+        return self.BULK.slots_of(self.handles, table, es, mask)[0]
 
     def _slots_of(self, owners: EntityArray, removed_rows: RowArray) -> RowArray:
         """Return the slots of the owners of removed rows, in any order; O(k)."""
@@ -275,7 +275,7 @@ class ShardedEntities(EntityManagerBase):
         """Return live entities and their slots; StaleEntityError for the first dead one. O(k)."""
         handles, table = as_entities(es), self.foreign_slots.table
         mask = self.HANDLE_LAYOUT.INDEX_MASK
-        slots, are_alive = self._BULK.slots_of(self.handles, table, handles, mask)
+        slots, are_alive = self.BULK.slots_of(self.handles, table, handles, mask)
         if not are_alive:
             self.require_handles(handles, es)
         return handles, slots
@@ -347,7 +347,7 @@ class ShardedEntities(EntityManagerBase):
         if type(e) is not int:
             e = operator.index(e)
         slot = self.slot_of(e)
-        if self.dispatch.depth or self._callbacks.entries:
+        if self.dispatch.depth or self.callbacks.entries:
             self._destroy_one(Entity(e), slot)
         else:
             self._free_index(e, slot)
@@ -396,7 +396,7 @@ class ShardedEntities(EntityManagerBase):
         new = np.arange(self.n_used, self.n_used + n_new)
         return np.concatenate((self._idle.first(n_reused), new))
 
-    def _commit_arrival(self, es: EntityArray, slots: RowArray) -> bool:
+    def commit_arrival(self, es: EntityArray, slots: RowArray) -> bool:
         """Insert foreign entities into the slots of `_plan_arrival`, unless one is here already or
         repeated; return True if inserted."""
         n_reused = min(len(es), self._idle.count)
@@ -412,7 +412,7 @@ class ShardedEntities(EntityManagerBase):
             raise
         return True
 
-    def _rollback_arrival(self, es: EntityArray, slots: RowArray, n_before: int) -> None:
+    def rollback_arrival(self, es: EntityArray, slots: RowArray, n_before: int) -> None:
         """Undo an arrival; `n_before`: the number of indices used before."""
         self.slot_cache = None  # an interrupt may have come at the end of a block
         try:

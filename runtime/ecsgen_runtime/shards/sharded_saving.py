@@ -315,7 +315,7 @@ def _mark(folder: str | os.PathLike[str], tick: int, files: list[str], next_shar
 
 def codecs_of(world: Any) -> dict[str, Any]:
     """Return codecs by column: pickles for objects that travel, None for others."""
-    stays = type(world)._STAYS
+    stays = type(world).STAYS
     pair = (pickle.dumps, pickle.loads)
     return {
         column: None if column.partition(".")[0] in stays else pair
@@ -388,9 +388,9 @@ def _loaded(
 def _new_shard_like(saved: Any, number: int) -> Any:
     """Return an empty world with the time, seeds, wraps and attributes of another one."""
     world = type(saved)(number)
-    for manager, old in zip(world._all_managers(), saved._all_managers(), strict=True):
-        manager._load_json_state(old._json_state())
-    world._load_json_state(saved._json_state())
+    for manager, old in zip(world.all_managers(), saved.all_managers(), strict=True):
+        manager.load_json_state(old.json_state())
+    world.load_json_state(saved.json_state())
     for name, value in own_attributes(saved).items():
         setattr(world, name, value)
     return world

@@ -37,14 +37,14 @@ class ShardedWorld(WorldBase):
     """A world with a number, which is part of handles and ids that are made in it."""
 
     __slots__ = ()
-    _CAN_ACCELERATE: ClassVar[bool] = False
+    CAN_ACCELERATE: ClassVar[bool] = False
     _PARCEL: ClassVar[type[ParcelBase]]
     _SHARDS: ClassVar[type[ShardsBase[Any]]]
-    _STAYS: ClassVar[tuple[str, ...]] = ()
+    STAYS: ClassVar[tuple[str, ...]] = ()
     """Components whose rows never leave: attributes, and row classes of those in chunks."""
     _GHOSTS: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     """By attribute: the fields that ghosts have."""
-    _CHUNKED: ClassVar[tuple[Any, ...]] = ()
+    CHUNKED: ClassVar[tuple[Any, ...]] = ()
     """The classes of the columns in chunks."""
     entities: ShardedEntities
 
@@ -113,13 +113,13 @@ class ShardedWorld(WorldBase):
     def _is_fresh(self) -> bool:
         """True if no entity was ever created here, and no id."""
         return not self.entities.n_used and not any(
-            manager.data._version for manager in self._all_managers()
+            manager.version for manager in self.all_managers()
         )
 
     def _set_shard(self, shard: int) -> None:
         """Set another number; no entity or id was created yet."""
         self.entities._set_shard(shard)
-        for manager in self._all_managers():
+        for manager in self.all_managers():
             if isinstance(manager, WithForeignIds):
                 manager._set_shard(shard)
 

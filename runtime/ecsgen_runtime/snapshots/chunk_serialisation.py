@@ -20,7 +20,7 @@ class ChunkSerialiser:
 
     def __init__(self, store: Any) -> None:
         self._store = store
-        self._table = store._table
+        self._table = store.table
 
     def object_columns(self) -> list[str]:
         """Return the fields that are Python objects: `weapon.model`."""
@@ -28,9 +28,9 @@ class ChunkSerialiser:
 
     def state(self) -> Document:
         """Return the tables' entry in `state`: their components, and numbers of rows."""
-        names = [part._ROW.__name__ for part in self._table.parts]
+        names = [part.ROW.__name__ for part in self._table.parts]
         return {
-            "version": self._store._version,
+            "version": self._store.version,
             "tables": [
                 [[names[number] for number in each.layout.components], each.n]
                 for each in self._tables()
@@ -61,7 +61,7 @@ class ChunkSerialiser:
         ]
         _deal_out(saved.arrays["archetypes.entity"], rows, [parts for _, parts in archetypes])
         for name, number, _, column in self._columns():
-            component = self._table.parts[number]._ROW.__name__
+            component = self._table.parts[number].ROW.__name__
             has_component = [component in names for names, _ in archetypes]
             counts = [*compress(rows, has_component)]
             if column.dtype.hasobject:
@@ -79,7 +79,7 @@ class ChunkSerialiser:
     def _columns(self) -> Iterator[tuple[str, int, int, Column]]:
         """Yield each column's name, its component's number, and which one of that it is."""
         for number, part in enumerate(self._table.parts):
-            module = part._ROW.__module__.rpartition(".")[2]
+            module = part.ROW.__module__.rpartition(".")[2]
             for k, column in enumerate(part.LAYOUT):
                 yield f"{module}.{column.name}", number, k, column
 

@@ -74,7 +74,7 @@ class WorldLoader:
         if self.checks_fit:
             for tensor, row, why in _misfits(world):
                 saved.refuse(why, tensor, row)
-        world._load_json_state(saved.state.get(WORLD, {}))
+        world.load_json_state(saved.state.get(WORLD, {}))
         if "entities.noted" in saved.arrays:
             world._deferred_despawns = [saved.arrays["entities.noted"].copy()]
 
@@ -95,7 +95,7 @@ class WorldLoader:
             return  # a grid of which nothing was saved: its cells are as at first
         rows = manager.data
         self._load_rows(module, module, rows, state)
-        for name, part in rows._subtables().items():
+        for name, part in rows.subtables().items():
             numbers = {"n": state[f"n_{name}"], "version": 0}
             self._load_rows(f"{module}.{name}", module, part, numbers)
         extras = {}
@@ -104,27 +104,27 @@ class WorldLoader:
             if cells is not None:
                 extras[name] = cells if self.is_mapped else cells.copy()
         manager._restore(extras)
-        manager._load_json_state(state)
+        manager.load_json_state(state)
 
     def _load_rows(self, prefix: str, module: str, rows: Rows, state: Document) -> None:
-        for name in rows._saved_numbers():
+        for name in rows.saved_numbers():
             if name[1:] in state:  # all have been checked to be there that must
                 setattr(rows, name, state[name[1:]])
-        held_rows, pages = rows._held_rows(), None
+        held_rows, pages = rows.held_rows(), None
         if self.file is not None:
             offsets_of_columns, size = serialisation.layout_of(rows, held_rows)
             offsets = {f"{prefix}.{name}": offset for name, offset in offsets_of_columns.items()}
             pages = self.file.part(offsets, size)
-        if not rows._lie_smallest(held_rows, pages):
+        if not rows.lie_smallest(held_rows, pages):
             arrays = self.saved.arrays
-            rows._take_columns(
+            rows.take_columns(
                 lambda column: as_cells(arrays[f"{prefix}.{column.name}"], column.dtype)
             )
         objects = {}
         for field in map(field_of, rows.OBJECTS):
             tensor, column = f"{prefix}.{field}", f"{module}.{field}"
-            objects[field] = loaded_objects(self.saved, tensor, column, self.codecs, rows._n)
-        rows._take_objects(objects)
+            objects[field] = loaded_objects(self.saved, tensor, column, self.codecs, rows.n)
+        rows.take_objects(objects)
         rows._restore()
 
 
@@ -141,7 +141,7 @@ def save(world: Any, target: Any, codecs: Codecs | None, sync: bool, verify: boo
 
 def plan_of(world: Any, codecs: Codecs | None, verify: bool, name: str = NAMELESS) -> FilePlan:
     """Find out what is to be written, and where; nothing is copied that need not be."""
-    dispatches = {id(m._dispatch): m._dispatch for m in world._all_managers()}
+    dispatches = {id(m._dispatch): m._dispatch for m in world.all_managers()}
     dispatches[0] = world.entities.dispatch
     if any(dispatch.is_open() for dispatch in dispatches.values()):
         raise locked_error(type(world).__name__)  # in a callback: something is half done
@@ -173,7 +173,7 @@ def plan_of(world: Any, codecs: Codecs | None, verify: bool, name: str = NAMELES
 def _misfits(world: Any) -> Iterator[tuple[str, int, str]]:
     """Yield cells that no row may have as things are, by tensor, row, and why."""
     for module, manager in serialisation.managers_of(world).items():
-        invalid_cell = manager._first_invalid_cell()
+        invalid_cell = manager.first_invalid_cell()
         if invalid_cell is not None:
             column, row, why = invalid_cell
             yield f"{module}.{column}", row, why

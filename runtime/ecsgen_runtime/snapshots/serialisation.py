@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from .snapshot_format import SnapshotFormat
 
 
-# Each policy says itself what it holds (`_saved_columns`, `_extra_arrays` and the like), for
+# Each policy says itself what it holds (`saved_columns`, `extra_arrays` and the like), for
 # pickles as for snapshots; here that gets its names and places in the file.
 
 
@@ -48,8 +48,8 @@ def object_columns(world: Any) -> list[str]:
     columns = [
         f"{module}.{field}"
         for module, manager in managers_of(world).items()
-        for rows in (manager.data, *manager.data._subtables().values())
-        for field in rows._saved_objects()
+        for rows in (manager.data, *manager.data.subtables().values())
+        for field in rows.saved_objects()
     ]
     chunked = chunk_serialiser(world)
     return columns if chunked is None else [*columns, *chunked.object_columns()]
@@ -60,15 +60,15 @@ def serialise_tensors(world: Any, saving: SnapshotFormat, codecs: Codecs) -> Ite
     state = world.entities.__getstate__()
     for name, dtype in saving.ENTITY_TENSORS.items():
         yield single(f"entities.{name}", state[name].astype(dtype, copy=False))
-    noted = world._noted_entities()
+    noted = world.noted_entities()
     if len(noted):
         yield single("entities.noted", noted)
     for module, manager in managers_of(world).items():
         yield rows_part(module, manager.data)
-        for name, array in manager._extra_arrays().items():
+        for name, array in manager.extra_arrays().items():
             yield single(f"{module}.{name}", array)
         yield from _object_parts(module, module, manager.data, codecs)
-        for name, rows in manager.data._subtables().items():
+        for name, rows in manager.data.subtables().items():
             yield rows_part(f"{module}.{name}", rows)
             yield from _object_parts(f"{module}.{name}", module, rows, codecs)
     chunked = chunk_serialiser(world)
@@ -78,10 +78,10 @@ def serialise_tensors(world: Any, saving: SnapshotFormat, codecs: Codecs) -> Ite
 
 def rows_part(prefix: str, rows: Rows) -> TensorGroup:
     """Return columns as they lie in a buffer of the smallest capacity that holds them."""
-    places, size = layout_of(rows, rows._held_rows())
+    places, size = layout_of(rows, rows.held_rows())
     tensors = [
         Tensor(f"{prefix}.{name}", column, places[name])
-        for name, column in rows._without_holes(rows._saved_columns()).items()
+        for name, column in rows.without_holes(rows.saved_columns()).items()
     ]
     return TensorGroup(tuple(tensors), size)
 
@@ -94,7 +94,7 @@ def layout_of(rows: Rows, held: int) -> tuple[dict[str, int], int]:
 
 
 def _object_parts(prefix: str, module: str, rows: Rows, codecs: Codecs) -> Iterator[TensorGroup]:
-    for field, cells in rows._without_holes(rows._saved_objects()).items():
+    for field, cells in rows.without_holes(rows.saved_objects()).items():
         yield from object_parts(f"{prefix}.{field}", f"{module}.{field}", cells, codecs)
 
 
@@ -104,14 +104,14 @@ def serialise_state(world: Any, saving: SnapshotFormat, attributes: Document) ->
     state: Document = {"entities": {key: entities[key] for key in saving.ENTITY_NUMBERS}}
     for module, manager in managers_of(world).items():
         rows = manager.data
-        numbers = {name[1:]: number for name, number in rows._saved_numbers().items()}
-        numbers |= {f"n_{name}": part._n for name, part in rows._subtables().items()}
-        state[state_key(module)] = numbers | manager._json_state()
+        numbers = {name[1:]: number for name, number in rows.saved_numbers().items()}
+        numbers |= {f"n_{name}": part.n for name, part in rows.subtables().items()}
+        state[state_key(module)] = numbers | manager.json_state()
     chunked = chunk_serialiser(world)
     if chunked is not None:
         state["archetypes"] = chunked.state()
     state["groups"] = {name: getattr(world, name).n for name in world.GROUPS}
-    if notes := world._json_state():
+    if notes := world.json_state():
         state[WORLD] = notes
     state["attributes"] = attributes
     return state

@@ -119,13 +119,13 @@ class SnapshotWorld:
         """Return what has the components that live in chunks; None if there are none."""
         return None
 
-    def _json_state(self) -> dict[str, Any]:
+    def json_state(self) -> dict[str, Any]:
         """Return further state of the world to be saved, as JSON."""
         return {}
 
-    def _load_json_state(self, notes: Mapping[str, Any]) -> None:
+    def load_json_state(self, notes: Mapping[str, Any]) -> None:
         """Set what the notes say; what they do not name is as in a new world."""
 
-    def _all_managers(self) -> Iterable[Any]:
+    def all_managers(self) -> Iterable[Any]:
         """Return all managers, those without owners among them."""
         raise NotImplementedError

@@ -79,7 +79,7 @@ def columns_table(columns: Any, n: int) -> str:
     """Return the table of columns, of the first n rows."""
     names = shown_columns(type(columns))
     views = [(getattr(columns, name), field) for name, _, field in names]
-    layout = columns._ENTITIES.HANDLE_LAYOUT
+    layout = columns.ENTITIES.HANDLE_LAYOUT
 
     def row(number: int) -> list[str]:
         return [_cell(column[number], field, layout) for column, field in views]
@@ -93,7 +93,7 @@ def manager_table(manager: Any) -> str:
     owner = "entity" if hasattr(data, "entity") else "id"
     names = [owner, *(field.name for field in fields)]
     owners = data._entity_cells if owner == "entity" else None
-    layout = data._ENTITIES.HANDLE_LAYOUT
+    layout = data.ENTITIES.HANDLE_LAYOUT
 
     def row(number: int) -> list[str]:
         if owners is None:

@@ -215,7 +215,7 @@ def _created(subject: Subject, rows: int, name: str, inputs: Inputs) -> Any:
 def owners(manager: Any, entities: EntityManagerBase, count: int) -> EntityArray:
     """Return so many new entities, some of them twice where they can have several rows."""
     entities_found = create_or_skip(entities, count)
-    if manager._ALLOWS_MANY:
+    if manager.ALLOWS_MANY:
         entities_found[1::3] = entities_found[0::3][: len(entities_found[1::3])]
     return entities_found
 
@@ -370,7 +370,7 @@ def who_of(manager: Any, columns: Columns, drawing: Drawing) -> NDArray[np.uint6
     """Return the keys of a manager's rows."""
     if drawing.key:
         return columns[drawing.key].copy()
-    if manager._ALLOWS_MANY or not hasattr(manager.data, "entity"):
+    if manager.ALLOWS_MANY or not hasattr(manager.data, "entity"):
         ids: NDArray[np.uint64] = manager.id_of_many(np.arange(manager.data.n))
         return ids
     return np.array(manager.data.entity)

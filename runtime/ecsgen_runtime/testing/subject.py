@@ -317,7 +317,7 @@ def through_snapshot(kind: type[WorldBase], value: Any) -> Any:
     Only worlds are saved, so one of a kind takes them in for the while.
     """
     manager, entities = value if isinstance(value, tuple) else (value, None)
-    name = next(n for n, of in kind._MANAGER_CLASSES.items() if isinstance(manager, of))
+    name = next(n for n, of in kind.MANAGER_CLASSES.items() if isinstance(manager, of))
 
     around: Any = type("Around", (kind,), {}, managers={name: type(manager)})
     world = around()
@@ -394,8 +394,8 @@ class Subject:
             yield
             return
         world: Any = self.world
-        data, schema = self.manager._ROWS, world._schema()
-        assert self.max_rows == data._MAX_ROWS
+        data, schema = self.manager.ROWS, world._schema()
+        assert self.max_rows == data.MAX_ROWS
         # files with more rows than their schema says are refused
         document = json.loads(schema.SCHEMA)
         for component in document["components"].values():
@@ -405,7 +405,7 @@ class Subject:
         text = json.dumps(document, separators=(",", ":"))
         known_by = sha256(text.encode()).hexdigest()
         with (
-            patch.object(data, "_MAX_ROWS", rows),
+            patch.object(data, "MAX_ROWS", rows),
             patch.multiple(schema, SCHEMA=text, FINGERPRINT=known_by),
         ):
             yield

@@ -389,7 +389,7 @@ class ChunkKernelCases(Chunked):
     def test_whatever_else_they_have(self) -> None:
         for kernel, (query, modules, _) in self.kernels.items():
             w = self.filled(modules)
-            refused = getattr(w, query)._NONE
+            refused = getattr(w, query).NONE
             w.archetypes.clear()
             more = [m for m, s in self.members.items() if s.row not in refused]
             self.created(w, more, IN_CHUNKS)
@@ -434,7 +434,7 @@ class ChunkKernelCases(Chunked):
             w.archetypes.shrink_to_fit()
             before = w.archetypes.nbytes
             self.run(kernel, w)
-            scratch = w.archetypes._kept[kernel]
+            scratch = w.archetypes.kernel_blocks[kernel]
             assert w.archetypes.nbytes == before + scratch.nbytes
             w.archetypes.shrink_to_fit()
             assert w.archetypes.nbytes == before

@@ -51,7 +51,7 @@ GROUPS = (
         Mutant("the dead are found", r"rows if is_clean else _of_living\(.*\)", "rows"),
         Mutant(
             "ids of the dead are found",
-            r"return _of_living\(rows, manager\._entities, owners.*",
+            r"return _of_living\(rows, entities_of\(manager\), owners.*",
             "return rows",
         ),
         Mutant("nothing has its default", r"if missing\.any\(\):", "if False:"),
@@ -78,7 +78,7 @@ GROUPS = (
         ),
         Mutant(
             "the last row of several is found",
-            r"manager\._first_rows\(\)$",
+            r"manager\.first_rows\(\)$",
             "np.arange(manager.data._n)",
         ),
         Mutant("rows are counted", r"rows\[alive\]\.tolist\(\),", "range(alive.sum()),"),

@@ -7,7 +7,7 @@ GROUPS = (
         "chunk_queries",
         Mutant(
             "a component that they must have is forgotten",
-            r"_ALL(.*) = \(\w+, (\w+)\)",
+            r"ALL(.*) = \(\w+, (\w+)\)",
             r"_ALL\1 = (\2,)",
         ),
         Mutant("those that it may have do not matter", "_ANY: ClassVar = .*"),

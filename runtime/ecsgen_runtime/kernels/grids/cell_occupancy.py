@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base.handles import RowArray
+from ...tables.columns import owner_column, used_rows
 from ..random_streams import draw_range
 from .grid_layout import FIRST_CELL, GridLayout, neighbourhood_offsets
 from .grid_manager import GridManager
@@ -86,7 +87,7 @@ _axes = lru_cache(16)(GridAxes)
 
 def grid_axes(grid: GridManager) -> GridAxes:
     """Return the axes of a grid."""
-    return _axes(grid._layout)
+    return _axes(grid.grid_layout)
 
 
 def refuse_radius(label: str, radius: Any) -> None:
@@ -167,7 +168,7 @@ class LiveOccupancy:
         self._cells = len(manager._grid)
         self.here: dict[int, Any] = {}
         """Rows on each occupied cell, as keys of a dict."""
-        for row, cell in enumerate(manager._cells_now().tolist()):
+        for row, cell in enumerate(manager.cells_now().tolist()):
             if cell >= 0:
                 self._put(cell, row)
         self._taken: dict[int, int] = {}
@@ -265,7 +266,7 @@ occupancy_index: Final = OccupancyIndex
 def live_occupancy(manager: Occupant, follows_empty: bool) -> LiveOccupancy:
     """Return the occupants of each cell, to be changed as rows move in turns; with `follows_empty`
     the empty cells as well."""
-    is_exclusive = manager.data._CELL_CAPACITY == 1
+    is_exclusive = manager.data.CELL_CAPACITY == 1
     occupancy = (ExclusiveOccupancy if is_exclusive else LiveOccupancy)(manager)
     if follows_empty:
         occupancy.empties()
@@ -365,7 +366,7 @@ def member_numbers(
 ) -> NDArray[np.int64]:
     """Return each row's number among the members of a group or query, -1 for no member and for
     hidden rows; O(n)."""
-    numbers = np.full(manager.data._n, -1, np.int64)
+    numbers = np.full(manager.data.n, -1, np.int64)
     numbers[members] = np.arange(len(members))
     if hidden is not None:
         numbers[hidden] = -1
@@ -382,14 +383,14 @@ def empty_cells(manager: Occupant) -> list[int]:
 def live_active_rows(manager: Any) -> RowArray:
     """Return the active rows of alive entities, in their order; O(n)."""
     data = manager.data
-    rows: RowArray = data._used_rows()
+    rows: RowArray = used_rows(data)
     active = getattr(data, "_n_active", None)
     if active is not None:
         rows = rows[rows < active]
     entities = getattr(manager, "_entities", None)
-    if entities is None or data._entity_column.size == 0:
+    if entities is None or owner_column(data).size == 0:
         return rows
-    alive: RowArray = rows[entities.are_alive(data._entity_column[rows])]
+    alive: RowArray = rows[entities.are_alive(owner_column(data)[rows])]
     return alive
 
 
@@ -397,7 +398,7 @@ def live_active_handles(manager: Any) -> Any:
     """Return the entity of each row of `live_active_rows`, its id if rows have no owners; O(n)."""
     rows = live_active_rows(manager)
     if hasattr(manager, "_entities"):
-        return manager.data._entity_column[rows]
+        return owner_column(manager.data)[rows]
     return manager.id_of_many(rows)
 
 

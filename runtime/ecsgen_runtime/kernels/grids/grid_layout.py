@@ -138,12 +138,12 @@ class GridView:
     @property
     def shape(self) -> tuple[int, ...]:
         """Number of cells along each axis."""
-        shape: tuple[int, ...] = self._manager._layout.shape
+        shape: tuple[int, ...] = self._manager.grid_layout.shape
         return shape
 
     def coords(self, id: Id, /) -> tuple[int, ...]:
         """Return the coordinates of a cell, -1 along each axis if the id is none; O(1)."""
-        layout = self._manager._layout
+        layout = self._manager.grid_layout
         cell = index(id) - FIRST_CELL
         if not 0 <= cell < layout.cells:
             return (-1,) * len(layout.shape)
@@ -151,7 +151,7 @@ class GridView:
 
     def coords_many(self, ids: ArrayLike, /) -> Coordinates:
         """Return the coordinates of k cells, shape (k, axes), -1 if an id is none; O(k)."""
-        layout = self._manager._layout
+        layout = self._manager.grid_layout
         cells = cells_of_ids(as_entities(ids, "ids"), layout.cells)
         coordinates: Coordinates = layout.unravel(np.maximum(cells, 0))
         coordinates[cells < 0] = -1
@@ -159,7 +159,9 @@ class GridView:
 
     def at(self, coords: Sequence[SupportsIndex], /) -> Id:
         """Return the cell at coordinates: wrapped where an axis wraps, 0 outside of others."""
-        layout, coordinates = self._manager._layout, [index(coordinate) for coordinate in coords]
+        layout, coordinates = self._manager.grid_layout, [
+            index(coordinate) for coordinate in coords
+        ]
         if len(coordinates) == len(
             layout.shape
         ):  # integers of any size; beyond an end all are alike
@@ -169,7 +171,7 @@ class GridView:
 
     def at_many(self, coords: ArrayLike, /) -> IdArray:
         """Return the cells at k coordinates, shape (k, axes), as `at` does; O(k)."""
-        layout = self._manager._layout
+        layout = self._manager.grid_layout
         axes, label = len(layout.shape), f"{type(self._manager).__name__}.grid: coords"
         array = plain_array(coords, label)
         if array.size == 0 and array.ndim == 1:

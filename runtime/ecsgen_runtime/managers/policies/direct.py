@@ -23,7 +23,7 @@ from ...base.handles import (
     RowArray,
 )
 from ...base.specialisation import NO_SLOTS, specialised
-from ...tables.columns import OwnedRows
+from ...tables.columns import OwnedRows, owner_column
 from ...tables.placement import NO_ROWS
 from ...values.array_coercion import as_entities
 from .ids import (
@@ -69,7 +69,7 @@ class DirectRows(OwnedRows):
     def _shown_rows(self) -> slice | RowArray:
         return super()._shown_rows() if self._count == self._n else self._used_rows()
 
-    def _without_holes(self, columns: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[Any]]:
+    def without_holes(self, columns: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[Any]]:
         if self._count == self._n:
             return columns
         holes = ~self.present
@@ -137,9 +137,9 @@ class Direct(One):
         """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
         handles = as_entities(entities)
         data = self.data
-        owners = data._entity_column[: data._n]
+        owners = owner_column(data)[: data._n]
         mask = self._entities.HANDLE_LAYOUT.INDEX_MASK
-        return data._BULK.direct_lookup(owners, handles, mask)
+        return data.BULK.direct_lookup(owners, handles, mask)
 
     @specialised
     def destroy(self, row: int, /) -> None:
@@ -164,7 +164,7 @@ class Direct(One):
         for end in range(row, max(row - NEAR, 0), -1):
             if cells[end - 1]:
                 return end
-        return last_owner(data._entity_column[: max(row - NEAR, 0)])
+        return last_owner(owner_column(data)[: max(row - NEAR, 0)])
 
     def _plan_compaction(self, removed: RowArray) -> int:
         """Return `n` after the removal of ascending rows."""
@@ -181,26 +181,26 @@ class Direct(One):
             elif end == 0 or cells[end - 1]:
                 return end
             end -= 1
-        owners = data._entity_column[:end].copy()
+        owners = owner_column(data)[:end].copy()
         owners[removed[: removed.searchsorted(end)]] = NULL_ENTITY
         return last_owner(owners)
 
     @specialised
     def _compact(self, removed: RowArray, closing: int) -> None:
         data = self.data
-        data._entity_column[removed] = NULL_ENTITY
+        owner_column(data)[removed] = NULL_ENTITY
         data._n = closing
         data._count -= len(removed)
 
     def _require_row(self, row: object) -> Instance:
         number = super()._require_row(row)
-        if not self.data._entity_column[number]:
+        if not owner_column(self.data)[number]:
             raise self._unused_row_error(number)
         return number
 
     def _require_rows(self, rows: ArrayLike) -> RowArray:
         checked = super()._require_rows(rows)
-        holes = self.data._entity_column[checked] == 0
+        holes = owner_column(self.data)[checked] == 0
         if np.logical_or.reduce(holes):  # `any` is written in Python
             raise self._unused_row_error(int(checked[holes.argmax()]))
         return checked
@@ -221,7 +221,7 @@ class Direct(One):
     ) -> None:
         data = self.data
         needed = self._entities.span(entities)
-        if needed > data._allocated:
+        if needed > data.allocated:
             data._grow(needed, borrowed)
 
     def _used_cells(self) -> memoryview[Any]:
@@ -229,7 +229,7 @@ class Direct(One):
 
     @specialised
     def _has_capacity(self, count: int) -> bool:
-        return self._entities.n_used + count <= self.data._allocated
+        return self._entities.n_used + count <= self.data.allocated
 
     def _have_no_rows(self, entities: list[int]) -> bool:
         end, owners = self.data._n, self.data._entity_cells
@@ -248,7 +248,7 @@ class Direct(One):
         rows = self._entities.slots(entities)
         inside = rows < data._n
         rows, heirs = rows[inside], entities[inside]
-        owners = data._entity_column[rows]
+        owners = owner_column(data)[rows]
         dead = rows[(owners != NULL_ENTITY) & (owners != heirs)]
         return np.sort(dead)
 
@@ -276,7 +276,7 @@ class DirectIdRows(DirectRows):
         super()._init_empty()
         self._peak = 0
 
-    def _held_rows(self) -> int:
+    def held_rows(self) -> int:
         return self._peak
 
     def _is_exhausted(self, row: int) -> bool:
@@ -330,7 +330,7 @@ class DirectIds(IdMethods, Direct):
         data = self.data
         for row in self._entities.few_slots(entities):
             # an exhausted row goes the bulk way, which refuses it in time
-            if row < data._allocated and data._is_exhausted(row):
+            if row < data.allocated and data._is_exhausted(row):
                 return False
         return super()._have_no_rows(entities)
 
@@ -338,7 +338,7 @@ class DirectIds(IdMethods, Direct):
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
     ) -> None:
         rows = self._entities.slots(entities)
-        existing = rows[rows < self.data._allocated]
+        existing = rows[rows < self.data.allocated]
         exhausted = self.data._are_exhausted(existing)
         if exhausted.any():
             raise slot_exhausted_error(type(self).__name__, int(existing[exhausted.argmax()]))

@@ -82,7 +82,7 @@ class IdRows(Rows):
         self._slots = 0
         self._first_generation = 1
 
-    def _held_rows(self) -> int:
+    def held_rows(self) -> int:
         return self._peak
 
     def _rows_for(self, count: int) -> int:
@@ -223,7 +223,7 @@ class IdMethods(Manager):
         if len(repeated):
             twice = int(handles[(rows == repeated[0]).argmax()])
             raise StaleIdError(f"{name}: id {twice:#x} is given twice")
-        self._destroy_rows(ascending)
+        self.destroy_rows(ascending)
 
 
 class Ids(IdMethods, Packed):
@@ -237,7 +237,7 @@ class Ids(IdMethods, Packed):
     @specialised
     def _has_capacity(self, count: int) -> bool:
         data = self.data
-        return data._rows_for(count) <= data._allocated
+        return data._rows_for(count) <= data.allocated
 
     def _plan_free_slots(self, removed: RowArray) -> Callable[[], None]:
         data = self.data

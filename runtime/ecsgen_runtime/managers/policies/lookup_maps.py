@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from ...base.handles import INDEX_MASK, NIL, Columns, Entity, EntityArray, Instance, RowArray
 from ...base.specialisation import NO_SLOTS, specialised
 from ...tables.buffers import cell_view, round_up_rows
+from ...tables.columns import owner_column, used_rows
 from ...tables.placement import NO_ROWS, is_integer
 from ...values.array_coercion import as_entities, as_small_int_list
 from ..query_members import QueryMember, QuerySparseMember
@@ -36,24 +37,24 @@ class Mapped(Packed, Owned):
             row = self._require_row(row)
         return data._entity_cells[row]
 
-    def _first_rows(self) -> RowArray:
+    def first_rows(self) -> RowArray:
         """Return the first row of each owner, ascending."""
-        return self.data._used_rows()
+        return used_rows(self.data)
 
     def _enter_firsts(self) -> None:
         """Map every owner to its first row; O(n). The map is empty before."""
-        rows = self._first_rows()
-        self._map_rows(self.data._entity_column[rows], rows)
+        rows = self.first_rows()
+        self._map_rows(owner_column(self.data)[rows], rows)
 
     @specialised
     def _unmap_rows(self, removed: RowArray) -> None:
         """Take the owners of rows out of the map."""
-        self._unmap_many(self.data._entity_column[removed])
+        self._unmap_many(owner_column(self.data)[removed])
 
     @specialised
     def _map_moved_rows(self, dst: RowArray) -> None:
         """Map the owners of moved rows to where these are now."""
-        self._map_rows(self.data._entity_column[dst], dst)
+        self._map_rows(owner_column(self.data)[dst], dst)
 
     @abstractmethod
     def _map_row(self, entity: Entity, row: Instance) -> None:
@@ -128,12 +129,12 @@ class Sparse(Mapped):
             return np.array([lookup(entity) for entity in few], np.intp)  # type: ignore[arg-type]  # a call takes time
         handles = as_entities(entities)
         data = self.data
-        owners = data._entity_column[: data._n]
+        owners = owner_column(data)[: data.n]
         mask = self._entities.HANDLE_LAYOUT.INDEX_MASK
-        return data._BULK.sparse_lookup(self._sparse, owners, handles, mask)
+        return data.BULK.sparse_lookup(self._sparse, owners, handles, mask)
 
-    def _extra_arrays(self) -> dict[str, NDArray[Any]]:
-        return {**super()._extra_arrays(), "_map": self._sparse[: self._span()]}
+    def extra_arrays(self) -> dict[str, NDArray[Any]]:
+        return {**super().extra_arrays(), "_map": self._sparse[: self._span()]}
 
     def _restore(self, extras: Mapping[str, NDArray[Any]]) -> None:
         super()._restore(extras)
@@ -166,7 +167,7 @@ class Sparse(Mapped):
     def _span(self) -> int:
         """Return how many cells of the map there are up to the last entry; O(n)."""
         data = self.data
-        return self._entities.span(data._entity_column[: data._n])
+        return self._entities.span(owner_column(data)[: data.n])
 
     def _ensure_capacity(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
@@ -180,7 +181,7 @@ class Sparse(Mapped):
     @specialised
     def _evict_stale(self, row: Instance) -> None:
         """Remove the rows of a dead entity, of which this is the first."""
-        self._destroy_rows(self._rows_with(row))
+        self.destroy_rows(self._rows_with(row))
 
     def _have_no_rows(self, entities: list[int]) -> bool:
         rows, end = self._sparse_cells, len(self._sparse_cells)
@@ -190,7 +191,7 @@ class Sparse(Mapped):
         return True
 
     def _surely_have_no_rows(self, entities: EntityArray) -> bool:
-        if self.data._n == 0:
+        if self.data.n == 0:
             return True
         # an index behind the map is clipped to the last one, which proves nothing
         heads = self._sparse.take(self._entities.slots(entities), mode="clip")
@@ -200,12 +201,12 @@ class Sparse(Mapped):
         removed = NO_ROWS
         if not self._surely_have_no_rows(entities):
             dead = self._predecessors(entities)
-            removed = self._rows_of_many(dead) if len(dead) else NO_ROWS
+            removed = self.rows_of_many(dead) if len(dead) else NO_ROWS
         return self._add_overflow_rows(len(entities), removed)
 
     def _predecessors(self, entities: EntityArray) -> EntityArray:
         """Return the dead entities, ascending, with rows that had the slot of one of these."""
-        owners = self.data._entity_column[: self.data._n]
+        owners = owner_column(self.data)[: self.data.n]
         if len(owners) == 0:
             return owners
         slots = self._entities.slots(entities)  # slots may lie behind the map
@@ -234,6 +235,11 @@ class Sparse(Mapped):
 
     def _unmap_many(self, entities: EntityArray) -> None:
         self._sparse[self._entities.slots(entities)] = NIL
+
+
+def map_of(manager: Sparse) -> NDArray[np.uint32]:
+    """Return the first row of each slot, NIL for none; O(1)."""
+    return manager._sparse
 
 
 def sparse_map(size: int) -> NDArray[np.uint32]:

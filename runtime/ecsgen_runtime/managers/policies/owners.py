@@ -19,7 +19,7 @@ from ...base.locks import mark_broken_if_changed
 from ...base.specialisation import NO_SLOTS, clone_function, specialised
 from ...entities.entity_manager import EntityManagerBase
 from ...tables.bulk import SMALL_REMOVAL
-from ...tables.columns import OwnedRows
+from ...tables.columns import OwnedRows, owner_column, used_rows
 from ...tables.placement import (
     NO_ROWS,
     duplicate_instance_error,
@@ -53,7 +53,7 @@ class Owned(Manager):
     _entities: EntityManagerBase
 
     def __init__(self, entities: EntityManagerBase) -> None:
-        self._ROWS._ENTITIES.check_entity_manager(entities, self)
+        self.ROWS.ENTITIES.check_entity_manager(entities, self)
         self._entities = entities
         super().__init__()
 
@@ -77,12 +77,12 @@ class Owned(Manager):
     def _dispatch(self) -> Dispatch:
         return self._entities.dispatch
 
-    def _are_all_alive(self) -> bool:
+    def are_all_alive(self) -> bool:
         """Return whether no row belongs to a dead entity; O(n), or O(1) since the last True."""
         data, entities = self.data, self._entities
         stamp = data._version, entities.despawn_count
         if _ALL_ALIVE.get(self) != stamp:
-            if not entities.are_alive(data._entity_column[: data._n]).all():
+            if not entities.are_alive(owner_column(data)[: data.n]).all():
                 return False
             _ALL_ALIVE[self] = stamp
         return True
@@ -171,12 +171,12 @@ class Owned(Manager):
     def _proxies(self, kind: type[ProxyT]) -> Iterator[ProxyT]:
         """Iterate over proxies of the present rows, which follow their entities; O(n)."""
         data = self.data
-        rows = data._used_rows()
-        owners = data._entity_column[rows].tolist()
+        rows = used_rows(data)
+        owners = owner_column(data)[rows].tolist()
         return iter_tracking_proxies(kind, self, self.lookup, owners, rows.tolist())
 
-    def _check_row_values(self, row: tuple[Any, ...]) -> None:
-        check_values(self._CONVERTERS, row)
+    def check_row_values(self, row: tuple[Any, ...]) -> None:
+        check_values(self.CONVERTERS, row)
 
     def _copies_of(self, entity: Entity) -> Iterator[Any]:
         """Iterate over copies of the entity's rows."""
@@ -198,7 +198,7 @@ class Owned(Manager):
         """Return all rows, ascending, of the entity whose first row this is."""
 
     @abstractmethod
-    def _rows_of_many(self, entities: EntityArray) -> RowArray:
+    def rows_of_many(self, entities: EntityArray) -> RowArray:
         """Return all rows of k entities, ascending and distinct."""
 
     def remove_many(self, entities: ArrayLike, /) -> int:
@@ -209,14 +209,14 @@ class Owned(Manager):
         rows = self._single_rows(few) if few else None
         if rows is not None and (not rows or self._destroy_small_batch(rows)):
             return len(rows)
-        return self._destroy_rows(self._rows_of_many(as_entities(entities)))
+        return self.destroy_rows(self.rows_of_many(as_entities(entities)))
 
     def _remove_rows_of(self, entities: EntityArray) -> None:
         """Remove the rows of k entities; O(k + their number)."""
         if self.has_many(entities).any():
             self.remove_many(entities)
 
-    def _remove_rows_one_by_one(self, entities: EntityArray) -> None:
+    def remove_rows_one_by_one(self, entities: EntityArray) -> None:
         """Remove entities' rows, locked or not, without memory to speak of."""
         try:
             for entity in entities.data:
@@ -258,7 +258,7 @@ class Owned(Manager):
             self._raise_if_locked()
         self._check_can_create(handles)
         borrowed = handles, entities, *arguments.values()
-        return self._create_checked(handles, columns, borrowed)
+        return self.create_checked(handles, columns, borrowed)
 
     def _create_small_batch(
         self, entities: list[int], arguments: Mapping[str, Any]
@@ -305,13 +305,18 @@ class Owned(Manager):
         """Raise if one of the entities cannot have another instance."""
 
     def _own_entities(self, entities: EntityArray) -> EntityArray:
-        if self._HAS_RELEASE_CALLBACKS or np.may_share_memory(entities, self.data._buffer):
+        if self.HAS_RELEASE_CALLBACKS or np.may_share_memory(entities, self.data.buffer):
             return entities.copy()
         return entities
 
     def _evict_for(self, entities: EntityArray) -> int:
         """Remove all rows that block these entities' new ones, or none; return how many went."""
-        return self._destroy_rows(self._rows_to_evict(entities))
+        return self.destroy_rows(self._rows_to_evict(entities))
+
+
+def entities_of(manager: Owned) -> EntityManagerBase:
+    """Return the entity manager that the owners of a manager's rows come from."""
+    return manager._entities
 
 
 def make_ensure(
@@ -397,7 +402,7 @@ class Unowned(IdMethods):
 
     def __iter__(self) -> Iterator[Id]:
         """Iterate over the ids, in row order."""
-        return iter(self.id_of_many(np.arange(self.data._n)).tolist())
+        return iter(self.id_of_many(np.arange(self.data.n)).tolist())
 
     def __contains__(self, id: object) -> bool:
         """Return whether an id has an instance; O(1)."""
@@ -407,7 +412,7 @@ class Unowned(IdMethods):
 
     def _proxies(self, kind: type[ProxyT]) -> Iterator[ProxyT]:
         """Iterate over proxies of the present rows, which follow their ids; O(n)."""
-        rows = self.data._used_rows()
+        rows = used_rows(self.data)
         ids = self.id_of_many(rows).tolist()
         return iter_tracking_proxies(kind, self, self.resolve, ids, rows.tolist())
 
@@ -427,7 +432,7 @@ class Unowned(IdMethods):
         if self._locks:
             self._raise_if_locked()
         nobody = np.zeros(count, np.uint64)
-        return self._create_checked(nobody, columns, tuple(arguments.values()))
+        return self.create_checked(nobody, columns, tuple(arguments.values()))
 
     def _create_small_batch(self, count: int, arguments: Mapping[str, Any]) -> IdArray | None:
         """Create a few plain instances one by one; None if that does not serve."""

@@ -154,7 +154,7 @@ class Bounded(Packed):
     def _plan_swap(self, row: Instance, other: Instance) -> Compaction | None:
         """Plan the swap of two rows; None if the spare row behind the last one serves."""
         data = self.data
-        if data._n < data._allocated or row == other:
+        if data._n < data.allocated or row == other:
             return None
         src, dst = np.array([row, other]), np.array([other, row])
         return src, dst, self._plan_moves(src, dst)

@@ -220,8 +220,8 @@ class Unique(Manager):
     _ACCEPTS_ANY_VALUES: ClassVar[bool] = False
     data: UniqueRows
 
-    def _prepare_columns(self, count: int, arguments: Mapping[str, Any]) -> Columns:
-        columns = super()._prepare_columns(count, arguments)
+    def prepare_columns(self, count: int, arguments: Mapping[str, Any]) -> Columns:
+        columns = super().prepare_columns(count, arguments)
         self._check_columns(count, columns, self._dead)
         return columns
 

@@ -484,7 +484,7 @@ def saved_archetypes(table: ArchetypeTable) -> list[SavedArchetype]:
     """Return copies of all rows, in order; O(n)."""
     return [
         (
-            tuple(part._ROW.__name__ for part in a.layout.components.values()),
+            tuple(part.ROW.__name__ for part in a.layout.components.values()),
             [a.whole(column) for column in range(len(a.layout.places))],
         )
         for a in table.archetypes
@@ -493,7 +493,7 @@ def saved_archetypes(table: ArchetypeTable) -> list[SavedArchetype]:
 
 def load_archetypes(table: ArchetypeTable, saved: Iterable[SavedArchetype]) -> None:
     """Fill an empty table with saved rows; O(n)."""
-    bits_of = {part._ROW.__name__: 1 << k for k, part in enumerate(table.parts)}
+    bits_of = {part.ROW.__name__: 1 << k for k, part in enumerate(table.parts)}
     for names, (entities, *columns) in saved:
         number = table.number(sum(bits_of[name] for name in names))
         archetype = table.archetypes[number]

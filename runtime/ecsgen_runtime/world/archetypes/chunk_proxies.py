@@ -34,7 +34,7 @@ class ChunkProxy(RowProxy):
     def _find(self) -> None:
         store = self._manager
         self._columns, self._row = store._find(self._owner, self._COMPONENT)
-        self._version = store._version
+        self._version = store.version
 
     def _copied(self) -> Any:
         return self._manager._get(self._owner, self._COMPONENT)

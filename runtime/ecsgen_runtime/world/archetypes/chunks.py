@@ -47,8 +47,8 @@ class ChunkColumns(ColumnsBase):
 
     __slots__ = ("_rows",)
 
-    _ROW: ClassVar[type[tuple[Any, ...]]]
-    _CONVERTERS: ClassVar[FieldTable] = {}
+    ROW: ClassVar[type[tuple[Any, ...]]]
+    CONVERTERS: ClassVar[FieldTable] = {}
     LAYOUT: ClassVar[tuple[Column, ...]]
 
     _rows: RowCount
@@ -67,8 +67,8 @@ class ChunkColumns(ColumnsBase):
     @classmethod
     def _some(cls, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Return checked values of some fields of a row."""
-        known = check_field_names(cls._ROW, fields).items()
-        return {name: cls._CONVERTERS[name][0].to_cell(value) for name, value in known}
+        known = check_field_names(cls.ROW, fields).items()
+        return {name: cls.CONVERTERS[name][0].to_cell(value) for name, value in known}
 
     def _put(self, row: int, values: tuple[Any, ...]) -> None:
         """Write what `_one` returned to a row."""
@@ -149,7 +149,7 @@ class ChunkComponents(dict[int, Any]):
     def __missing__(self, component: int) -> ChunkColumns:
         part = self._layout.components.get(component)
         if part is None:
-            names = (part._ROW.__name__ for part in self._layout.components.values())
+            names = (part.ROW.__name__ for part in self._layout.components.values())
             raise AttributeError(f"the rows of this chunk have {', '.join(names)}")
         start = self._layout.starts[component]
         columns = part(self._rows, self._columns[start : start + len(part.LAYOUT)])
@@ -223,11 +223,21 @@ class ChunkBase:
     @property
     def components(self) -> tuple[type[tuple[Any, ...]], ...]:
         """Row classes of the components of each row."""
-        return tuple(part._ROW for part in self._layout.components.values())
+        return tuple(part.ROW for part in self._layout.components.values())
 
     def has(self, component: type[tuple[Any, ...]], /) -> bool:
         """Return True if rows have a component, by its row class."""
         return component in self.components
+
+
+def chunk_columns(chunk: ChunkBase) -> list[NDArray[Any]]:
+    """Return all columns of a chunk, in the order of its layout."""
+    return chunk._columns
+
+
+def chunk_layout(chunk: ChunkBase) -> ChunkLayout:
+    """Return where the columns of a chunk lie."""
+    return chunk._layout
 
 
 def _cut_chunk(buffer: NDArray[np.uint8], layout: ChunkColumnLayout, capacity: int) -> NDArray[Any]:
