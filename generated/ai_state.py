@@ -728,7 +728,7 @@ class AiStateManager(GroupMember, Sparse, MappedOne, Gc):
             if self._other_members:
                 row = self._join_group(row, entity)
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return row
 
@@ -772,7 +772,7 @@ class AiStateManager(GroupMember, Sparse, MappedOne, Gc):
             if joining is not None:
                 rows = self._join_group_many(joining)
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return rows
 
@@ -796,7 +796,7 @@ class AiStateManager(GroupMember, Sparse, MappedOne, Gc):
             data._n = last
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return 1
 

@@ -79,7 +79,7 @@ class Archetypes(ArchetypeStore[ArchetypeChunk]):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         Archetypes.__init__(self, state["entities"])
-        self._load(state)
+        self.load_state(state)
 
     def create(
         self,
@@ -276,5 +276,5 @@ class Archetypes(ArchetypeStore[ArchetypeChunk]):
             StaleEntityError: the entity is dead.
             MissingInstanceError: it does not have the component.
         """
-        row: _Row = self._get(entity, component)
+        row: _Row = self.get_row(entity, component)
         return row

@@ -346,7 +346,7 @@ class BoidManager(Sparse, MappedOne, Gc, OwnedSpatial):
             self._sparse_cells[_slot] = row
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return row
 
@@ -382,7 +382,7 @@ class BoidManager(Sparse, MappedOne, Gc, OwnedSpatial):
             self._sparse[slots] = rows.astype(np.uint32)
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return rows
 
@@ -402,7 +402,7 @@ class BoidManager(Sparse, MappedOne, Gc, OwnedSpatial):
             data._n = src
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return 1
 

@@ -1566,7 +1566,7 @@ class EveryTypeManager(Sparse, MappedOne, Gc, Release):
             self._sparse_cells[_slot] = row
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return row
 
@@ -1625,7 +1625,7 @@ class EveryTypeManager(Sparse, MappedOne, Gc, Release):
             self._sparse[slots] = rows.astype(np.uint32)
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return rows
 
@@ -1673,7 +1673,7 @@ class EveryTypeManager(Sparse, MappedOne, Gc, Release):
             data._note_column[data._n] = None
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return 1
 

@@ -385,7 +385,7 @@ class FootprintManager(Many, Sparse, Ring):
             data._add_newest(row)
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return row
 
@@ -423,7 +423,7 @@ class FootprintManager(Many, Sparse, Ring):
             data._add_newest_rows(rows)
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return rows
 
@@ -450,7 +450,7 @@ class FootprintManager(Many, Sparse, Ring):
             data._n = src
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return 1
 

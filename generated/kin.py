@@ -263,7 +263,7 @@ class KinManager(Sparse, MappedOne, OwnedHierarchy, OrphansRoot, Gc):
             data._previous_sibling_cells[row] = row
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return row
 
@@ -308,7 +308,7 @@ class KinManager(Sparse, MappedOne, OwnedHierarchy, OrphansRoot, Gc):
             data._previous_sibling_column[span] = rows
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return rows
 
@@ -336,7 +336,7 @@ class KinManager(Sparse, MappedOne, OwnedHierarchy, OrphansRoot, Gc):
             data._n = src
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return 1
 

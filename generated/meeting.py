@@ -237,7 +237,7 @@ class MeetingManager(Unowned, Ids):
             data._id_row_cells[_new_slot] = row
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return Id(data._id_generation_cells[_new_slot] << SLOT_BITS | _new_slot)
 
@@ -275,7 +275,7 @@ class MeetingManager(Unowned, Ids):
             data._id_row_column[taken] = rows
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return ids
 
@@ -295,7 +295,7 @@ class MeetingManager(Unowned, Ids):
             data._free_slot(slot)
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return 1
 

@@ -375,7 +375,7 @@ class PersonManager(Sparse, MappedOne, Gc, Seeded):
             self._sparse_cells[_slot] = row
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return row
 
@@ -412,7 +412,7 @@ class PersonManager(Sparse, MappedOne, Gc, Seeded):
             self._sparse[slots] = rows.astype(np.uint32)
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return rows
 
@@ -433,7 +433,7 @@ class PersonManager(Sparse, MappedOne, Gc, Seeded):
             data._n = src
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return 1
 

@@ -510,7 +510,7 @@ class PointMassManager(Hash, MappedOne, Gc):
             self._rows[entity] = row
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return row
 
@@ -548,7 +548,7 @@ class PointMassManager(Hash, MappedOne, Gc):
             remember(self._rows, entities, rows)
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return rows
 
@@ -571,7 +571,7 @@ class PointMassManager(Hash, MappedOne, Gc):
             data._n = src
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return 1
 

@@ -371,7 +371,7 @@ class SceneNodeManager(
             data._previous_sibling_cells[row] = row
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return row
 
@@ -417,7 +417,7 @@ class SceneNodeManager(
             data._previous_sibling_column[span] = rows
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return rows
 
@@ -448,7 +448,7 @@ class SceneNodeManager(
             data._n = src
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return 1
 

@@ -493,7 +493,7 @@ class SoundSourceManager(Many, Hash):
             self._link_row(entity, row)
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return row
 
@@ -533,7 +533,7 @@ class SoundSourceManager(Many, Hash):
             self._commit_chains(lists)
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return rows
 
@@ -559,7 +559,7 @@ class SoundSourceManager(Many, Hash):
             data._n = src
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return 1
 

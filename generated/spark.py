@@ -507,7 +507,7 @@ class SparkManager(Partition, Unowned, Ids, Seeded):
             data._id_row_cells[_new_slot] = row
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return Id(data._id_generation_cells[_new_slot] << SLOT_BITS | _new_slot)
 
@@ -555,7 +555,7 @@ class SparkManager(Partition, Unowned, Ids, Seeded):
             data._id_row_column[taken] = rows
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return ids
 
@@ -577,7 +577,7 @@ class SparkManager(Partition, Unowned, Ids, Seeded):
             data._free_slot(slot)
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return 1
 

@@ -507,7 +507,7 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
             data._id_row_cells[_new_slot] = row
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return row
 
@@ -550,7 +550,7 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
             data._id_row_column[taken] = rows
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return rows
 
@@ -580,7 +580,7 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
             data._free_slot(slot)
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return 1
 

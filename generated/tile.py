@@ -417,7 +417,7 @@ class TileManager(DirectIds, Gc):
                 data._peak = row + 1
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return row
 
@@ -454,7 +454,7 @@ class TileManager(DirectIds, Gc):
             data._peak = max(data._peak, end)
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return rows
 
@@ -472,7 +472,7 @@ class TileManager(DirectIds, Gc):
             data._count -= 1
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return 1
 

@@ -387,7 +387,7 @@ class TransformManager(Direct, Gc):
             data._count += 1
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return row
 
@@ -421,7 +421,7 @@ class TransformManager(Direct, Gc):
             data._count += count
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return rows
 
@@ -439,7 +439,7 @@ class TransformManager(Direct, Gc):
             data._count -= 1
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return 1
 

@@ -265,7 +265,7 @@ class VelocityManager(GroupMember, Sparse, MappedOne, Gc):
             if self._other_members:
                 row = self._join_group(row, entity)
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return row
 
@@ -303,7 +303,7 @@ class VelocityManager(GroupMember, Sparse, MappedOne, Gc):
             if joining is not None:
                 rows = self._join_group_many(joining)
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return rows
 
@@ -327,7 +327,7 @@ class VelocityManager(GroupMember, Sparse, MappedOne, Gc):
             data._n = last
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return 1
 

@@ -734,7 +734,7 @@ class VillagerManager(GroupMember, Sparse, MappedOne, Gc, Indirect):
             if self._other_members:
                 row = self._join_group(row, entity)
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return row
 
@@ -775,7 +775,7 @@ class VillagerManager(GroupMember, Sparse, MappedOne, Gc, Indirect):
             if joining is not None:
                 rows = self._join_group_many(joining)
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return rows
 
@@ -801,7 +801,7 @@ class VillagerManager(GroupMember, Sparse, MappedOne, Gc, Indirect):
             data._n = last
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return 1
 

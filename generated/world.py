@@ -1126,7 +1126,7 @@ class Game(
     )
     _GROUPS: ClassVar = ("bodies", "actors")
     _BUNDLES: ClassVar = ("spawn_prop", "spawn_creature", "spawn_hero")
-    _READ_ONLY: ClassVar = (
+    READ_ONLY: ClassVar = (
         "entities",
         "ai_state",
         "boid",

@@ -340,7 +340,7 @@ class ChunkReader(ComponentReader):
             first, last = max(start, base) - base, min(stop - base, archetype.n)
             number, at = column(archetype), base + first - start
             if first < last:
-                for chunk, inside, part in archetype._spans(first, last):
+                for chunk, inside, part in archetype.spans(first, last):
                     cells[at + part.start : at + part.stop] = chunk_columns(chunk)[number][inside]
             base += archetype.n
         return cells

@@ -14,7 +14,7 @@ def _settings(component: Component) -> str:
     assert grid is not None
     return f"""
         _GRID: ClassVar = GridLayout({grid.shape!r}, {grid.wrap!r})
-        _HOOD: ClassVar = "{grid.hood}"
+        HOOD: ClassVar = "{grid.hood}"
     """
 
 

@@ -35,7 +35,7 @@ GROUPS = (
         Mutant("a lock is not respected", r"if self\._locks:$", "if False:"),
         Mutant(
             "it grows too early for many",
-            r"needed = data\._rows_for\(len\(entities\)\)",
+            r"needed = data\.capacity_for\(len\(entities\)\)",
             r"\g<0> + 1",
         ),
         Mutant("many have no room", r"if needed > data\.allocated:", "if False:"),
@@ -72,7 +72,7 @@ GROUPS = (
     module(
         "_runtime/managers/manager.py",
         ("test_every_type.py",),
-        Mutant("what broke goes on", r"(?<!\w)mark_broken\(self\)"),
+        Mutant("what broke goes on", r"^        mark_broken\(self\)$"),
         Mutant("the columns of what broke go on", r"mark_broken\(self\.data\)"),
     ),
 )

@@ -311,7 +311,7 @@ def test_a_visitor_may_be_in_the_last_slot() -> None:
     es = home.spawn(100, agent={"key": range(100)}, place={})
     away.spawn(63, agent={"key": 0})
     away.absorb(home.extract(es[99:]))  # whose index is behind all slots that there are
-    assert away.entities._n_cells == 64
+    assert away.entities.n_cells == 64
     assert away.agent.key(away.agent.lookup(es[99])) == 99
     home.absorb(away.extract(es[99:]))
     assert home.agent.data.n == 100

@@ -248,7 +248,7 @@ NOT_USERS = [
     "spawn",
     "load",
     "_managers",
-    "_READ_ONLY",
+    "READ_ONLY",
     "__class__",
     "__dict__",
 ]

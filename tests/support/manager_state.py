@@ -96,7 +96,7 @@ def _archetypes(store: Any) -> Any:
             if len(columns[0])
         },
         "held": {
-            owner: (store.components(owner), [repr(store._get(owner, c)) for c in found])
+            owner: (store.components(owner), [repr(store.get_row(owner, c)) for c in found])
             for owner in owners
             if (found := store.components(owner)) or True
             if store._entities.alive(owner)

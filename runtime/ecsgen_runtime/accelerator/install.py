@@ -166,7 +166,7 @@ def _install_entities(kind: Kind) -> None:
     layout = kind.HANDLE_LAYOUT
     names = {
         "cells": "_cells",
-        "n_cells": "_n_cells",
+        "n_cells": "n_cells",
         "free": "free_indices",
         "callbacks": "callbacks",
     }

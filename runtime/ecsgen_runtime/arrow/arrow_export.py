@@ -269,7 +269,7 @@ def table_schema(kind: Any, flat: bool) -> Any:
 def record_batches(columns: ArrowExportableColumns, copy: bool, flat: bool) -> Iterator[Any]:
     """Yield the rows of columns, at once; O(columns), and O(n) for each that is copied."""
     kind: Any = type(columns)
-    rows = columns._shown_rows()
+    rows = columns.shown_rows()
     cells: dict[str, NDArray[Any]] = {}
     for part in table_parts(kind, flat):
         if part.source not in cells:

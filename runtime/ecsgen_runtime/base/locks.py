@@ -31,7 +31,7 @@ def mark_broken(target: Any) -> None:
 def mark_broken_if_changed(manager: Any, version: int) -> None:
     """Mark a manager broken if a batch of its rows was created or removed only in part."""
     if not is_broken(manager) and manager.version != version:
-        manager._mark_broken()
+        manager.mark_broken()
 
 
 def is_broken(target: object) -> bool:
@@ -51,7 +51,7 @@ def _broken(kind: type[Any]) -> type[Any]:
     def attribute(self: Any, name: str) -> Any:
         if name in ("__class__", "__doc__", "__repr__"):
             return object.__getattribute__(self, name)
-        if name == "_mark_broken":  # an outer call marks it again
+        if name == "mark_broken":  # an outer call marks it again
             return lambda: None
         return refuse(self)
 
@@ -143,21 +143,21 @@ def is_locked(target: Lockable) -> bool:
 
 
 class ReadOnlyAttributes:
-    """Mixin that makes the attributes in `_READ_ONLY` constant once they are set."""
+    """Mixin that makes the attributes in `READ_ONLY` constant once they are set."""
 
     __slots__ = ()
 
-    _READ_ONLY: ClassVar[tuple[str, ...]] = ()
+    READ_ONLY: ClassVar[tuple[str, ...]] = ()
 
     if not TYPE_CHECKING:  # checkers would take it to mean that any attribute will do
 
         def __setattr__(self, name: str, value: Any) -> None:
-            if name in self._READ_ONLY and hasattr(self, name):
+            if name in self.READ_ONLY and hasattr(self, name):
                 raise read_only_attribute_error(self, name)
             object.__setattr__(self, name, value)  # `super` takes half as long again
 
         def __delattr__(self, name: str) -> None:
-            if name in self._READ_ONLY:
+            if name in self.READ_ONLY:
                 raise read_only_attribute_error(self, name)
             super().__delattr__(name)
 

@@ -96,7 +96,7 @@ class EntityManagerBase(EntityPool):
                 mark_broken(self)
                 raise
             return handle
-        if index == self._n_cells:
+        if index == self.n_cells:
             self._grow(index + 1)
         # An Entity, without the time that a call takes:
         handle = ONE_GENERATION | index  # type: ignore[assignment]  # calling Entity takes time
@@ -114,7 +114,7 @@ class EntityManagerBase(EntityPool):
         fresh = min(n - early, self.HANDLE_LAYOUT.INDEX_COUNT - self.n_used)
         n_reused = n - fresh
         if n_reused > self.free_indices.count:
-            raise CapacityError(f"{n} entities wanted, {self._left} indices left")
+            raise CapacityError(f"{n} entities wanted, {self.n_left} indices left")
         self.reserve(self.n_used + fresh)
         start = self._first_handle(self.n_used)
         created = np.arange(start, start + fresh, dtype=np.uint64)
@@ -169,7 +169,7 @@ class EntityManagerBase(EntityPool):
         Raises what `destroy` does; StaleEntityError for a repeated entity, too.
         """
         few = as_small_int_list(es)
-        if few and self._destroy_small_batch(few, repeats):
+        if few and self.destroy_small_batch(few, repeats):
             return
         es = self.require_many(es)
         ascending = bool((es[1:] > es[:-1]).all())
@@ -187,7 +187,7 @@ class EntityManagerBase(EntityPool):
         else:
             self.free_handles(es)
 
-    def _destroy_small_batch(self, es: list[int], repeats: bool = False) -> bool:
+    def destroy_small_batch(self, es: list[int], repeats: bool = False) -> bool:
         """Destroy a few entities, together and in this order, and return True; if one is dead or,
         without `repeats`, given twice, do nothing."""
         distinct = es if len(es) == 1 else [*dict.fromkeys(es)]

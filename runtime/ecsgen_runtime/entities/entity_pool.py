@@ -40,7 +40,7 @@ class IndexQueue:
     def __init__(self) -> None:
         self.count = 0
         self.head = 0
-        self._use_array(np.empty(64, np.uint32))
+        self.use_array(np.empty(64, np.uint32))
 
     @property
     def nbytes(self) -> int:
@@ -106,9 +106,9 @@ class IndexQueue:
         cells = np.empty(1 << (count - 1).bit_length(), np.uint32)
         indices = self.first(self.count)
         _fill(cells, self.head & (len(cells) - 1), indices)
-        self._use_array(cells)
+        self.use_array(cells)
 
-    def _use_array(self, cells: NDArray[np.uint32]) -> None:
+    def use_array(self, cells: NDArray[np.uint32]) -> None:
         memory: memoryview[int] = cells.data
         # at once: no interrupt comes between
         self.ring, self._cells, self._mask = cells, memory, len(memory) - 1
@@ -131,7 +131,7 @@ class EntityPool:
     # stays true when `take` clips an index that is out of range. `_cells` is the same
     # memory, for one index at a time.
 
-    __slots__ = ("_cells", "_n_cells", "free_indices", "handles", "n_retired", "n_used")
+    __slots__ = ("_cells", "free_indices", "handles", "n_cells", "n_retired", "n_used")
 
     HANDLE_LAYOUT: ClassVar[HandleLayout]
     """Index and generation bits of the package's handles."""
@@ -140,7 +140,7 @@ class EntityPool:
         self.free_indices = IndexQueue()
         self.n_retired = 0
         self.n_used = 0  # indices given out at least once: [0, n_used)
-        self._use_array(self._empty_cells(min(64, self.HANDLE_LAYOUT.INDEX_COUNT)))
+        self.use_array(self._empty_cells(min(64, self.HANDLE_LAYOUT.INDEX_COUNT)))
 
     def reserve(self, n: SupportsIndex) -> None:
         """Make room for n indices in all, so that `create` up to there won't allocate.
@@ -148,7 +148,7 @@ class EntityPool:
         Raises CapacityError for more than there are.
         """
         n = operator.index(n)
-        if n > self._n_cells:
+        if n > self.n_cells:
             self._grow(n)
 
     @specialised
@@ -206,7 +206,7 @@ class EntityPool:
 
     @specialised
     def all_alive(self, es: list[int]) -> bool:
-        cells, count = self._cells, self._n_cells
+        cells, count = self._cells, self.n_cells
         for e in es:
             index = e & INDEX_MASK
             if index >= count or cells[index] != e:
@@ -243,7 +243,7 @@ class EntityPool:
 
     def __repr__(self) -> str:
         name, living = type(self).__name__, format_count(len(self), "entity", "entities")
-        room = f"room for {self._n_cells}, {format_bytes(self.nbytes)}"
+        room = f"room for {self.n_cells}, {format_bytes(self.nbytes)}"
         return f"<{name}: {living}, {room}>"
 
     def __len__(self) -> int:
@@ -277,7 +277,7 @@ class EntityPool:
             raise
 
     @property
-    def _left(self) -> int:
+    def n_left(self) -> int:
         return self.free_indices.count + self.HANDLE_LAYOUT.INDEX_COUNT - self.n_used
 
     def _grow(self, n: int) -> None:
@@ -285,13 +285,13 @@ class EntityPool:
         if n > count:
             raise CapacityError(f"{n} indices wanted, there are {count}")
         handles = self._empty_cells(1 << (n - 1).bit_length())
-        handles[: self._n_cells] = self.handles
-        self._use_array(handles)
+        handles[: self.n_cells] = self.handles
+        self.use_array(handles)
 
-    def _use_array(self, handles: EntityArray) -> None:
+    def use_array(self, handles: EntityArray) -> None:
         memory: memoryview[Any] = handles.data
         # at once: no interrupt comes between
-        self.handles, self._cells, self._n_cells = handles, memory, len(memory)
+        self.handles, self._cells, self.n_cells = handles, memory, len(memory)
 
     def _empty_cells(self, n: int) -> EntityArray:
         handles = np.zeros(n, np.uint64)

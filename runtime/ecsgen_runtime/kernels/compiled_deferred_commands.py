@@ -46,10 +46,10 @@ class CommandBuffer(PlainCommandBuffer):
         """Return a buffer, the last call's if it is large enough."""
         former: Self | None = vars(world.entities).get("_command_buffers", {}).pop(kinds, None)
         indices = len(world.entities.handles)
-        if former is None or count > former._capacity or indices != len(former.is_despawned):
+        if former is None or count > former.capacity or indices != len(former.is_despawned):
             spare = 0 if former is None else count // 2  # counts that grew will grow again
             return cls(world, count + spare, *kinds)
-        former._begin_call(world)
+        former.begin_call(world)
         former.counts.fill(0)
         return former
 
@@ -70,7 +70,7 @@ class CommandBuffer(PlainCommandBuffer):
         if any(counts) and (plan is None or not self._apply_fast(plan, counts)):
             super().apply()
             return
-        if plan is not None and max(self._capacity, len(self.is_despawned)) <= _MAX_REUSED:
+        if plan is not None and max(self.capacity, len(self.is_despawned)) <= _MAX_REUSED:
             vars(self._world.entities).setdefault("_command_buffers", {})[self._kinds] = self
         self._world = None  # the world may hold this buffer by its entity manager
 
@@ -96,7 +96,7 @@ class CommandBuffer(PlainCommandBuffer):
         except BaseException:
             mark_broken(entities)
             for manager in managers:
-                manager._mark_broken()
+                manager.mark_broken()
             raise
         if not is_complete:
             self.counts[0] = 0
@@ -169,7 +169,7 @@ def _plan(entities: Any, kinds: tuple[Any, ...], specs: Any) -> _Plan | None:
 def _is_plain(kind: Any) -> bool:
     """Return True if rows are nothing but their columns and an entry of the lookup map."""
     steps = {step for steps in kind._STEPS.values() for step in steps.split()}
-    _, hooks, is_more = kind._REMOVE_HOOKS
+    _, hooks, is_more = kind.REMOVE_HOOKS
     is_by_index = "sparse" in steps and kind.CAN_ACCELERATE  # and not by slots of foreign entities
     return steps <= _PLAIN and is_by_index and not (hooks or is_more)
 
@@ -209,7 +209,7 @@ def _set_count(data: Any, n: int) -> None:
     if n != data._n:
         data._n = n
         data._version += 1
-        data._drop_row_caches()
+        data.drop_row_caches()
 
 
 _NO_ROW: Final = np.uint32(NIL)

@@ -72,7 +72,7 @@ class DeferredCommands:
     counts: NDArray[np.int64]
     """Despawned entities, removed rows of each manager, spawns of each statement."""
 
-    def _begin_call(self, world: Any) -> None:
+    def begin_call(self, world: Any) -> None:
         """Begin a call; raises StructureLockedError, BrokenManagerError if a manager is that."""
         for manager in world.all_managers():
             raise_if_locked(manager)
@@ -273,8 +273,8 @@ class CommandBuffer(DeferredCommands):
         self, world: Any, count: int, rows: Sequence[str], spawns: Sequence[SpawnSpec]
     ) -> None:
         """`count` rows run; single rows of the managers named in `rows` may be removed. Raises what
-        `_begin_call` raises."""
-        self._begin_call(world)
+        `begin_call` raises."""
+        self.begin_call(world)
         self.is_despawned = np.zeros(len(world.entities.handles), np.bool_)
         """True for despawned entities, by slot."""
         self.despawned = np.empty(len(self.is_despawned), np.uint64)
@@ -283,7 +283,7 @@ class CommandBuffer(DeferredCommands):
         self.despawned_rows = {
             n: np.empty(len(g), np.int64) for n, g in self.is_row_despawned.items()
         }
-        self._capacity = count
+        self.capacity = count
         self.spawn_batches = [SpawnBatch(world, spec, count) for spec in spawns]
         self.counts = np.zeros(1 + len(rows) + len(spawns), np.int64)
 
@@ -292,8 +292,8 @@ class BlockCommandBuffer(DeferredCommands):
     """Commands of blocks of rows, one block after the other. Empty until the first command."""
 
     def __init__(self, world: Any, rows: Sequence[str], spawns: Sequence[SpawnSpec]) -> None:
-        """Single rows of the managers named in `rows` may be removed. Raises as `_begin_call`."""
-        self._begin_call(world)
+        """Single rows of the managers named in `rows` may be removed. Raises as `begin_call`."""
+        self.begin_call(world)
         self._rows, self._specs = rows, spawns
         self._first = self._next = 0
         """Numbers of the block's first row, and of the row after its last."""
@@ -411,7 +411,7 @@ def _remove_ids(manager: Any, ids: IdArray) -> None:
                 if manager.resolve(id) != NIL:
                     manager._destroy_row(manager.resolve(id))
         except BaseException:
-            manager._mark_broken()
+            manager.mark_broken()
             raise
         if not isinstance(error, MemoryError):
             raise

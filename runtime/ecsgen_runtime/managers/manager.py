@@ -59,7 +59,7 @@ class BaseManager(Lockable, ReadOnlyAttributes):
     _STEPS: ClassVar[Mapping[str, str]] = {}
     """Parts of one-row methods: the policies that add to `create`, `create_many`, `_destroy_row`
     and `row`; what accessors do besides reading or writing a cell."""
-    _READ_ONLY: ClassVar[tuple[str, ...]] = ("data",)
+    READ_ONLY: ClassVar[tuple[str, ...]] = ("data",)
     _ALLOWS_ONE_BY_ONE: ClassVar[bool] = True
     """True if a batch may be created or removed row by row: a removal leaves the other rows where
     they are, or moves the last one into the hole."""
@@ -84,7 +84,7 @@ class BaseManager(Lockable, ReadOnlyAttributes):
     """Methods that plan what to do once rows are removed; likewise."""
     _AFTER_MOVE: ClassVar[tuple[str, ...]] = ()
     """Methods that take the rows that have moved, where they are now; likewise."""
-    _REMOVE_HOOKS: ClassVar[tuple[Hooks, Hooks, bool]]
+    REMOVE_HOOKS: ClassVar[tuple[Hooks, Hooks, bool]]
     """The first two, and True if removals run callbacks, remove other rows or drop objects."""
     _MOVE_HOOKS: ClassVar[Hooks]
     """The methods in `_AFTER_MOVE`."""
@@ -105,7 +105,7 @@ class BaseManager(Lockable, ReadOnlyAttributes):
             rows = cls.ROWS
             cls.LAYOUT, cls.FIELDS = rows.LAYOUT, rows.FIELDS
             specialise_methods(cls, rows.ENTITIES.HANDLE_LAYOUT)
-            cls._REMOVE_HOOKS = (
+            cls.REMOVE_HOOKS = (
                 collect_hooks(cls, "_BEFORE_REMOVE"),
                 collect_hooks(cls, "_PLAN_REMOVE"),
                 cls.HAS_RELEASE_CALLBACKS or cls._CASCADES or cls._HOLDS_OBJECTS,
@@ -245,7 +245,7 @@ class BaseManager(Lockable, ReadOnlyAttributes):
     def _lock_error(self) -> StructureLockedError:
         return locked_error(type(self).__name__)
 
-    def _mark_broken(self) -> None:
+    def mark_broken(self) -> None:
         """Mark the manager and its rows broken, after a change that failed halfway."""
         mark_broken(self.data)
         mark_broken(self)
@@ -256,7 +256,7 @@ class BaseManager(Lockable, ReadOnlyAttributes):
             act(*arguments)
             self.data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
 
     def _check_names(self, arguments: Mapping[str, Any]) -> None:
@@ -295,7 +295,7 @@ class Manager(BaseManager):
             raise ValueError(f"{type(self).__name__}: can't reserve {rows} rows")
         if self._locks:
             self._raise_if_locked()
-        self.data._reserve(rows, is_counted=True)
+        self.data.reserve_rows(rows, is_counted=True)
 
     def shrink_to_fit(self) -> None:
         """Give back the memory of rows not in use; O(n)."""
@@ -332,7 +332,7 @@ class Manager(BaseManager):
         """Remove rows in use, ascending and distinct, and return how many went."""
         if len(removed) == 0:
             return 0
-        before_remove, plan_remove, is_more = self._REMOVE_HOOKS
+        before_remove, plan_remove, is_more = self.REMOVE_HOOKS
         if is_more:
             if self.HAS_RELEASE_CALLBACKS and not self._dispatch.is_open():
                 # raises what callbacks raise when all is done
@@ -354,10 +354,10 @@ class Manager(BaseManager):
             for step in steps:
                 step()
             if is_more and data.OBJECTS:
-                data._clear_objects(removed)
+                data.clear_objects(removed)
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return len(removed)
 
@@ -546,7 +546,7 @@ class Manager(BaseManager):
         `borrowed`: the caller's arguments.
         """
         data = self.data
-        needed = data._rows_for(len(entities))
+        needed = data.capacity_for(len(entities))
         if needed > data.allocated:
             data._grow(needed, borrowed)
 

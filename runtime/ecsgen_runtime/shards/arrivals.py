@@ -215,7 +215,7 @@ def _settle(parcel: ParcelBase, arrival: Arrival, es: EntityArray) -> None:
             data.take_cold_row(row)
     if "~active" in columns_by_mark:
         active = columns_by_mark["~active"]  # new rows are all active or all inactive
-        if len(rows) and int(rows[0]) < manager.data._n_active:
+        if len(rows) and int(rows[0]) < manager.data.n_active:
             manager.deactivate_many(rows[~active])
         else:
             manager.activate_many(rows[active])

@@ -418,7 +418,7 @@ def _bookkeeping(
     if "~id" in columns:
         yield columns["~id"], manager.ids_in(rows)
     if "~active" in columns:
-        yield columns["~active"], rows < data._n_active
+        yield columns["~active"], rows < data.n_active
     if "~parent" in columns:
         positions = np.full(data.n, NIL, np.uint32)
         positions[rows] = np.arange(len(rows), dtype=np.uint32)

@@ -175,7 +175,7 @@ class GhostHolder(Owned):
         if data.n + count > data.allocated:
             # not by `_grow`: where rows evict others, nothing grows
             rows = grown_capacity(data.allocated, data.n + count)
-            data._reserve(rows, borrowed, is_counted=True)
+            data.reserve_rows(rows, borrowed, is_counted=True)
         first_ghost = data.n
         if not hasattr(data, "_count"):
             owner_column(data)[first_ghost : first_ghost + count] = owners
@@ -410,7 +410,7 @@ def ghost_message(world: Any, entities: EntityArray, rows: Mapping[str, RowArray
         attribute = attributes[column.table]
         data = getattr(world, attribute).data
         if column.name == ACTIVE:
-            np.less(rows[attribute], data._n_active, out=target)
+            np.less(rows[attribute], data.n_active, out=target)
             continue
         source = getattr(data, f"_{column.name}_column")
         if column.shape:

@@ -194,9 +194,9 @@ class ShardedEntities(EntityManagerBase):
 
     def __init__(self, shard: SupportsIndex = 0) -> None:
         super().__init__()
-        self._begin(self.HANDLE_LAYOUT.checked_shard(shard))
+        self.begin(self.HANDLE_LAYOUT.checked_shard(shard))
 
-    def _begin(self, shard: int) -> None:
+    def begin(self, shard: int) -> None:
         """Set the shard's number, without foreign entities."""
         self._shard_bits = shard << self.HANDLE_LAYOUT.INDEX_BITS
         self.slot_cache = None
@@ -233,7 +233,7 @@ class ShardedEntities(EntityManagerBase):
     def slot_of(self, e: int) -> int:
         """Return the slot of a live entity; StaleEntityError if it is not alive here. O(1)."""
         index = e & INDEX_MASK
-        if index < self._n_cells and self._cells[index] == e:
+        if index < self.n_cells and self._cells[index] == e:
             return index
         slot = self.foreign_slots.get(e) if self.foreign_slots.count else -1
         if slot < 0 or self._cells[slot] != e:
@@ -326,7 +326,7 @@ class ShardedEntities(EntityManagerBase):
         free, index = self.free_indices, self.n_used
         if free.count > MIN_FREE or index == INDEX_COUNT:
             return self._create_again()
-        if index == self._n_cells:
+        if index == self.n_cells:
             self._grow(index + 1)
         # not `Entity(…)`, which takes time:
         handle = ONE_GENERATION | self._shard_bits | index  # type: ignore[assignment]  # calling Entity takes time
@@ -440,7 +440,7 @@ class ShardedEntities(EntityManagerBase):
         self._empty(slots)
         return es, slots
 
-    def _leftovers(self) -> EntityArray:
+    def leftovers(self) -> EntityArray:
         """Return the foreign entities that died here and still have their slots."""
         es, slots = self.foreign_slots.items()
         dead: EntityArray = es[self.handles[slots] != es]
@@ -464,7 +464,7 @@ class ShardedEntities(EntityManagerBase):
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self._begin(state["shard"])
+        self.begin(state["shard"])
         super().__setstate__(state)
         self.restore_foreign(state["visitors"], state["slots"], state["idle"])
 
@@ -472,7 +472,7 @@ class ShardedEntities(EntityManagerBase):
         """Restore the foreign entities of a saved shard; all else is restored before."""
         self.foreign_slots.add(foreign, slots)
         self._idle.push_many(idle)
-        self.dead_foreign_count = len(self._leftovers())
+        self.dead_foreign_count = len(self.leftovers())
 
     def _set_shard(self, shard: SupportsIndex) -> None:
         """Set another number of the shard; no entity was ever made here."""

@@ -62,7 +62,7 @@ class ShardedSparse(SlotLookup, Sparse):
     """
 
     __slots__ = NO_SLOTS
-    _MEMBER: ClassVar[type[QueryMember]] = ShardedSparseMember
+    MEMBER: ClassVar[type[QueryMember]] = ShardedSparseMember
 
     @specialised
     def lookup(self, entity: Entity, /) -> Instance:
@@ -283,7 +283,11 @@ class ForeignIdRows(Rows):
 
     __slots__ = NO_SLOTS
     BULK: ClassVar[type[ShardedBulk]] = ShardedBulk
+    _id_generation_column: NDArray[np.uint32]
     _foreign_ids: ForeignIdMap
+
+    def _generations(self) -> NDArray[np.uint32]:
+        return self._id_generation_column
 
     def _init_empty(self) -> None:
         super()._init_empty()
@@ -325,9 +329,6 @@ class ShardedIdRows(ForeignIdRows, IdRows):
         usable: NDArray[np.uint32] = slots[has_next]
         column[usable] = generations[has_next] + 1 << ID_SHARD_BITS | shard
         return usable
-
-    def _generations(self) -> NDArray[np.uint32]:
-        return self._id_generation_column
 
     def _slots_of(self, rows: RowArray) -> RowArray:
         return self._id_slot_column[rows].astype(np.intp)
@@ -487,7 +488,7 @@ class ShardedDirectIds(WithForeignIds, DirectIds, ShardedDirect):
         if row != NIL:
             return row
         data = self.data
-        slot = data._foreign_ids.slot(index(id), data._id_generation_column)
+        slot = data._foreign_ids.slot(index(id), data._generations())
         is_there = 0 <= slot < data._n and data._entity_cells[slot]
         return Instance(slot) if is_there else NIL
 

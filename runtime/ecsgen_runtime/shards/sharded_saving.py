@@ -55,7 +55,7 @@ class ShardedWorldLoader(WorldLoader):
     def _load_entities(self, entities: Any) -> None:
         super()._load_entities(entities)
         arrays = self.saved.arrays
-        entities._begin(self.saved.state["entities"]["shard"])
+        entities.begin(self.saved.state["entities"]["shard"])
         slots = arrays[SLOTS].astype(np.intp)
         entities.restore_foreign(arrays[VISITORS], slots, arrays[IDLE].astype(np.intp))
 

@@ -101,7 +101,7 @@ class ShardedWorld(WorldBase):
         entities = self.entities
         if entities.dead_foreign_count <= max(_MIN_SWEEP, entities.foreign_slots.count // 2):
             return
-        dead = entities._leftovers()
+        dead = entities.leftovers()
         for name in self.MANAGERS:
             manager = getattr(self, name)
             if hasattr(manager, "lookup"):

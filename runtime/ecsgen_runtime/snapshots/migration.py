@@ -43,7 +43,7 @@ def migrate_saved(
     if migrate is not None:
         old = Snapshot(saved, saving)
         migrate(old)
-        saved = old._result()
+        saved = old.result()
     return _Migration(match_schemas(saved, schema, renames, drop), saving).result()
 
 

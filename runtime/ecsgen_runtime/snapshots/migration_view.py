@@ -370,7 +370,7 @@ class Snapshot:
         self._tables[component] = table
         return table
 
-    def _result(self) -> SnapshotContent:
+    def result(self) -> SnapshotContent:
         components = dict(self._saved.schema["components"])
         arrays = dict(self._saved.arrays)
         for name, table in self._tables.items():

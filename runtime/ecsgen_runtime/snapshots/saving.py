@@ -81,7 +81,7 @@ class WorldLoader:
     def _load_entities(self, entities: EntityManagerBase) -> None:
         handles = self.saved.arrays["entities.handles"]
         if self.file is not None and len(handles) and handles.flags.writeable:
-            entities._use_array(handles)
+            entities.use_array(handles)
         else:
             entities.reserve(len(handles))
             entities.handles[: len(handles)] = handles

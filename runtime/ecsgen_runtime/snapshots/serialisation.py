@@ -189,7 +189,7 @@ def load_attributes(world: Any, saved: SnapshotContent, codecs: Codecs) -> None:
 
 def own_attributes(world: Any) -> Mapping[str, Any]:
     """Return the attributes that users set: in a world's dict, and in slots of subclasses."""
-    attributes = {name: v for name, v in vars(world).items() if name not in world._READ_ONLY}
+    attributes = {name: v for name, v in vars(world).items() if name not in world.READ_ONLY}
     for name in _own_slots(type(world)):
         if hasattr(world, name):
             attributes[name] = getattr(world, name)
@@ -198,7 +198,7 @@ def own_attributes(world: Any) -> Mapping[str, Any]:
 
 def _own_slots(kind: type[Any]) -> Iterator[str]:
     for base in kind.__mro__:
-        if "_READ_ONLY" in vars(base):
+        if "READ_ONLY" in vars(base):
             return
         slots = vars(base).get("__slots__", ())
         names = [slots] if isinstance(slots, str) else slots
@@ -207,10 +207,10 @@ def _own_slots(kind: type[Any]) -> Iterator[str]:
 
 def _why_not(world: Any, attribute: str) -> str:
     """Return the reason why users cannot set an attribute of this name, or ""."""
-    generated = next(base for base in type(world).__mro__ if "_READ_ONLY" in vars(base))
+    generated = next(base for base in type(world).__mro__ if "READ_ONLY" in vars(base))
     if not attribute.isidentifier():
         return f"{attribute!r} is no name of an attribute"
-    if attribute in world._READ_ONLY or hasattr(generated, attribute):
+    if attribute in world.READ_ONLY or hasattr(generated, attribute):
         return f"{attribute!r} is the world's own, and no attribute of a user's"
     member = getattr(type(world), attribute, None)
     if callable(member):

@@ -63,7 +63,7 @@ class ArrowExportableColumns(ArrowExportable):
     __slots__ = ()
 
     @abstractmethod
-    def _shown_rows(self) -> slice | RowArray:
+    def shown_rows(self) -> slice | RowArray:
         """Return the rows that a table has."""
 
     def _arrow(self, copy: bool, flat: bool) -> tuple[Any, Iterator[Any]]:

@@ -49,7 +49,7 @@ class ColumnsBase(ArrowExportableColumns):
         """Return a table of the first and last rows, for notebooks."""
         return columns_table(self, self._size())
 
-    def _shown_rows(self) -> slice | RowArray:
+    def shown_rows(self) -> slice | RowArray:
         return slice(0, self._size())
 
     def decoded(self, field: str, /) -> NDArray[np.str_]:
@@ -166,7 +166,7 @@ class Rows(ColumnsBase):
     def _forget_views(self) -> None:
         """Drop views of the buffer that are kept beside the columns."""
 
-    def _drop_row_caches(self) -> None:
+    def drop_row_caches(self) -> None:
         """Drop caches of which rows are where."""
 
     def held_rows(self) -> int:
@@ -182,7 +182,7 @@ class Rows(ColumnsBase):
         """Return all rows in use, ascending."""
         return np.arange(self._n)
 
-    def _rows_for(self, count: int) -> int:
+    def capacity_for(self, count: int) -> int:
         """Return the capacity that `count` more instances need."""
         return self._n + count
 
@@ -196,7 +196,7 @@ class Rows(ColumnsBase):
         """Make room for `rows` rows in all; O(n). `borrowed`: the caller's arguments."""
         self._allocate(grown_capacity(self._allocated, rows), borrowed)
 
-    def _reserve(
+    def reserve_rows(
         self, rows: int, borrowed: tuple[object, ...] = (), is_counted: bool = False
     ) -> None:
         """Make room for `rows` rows and no more."""
@@ -251,11 +251,11 @@ class Rows(ColumnsBase):
         """
         return [getattr(self, name)[rows] for name in self.OBJECTS]
 
-    def _clear_objects(self, removed: RowArray) -> None:
+    def clear_objects(self, removed: RowArray) -> None:
         """Drop the objects of removed rows, or of as many rows behind the last one."""
-        self._empty_objects(slice(self._n, self._n + len(removed)))
+        self.empty_objects(slice(self._n, self._n + len(removed)))
 
-    def _empty_objects(self, rows: RowArray | slice) -> None:
+    def empty_objects(self, rows: RowArray | slice) -> None:
         for name in self.OBJECTS:
             getattr(self, name)[rows] = None
 

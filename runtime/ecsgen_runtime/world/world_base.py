@@ -82,7 +82,7 @@ class DeferredDespawns(ReadOnlyAttributes):
             doomed = drop_duplicates(handles[self.entities.alive_many(handles)])
             self.entities.destroy_many(doomed)
         elif few:
-            self.entities._destroy_small_batch(few)
+            self.entities.destroy_small_batch(few)
         if not self.entities.dispatch.is_open():  # else destroying may still be refused
             del noted[:count]  # callbacks may have noted more
         return doomed
@@ -411,7 +411,7 @@ class WorldBase(DeferredDespawns):
             single = self._spawn_one(components)
             if single is not None:
                 return single
-        if 0 < n <= SMALL_BATCH and n <= self.entities._left:
+        if 0 < n <= SMALL_BATCH and n <= self.entities.n_left:
             rows_by_manager = self._few(n, components)
             several = (
                 None if rows_by_manager is None else self._spawn_small_batch(n, rows_by_manager)

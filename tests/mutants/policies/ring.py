@@ -27,7 +27,7 @@ GROUPS = (
         Mutant("any number at once", r"if count > most:", "if False:"),
         Mutant("one too many goes", r"over = (.+)$", r"over = \1 + 1"),
         Mutant("one too few goes", r"over = (.+)$", r"over = \1 - 1"),
-        Mutant("worn out ids make room", r"self\.data\._reserve\(.*\).*"),
+        Mutant("worn out ids make room", r"self\.data\.reserve_rows\(.*\).*"),
         Mutant("rows go by age", r"return np\.sort\((.+)\)", r"return \1"),
     ),
     module(

@@ -48,7 +48,7 @@ GROUPS = (
             r"_fields = \{0: (\w+), ",
             r"_fields = {0: None, ",
         ),
-        Mutant("archetypes: nothing is loaded", r"self\._load\(state\)"),
+        Mutant("archetypes: nothing is loaded", r"self\.load_state\(state\)"),
     ),
     module(
         "_runtime/world/archetypes/chunks.py",

@@ -53,7 +53,7 @@ class GridManager(BaseManager):
     __slots__ = NO_SLOTS
     _GRID: ClassVar[GridLayout]
     """Layout that the schema says."""
-    _HOOD: ClassVar[str]
+    HOOD: ClassVar[str]
     CAN_ACCELERATE: ClassVar[bool] = False
     grid_layout: GridLayout
 
@@ -120,7 +120,7 @@ class GridManager(BaseManager):
         """
         label = f"{type(self).__name__}.near"
         cell_numbers = parse_cells(self, label, cells)
-        asked = self._HOOD if hood is None else hood
+        asked = self.HOOD if hood is None else hood
         reach = parse_radius_and_hood(label, radius, asked)
         pairs = neighbour_cell_pairs(self.grid_layout, cell_numbers, reach, asked, center)
         return pairs_to_neighbours(pairs, len(cell_numbers))

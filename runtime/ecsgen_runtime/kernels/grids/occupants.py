@@ -75,8 +75,8 @@ class OccupantRows(Rows):
         super()._use_buffer(buffer, capacity)
         self._cell_ids = getattr(self, f"_{self.CELL_FIELD}_column")
 
-    def _drop_row_caches(self) -> None:
-        super()._drop_row_caches()
+    def drop_row_caches(self) -> None:
+        super().drop_row_caches()
         self._cell_occupants.forget()
 
     def _assign_values(self, name: str, boundary: int, cells: NDArray[Any]) -> None:
@@ -148,7 +148,7 @@ class Occupant(Manager):
         if center:
             raise ValueError(f"{label}: center: who stands on a cell is in reach of it")
         cell_numbers = parse_cells(self._grid, label, cells)
-        asked = self._grid._HOOD if hood is None else hood
+        asked = self._grid.HOOD if hood is None else hood
         reach = parse_radius_and_hood(label, radius, asked)
         pairs = neighbour_cell_pairs(
             self._grid.grid_layout, cell_numbers, reach, asked, center=True

@@ -136,7 +136,7 @@ class ColdRows(Rows):
         try:
             self._fill(slice(start, end), columns, count, wanted)
         except BaseException:
-            self._empty_objects(slice(start, end))
+            self.empty_objects(slice(start, end))
             raise
 
 
@@ -208,7 +208,7 @@ class IndirectRows(Rows):
             cold._move_row(last, cold_row)
             self._cold_row_cells[cold._row_cells[cold_row]] = cold_row
         cold._n = last
-        cold._empty_objects(slice(last, last + 1))
+        cold.empty_objects(slice(last, last + 1))
         return objects
 
     def objects_of(self, rows: RowArray | list[int]) -> list[NDArray[np.object_]]:
@@ -225,7 +225,7 @@ class IndirectRows(Rows):
         cold._move_rows(src, dst)
         self._cold_row_column[cold._row_column[dst]] = dst
         cold._n = n - count
-        cold._empty_objects(slice(cold._n, n))
+        cold.empty_objects(slice(cold._n, n))
 
 
 def cold_row_column(rows: IndirectRows) -> NDArray[np.uint32]:
@@ -253,7 +253,7 @@ class Indirect(Packed):
         cold, count = self.data._cold, len(entities)
         wanted = int(np.count_nonzero(differing(columns, cold.DEFAULTS, count)))
         # no more than there will be rows: evicted ones free theirs
-        wanted = min(wanted, self.data._rows_for(count) - cold._n)
+        wanted = min(wanted, self.data.capacity_for(count) - cold._n)
         cold._ensure_capacity(wanted, borrowed)
 
     def _plan_cold_removal(self, removed: RowArray) -> Callable[[], None]:

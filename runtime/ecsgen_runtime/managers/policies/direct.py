@@ -63,11 +63,11 @@ class DirectRows(OwnedRows):
     def _used_rows(self) -> RowArray:
         return self._entity_column[: self._n].nonzero()[0]
 
-    def _clear_objects(self, removed: RowArray) -> None:
-        self._empty_objects(removed)
+    def clear_objects(self, removed: RowArray) -> None:
+        self.empty_objects(removed)
 
-    def _shown_rows(self) -> slice | RowArray:
-        return super()._shown_rows() if self._count == self._n else self._used_rows()
+    def shown_rows(self) -> slice | RowArray:
+        return super().shown_rows() if self._count == self._n else self._used_rows()
 
     def without_holes(self, columns: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[Any]]:
         if self._count == self._n:

@@ -87,7 +87,7 @@ class ReservedRows(Rows):
         )
 
     def lie_smallest(self, rows: int, buffer: NDArray[np.uint8] | None) -> bool:
-        self._reserve(rows)
+        self.reserve_rows(rows)
         return False
 
     def _shrink(self, is_counted: bool = False) -> None:

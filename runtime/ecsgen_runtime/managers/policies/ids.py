@@ -85,9 +85,9 @@ class IdRows(Rows):
     def held_rows(self) -> int:
         return self._peak
 
-    def _rows_for(self, count: int) -> int:
+    def capacity_for(self, count: int) -> int:
         new_slots = max(0, self._n + count - self._slots)
-        return max(super()._rows_for(count), self._peak + new_slots)
+        return max(super().capacity_for(count), self._peak + new_slots)
 
     def _shrink(self, is_counted: bool = False) -> None:
         self._drop_slots()
@@ -237,7 +237,7 @@ class Ids(IdMethods, Packed):
     @specialised
     def _has_capacity(self, count: int) -> bool:
         data = self.data
-        return data._rows_for(count) <= data.allocated
+        return data.capacity_for(count) <= data.allocated
 
     def _plan_free_slots(self, removed: RowArray) -> Callable[[], None]:
         data = self.data

@@ -91,7 +91,7 @@ class Many(Mapped):
 
     __slots__ = NO_SLOTS
     ALLOWS_MANY: ClassVar = True
-    _MEMBER: ClassVar[type[QueryMember]] = QueryListMember
+    MEMBER: ClassVar[type[QueryMember]] = QueryListMember
     data: LinkedRows
 
     @specialised

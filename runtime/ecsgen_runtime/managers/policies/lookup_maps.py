@@ -88,7 +88,7 @@ class Sparse(Mapped):
     """
 
     __slots__ = NO_SLOTS
-    _MEMBER: ClassVar[type[QueryMember]] = QuerySparseMember
+    MEMBER: ClassVar[type[QueryMember]] = QuerySparseMember
     _EVICTS_STALE_ROWS: ClassVar[bool] = True
     _sparse: NDArray[np.uint32]
     _sparse_cells: memoryview[Instance]
@@ -173,7 +173,7 @@ class Sparse(Mapped):
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
     ) -> None:
         super()._ensure_capacity(entities, columns, borrowed)
-        if len(self._sparse) < self._entities._n_cells:
+        if len(self._sparse) < self._entities.n_cells:
             highest = self._entities.span(entities) - 1
             if highest >= len(self._sparse):
                 self._set_map(grow_map(self._sparse, highest))

@@ -47,7 +47,7 @@ class Owned(Manager):
     """A manager whose rows belong to entities."""
 
     __slots__ = NO_SLOTS
-    _MEMBER: ClassVar[type[QueryMember]] = QueryMember
+    MEMBER: ClassVar[type[QueryMember]] = QueryMember
     """How joins of queries find rows."""
     data: OwnedRows
     _entities: EntityManagerBase
@@ -223,7 +223,7 @@ class Owned(Manager):
                 while (row := self.lookup(Entity(entity))) != NIL:
                     self._destroy_row(row)
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
 
     def _single_rows(self, entities: list[int]) -> list[int] | None:

@@ -175,6 +175,11 @@ class PartitionedRows(Rows):
     _SAVED_NUMBERS: ClassVar[tuple[str, ...]] = ("_n_active",)
     _n_active: int
 
+    @property
+    def n_active(self) -> int:
+        """Number of active rows, which come first."""
+        return self._n_active
+
     def _init_empty(self) -> None:
         super()._init_empty()
         self._n_active = 0
@@ -279,7 +284,7 @@ class Partition(Bounded):
             self.data._n_active = bound
             self.data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return target
 

@@ -37,8 +37,8 @@ class RingRows(Rows):
         super()._init_empty()
         self._oldest = NIL
 
-    def _rows_for(self, count: int) -> int:
-        return super()._rows_for(min(count, self.MAX_ROWS - self._n))
+    def capacity_for(self, count: int) -> int:
+        return super().capacity_for(min(count, self.MAX_ROWS - self._n))
 
     def _grow(self, rows: int, borrowed: tuple[object, ...] = ()) -> None:
         if self._n < self.MAX_ROWS:  # else the oldest row is evicted
@@ -130,7 +130,7 @@ class Ring(Packed):
         data = self.data
         if count > 1 and data.n + count > data.MAX_ROWS:
             return False  # the excess is evicted at once
-        return data._rows_for(count) <= data.allocated
+        return data.capacity_for(count) <= data.allocated
 
     def _convert(self, count: int, arguments: Mapping[str, Any]) -> Columns:
         most = self.data.MAX_ROWS
@@ -164,4 +164,4 @@ class Ring(Packed):
     def _drop_oldest(self, row: Instance) -> None:
         """Evict the oldest row, so that another one has room; O(1)."""
         self._evict_row(row)
-        self.data._reserve(self.data._rows_for(1))  # exhausted ids leave no room
+        self.data.reserve_rows(self.data.capacity_for(1))  # exhausted ids leave no room

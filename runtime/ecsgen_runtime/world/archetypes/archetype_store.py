@@ -91,7 +91,7 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
             "archetypes": saved_archetypes(self.table),
         }
 
-    def _load(self, state: dict[str, Any]) -> None:
+    def load_state(self, state: dict[str, Any]) -> None:
         self._version = state["version"]
         load_archetypes(self.table, state["archetypes"])
 
@@ -206,7 +206,7 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
         proxy._find()
         return proxy
 
-    def _get(self, entity: Entity, component: RowClass) -> Any:
+    def get_row(self, entity: Entity, component: RowClass) -> Any:
         columns, row = self._find(entity, component)
         return columns._row(row)
 

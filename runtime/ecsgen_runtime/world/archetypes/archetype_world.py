@@ -49,7 +49,7 @@ class ArchetypeComponent:
         return 1
 
     def _copy_of(self, entity: Entity, /) -> Any:
-        return self._store._get(entity, self._component) if self.has(entity) else None
+        return self._store.get_row(entity, self._component) if self.has(entity) else None
 
     def _copies_of(self, entity: Entity, /) -> Iterator[Any]:
         return iter([self._copy_of(entity)])

@@ -37,7 +37,7 @@ class ChunkProxy(RowProxy):
         self._version = store.version
 
     def _copied(self) -> Any:
-        return self._manager._get(self._owner, self._COMPONENT)
+        return self._manager.get_row(self._owner, self._COMPONENT)
 
     def _whose(self) -> str:
         return f"entity {self._manager._entities.HANDLE_LAYOUT.format_short(self._owner)}"

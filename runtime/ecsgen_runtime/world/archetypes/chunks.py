@@ -378,7 +378,7 @@ class Archetype:
     def extend(self, entities: EntityArray) -> None:
         """Append a row for each entity and write the owners only."""
         start, end = self.n, self.n + len(entities)
-        for chunk, rows, part in self._spans(start, end):
+        for chunk, rows, part in self.spans(start, end):
             chunk._columns[0][rows] = entities[part]
             chunk._rows.n = rows.stop
         self.n = end
@@ -388,7 +388,7 @@ class Archetype:
         count = self.n - start
         is_per_row = values.ndim > len(self.layout.places[column].column.shape)
         is_per_row = is_per_row and len(values) == count
-        for chunk, rows, part in self._spans(start, self.n):
+        for chunk, rows, part in self.spans(start, self.n):
             cells = values[part] if is_per_row else values
             if chunk._columns[column].ndim > 1:
                 put_cells(chunk._columns[column], rows, cells)
@@ -407,7 +407,7 @@ class Archetype:
 
     def paste(self, column: int, start: int, items: NDArray[Any]) -> None:
         """Fill a column from a position on with items of another archetype."""
-        for chunk, rows, part in self._spans(start, self.n):
+        for chunk, rows, part in self.spans(start, self.n):
             chunk._items[column][rows] = items[part]
 
     def plan_removal(self, rows: RowArray) -> RemovalPlan:
@@ -427,7 +427,7 @@ class Archetype:
         for column, moved in enumerate(plan.items):
             for chunk, rows, part in plan.targets:
                 chunk._items[column][rows] = moved[part]
-        for chunk, rows, _ in self._spans(plan.kept, self.n):
+        for chunk, rows, _ in self.spans(plan.kept, self.n):
             for column in self.layout.objects:
                 chunk._columns[column][rows] = None
             chunk._rows.n = rows.start
@@ -438,11 +438,11 @@ class Archetype:
         """Return a copy of a column of all rows, shape (n, *shape)."""
         info = self.layout.places[column].column
         cells = np.empty((self.n, *info.shape), info.dtype)
-        for chunk, rows, part in self._spans(0, self.n):
+        for chunk, rows, part in self.spans(0, self.n):
             cells[part] = chunk._columns[column][rows]
         return cells
 
-    def _spans(self, start: int, end: int) -> Iterator[tuple[Any, slice, slice]]:
+    def spans(self, start: int, end: int) -> Iterator[tuple[Any, slice, slice]]:
         """Yield (chunk, rows in it, their slice) for the positions from start to end."""
         position = start
         while position < end:

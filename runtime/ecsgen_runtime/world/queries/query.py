@@ -389,7 +389,7 @@ class QueryJoin:
 
 
 def _members(managers: tuple[Owned, ...]) -> tuple[QueryMember, ...]:
-    return tuple(manager._MEMBER(manager) for manager in managers)
+    return tuple(manager.MEMBER(manager) for manager in managers)
 
 
 def _union(members: tuple[QueryMember, ...]) -> EntityArray:
