@@ -72,7 +72,7 @@ GROUPS = (
     module(
         "_runtime/managers/manager.py",
         ("test_every_type.py",),
-        Mutant("what broke goes on", r"^        mark_broken\(self\)$"),
+        Mutant("what broke goes on", r"(?<=\n        )mark_broken\(self\)$"),
         Mutant("the columns of what broke go on", r"mark_broken\(self\.data\)"),
     ),
 )
