@@ -116,8 +116,10 @@ def test_the_runtime_is_copied_as_it_is() -> None:
 def test_only_what_is_imported_is_copied() -> None:
     assert library_imports.collect_copies(["import numpy as np\n"]) == {}
     found = library_imports.collect_copies(["from ._runtime.shards.box_blocks import Blocks\n"])
-    always = library_imports.collect_copies(["from ._runtime import sweep\n"])
+    text = "from ._runtime import sweep\nfrom ._runtime.base.handles import NIL\n"
+    always = library_imports.collect_copies([text])
     assert "_runtime/base/errors.py" in always
+    assert "_runtime/sweeps/sweep.py" not in always  # which the installed library has
     names = ("shards/__init__", "shards/box_blocks")
     assert [path for path in found if path not in always] == [f"_runtime/{n}.py" for n in names]
     found = library_imports.collect_copies(

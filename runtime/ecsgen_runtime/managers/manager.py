@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..base.callbacks import Dispatch
 from ..base.errors import EcsError, StaleInstanceError, StructureLockedError
-from ..base.extensions import arrow
 from ..base.handles import NIL, Columns, EntityArray, Instance, RowArray
 from ..base.locks import (
     BROKEN_MARKER,
@@ -34,6 +33,7 @@ from ..tables.bulk import SMALL_REMOVAL, small_values
 from ..tables.columns import Rows, used_rows
 from ..tables.html_reprs import manager_table
 from ..tables.placement import NO_ROWS, integers, locked_error
+from ..tables.table_arguments import table_columns
 from ..values.array_coercion import as_small_int_list
 from ..values.field_tables import FieldInfo, unexpected_keyword_error
 from ..values.field_types import FieldTable
@@ -381,7 +381,7 @@ class Manager(BaseManager):
         """Return a table's columns for `count` rows beside `arguments`, which win."""
         component = self.data.MANAGER.removesuffix("Manager")
         fields, buffer = self.CONVERTERS, self.data.buffer
-        columns = arrow().table_columns(component, fields, table, count, buffer)
+        columns = table_columns(component, fields, table, count, buffer)
         return {**columns, **arguments}
 
     @property
