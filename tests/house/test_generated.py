@@ -167,6 +167,18 @@ def test_moved_tests_find_their_package(tmp_path: Path) -> None:
     run_pytest(tmp_path, checks, select="TestStatic or TestWorld")
 
 
+def test_moved_tests_have_their_own_copies(tmp_path: Path) -> None:
+    """Which find the package's copies of the library, as a part of it."""
+    schemas = tmp_path / "schemas"
+    schemas.mkdir()
+    (schemas / "tag.yaml").write_text("component: Tag\n", encoding="utf-8")
+    checks = tmp_path / "far" / "checks"
+    build(schemas, tmp_path / "apart", checks, runtime="vendored")
+    text = (checks / "_support" / "packed.py").read_text(encoding="utf-8")
+    assert "from apart._runtime.base.handles import NIL\n" in text
+    run_pytest(tmp_path, checks, select="not Machine")
+
+
 def test_every_policy_passes_its_tests(tmp_path: Path) -> None:
     schemas = tmp_path / "schemas"
     schemas.mkdir()
