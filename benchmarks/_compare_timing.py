@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from _compare_operation import Operation
+from _compare_operations import Operation
 from _timing import Case, measure
 
 SUSPECT = 1.03
-"""What looks slower than this is measured again before anybody has to believe it."""
+"""A larger ratio is measured again before anybody has to believe it."""
 
 AGAIN = 5
 """How often that is done; each time with fresh subjects, so that they lie elsewhere in memory.
@@ -41,7 +41,7 @@ class Finding:
 
 @dataclass(slots=True)
 class Comparison:
-    """What was found, and what could not be: operations by what they raised."""
+    """The findings, and operations that there are none of, by what they raised."""
 
     findings: list[Finding] = field(default_factory=list)
     left_out: dict[str, list[str]] = field(default_factory=dict)
@@ -51,23 +51,23 @@ class Comparison:
 def compare(
     old: Any, new: Any, operations: Iterable[Operation], rounds: int, tell: Callable[[str], object]
 ) -> Comparison:
-    """Time each operation on both packages in turns, and again what looks slower in the new one."""
-    found = Comparison()
+    """Time each operation on both packages in turns, and again what seems slower in the new one."""
+    comparison = Comparison()
     try:
         for operation in operations:
             tell(operation.title)
-            _first(found, Finding(operation), old, new, rounds)
+            _first(comparison, Finding(operation), old, new, rounds)
         for again in range(AGAIN):
-            for finding in found.findings:
+            for finding in comparison.findings:
                 if finding.ratio > SUSPECT or (again == 0 and finding.ratio < 1 / SUSPECT):
                     tell(f"again: {finding.operation.title}")
                     _time(finding, old, new, max(rounds, finding.rounds // 2))
-    except KeyboardInterrupt:  # what was found until then is worth showing
+    except KeyboardInterrupt:  # the findings until then are worth showing
         tell("interrupted\n")
-    return found
+    return comparison
 
 
-def _first(found: Comparison, finding: Finding, old: Any, new: Any, rounds: int) -> None:
+def _first(comparison: Comparison, finding: Finding, old: Any, new: Any, rounds: int) -> None:
     title = finding.operation.title
     try:
         began = time.perf_counter()
@@ -76,14 +76,14 @@ def _first(found: Comparison, finding: Finding, old: Any, new: Any, rounds: int)
     except Exception as error:  # the package can't do this: a capacity too small, no such column
         reason = f"{type(error).__name__}: {error}".partition("\n")[0]
         kind = re.sub(r"'[^']*'", "'…'", re.sub(r"\d+", "N", reason))
-        found.left_out.setdefault(kind, []).append(title)
+        comparison.left_out.setdefault(kind, []).append(title)
         return
     try:
         finding.operation.stage(new)()()
     except Exception as error:
-        found.broken[title] = f"{type(error).__name__}: {error}"
+        comparison.broken[title] = f"{type(error).__name__}: {error}"
         return
-    found.findings.append(finding)
+    comparison.findings.append(finding)
     _time(finding, old, new, _rounds(taken, rounds))
 
 

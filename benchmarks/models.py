@@ -1,13 +1,13 @@
-"""The six models of examples/models/, beside loops written by hand for numba, and beside mesa.
+"""The six models of examples/models/ with numba and with numpy alone, beside mesa.
 
     python benchmarks/models.py [--only NAME ...] [--sizes NAME ...] [--share N] [--rounds N]
-        [--mesa-rounds N] [--mesa PYTHON] [--backend NAME]
+        [--slow-rounds N] [--mesa PYTHON] [--without NAME ...]
 
-Steps alone, compiled and warm; each round makes the model anew, untimed. `ecsgen / by hand` is how
-many times as long as the loops the generated package takes, `mesa / ecsgen` how many times as long
-mesa takes. mesa has an environment of its own: `python -m venv .venv-mesa`, `.venv-mesa/bin/python
--m pip install 'mesa>=3.2,<4'`; without it, or with `--mesa-rounds 0`, it is left out. `--share N`
-does the N-th part of the steps.
+Steps alone, compiled and warm; each round makes the model anew, untimed. The ratios say how many
+times as long numpy and mesa take as numba. These two have rounds of their own, for they are slow:
+numpy's loops are plain Python. mesa has an environment of its own: `python -m venv .venv-mesa`,
+`.venv-mesa/bin/python -m pip install 'mesa>=3.2,<4'`; without it, it is left out. `--share N` does
+the N-th part of the steps.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -62,28 +63,28 @@ SIZES: dict[tuple[str, str], tuple[int, dict[str, Any]]] = {
 """By model and size: how many steps, and of what."""
 
 
-def fly(made: Any, count: int, size: float, vision: float, seed: int) -> Step:
-    boids = flocking.flock(made, count, size, seed).boid
+def fly(package: Any, count: int, size: float, vision: float, seed: int) -> Step:
+    boids = flocking.flock(package, count, size, seed).boid
     return lambda: boids.fly(vision, 1.0, size)
 
 
-def roam(made: Any, *, regrowth: int, lambs: float, pups: float, **others: int) -> Step:
-    world = wolf_sheep.meadow(made, regrowth=regrowth, **others)
+def roam(package: Any, *, regrowth: int, lambs: float, pups: float, **others: int) -> Step:
+    world = wolf_sheep.meadow(package, regrowth=regrowth, **others)
     return lambda: wolf_sheep.day(world, regrowth, lambs, pups)
 
 
-def settle(made: Any, side: int, count: int, radius: int, wanted: int, seed: int) -> Step:
-    households = schelling.town(made, side, count, seed).household
+def settle(package: Any, side: int, count: int, radius: int, wanted: int, seed: int) -> Step:
+    households = schelling.town(package, side, count, seed).household
     return lambda: households.settle(radius, wanted)
 
 
-def live(made: Any, side: int, seed: int) -> Step:
-    step: Step = life.soup(made, side, 0.3, seed).cell.live
+def live(package: Any, side: int, seed: int) -> Step:
+    step: Step = life.soup(package, side, 0.3, seed).cell.live
     return step
 
 
-def give(made: Any, count: int, seed: int) -> Step:
-    world = boltzmann.market(made, count, seed)
+def give(package: Any, count: int, seed: int) -> Step:
+    world = boltzmann.market(package, count, seed)
 
     def step() -> float:
         world.person.give()
@@ -92,8 +93,8 @@ def give(made: Any, count: int, seed: int) -> Step:
     return step
 
 
-def forage(made: Any, side: int, count: int, seed: int) -> Step:
-    step: Step = sugarscape.settled(made, side, count, seed).step
+def forage(package: Any, side: int, count: int, seed: int) -> Step:
+    step: Step = sugarscape.settled(package, side, count, seed).step
     return step
 
 
@@ -105,18 +106,6 @@ OURS: dict[str, Callable[..., Step]] = {
     "boltzmann": give,
     "sugarscape": forage,
 }
-
-
-def by_hand(name: str) -> Callable[..., Step]:
-    """Return what makes a model as loops; MissingError without numba."""
-    try:
-        import _models_by_hand as hand
-    except ModuleNotFoundError:
-        raise MissingError("numba is not installed (pip install numba)") from None
-    made: Callable[..., Step] = getattr(hand, name)
-    if name == "sugarscape":
-        return lambda side, **others: made(sugarscape.hills(side).ravel(), side, **others)
-    return made
 
 
 def spent(step: Step, steps: int) -> float:
@@ -141,16 +130,18 @@ def of_mesa(python: Path, name: str, arguments: Mapping[str, Any], steps: int) -
     return float(done.stdout)
 
 
-def contenders(
+def makers(
     folder: Path, name: str, options: argparse.Namespace
 ) -> Iterator[tuple[str, Callable[..., Step]]]:
-    """Give whoever can take part beside mesa, and say who is left out."""
-    try:
-        made = built(folder, options.backend, EXAMPLES / name / f"{name}.yaml")
-        yield "ecsgen", lambda **arguments: OURS[name](made, **arguments)
-        yield "by hand", by_hand(name)
-    except MissingError as missing:
-        print(f"{name}: somebody is left out: {missing}")
+    """Yield each backend that can take part, and say which one is left out."""
+    for backend in ("numba", "numpy"):
+        if backend not in options.without:
+            try:
+                package = built(folder, backend, EXAMPLES / name / f"{name}.yaml")
+            except MissingError as missing:
+                print(f"{name}, {backend} is left out: {missing}")
+            else:
+                yield backend, partial(OURS[name], package)
 
 
 def measured(
@@ -159,14 +150,15 @@ def measured(
     """Return the ms of each round, by contender."""
     steps, arguments = SIZES[name, size]
     steps = max(1, steps // options.share)
-    makers = dict(contenders(folder, name, options))
-    times: dict[str, list[float]] = {who: [] for who in makers}
-    for make in makers.values():
+    makers_by_name = dict(makers(folder, name, options))
+    times: dict[str, list[float]] = {backend: [] for backend in makers_by_name}
+    for make in makers_by_name.values():
         spent(make(**arguments, seed=1), 2)
     for round_ in range(options.rounds):
-        for who, make in makers.items():
-            times[who].append(spent(make(**arguments, seed=round_), steps))
-        if round_ < options.mesa_rounds:
+        for backend, make in makers_by_name.items():
+            if backend == "numba" or round_ < options.slow_rounds:
+                times[backend].append(spent(make(**arguments, seed=round_), steps))
+        if "mesa" not in options.without and round_ < options.slow_rounds:
             took = of_mesa(options.mesa, name, {**arguments, "seed": round_}, steps)
             times.setdefault("mesa", []).append(took)
     return times
@@ -175,11 +167,11 @@ def measured(
 def line(title: str, times: Mapping[str, list[float]]) -> str:
     """Return a row of the table: best and median of each, and ratios of the best and medians."""
     cells = [title]
-    for who in ("ecsgen", "by hand", "mesa"):
-        found = times.get(who)
-        cells.append(f"{min(found):.2f} / {median(found):.2f}" if found else "")
-    for above, under in (("ecsgen", "by hand"), ("mesa", "ecsgen")):
-        a, b = times.get(above), times.get(under)
+    for contender in ("numba", "numpy", "mesa"):
+        spent_ms = times.get(contender)
+        cells.append(f"{min(spent_ms):.2f} / {median(spent_ms):.2f}" if spent_ms else "")
+    for contender in ("numpy", "mesa"):
+        a, b = times.get(contender), times.get("numba")
         cells.append(f"{min(a) / min(b):.3g} / {median(a) / median(b):.3g}" if a and b else "")
     return f"| {' | '.join(cells)} |"
 
@@ -191,15 +183,15 @@ def main() -> None:
     parser.add_argument("--sizes", nargs="+", default=["small", "large"])
     parser.add_argument("--share", type=int, default=1, help="of the steps: one N-th of them")
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--mesa-rounds", type=int, default=2)
+    parser.add_argument("--slow-rounds", type=int, default=1, help="of numpy and mesa")
+    parser.add_argument("--without", nargs="*", default=[], choices=["numba", "numpy", "mesa"])
     parser.add_argument("--mesa", type=Path, default=ROOT / ".venv-mesa" / "bin" / "python")
-    parser.add_argument("--backend", default="numba", choices=["numpy", "numba"])
     options = parser.parse_args()
-    if options.mesa_rounds and not options.mesa.is_file():
+    if "mesa" not in options.without and not options.mesa.is_file():
         print(f"mesa is left out: there is no {options.mesa}; the head of this file says how")
-        options.mesa_rounds = 0
+        options.without.append("mesa")
     print(f"{machine()}\n\nms, best / median\n")
-    print("| | steps | ecsgen | by hand | mesa | ecsgen / by hand | mesa / ecsgen |")
+    print("| | steps | numba | numpy | mesa | numpy / numba | mesa / numba |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
     with tempfile.TemporaryDirectory() as folder:
         for name in options.only:
