@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from _missing import MissingError
+from _missing_contenders import MissingError
 
 from ecsgen import schema
 from ecsgen.config import Backend, Options, Runtime
@@ -23,7 +23,7 @@ from ecsgen.source.schema_roots import SchemaRoot
 ROOT = Path(__file__).resolve().parent.parent
 SCHEMAS = Path(__file__).resolve().parent / "schemas"
 
-# The generated Python is what is measured; fast.py has the same methods in C.
+# The generated Python is what is measured; accelerator.py has the same methods in C.
 os.environ.setdefault("ECSGEN_PURE", "1")
 
 

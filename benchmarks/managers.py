@@ -19,9 +19,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-import _bulk
-import _one_row
-from _missing import MissingError, library
+import _managers_bulk
+import _managers_one_row
+from _missing_contenders import MissingError, library
 from _package import ROOT, SCHEMAS, built
 from _timing import heading, machine, show
 
@@ -55,12 +55,12 @@ def main() -> None:
             if package is not None:
                 packages[contender] = package
         esper = found("esper", lambda: library("esper"))
-        in_c = found("C", lambda: _bulk.lookup_in_c(folder))
+        in_c = found("C", lambda: _managers_bulk.lookup_in_c(folder))
         print(f"{machine()}\n\n{heading([*packages])}")
         first, *_ = packages.values()
-        for case in _one_row.cases(first, esper, options.calls, options.live):
+        for case in _managers_one_row.cases(first, esper, options.calls, options.live):
             show(case, options.rounds, [*packages])
-        for case in _bulk.cases(packages, in_c, options.bulk):
+        for case in _managers_bulk.cases(packages, in_c, options.bulk):
             show(case, options.rounds, [*packages])
 
 

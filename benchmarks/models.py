@@ -25,7 +25,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from _missing import MissingError
+from _missing_contenders import MissingError
 from _package import ROOT, built
 from _timing import machine
 

@@ -23,10 +23,10 @@ from pathlib import Path
 from typing import Any, TypeAlias
 from unittest.mock import patch
 
-import _meadow
-import _scene
-import _shooter
-from _missing import MissingError, library_or_none, need_methods_in_c
+import _program_meadow
+import _program_scene
+import _program_shooter
+from _missing_contenders import MissingError, library_or_none, need_methods_in_c
 from _package import SCHEMAS, built
 from _timing import Case, Prepare, Run, machine, measure
 
@@ -51,13 +51,13 @@ Packages: TypeAlias = dict[str, Any]
 
 def shooters(packages: Packages, esper: Any, count: int) -> Iterator[Part]:
     """A frame of the shooter."""
-    makers: dict[str, Callable[[], _shooter.Shooter]]
+    makers: dict[str, Callable[[], _program_shooter.Shooter]]
     makers = {
-        f"ecsgen{how}": partial(_shooter.OurShooter, package, count)
+        f"ecsgen{how}": partial(_program_shooter.OurShooter, package, count)
         for how, package in packages.items()
     }
     if esper:
-        makers["esper"] = lambda: _shooter.EsperShooter(esper, count)
+        makers["esper"] = lambda: _program_shooter.EsperShooter(esper, count)
     alike(*(played(make, "frame", FRAMES * 2).state() for make in makers.values()))
     runs = {name: playing(make, "frame") for name, make in makers.items()}
     yield Part("shooter: a frame", *parted(runs))
@@ -65,11 +65,11 @@ def shooters(packages: Packages, esper: Any, count: int) -> Iterator[Part]:
 
 def scenes(packages: Packages, count: int) -> Iterator[Part]:
     """Building a scene, steps, and killing a root."""
-    made = _scene.plan(count)
-    kinds: dict[str, Callable[[], Any]] = {"objects": _scene.ObjectScene}
+    made = _program_scene.plan(count)
+    kinds: dict[str, Callable[[], Any]] = {"objects": _program_scene.ObjectScene}
     for how, package in packages.items():
-        kinds[f"ecsgen{how}"] = partial(_scene.OurScene, package)
-        kinds[f"ecsgen{how}, in bulk"] = partial(_scene.OurSceneInBulk, package)
+        kinds[f"ecsgen{how}"] = partial(_program_scene.OurScene, package)
+        kinds[f"ecsgen{how}, in bulk"] = partial(_program_scene.OurSceneInBulk, package)
     alike(*(acted(built_scene(make, made), count) for make in kinds.values()))
     names = ("building", "a step", "killing a root")
     runs = (
@@ -83,13 +83,13 @@ def scenes(packages: Packages, count: int) -> Iterator[Part]:
 
 def meadows(packages: Packages, esper: Any, count: int) -> Iterator[Part]:
     """A turn of all agents."""
-    makers: dict[str, Callable[[], Any]] = {"objects": partial(_meadow.ObjectMeadow, count)}
+    makers: dict[str, Callable[[], Any]] = {"objects": partial(_program_meadow.ObjectMeadow, count)}
     for how, package in packages.items():
-        makers[f"ecsgen{how}, row objects"] = partial(_meadow.OurMeadow, package, count)
-        lists = partial(_meadow.OurMeadowInLists, package, count)
+        makers[f"ecsgen{how}, row objects"] = partial(_program_meadow.OurMeadow, package, count)
+        lists = partial(_program_meadow.OurMeadowInLists, package, count)
         makers[f"ecsgen{how}, a kernel and lists"] = lists
     if esper:
-        makers["esper"] = lambda: _meadow.EsperMeadow(esper, count)
+        makers["esper"] = lambda: _program_meadow.EsperMeadow(esper, count)
     alike(*(played(make, "turn", FRAMES * 2).state() for make in makers.values()))
     runs = {name: playing(make, "turn") for name, make in makers.items()}
     yield Part("agents: a turn", *parted(runs))
@@ -133,23 +133,23 @@ def playing(make: Callable[[], Any], method: str) -> Prepare:
 def acted(scene: Any, count: int) -> Any:
     """Return what there is in a scene after each thing that one can do with it."""
     for step in range(3):
-        scene.move(list(_scene.shifts(count, step)))
+        scene.move(list(_program_scene.shifts(count, step)))
         scene.place()
     before = scene.places()
     scene.kill(0)
     scene.place()
-    scene.kill(2 * _scene.ROOTS)
+    scene.kill(2 * _program_scene.ROOTS)
     return before, scene.places(), scene.alive()
 
 
-def built_scene(make: Callable[[], Any], made: list[_scene.Made]) -> Any:
+def built_scene(make: Callable[[], Any], made: list[_program_scene.Made]) -> Any:
     """Return a scene with its nodes."""
     scene = make()
     scene.build(made)
     return scene
 
 
-def building(make: Callable[[], Any], made: list[_scene.Made]) -> Prepare:
+def building(make: Callable[[], Any], made: list[_program_scene.Made]) -> Prepare:
     """Prepare empty scenes; what is timed is how their nodes are built."""
 
     def prepare() -> Run:
@@ -164,12 +164,12 @@ def building(make: Callable[[], Any], made: list[_scene.Made]) -> Prepare:
     return prepare
 
 
-def stepping(make: Callable[[], Any], made: list[_scene.Made]) -> Prepare:
+def stepping(make: Callable[[], Any], made: list[_program_scene.Made]) -> Prepare:
     """Prepare a scene; what is timed are steps."""
 
     def prepare() -> Run:
         scene = built_scene(make, made)
-        moved = [list(_scene.shifts(len(made), step)) for step in range(FRAMES)]
+        moved = [list(_program_scene.shifts(len(made), step)) for step in range(FRAMES)]
         scene.place()
 
         def run() -> None:
@@ -182,7 +182,7 @@ def stepping(make: Callable[[], Any], made: list[_scene.Made]) -> Prepare:
     return prepare
 
 
-def killing(make: Callable[[], Any], made: list[_scene.Made]) -> Prepare:
+def killing(make: Callable[[], Any], made: list[_program_scene.Made]) -> Prepare:
     """Prepare scenes; what is timed is how one root of each is killed."""
 
     def prepare() -> Run:

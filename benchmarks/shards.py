@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _missing import MissingError
+from _missing_contenders import MissingError
 from _package import SCHEMAS, built
 from _timing import Case, Prepare, Run, always, heading, machine, show
 from shards_flock import spawn

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _mpi import said
+from _mpi_run import said
 from _package import SCHEMAS, built
 from _timing import machine
 

@@ -20,7 +20,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from _mpi import said
+from _mpi_run import said
 
 MOVES = 12
 """In each process; the first two are not counted."""

@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from _missing import MissingError, library
+from _missing_contenders import MissingError, library
 from _package import SCHEMAS, built
 from _timing import Case, Run, always, heading, machine, show
 from numpy.typing import NDArray

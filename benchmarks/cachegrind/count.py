@@ -26,7 +26,7 @@ from tempfile import TemporaryDirectory
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from _missing import MissingError
+from _missing_contenders import MissingError
 from _package import SCHEMAS, built
 
 from ecsgen.config import BACKENDS, Backend

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-from _missing import library
-from _native import compiled, pointer_to
+from _compile_c import compiled, pointer_to
+from _missing_contenders import library
 from _package import SCHEMAS, built
 from numpy.typing import NDArray
 

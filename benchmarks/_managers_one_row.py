@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
-from _peers import NONE, Body, ByHand, Spot, SpotsByHand, by_hand, handles
+from _managers_peers import NONE, Body, ByHand, Spot, SpotsByHand, by_hand, handles
 from _timing import Case, Prepare, Run, always
 from numpy.typing import NDArray
 

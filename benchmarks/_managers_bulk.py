@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-from _native import compiled, pointer_to
-from _one_row import particles
-from _peers import ByHand, SpotsByHand, by_hand, handles
+from _compile_c import compiled, pointer_to
+from _managers_one_row import particles
+from _managers_peers import ByHand, SpotsByHand, by_hand, handles
 from _timing import Case, Prepare, Run, always
 
 NONE = np.uint64(0xFFFF_FFFF)

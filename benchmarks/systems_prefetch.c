@@ -6,7 +6,7 @@
 #define AHEAD 32
 
 void
-systems_ahead(size_t count, float dt, const int64_t *velocity_rows, const int64_t *position_rows,
+systems_prefetch(size_t count, float dt, const int64_t *velocity_rows, const int64_t *position_rows,
               const float *restrict velocity, float *restrict position)
 {
     for (size_t k = 0; k < count; k++) {

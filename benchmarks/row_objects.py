@@ -1,6 +1,6 @@
 """Rows as objects beside the calls for one row, a column and the library esper, in one run.
 
-    python benchmarks/one_at_a_time.py [--rows N] [--rounds N]
+    python benchmarks/row_objects.py [--rows N] [--rounds N]
 
 The component is the shipped Particle. Entities are asked for in random order, rows taken in theirs.
 """
@@ -16,7 +16,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from _missing import library_or_none
+from _missing_contenders import library_or_none
 from _timing import Case, always, heading, machine, show
 
 from generated import Game, Particle

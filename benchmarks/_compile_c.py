@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _missing import MissingError
+from _missing_contenders import MissingError
 from numpy.ctypeslib import ndpointer
 from numpy.typing import DTypeLike
 
