@@ -12,20 +12,21 @@ import numpy as np
 from _compile_c import compiled, pointer_to
 from _managers_one_row import particles
 from _managers_peers import ByHand, SpotsByHand, by_hand, handles
-from _timing import Case, Prepare, Run, always
+from _timing import Case, Prepare, Run
 
 NONE = np.uint64(0xFFFF_FFFF)
 BY_HAND = "numpy by hand"
 
 
 Packages: TypeAlias = Mapping[str, Any]
-"""What was generated, by the contender's name."""
+"""Generated packages, by the contender's name."""
 
 
 def cases(packages: Packages, in_c: Callable[..., None] | None, rows: int) -> Iterator[Case]:
     """Make the cases when they are asked for; `in_c` is `lookup_in_c`, None without a compiler."""
-    yield create_many(packages, rows)
-    yield create_many_of_two(packages, rows)
+    yield create_many("create_many", packages, rows, {"Particle": "position"}, ByHand)
+    both = {"Place": "at", "Drift": "by"}
+    yield create_many("create_many, two components", packages, rows, both, SpotsByHand)
     yield lookup_many(packages, in_c, rows)
     yield destroy_many(packages, rows)
     yield collect(packages, rows)
@@ -45,72 +46,42 @@ def each_of(packages: Packages, prepare: Callable[[Any], Run]) -> dict[str, Prep
     return {name: partial(prepare, package) for name, package in packages.items()}
 
 
-def create_many(packages: Packages, rows: int) -> Case:
-    places = np.random.default_rng(1).random((rows, 2), np.float32)
+def create_many(
+    name: str, packages: Packages, rows: int, fields: dict[str, str], arrays: type
+) -> Case:
+    """Rows of one vec2 for each of some components; by hand: filling the same arrays."""
+    columns = np.random.default_rng(1).random((len(fields), rows, 2), np.float32)
 
     def generated(package: Any) -> Run:
         entities = package.EntityManager()
-        m = package.ParticleManager(entities)
-        m.reserve(rows)
+        managers = [getattr(package, f"{component}Manager")(entities) for component in fields]
+        for manager in managers:
+            manager.reserve(rows)
         owners = entities.create_many(rows)
-        return lambda: m.create_many(owners, position=places)
+        named = zip(managers, fields.values(), columns, strict=True)
+        calls = [partial(m.create_many, owners, **{field: column}) for m, field, column in named]
+        return lambda: [call() for call in calls]
 
     def hand() -> Run:
-        h = ByHand(rows)
         owners = handles(0, rows)
-        return lambda: h.create_many(owners, places)
+        calls = [partial(arrays(rows).create_many, owners, column) for column in columns]
+        return lambda: [call() for call in calls]
 
-    return Case("create_many", rows, {**each_of(packages, generated), BY_HAND: hand})
-
-
-def create_many_of_two(packages: Packages, rows: int) -> Case:
-    """Two components of one vec2 for the same entities; by hand: filling the same arrays."""
-    at, by = np.random.default_rng(1).random((2, rows, 2), np.float32)
-
-    def generated(package: Any) -> Run:
-        entities = package.EntityManager()
-        places, drifts = package.PlaceManager(entities), package.DriftManager(entities)
-        places.reserve(rows)
-        drifts.reserve(rows)
-        owners = entities.create_many(rows)
-
-        def run() -> None:
-            places.create_many(owners, at=at)
-            drifts.create_many(owners, by=by)
-
-        return run
-
-    def hand() -> Run:
-        places, drifts = SpotsByHand(rows), SpotsByHand(rows)
-        owners = handles(0, rows)
-
-        def run() -> None:
-            places.create_many(owners, at)
-            drifts.create_many(owners, by)
-
-        return run
-
-    found = {**each_of(packages, generated), BY_HAND: hand}
-    return Case("create_many, two components", rows, found)
+    return Case(name, rows, {**each_of(packages, generated), BY_HAND: hand})
 
 
 def lookup_many(packages: Packages, in_c: Callable[..., None] | None, rows: int) -> Case:
-    h = by_hand(rows)
+    arrays = by_hand(rows)
     wanted = np.random.default_rng(2).permutation(handles(0, rows))
-    managers = {name: particles(package, rows)[0] for name, package in packages.items()}
-
-    def c() -> None:
-        assert in_c is not None
-        found = np.empty(rows, np.intp)
-        in_c(rows, wanted, h.rows, len(h.rows), h.owner, found)
-
-    found: dict[str, Prepare] = {
-        name: always(partial(manager.lookup_many, wanted)) for name, manager in managers.items()
+    runs: dict[str, Run] = {
+        name: partial(particles(package, rows)[0].lookup_many, wanted)
+        for name, package in packages.items()
     }
-    found[BY_HAND] = always(partial(h.lookup_many, wanted))
+    runs[BY_HAND] = partial(arrays.lookup_many, wanted)
     if in_c is not None:
-        found["gcc -O3, the same check"] = always(c)
-    return Case("lookup_many, random order", rows, found)
+        columns = wanted, arrays.rows, len(arrays.rows), arrays.owner
+        runs["gcc -O3, the same check"] = lambda: in_c(rows, *columns, np.empty(rows, np.intp))
+    return Case.of("lookup_many, random order", rows, runs)
 
 
 def destroy_many(packages: Packages, rows: int) -> Case:
@@ -124,8 +95,8 @@ def destroy_many(packages: Packages, rows: int) -> Case:
         h = by_hand(rows)
         return lambda: h.destroy_many(tenth)
 
-    found = {**each_of(packages, generated), BY_HAND: hand}
-    return Case("destroy_many, a random 10 %, per row gone", len(tenth), found)
+    runs = {**each_of(packages, generated), BY_HAND: hand}
+    return Case("destroy_many, a random 10 %, per row gone", len(tenth), runs)
 
 
 def collect(packages: Packages, rows: int) -> Case:
@@ -146,5 +117,5 @@ def collect(packages: Packages, rows: int) -> Case:
         h = by_hand(rows)
         return lambda: h.destroy_many(np.flatnonzero(dead[h.owner & NONE]))
 
-    found = {**each_of(packages, generated), BY_HAND: hand}
-    return Case("collect, 10 % dead, per row", rows, found)
+    runs = {**each_of(packages, generated), BY_HAND: hand}
+    return Case("collect, 10 % dead, per row", rows, runs)

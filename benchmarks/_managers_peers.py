@@ -1,4 +1,4 @@
-"""What the generated managers are measured against: hand-written arrays, and objects for esper."""
+"""Peers of the generated managers: hand-written arrays, and objects for esper."""
 
 from __future__ import annotations
 
@@ -64,16 +64,16 @@ class ByHand:
         return rows
 
     def destroy_many(self, gone: NDArray[np.intp]) -> None:
-        kept = self.n - len(gone)
+        left = self.n - len(gone)
         hole = np.zeros(self.n, np.bool_)
         hole[gone] = True
         self.rows[self.owner[gone] & np.uint64(NONE)] = NONE
-        holes = np.flatnonzero(hole[:kept])
-        survivors = kept + np.flatnonzero(~hole[kept:])
+        holes = np.flatnonzero(hole[:left])
+        survivors = left + np.flatnonzero(~hole[left:])
         for column in self.columns():
             column[holes] = column[survivors]
         self.rows[self.owner[holes] & np.uint64(NONE)] = holes
-        self.n = kept
+        self.n = left
 
 
 class SpotsByHand:
@@ -122,7 +122,7 @@ class Spot:
 
 
 class Body:
-    """The same data as esper likes it: an object with attributes."""
+    """A particle as esper likes it: an object with attributes."""
 
     __slots__ = ("colour", "life", "position", "velocity")
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 
@@ -18,6 +20,35 @@ def library(name: str) -> Any:
         if error.name not in (name, name.partition(".")[0]):
             raise
         raise MissingError(f"{name} is not installed (pip install {name})") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """Makes the data of any number of rows up to a limit."""
+
+    name: str
+    make: Any
+    limit: float
+
+
+def available(
+    everybody: Iterable[tuple[str, Callable[[], Any], float]],
+    without: Iterable[str],
+    skipped: dict[str, str],
+) -> list[Contender]:
+    """Return who can take part and has no part of these names; of the others note why not."""
+    contenders = []
+    for name, prepare, limit in everybody:
+        if any(word in name for word in without):
+            skipped[name] = "not asked for"
+            continue
+        try:
+            contenders.append(Contender(name, prepare(), limit))
+        except MissingError as reason:
+            skipped[name] = str(reason)
+    for name, why in skipped.items():
+        print(f"{name} is left out: {why}")
+    return contenders
 
 
 def need_methods_in_c() -> None:

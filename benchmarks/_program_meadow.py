@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 COST = 1.0
 GRASS, MEAT = 4.0, 20.0
 ENOUGH = {"sheep": 16.0, "wolf": 40.0}
-"""Who has more energy than that has a young one, and both have half of it."""
+"""Energy above which an animal has a young one; both have half of it."""
 REGROWN = 12
 OTHER = 0x9E3779B9
 
@@ -41,7 +41,7 @@ class Wolf(Animal):
 
 
 class Born(NamedTuple):
-    """What a new animal has."""
+    """The values of a new animal."""
 
     x: int
     y: int
@@ -59,8 +59,8 @@ def plan(count: int) -> tuple[list[Born], list[Born]]:
     draw = random.Random(count)
 
     def born(energy: float) -> Born:
-        place = draw.randrange(side(count)), draw.randrange(side(count))
-        return Born(*place, draw.randint(1, int(energy)) + 0.0, draw.getrandbits(32))
+        x, y = draw.randrange(side(count)), draw.randrange(side(count))
+        return Born(x, y, draw.randint(1, int(energy)) + 0.0, draw.getrandbits(32))
 
     sheep = [born(ENOUGH["sheep"]) for _ in range(count * 9 // 10)]
     return sheep, [born(ENOUGH["wolf"]) for _ in range(count // 10)]
@@ -99,43 +99,20 @@ class OurMeadow:
             ("sheep", self.world.sheep, package.Sheep),
             ("wolf", self.world.wolf, package.Wolf),
         )
-        for (_, _, row), given in zip(self.animals, (sheep, wolves), strict=True):
-            for born in given:
+        for (_, _, row), animals in zip(self.animals, (sheep, wolves), strict=True):
+            for born in animals:
                 self.world.create(row(*born))
 
     def turn(self) -> None:
         self.grass.turn += 1
-        flocks = self.walk(self.world.sheep)
-        for patch, flock in flocks.items():
-            if self.grass.bite(patch):
-                for sheep in flock:
-                    sheep.energy += GRASS / len(flock)
-        for patch, pack in self.walk(self.world.wolf).items():
-            if patch in flocks:
-                eaten = min(flocks[patch], key=lambda sheep: (sheep.luck, sheep.energy))
-                self.world.destroy_later(eaten.entity)
-                for wolf in pack:
-                    wolf.energy += MEAT / len(pack)
+        flocks = walk(self.world.sheep.rows(), self.grass.size)
+        graze(flocks, self.grass)
+        for eaten in hunt(walk(self.world.wolf.rows(), self.grass.size), flocks):
+            self.world.destroy_later(eaten.entity)
         self.world.collect()
         for kind, manager, row in self.animals:
             self.breed(manager, row, ENOUGH[kind])
         self.world.collect()
-
-    def walk(self, manager: Any) -> dict[Patch, list[Any]]:
-        """Let each go a step; return who is where."""
-        size = self.grass.size
-        found = defaultdict(list)
-        for animal in manager.rows():
-            animal.luck = luck = draw_next(animal.luck)
-            if luck & 0x10000:
-                animal.x = x = (animal.x + (luck >> 16 & 2) - 1) % size
-                y = animal.y
-            else:
-                animal.y = y = (animal.y + (luck >> 16 & 2) - 1) % size
-                x = animal.x
-            animal.energy -= COST
-            found[x, y].append(animal)
-        return found
 
     def breed(self, manager: Any, row: Any, enough: float) -> None:
         for animal in manager.rows():
@@ -183,13 +160,13 @@ class OurMeadowInLists(OurMeadow):
         self.world.collect()
 
     def meet(self, manager: Any) -> dict[Patch, list[int]]:
-        """Let each go a step; return which rows are where."""
+        """Move each by a step; return which rows are where."""
         manager.walk(self.grass.size)
-        found = defaultdict(list)
-        places = zip(manager.data.x.tolist(), manager.data.y.tolist(), strict=True)
-        for k, place in enumerate(places):
-            found[place].append(k)
-        return found
+        rows_by_patch = defaultdict(list)
+        patches = zip(manager.data.x.tolist(), manager.data.y.tolist(), strict=True)
+        for k, patch in enumerate(patches):
+            rows_by_patch[patch].append(k)
+        return rows_by_patch
 
     def breed(self, manager: Any, row: Any, enough: float) -> None:
         data = manager.data
@@ -214,7 +191,7 @@ class ObjectMeadow:
         self.grass.turn += 1
         flocks = walk(self.sheep, self.grass.size)
         graze(flocks, self.grass)
-        eaten = hunt(walk(self.wolves, self.grass.size), flocks)
+        eaten = {*hunt(walk(self.wolves, self.grass.size), flocks)}
         self.sheep = [sheep for sheep in self.sheep if sheep not in eaten]
         self.sheep = self.bred(self.sheep, Sheep, ENOUGH["sheep"])
         self.wolves = self.bred(self.wolves, Wolf, ENOUGH["wolf"])
@@ -232,7 +209,7 @@ class ObjectMeadow:
         return living
 
     def state(self) -> list[list[Born]]:
-        return [told(self.sheep), told(self.wolves)]
+        return [states(self.sheep), states(self.wolves)]
 
 
 class EsperMeadow:
@@ -242,8 +219,8 @@ class EsperMeadow:
         self.esper = esper
         esper.clear_database()
         self.grass = Grass(side(count))
-        for kind, given in zip((Sheep, Wolf), plan(count), strict=True):
-            for born in given:
+        for kind, animals in zip((Sheep, Wolf), plan(count), strict=True):
+            for born in animals:
                 esper.create_entity(kind(*born))
 
     def turn(self) -> None:
@@ -252,7 +229,7 @@ class EsperMeadow:
         flocks = walk((sheep for _, sheep in esper.get_component(Sheep)), self.grass.size)
         graze(flocks, self.grass)
         wolves = (wolf for _, wolf in esper.get_component(Wolf))
-        eaten = hunt(walk(wolves, self.grass.size), flocks)
+        eaten = {*hunt(walk(wolves, self.grass.size), flocks)}
         for entity, sheep in esper.get_component(Sheep):
             if sheep in eaten:
                 esper.delete_entity(entity)
@@ -272,42 +249,46 @@ class EsperMeadow:
                 esper.create_entity(young)
 
     def state(self) -> list[list[Born]]:
-        return [told(one for _, one in self.esper.get_component(kind)) for kind in (Sheep, Wolf)]
+        return [
+            states(each for _, each in self.esper.get_component(kind)) for kind in (Sheep, Wolf)
+        ]
 
 
 def walk(animals: Iterable[Any], size: int) -> dict[Patch, list[Any]]:
-    """Let each go a step; return who is where."""
-    found = defaultdict(list)
+    """Move each by a step; return who is where."""
+    animals_by_patch = defaultdict(list)
     for animal in animals:
         animal.luck = luck = draw_next(animal.luck)
         if luck & 0x10000:
-            animal.x = (animal.x + (luck >> 16 & 2) - 1) % size
+            animal.x = x = (animal.x + (luck >> 16 & 2) - 1) % size
+            y = animal.y
         else:
-            animal.y = (animal.y + (luck >> 16 & 2) - 1) % size
+            animal.y = y = (animal.y + (luck >> 16 & 2) - 1) % size
+            x = animal.x
         animal.energy -= COST
-        found[animal.x, animal.y].append(animal)
-    return found
+        animals_by_patch[x, y].append(animal)
+    return animals_by_patch
 
 
 def graze(flocks: dict[Patch, list[Any]], grass: Grass) -> None:
-    """Let sheep eat."""
+    """Feed sheep."""
     for patch, flock in flocks.items():
         if grass.bite(patch):
             for sheep in flock:
                 sheep.energy += GRASS / len(flock)
 
 
-def hunt(packs: dict[Patch, list[Any]], flocks: dict[Patch, list[Any]]) -> set[Any]:
-    """Let wolves eat; return the sheep that are eaten."""
-    eaten = set()
+def hunt(packs: dict[Patch, list[Any]], flocks: dict[Patch, list[Any]]) -> list[Any]:
+    """Feed wolves; return the sheep that are eaten."""
+    eaten = []
     for patch, pack in packs.items():
         if patch in flocks:
-            eaten.add(min(flocks[patch], key=lambda sheep: (sheep.luck, sheep.energy)))
+            eaten.append(min(flocks[patch], key=lambda sheep: (sheep.luck, sheep.energy)))
             for wolf in pack:
                 wolf.energy += MEAT / len(pack)
     return eaten
 
 
-def told(animals: Iterable[Any]) -> list[Born]:
+def states(animals: Iterable[Any]) -> list[Born]:
     """Return what animals have, in order."""
-    return sorted(Born(one.x, one.y, one.energy, one.luck) for one in animals)
+    return sorted(Born(each.x, each.y, each.energy, each.luck) for each in animals)

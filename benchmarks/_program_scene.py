@@ -57,9 +57,9 @@ class OurScene:
         self.nodes = self.world.node
         self.entities: list[int] = []
 
-    def build(self, made: list[Made]) -> None:
+    def build(self, plans: list[Made]) -> None:
         nodes, entities = self.nodes, self.entities
-        for parent, x, y, scale in made:
+        for parent, x, y, scale in plans:
             entity = self.world.entities.create()
             if parent is None:
                 nodes.create(entity, local=(x, y), scale=scale)
@@ -94,10 +94,10 @@ class OurScene:
 class OurSceneInBulk(OurScene):
     """The scene with ecsgen, built and moved in a few calls."""
 
-    def build(self, made: list[Made]) -> None:
-        parents, x, y, scale = zip(*made, strict=True)
+    def build(self, plans: list[Made]) -> None:
+        parents, x, y, scale = zip(*plans, strict=True)
         places = list(zip(x, y, strict=True))
-        entities = self.world.spawn(len(made), node={"local": places, "scale": scale})
+        entities = self.world.spawn(len(plans), node={"local": places, "scale": scale})
         rows = self.nodes.lookup_many(entities)
         self.nodes.set_parent_many(rows[ROOTS:], rows[list(parents[ROOTS:])])
         self.entities = entities.tolist()
@@ -135,7 +135,7 @@ class Node:
             child.place(x, y, scale)
 
     def kill(self) -> None:
-        """Let all that is below be dead, too."""
+        """Mark it and all that is below as dead."""
         self.is_alive = False
         for child in self.children:
             child.kill()
@@ -149,8 +149,8 @@ class ObjectScene:
         self.nodes: list[Node] = []
         self.roots: list[Node] = []
 
-    def build(self, made: list[Made]) -> None:
-        for parent, x, y, scale in made:
+    def build(self, plans: list[Made]) -> None:
+        for parent, x, y, scale in plans:
             above = None if parent is None else self.everybody[parent]
             self.everybody.append(Node(above, x, y, scale))
         self.nodes = self.everybody.copy()

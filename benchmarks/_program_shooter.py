@@ -107,7 +107,7 @@ class OurShooter:
 
     def state(self) -> list[Sequence[tuple[float, ...]]]:
         world = self.world
-        found = [
+        columns_by_kind = [
             ((*q.motion.position.T.tolist(), field.tolist()))
             for q, field in (
                 (world.players, world.players.player.gun),
@@ -115,7 +115,7 @@ class OurShooter:
                 (world.bullets, world.bullets.bullet.left),
             )
         ]
-        return [sorted(zip(*columns, strict=True)) for columns in found]
+        return [sorted(zip(*columns, strict=True)) for columns in columns_by_kind]
 
 
 def places(query: Any) -> Any:
@@ -127,8 +127,8 @@ def places(query: Any) -> Any:
 class Body:
     __slots__ = ("x", "y")
 
-    def __init__(self, place: Point) -> None:
-        self.x, self.y = place
+    def __init__(self, point: Point) -> None:
+        self.x, self.y = point
 
 
 class Position(Body):

@@ -11,6 +11,9 @@ from typing import Any
 
 from _timing import machine
 
+OPTIONS: dict[str, Any] = {"without": (), "json": Path, "again": Path, "svg": Path}
+"""Options of every benchmark that is drawn."""
+
 
 @dataclass(frozen=True, slots=True)
 class Results:

@@ -1,4 +1,4 @@
-"""Who takes part in benchmarks/simulate.py: all do `v += a * dt; p += v * dt` on equal values."""
+"""Contenders of benchmarks/simulate.py: all do `v += a * dt; p += v * dt` on equal values."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BLOCK = 65_536
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What every contender begins with, each of shape (rows, 3)."""
+    """The beginning for every contender, each column of shape (rows, 3)."""
 
     position: NDArray[np.float32]
     velocity: NDArray[np.float32]
@@ -54,7 +54,7 @@ Make: TypeAlias = Callable[[Start], Moving]
 
 
 def stepped(step: Callable[[], object], position: Callable[[], Any]) -> Moving:
-    """Return what takes a call from Python for each step."""
+    """Return data that take a call from Python for each step."""
 
     def run(times: int) -> None:
         for _ in range(times):
@@ -126,9 +126,8 @@ def in_numba() -> Make:
 
 def numpy_by_hand(start: Start) -> Moving:
     a, v, p = flat_copies(start)
-    scratch = np.empty_like(p)
-    dt = np.float32(DT)
-    return stepped(partial(advance, a, v, p, scratch, dt), lambda: p.reshape(-1, 3))
+    step = partial(advance, a, v, p, np.empty_like(p), np.float32(DT))
+    return stepped(step, lambda: p.reshape(-1, 3))
 
 
 def numpy_in_blocks(start: Start) -> Moving:

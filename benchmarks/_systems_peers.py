@@ -137,15 +137,15 @@ class Esper:
         self._velocity = start.velocity
         esper.clear_database()
         self._places = [Place(*row) for row in start.position.tolist()]
-        self._entities = [esper.create_entity(place) for place in self._places]
+        self._entities = [esper.create_entity(position) for position in self._places]
         self.change(start.moving[:0], start.moving)
 
     def step(self) -> None:
         dt = float(DT)
-        for _, (place, speed) in self._esper.get_components(Place, Speed):
-            place.x += speed.x * dt
-            place.y += speed.y * dt
-            place.z += speed.z * dt
+        for _, (position, speed) in self._esper.get_components(Place, Speed):
+            position.x += speed.x * dt
+            position.y += speed.y * dt
+            position.z += speed.z * dt
 
     def position(self) -> NDArray[np.float32]:
         return np.array([(each.x, each.y, each.z) for each in self._places], np.float32)

@@ -48,7 +48,7 @@ def imported(folder: Path, name: str) -> Any:
 
 
 def _differences(old: Any, new: Any) -> Iterator[str]:
-    """Say which managers and methods one of them lacks."""
+    """Yield which managers and methods one of them lacks."""
     for owner, other, where in ((old, new, "OLD"), (new, old, "NEW")):
         for name in managers(owner):
             if name not in managers(other):
@@ -105,13 +105,7 @@ def main() -> None:
     print("".join(f"Only in {line}\n" for line in _differences(old, new)))
     wanted = operations(old, new, tuple(options.bulk))
     chosen = (each for each in wanted if re.search(options.only, each.title))
-    show(compare(old, new, chosen, options.rounds, _tell))
-
-
-def _tell(title: str) -> None:
-    """Say what is being timed, to whoever watches."""
-    if sys.stderr.isatty():
-        print(f"\r{title:.78}\033[K", end="\r", file=sys.stderr, flush=True)
+    show(compare(old, new, chosen, options.rounds))
 
 
 if __name__ == "__main__":

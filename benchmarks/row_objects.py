@@ -7,187 +7,99 @@ The component is the shipped Particle. Entities are asked for in random order, r
 
 from __future__ import annotations
 
-import argparse
 import random
 import sys
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
+from _arguments import parsed
 from _missing_contenders import library_or_none
-from _timing import Case, always, heading, machine, show
+from _package import ROOT
+from _timing import Case, Run, loop, table
+
+sys.path.insert(0, str(ROOT))
 
 from generated import Game, Particle
 
-OURS = ("by row number",)
+BY_NUMBER, WITHOUT_LOOKUP = "by row number", "by row number, no lookup"
 
 
 class Body:
-    """The same field, as esper likes it."""
+    """A component with the same field, as esper likes it."""
 
-    __slots__ = ("life", "position")
+    __slots__ = ("life",)
 
     def __init__(self) -> None:
         self.life = 1.0
-        self.position = (1.0, 2.0)
 
 
 def cases(count: int, esper: Any) -> Iterator[Case]:
-    """Make the cases: one field read and written, a vec2, a field read, each for `count` rows."""
+    """Make the cases: one field, a vec2, all rows, rows that come and go."""
     world = Game()
-    owners = world.spawn(count, particle={}).tolist()
-    random.Random(0).shuffle(owners)
-    yield scalar(world, owners, esper)
-    yield vector(world, owners)
-    yield in_order(world, esper)
-    yield reading(world, owners)
-    yield whole(world, owners)
-
-
-def scalar(world: Game, owners: list[Any], esper: Any) -> Case:
-    """Count one field up, by entity."""
     m = world.particle
+    owners = world.spawn(count, particle={}).tolist()
+    in_order = owners.copy()
+    random.Random(0).shuffle(owners)
 
-    def by_number() -> None:
-        for e in owners:
-            row = m.lookup(e)
-            m.set_life(row, m.life(row) + 1.0)
+    def of_row(statement: str, values: Iterable[int]) -> Run:
+        return loop(statement, values, world=world, m=m)
 
-    def by_proxy() -> None:
-        for e in owners:
-            m[e].life += 1.0
-
-    def by_view() -> None:
-        for e in owners:
-            world[e].particle.life += 1.0
-
-    found = {
-        "by row number": always(by_number),
-        "m[e].life += 1": always(by_proxy),
-        "w[e].particle.life += 1": always(by_view),
+    add = "row = m.lookup(e); m.set_life(row, m.life(row) + 1.0)"
+    runs = {
+        BY_NUMBER: of_row(add, owners),
+        "m[e].life += 1": of_row("m[e].life += 1.0", owners),
+        "w[e].particle.life += 1": of_row("world[e].particle.life += 1.0", owners),
     }
     if esper:
         esper.clear_database()
         theirs = [esper.create_entity(Body()) for _ in owners]
         random.Random(0).shuffle(theirs)
-
-        def by_esper() -> None:
-            for e in theirs:
-                esper.component_for_entity(e, Body).life += 1.0
-
-        found["esper, component_for_entity"] = always(by_esper)
-    return Case("one field of one entity, read and written", len(owners), found)
-
-
-def vector(world: Game, owners: list[Any]) -> Case:
-    """Add to a vec2, by entity."""
-    m = world.particle
-
-    def by_number() -> None:
-        for e in owners:
-            row = m.lookup(e)
-            x, y = m.position(row)
-            m.set_position(row, (x + 1.0, y + 2.0))
-
-    def by_proxy() -> None:
-        for e in owners:
-            m[e].position += (1.0, 2.0)
-
-    def by_tuples() -> None:
-        for e in owners:
-            here = m[e]
-            x, y = here.position.tolist()
-            here.position = (x + 1.0, y + 2.0)
-
-    found = {"m[e].position += (1, 2)": by_proxy, "m[e].position = (x + 1, y + 2)": by_tuples}
-    others = {name: always(run) for name, run in found.items()}
-    return Case("a vec2 of one entity", len(owners), {"by row number": always(by_number)} | others)
-
-
-def in_order(world: Game, esper: Any) -> Case:
-    """Count one field up in all rows, in a loop, and as a column."""
-    m = world.particle
-    rows = range(len(m))
-
-    def by_number() -> None:
-        for row in rows:
-            m.set_life(row, m.life(row) + 1.0)
-
-    def by_proxy() -> None:
-        for x in m.rows():
-            x.life += 1.0
-
-    def column() -> None:
-        m.data.life += 1.0
-
-    found = {
-        "by row number": always(by_number),
-        "for x in m.rows(): x.life += 1": always(by_proxy),
-        "m.data.life += 1": always(column),
+        statement = "esper.component_for_entity(e, Body).life += 1.0"
+        runs["esper"] = loop(statement, theirs, esper=esper, Body=Body)
+    yield Case.of("one field of one entity, read and written", count, runs)
+    by_number = of_row("m.life(m.lookup(e))", owners)
+    runs = {BY_NUMBER: by_number, "m[e].life": of_row("m[e].life", owners)}
+    yield Case.of("one field of one entity, read", count, runs)
+    runs = {
+        BY_NUMBER: of_row(
+            "row = m.lookup(e); x, y = m.position(row); m.set_position(row, (x + 1.0, y + 2.0))",
+            owners,
+        ),
+        "m[e].position += (1, 2)": of_row("m[e].position += (1.0, 2.0)", owners),
     }
-    if esper:
-
-        def by_esper() -> None:
-            for _, body in esper.get_component(Body):
-                body.life += 1.0
-
-        found["esper, get_component"] = always(by_esper)
-    return Case("one field of all rows", len(rows), found)
-
-
-def reading(world: Game, owners: list[Any]) -> Case:
-    """Read one field, by entity."""
-    m = world.particle
-
-    def by_number() -> None:
-        for e in owners:
-            m.life(m.lookup(e))
-
-    def by_proxy() -> None:
-        for e in owners:
-            _ = m[e].life
-
-    found = {"by row number": by_number, "m[e].life": by_proxy}
-    runs = {name: always(run) for name, run in found.items()}
-    return Case("one field of one entity, read", len(owners), runs)
+    yield Case.of("a vec2 of one entity", count, runs)
+    runs = {
+        BY_NUMBER: of_row(add, in_order),
+        WITHOUT_LOOKUP: of_row("m.set_life(e, m.life(e) + 1.0)", range(count)),
+        "for x in m.rows(): x.life += 1": of_row("for x in m.rows(): x.life += 1.0", range(1)),
+        "m.data.life += 1": of_row("m.data.life += 1.0", range(1)),
+    }
+    yield Case.of("one field of all rows", count, runs)
+    yield Case.of("create and destroy", count, creation(world, count))
 
 
-def whole(world: Game, owners: list[Any]) -> Case:
-    """Make an entity of a row, and copy rows."""
-    row = Particle(life=2.0)
+def creation(world: Game, count: int) -> dict[str, Run]:
+    """Create entities of one component, and destroy them."""
+    row, entities, m = Particle(life=2.0), world.entities, world.particle
 
     def creating() -> None:
-        for e in [world.create(row) for _ in owners]:
-            world.destroy(e)
-        world.collect()
-
-    def spawning() -> None:
-        for (e,) in [world.spawn(1, particle={"life": 2.0}) for _ in owners]:
+        for e in [world.create(row) for _ in range(count)]:
             world.destroy(e)
         world.collect()
 
     def by_number() -> None:
-        entities, m = world.entities, world.particle
-        for e in [entities.create() for _ in owners]:
+        for e in [entities.create() for _ in range(count)]:
             m.create(e, life=2.0)
             world.destroy(e)
         world.collect()
 
-    found = {"by row number": by_number, "w.create(Particle(life=2))": creating, "spawn": spawning}
-    return Case("create and destroy", len(owners), {n: always(run) for n, run in found.items()})
+    return {BY_NUMBER: by_number, "w.create(Particle(life=2))": creating}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--rows", type=int, default=10_000)
-    parser.add_argument("--rounds", type=int, default=25)
-    options = parser.parse_args()
-    esper = library_or_none("esper")
-    print(f"{machine()}\n\n{heading(OURS)}")
-    for case in cases(options.rows, esper):
-        show(case, options.rounds, OURS)
+    options = parsed(__doc__, rows=10_000, rounds=25)
+    every = cases(options.rows, library_or_none("esper"))
+    table(every, options.rounds, (BY_NUMBER, WITHOUT_LOOKUP))
 
 
 if __name__ == "__main__":

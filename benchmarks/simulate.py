@@ -16,8 +16,7 @@ from __future__ import annotations
 import json
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -28,8 +27,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import _simulate_contenders as c
 from _arguments import parsed
-from _missing_contenders import MissingError
-from _results import Results, table, write
+from _missing_contenders import Contender, available
+from _results import OPTIONS, Results, table, write
 from _simulate_chart import chart
 from _simulate_contenders import Make, Moving, Start
 from _timing import Case, always, measure
@@ -50,21 +49,10 @@ RATIOS = (
 """Each backend to the contenders that it is to come close to, then others to the numpy backend."""
 
 
-@dataclass(frozen=True, slots=True)
-class Contender:
-    """Makes the data of any number of rows up to a limit."""
-
-    name: str
-    make: Make
-    limit: float
-
-
-def contenders(
-    folder: Path, without: Iterable[str], skipped: dict[str, str]
-) -> Iterator[Contender]:
-    """Find who can take part; of the others note why not."""
+def everybody(folder: Path) -> list[tuple[str, Callable[[], Make], float]]:
+    """Return what makes each contender, and for how many rows."""
     inf = float("inf")
-    everybody: tuple[tuple[str, Callable[[], Make], float], ...] = (
+    return [
         (NUMPY, lambda: c.generated(folder, "numpy"), inf),
         ("numpy by hand", lambda: c.numpy_by_hand, inf),
         ("numpy by hand, blocks", lambda: c.numpy_in_blocks, inf),
@@ -75,20 +63,12 @@ def contenders(
         ("polars", c.in_polars, inf),
         ("esper", c.in_esper, MOST_OBJECTS),
         ("plain objects", lambda: c.objects, MOST_OBJECTS),
-    )
-    for name, prepare, limit in everybody:
-        if any(word in name for word in without):
-            skipped[name] = "not asked for"
-            continue
-        try:
-            yield Contender(name, prepare(), limit)
-        except MissingError as reason:
-            skipped[name] = str(reason)
+    ]
 
 
 def checked(contender: Contender, start: Start) -> Moving:
     """Make a contender's data and see it arrive where it should."""
-    moving = contender.make(start)
+    moving: Moving = contender.make(start)
     steps = 3
     moving.run(steps)
     np.testing.assert_allclose(
@@ -101,13 +81,13 @@ def checked(contender: Contender, start: Start) -> Moving:
     return moving
 
 
-def times_of(everybody: list[Contender], rows: int, options: Namespace) -> dict[str, list[float]]:
+def times_of(contenders: list[Contender], rows: int, options: Namespace) -> dict[str, list[float]]:
     """Return the ns per row and step of each round."""
     start = Start.of(rows)
     steps = max(2, options.work // rows)
     runs = {
         contender.name: always(partial(checked(contender, start).run, steps))
-        for contender in everybody
+        for contender in contenders
         if rows <= contender.limit
     }
     return measure(Case(f"{rows:,} rows", rows * steps, runs), options.rounds)
@@ -116,27 +96,16 @@ def times_of(everybody: list[Contender], rows: int, options: Namespace) -> dict[
 def measured(options: Namespace) -> Results:
     results = Results()
     with TemporaryDirectory() as folder:
-        everybody = list(contenders(Path(folder), options.without, results.skipped))
-        for name, reason in results.skipped.items():
-            print(f"{name} is left out: {reason}")
+        contenders = available(everybody(Path(folder)), options.without, results.skipped)
         for rows in options.rows:
             print(f"{rows:,} rows …", file=sys.stderr, flush=True)
-            for name, times in times_of(everybody, rows, options).items():
+            for name, times in times_of(contenders, rows, options).items():
                 results.add(name, rows, times)
     return results
 
 
 def main() -> None:
-    options = parsed(
-        __doc__,
-        rows=ROWS,
-        rounds=25,
-        work=400_000,
-        without=(),
-        json=Path,
-        again=Path,
-        svg=Path,
-    )
+    options = parsed(__doc__, rows=ROWS, rounds=25, work=400_000, **OPTIONS)
     if options.again:
         results = Results.from_json(json.loads(options.again.read_text(encoding="utf-8")))
     else:

@@ -7,9 +7,9 @@
 and these are scattered among the others. First nothing but the system runs; then in each frame 1 %
 of those that move lose their velocity, and those that lost it the frame before get it back. Every
 contender is checked to arrive at the same places. esper has 20,000 entities at most, for its time
-per entity does not depend on it much. Contenders not installed are named and left out. `--work` is
-how many moves a run has at least; `--again` reads the figures of an earlier `--json`, and measures
-nothing.
+per entity does not depend on it much. Contenders not installed are named and left out, with
+`--without` those whose names have one of these parts. `--work` is how many moves a run has at
+least; `--again` reads the figures of an earlier `--json`, and measures nothing.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ import json
 import math
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -33,8 +32,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import _systems as s
 import _systems_peers as peers
 from _arguments import parsed
-from _missing_contenders import MissingError
-from _results import Results, table, write
+from _missing_contenders import Contender, available
+from _results import OPTIONS, Results, table, write
 from _systems import PARTS, Both, Changing, Make, Start, System
 from _systems_chart import charts
 from _timing import Case, always, measure
@@ -75,15 +74,6 @@ NOTES = {
 Named: TypeAlias = Iterator[tuple[str, Callable[[], Make]]]
 
 
-@dataclass(frozen=True, slots=True)
-class Contender:
-    """Makes a system over any number of entities up to a limit."""
-
-    name: str
-    make: Make
-    limit: float
-
-
 def everybody(folder: Path) -> Named:
     """Yield what makes each contender, in the order of the tables."""
     query = partial(s.managers, folder, "systems_query.yaml")
@@ -110,20 +100,6 @@ def in_three_ways(name: str, way: s.Step, make: Callable[..., Make]) -> Named:
     yield name, lambda: make(way)
     yield f"{name}, kernel", lambda: make(s.kernel)
     yield f"{name}, kernel, numba", lambda: make(s.kernel, "numba")
-
-
-def contenders(
-    folder: Path, without: Iterable[str], skipped: dict[str, str]
-) -> Iterator[Contender]:
-    """Find who can take part; of the others note why not."""
-    for name, prepare in everybody(folder):
-        if name in without:
-            skipped[name] = "not asked for"
-            continue
-        try:
-            yield Contender(name, prepare(), MOST_OBJECTS if name == "esper" else math.inf)
-        except MissingError as reason:
-            skipped[name] = str(reason)
 
 
 def still(system: System, frames: int) -> None:
@@ -175,12 +151,12 @@ def expect(name: str, system: System, start: Start, frames: s.Numbers) -> None:
     np.testing.assert_allclose(system.position(), start.after(frames), atol=1e-6, err_msg=name)
 
 
-def measure_share(everyone: list[Contender], share: int, options: Namespace, both: Both) -> None:
+def measure_share(contenders: list[Contender], share: int, options: Namespace, both: Both) -> None:
     """Measure everybody at one share, those with a limit of their own in their own rounds."""
-    for limit in sorted({contender.limit for contender in everyone}, reverse=True):
+    for limit in sorted({contender.limit for contender in contenders}, reverse=True):
         rows = int(min(limit, options.rows))
         start = Start.of(rows, share)
-        systems = {each.name: each.make(start) for each in everyone if each.limit == limit}
+        systems = {each.name: each.make(start) for each in contenders if each.limit == limit}
         for name, system in systems.items():
             check(name, system, start)
         work = options.work if math.isinf(limit) else options.work // 10
@@ -211,12 +187,14 @@ def add(
 def measured(options: Namespace) -> Both:
     both = Both(options.rows, Results(), Results())
     with TemporaryDirectory() as folder:
-        everyone = list(contenders(Path(folder), options.without, both.still.skipped))
-        for name, reason in both.still.skipped.items():
-            print(f"{name} is left out: {reason}")
+        named = (
+            (name, make, MOST_OBJECTS if name == "esper" else math.inf)
+            for name, make in everybody(Path(folder))
+        )
+        contenders = available(named, options.without, both.still.skipped)
         for share in options.shares:
             print(f"{share} % …", file=sys.stderr, flush=True)
-            measure_share(everyone, share, options, both)
+            measure_share(contenders, share, options, both)
     return both
 
 
@@ -235,17 +213,7 @@ def tables(both: Both) -> str:
 
 
 def main() -> None:
-    options = parsed(
-        __doc__,
-        rows=1_000_000,
-        shares=SHARES,
-        rounds=9,
-        work=1_000_000,
-        without=(),
-        json=Path,
-        again=Path,
-        svg=Path,
-    )
+    options = parsed(__doc__, rows=1_000_000, shares=SHARES, rounds=9, work=1_000_000, **OPTIONS)
     if options.again:
         both = Both.from_json(json.loads(options.again.read_text(encoding="utf-8")))
     else:

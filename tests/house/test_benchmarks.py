@@ -28,8 +28,8 @@ TINY: dict[str, tuple[str, ...]] = {
     "managers.py": ("--backends", "numpy", *CALLS, "--live", "30"),
     "imports.py": ("--rounds", "1"),
     "models.py": (
-        *("--only", "life", "boltzmann", "--sizes", "small", "--share", "50", "--rounds", "1"),
-        *("--slow-rounds", "1", "--without", "numba"),
+        *("--only", "life", "boltzmann", "--sizes", "small", "--steps", "2", "--rounds", "1"),
+        *("--backends", "numpy"),
     ),
     "row_objects.py": ("--rows", "20", "--rounds", "1"),
     "policies.py": CALLS,
@@ -48,7 +48,7 @@ TINY: dict[str, tuple[str, ...]] = {
         *("--rows", "20", "--rounds", "1", "--steps", "1", "--flock", "9", "--seeds", "2"),
         *("--backends", "numpy"),
     ),
-    "sweeps.py": ("--runs", "4", "--lines", "20", "--rounds", "1"),
+    "sweeps.py": ("--runs", "4", "--rounds", "1"),
     "systems.py": ("--rows", "40", "--work", "1", "--rounds", "1", "--shares", "10", "100"),
 }
 DRAWING = ("simulate.py", "systems.py")
