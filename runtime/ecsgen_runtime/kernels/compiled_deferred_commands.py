@@ -13,8 +13,8 @@ from ..base.handles import NIL, EntityArray
 from ..base.jit import jit
 from ..base.locks import mark_broken
 from ..entities.entity_manager import EntityManagerBase
-from ..managers.policies.lookup_maps import grow_map, map_of
-from ..tables.columns import owner_column
+from ..managers.policies.lookup_maps import Sparse, grow_map
+from ..world.world_base import WorldBase
 from .deferred_commands import CommandBuffer as PlainCommandBuffer
 from .deferred_commands import defaults
 
@@ -42,7 +42,7 @@ class CommandBuffer(PlainCommandBuffer):
     """Commands of a compiled loop, in arrays that may serve the next call."""
 
     @classmethod
-    def of(cls, world: Any, count: int, *kinds: Any) -> Self:
+    def of(cls, world: WorldBase, count: int, *kinds: Any) -> Self:
         """Return a buffer, the last call's if it is large enough."""
         former: Self | None = vars(world.entities).get("_command_buffers", {}).pop(kinds, None)
         indices = len(world.entities.handles)
@@ -53,7 +53,7 @@ class CommandBuffer(PlainCommandBuffer):
         former.counts.fill(0)
         return former
 
-    def __init__(self, world: Any, count: int, rows: Any = (), spawns: Any = ()) -> None:
+    def __init__(self, world: WorldBase, count: int, rows: Any = (), spawns: Any = ()) -> None:
         super().__init__(world, count, rows, spawns)
         self._kinds = rows, spawns
         kinds = tuple(map(type, world.collecting_managers))
@@ -72,7 +72,7 @@ class CommandBuffer(PlainCommandBuffer):
             return
         if plan is not None and max(self.capacity, len(self.is_despawned)) <= _MAX_REUSED:
             vars(self._world.entities).setdefault("_command_buffers", {})[self._kinds] = self
-        self._world = None  # the world may hold this buffer by its entity manager
+        del self._world  # the world may hold this buffer by its entity manager
 
     def _apply_fast(self, plan: _Plan, counts: list[int]) -> bool:
         """Apply all commands, or return False and change nothing if a command is not plain."""
@@ -112,8 +112,9 @@ class CommandBuffer(PlainCommandBuffer):
         free.count += freed
         entities.n_retired += count - freed
         entities.despawns_at_collect += count if was_clean else 0
-        for manager, columns in zip(self._world.collecting_managers, plan.columns, strict=True):
-            if manager.data._n:
+        managers: tuple[Any, ...] = self._world.collecting_managers  # sparse, by the plan
+        for manager, columns in zip(managers, plan.columns, strict=True):
+            if manager.data.n:
                 arrays = _row_arrays(manager)
                 _set_count(manager.data, _remove_rows(despawned, plan.numbers, columns, *arrays))
 
@@ -190,7 +191,7 @@ def _spawn_plan(kinds: tuple[Any, ...], spec: Any) -> Any:
     return tuple(members), tuple(unset)
 
 
-def _ensure_capacity(manager: Any, count: int, max_indices: int) -> None:
+def _ensure_capacity(manager: Sparse, count: int, max_indices: int) -> None:
     """Reserve `count` rows, and lookup for entities with indices below `max_indices`."""
     data = manager.data
     if data._n + count > data.allocated:
@@ -199,7 +200,7 @@ def _ensure_capacity(manager: Any, count: int, max_indices: int) -> None:
         manager._set_map(grow_map(map_of(manager), max_indices - 1))
 
 
-def _row_arrays(manager: Any) -> Any:
+def _row_arrays(manager: Sparse) -> Any:
     """Return rows by index, owners by row, the buffer of all columns, and the row count."""
     data = manager.data
     return map_of(manager), owner_column(data), data.buffer, data._n

@@ -14,16 +14,19 @@ from numpy.typing import NDArray
 
 from ..base.callbacks import flatten_exceptions
 from ..base.errors import BrokenManagerError, EcsError
-from ..base.handles import NIL, Columns, EntityArray, IdArray, RowArray
-from ..base.locks import is_broken, mark_broken, mark_broken_if_changed, raise_if_locked
+from ..base.handles import NIL, Columns, EntityArray, Id, IdArray, RowArray
+from ..base.locks import is_broken, mark_broken, mark_broken_if_changed
 from ..entities.entity_pool import remove_rows_with_fallback
+from ..managers.manager import Manager
+from ..managers.policies.ids import IdMethods
 from ..values.array_coercion import drop_duplicates
+from ..world.world_base import WorldBase
 
 SpawnSpec = tuple[tuple[str, tuple[str, ...]], ...]
 """Managers in which a spawn creates rows, by name, and the fields of each that it sets."""
 
 
-_Removal = tuple[Any, Callable[[], object]]
+_Removal = tuple[Manager, Callable[[], object]]
 """A manager, and an idempotent function that removes rows from it."""
 
 _Mask: TypeAlias = NDArray[np.bool_] | np.bool_
@@ -37,7 +40,7 @@ _Share = tuple[_Positions, _Positions]
 class SpawnBatch:
     """Spawns of one statement of a kernel: turns and columns of field values."""
 
-    def __init__(self, world: Any, spec: SpawnSpec, capacity: int) -> None:
+    def __init__(self, world: WorldBase, spec: SpawnSpec, capacity: int) -> None:
         self.spec = spec
         self.capacity = capacity = -(-capacity // 8) * 8  # columns begin at aligned offsets
         self.turns = np.empty(capacity, np.int64)
@@ -72,7 +75,7 @@ class DeferredCommands:
     counts: NDArray[np.int64]
     """Despawned entities, removed rows of each manager, spawns of each statement."""
 
-    def begin_call(self, world: Any) -> None:
+    def begin_call(self, world: WorldBase) -> None:
         """Begin a call; raises StructureLockedError, BrokenManagerError if a manager is that."""
         for manager in world.all_managers():
             raise_if_locked(manager)
@@ -198,7 +201,7 @@ class DeferredCommands:
         """Create groups of entities or of rows without owner by statements' shares, or none."""
         world, parts = self._world, []
         created = list[EntityArray]()
-        ownerless = list[tuple[Any, int, list[Any]]]()
+        ownerless = list[tuple[IdMethods, int, list[IdArray]]]()
         try:
             for count, shares in groups:
                 owners = np.zeros(count, np.uint64)
@@ -265,12 +268,12 @@ class CommandBuffer(DeferredCommands):
     """Commands of a loop: arrays with capacity for all."""
 
     @classmethod
-    def of(cls, world: Any, count: int, *kinds: Any) -> Self:
+    def of(cls, world: WorldBase, count: int, *kinds: Any) -> Self:
         """Return a buffer; a compiled one may reuse another call's arrays."""
         return cls(world, count, *kinds)
 
     def __init__(
-        self, world: Any, count: int, rows: Sequence[str], spawns: Sequence[SpawnSpec]
+        self, world: WorldBase, count: int, rows: Sequence[str], spawns: Sequence[SpawnSpec]
     ) -> None:
         """`count` rows run; single rows of the managers named in `rows` may be removed. Raises what
         `begin_call` raises."""
@@ -291,7 +294,7 @@ class CommandBuffer(DeferredCommands):
 class BlockCommandBuffer(DeferredCommands):
     """Commands of blocks of rows, one block after the other. Empty until the first command."""
 
-    def __init__(self, world: Any, rows: Sequence[str], spawns: Sequence[SpawnSpec]) -> None:
+    def __init__(self, world: WorldBase, rows: Sequence[str], spawns: Sequence[SpawnSpec]) -> None:
         """Single rows of the managers named in `rows` may be removed. Raises as `begin_call`."""
         self.begin_call(world)
         self._rows, self._specs = rows, spawns
@@ -392,13 +395,13 @@ def _is_any(mask: Any) -> bool:
     return bool(mask.item(mask.argmax()))  # a third of the time of `any`
 
 
-def _remove(manager: Any, remove: Callable[[], object]) -> None:
+def _remove(manager: Manager, remove: Callable[[], object]) -> None:
     """Remove rows from a manager unless it is broken."""
     if not is_broken(manager):
         remove()
 
 
-def _remove_ids(manager: Any, ids: IdArray) -> None:
+def _remove_ids(manager: IdMethods, ids: IdArray) -> None:
     """Remove the rows of ids that are not stale; one by one if memory is short."""
     try:
         rows = manager.resolve_many(ids)
@@ -407,7 +410,7 @@ def _remove_ids(manager: Any, ids: IdArray) -> None:
         if is_broken(manager):
             raise
         try:
-            for id in ids.data:
+            for id in map(Id, ids.data):
                 if manager.resolve(id) != NIL:
                     manager._destroy_row(manager.resolve(id))
         except BaseException:

@@ -7,10 +7,10 @@ order of steps.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ..base.handles import NIL, EntityArray, IdArray, RowArray
 from ..entities.entity_pool import EntityPool
@@ -18,6 +18,18 @@ from ..managers.policies.lookup_maps import Mapped
 from ..managers.policies.owners import Owned, entities_of
 from ..tables.columns import owner_column
 from .blocks import BlockColumn, put_where, row_cells, working_memory
+
+if TYPE_CHECKING:
+    from ..tables.columns import OwnedRows
+
+    class OwnedIds(Protocol):
+        """A manager whose rows have owners and ids."""
+
+        @property
+        def data(self) -> OwnedRows: ...
+        @property
+        def _entities(self) -> EntityPool: ...
+        def resolve_many(self, ids: ArrayLike, /) -> RowArray: ...
 
 
 def rows_of_live_entities(
@@ -31,12 +43,9 @@ def rows_of_live_entities(
     return rows if is_clean else _of_living(rows, entities_of(manager), entities)
 
 
-def rows_of_live_ids(manager: Any, ids: IdArray, is_clean: bool = False) -> RowArray:
-    """Return the row of each id if its owner is alive, NIL for others; O(k).
-
-    The rows of `manager` have owners and ids.
-    """
-    rows: RowArray = manager.resolve_many(ids)
+def rows_of_live_ids(manager: OwnedIds, ids: IdArray, is_clean: bool = False) -> RowArray:
+    """Return the row of each id if its owner is alive, NIL for others; O(k)."""
+    rows = manager.resolve_many(ids)
     owners = owner_column(manager.data)
     if is_clean or len(owners) == 0:
         return rows

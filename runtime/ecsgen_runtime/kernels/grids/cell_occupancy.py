@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base.handles import RowArray
-from ...tables.columns import owner_column, used_rows
+from ...managers.manager import BaseManager
+from ...managers.policies.ids import IdMethods
+from ...managers.policies.owners import Owned
 from ..random_streams import draw_range
 from .grid_layout import FIRST_CELL, GridLayout, neighbourhood_offsets
 from .grid_manager import GridManager
@@ -362,7 +364,7 @@ def compare_nan_highest(number: Any, other: Any) -> int:
 
 
 def member_numbers(
-    manager: Any, members: RowArray, hidden: RowArray | None = None
+    manager: BaseManager, members: RowArray, hidden: RowArray | None = None
 ) -> NDArray[np.int64]:
     """Return each row's number among the members of a group or query, -1 for no member and for
     hidden rows; O(n)."""
@@ -380,24 +382,21 @@ def empty_cells(manager: Occupant) -> list[int]:
     return cells
 
 
-def live_active_rows(manager: Any) -> RowArray:
+def live_active_rows(manager: BaseManager) -> RowArray:
     """Return the active rows of alive entities, in their order; O(n)."""
-    data = manager.data
-    rows: RowArray = used_rows(data)
-    active = getattr(data, "_n_active", None)
+    rows = used_rows(manager.data)
+    active = getattr(manager.data, "_n_active", None)
     if active is not None:
         rows = rows[rows < active]
-    entities = getattr(manager, "_entities", None)
-    if entities is None or owner_column(data).size == 0:
+    if not isinstance(manager, Owned) or owner_column(manager.data).size == 0:
         return rows
-    alive: RowArray = rows[entities.are_alive(owner_column(data)[rows])]
-    return alive
+    return rows[manager._entities.are_alive(owner_column(manager.data)[rows])]
 
 
-def live_active_handles(manager: Any) -> Any:
+def live_active_handles(manager: Owned | IdMethods | GridManager) -> NDArray[np.uint64]:
     """Return the entity of each row of `live_active_rows`, its id if rows have no owners; O(n)."""
     rows = live_active_rows(manager)
-    if hasattr(manager, "_entities"):
+    if isinstance(manager, Owned):
         return owner_column(manager.data)[rows]
     return manager.id_of_many(rows)
 
@@ -405,9 +404,9 @@ def live_active_handles(manager: Any) -> Any:
 class Choosing:
     """Rows of a component among which one call of a kernel chooses."""
 
-    def __init__(self, manager: Any) -> None:
+    def __init__(self, manager: Owned | IdMethods | GridManager) -> None:
         self._manager = manager
-        self._handles: Any = None
+        self._handles: NDArray[np.uint64] | None = None
 
     def choose(self, stem: Any, number: int, out: Any, word: Any, bits: Any) -> None:
         """Write the entity or id of a random alive row for each row of a block, 0 if there is none;

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ...base.fast_typing import NamedTuple
 from ...base.handles import RowArray
 from ...base.jit import jit
+from ...managers.policies.owners import Owned
 from ...managers.policies.packed import Packed
 from ...tables.columns import owner_column
 from . import cell_occupancy as plain
@@ -293,12 +294,12 @@ def occupancy_index(manager: Occupant) -> OccupancyIndex:
 _ALL_ROWS: Final = np.zeros(1, np.intp)
 
 
-def selectable_rows(manager: Any) -> tuple[int, RowArray]:
+def selectable_rows(manager: Owned) -> tuple[int, RowArray]:
     """Return the number of active rows of alive entities, and those rows, of which only the first
     is there if they are consecutive. O(1) if no row was created or removed, else O(n)."""
     data = manager.data
-    if isinstance(manager, Packed) and manager.are_all_alive():  # type: ignore[attr-defined]
-        return getattr(data, "_n_active", data.n), _ALL_ROWS
+    if isinstance(manager, Packed) and manager.are_all_alive():
+        return getattr(data, "_n_active", data._n), _ALL_ROWS
     rows = plain.live_active_rows(manager)
     return len(rows), rows
 

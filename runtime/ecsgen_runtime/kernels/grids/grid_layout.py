@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from math import prod
 from operator import index
-from typing import Any, Final, SupportsIndex
+from typing import TYPE_CHECKING, Any, Final, Protocol, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -124,12 +124,20 @@ def cells_of_ids(ids: IdArray, count: int) -> RowArray:
     return np.where((ids >= FIRST_CELL) & (cells < count), cells, NO_CELL)
 
 
+if TYPE_CHECKING:
+
+    class GridHolder(Protocol):
+        """A manager of cells."""
+
+        _layout: GridLayout
+
+
 class GridView:
     """Grid of a manager: shape, and coordinates of cells."""
 
     __slots__ = ("_manager",)
 
-    def __init__(self, manager: Any) -> None:
+    def __init__(self, manager: GridHolder) -> None:
         self._manager = manager
 
     def __repr__(self) -> str:
@@ -138,8 +146,7 @@ class GridView:
     @property
     def shape(self) -> tuple[int, ...]:
         """Number of cells along each axis."""
-        shape: tuple[int, ...] = self._manager.grid_layout.shape
-        return shape
+        return self._manager._layout.shape
 
     def coords(self, id: Id, /) -> tuple[int, ...]:
         """Return the coordinates of a cell, -1 along each axis if the id is none; O(1)."""
