@@ -16,7 +16,8 @@ from ..base.errors import EcsError, StaleInstanceError
 from ..base.handles import NIL, Entity, Id, Instance
 from ..base.specialisation import clone_function, install_accelerator
 from ..values.field_types import Converter
-from .policies.ids import stale_id_error
+from .manager import BaseManager
+from .policies.ids import IdMethods, stale_id_error
 
 ProxyT = TypeVar("ProxyT", bound="RowProxy")
 
@@ -82,10 +83,10 @@ class ManagedProxy(RowProxy):
         manager = self._manager
         if self._owner is None:
             raise rows_changed(type(manager).__name__)
-        self._row = self._found(manager, self._owner)
+        self._row = self._found(self._owner)
         self._version = manager.data._version
 
-    def _found(self, manager: Any, owner: Any) -> Instance:
+    def _found(self, owner: Any) -> Instance:
         """Return an owner's row, or raise."""
         raise NotImplementedError
 
@@ -104,8 +105,8 @@ class EntityProxy(ManagedProxy):
         entity: Entity = self._owner
         return self._manager.entity(self.row) if entity is None else entity
 
-    def _found(self, manager: Any, owner: Entity) -> Instance:
-        row: Instance = manager.require(owner)
+    def _found(self, owner: Entity) -> Instance:
+        row: Instance = self._manager.require(owner)
         return row
 
     def _whose(self) -> str:
@@ -117,16 +118,16 @@ class IdProxy(ManagedProxy):
 
     __slots__ = ()
 
-    def _found(self, manager: Any, owner: Id) -> Instance:
-        return resolved(manager, owner)
+    def _found(self, owner: Id) -> Instance:
+        return resolved(self._manager, owner)
 
     def _whose(self) -> str:
         return f"id {self._owner:#x}"
 
 
-def resolved(manager: Any, id: Id) -> Instance:
+def resolved(manager: IdMethods, id: Id) -> Instance:
     """Return the row of an id, or raise StaleIdError."""
-    row: Instance = manager.resolve(id)
+    row = manager.resolve(id)
     if row == NIL:
         raise stale_id_error(type(manager).__name__, id)
     return row
@@ -157,7 +158,7 @@ _own: Any = cache(lambda loop, kind: clone_function(loop))
 
 def iter_tracking_proxies(
     kind: type[ProxyT],
-    manager: Any,
+    manager: BaseManager,
     find: Callable[[Any], Instance],
     owners: list[Any],
     rows: list[Instance],
@@ -175,7 +176,7 @@ def iter_tracking_proxies(
 
 def _following(
     kind: type[ProxyT],
-    manager: Any,
+    manager: BaseManager,
     find: Callable[[Any], Instance],
     pairs: Iterable[tuple[Any, Instance]],
     version: int,
@@ -195,7 +196,9 @@ def _following(
         yield proxy
 
 
-def iter_fixed_proxies(kind: type[ProxyT], manager: Any, rows: list[Instance]) -> Iterator[ProxyT]:
+def iter_fixed_proxies(
+    kind: type[ProxyT], manager: BaseManager, rows: list[Instance]
+) -> Iterator[ProxyT]:
     """Iterate over proxies of the present rows; a structural change is StaleInstanceError."""
     loop: Iterator[ProxyT]
     loop = _own(_standing, kind)(kind, manager, rows, manager.data._version)
@@ -203,7 +206,7 @@ def iter_fixed_proxies(kind: type[ProxyT], manager: Any, rows: list[Instance]) -
 
 
 def _standing(
-    kind: type[ProxyT], manager: Any, rows: list[Instance], version: int
+    kind: type[ProxyT], manager: BaseManager, rows: list[Instance], version: int
 ) -> Iterator[ProxyT]:
     data = manager.data
     for row in rows:

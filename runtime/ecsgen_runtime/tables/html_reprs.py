@@ -108,15 +108,14 @@ def manager_table(manager: Any) -> str:
     return html_table(repr(manager), names, data.n, row)
 
 
-def world_table(world: Any) -> str:
-    """Return the table of a world's components."""
-    holders = list(world._holders())
+def world_table(title: str, holders: Sequence[tuple[str, int, object]]) -> str:
+    """Return the table of a world's components: names, numbers of rows, and what holds them."""
 
     def row(number: int) -> list[str]:
         name, count, holder = holders[number]
         return [name, str(count), repr(holder)]
 
-    return html_table(repr(world), ("component", "rows", "where"), len(holders), row)
+    return html_table(title, ("component", "rows", "where"), len(holders), row)
 
 
 def query_table(query: Any) -> str:

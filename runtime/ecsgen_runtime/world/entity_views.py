@@ -298,7 +298,7 @@ class ManagedComponent(Generic[ProxyT]):
         world = view._world
         return self._row(world, world.entities.require(view._entity))
 
-    def _row(self, world: Any, entity: Entity) -> ProxyT:
+    def _row(self, world: EntityViewWorld, entity: Entity) -> ProxyT:
         """Return the proxy of a live entity's row."""
         row: ProxyT = getattr(world, self._name)._proxy(self._kind, entity)
         return row

@@ -294,7 +294,7 @@ class WorldBase(DeferredDespawns):
 
     def _repr_html_(self) -> str:
         """Return a table of the first and last components, for notebooks."""
-        return world_table(self)
+        return world_table(repr(self), [*self._holders()])
 
     def spawn(self, n: int, **_unknown: Never) -> EntityArray:
         """Create n entities; O(n). Raises CapacityError if fewer indices are left."""
