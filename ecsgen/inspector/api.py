@@ -19,6 +19,7 @@ from ecsgen.inspector.component_readers import (
 )
 from ecsgen.inspector.entity_finder import Conditions, EntityFinder
 from ecsgen.inspector.histograms import MOST_BINS, histogram, histogram_field, sample
+from ecsgen.inspector.inspected_world import InspectedWorld
 from ecsgen.inspector.json_values import Json, given_fields, json_column
 from ecsgen.inspector.overview import Frames, Overview, archetypes_json
 from ecsgen.inspector.row_tables import Tables, number, window_of
@@ -29,7 +30,7 @@ from ecsgen.inspector.tick_queue import RequestError, TickQueue, make_not_found,
 class Api:
     """Parses requests. Names in them are looked up in tables made when the inspector starts."""
 
-    def __init__(self, world: Any, queue: TickQueue, frames: Frames, edit: bool) -> None:
+    def __init__(self, world: InspectedWorld, queue: TickQueue, frames: Frames, edit: bool) -> None:
         self._ask = queue.run_in_tick
         self._world = world
         self._frames = frames

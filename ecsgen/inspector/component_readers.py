@@ -19,6 +19,7 @@ from ecsgen_runtime.values.field_tables import FieldInfo
 from ecsgen_runtime.world.archetypes.chunks import chunk_columns
 from numpy.typing import NDArray
 
+from ecsgen.inspector.inspected_world import InspectedWorld
 from ecsgen.inspector.json_values import type_names
 from ecsgen.inspector.tick_queue import RequestError
 from ecsgen.model.columns import split_names
@@ -425,17 +426,17 @@ def _check_only(instance: int | None) -> None:
         raise RequestError(422, f"there is no instance {instance}: an entity has one at most")
 
 
-def store_of(world: Any) -> Any:
+def store_of(world: InspectedWorld) -> Any:
     """Return a world's archetypes, None without any: a component may have that name."""
-    return world.archetypes if hasattr(world, "_chunked") else None
+    return getattr(world, "archetypes", None) if hasattr(world, "_chunked") else None
 
 
-def make_readers(world: Any) -> dict[str, ComponentReader]:
+def make_readers(world: InspectedWorld) -> dict[str, ComponentReader]:
     """Return the readers of a world's components by their names in it."""
     readers: dict[str, ComponentReader] = {}
     for name in world.MANAGERS:
         readers[name] = ManagerReader(name, getattr(world, name))
     for row in getattr(world, "_chunked", ()):
         name = row.__module__.rpartition(".")[2]  # as chunks call it
-        readers[name] = ChunkReader(name, world.archetypes, row)
+        readers[name] = ChunkReader(name, store_of(world), row)
     return readers

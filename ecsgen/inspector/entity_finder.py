@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ecsgen.inspector.column_cache import PIECE, ColumnCache, ColumnSource, sorted_rows
 from ecsgen.inspector.component_readers import OWNER, ComponentReader
+from ecsgen.inspector.inspected_world import InspectedWorld
 
 
 class Conditions(NamedTuple):
@@ -29,7 +30,7 @@ class EntityFinder:
     """Finds entities that fulfil conditions."""
 
     def __init__(
-        self, world: Any, cache: ColumnCache, readers: Mapping[str, ComponentReader]
+        self, world: InspectedWorld, cache: ColumnCache, readers: Mapping[str, ComponentReader]
     ) -> None:
         self._entities = world.entities
         self._cache = cache

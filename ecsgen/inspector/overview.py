@@ -6,11 +6,12 @@ from collections import deque
 from collections.abc import Mapping
 from operator import attrgetter
 from time import perf_counter
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from ecsgen_runtime.values.field_tables import FieldInfo
 
 from ecsgen.inspector.component_readers import ChunkReader, ComponentReader, store_of
+from ecsgen.inspector.inspected_world import InspectedWorld
 from ecsgen.inspector.json_values import Json, json_value
 
 KEPT: Final = 600
@@ -26,7 +27,7 @@ _count_used: Final = attrgetter("_count")
 class Frames:
     """The last frames. `note` takes 2 µs: it counts rows without calls of managers."""
 
-    def __init__(self, world: Any) -> None:
+    def __init__(self, world: InspectedWorld) -> None:
         self.count = 0
         self._kept: deque[Frame] = deque(maxlen=KEPT)
         self._last = 0.0
@@ -76,7 +77,7 @@ class Overview:
 
     def __init__(
         self,
-        world: Any,
+        world: InspectedWorld,
         readers: Mapping[str, ComponentReader],
         frames: Frames,
         constants: Mapping[str, Json],

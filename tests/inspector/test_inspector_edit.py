@@ -377,5 +377,6 @@ def test_a_port_that_is_taken() -> None:
 
 
 def test_what_is_no_world() -> None:
+    no_world: Any = World
     with pytest.raises(TypeError, match="wanted a world"):
-        serve(World)
+        serve(no_world)

@@ -44,6 +44,7 @@ class Ticking:
     """An inspector whose world lives on a thread of its own, since playwright has the test's."""
 
     def __init__(self, world: Any, **options: Any) -> None:
+        self.world = world
         self.inspector = serve(world, **options)
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run)
@@ -163,7 +164,7 @@ def test_search_and_entity(page: Page, shown: Ticking) -> None:
     expect(page.get_by_role("alert").first).to_contain_text("'heavy' is no f32")
     mass.press("Escape")
     expect(mass).to_have_value("7.5")
-    assert shown.inspector._api._world.point_mass.mass(1) == 7.5
+    assert shown.world.point_mass.mass(1) == 7.5
 
 
 def test_changes_go_one_after_the_other(page: Page, shown: Ticking) -> None:
@@ -194,8 +195,8 @@ def test_changes_go_one_after_the_other(page: Page, shown: Ticking) -> None:
     expect(page.get_by_role("alert").first).to_contain_text("'heavy' is no f32")
     mass.press("Escape")
     expect(mass).to_have_value("8.5")
-    assert shown.inspector._api._world.point_mass.mass(2) == 8.5
-    assert shown.inspector._api._world.point_mass.label(2) == "stone"
+    assert shown.world.point_mass.mass(2) == 8.5
+    assert shown.world.point_mass.label(2) == "stone"
 
 
 def test_each_refused_field_says_what_is_wrong(page: Page, shown: Ticking) -> None:
