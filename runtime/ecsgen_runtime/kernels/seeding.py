@@ -241,9 +241,9 @@ class SeededWorld(WorldBase):
         return self._stream_state.key(kernel, self._RANDOM_KERNELS[kernel])
 
     def json_state(self) -> dict[str, Any]:
-        return {**super().json_state(), **self._stream_state.json_state()}  # type: ignore[misc]  # of saved ones
+        return {**super().json_state(), **self._stream_state.json_state()}
 
     def load_json_state(self, notes: Mapping[str, Any]) -> None:
-        super().load_json_state(notes)  # type: ignore[misc]  # of saved worlds
+        super().load_json_state(notes)
         state = parse_stream_state(notes, self._RANDOM_KERNELS)
         self._stream_state.reset(state.seed, state.calls)

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from ..base.atomic_files import replace_file
 from ..base.errors import CapacityError
@@ -34,9 +34,11 @@ from .documents import (
 from .migration import migrate_saved
 from .migration_view import Snapshot
 from .reading import NAMELESS, SnapshotFile, read_snapshot
-from .snapshot_format import SnapshotFormat
+from .snapshot_world_base import SnapshotWorldBase
 from .stored_columns import LENGTHS, as_cells, loaded_objects
 from .writing import FilePlan
+
+WorldT = TypeVar("WorldT", bound=SnapshotWorldBase)
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ class WorldLoader:
     EXTRAS: ClassVar[Sequence[str]] = ("_rng",)
     """Arrays that managers may have beside their columns and maps."""
 
-    def fill(self, world: Any) -> None:
+    def fill(self, world: SnapshotWorldBase) -> None:
         """Load the snapshot into a new world; O(n). SnapshotError for too many rows."""
         saved = self.saved
         try:
@@ -128,7 +130,9 @@ class WorldLoader:
         rows._restore()
 
 
-def save(world: Any, target: Any, codecs: Codecs | None, sync: bool, verify: bool) -> None:
+def save(
+    world: SnapshotWorldBase, target: Any, codecs: Codecs | None, sync: bool, verify: bool
+) -> None:
     """Write a world into a path, or into what has `write`."""
     if hasattr(target, "write"):
         plan_of(world, codecs, verify).write_to(target.write)
@@ -139,7 +143,9 @@ def save(world: Any, target: Any, codecs: Codecs | None, sync: bool, verify: boo
         plan.write_into(file)
 
 
-def plan_of(world: Any, codecs: Codecs | None, verify: bool, name: str = NAMELESS) -> FilePlan:
+def plan_of(
+    world: SnapshotWorldBase, codecs: Codecs | None, verify: bool, name: str = NAMELESS
+) -> FilePlan:
     """Find out what is to be written, and where; nothing is copied that need not be."""
     dispatches = {id(m._dispatch): m._dispatch for m in world.all_managers()}
     dispatches[0] = world.entities.dispatch
@@ -150,7 +156,7 @@ def plan_of(world: Any, codecs: Codecs | None, verify: bool, name: str = NAMELES
     known = check_codecs(codecs, columns)
     require_codecs(name, known, columns)
     attributes, parts = serialisation.saved_attributes(world, name, known)
-    saving: SnapshotFormat = world._snapshot_format()
+    saving = world._snapshot_format()
     state = serialisation.serialise_state(world, saving, attributes)
     text = json_text(state)
     if why := why_too_many(text):  # it could not be read again
@@ -170,7 +176,7 @@ def plan_of(world: Any, codecs: Codecs | None, verify: bool, name: str = NAMELES
     return plan
 
 
-def _misfits(world: Any) -> Iterator[tuple[str, int, str]]:
+def _misfits(world: SnapshotWorldBase) -> Iterator[tuple[str, int, str]]:
     """Yield cells that no row may have as things are, by tensor, row, and why."""
     for module, manager in serialisation.managers_of(world).items():
         invalid_cell = manager.first_invalid_cell()
@@ -180,14 +186,14 @@ def _misfits(world: Any) -> Iterator[tuple[str, int, str]]:
 
 
 def load(
-    kind: Any,
+    kind: type[WorldT],
     source: Any,
     mmap: bool,
     verify: bool | None,
     codecs: Codecs | None,
     drop: Iterable[str],
     migrate: Callable[[Snapshot], object] | None,
-) -> Any:
+) -> WorldT:
     """Make a world of a snapshot: from a path, bytes, or a binary file."""
     package, saving = kind._schema(), kind._snapshot_format()
     file = read_snapshot(source, map_pages=mmap)
@@ -227,7 +233,7 @@ def _parsed(schema: str) -> Document:
     return document
 
 
-def _require_empty(world: Any) -> None:
+def _require_empty(world: SnapshotWorldBase) -> None:
     """Raise TypeError for a world that has something already: its class has its own `__init__`."""
     managers = serialisation.managers_of(world).items()
     filled = [name for name, m in managers if len(m) and isinstance(m, Manager)]

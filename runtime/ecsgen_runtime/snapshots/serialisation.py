@@ -12,6 +12,7 @@ import numpy as np
 from ..managers.manager import BaseManager
 from ..tables.buffers import round_up_pages, round_up_rows
 from ..tables.columns import Rows
+from ..world.world_base import WorldBase
 from .chunk_serialisation import chunk_serialiser
 from .documents import (
     ATTRIBUTE,
@@ -27,6 +28,7 @@ from .documents import (
     require_codecs,
     state_key,
 )
+from .snapshot_world_base import SnapshotWorldBase
 from .stored_columns import object_parts
 from .writing import Tensor, TensorGroup, single
 
@@ -38,12 +40,12 @@ if TYPE_CHECKING:
 # pickles as for snapshots; here that gets its names and places in the file.
 
 
-def managers_of(world: Any) -> dict[str, BaseManager]:
+def managers_of(world: WorldBase) -> dict[str, BaseManager]:
     """Return a world's managers by module, in its order."""
     return {name: getattr(world, name) for name in world.MANAGERS}
 
 
-def object_columns(world: Any) -> list[str]:
+def object_columns(world: SnapshotWorldBase) -> list[str]:
     """Return the fields that are Python objects: `effect.handle`."""
     columns = [
         f"{module}.{field}"
@@ -55,7 +57,9 @@ def object_columns(world: Any) -> list[str]:
     return columns if chunked is None else [*columns, *chunked.object_columns()]
 
 
-def serialise_tensors(world: Any, saving: SnapshotFormat, codecs: Codecs) -> Iterator[TensorGroup]:
+def serialise_tensors(
+    world: SnapshotWorldBase, saving: SnapshotFormat, codecs: Codecs
+) -> Iterator[TensorGroup]:
     """Return all tensors of a world, in places from which they can be mapped; views mostly."""
     state = world.entities.__getstate__()
     for name, dtype in saving.ENTITY_TENSORS.items():
@@ -98,7 +102,9 @@ def _object_parts(prefix: str, module: str, rows: Rows, codecs: Codecs) -> Itera
         yield from object_parts(f"{prefix}.{field}", f"{module}.{field}", cells, codecs)
 
 
-def serialise_state(world: Any, saving: SnapshotFormat, attributes: Document) -> Document:
+def serialise_state(
+    world: SnapshotWorldBase, saving: SnapshotFormat, attributes: Document
+) -> Document:
     """Return the numbers of a world, and those of its attributes that are JSON."""
     entities = world.entities.__getstate__()
     state: Document = {"entities": {key: entities[key] for key in saving.ENTITY_NUMBERS}}
@@ -117,7 +123,9 @@ def serialise_state(world: Any, saving: SnapshotFormat, attributes: Document) ->
     return state
 
 
-def saved_attributes(world: Any, name: str, codecs: Codecs) -> tuple[Document, list[TensorGroup]]:
+def saved_attributes(
+    world: WorldBase, name: str, codecs: Codecs
+) -> tuple[Document, list[TensorGroup]]:
     """Return the attributes that are JSON, and tensors of those that go through a codec.
 
     Raises:
@@ -164,7 +172,7 @@ def without_attributes(saved: SnapshotContent, drop: AbstractSet[str]) -> Snapsh
     )
 
 
-def load_attributes(world: Any, saved: SnapshotContent, codecs: Codecs) -> None:
+def load_attributes(world: WorldBase, saved: SnapshotContent, codecs: Codecs) -> None:
     """Set a world's own attributes.
 
     SnapshotError for names that are no user's, or a time that the world has not; it has the `drop`
@@ -187,7 +195,7 @@ def load_attributes(world: Any, saved: SnapshotContent, codecs: Codecs) -> None:
         setattr(world, attribute, value)
 
 
-def own_attributes(world: Any) -> Mapping[str, Any]:
+def own_attributes(world: WorldBase) -> Mapping[str, Any]:
     """Return the attributes that users set: in a world's dict, and in slots of subclasses."""
     attributes = {name: v for name, v in vars(world).items() if name not in world.READ_ONLY}
     for name in _own_slots(type(world)):
@@ -205,7 +213,7 @@ def _own_slots(kind: type[Any]) -> Iterator[str]:
         yield from (name for name in names if name not in ("__dict__", "__weakref__"))
 
 
-def _why_not(world: Any, attribute: str) -> str:
+def _why_not(world: WorldBase, attribute: str) -> str:
     """Return the reason why users cannot set an attribute of this name, or ""."""
     generated = next(base for base in type(world).__mro__ if "READ_ONLY" in vars(base))
     if not attribute.isidentifier():

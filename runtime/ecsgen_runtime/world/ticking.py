@@ -58,8 +58,8 @@ class TickingWorld(WorldBase):
 
     def json_state(self) -> dict[str, Any]:
         state = {"tick": self.tick} if self.tick else {}
-        return {**super().json_state(), **state}  # type: ignore[misc]  # of saved worlds
+        return {**super().json_state(), **state}
 
     def load_json_state(self, notes: Mapping[str, Any]) -> None:
-        super().load_json_state(notes)  # type: ignore[misc]  # of saved worlds
+        super().load_json_state(notes)
         vars(self)["_tick"] = notes.get("tick", 0)

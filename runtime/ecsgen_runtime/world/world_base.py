@@ -30,6 +30,7 @@ from ..values.array_coercion import (
 from ..values.field_tables import ColumnsOrRow, did_you_mean, parse_columns, unknown_component_error
 
 if TYPE_CHECKING:
+    from ..managers.manager import BaseManager
     from ..managers.policies.destroy import Gc
     from ..managers.policies.owners import Owned
 
@@ -280,7 +281,14 @@ class WorldBase(DeferredDespawns):
         for name, value in slots.items():
             setattr(self, name, value)
 
-    def all_managers(self) -> Iterable[Any]:
+    def json_state(self) -> dict[str, Any]:
+        """Return further state of the world to be saved, as JSON."""
+        return {}
+
+    def load_json_state(self, notes: Mapping[str, Any]) -> None:
+        """Set what the notes say; what they do not name is as in a new world."""
+
+    def all_managers(self) -> Iterable[BaseManager]:
         return [getattr(self, name) for name in self.MANAGERS]
 
     def _manager_class(self, manager: type[_ManagerT]) -> type[_ManagerT]:
