@@ -13,12 +13,14 @@ from ..base.fast_typing import NamedTuple
 from ..base.handles import NIL, Columns, EntityArray, IdArray, RowArray
 from ..base.locks import mark_broken, raise_if_locked
 from ..managers.policies.chains import own_ancestor
-from ..managers.policies.cold import cold_row_column
+from ..managers.policies.hierarchy import Hierarchy
+from ..managers.policies.ids import IdMethods
 from ..values.array_coercion import are_stored_handles
 from .departures import rows_of
 from .handle_map import all_distinct
 from .parcels import ParcelBase, ParcelComponent, ParcelError, ParcelRows, plan_of
-from .sharded_entities import ShardedEntities, SlotCache
+from .sharded_entities import SlotCache
+from .sharded_world_base import ShardedWorldBase
 
 
 class Arrival(NamedTuple):
@@ -32,7 +34,9 @@ class Arrival(NamedTuple):
     """Columns by field, checked."""
 
 
-def absorb(world: Any, parcel: ParcelBase, borrowed: tuple[object, ...] = ()) -> EntityArray:
+def absorb(
+    world: ShardedWorldBase, parcel: ParcelBase, borrowed: tuple[object, ...] = ()
+) -> EntityArray:
     """Add the entities of a parcel to a world; see `ShardedWorld.absorb`.
 
     `borrowed`: the caller's arguments, which may be views of columns.
@@ -44,7 +48,7 @@ def absorb(world: Any, parcel: ParcelBase, borrowed: tuple[object, ...] = ()) ->
     es = parcel.entities.copy()
     _check_handles(world, es)
     parcel_index = ParcelIndex(es)
-    store: Any = getattr(world, "_store", None)
+    store = world._archetype_store()
     n_before, slots = world.entities.n_used, world.entities._plan_arrival(es)
     slot_cache = SlotCache(world.entities, es, slots)
     has_arrived = False
@@ -73,7 +77,7 @@ def absorb(world: Any, parcel: ParcelBase, borrowed: tuple[object, ...] = ()) ->
 
 
 def _settle_all(
-    world: Any,
+    world: ShardedWorldBase,
     parcel: ParcelBase,
     arrivals: list[Arrival],
     batches: list[Any],
@@ -83,15 +87,15 @@ def _settle_all(
     try:
         slot_cache.are_new = True  # no rollback from now on
         with slot_cache:
-            versions = [arrival.manager.data._version for arrival in arrivals]
+            versions = [arrival.manager.version for arrival in arrivals]
             for arrival in arrivals:
                 _settle(parcel, arrival, slot_cache.es)
             for arrival, version in zip(arrivals, versions, strict=True):
-                arrival.manager.data._version = (
+                arrival.manager.version = (
                     version + 1
                 )  # once, also where group members moved rows
             for bits, owners, columns in batches:
-                world._store.append(bits, owners, columns)
+                world._archetype_store()._append(bits, owners, columns)
     except BaseException:
         mark_broken(world.entities)
         raise
@@ -129,9 +133,9 @@ class ParcelIndex:
         return positions
 
 
-def _check_handles(world: Any, es: EntityArray) -> None:
+def _check_handles(world: ShardedWorldBase, es: EntityArray) -> None:
     """Raise ParcelError for handles that no shard makes, or of entities made here and alive."""
-    entities: ShardedEntities = world.entities
+    entities = world.entities
     if (es < entities.HANDLE_LAYOUT.ONE_GENERATION).any():
         raise ParcelError("a handle that no entity can have")
     is_here = are_stored_handles(entities.handles, es, entities.HANDLE_LAYOUT.INDEX_MASK)
@@ -139,7 +143,7 @@ def _check_handles(world: Any, es: EntityArray) -> None:
         raise _already_here(world, es[is_here.argmax()])
 
 
-def _duplicate_error(world: Any, es: EntityArray) -> ParcelError:
+def _duplicate_error(world: ShardedWorldBase, es: EntityArray) -> ParcelError:
     """Return the error of entities one of which is here as a foreign one, or is repeated."""
     if not all_distinct(es):
         return ParcelError("an entity is in the parcel twice")
@@ -147,12 +151,15 @@ def _duplicate_error(world: Any, es: EntityArray) -> ParcelError:
     return _already_here(world, es[is_here.argmax()])
 
 
-def _already_here(world: Any, e: SupportsIndex) -> ParcelError:
+def _already_here(world: ShardedWorldBase, e: SupportsIndex) -> ParcelError:
     return ParcelError(f"entity {world.entities.HANDLE_LAYOUT.format_handle(e)} is here already")
 
 
 def _plan_arrival(
-    world: Any, parcel: ParcelBase, component: ParcelComponent, parcel_index: ParcelIndex
+    world: ShardedWorldBase,
+    parcel: ParcelBase,
+    component: ParcelComponent,
+    parcel_index: ParcelIndex,
 ) -> Arrival:
     manager, rows = getattr(world, component.attribute), ParcelRows(parcel, component)
     raise_if_locked(manager)
@@ -178,10 +185,10 @@ def _plan_arrival(
         _check_tree(rows)
     if "~active" in component.columns:
         rows.check_bools("~active", rows.column("~active"))
-    return Arrival(component, manager, owners, rows.fields(manager))
+    return Arrival(component, manager, owners, rows.fields())
 
 
-def _check_ids(rows: ParcelRows, manager: Any) -> None:
+def _check_ids(rows: ParcelRows, manager: IdMethods) -> None:
     ids: IdArray = rows.column("~id")
     if not all_distinct(ids) or not int(ids.min()) >> 32:
         rows.refuse("~id", "an id is there twice, or is 0")
@@ -227,7 +234,9 @@ def _settle(parcel: ParcelBase, arrival: Arrival, es: EntityArray) -> None:
         _set_parents(manager, rows, columns_by_mark)
 
 
-def _set_parents(manager: Any, rows: RowArray, columns_by_mark: Mapping[str, NDArray[Any]]) -> None:
+def _set_parents(
+    manager: Hierarchy, rows: RowArray, columns_by_mark: Mapping[str, NDArray[Any]]
+) -> None:
     parent_rows = columns_by_mark["~parent"]
     children = (parent_rows != NIL).nonzero()[0]
     if len(children):

@@ -13,16 +13,22 @@ from ..base.callbacks import Callbacks, Dispatch, flatten_exceptions
 from ..base.errors import HierarchyError, StaleEntityError, StaleIdError
 from ..base.fast_typing import NamedTuple
 from ..base.handles import NIL, EntityArray, IdArray, RowArray
-from ..base.locks import is_broken, is_locked, mark_broken, raise_if_locked
-from ..managers.policies.cold import cold_row_column
-from ..managers.policies.hierarchy import parent_column
+from ..base.locks import is_broken, mark_broken
+from ..managers.manager import Manager
+from ..managers.policies.destroy import Release
+from ..managers.policies.hierarchy import Hierarchy, HierarchyRows
+from ..managers.policies.instances import Many
+from ..managers.policies.owners import Owned
+from ..managers.policies.packed import Partition
 from ..tables.buffers import Column
 from ..tables.columns import owner_column
 from ..values.array_coercion import as_entities, drop_duplicates, find_first_duplicate
 from . import parcels
-from .handle_map import ShardedBulk, all_distinct
+from .handle_map import all_distinct
 from .parcels import ParcelComponent
 from .sharded_entities import SlotCache
+from .sharded_managers import WithForeignEntities, WithForeignIds
+from .sharded_world_base import ShardedWorldBase
 
 
 class BatchRemoval(NamedTuple):
@@ -37,7 +43,7 @@ class BatchRemoval(NamedTuple):
 
 
 def plan_departure(
-    world: Any, entities: EntityArray, slots: RowArray, ids: Mapping[str, ArrayLike]
+    world: ShardedWorldBase, entities: EntityArray, slots: RowArray, ids: Mapping[str, ArrayLike]
 ) -> BatchRemoval:
     """Return the departure of distinct live entities in these slots, with their descendants,
     and of rows by id.
@@ -65,7 +71,7 @@ def plan_departure(
     return BatchRemoval(entities, slots, checked, rows)
 
 
-def collect_dead_rows(world: Any, entities: EntityArray) -> None:
+def collect_dead_rows(world: ShardedWorldBase, entities: EntityArray) -> None:
     """Remove the rows of dead entities in hierarchies; StaleEntityError if a cascade removes one
     of `entities`, which is a copy."""
     before = world.entities.despawn_count
@@ -78,7 +84,7 @@ def collect_dead_rows(world: Any, entities: EntityArray) -> None:
 
 
 def _rows_of_all(
-    world: Any,
+    world: ShardedWorldBase,
     hierarchies: list[ParcelComponent],
     entities: EntityArray,
     ids: dict[str, IdArray],
@@ -107,7 +113,7 @@ def _rows_of_all(
     return rows
 
 
-def distinct_entities(world: Any, es: ArrayLike) -> tuple[EntityArray, RowArray]:
+def distinct_entities(world: ShardedWorldBase, es: ArrayLike) -> tuple[EntityArray, RowArray]:
     """Return live entities as an array, and their slots; StaleEntityError for dead or repeated
     ones."""
     world_entities = world.entities
@@ -119,7 +125,7 @@ def distinct_entities(world: Any, es: ArrayLike) -> tuple[EntityArray, RowArray]
     return entities, slots
 
 
-def checked_ids(world: Any, name: str, ids: ArrayLike) -> IdArray:
+def checked_ids(world: ShardedWorldBase, name: str, ids: ArrayLike) -> IdArray:
     """Return a copy of ids of a component without owners; StaleIdError for stale or repeated ids,
     TypeError for another component."""
     managed = parcels.plan_of(type(world)).managed
@@ -138,7 +144,7 @@ def checked_ids(world: Any, name: str, ids: ArrayLike) -> IdArray:
 
 
 def check_locks(
-    world: Any, entities: EntityArray | None = None, ids: Mapping[str, Any] = {}
+    world: ShardedWorldBase, entities: EntityArray | None = None, ids: Mapping[str, Any] = {}
 ) -> None:
     """Raise StructureLockedError if rows that leave are in a locked structure; without `entities`
     if any structure is locked."""
@@ -149,15 +155,15 @@ def check_locks(
             or len(ids.get(name, ()))
             or (hasattr(manager, "lookup") and manager.has_many(entities).any())
         ):
-            raise_if_locked(manager)
-    store: Any = getattr(world, "_store", None)
-    is_store_locked = store is not None and is_locked(store)
-    if is_store_locked and (entities is None or store.has_any(entities)):
-        raise_if_locked(store)
+            manager._raise_if_locked()
+    store = world._archetype_store()
+    is_locked = store is not None and store._locks
+    if is_locked and (entities is None or store._has_any(entities)):
+        store._raise_if_locked()
 
 
 def with_descendants(
-    world: Any, hierarchies: list[ParcelComponent], entities: EntityArray
+    world: ShardedWorldBase, hierarchies: list[ParcelComponent], entities: EntityArray
 ) -> EntityArray:
     """Return entities and the owners of all descendants of their rows."""
     managers = [
@@ -176,7 +182,7 @@ def with_descendants(
     return entities
 
 
-def _check_parents(manager: Any, rows: RowArray | None) -> None:
+def _check_parents(manager: Hierarchy, rows: RowArray | None) -> None:
     if rows is None or len(rows) == 0:
         return
     parents = parent_column(manager.data)[rows]
@@ -188,21 +194,20 @@ def _check_parents(manager: Any, rows: RowArray | None) -> None:
         )
 
 
-def rows_of(manager: Any, entities: EntityArray) -> RowArray:
+def rows_of(manager: Owned, entities: EntityArray) -> RowArray:
     """Return all rows of distinct entities, in their order if they have one; else by entity."""
-    rows: RowArray = manager.lookup_many(entities)
+    rows = manager.lookup_many(entities)
     return rows_from_heads(manager, rows[rows != NIL])
 
 
-def rows_from_heads(manager: Any, rows: RowArray) -> RowArray:
+def rows_from_heads(manager: Owned, rows: RowArray) -> RowArray:
     """Return all rows of entities whose first rows these are, in the order of `rows_of`."""
-    if manager.ALLOWS_MANY:
+    if isinstance(manager, Many):
         rows = _chain_rows(manager, rows)
-    ordered: RowArray = manager.order_rows(rows)
-    return ordered
+    return manager.order_rows(rows)
 
 
-def _chain_rows(manager: Any, heads: RowArray) -> RowArray:
+def _chain_rows(manager: Many, heads: RowArray) -> RowArray:
     """Return the rows in reach of the first n rows, or of those `named`, ghosts among them."""
     nexts = manager.data._next_column
     rows, list_numbers = [heads], [np.arange(len(heads))]
@@ -224,17 +229,17 @@ def _chain_rows(manager: Any, heads: RowArray) -> RowArray:
     return np.concatenate(rows)[order]
 
 
-def commit_departure(world: Any, departure: BatchRemoval) -> None:
+def commit_departure(world: ShardedWorldBase, departure: BatchRemoval) -> None:
     """Remove rows that leave without notifying callbacks; destroy rows of components that stay,
     and notify theirs."""
     world.entities.dispatch.run(_leave, world, departure)
 
 
-def _leave(world: Any, departure: BatchRemoval) -> None:
+def _leave(world: ShardedWorldBase, departure: BatchRemoval) -> None:
     """Remove the rows, looked up again in each manager: a group member moves the others' rows."""
     entities, plan = world.entities, parcels.plan_of(type(world))
     concerned = [getattr(world, name) for name in departure.rows if len(departure.rows[name])]
-    versions = [manager.data._version for manager in concerned]
+    versions = [manager.version for manager in concerned]
     # last: removing a parent would cascade to children of entities that are still here
     hierarchies = [component for component in plan.managed if "~parent" in component.columns]
     rest = [component for component in plan.managed if "~parent" not in component.columns]
@@ -245,11 +250,11 @@ def _leave(world: Any, departure: BatchRemoval) -> None:
             foreign, slots = entities._leave(departure.entities, departure.slots)
             for component in hierarchies:
                 _drop_rows(world, component, departure, slot_cache)
-            store = getattr(world, "_store", None)
+            store = world._archetype_store()
             if store is not None:
                 store._remove_rows_of(departure.entities)
         for manager, version in zip(concerned, versions, strict=True):
-            manager.data._version = version + 1  # once, also where group members moved rows
+            manager.version = version + 1  # once, also where group members moved rows
         for name in world.MANAGERS:
             if name in type(world).STAYS:
                 _destroy_and_notify(entities.dispatch, getattr(world, name), departure.entities)
@@ -259,7 +264,7 @@ def _leave(world: Any, departure: BatchRemoval) -> None:
         raise
 
 
-def _destroy_and_notify(dispatch: Dispatch, manager: Any, entities: EntityArray) -> None:
+def _destroy_and_notify(dispatch: Dispatch, manager: Owned, entities: EntityArray) -> None:
     """Remove the rows of entities that have left; one by one if that fails for all at once."""
     try:
         manager.destroy_rows(manager.rows_of_many(entities))
@@ -270,7 +275,10 @@ def _destroy_and_notify(dispatch: Dispatch, manager: Any, entities: EntityArray)
 
 
 def _drop_rows(
-    world: Any, component: ParcelComponent, departure: BatchRemoval, slot_cache: SlotCache
+    world: ShardedWorldBase,
+    component: ParcelComponent,
+    departure: BatchRemoval,
+    slot_cache: SlotCache,
 ) -> None:
     manager, rows = getattr(world, component.attribute), departure.rows.get(component.attribute)
     if rows is None or len(rows) == 0:
@@ -288,17 +296,15 @@ def _drop_rows(
         slot_cache.is_going = False
 
 
-def _ascending_rows(manager: Any, entities: EntityArray) -> RowArray:
+def _ascending_rows(manager: WithForeignEntities, entities: EntityArray) -> RowArray:
     """Return all rows of distinct entities, ascending."""
     if manager.ALLOWS_MANY:
-        unordered: RowArray = manager.rows_of_many(entities)
-        return unordered
-    rows: RowArray = manager.lookup_many(entities)
-    bulk: type[ShardedBulk] = manager._entities.BULK
-    return bulk.ascending(rows[rows != NIL], manager.data.n)
+        return manager.rows_of_many(entities)
+    rows = manager.lookup_many(entities)
+    return manager._entities.BULK.ascending(rows[rows != NIL], manager.data.n)
 
 
-def _detach_dead_children(manager: Any, rows: RowArray) -> None:
+def _detach_dead_children(manager: Hierarchy, rows: RowArray) -> None:
     """Make rows of dead entities below the given rows roots: they stay."""
     below = manager.with_descendants(np.sort(rows))
     dead = below[~np.isin(below, rows)]
@@ -306,9 +312,9 @@ def _detach_dead_children(manager: Any, rows: RowArray) -> None:
         manager.set_parent_many(dead, NIL)
 
 
-def _drop(manager: Any, rows: RowArray) -> None:
+def _drop(manager: Manager, rows: RowArray) -> None:
     """Destroy rows without notifying callbacks."""
-    if not hasattr(manager, "_released"):
+    if not isinstance(manager, Release):
         manager.destroy_rows(rows)
         return
     callbacks, manager._released = manager._released, Callbacks()
@@ -319,7 +325,7 @@ def _drop(manager: Any, rows: RowArray) -> None:
             manager._released = callbacks
 
 
-def pack_departure(world: Any, departure: BatchRemoval) -> NDArray[np.uint8]:
+def pack_departure(world: ShardedWorldBase, departure: BatchRemoval) -> NDArray[np.uint8]:
     """Return the bytes of a parcel of what leaves."""
     writer = ParcelWriter(parcels.plan_of(type(world)), departure.entities)
     for component in writer.plan.managed:
@@ -327,7 +333,7 @@ def pack_departure(world: Any, departure: BatchRemoval) -> NDArray[np.uint8]:
         if rows is not None and len(rows):
             writer.add(component, getattr(world, component.attribute), rows)
     if writer.plan.chunked:
-        world._store.pack(writer)
+        world._archetype_store()._pack(writer)
     return writer.bytes()
 
 
@@ -351,19 +357,20 @@ class ParcelWriter:
         """Set a pickle of all objects of a field."""
         self.put(number, np.frombuffer(pickle.dumps(values, protocol=4), np.uint8))
 
-    def add(self, component: ParcelComponent, manager: Any, rows: RowArray) -> None:
+    def add(self, component: ParcelComponent, manager: Manager, rows: RowArray) -> None:
         """Add rows of a manager."""
+        data: Any = manager.data
         self._counts[component.table] = len(rows)
         if component.is_owned:
             is_whole = component.is_one and len(rows) == len(self.entities)
-            owners = self.entities if is_whole else owner_column(manager.data)[rows]
+            owners = self.entities if is_whole else data._entity_column[rows]
             self._cells[component.columns["entity"]] = owners
         self._cells.update(_bookkeeping(component, manager, rows))
-        self._sources.append((manager.data, component.sources, rows))
+        self._sources.append((data, component.sources, rows))
         if component.cold:
-            self._add_cold(component, manager.data, rows)
+            self._add_cold(component, data, rows)
         for field, number in component.objects.items():
-            self.put_objects(number, _objects(manager.data, f"_{field}_column", rows))
+            self.put_objects(number, _objects(data, f"_{field}_column", rows))
 
     def _add_cold(self, component: ParcelComponent, data: Any, rows: RowArray) -> None:
         """Add the cold rows of rows that have one."""
@@ -411,16 +418,17 @@ def _objects(data: Any, name: str, rows: RowArray) -> list[Any]:
 
 
 def _bookkeeping(
-    component: ParcelComponent, manager: Any, rows: RowArray
+    component: ParcelComponent, manager: Manager, rows: RowArray
 ) -> Iterator[tuple[int, NDArray[Any]]]:
     """Yield the parcel's columns for ids, activity and hierarchy of rows."""
-    data, columns = manager.data, component.columns
-    if "~id" in columns:
+    columns = component.columns
+    if isinstance(manager, WithForeignIds):
         yield columns["~id"], manager.ids_in(rows)
-    if "~active" in columns:
-        yield columns["~active"], rows < data.n_active
-    if "~parent" in columns:
-        positions = np.full(data.n, NIL, np.uint32)
+    if isinstance(manager, Partition):
+        yield columns["~active"], rows < manager.data._n_active
+    if isinstance(manager, Hierarchy):
+        data = manager.data
+        positions = np.full(data._n, NIL, np.uint32)
         positions[rows] = np.arange(len(rows), dtype=np.uint32)
         parents = parent_column(data)[rows]
         has_parent = (parents != NIL).nonzero()[0]
@@ -430,7 +438,7 @@ def _bookkeeping(
         yield columns["~rank"], _ranks(data, rows, positions)
 
 
-def _ranks(data: Any, rows: RowArray, positions: NDArray[Any]) -> NDArray[np.uint32]:
+def _ranks(data: HierarchyRows, rows: RowArray, positions: NDArray[Any]) -> NDArray[np.uint32]:
     """Return the index of each row among its siblings, 0 for roots; `positions`: in the parcel."""
     ranks = np.zeros(len(rows), np.uint32)
     current, rank = data._first_child_column[rows], 0
@@ -443,7 +451,7 @@ def _ranks(data: Any, rows: RowArray, positions: NDArray[Any]) -> NDArray[np.uin
 
 
 def plan_departures(
-    world: Any,
+    world: ShardedWorldBase,
     own_rank: int,
     size: int,
     es: ArrayLike,
@@ -483,7 +491,7 @@ def plan_departures(
 
 
 def _roots_by_id(
-    world: Any, size: int, name: str, ids: ArrayLike, ranks: ArrayLike
+    world: ShardedWorldBase, size: int, name: str, ids: ArrayLike, ranks: ArrayLike
 ) -> tuple[IdArray, RowArray]:
     """Return ids of rows without owners and without parents, and a rank for each."""
     checked = checked_ids(world, name, ids)
@@ -531,7 +539,7 @@ def merge_departures(plans: list[BatchRemoval]) -> BatchRemoval:
     )
 
 
-def _has_parent(world: Any, entities: EntityArray) -> NDArray[np.bool_]:
+def _has_parent(world: ShardedWorldBase, entities: EntityArray) -> NDArray[np.bool_]:
     """Return a mask of entities that have a row below a row of another entity."""
     has_parent = np.zeros(len(entities), np.bool_)
     for component in parcels.plan_of(type(world)).managed:

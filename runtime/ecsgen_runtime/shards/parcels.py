@@ -25,6 +25,7 @@ from ..tables.buffers import Column, item_type, split_columns
 from ..tables.columns import field_of
 from ..values.field_tables import FieldInfo
 from .handle_map import all_distinct
+from .sharded_world_base import ShardedWorldBase
 
 
 class ParcelError(EcsError, ValueError):
@@ -133,7 +134,7 @@ class Tables:
         return len(self.columns) - 1
 
 
-def _plan_of(world: Any) -> ParcelPlan:
+def _plan_of(world: type[ShardedWorldBase]) -> ParcelPlan:
     tables, stays = Tables(), world.STAYS
     managed = tuple(
         _managed(tables, attribute, kind)
@@ -481,15 +482,15 @@ class ParcelRows:
         """Return a column of the parcel by its name in the component."""
         return self._parcel.column(self.component.columns[name])
 
-    def fields(self, manager: Any) -> dict[str, NDArray[Any]]:
+    def fields(self) -> dict[str, NDArray[Any]]:
         """Return the columns of new rows by field, checked, as creations take them."""
         columns: dict[str, NDArray[Any]] = {}
-        for name, (field, _) in manager.CONVERTERS.items():
+        for name, (field, _) in self.component.kind.CONVERTERS.items():
             if name in self.component.objects:
                 columns[name] = self.objects(name)
                 continue
             parts = self.component.parts[name]
-            cells = [self._stored(manager, part) for part in parts]
+            cells = [self._stored(part) for part in parts]
             column = cells[0]
             if parts != (name,):
                 column = np.stack(cells, axis=1).reshape(self.count, *field.shape)
@@ -528,12 +529,12 @@ class ParcelRows:
         if len(column) and int(column.view(np.uint8).max()) > 1:
             self.refuse(name, "a bool that is neither True nor False")
 
-    def _stored(self, manager: Any, part: str) -> NDArray[Any]:
+    def _stored(self, part: str) -> NDArray[Any]:
         """Return a column of all rows; cold columns have defaults where there is no cold row."""
         component, count = self.component, self.count
         if part in component.columns:
             return self.column(part)
-        default = manager.data.cold.DEFAULTS[part]
+        default = component.kind.ROWS.COLD.DEFAULTS[part]
         column = np.full((count, *default.shape), default, default.dtype)
         rows = self._parcel.column(component.cold["~row"])
         if len(rows) and (int(rows.max()) >= count or not all_distinct(rows)):

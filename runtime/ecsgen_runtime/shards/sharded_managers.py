@@ -14,6 +14,7 @@ from ..base.specialisation import NO_SLOTS, specialised
 from ..managers.manager import Manager
 from ..managers.policies.direct import Direct, DirectIdRows, DirectIds
 from ..managers.policies.ids import SLOT_BITS, IdRows, Ids
+from ..managers.policies.instances import Many
 from ..managers.policies.lookup_maps import Hash, Sparse
 from ..managers.policies.owners import Owned
 from ..managers.query_members import QueryMember, QuerySparseMember
@@ -176,18 +177,18 @@ class ShardedDirect(SlotLookup, Direct):
 # kernel call; O(n).
 
 
-def living_keys(manager: Any) -> tuple[EntityArray, RowArray]:
+def living_keys(manager: Owned) -> tuple[EntityArray, RowArray]:
     """Return the live entities that have rows, and the first row of each."""
-    rows = manager.first_rows() if manager.ALLOWS_MANY else used_rows(manager.data)
+    rows = manager.first_rows() if isinstance(manager, Many) else used_rows(manager.data)
     owners = owner_column(manager.data)[rows]
     alive = manager._entities.are_alive(owners)
     return owners[alive], rows[alive]
 
 
-def id_keys(manager: Any) -> tuple[IdArray, RowArray]:
+def id_keys(manager: WithForeignIds) -> tuple[IdArray, RowArray]:
     """Return the ids of rows, only of live entities if rows have owners, and the rows."""
     rows = used_rows(manager.data)
-    if hasattr(manager, "lookup"):
+    if isinstance(manager, Owned):
         rows = rows[manager._entities.are_alive(owner_column(manager.data)[rows])]
     return manager.ids_in(rows), rows
 

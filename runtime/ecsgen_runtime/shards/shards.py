@@ -15,15 +15,14 @@ from ..base.errors import short_repr
 from ..base.handles import EntityArray, RowArray
 from ..base.locks import is_broken
 from ..values.array_coercion import as_entities, parse_non_negative
-from ..world.world_base import WorldBase
 from . import departures
 from .arrivals import absorb
 from .departures import BatchRemoval
 from .ghosts import GhostCoverageCheck, SentGhosts, entities_by_rank, take_ghosts
 from .lockstep import LockStep, exact_sum, extreme, require_agreement, transport_of
 from .parcels import ParcelBase, ShardError
-from .sharded_entities import ShardedEntities
 from .sharded_managers import WithForeignIds
+from .sharded_world_base import ShardedWorldBase
 
 if TYPE_CHECKING:
     from ..snapshots.snapshot_format import SnapshotFormat
@@ -33,20 +32,13 @@ _MIN_SWEEP: Final = 256
 """Number of slots of dead foreign entities that are not worth a sweep."""
 
 
-class ShardedWorld(WorldBase):
+class ShardedWorld(ShardedWorldBase):
     """A world with a number, which is part of handles and ids that are made in it."""
 
     __slots__ = ()
     CAN_ACCELERATE: ClassVar[bool] = False
     _PARCEL: ClassVar[type[ParcelBase]]
     _SHARDS: ClassVar[type[ShardsBase[Any]]]
-    STAYS: ClassVar[tuple[str, ...]] = ()
-    """Components whose rows never leave: attributes, and row classes of those in chunks."""
-    _GHOSTS: ClassVar[Mapping[str, tuple[str, ...]]] = {}
-    """By attribute: the fields that ghosts have."""
-    CHUNKED: ClassVar[tuple[Any, ...]] = ()
-    """The classes of the columns in chunks."""
-    entities: ShardedEntities
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
