@@ -14,12 +14,12 @@ from ecsgen.inspector.column_cache import ColumnCache
 from ecsgen.inspector.component_readers import (
     ChunkReader,
     ComponentReader,
+    InspectedWorld,
     ManagerReader,
     make_readers,
 )
 from ecsgen.inspector.entity_finder import Conditions, EntityFinder
 from ecsgen.inspector.histograms import MOST_BINS, histogram, histogram_field, sample
-from ecsgen.inspector.inspected_world import InspectedWorld
 from ecsgen.inspector.json_values import Json, given_fields, json_column
 from ecsgen.inspector.overview import Frames, Overview, archetypes_json
 from ecsgen.inspector.row_tables import Tables, number, window_of

@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Mapping
 from itertools import accumulate
 from math import prod
-from typing import Any, Final, TypeAlias
+from typing import Any, ClassVar, Final, Protocol, TypeAlias
 
 import numpy as np
 from ecsgen_runtime.base.handles import NIL
@@ -19,7 +19,6 @@ from ecsgen_runtime.values.field_tables import FieldInfo
 from ecsgen_runtime.world.archetypes.chunks import chunk_columns
 from numpy.typing import NDArray
 
-from ecsgen.inspector.inspected_world import InspectedWorld
 from ecsgen.inspector.json_values import type_names
 from ecsgen.inspector.tick_queue import RequestError
 from ecsgen.model.columns import split_names
@@ -424,6 +423,18 @@ def _check_only(instance: int | None) -> None:
     """Raise RequestError for other instances than the first: archetypes have only one."""
     if instance:
         raise RequestError(422, f"there is no instance {instance}: an entity has one at most")
+
+
+class InspectedWorld(Protocol):
+    """A world of a generated package, which may have a copy of the library."""
+
+    MANAGERS: ClassVar[tuple[str, ...]]
+    QUERIES: ClassVar[tuple[str, ...]]
+    GROUPS: ClassVar[tuple[str, ...]]
+
+    @property
+    def entities(self) -> Any: ...
+    def destroy(self, entity: Any, /) -> None: ...
 
 
 def store_of(world: InspectedWorld) -> Any:

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsgen.inspector.column_cache import PIECE, ColumnCache, ColumnSource, sorted_rows
-from ecsgen.inspector.component_readers import OWNER, ComponentReader
-from ecsgen.inspector.inspected_world import InspectedWorld
+from ecsgen.inspector.component_readers import OWNER, ComponentReader, InspectedWorld
 
 
 class Conditions(NamedTuple):

@@ -12,7 +12,7 @@ from typing import Final, Self
 from urllib.parse import quote
 
 from ecsgen.inspector.api import Api
-from ecsgen.inspector.inspected_world import InspectedWorld
+from ecsgen.inspector.component_readers import InspectedWorld
 from ecsgen.inspector.overview import Frames
 from ecsgen.inspector.server import HOST, Guard, Server, application, page_files
 from ecsgen.inspector.tick_queue import TickQueue

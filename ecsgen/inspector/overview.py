@@ -10,8 +10,12 @@ from typing import Final, TypeAlias
 
 from ecsgen_runtime.values.field_tables import FieldInfo
 
-from ecsgen.inspector.component_readers import ChunkReader, ComponentReader, store_of
-from ecsgen.inspector.inspected_world import InspectedWorld
+from ecsgen.inspector.component_readers import (
+    ChunkReader,
+    ComponentReader,
+    InspectedWorld,
+    store_of,
+)
 from ecsgen.inspector.json_values import Json, json_value
 
 KEPT: Final = 600

@@ -19,8 +19,8 @@ from ..values.array_coercion import are_stored_handles
 from .departures import rows_of
 from .handle_map import all_distinct
 from .parcels import ParcelBase, ParcelComponent, ParcelError, ParcelRows, plan_of
+from .shard_base import ShardBase
 from .sharded_entities import SlotCache
-from .sharded_world_base import ShardedWorldBase
 
 
 class Arrival(NamedTuple):
@@ -34,9 +34,7 @@ class Arrival(NamedTuple):
     """Columns by field, checked."""
 
 
-def absorb(
-    world: ShardedWorldBase, parcel: ParcelBase, borrowed: tuple[object, ...] = ()
-) -> EntityArray:
+def absorb(world: ShardBase, parcel: ParcelBase, borrowed: tuple[object, ...] = ()) -> EntityArray:
     """Add the entities of a parcel to a world; see `ShardedWorld.absorb`.
 
     `borrowed`: the caller's arguments, which may be views of columns.
@@ -77,7 +75,7 @@ def absorb(
 
 
 def _settle_all(
-    world: ShardedWorldBase,
+    world: ShardBase,
     parcel: ParcelBase,
     arrivals: list[Arrival],
     batches: list[Any],
@@ -133,7 +131,7 @@ class ParcelIndex:
         return positions
 
 
-def _check_handles(world: ShardedWorldBase, es: EntityArray) -> None:
+def _check_handles(world: ShardBase, es: EntityArray) -> None:
     """Raise ParcelError for handles that no shard makes, or of entities made here and alive."""
     entities = world.entities
     if (es < entities.HANDLE_LAYOUT.ONE_GENERATION).any():
@@ -143,7 +141,7 @@ def _check_handles(world: ShardedWorldBase, es: EntityArray) -> None:
         raise _already_here(world, es[is_here.argmax()])
 
 
-def _duplicate_error(world: ShardedWorldBase, es: EntityArray) -> ParcelError:
+def _duplicate_error(world: ShardBase, es: EntityArray) -> ParcelError:
     """Return the error of entities one of which is here as a foreign one, or is repeated."""
     if not all_distinct(es):
         return ParcelError("an entity is in the parcel twice")
@@ -151,15 +149,12 @@ def _duplicate_error(world: ShardedWorldBase, es: EntityArray) -> ParcelError:
     return _already_here(world, es[is_here.argmax()])
 
 
-def _already_here(world: ShardedWorldBase, e: SupportsIndex) -> ParcelError:
+def _already_here(world: ShardBase, e: SupportsIndex) -> ParcelError:
     return ParcelError(f"entity {world.entities.HANDLE_LAYOUT.format_handle(e)} is here already")
 
 
 def _plan_arrival(
-    world: ShardedWorldBase,
-    parcel: ParcelBase,
-    component: ParcelComponent,
-    parcel_index: ParcelIndex,
+    world: ShardBase, parcel: ParcelBase, component: ParcelComponent, parcel_index: ParcelIndex
 ) -> Arrival:
     manager, rows = getattr(world, component.attribute), ParcelRows(parcel, component)
     raise_if_locked(manager)

@@ -26,9 +26,9 @@ from ..values.array_coercion import as_entities, drop_duplicates, find_first_dup
 from . import parcels
 from .handle_map import all_distinct
 from .parcels import ParcelComponent
+from .shard_base import ShardBase
 from .sharded_entities import SlotCache
 from .sharded_managers import WithForeignEntities, WithForeignIds
-from .sharded_world_base import ShardedWorldBase
 
 
 class BatchRemoval(NamedTuple):
@@ -43,7 +43,7 @@ class BatchRemoval(NamedTuple):
 
 
 def plan_departure(
-    world: ShardedWorldBase, entities: EntityArray, slots: RowArray, ids: Mapping[str, ArrayLike]
+    world: ShardBase, entities: EntityArray, slots: RowArray, ids: Mapping[str, ArrayLike]
 ) -> BatchRemoval:
     """Return the departure of distinct live entities in these slots, with their descendants,
     and of rows by id.
@@ -71,7 +71,7 @@ def plan_departure(
     return BatchRemoval(entities, slots, checked, rows)
 
 
-def collect_dead_rows(world: ShardedWorldBase, entities: EntityArray) -> None:
+def collect_dead_rows(world: ShardBase, entities: EntityArray) -> None:
     """Remove the rows of dead entities in hierarchies; StaleEntityError if a cascade removes one
     of `entities`, which is a copy."""
     before = world.entities.despawn_count
@@ -84,7 +84,7 @@ def collect_dead_rows(world: ShardedWorldBase, entities: EntityArray) -> None:
 
 
 def _rows_of_all(
-    world: ShardedWorldBase,
+    world: ShardBase,
     hierarchies: list[ParcelComponent],
     entities: EntityArray,
     ids: dict[str, IdArray],
@@ -113,7 +113,7 @@ def _rows_of_all(
     return rows
 
 
-def distinct_entities(world: ShardedWorldBase, es: ArrayLike) -> tuple[EntityArray, RowArray]:
+def distinct_entities(world: ShardBase, es: ArrayLike) -> tuple[EntityArray, RowArray]:
     """Return live entities as an array, and their slots; StaleEntityError for dead or repeated
     ones."""
     world_entities = world.entities
@@ -125,7 +125,7 @@ def distinct_entities(world: ShardedWorldBase, es: ArrayLike) -> tuple[EntityArr
     return entities, slots
 
 
-def checked_ids(world: ShardedWorldBase, name: str, ids: ArrayLike) -> IdArray:
+def checked_ids(world: ShardBase, name: str, ids: ArrayLike) -> IdArray:
     """Return a copy of ids of a component without owners; StaleIdError for stale or repeated ids,
     TypeError for another component."""
     managed = parcels.plan_of(type(world)).managed
@@ -144,7 +144,7 @@ def checked_ids(world: ShardedWorldBase, name: str, ids: ArrayLike) -> IdArray:
 
 
 def check_locks(
-    world: ShardedWorldBase, entities: EntityArray | None = None, ids: Mapping[str, Any] = {}
+    world: ShardBase, entities: EntityArray | None = None, ids: Mapping[str, Any] = {}
 ) -> None:
     """Raise StructureLockedError if rows that leave are in a locked structure; without `entities`
     if any structure is locked."""
@@ -163,7 +163,7 @@ def check_locks(
 
 
 def with_descendants(
-    world: ShardedWorldBase, hierarchies: list[ParcelComponent], entities: EntityArray
+    world: ShardBase, hierarchies: list[ParcelComponent], entities: EntityArray
 ) -> EntityArray:
     """Return entities and the owners of all descendants of their rows."""
     managers = [
@@ -229,13 +229,13 @@ def _chain_rows(manager: Many, heads: RowArray) -> RowArray:
     return np.concatenate(rows)[order]
 
 
-def commit_departure(world: ShardedWorldBase, departure: BatchRemoval) -> None:
+def commit_departure(world: ShardBase, departure: BatchRemoval) -> None:
     """Remove rows that leave without notifying callbacks; destroy rows of components that stay,
     and notify theirs."""
     world.entities.dispatch.run(_leave, world, departure)
 
 
-def _leave(world: ShardedWorldBase, departure: BatchRemoval) -> None:
+def _leave(world: ShardBase, departure: BatchRemoval) -> None:
     """Remove the rows, looked up again in each manager: a group member moves the others' rows."""
     entities, plan = world.entities, parcels.plan_of(type(world))
     concerned = [getattr(world, name) for name in departure.rows if len(departure.rows[name])]
@@ -275,10 +275,7 @@ def _destroy_and_notify(dispatch: Dispatch, manager: Owned, entities: EntityArra
 
 
 def _drop_rows(
-    world: ShardedWorldBase,
-    component: ParcelComponent,
-    departure: BatchRemoval,
-    slot_cache: SlotCache,
+    world: ShardBase, component: ParcelComponent, departure: BatchRemoval, slot_cache: SlotCache
 ) -> None:
     manager, rows = getattr(world, component.attribute), departure.rows.get(component.attribute)
     if rows is None or len(rows) == 0:
@@ -325,7 +322,7 @@ def _drop(manager: Manager, rows: RowArray) -> None:
             manager._released = callbacks
 
 
-def pack_departure(world: ShardedWorldBase, departure: BatchRemoval) -> NDArray[np.uint8]:
+def pack_departure(world: ShardBase, departure: BatchRemoval) -> NDArray[np.uint8]:
     """Return the bytes of a parcel of what leaves."""
     writer = ParcelWriter(parcels.plan_of(type(world)), departure.entities)
     for component in writer.plan.managed:
@@ -451,7 +448,7 @@ def _ranks(data: HierarchyRows, rows: RowArray, positions: NDArray[Any]) -> NDAr
 
 
 def plan_departures(
-    world: ShardedWorldBase,
+    world: ShardBase,
     own_rank: int,
     size: int,
     es: ArrayLike,
@@ -491,7 +488,7 @@ def plan_departures(
 
 
 def _roots_by_id(
-    world: ShardedWorldBase, size: int, name: str, ids: ArrayLike, ranks: ArrayLike
+    world: ShardBase, size: int, name: str, ids: ArrayLike, ranks: ArrayLike
 ) -> tuple[IdArray, RowArray]:
     """Return ids of rows without owners and without parents, and a rank for each."""
     checked = checked_ids(world, name, ids)
@@ -539,7 +536,7 @@ def merge_departures(plans: list[BatchRemoval]) -> BatchRemoval:
     )
 
 
-def _has_parent(world: ShardedWorldBase, entities: EntityArray) -> NDArray[np.bool_]:
+def _has_parent(world: ShardBase, entities: EntityArray) -> NDArray[np.bool_]:
     """Return a mask of entities that have a row below a row of another entity."""
     has_parent = np.zeros(len(entities), np.bool_)
     for component in parcels.plan_of(type(world)).managed:

@@ -30,8 +30,8 @@ from ..values.field_tables import FieldInfo
 from .handle_map import HandleMap
 from .lockstep import LockStep, head_of
 from .parcels import PackedColumn, ShardError, Tables, alignment, columns_of, view_of
+from .shard_base import ShardBase
 from .sharded_entities import ShardedEntities
-from .sharded_world_base import ShardedWorldBase
 
 # Ghosts lie behind the manager's rows in the same columns, until its next structural
 # change. With `lookup: direct` only values lie there: owners behind the last row would
@@ -293,7 +293,7 @@ class GhostCoverageCheck:
 
     __slots__ = ("_asked", "_seen", "_spaces", "_step", "_world")
 
-    def __init__(self, world: ShardedWorldBase, step: LockStep) -> None:
+    def __init__(self, world: ShardBase, step: LockStep) -> None:
         self._world = world
         self._step = step
         self._seen: dict[str, RefreshState] = {}
@@ -378,7 +378,7 @@ ACTIVE: Final = "~active"
 """Name of the column that is True for active ghosts, in managers with a partition."""
 
 
-def _ghost_columns(world: type[ShardedWorldBase]) -> tuple[PackedColumn, ...]:
+def _ghost_columns(world: type[ShardBase]) -> tuple[PackedColumn, ...]:
     tables = Tables()
     for attribute in world._GHOSTS:
         kind, table = world.MANAGER_CLASSES[attribute], tables.table()
@@ -396,9 +396,7 @@ ghost_columns: Final[Callable[[Any], tuple[PackedColumn, ...]]] = cache(_ghost_c
 table; the columns have its names, or ACTIVE."""
 
 
-def ghost_message(
-    world: ShardedWorldBase, entities: EntityArray, rows: Mapping[str, RowArray]
-) -> Any:
+def ghost_message(world: ShardBase, entities: EntityArray, rows: Mapping[str, RowArray]) -> Any:
     """Return the bytes of entities' ghosts; `rows`: the entities' rows, by attribute."""
     layout, count = ghost_columns(type(world)), len(entities)
     size = 16 + count * (8 + sum(column.nbytes for column in layout))
@@ -422,7 +420,7 @@ def ghost_message(
     return buffer[:size].data
 
 
-def _received(world: ShardedWorldBase, part: Any) -> tuple[EntityArray, list[NDArray[Any]]]:
+def _received(world: ShardBase, part: Any) -> tuple[EntityArray, list[NDArray[Any]]]:
     """Return the owners of a message's ghosts, and their columns as `ghost_columns` lists them."""
     data = np.frombuffer(part, np.uint8)
     if data.ctypes.data % 8:
@@ -438,9 +436,7 @@ def _received(world: ShardedWorldBase, part: Any) -> tuple[EntityArray, list[NDA
     return data[16 : 16 + 8 * count].view(np.uint64), columns
 
 
-def take_ghosts(
-    world: ShardedWorldBase, messages: Iterable[Any], borrowed: tuple[object, ...]
-) -> None:
+def take_ghosts(world: ShardBase, messages: Iterable[Any], borrowed: tuple[object, ...]) -> None:
     """Replace all ghosts by those of messages. `borrowed`: the caller's arguments."""
     received = [_received(world, message) for message in messages]
     owners = np.concatenate(
@@ -466,7 +462,7 @@ class SentGhosts:
 
     __slots__ = ("_known", "_own", "_parts", "_world")
 
-    def __init__(self, world: ShardedWorldBase, parts: list[EntityArray], own_rank: int) -> None:
+    def __init__(self, world: ShardBase, parts: list[EntityArray], own_rank: int) -> None:
         self._world = world
         self._parts = parts
         self._own = own_rank

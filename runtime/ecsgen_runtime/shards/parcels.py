@@ -25,7 +25,7 @@ from ..tables.buffers import Column, item_type, split_columns
 from ..tables.columns import field_of
 from ..values.field_tables import FieldInfo
 from .handle_map import all_distinct
-from .sharded_world_base import ShardedWorldBase
+from .shard_base import ShardBase
 
 
 class ParcelError(EcsError, ValueError):
@@ -134,7 +134,7 @@ class Tables:
         return len(self.columns) - 1
 
 
-def _plan_of(world: type[ShardedWorldBase]) -> ParcelPlan:
+def _plan_of(world: type[ShardBase]) -> ParcelPlan:
     tables, stays = Tables(), world.STAYS
     managed = tuple(
         _managed(tables, attribute, kind)

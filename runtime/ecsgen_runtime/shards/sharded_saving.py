@@ -38,10 +38,10 @@ from ..snapshots.snapshot_format import SnapshotFormat
 from ..values.array_coercion import all_distinct_below, parse_non_negative
 from .arrivals import absorb
 from .lockstep import LockStep, require_agreement
+from .shard_base import ShardBase
 from .sharded_entities import ID_FOREIGN_FLAG, ID_LAST, ID_SHARD_BITS
 from .sharded_managers import IDS
 from .sharded_managers import SLOTS as ID_SLOTS
-from .sharded_world_base import ShardedWorldBase
 
 VISITORS: Final = "entities.visitors"
 SLOTS: Final = "entities.slots"
@@ -314,7 +314,7 @@ def _mark(folder: str | os.PathLike[str], tick: int, files: list[str], next_shar
             os.unlink(os.path.join(folder, name))
 
 
-def codecs_of(world: ShardedWorldBase) -> dict[str, Any]:
+def codecs_of(world: ShardBase) -> dict[str, Any]:
     """Return codecs by column: pickles for objects that travel, None for others."""
     stays = type(world).STAYS
     pair = (pickle.dumps, pickle.loads)
@@ -397,7 +397,7 @@ def _new_shard_like(saved: Any, number: int) -> Any:
     return world
 
 
-def _take_over(world: ShardedWorldBase, other: Any) -> None:
+def _take_over(world: ShardBase, other: Any) -> None:
     """Move all live entities and rows of `other` to a world; its dead rows are collected."""
     other.collect()
     ids = {

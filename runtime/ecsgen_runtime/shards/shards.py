@@ -21,8 +21,8 @@ from .departures import BatchRemoval
 from .ghosts import GhostCoverageCheck, SentGhosts, entities_by_rank, take_ghosts
 from .lockstep import LockStep, exact_sum, extreme, require_agreement, transport_of
 from .parcels import ParcelBase, ShardError
+from .shard_base import ShardBase
 from .sharded_managers import WithForeignIds
-from .sharded_world_base import ShardedWorldBase
 
 if TYPE_CHECKING:
     from ..snapshots.snapshot_format import SnapshotFormat
@@ -32,7 +32,7 @@ _MIN_SWEEP: Final = 256
 """Number of slots of dead foreign entities that are not worth a sweep."""
 
 
-class ShardedWorld(ShardedWorldBase):
+class ShardedWorld(ShardBase):
     """A world with a number, which is part of handles and ids that are made in it."""
 
     __slots__ = ()

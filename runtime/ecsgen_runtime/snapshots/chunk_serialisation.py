@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..tables.buffers import Column
 from .documents import Codecs, Document, SnapshotContent
-from .snapshot_world_base import SnapshotWorldBase
+from .saved_world import SavedWorld
 from .stored_columns import as_cells, loaded_objects, object_parts
 from .writing import TensorGroup, single
 
@@ -85,7 +85,7 @@ class ChunkSerialiser:
                 yield f"{module}.{column.name}", number, k, column
 
 
-def chunk_serialiser(world: SnapshotWorldBase) -> ChunkSerialiser | None:
+def chunk_serialiser(world: SavedWorld) -> ChunkSerialiser | None:
     """Return what serialises a world's archetypes, if it has some."""
     store = world._archetype_store()
     return None if store is None else ChunkSerialiser(store)

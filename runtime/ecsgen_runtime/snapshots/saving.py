@@ -34,11 +34,11 @@ from .documents import (
 from .migration import migrate_saved
 from .migration_view import Snapshot
 from .reading import NAMELESS, SnapshotFile, read_snapshot
-from .snapshot_world_base import SnapshotWorldBase
+from .saved_world import SavedWorld
 from .stored_columns import LENGTHS, as_cells, loaded_objects
 from .writing import FilePlan
 
-WorldT = TypeVar("WorldT", bound=SnapshotWorldBase)
+WorldT = TypeVar("WorldT", bound=SavedWorld)
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class WorldLoader:
     EXTRAS: ClassVar[Sequence[str]] = ("_rng",)
     """Arrays that managers may have beside their columns and maps."""
 
-    def fill(self, world: SnapshotWorldBase) -> None:
+    def fill(self, world: SavedWorld) -> None:
         """Load the snapshot into a new world; O(n). SnapshotError for too many rows."""
         saved = self.saved
         try:
@@ -130,9 +130,7 @@ class WorldLoader:
         rows._restore()
 
 
-def save(
-    world: SnapshotWorldBase, target: Any, codecs: Codecs | None, sync: bool, verify: bool
-) -> None:
+def save(world: SavedWorld, target: Any, codecs: Codecs | None, sync: bool, verify: bool) -> None:
     """Write a world into a path, or into what has `write`."""
     if hasattr(target, "write"):
         plan_of(world, codecs, verify).write_to(target.write)
@@ -144,7 +142,7 @@ def save(
 
 
 def plan_of(
-    world: SnapshotWorldBase, codecs: Codecs | None, verify: bool, name: str = NAMELESS
+    world: SavedWorld, codecs: Codecs | None, verify: bool, name: str = NAMELESS
 ) -> FilePlan:
     """Find out what is to be written, and where; nothing is copied that need not be."""
     dispatches = {id(m._dispatch): m._dispatch for m in world.all_managers()}
@@ -176,7 +174,7 @@ def plan_of(
     return plan
 
 
-def _misfits(world: SnapshotWorldBase) -> Iterator[tuple[str, int, str]]:
+def _misfits(world: SavedWorld) -> Iterator[tuple[str, int, str]]:
     """Yield cells that no row may have as things are, by tensor, row, and why."""
     for module, manager in serialisation.managers_of(world).items():
         invalid_cell = manager.first_invalid_cell()
@@ -233,7 +231,7 @@ def _parsed(schema: str) -> Document:
     return document
 
 
-def _require_empty(world: SnapshotWorldBase) -> None:
+def _require_empty(world: SavedWorld) -> None:
     """Raise TypeError for a world that has something already: its class has its own `__init__`."""
     managers = serialisation.managers_of(world).items()
     filled = [name for name, m in managers if len(m) and isinstance(m, Manager)]

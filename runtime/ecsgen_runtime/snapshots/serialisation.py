@@ -28,7 +28,7 @@ from .documents import (
     require_codecs,
     state_key,
 )
-from .snapshot_world_base import SnapshotWorldBase
+from .saved_world import SavedWorld
 from .stored_columns import object_parts
 from .writing import Tensor, TensorGroup, single
 
@@ -45,7 +45,7 @@ def managers_of(world: WorldBase) -> dict[str, BaseManager]:
     return {name: getattr(world, name) for name in world.MANAGERS}
 
 
-def object_columns(world: SnapshotWorldBase) -> list[str]:
+def object_columns(world: SavedWorld) -> list[str]:
     """Return the fields that are Python objects: `effect.handle`."""
     columns = [
         f"{module}.{field}"
@@ -58,7 +58,7 @@ def object_columns(world: SnapshotWorldBase) -> list[str]:
 
 
 def serialise_tensors(
-    world: SnapshotWorldBase, saving: SnapshotFormat, codecs: Codecs
+    world: SavedWorld, saving: SnapshotFormat, codecs: Codecs
 ) -> Iterator[TensorGroup]:
     """Return all tensors of a world, in places from which they can be mapped; views mostly."""
     state = world.entities.__getstate__()
@@ -102,9 +102,7 @@ def _object_parts(prefix: str, module: str, rows: Rows, codecs: Codecs) -> Itera
         yield from object_parts(f"{prefix}.{field}", f"{module}.{field}", cells, codecs)
 
 
-def serialise_state(
-    world: SnapshotWorldBase, saving: SnapshotFormat, attributes: Document
-) -> Document:
+def serialise_state(world: SavedWorld, saving: SnapshotFormat, attributes: Document) -> Document:
     """Return the numbers of a world, and those of its attributes that are JSON."""
     entities = world.entities.__getstate__()
     state: Document = {"entities": {key: entities[key] for key in saving.ENTITY_NUMBERS}}

@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Protocol, Self, TypeAlias
 
-from .snapshot_world_base import SnapshotWorldBase
+from .saved_world import SavedWorld
 
 if TYPE_CHECKING:
     from .documents import Codec
@@ -27,7 +27,7 @@ class _Readable(Protocol):
 _Path: TypeAlias = str | os.PathLike[str]
 
 
-class SnapshotWorld(SnapshotWorldBase):
+class SnapshotWorld(SavedWorld):
     """A world that can be saved."""
 
     __slots__ = ()

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from .snapshot_format import SnapshotFormat
 
 
-class SnapshotWorldBase(WorldBase):
+class SavedWorld(WorldBase):
     """A world that can be saved; `SnapshotWorld` adds the calls of users."""
 
     __slots__ = ()

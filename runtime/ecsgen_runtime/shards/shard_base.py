@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from ..snapshots.snapshot_world_base import SnapshotWorldBase
+from ..snapshots.saved_world import SavedWorld
 from .sharded_entities import ShardedEntities
 
 
-class ShardedWorldBase(SnapshotWorldBase):
+class ShardBase(SavedWorld):
     """A world with shards; `ShardedWorld` adds the calls of users."""
 
     __slots__ = ()
