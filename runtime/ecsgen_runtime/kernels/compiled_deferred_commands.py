@@ -13,7 +13,8 @@ from ..base.handles import NIL, EntityArray
 from ..base.jit import jit
 from ..base.locks import mark_broken
 from ..entities.entity_manager import EntityManagerBase
-from ..managers.policies.lookup_maps import Sparse, grow_map
+from ..managers.policies.lookup_maps import Sparse, grow_map, map_of
+from ..tables.columns import owner_column
 from ..world.world_base import WorldBase
 from .deferred_commands import CommandBuffer as PlainCommandBuffer
 from .deferred_commands import defaults

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..base.callbacks import flatten_exceptions
 from ..base.errors import BrokenManagerError, EcsError
 from ..base.handles import NIL, Columns, EntityArray, Id, IdArray, RowArray
-from ..base.locks import is_broken, mark_broken, mark_broken_if_changed
+from ..base.locks import is_broken, mark_broken, mark_broken_if_changed, raise_if_locked
 from ..entities.entity_pool import remove_rows_with_fallback
 from ..managers.manager import Manager
 from ..managers.policies.ids import IdMethods

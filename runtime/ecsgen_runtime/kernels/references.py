@@ -49,7 +49,7 @@ def rows_of_live_ids(manager: OwnedIds, ids: IdArray, is_clean: bool = False) ->
     owners = owner_column(manager.data)
     if is_clean or len(owners) == 0:
         return rows
-    return _of_living(rows, entities_of(manager), owners.take(rows, mode="clip"))
+    return _of_living(rows, manager._entities, owners.take(rows, mode="clip"))
 
 
 def live_row_map(manager: Mapped) -> dict[int, int]:

@@ -13,6 +13,7 @@ from ..base.fast_typing import NamedTuple
 from ..base.handles import NIL, Columns, EntityArray, IdArray, RowArray
 from ..base.locks import mark_broken, raise_if_locked
 from ..managers.policies.chains import own_ancestor
+from ..managers.policies.cold import cold_row_column
 from ..managers.policies.hierarchy import Hierarchy
 from ..managers.policies.ids import IdMethods
 from ..values.array_coercion import are_stored_handles
@@ -89,9 +90,7 @@ def _settle_all(
             for arrival in arrivals:
                 _settle(parcel, arrival, slot_cache.es)
             for arrival, version in zip(arrivals, versions, strict=True):
-                arrival.manager.version = (
-                    version + 1
-                )  # once, also where group members moved rows
+                arrival.manager.version = version + 1  # once, also where group members moved rows
             for bits, owners, columns in batches:
                 world._archetype_store()._append(bits, owners, columns)
     except BaseException:

@@ -13,10 +13,11 @@ from ..base.callbacks import Callbacks, Dispatch, flatten_exceptions
 from ..base.errors import HierarchyError, StaleEntityError, StaleIdError
 from ..base.fast_typing import NamedTuple
 from ..base.handles import NIL, EntityArray, IdArray, RowArray
-from ..base.locks import is_broken, mark_broken
+from ..base.locks import is_broken, is_locked, mark_broken, raise_if_locked
 from ..managers.manager import Manager
+from ..managers.policies.cold import cold_row_column
 from ..managers.policies.destroy import Release
-from ..managers.policies.hierarchy import Hierarchy, HierarchyRows
+from ..managers.policies.hierarchy import Hierarchy, HierarchyRows, parent_column
 from ..managers.policies.instances import Many
 from ..managers.policies.owners import Owned
 from ..managers.policies.packed import Partition
@@ -155,11 +156,11 @@ def check_locks(
             or len(ids.get(name, ()))
             or (hasattr(manager, "lookup") and manager.has_many(entities).any())
         ):
-            manager._raise_if_locked()
+            raise_if_locked(manager)
     store = world._archetype_store()
-    is_locked = store is not None and store._locks
-    if is_locked and (entities is None or store._has_any(entities)):
-        store._raise_if_locked()
+    is_store_locked = store is not None and is_locked(store)
+    if is_store_locked and (entities is None or store.has_any(entities)):
+        raise_if_locked(store)
 
 
 def with_descendants(

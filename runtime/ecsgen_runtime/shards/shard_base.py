@@ -14,10 +14,10 @@ class ShardBase(SavedWorld):
 
     __slots__ = ()
 
-    _STAYS: ClassVar[tuple[str, ...]] = ()
+    STAYS: ClassVar[tuple[str, ...]] = ()
     """Components whose rows never leave: attributes, and row classes of those in chunks."""
     _GHOSTS: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     """By attribute: the fields that ghosts have."""
-    _CHUNKED: ClassVar[tuple[Any, ...]] = ()
+    CHUNKED: ClassVar[tuple[Any, ...]] = ()
     """The classes of the columns in chunks."""
     entities: ShardedEntities

@@ -13,6 +13,7 @@ from ...base.handles import RowArray
 from ...managers.manager import BaseManager
 from ...managers.policies.ids import IdMethods
 from ...managers.policies.owners import Owned
+from ...tables.columns import owner_column, used_rows
 from ..random_streams import draw_range
 from .grid_layout import FIRST_CELL, GridLayout, neighbourhood_offsets
 from .grid_manager import GridManager

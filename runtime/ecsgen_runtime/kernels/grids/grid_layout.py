@@ -129,7 +129,7 @@ if TYPE_CHECKING:
     class GridHolder(Protocol):
         """A manager of cells."""
 
-        _layout: GridLayout
+        grid_layout: GridLayout
 
 
 class GridView:
