@@ -255,7 +255,7 @@ def _leave(world: ShardBase, departure: BatchRemoval) -> None:
             if store is not None:
                 store._remove_rows_of(departure.entities)
         for manager, version in zip(concerned, versions, strict=True):
-            manager.version = version + 1  # once, also where group members moved rows
+            manager.data._version = version + 1  # once, also where group members moved rows
         for name in world.MANAGERS:
             if name in type(world).STAYS:
                 _destroy_and_notify(entities.dispatch, getattr(world, name), departure.entities)
@@ -331,7 +331,7 @@ def pack_departure(world: ShardBase, departure: BatchRemoval) -> NDArray[np.uint
         if rows is not None and len(rows):
             writer.add(component, getattr(world, component.attribute), rows)
     if writer.plan.chunked:
-        world._archetype_store()._pack(writer)
+        world._archetype_store().pack(writer)
     return writer.bytes()
 
 

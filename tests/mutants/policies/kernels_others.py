@@ -51,7 +51,7 @@ GROUPS = (
         Mutant("the dead are found", r"rows if is_clean else _of_living\(.*\)", "rows"),
         Mutant(
             "ids of the dead are found",
-            r"return _of_living\(rows, entities_of\(manager\), owners.*",
+            r"return _of_living\(rows, manager\._entities, owners.*",
             "return rows",
         ),
         Mutant("nothing has its default", r"if missing\.any\(\):", "if False:"),

@@ -146,7 +146,7 @@ class GridView:
     @property
     def shape(self) -> tuple[int, ...]:
         """Number of cells along each axis."""
-        return self._manager._layout.shape
+        return self._manager.grid_layout.shape
 
     def coords(self, id: Id, /) -> tuple[int, ...]:
         """Return the coordinates of a cell, -1 along each axis if the id is none; O(1)."""
