@@ -24,7 +24,10 @@ import pytest
 import ecsgen
 from tests.support.accelerated_packages import (
     METHODS,
+    ROOT,
     Packages,
+    both,
+    calls_of,
     filled,
     find_accelerator,
     need_layer,
@@ -105,6 +108,21 @@ def test_what_is_patched_is_called(quick: ModuleType) -> None:
         patch.setattr(quick.EnergyManager, "_destroy_row", lambda self, row: 7)
         assert manager.remove(owners[0]) == 7
     assert manager.remove(owners[0]) == 1
+
+
+def test_whatever_is_patched_all_is_python(quick: ModuleType) -> None:
+    """C does the work of many methods of the library: if one is another, it leaves all to them."""
+    kind = quick.EnergyManager
+    manager, _, owners = filled(quick, "EnergyManager")
+    library = {name: m for base in kind.__mro__[1:-1] for name, m in vars(base).items()}
+    methods = [name for name, m in library.items() if inspect.isfunction(m) and name[:2] != "__"]
+    assert {"_require_row", "_evict_stale", "collect", "lookup_many"} <= set(methods)
+    assert calls_of(partial(manager.lookup, owners[0])) == []
+    for name in methods:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(kind, name, lambda *arguments: None)
+            assert name == "lookup" or calls_of(partial(manager.lookup, owners[0])), name
+    assert calls_of(partial(manager.lookup, owners[0])) == []
 
 
 def test_subclasses(quick: ModuleType) -> None:
@@ -299,3 +317,14 @@ def test_a_hole_belongs_to_nobody(packages: Packages) -> None:
         assert (manager.remove_many([0]), manager.remove(0), len(manager)) == (0, 0, 1)
         assert manager.lookup_many([0]).tolist() == [package.NIL]
         assert not manager.has(0)
+
+
+def test_visitors_from_other_shards_are_among_the_entities() -> None:
+    """Their handles have another shard's indices, which Python alone finds."""
+    for package in both(ROOT / "tests" / "sharded.yaml", ("quick_shards", "plain_shards")):
+        here, there = package.Isles(0), package.Isles(1)
+        visitors = there.spawn(3, rare={})
+        natives = here.spawn(3, rare={})
+        here.absorb(there.extract(visitors))
+        assert all(entity in here.entities for entity in [*natives.tolist(), *visitors.tolist()])
+        assert not any(entity in there.entities for entity in visitors.tolist())

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
 import pytest
@@ -85,6 +85,22 @@ def both(schemas: Path, names: tuple[str, str]) -> Packages:
 def find_accelerator(kind: type[Any]) -> dict[str, Any]:
     """Return the methods of a class with a function in C before them."""
     return {name: m for name, m in vars(kind).items() if type(m).__name__ == "Method"}
+
+
+def calls_of(call: Callable[[], Any]) -> list[str]:
+    """Return the names of the Python functions that run in a call."""
+    found: list[str] = []
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        if event == "call":
+            found.append(frame.f_code.co_qualname)
+
+    sys.setprofile(note)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+    return found
 
 
 def blocks_taken(exercise: Callable[[], Any]) -> int:

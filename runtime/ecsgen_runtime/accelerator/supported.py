@@ -1,8 +1,8 @@
 """Methods that functions in C replace, and what C needs to know of a class.
 
 A function in C does all that a method does in its usual case. What a generated method consists of
-its class says, in `_STEPS`; of the library's own methods it goes by the class that defines them. A
-method that is another one, of a policy that came later or is rare, is left alone. Slots, columns
+its class says, in `_STEPS`; methods of the library are marked with the function that does the same.
+A method that is another one, of a policy that came later or is rare, is left alone. Slots, columns
 and fields are found in the class itself.
 """
 
@@ -35,26 +35,6 @@ STEPS: Final = {
 }
 """The policies whose part in a generated method is known."""
 
-INHERITED: Final[tuple[tuple[str, str, str], ...]] = (
-    ("lookup", "lookup", "Sparse Hash Direct"),
-    ("first", "lookup", "Many"),
-    ("has", "has", "Owned"),
-    ("__contains__", "has", "Owned Hash"),
-    ("__contains__", "has_id", "Unowned"),
-    ("require", "require", "Owned"),
-    ("remove", "remove", "Sparse Hash Direct Many"),
-    ("lookup_many", "lookup_many", "Sparse"),
-    ("remove_many", "remove_many", "Owned"),
-    ("destroy", "destroy", "Packed Direct"),
-    ("entity", "entity", "Mapped Direct"),
-    ("id_of", "id_of", "Ids DirectIds"),
-    ("resolve", "resolve", "Ids DirectIds"),
-    ("destroy_id", "destroy_id", "IdMethods"),
-    ("next", "next", "Many"),
-    ("previous", "previous", "Many"),
-)
-"""Inherited methods: the name, the function in C, the classes whose method it stands for."""
-
 NEEDED: Final = {
     "remove": ("_destroy_row", "lookup"),
     "destroy": ("_destroy_row",),
@@ -70,27 +50,8 @@ NEEDED: Final = {
 }
 """Methods that those with a function in C call, and that must have one, too."""
 
-ENTITIES: Final = {
-    "alive": ("alive", "EntityPool"),
-    "__contains__": ("alive", "EntityPool"),
-    "require": ("require", "EntityPool"),
-    "create": ("create", "EntityManagerBase"),
-    "destroy": ("destroy", "EntityManagerBase"),
-}
-"""Of entity managers: the function in C, the class whose method it stands for."""
-
-WORLDS: Final = {
-    "create": "EntityViewWorld",
-    "destroy_later": "DeferredDespawns",
-    "collect": "WorldBase",
-}
-"""Of worlds: the class whose method the function in C of that name stands for."""
-
-PROXIES: Final = {
-    "get": "RowField.of RowField.cell",
-    "put": "RowField.of RowField.cell array_writer late_writer",
-}
-"""Of proxies: what makes the functions that read and write a field."""
+Chosen: TypeAlias = dict[str, tuple[FunctionType, str, int]]
+"""By attribute: the method, the function in C, and the number of a field."""
 
 
 def getattr_static(kind: Kind, name: str) -> Any:
@@ -107,11 +68,28 @@ def supports_all_steps(kind: Kind, method: str) -> bool:
     return "row" in steps and STEPS[method].issuperset(steps.get(method, "").split())
 
 
-def is_defined_by(method: Any, name: str, classes: str) -> bool:
-    """Return True if a method is the one that one of these library classes defines."""
-    return isinstance(method, FunctionType) and method.__qualname__ in {
-        f"{owner}.{name}" for owner in classes.split()
+def function_in_c(method: Any) -> str:
+    """Return the function in C that does what a method of the library does, "" if there is none."""
+    return getattr(method, "function_in_c", "") if isinstance(method, FunctionType) else ""
+
+
+def accelerated_methods(kind: Kind) -> Chosen:
+    """Return a class's copies of the library's methods that functions in C stand for."""
+    return {
+        name: (method, function, 0)
+        for name, method in vars(kind).items()
+        if (function := function_in_c(method)) and (name[0] != "_" or name in OPERATORS)
     }
+
+
+OPERATORS: Final = ("__contains__", "__getitem__", "__iter__", "__len__")
+
+
+def members_of(classes: tuple[type, ...]) -> tuple[str, ...]:
+    """Return the names of all members of classes, without those such as `__repr__` that only Python
+    asks for: whoever replaces one of them is left to Python."""
+    names = frozenset[str]().union(*map(vars, classes))
+    return tuple(name for name in names if name[:2] != "__" or name in OPERATORS)
 
 
 MAX_CELL: Final = 256
@@ -254,13 +232,8 @@ def default_row(kind: Kind, fields: list[tuple[Any, ...]]) -> bytes:
 
 
 def component_spec(kind: Kind, row: type | None, entities: Any) -> dict[str, Any] | None:
-    """Return the plan of a manager's class; None if its rows lie elsewhere."""
+    """Return the plan of a manager's class; None if C can't have its rows."""
     data = kind.ROWS
-    # columns may lie elsewhere than in the buffer, or in another order
-    if data.LAYOUT != kind.LAYOUT or not is_defined_by(
-        getattr_static(data, "_column_view"), "_column_view", "Rows"
-    ):
-        return None
     layout = data.LAYOUT
     columns = [column.name for column in layout]
     families = {base.__name__ for base in kind.__mro__}

@@ -43,6 +43,16 @@ def specialised(method: _Method) -> _Method:
     return method
 
 
+def accelerated(function: str) -> Callable[[_Method], _Method]:
+    """Mark a specialised method with the function in C that does the same, if there is one."""
+
+    def mark(method: _Method) -> _Method:
+        method.function_in_c = function  # type: ignore[attr-defined]  # functions take any
+        return specialised(method)
+
+    return mark
+
+
 def specialise_methods(owner: type[Any], layout: HandleLayout | None = None) -> None:
     """Clone every inherited `@specialised` method into a class. About 1 µs per method.
 

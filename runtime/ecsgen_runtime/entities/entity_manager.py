@@ -18,7 +18,7 @@ from ..base.callbacks import Dispatch, Subscription, flatten_exceptions
 from ..base.errors import CapacityError, StaleEntityError
 from ..base.handles import INDEX_COUNT, INDEX_MASK, MIN_FREE, ONE_GENERATION, Entity, EntityArray
 from ..base.locks import is_broken, mark_broken
-from ..base.specialisation import install_accelerator, specialise_methods, specialised
+from ..base.specialisation import accelerated, install_accelerator, specialise_methods
 from ..values.array_coercion import (
     all_distinct_below,
     as_small_int_list,
@@ -77,7 +77,7 @@ class EntityManagerBase(EntityPool):
             f"not {name}"
         )
 
-    @specialised
+    @accelerated("create")
     def create(self) -> Entity:
         """Create an entity. O(1) amortised.
 
@@ -140,7 +140,7 @@ class EntityManagerBase(EntityPool):
     def _first_handle(self, index: int) -> int:
         return self.HANDLE_LAYOUT.ONE_GENERATION | index
 
-    @specialised
+    @accelerated("destroy")
     def destroy(self, e: SupportsIndex) -> None:
         """Destroy one entity. O(1) amortised, plus the callbacks.
 

@@ -25,7 +25,7 @@ from ..base.handles import (
     whole_mask,
 )
 from ..base.locks import is_broken, mark_broken
-from ..base.specialisation import specialised
+from ..base.specialisation import accelerated, specialised
 from ..base.text import format_bytes, format_count
 from ..values.array_coercion import are_stored_handles, as_entities
 
@@ -151,7 +151,7 @@ class EntityPool:
         if n > self.n_cells:
             self._grow(n)
 
-    @specialised
+    @accelerated("alive")
     def alive(self, e: SupportsIndex) -> bool:
         """Return True if the entity is alive; False for numbers that can't be entities. O(1)."""
         if type(e) is not int:
@@ -187,7 +187,7 @@ class EntityPool:
         mask = self.HANDLE_LAYOUT.INDEX_MASK
         return [e & mask for e in es]
 
-    @specialised
+    @accelerated("require")
     def require(self, e: SupportsIndex) -> Entity:
         """Convert to an Entity; StaleEntityError if it is dead. O(1)."""
         if type(e) is not int:
@@ -249,6 +249,7 @@ class EntityPool:
     def __len__(self) -> int:
         return self.n_used - self.free_indices.count - self.n_retired
 
+    @accelerated("alive")
     def __contains__(self, e: SupportsIndex) -> bool:
         return self.alive(e)
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..base.errors import EcsError, StaleInstanceError
 from ..base.handles import NIL, Entity, Id, Instance
-from ..base.specialisation import clone_function, install_accelerator
+from ..base.specialisation import accelerated, clone_function, install_accelerator
 from ..values.field_types import Converter
 from .manager import BaseManager
 from .policies.ids import IdMethods, stale_id_error
@@ -272,12 +272,14 @@ class RowField:
     ) -> ProxyField[_ReadT, _WriteT]:
         """Return a proxy's field that is what a manager's accessor and setter make of it."""
 
+        @accelerated("get")
         def get(self: ManagedProxy) -> Any:
             manager = self._manager
             if manager.data._version != self._version:
                 self._find()
             return read(manager, self._row)
 
+        @accelerated("put")
         def put(self: ManagedProxy, value: Any) -> None:
             manager = self._manager
             if type(value) in PLAIN and manager.data._version == self._version:
@@ -299,12 +301,14 @@ class RowField:
         """
         to_cell, exact = converter.to_cell, stored_type(converter)
 
+        @accelerated("get")
         def get(self: ManagedProxy) -> Any:
             data = self._manager.data
             if data._version != self._version:
                 self._find()
             return data._field_cells[self._row]
 
+        @accelerated("put")
         def put(self: ManagedProxy, value: Any) -> None:
             data = self._manager.data
             kind = type(value)
@@ -337,6 +341,7 @@ def stored_type(converter: Converter) -> type[Any] | None:
 def late_writer(write: Callable[[Any, int, Any], None]) -> Callable[[ManagedProxy, Any], None]:
     """Return a function that writes by a setter; the row is found after the value's conversion."""
 
+    @accelerated("put")
     def put(self: ManagedProxy, value: Any) -> None:
         write(self._manager, LateRow(self), value)  # type: ignore[arg-type]  # it is an int to `__index__`
 
@@ -429,6 +434,7 @@ def array_writer(
 
     dtype = np.dtype(scalar)
 
+    @accelerated("put")
     def put(self: RowProxy, value: Any) -> None:
         if type(value) is np.ndarray and value.dtype == dtype:
             cell = show(self)

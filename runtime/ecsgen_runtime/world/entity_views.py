@@ -11,6 +11,7 @@ import numpy as np
 
 from ..base.errors import CapacityError, DuplicateInstanceError
 from ..base.handles import Entity, RowClass
+from ..base.specialisation import accelerated
 from ..managers.row_proxies import ProxyT
 from ..tables.placement import duplicate_instance_error, is_integer
 from ..values.field_tables import component_name, did_you_mean
@@ -43,6 +44,7 @@ class EntityViewWorld(WorldBase):
         """Return True if an entity is alive; O(1)."""
         return is_integer(entity) and self.entities.alive(index(entity))
 
+    @accelerated("create")
     def create(self, *rows: tuple[Any, ...]) -> Entity:
         """Create an entity with these rows: `world.create(Body(mass=2.0))`; O(components).
 

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..base.errors import CapacityError
 from ..base.handles import Columns, Entity, EntityArray, RowClass
-from ..base.locks import ReadOnlyAttributes, is_broken, raise_if_locked
-from ..base.specialisation import install_accelerator
+from ..base.locks import ReadOnlyAttributes, is_broken
+from ..base.specialisation import accelerated, install_accelerator, specialise_methods
 from ..base.text import format_count, format_list
 from ..entities.entity_manager import EntityManagerBase
 from ..entities.entity_pool import remove_rows_with_fallback
@@ -47,6 +47,7 @@ class DeferredDespawns(ReadOnlyAttributes):
     _deferred_despawns: list[_Note]
     """Entities in the order noted; absent before the first one."""
 
+    @accelerated("destroy_later")
     def destroy_later(self, entities: Entity | ArrayLike, /) -> None:
         """Note an entity, or k entities, for the next `flush` or `collect`; O(k).
 
@@ -257,6 +258,7 @@ class WorldBase(DeferredDespawns):
             if f"_{name}" in vars(cls):
                 setattr(cls, name, vars(cls)[f"_{name}"])
         if "MANAGER_CLASSES" in vars(cls) and cls.CAN_ACCELERATE:
+            specialise_methods(cls)
             install_accelerator(cls)
         if managers is not None:
             subclasses = _own_managers(cls.__name__, cls.MANAGER_CLASSES, managers)
@@ -326,6 +328,7 @@ class WorldBase(DeferredDespawns):
         collecting = self.collecting_managers
         return self.entities.dispatch.run(lambda: sum(m.gc() for m in collecting))
 
+    @accelerated("collect")
     def collect(self) -> int:
         """Remove all rows of dead entities in managers that collect; O(their rows).
 

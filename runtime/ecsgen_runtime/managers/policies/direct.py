@@ -22,8 +22,8 @@ from ...base.handles import (
     Instance,
     RowArray,
 )
-from ...base.specialisation import NO_SLOTS, specialised
-from ...tables.columns import OwnedRows, owner_column
+from ...base.specialisation import NO_SLOTS, accelerated, specialised
+from ...tables.columns import OwnedRows
 from ...tables.placement import NO_ROWS
 from ...values.array_coercion import as_entities
 from .ids import (
@@ -101,7 +101,7 @@ class Direct(One):
         owners = self.data.entity
         return iter(owners[owners != NULL_ENTITY].tolist())
 
-    @specialised
+    @accelerated("entity")
     def entity(self, row: int, /) -> Entity:
         """Return the owner of a row; O(1)."""
         data = self.data
@@ -109,7 +109,7 @@ class Direct(One):
             row = self._require_row(row)
         return data._entity_cells[row]
 
-    @specialised
+    @accelerated("lookup")
     def lookup(self, entity: Entity, /) -> Instance:
         """Return the entity's row, or NIL; O(1)."""
         if type(entity) is not int:
@@ -120,7 +120,7 @@ class Direct(One):
             return row
         return NIL
 
-    @specialised
+    @accelerated("remove")
     def remove(self, entity: Entity, /) -> int:
         """Remove the entity's instance, if it has one, and return how many went; O(1)."""
         if self._locks:
@@ -141,7 +141,7 @@ class Direct(One):
         mask = self._entities.HANDLE_LAYOUT.INDEX_MASK
         return data.BULK.direct_lookup(owners, handles, mask)
 
-    @specialised
+    @accelerated("destroy")
     def destroy(self, row: int, /) -> None:
         """Remove one instance; O(1). Nothing moves.
 
@@ -295,7 +295,7 @@ class DirectIds(IdMethods, Direct):
     __slots__ = NO_SLOTS
     data: DirectIdRows
 
-    @specialised
+    @accelerated("id_of")
     def id_of(self, row: int, /) -> Id:
         """Return the stable id of a row: `generation << 32 | row`; O(1)."""
         data = self.data
@@ -307,7 +307,7 @@ class DirectIds(IdMethods, Direct):
         """Return the stable ids of k rows, or of a mask's; O(k)."""
         return ids_of(self._require_rows(rows), self.data._id_generation_column)
 
-    @specialised
+    @accelerated("resolve")
     def resolve(self, id: Id, /) -> Instance:
         """Return the row of an id, or NIL if the id is stale; O(1)."""
         if type(id) is not int:

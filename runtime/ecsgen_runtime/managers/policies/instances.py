@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...base.handles import NIL, Entity, EntityArray, Instance, RowArray
-from ...base.specialisation import NO_SLOTS, specialised
+from ...base.specialisation import NO_SLOTS, accelerated, specialised
 from ...tables import placement
 from ...tables.columns import OwnedRows, owner_column, used_rows
 from ...tables.placement import NO_ROWS, CommitSteps, Remap, Write
@@ -94,7 +94,7 @@ class Many(Mapped):
     MEMBER: ClassVar[type[QueryMember]] = QueryListMember
     data: LinkedRows
 
-    @specialised
+    @accelerated("remove")
     def remove(self, entity: Entity, /) -> int:
         """Remove all instances of the entity and return how many went; O(that number)."""
         if self._locks:
@@ -106,12 +106,12 @@ class Many(Mapped):
             return self._destroy_row(row)
         return self.destroy_rows(self._rows_with(row))
 
-    @specialised
+    @accelerated("lookup")
     def first(self, entity: Entity, /) -> Instance:
         """Return the entity's first row in order of creation, or NIL; O(1)."""
         return self.lookup(entity)
 
-    @specialised
+    @accelerated("next")
     def next(self, row: int, /) -> Instance:
         """Return the same entity's row that was created after this one, or NIL; O(1)."""
         data = self.data
@@ -119,7 +119,7 @@ class Many(Mapped):
             row = self._require_row(row)
         return data._next_cells[row]
 
-    @specialised
+    @accelerated("previous")
     def previous(self, row: int, /) -> Instance:
         """Return the same entity's row that was created before this one, or NIL; O(1)."""
         data = self.data

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...base.handles import INDEX_MASK, NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ...base.specialisation import NO_SLOTS, specialised
+from ...base.specialisation import NO_SLOTS, accelerated, specialised
 from ...tables.buffers import cell_view, round_up_rows
 from ...tables.columns import owner_column, used_rows
 from ...tables.placement import NO_ROWS, is_integer
@@ -29,7 +29,7 @@ class Mapped(Packed, Owned):
 
     __slots__ = NO_SLOTS
 
-    @specialised
+    @accelerated("entity")
     def entity(self, row: int, /) -> Entity:
         """Return the owner of a row; O(1)."""
         data = self.data
@@ -93,7 +93,7 @@ class Sparse(Mapped):
     _sparse: NDArray[np.uint32]
     _sparse_cells: memoryview[Instance]
 
-    @specialised
+    @accelerated("lookup")
     def lookup(self, entity: Entity, /) -> Instance:
         """Return the entity's row, or NIL; with several instances the first one's. O(1)."""
         if type(entity) is not int:
@@ -106,7 +106,7 @@ class Sparse(Mapped):
             return NIL
         return row
 
-    @specialised
+    @accelerated("remove")
     def remove(self, entity: Entity, /) -> int:
         """Remove the entity's instance, if it has one, and return how many went; O(1)."""
         if self._locks:
@@ -121,6 +121,7 @@ class Sparse(Mapped):
             return 0
         return self._destroy_row(row)
 
+    @accelerated("lookup_many")
     def lookup_many(self, entities: ArrayLike, /) -> RowArray:
         """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
         few = as_small_int_list(entities)
@@ -263,19 +264,19 @@ class Hash(Mapped):
     __slots__ = NO_SLOTS
     _rows: dict[int, Instance]
 
-    @specialised
+    @accelerated("has")
     def __contains__(self, entity: object) -> bool:
         """Return whether an entity has an instance; O(1)."""
         return is_integer(entity) and index(entity) in self._rows
 
-    @specialised
+    @accelerated("lookup")
     def lookup(self, entity: Entity, /) -> Instance:
         """Return the entity's row, or NIL; with several instances the first one's. O(1)."""
         if type(entity) is not int:
             entity = Entity(index(entity))
         return self._rows.get(entity, NIL)
 
-    @specialised
+    @accelerated("remove")
     def remove(self, entity: Entity, /) -> int:
         """Remove the entity's instance, if it has one, and return how many went; O(1)."""
         if self._locks:

@@ -16,7 +16,7 @@ from ...base.callbacks import Dispatch
 from ...base.errors import DuplicateInstanceError, StaleInstanceError
 from ...base.handles import NIL, Entity, EntityArray, Id, IdArray, Instance, RowArray
 from ...base.locks import mark_broken_if_changed
-from ...base.specialisation import NO_SLOTS, clone_function, specialised
+from ...base.specialisation import NO_SLOTS, accelerated, clone_function, specialised
 from ...entities.entity_manager import EntityManagerBase
 from ...tables.bulk import SMALL_REMOVAL
 from ...tables.columns import OwnedRows, owner_column, used_rows
@@ -68,7 +68,7 @@ class Owned(Manager):
         """Iterate over the owners, one per row, in row order."""
         return iter(self.data.entity.tolist())
 
-    @specialised
+    @accelerated("has")
     def __contains__(self, entity: object) -> bool:
         """Return whether an entity has an instance; O(1)."""
         return is_integer(entity) and self.lookup(Entity(index(entity))) != NIL
@@ -108,7 +108,7 @@ class Owned(Manager):
     def lookup_many(self, entities: ArrayLike, /) -> RowArray:
         """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
 
-    @specialised
+    @accelerated("has")
     def has(self, entity: Entity, /) -> bool:
         """Return whether the entity has an instance; O(1)."""
         return self.lookup(entity) != NIL
@@ -118,7 +118,7 @@ class Owned(Manager):
         rows: NDArray[np.bool_] = self.lookup_many(entities) != NIL
         return rows
 
-    @specialised
+    @accelerated("require")
     def require(self, entity: Entity, /) -> Instance:
         """Return the entity's row; O(1).
 
@@ -153,7 +153,7 @@ class Owned(Manager):
             f"{error}; that is the entity {entity}; lookup(entity) gives its row"
         )
 
-    @specialised
+    @accelerated("item")
     def _proxy(self, kind: type[ProxyT], entity: Entity) -> ProxyT:
         """Return a proxy of the entity's row, or raise MissingInstanceError; O(1)."""
         if type(entity) is not int:
@@ -168,6 +168,7 @@ class Owned(Manager):
         proxy._version = self.data._version
         return proxy
 
+    @accelerated("rows")
     def _proxies(self, kind: type[ProxyT]) -> Iterator[ProxyT]:
         """Iterate over proxies of the present rows, which follow their entities; O(n)."""
         data = self.data
@@ -201,6 +202,7 @@ class Owned(Manager):
     def rows_of_many(self, entities: EntityArray) -> RowArray:
         """Return all rows of k entities, ascending and distinct."""
 
+    @accelerated("remove_many")
     def remove_many(self, entities: ArrayLike, /) -> int:
         """Remove all instances of k entities and return how many went; O(k + that number)."""
         if self._locks:
@@ -404,6 +406,7 @@ class Unowned(IdMethods):
         """Iterate over the ids, in row order."""
         return iter(self.id_of_many(np.arange(self.data.n)).tolist())
 
+    @accelerated("has_id")
     def __contains__(self, id: object) -> bool:
         """Return whether an id has an instance; O(1)."""
         return is_integer(id) and self.resolve(Id(index(id))) != NIL

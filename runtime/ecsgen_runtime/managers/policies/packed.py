@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...base.handles import Instance, RowArray
-from ...base.specialisation import NO_SLOTS, specialised
+from ...base.specialisation import NO_SLOTS, accelerated, specialised
 from ...tables import placement
 from ...tables.columns import Rows
 from ...tables.placement import NO_ROWS, CommitSteps, Remap
@@ -31,7 +31,7 @@ class Packed(Manager):
         """Return the number of instances; O(1)."""
         return self.data._n
 
-    @specialised
+    @accelerated("destroy")
     def destroy(self, row: int, /) -> None:
         """Remove one instance; O(1). The last row moves into its place.
 
