@@ -34,6 +34,7 @@ from ecsgen_runtime.base.handles import (
     Instance,
     RowArray,
 )
+from ecsgen_runtime.managers.manager import ManagerParts
 from ecsgen_runtime.managers.policies.destroy import Gc
 from ecsgen_runtime.managers.policies.instances import MappedOne
 from ecsgen_runtime.managers.policies.lookup_maps import Sparse, grow_map
@@ -479,11 +480,12 @@ class AiStateManager(GroupMember, Sparse, MappedOne, Gc):
 
     __slots__ = ("_entities", "_other_members", "_rng", "_sparse", "_sparse_cells")
     GROUP: ClassVar = "actors"
-    _STEPS: ClassVar = {
-        "row": "grouped",
-        "create": "grouped sparse one",
-        "_destroy_row": "grouped sparse",
-    }
+    _PARTS: ClassVar = ManagerParts(
+        row=AiState,
+        accessors=("grouped",),
+        create=("grouped", "sparse", "one"),
+        destroy_row=("grouped", "sparse"),
+    )
     ROWS: ClassVar = AiStateData
     CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = (

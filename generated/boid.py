@@ -41,6 +41,7 @@ from ecsgen_runtime.kernels.blocks import (
 )
 from ecsgen_runtime.kernels.spaces.neighbour_search import NeighbourBlocks
 from ecsgen_runtime.kernels.spaces.spatial import OwnedSpatial, SpaceLayout
+from ecsgen_runtime.managers.manager import ManagerParts
 from ecsgen_runtime.managers.policies.destroy import Gc
 from ecsgen_runtime.managers.policies.instances import MappedOne
 from ecsgen_runtime.managers.policies.lookup_maps import Sparse, grow_map
@@ -213,11 +214,12 @@ class BoidManager(Sparse, MappedOne, Gc, OwnedSpatial):
     _SPACE: ClassVar = SpaceLayout(
         "position", ("_position_column",), "_n", (100.0, 60.0)
     )
-    _STEPS: ClassVar = {
-        "row": "packed",
-        "create": "packed sparse one",
-        "_destroy_row": "packed sparse",
-    }
+    _PARTS: ClassVar = ManagerParts(
+        row=Boid,
+        accessors=("packed",),
+        create=("packed", "sparse", "one"),
+        destroy_row=("packed", "sparse"),
+    )
     ROWS: ClassVar = BoidData
     CONVERTERS: ClassVar = _FIELDS.converters
     data: BoidData

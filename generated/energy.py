@@ -28,6 +28,7 @@ from ecsgen_runtime.base.handles import (
     RowArray,
 )
 from ecsgen_runtime.kernels.blocks import WorldKernelRows
+from ecsgen_runtime.managers.manager import ManagerParts
 from ecsgen_runtime.managers.policies.destroy import Gc
 from ecsgen_runtime.managers.policies.instances import MappedOne
 from ecsgen_runtime.managers.policies.lookup_maps import Sparse, grow_map
@@ -128,11 +129,12 @@ class EnergyManager(Sparse, MappedOne, Gc):
     """
 
     __slots__ = ("_entities", "_rng", "_sparse", "_sparse_cells")
-    _STEPS: ClassVar = {
-        "row": "packed",
-        "create": "packed sparse one",
-        "_destroy_row": "packed sparse",
-    }
+    _PARTS: ClassVar = ManagerParts(
+        row=Energy,
+        accessors=("packed",),
+        create=("packed", "sparse", "one"),
+        destroy_row=("packed", "sparse"),
+    )
     ROWS: ClassVar = EnergyData
     CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = ("stored",)

@@ -53,6 +53,7 @@ from ecsgen_runtime.base.handles import (
     Instance,
     RowArray,
 )
+from ecsgen_runtime.managers.manager import ManagerParts
 from ecsgen_runtime.managers.policies.destroy import Gc, Release
 from ecsgen_runtime.managers.policies.instances import MappedOne
 from ecsgen_runtime.managers.policies.lookup_maps import Sparse, grow_map
@@ -880,15 +881,13 @@ class EveryTypeManager(Sparse, MappedOne, Gc, Release):
 
     __slots__ = ("_entities", "_released", "_rng", "_sparse", "_sparse_cells")
     _HOLDS_OBJECTS: ClassVar = True
-    _STEPS: ClassVar = {
-        "row": "packed",
-        "create": "packed sparse one",
-        "_destroy_row": "packed sparse objects release",
-        "payload": "objects",
-        "set_payload": "objects",
-        "note": "objects",
-        "set_note": "objects",
-    }
+    _PARTS: ClassVar = ManagerParts(
+        row=EveryType,
+        accessors=("packed",),
+        create=("packed", "sparse", "one"),
+        destroy_row=("packed", "sparse", "objects", "release"),
+        guarded=("payload", "set_payload", "note", "set_note"),
+    )
     ROWS: ClassVar = EveryTypeData
     _CAPACITY: ClassVar = 64
     CONVERTERS: ClassVar = _FIELDS.converters

@@ -41,6 +41,7 @@ from ecsgen_runtime.kernels.blocks import (
     SelectedRows,
     selected_blocks,
 )
+from ecsgen_runtime.managers.manager import ManagerParts
 from ecsgen_runtime.managers.policies.instances import LinkedRows, Many
 from ecsgen_runtime.managers.policies.lookup_maps import Sparse, grow_map
 from ecsgen_runtime.managers.policies.owners import make_ensure
@@ -234,11 +235,12 @@ class FootprintManager(Many, Sparse, Ring):
     """
 
     __slots__ = ("_entities", "_sparse", "_sparse_cells")
-    _STEPS: ClassVar = {
-        "row": "packed",
-        "create": "packed many sparse ring",
-        "_destroy_row": "packed many ring",
-    }
+    _PARTS: ClassVar = ManagerParts(
+        row=Footprint,
+        accessors=("packed",),
+        create=("packed", "many", "sparse", "ring"),
+        destroy_row=("packed", "many", "ring"),
+    )
     ROWS: ClassVar = FootprintData
     CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = ("heading", "depth")

@@ -31,6 +31,7 @@ from ecsgen_runtime.base.handles import (
     Instance,
     RowArray,
 )
+from ecsgen_runtime.managers.manager import ManagerParts
 from ecsgen_runtime.managers.policies.destroy import Gc
 from ecsgen_runtime.managers.policies.hierarchy import (
     OrphansRoot,
@@ -159,12 +160,13 @@ class KinManager(Sparse, MappedOne, OwnedHierarchy, OrphansRoot, Gc):
         "_sparse_cells",
         "_tracked_parents",
     )
-    _STEPS: ClassVar = {
-        "row": "packed",
-        "create": "packed sparse one hierarchy owned_children",
-        "create_many": "owned_children",
-        "_destroy_row": "packed sparse hierarchy orphans_root",
-    }
+    _PARTS: ClassVar = ManagerParts(
+        row=Kin,
+        accessors=("packed",),
+        create=("packed", "sparse", "one", "hierarchy", "owned_children"),
+        create_many=("owned_children",),
+        destroy_row=("packed", "sparse", "hierarchy", "orphans_root"),
+    )
     ROWS: ClassVar = KinData
     CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = ("born",)

@@ -33,6 +33,7 @@ from ecsgen_runtime.base.handles import (
     RowArray,
 )
 from ecsgen_runtime.kernels.blocks import WorldKernelRows
+from ecsgen_runtime.managers.manager import ManagerParts
 from ecsgen_runtime.managers.policies.ids import SLOT_BITS, IdRows, Ids, ids_of
 from ecsgen_runtime.managers.policies.owners import Unowned
 from ecsgen_runtime.managers.row_proxies import IdProxy, RowField
@@ -147,11 +148,12 @@ class MeetingManager(Unowned, Ids):
     """
 
     __slots__ = ("_failures",)
-    _STEPS: ClassVar = {
-        "row": "packed",
-        "create": "packed ids",
-        "_destroy_row": "packed ids",
-    }
+    _PARTS: ClassVar = ManagerParts(
+        row=Meeting,
+        accessors=("packed",),
+        create=("packed", "ids"),
+        destroy_row=("packed", "ids"),
+    )
     ROWS: ClassVar = MeetingData
     CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = ("one", "other")

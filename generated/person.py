@@ -40,6 +40,7 @@ from ecsgen_runtime.kernels.blocks import (
 )
 from ecsgen_runtime.kernels.random_streams import derive_stream_keys, draw_random
 from ecsgen_runtime.kernels.seeding import Seeded
+from ecsgen_runtime.managers.manager import ManagerParts
 from ecsgen_runtime.managers.policies.destroy import Gc
 from ecsgen_runtime.managers.policies.instances import MappedOne
 from ecsgen_runtime.managers.policies.lookup_maps import Sparse, grow_map
@@ -234,11 +235,12 @@ class PersonManager(Sparse, MappedOne, Gc, Seeded):
     _RANDOM_KERNELS: ClassVar = {
         "decide": 0x2F200A73BB0CCDF6,
     }
-    _STEPS: ClassVar = {
-        "row": "packed",
-        "create": "packed sparse one",
-        "_destroy_row": "packed sparse",
-    }
+    _PARTS: ClassVar = ManagerParts(
+        row=Person,
+        accessors=("packed",),
+        create=("packed", "sparse", "one"),
+        destroy_row=("packed", "sparse"),
+    )
     ROWS: ClassVar = PersonData
     CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = ("condition", "exposed", "days")

@@ -40,6 +40,7 @@ from ecsgen_runtime.kernels.blocks import (
     rows_last,
     selected_blocks,
 )
+from ecsgen_runtime.managers.manager import ManagerParts
 from ecsgen_runtime.managers.policies.destroy import Gc
 from ecsgen_runtime.managers.policies.instances import MappedOne
 from ecsgen_runtime.managers.policies.lookup_maps import Hash, remember
@@ -322,11 +323,12 @@ class PointMassManager(Hash, MappedOne, Gc):
     """
 
     __slots__ = ("_entities", "_rng", "_rows")
-    _STEPS: ClassVar = {
-        "row": "packed",
-        "create": "packed hash one",
-        "_destroy_row": "packed hash",
-    }
+    _PARTS: ClassVar = ManagerParts(
+        row=PointMass,
+        accessors=("packed",),
+        create=("packed", "hash", "one"),
+        destroy_row=("packed", "hash"),
+    )
     ROWS: ClassVar = PointMassData
     CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = ("mass", "label")

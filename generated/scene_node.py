@@ -35,6 +35,7 @@ from ecsgen_runtime.base.handles import (
 )
 from ecsgen_runtime.kernels.blocks import BlockColumn, KernelRows, rows_last
 from ecsgen_runtime.kernels.levels import LevelBlocks, ParentColumn
+from ecsgen_runtime.managers.manager import ManagerParts
 from ecsgen_runtime.managers.policies.destroy import Callback, Release
 from ecsgen_runtime.managers.policies.hierarchy import (
     OrphansDestroy,
@@ -244,12 +245,13 @@ class SceneNodeManager(
         "_sparse_cells",
         "_tracked_parents",
     )
-    _STEPS: ClassVar = {
-        "row": "packed",
-        "create": "packed sparse one hierarchy owned_children",
-        "create_many": "owned_children",
-        "_destroy_row": "packed sparse hierarchy orphans_destroy release",
-    }
+    _PARTS: ClassVar = ManagerParts(
+        row=SceneNode,
+        accessors=("packed",),
+        create=("packed", "sparse", "one", "hierarchy", "owned_children"),
+        create_many=("owned_children",),
+        destroy_row=("packed", "sparse", "hierarchy", "orphans_destroy", "release"),
+    )
     ROWS: ClassVar = SceneNodeData
     CONVERTERS: ClassVar = _FIELDS.converters
     data: SceneNodeData

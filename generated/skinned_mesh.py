@@ -34,6 +34,7 @@ from ecsgen_runtime.base.handles import (
     Instance,
     RowArray,
 )
+from ecsgen_runtime.managers.manager import ManagerParts
 from ecsgen_runtime.managers.policies.destroy import Callback, Release
 from ecsgen_runtime.managers.policies.instances import MappedOne
 from ecsgen_runtime.managers.policies.lookup_maps import Sparse, grow_map
@@ -439,13 +440,13 @@ class SkinnedMeshManager(GroupMember, Sparse, MappedOne, Callback, Release):
     __slots__ = ("_entities", "_other_members", "_released", "_sparse", "_sparse_cells")
     GROUP: ClassVar = "actors"
     _HOLDS_OBJECTS: ClassVar = True
-    _STEPS: ClassVar = {
-        "row": "grouped",
-        "create": "grouped sparse one",
-        "_destroy_row": "grouped sparse objects release",
-        "resource": "objects",
-        "set_resource": "objects",
-    }
+    _PARTS: ClassVar = ManagerParts(
+        row=SkinnedMesh,
+        accessors=("grouped",),
+        create=("grouped", "sparse", "one"),
+        destroy_row=("grouped", "sparse", "objects", "release"),
+        guarded=("resource", "set_resource"),
+    )
     ROWS: ClassVar = SkinnedMeshData
     CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = (

@@ -28,6 +28,7 @@ from typing import Any, ClassVar, Final, Literal, Unpack, overload
 import numpy as np
 from ecsgen_runtime.base.fast_typing import NamedTuple, TypedDict
 from ecsgen_runtime.base.handles import Columns, Entity, EntityArray, Instance, RowArray
+from ecsgen_runtime.managers.manager import ManagerParts
 from ecsgen_runtime.managers.policies.instances import LinkedRows, Many
 from ecsgen_runtime.managers.policies.lookup_maps import Hash
 from ecsgen_runtime.managers.policies.owners import make_ensure
@@ -298,11 +299,12 @@ class SoundSourceManager(Many, Hash):
     """
 
     __slots__ = ("_entities", "_rows")
-    _STEPS: ClassVar = {
-        "row": "packed",
-        "create": "packed many",
-        "_destroy_row": "packed many",
-    }
+    _PARTS: ClassVar = ManagerParts(
+        row=SoundSource,
+        accessors=("packed",),
+        create=("packed", "many"),
+        destroy_row=("packed", "many"),
+    )
     ROWS: ClassVar = SoundSourceData
     CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = ("clip", "volume", "pitch", "elapsed", "looping")

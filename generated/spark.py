@@ -46,6 +46,7 @@ from ecsgen_runtime.kernels.random_streams import (
     draw_random,
 )
 from ecsgen_runtime.kernels.seeding import Seeded
+from ecsgen_runtime.managers.manager import ManagerParts
 from ecsgen_runtime.managers.policies.ids import SLOT_BITS, IdRows, Ids, ids_of
 from ecsgen_runtime.managers.policies.owners import Unowned
 from ecsgen_runtime.managers.policies.packed import Partition, PartitionedRows
@@ -389,11 +390,12 @@ class SparkManager(Partition, Unowned, Ids, Seeded):
     _RANDOM_KERNELS: ClassVar = {
         "flicker": 0x7A394F986D178C10,
     }
-    _STEPS: ClassVar = {
-        "row": "partition",
-        "create": "partition ids",
-        "_destroy_row": "partition ids",
-    }
+    _PARTS: ClassVar = ManagerParts(
+        row=Spark,
+        accessors=("partition",),
+        create=("partition", "ids"),
+        destroy_row=("partition", "ids"),
+    )
     ROWS: ClassVar = SparkData
     _CAPACITY: ClassVar = 1024
     CONVERTERS: ClassVar = _FIELDS.converters

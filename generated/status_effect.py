@@ -38,6 +38,7 @@ from ecsgen_runtime.base.handles import (
     Instance,
     RowArray,
 )
+from ecsgen_runtime.managers.manager import ManagerParts
 from ecsgen_runtime.managers.policies.destroy import Gc
 from ecsgen_runtime.managers.policies.ids import IdRows, Ids
 from ecsgen_runtime.managers.policies.instances import LinkedRows, Many
@@ -316,11 +317,12 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
     """
 
     __slots__ = ("_entities", "_rng", "_sparse", "_sparse_cells")
-    _STEPS: ClassVar = {
-        "row": "packed",
-        "create": "packed many sparse ids",
-        "_destroy_row": "packed many ids",
-    }
+    _PARTS: ClassVar = ManagerParts(
+        row=StatusEffect,
+        accessors=("packed",),
+        create=("packed", "many", "sparse", "ids"),
+        destroy_row=("packed", "many", "ids"),
+    )
     ROWS: ClassVar = StatusEffectData
     CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = ("effect", "strength", "remaining", "caster", "icon")

@@ -34,6 +34,7 @@ from ecsgen_runtime.base.handles import (
     Instance,
     RowArray,
 )
+from ecsgen_runtime.managers.manager import ManagerParts
 from ecsgen_runtime.managers.policies.destroy import Release
 from ecsgen_runtime.managers.policies.ids import SLOT_BITS, IdRows, Ids, ids_of
 from ecsgen_runtime.managers.policies.owners import Unowned
@@ -269,14 +270,13 @@ class TextureManager(Unique, Unowned, Ids, Release):
 
     __slots__ = ("_failures", "_released")
     _HOLDS_OBJECTS: ClassVar = True
-    _STEPS: ClassVar = {
-        "row": "packed",
-        "create": "unique packed ids",
-        "_destroy_row": "unique packed ids objects release",
-        "set_file": "unique",
-        "staging": "objects",
-        "set_staging": "objects",
-    }
+    _PARTS: ClassVar = ManagerParts(
+        row=Texture,
+        accessors=("packed",),
+        create=("unique", "packed", "ids"),
+        destroy_row=("unique", "packed", "ids", "objects", "release"),
+        guarded=("set_file", "staging", "set_staging"),
+    )
     ROWS: ClassVar = TextureData
     CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = ("device_handle", "width", "height", "file")

@@ -32,6 +32,7 @@ from ecsgen_runtime.base.handles import (
     Instance,
     RowArray,
 )
+from ecsgen_runtime.managers.manager import ManagerParts
 from ecsgen_runtime.managers.policies.destroy import Gc
 from ecsgen_runtime.managers.policies.direct import DirectIdRows, DirectIds
 from ecsgen_runtime.managers.policies.growth import ReservedRows
@@ -241,11 +242,12 @@ class TileManager(DirectIds, Gc):
     """
 
     __slots__ = ("_entities", "_rng")
-    _STEPS: ClassVar = {
-        "row": "direct",
-        "create": "direct direct_ids",
-        "_destroy_row": "direct",
-    }
+    _PARTS: ClassVar = ManagerParts(
+        row=Tile,
+        accessors=("direct",),
+        create=("direct", "direct_ids"),
+        destroy_row=("direct",),
+    )
     ROWS: ClassVar = TileData
     _CAPACITY: ClassVar = 4096
     CONVERTERS: ClassVar = _FIELDS.converters

@@ -40,6 +40,7 @@ from ecsgen_runtime.kernels.blocks import (
     rows_last,
     selected_blocks,
 )
+from ecsgen_runtime.managers.manager import ManagerParts
 from ecsgen_runtime.managers.policies.destroy import Gc
 from ecsgen_runtime.managers.policies.direct import Direct, DirectRows
 from ecsgen_runtime.managers.policies.owners import make_ensure
@@ -228,11 +229,12 @@ class TransformManager(Direct, Gc):
     """
 
     __slots__ = ("_entities", "_rng")
-    _STEPS: ClassVar = {
-        "row": "direct",
-        "create": "direct",
-        "_destroy_row": "direct",
-    }
+    _PARTS: ClassVar = ManagerParts(
+        row=Transform,
+        accessors=("direct",),
+        create=("direct",),
+        destroy_row=("direct",),
+    )
     ROWS: ClassVar = TransformData
     CONVERTERS: ClassVar = _FIELDS.converters
     data: TransformData

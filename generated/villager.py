@@ -39,6 +39,7 @@ from ecsgen_runtime.base.handles import (
     Instance,
     RowArray,
 )
+from ecsgen_runtime.managers.manager import ManagerParts
 from ecsgen_runtime.managers.policies.cold import (
     ColdRows,
     Indirect,
@@ -461,19 +462,22 @@ class VillagerManager(GroupMember, Sparse, MappedOne, Gc, Indirect):
     __slots__ = ("_entities", "_other_members", "_rng", "_sparse", "_sparse_cells")
     GROUP: ClassVar = "actors"
     LAYOUT_COLD: ClassVar = _COLD_COLUMNS
-    _STEPS: ClassVar = {
-        "row": "grouped",
-        "create": "grouped sparse one indirect",
-        "_destroy_row": "grouped sparse indirect",
-        "loot": "indirect",
-        "set_loot": "indirect",
-        "chance_of_drop": "indirect",
-        "set_chance_of_drop": "indirect",
-        "home": "indirect",
-        "set_home": "indirect",
-        "nickname": "indirect",
-        "set_nickname": "indirect",
-    }
+    _PARTS: ClassVar = ManagerParts(
+        row=Villager,
+        accessors=("grouped",),
+        create=("grouped", "sparse", "one", "indirect"),
+        destroy_row=("grouped", "sparse", "indirect"),
+        guarded=(
+            "loot",
+            "set_loot",
+            "chance_of_drop",
+            "set_chance_of_drop",
+            "home",
+            "set_home",
+            "nickname",
+            "set_nickname",
+        ),
+    )
     ROWS: ClassVar = VillagerData
     CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = ("energy", "loot", "chance_of_drop", "nickname")

@@ -20,6 +20,7 @@ from typing import Any, ClassVar
 
 import ecsgen_runtime
 import pytest
+from ecsgen_runtime.managers.manager import ManagerParts
 
 import ecsgen
 from tests.support.accelerated_packages import (
@@ -300,12 +301,14 @@ def test_code_that_is_not_known_stays() -> None:
     from ecsgen_runtime.accelerator.supported import supports_all_steps
 
     class Newer:
-        _STEPS: ClassVar = {"row": "packed", "create": "packed newer", "_destroy_row": "packed"}
+        _PARTS: ClassVar = ManagerParts(
+            accessors=("packed",), create=("packed", "newer"), destroy_row=("packed",)
+        )
 
     class Silent:
-        _STEPS: ClassVar[dict[str, str]] = {}
+        _PARTS: ClassVar = ManagerParts()
 
-    methods = ("row", "create", "create_many", "_destroy_row")
+    methods = ("accessors", "create", "create_many", "destroy_row")
     assert [supports_all_steps(Newer, method) for method in methods] == [True, False, True, True]
     assert not any(supports_all_steps(Silent, method) for method in methods)
 

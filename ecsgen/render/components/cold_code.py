@@ -39,7 +39,7 @@ class ColdFieldCode(ColdColumnCode):
     __slots__ = ()
     has_words = False
     is_told = True
-    _reading = "indirect"
+    is_elsewhere = True
 
     @property
     def default_constant(self) -> str:

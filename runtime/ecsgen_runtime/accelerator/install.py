@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from types import FunctionType
 from typing import Any, Final
 
 import numpy as np
@@ -14,11 +13,11 @@ from .supported import (
     Chosen,
     Kind,
     accelerated_methods,
+    columns_of_policies,
     component_spec,
     find_in_modules,
     function_in_c,
     getattr_static,
-    has_base,
     members_of,
     row_classes,
     slots_of,
@@ -144,8 +143,7 @@ def install(kind: Kind) -> None:
 
 
 def _install_component(kind: Kind) -> None:
-    row = _row_class(kind)
-    spec = component_spec(kind, row, _entities_of(kind))
+    spec = component_spec(kind, _entities_of(kind))
     if spec is None:
         return
     spec["names"] = members_of(kind.__mro__[1:-1])
@@ -229,33 +227,21 @@ def _put(kind: Kind, planned: type[Any], spec: dict[str, Any], chosen: Chosen) -
 def _entities_of(kind: Kind) -> Any:
     """Return the plan of the entity manager that a manager's owners come from; None if they have
     none."""
-    if not has_base(kind, "Owned"):
+    if "entity" not in columns_of_policies(kind):
         return None
     alive = getattr_static(kind.ROWS.ENTITIES, "alive")
     return alive.plan if isinstance(alive, Method) else None
 
 
-def _row_class(kind: Kind) -> type | None:
-    """Return the named tuple that `row` makes, if it makes it of the fields in order."""
-    method = getattr_static(kind, "row")
-    if not isinstance(method, FunctionType):
-        return None
-    name = kind.__name__.removesuffix("Manager")
-    row_class = method.__globals__.get(name)
-    fields = tuple(kind.CONVERTERS)
-    is_plain = isinstance(row_class, type) and issubclass(row_class, tuple)
-    return row_class if is_plain and getattr(row_class, "_fields", None) == fields else None
-
-
 def _chosen_fields(kind: Kind, spec: dict[str, Any]) -> Chosen:
     chosen: Chosen = {}
-    if not supports_all_steps(kind, "row"):
+    if not supports_all_steps(kind, "accessors"):
         return chosen
     for number, (name, _, _, _, _, letter, *_) in enumerate(spec["fields"]):
         if letter == "\0":
             continue
         for method, function in ((name, "get"), (f"set_{name}", "set")):
-            if method not in kind._STEPS:
+            if method not in kind._PARTS.guarded:
                 chosen[method] = getattr_static(kind, method), function, number
     return chosen
 
@@ -264,7 +250,7 @@ def _chosen_rows(kind: Kind, spec: dict[str, Any]) -> Chosen:
     """Choose what finds rows, and what makes them come and go."""
     fields = spec["fields"]
     chosen: Chosen = {}
-    if supports_all_steps(kind, "_destroy_row"):
+    if supports_all_steps(kind, "destroy_row"):
         chosen["_destroy_row"] = getattr_static(kind, "_destroy_row"), "destroy_row", 0
     if len(fields) == len(kind.CONVERTERS):
         has_owners = "entity" not in spec["roles"] or spec["entities"] is not None
@@ -276,7 +262,7 @@ def _chosen_rows(kind: Kind, spec: dict[str, Any]) -> Chosen:
         if supports_all_steps(kind, "create_many"):
             chosen["create_many"] = (getattr_static(kind, "create_many"), "create_many", 0)
         all_cells = all(field[5] != "\0" for field in fields)
-        if spec["row"] is not None and all_cells and supports_all_steps(kind, "row"):
+        if all_cells and supports_all_steps(kind, "accessors"):
             chosen["row"] = getattr_static(kind, "row"), "row", 0
     return chosen
 

@@ -1,7 +1,7 @@
 """Methods that functions in C replace, and what C needs to know of a class.
 
 A function in C does all that a method does in its usual case. What a generated method consists of
-its class says, in `_STEPS`; methods of the library are marked with the function that does the same.
+its class says, in `_PARTS`; methods of the library are marked with the function that does the same.
 A method that is another one, of a policy that came later or is rare, is left alone. Slots, columns
 and fields are found in the class itself.
 """
@@ -26,11 +26,11 @@ def _names(text: str) -> frozenset[str]:
 
 
 STEPS: Final = {
-    "row": _names("packed partition grouped direct"),
+    "accessors": _names("packed partition grouped direct"),
     "create": _names("""packed partition grouped direct sparse hash one many ids direct_ids
         hierarchy owned_children unowned_children"""),
     "create_many": _names("owned_children unowned_children"),
-    "_destroy_row": _names("""packed partition grouped direct sparse hash many ids release
+    "destroy_row": _names("""packed partition grouped direct sparse hash many ids release
         hierarchy orphans_root orphans_destroy orphans_die"""),
 }
 """The policies whose part in a generated method is known."""
@@ -64,8 +64,8 @@ def getattr_static(kind: Kind, name: str) -> Any:
 
 def supports_all_steps(kind: Kind, method: str) -> bool:
     """Return True if all steps of a generated method are known."""
-    steps = kind._STEPS
-    return "row" in steps and STEPS[method].issuperset(steps.get(method, "").split())
+    parts = kind._PARTS
+    return bool(parts.accessors) and STEPS[method].issuperset(getattr(parts, method))
 
 
 def function_in_c(method: Any) -> str:
@@ -110,13 +110,6 @@ _DATA_SLOTS: Final = {name: f"_{name}" for name in _SAVED_NUMBERS} | {
     "grouped": "_n_grouped",
     "active": "_n_active",
 }
-_ROLES: Final = {
-    "Owned": ("entity",),
-    "Many": ("next", "previous"),
-    "Ids": ("id_slot", "id_row", "id_generation"),
-    "DirectIds": ("id_generation",),
-    "Hierarchy": ("parent", "first_child", "next_sibling", "previous_sibling"),
-}
 _COLUMN_LENGTHS: Final = ("id_row", "id_generation")
 """Columns whose cells belong to slots, not to rows."""
 
@@ -143,28 +136,27 @@ def row_classes(world: Kind) -> dict[str, tuple[type, int]]:
     names, and where each stands in the order in which rows of a new entity come."""
     classes: dict[str, tuple[type, int]] = {}
     for order, (name, manager) in enumerate(world.MANAGER_CLASSES.items()):
-        row = manager.__name__.removesuffix("Manager")
-        kind = vars(sys.modules[manager.__module__]).get(row)
-        if isinstance(kind, type) and has_base(manager, "Owned"):
-            classes[sys.intern(name)] = kind, order
+        if "entity" in columns_of_policies(manager):
+            classes[sys.intern(name)] = manager._PARTS.row, order
     return classes
 
 
-def has_base(kind: Kind, name: str) -> bool:
-    """Return True if a class inherits from a class of the library."""
-    return any(base.__name__ == name for base in kind.__mro__)
+def columns_of_policies(kind: Kind) -> dict[str, int]:
+    """Return the columns that are no fields, such as `entity`, and their numbers."""
+    return {c.name: i for i, c in enumerate(kind.LAYOUT) if c.name not in kind.CONVERTERS}
 
 
 def fields_of(kind: Kind, columns: list[str]) -> list[tuple[Any, ...]]:
     """Return the plan of each field that has columns in the buffer."""
     fields, at = [], 0
     for name, (converter, default) in kind.CONVERTERS.items():
-        parts = _parts(kind, name, columns, converter.shape)
+        parts = _parts(name, columns, converter.shape)
         if not parts:
             continue
         dtype = converter.dtype
         count = prod(converter.shape) if converter.shape else 0
-        letter, enum = _letter(converter, len(converter.shape))
+        letter = _letter(converter)
+        enum = getattr(converter, "_enum", None)
         nbytes = dtype.itemsize * (count or 1)
         if nbytes > MAX_CELL:
             letter = "\0"
@@ -194,31 +186,21 @@ def _cells(kind: Kind, parts: list[str]) -> MemberDescriptorType | None:
     return slots.get("cells") if len(parts) == 1 else None
 
 
-def _parts(kind: Kind, name: str, columns: list[str], shape: tuple[int, ...]) -> list[str]:
+def _parts(name: str, columns: list[str], shape: tuple[int, ...]) -> list[str]:
     """Return the columns of a field: one, or one for each element, in order; none if its cells
     lie elsewhere."""
-    if name in kind._STEPS:
-        return []
     if name in columns:
         return [name]
-    return split_columns(name, shape)[: MAX_PARTS + 1]
+    parts = split_columns(name, shape)[: MAX_PARTS + 1]
+    return parts if set(parts) <= set(columns) else []
 
 
-def _letter(converter: Any, dimensions: int) -> tuple[str, Any]:
-    """Return how the elements of a field are stored, and its enum; "\\0" leaves it to Python."""
-    if dimensions > 1:
-        return "\0", None
-    families = {base.__name__ for base in type(converter).__mro__}
-    if "EnumField" in families:
-        return "u", converter._enum
-    if "FloatField" in families:
-        return {4: "f", 8: "d"}.get(converter.dtype.itemsize, "\0"), None
-    if "IntField" in families:
-        return str(converter.dtype.kind), None
-    for family, letter in (("BoolField", "?"), ("TextField", "s"), ("BytesField", "S")):
-        if family in families:
-            return letter, None
-    return "\0", None
+def _letter(converter: Any) -> str:
+    """Return how the elements of a field are stored; "\0" leaves them to Python."""
+    letter, dtype = converter.cells_in_c, converter.dtype
+    if not letter or len(converter.shape) > 1 or dtype == np.float16:
+        return "\0"
+    return str({"f": dtype.char, "i": dtype.kind}.get(letter, letter))
 
 
 def default_row(kind: Kind, fields: list[tuple[Any, ...]]) -> bytes:
@@ -231,22 +213,19 @@ def default_row(kind: Kind, fields: list[tuple[Any, ...]]) -> bytes:
     return b"".join(parts)
 
 
-def component_spec(kind: Kind, row: type | None, entities: Any) -> dict[str, Any] | None:
+def component_spec(kind: Kind, entities: Any) -> dict[str, Any] | None:
     """Return the plan of a manager's class; None if C can't have its rows."""
     data = kind.ROWS
     layout = data.LAYOUT
     columns = [column.name for column in layout]
-    families = {base.__name__ for base in kind.__mro__}
-    roles = {role: role for family in _ROLES if family in families for role in _ROLES[family]}
+    parts, roles = kind._PARTS, columns_of_policies(kind)
     slots = slots_of(kind, _MANAGER_SLOTS) | slots_of(data, _DATA_SLOTS)
     anchor = next((c for c in columns if slots_of(data, {"anchor": f"_{c}_cells"})), None)
     if anchor is None:
         return None
     callbacks = None
     if "released" in slots:
-        callbacks = find_in_modules(
-            next(b for b in kind.__mro__ if b.__name__ == "Release"), "Callbacks"
-        )
+        callbacks = kind._CALLBACKS
         slots |= slots_of(callbacks, {"entries": "entries"})
     fields = fields_of(kind, columns)
     defaults = default_row(kind, fields)
@@ -254,25 +233,24 @@ def component_spec(kind: Kind, row: type | None, entities: Any) -> dict[str, Any
         return None
     return {
         "kind": kind,
-        "row": row,
+        "row": parts.row,
         "entities": entities,
         "parts": data,
         "callbacks": callbacks,
         "index_mask": data.ENTITIES.HANDLE_LAYOUT.INDEX_MASK,
         "slots": slots | slots_of(data, {"anchor": f"_{anchor}_cells"}),
         "columns": _columns(layout, fields),
-        "roles": {role: columns.index(name) for role, name in roles.items()}
-        | {"anchor_column": columns.index(anchor)},
+        "roles": roles | {"anchor_column": columns.index(anchor)},
         "fields": tuple(fields),
         "defaults": defaults,
-        "is_direct": "Direct" in families,
-        "is_many": "Many" in families,
+        "is_direct": "direct" in parts.accessors,
+        "is_many": "next" in roles,
         "starts_active": getattr(kind, "_STARTS_ACTIVE", False),
-        "releases_children": "OrphansRoot" in families,
+        "releases_children": "orphans_root" in parts.destroy_row,
         "empty": np.empty,
         "dtype": np.intp,
         "kills_orphans": getattr(kind, "DESPAWNS_OWNERS", False),
-        "above": sys.intern("parent") if "Hierarchy" in families else None,
+        "above": sys.intern("parent") if "parent" in roles else None,
     }
 
 

@@ -170,7 +170,8 @@ def _plan(entities: Any, kinds: tuple[Any, ...], specs: Any) -> _Plan | None:
 
 def _is_plain(kind: Any) -> bool:
     """Return True if rows are nothing but their columns and an entry of the lookup map."""
-    steps = {step for steps in kind._STEPS.values() for step in steps.split()}
+    parts = kind._PARTS
+    steps = {*parts.accessors, *parts.create, *parts.create_many, *parts.destroy_row}
     _, hooks, is_more = kind.REMOVE_HOOKS
     is_by_index = "sparse" in steps and kind.CAN_ACCELERATE  # and not by slots of foreign entities
     return steps <= _PLAIN and is_by_index and not (hooks or is_more)

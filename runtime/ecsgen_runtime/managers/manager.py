@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..base.callbacks import Dispatch
 from ..base.errors import EcsError, StaleInstanceError, StructureLockedError
+from ..base.extensions import arrow
+from ..base.fast_typing import NamedTuple
 from ..base.handles import NIL, Columns, EntityArray, Instance, RowArray
 from ..base.locks import (
     BROKEN_MARKER,
@@ -44,6 +46,20 @@ _Made = TypeVar("_Made")
 Hooks: TypeAlias = tuple[Callable[..., Any], ...]
 
 
+class ManagerParts(NamedTuple):
+    """Features with a part in a generated manager's one-row methods."""
+
+    row: type[Any] | None = None
+    """Named tuple of a row."""
+    accessors: tuple[str, ...] = ()
+    """Of accessors and of `row`."""
+    create: tuple[str, ...] = ()
+    create_many: tuple[str, ...] = ()
+    destroy_row: tuple[str, ...] = ()
+    guarded: tuple[str, ...] = ()
+    """Accessors that do more than read or write a cell."""
+
+
 class BaseManager(Lockable, ReadOnlyAttributes):
     """Owns all instances of one component, wherever they come from. Not thread-safe."""
 
@@ -56,9 +72,8 @@ class BaseManager(Lockable, ReadOnlyAttributes):
     ROWS: ClassVar[type[Rows]]
     _CAPACITY: ClassVar[int] = 0
     CONVERTERS: ClassVar[FieldTable] = {}
-    _STEPS: ClassVar[Mapping[str, str]] = {}
-    """Parts of one-row methods: the policies that add to `create`, `create_many`, `_destroy_row`
-    and `row`; what accessors do besides reading or writing a cell."""
+    _PARTS: ClassVar[ManagerParts] = ManagerParts()
+    """Said by the generator, for methods in C and compiled commands."""
     READ_ONLY: ClassVar[tuple[str, ...]] = ("data",)
     _ALLOWS_ONE_BY_ONE: ClassVar[bool] = True
     """True if a batch may be created or removed row by row: a removal leaves the other rows where

@@ -107,6 +107,7 @@ class Release(Manager):
 
     __slots__ = NO_SLOTS
     HAS_RELEASE_CALLBACKS: ClassVar[bool] = True
+    _CALLBACKS: ClassVar = Callbacks
     _released: Callbacks[RowArray]
 
     def on_release(self, callback: Callable[[RowArray], object], /) -> Subscription:
