@@ -223,9 +223,8 @@ def component_spec(kind: Kind, entities: Any) -> dict[str, Any] | None:
     anchor = next((c for c in columns if slots_of(data, {"anchor": f"_{c}_cells"})), None)
     if anchor is None:
         return None
-    callbacks = None
-    if "released" in slots:
-        callbacks = kind._CALLBACKS
+    callbacks = getattr(kind, "_CALLBACKS", None)
+    if callbacks is not None:
         slots |= slots_of(callbacks, {"entries": "entries"})
     fields = fields_of(kind, columns)
     defaults = default_row(kind, fields)
