@@ -121,7 +121,11 @@ def _put_property(kind: Kind, plan: Proxy, name: str, wrapped: property, manager
         setattr(kind, name, Property(plan, wrapped, name, accessor.field, reads, writes))
 
 
-_WORLD_SLOTS: Final = ("managers", "deferred_despawns", "collecting_managers")
+_WORLD_SLOTS: Final = {
+    "managers": "_managers",
+    "deferred_despawns": "_deferred_despawns",
+    "collecting_managers": "collecting_managers",
+}
 
 
 def install(kind: Kind) -> None:

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..base.callbacks import Dispatch
 from ..base.errors import EcsError, StaleInstanceError, StructureLockedError
-from ..base.extensions import arrow
 from ..base.fast_typing import NamedTuple
 from ..base.handles import NIL, Columns, EntityArray, Instance, RowArray
 from ..base.locks import (

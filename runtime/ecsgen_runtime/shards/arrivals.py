@@ -90,7 +90,9 @@ def _settle_all(
             for arrival in arrivals:
                 _settle(parcel, arrival, slot_cache.es)
             for arrival, version in zip(arrivals, versions, strict=True):
-                arrival.manager.data._version = version + 1  # once, also where group members moved rows
+                arrival.manager.data._version = (
+                    version + 1
+                )  # once, also where group members moved rows
             for bits, owners, columns in batches:
                 world._archetype_store().append(bits, owners, columns)
     except BaseException:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..base.errors import CapacityError
 from ..base.handles import Columns, Entity, EntityArray, RowClass
-from ..base.locks import ReadOnlyAttributes, is_broken
+from ..base.locks import ReadOnlyAttributes, is_broken, raise_if_locked
 from ..base.specialisation import accelerated, install_accelerator, specialise_methods
 from ..base.text import format_count, format_list
 from ..entities.entity_manager import EntityManagerBase

@@ -23,7 +23,7 @@ from ...base.handles import (
     RowArray,
 )
 from ...base.specialisation import NO_SLOTS, accelerated, specialised
-from ...tables.columns import OwnedRows
+from ...tables.columns import OwnedRows, owner_column
 from ...tables.placement import NO_ROWS
 from ...values.array_coercion import as_entities
 from .ids import (
