@@ -1,6 +1,6 @@
 """Kin: lookup sparse, instances one, destroy gc.
 
-Who is whose child. The young of the dead are on their own.
+The parent of each young animal. The young of dead animals have none.
 
 One buffer of 28 bytes per row, column after column:
 
@@ -63,7 +63,7 @@ _COLUMNS: Final = (
 _BORN_FIELD: Final = IntField("Kin.born", "i32")
 _BORN_DEFAULT: Final = 0
 _FIELDS: Final = component_fields(
-    (_BORN_FIELD, "i32", _BORN_DEFAULT, ("hot",), "", "The tick of its birth."),
+    (_BORN_FIELD, "i32", _BORN_DEFAULT, ("hot",), "", "The tick when it was spawned."),
 )
 
 
@@ -71,7 +71,7 @@ class Kin(NamedTuple):
     """One row of a KinManager, copied out."""
 
     born: int = _BORN_DEFAULT
-    """The tick of its birth."""
+    """The tick when it was spawned."""
 
 
 class KinFields(TypedDict, total=False):
@@ -86,7 +86,7 @@ class KinColumns(QueryColumns):
     __slots__ = ()
 
     born = QueryColumn[np.int32]("born", _BORN_FIELD, _BORN_DEFAULT)
-    """The tick of its birth. Shape (n,)."""
+    """The tick when it was spawned. Shape (n,)."""
 
 
 class KinData(OwnedHierarchyRows, HotColumns):
@@ -113,7 +113,7 @@ class KinData(OwnedHierarchyRows, HotColumns):
 
     @property
     def born(self) -> NDArray[np.int32]:
-        """The tick of its birth. Shape (n,)."""
+        """The tick when it was spawned. Shape (n,)."""
         return self._born_column[: self._n]
 
     @born.setter
@@ -149,7 +149,7 @@ class KinData(OwnedHierarchyRows, HotColumns):
 class KinManager(Sparse, MappedOne, OwnedHierarchy, OrphansRoot, Gc):
     """Manager of every Kin: lookup sparse, instances one, destroy gc.
 
-    Who is whose child. The young of the dead are on their own.
+    The parent of each young animal. The young of dead animals have none.
     """
 
     __slots__ = (
@@ -173,7 +173,7 @@ class KinManager(Sparse, MappedOne, OwnedHierarchy, OrphansRoot, Gc):
     data: KinData
 
     def born(self, row: int, /) -> int:
-        """The tick of its birth."""
+        """The tick when it was spawned."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._require_row(row)

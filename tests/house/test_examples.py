@@ -66,7 +66,7 @@ def test_solar_system(checkout: Path) -> None:
 def test_particles(checkout: Path) -> None:
     done = run(checkout, "particles.py", "--count", "5000", "--frames", "5")
     assert done.returncode == 0, done.stderr
-    match = re.match(r"([\d,]+) particles alive, (\d+) born per frame", done.stdout)
+    match = re.match(r"([\d,]+) particles alive, (\d+) spawned per frame", done.stdout)
     assert match
     alive, born = int(match[1].replace(",", "")), int(match[2])
     assert born == 83
