@@ -359,12 +359,12 @@ def _strike_kernel(
     f32_0_1 = np.float32(0.1)
     f32_0_0 = np.float32(0.0)
     f32_0_9 = np.float32(0.9)
-    places = cells_now.places
+    places = cells_now.positions
     size_x = cells_now.sizes[0, 0]
     half_x = cells_now.sizes[1, 0]
     size_y = cells_now.sizes[0, 1]
     half_y = cells_now.sizes[1, 1]
-    found = np.empty(cells_now.most + 1, np.intp)
+    found = np.empty(cells_now.n_members + 1, np.intp)
     for i in order:
         boid_row = row_at(boid_rows, i)
         boid_j = 2 * boid_row
@@ -465,12 +465,12 @@ def _spread_kernel(
     f64_0_0 = np.float64(0.0)
     f32_0_5 = np.float32(0.5)
     i64_1 = np.int64(1)
-    places = cells_now.places
+    places = cells_now.positions
     size_x = cells_now.sizes[0, 0]
     half_x = cells_now.sizes[1, 0]
     size_y = cells_now.sizes[0, 1]
     half_y = cells_now.sizes[1, 1]
-    found = np.empty(cells_now.most + 1, np.intp)
+    found = np.empty(cells_now.n_members + 1, np.intp)
     for i in order:
         boid_row = row_at(boid_rows, i)
         boid_j = 2 * boid_row
@@ -512,12 +512,12 @@ def _dodge_kernel(
     f32_0_0 = np.float32(0.0)
     f64_0_0 = np.float64(0.0)
     f32_0_5 = np.float32(0.5)
-    places = cells_now.places
+    places = cells_now.positions
     size_x = cells_now.sizes[0, 0]
     half_x = cells_now.sizes[1, 0]
     size_y = cells_now.sizes[0, 1]
     half_y = cells_now.sizes[1, 1]
-    found = np.empty(cells_now.most + 1, np.intp)
+    found = np.empty(cells_now.n_members + 1, np.intp)
     for i in order:
         j = 2 * i
         x = boid_position[j]

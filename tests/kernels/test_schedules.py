@@ -50,8 +50,8 @@ kernels:
   whole: {rows: all, args: {dt: f32}, steps: [angle += dt]}
   stir:
     rows: all
-    args: {key: f32, key_1: f32, stem: f32}
-    steps: ["angle += f32(random()) * key + stem - key_1"]
+    args: {key: f32, key_1: f32, key_of_row: f32}
+    steps: ["angle += f32(random()) * key + key_of_row - key_1"]
 ---
 component: Fuel
 fields: {left: f64, use: "f64[2]"}
@@ -122,7 +122,7 @@ VALUES = {
     "use": (0.5, 2.0),
     "key": 2.0,
     "key_1": 0.75,
-    "stem": 0.5,
+    "key_of_row": 0.5,
 }
 
 
@@ -290,7 +290,7 @@ def test_says_what_it_does(package: Any) -> None:
 
 
 TABLE = """\
-step_2(dt: f32, key: f32, key_1: f32, stem: f32)
+step_2(dt: f32, key: f32, key_1: f32, key_of_row: f32)
 pass  kernel        over  reads           writes
    1  Shot.fly      Shot  life            life
    1  Shot.flicker  Shot  life, random    life

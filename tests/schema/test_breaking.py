@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from ecsgen_runtime.snapshots.rule_types import CellType, cell_type
+from ecsgen_runtime.snapshots.cell_types import CellType, cell_type
 
 from ecsgen.breaking import BreakKind
 from ecsgen.breaking.checks import compare

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.snapshots.rule_types import NUMBERS, cell_type, default_cell
+from ecsgen_runtime.snapshots.cell_types import NUMBERS, cell_type, default_cell
 from ecsgen_runtime.snapshots.type_conversion import (
     MAY_NOT_FIT,
     NO_RULE,

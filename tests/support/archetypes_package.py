@@ -85,7 +85,7 @@ def check_structure(w: Any) -> None:
             assert chunk.capacity == archetype.capacity > 1
             for column in archetype.layout.objects:
                 assert not any(chunk._columns[column][chunk.n :].tolist())
-    assert w.archetypes.nbytes == size * (used + len(table.pool._free)) + table.places.nbytes
+    assert w.archetypes.nbytes == size * (used + len(table.pool._free)) + table.locations.nbytes
 
 
 def check_queries(w: Any, entities: Entities) -> None:

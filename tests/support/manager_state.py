@@ -68,7 +68,7 @@ def _rows(data: Any) -> Any:
                 column[: data._n][~data.present] = np.zeros(1, column.dtype)[0]
     for name in data.OBJECTS:
         column = getattr(data, name)
-        assert len(column) == data._allocated
+        assert len(column) == data.allocated
         if not hasattr(data, "present"):  # holes hold what they are given
             assert not any(value is not None for value in column[data._n :])
     found = {
@@ -85,8 +85,8 @@ def _rows(data: Any) -> Any:
 def _archetypes(store: Any) -> Any:
     state = store.__getstate__()
     table = store.table
-    used = np.flatnonzero(table.places._owners)
-    owners = table.places._owners[used].tolist()
+    used = np.flatnonzero(table.locations._owners)
+    owners = table.locations._owners[used].tolist()
     return {
         "version": state["version"],
         "locks": store._is_locked(),

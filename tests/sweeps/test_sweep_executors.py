@@ -68,10 +68,10 @@ class Picky(ThreadPoolExecutor):
         self.has = self.most = 0
 
     def submit(self, function: Any, /, *arguments: Any, **named: Any) -> Future[Any]:
-        if arguments[1].given["x"] == 3:
+        if arguments[1].parameters["x"] == 3:
             raise RuntimeError("no room for three")
         future = super().submit(function, *arguments, **named)
-        if arguments[1].given["x"] == 5:
+        if arguments[1].parameters["x"] == 5:
             future = Future()
             future.cancel()
             future.set_running_or_notify_cancel()

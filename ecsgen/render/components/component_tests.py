@@ -22,11 +22,13 @@ from ecsgen.render.text.quoting import WIDTH, as_f32, literal, nested
 class ComponentTests:
     """Code of a component, for the template of its tests."""
 
-    def __init__(self, code: ComponentCode, package: str, pieces: tuple[PolicyTests, ...]) -> None:
+    def __init__(
+        self, code: ComponentCode, package: str, policy_tests: tuple[PolicyTests, ...]
+    ) -> None:
         self.code = code
         self.component = code.component
         self.package = package
-        self.pieces = pieces
+        self.policy_tests = policy_tests
         self.handle = "entity" if code.is_owned else "id"
         """Variable with the instance's entity or id."""
         name, grid = code.name, self.component.grid_component
@@ -63,7 +65,7 @@ class ComponentTests:
     def support_import(self) -> str:
         """Import of the modules of cases."""
         kernels = ["kernel_oracle"] if self.kernels else []
-        modules = [piece.module for piece in self.pieces]
+        modules = [cases.module for cases in self.policy_tests]
         if self.component.grid is None:
             modules += ["common_cases", "state_machine", "row_proxies"]
         return import_lines(["subject", *modules, *kernels])

@@ -26,13 +26,13 @@ class ShardedArchetypeStore(ArchetypeStore[ChunkT]):
     __slots__ = ()
     _entities: ShardedEntities
 
-    def has_any(self, entities: EntityArray) -> bool:
-        return bool((self.table.places.get_many(entities) != NO_LOCATION).any())
+    def _has_any(self, entities: EntityArray) -> bool:
+        return bool((self._table.locations.get_many(entities) != NO_LOCATION).any())
 
     def pack(self, writer: ParcelWriter) -> None:
         """Write the cells of all components in chunks to a parcel."""
         entities = writer.entities
-        locations = self.table.places.get_many(entities)
+        locations = self._table.locations.get_many(entities)
         for component in writer.plan.chunked:
             number = self.number_of(component.kind.ROW)
             owners, columns = self._cells_of(entities, locations, number)

@@ -218,8 +218,8 @@ class GhostSpace(GhostHolder, OwnedSpatial):
         positions = self._positions(self.data.n + self._n_ghosts if self._n_ghosts else n)
         return positions, self._visible_positions(positions), reach, self._wrap
 
-    def _all_places(self) -> tuple[Positions, Positions]:
-        positions = self._positions(self.data.n + self._n_ghosts)
+    def _all_positions(self) -> tuple[Positions, Positions]:
+        positions = self._positions(self.data._n + self._n_ghosts)
         return positions, self._visible_positions(positions)
 
     def _all_owners(self) -> EntityArray:
@@ -308,7 +308,7 @@ class GhostCoverageCheck:
     def take(self) -> None:
         """Store all positions, now that ghosts are new."""
         for name, manager in self._spaces.items():
-            n, (positions, visible) = manager.data.n, manager._all_places()
+            n, (positions, visible) = manager.data.n, manager._all_positions()
             owners = manager._owners_near()[: positions.shape[1]].copy()
             own_positions = positions[:, :n], visible[:, :n]
             self._seen[name] = RefreshState(*own_positions, owners[:n], owners[n:])

@@ -17,6 +17,7 @@ from ..base.atomic_files import replace_file
 from ..base.errors import SnapshotError
 from ..base.handles import EntityArray, RowArray
 from ..managers.policies.ids import EXHAUSTED_GENERATION
+from ..snapshots.cell_types import Columns
 from ..snapshots.documents import Document, SnapshotContent
 from ..snapshots.entity_table import EntityTable, HandleRewriter
 from ..snapshots.field_migration import Generations, had_ids
@@ -30,7 +31,6 @@ from ..snapshots.policy_rules import (
     id_columns,
 )
 from ..snapshots.row_checks import CheckedRows, check_direct_ids, check_slots
-from ..snapshots.rule_types import Columns
 from ..snapshots.saving import WorldLoader
 from ..snapshots.schema_matching import OldComponent
 from ..snapshots.serialisation import object_columns, own_attributes

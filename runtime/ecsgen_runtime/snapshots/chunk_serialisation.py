@@ -60,7 +60,7 @@ class ChunkSerialiser:
         archetypes: list[tuple[tuple[str, ...], list[Any]]] = [
             (tuple(names), []) for names, _ in state["tables"]
         ]
-        _deal_out(saved.arrays["archetypes.entity"], rows, [parts for _, parts in archetypes])
+        _append_parts(saved.arrays["archetypes.entity"], rows, [parts for _, parts in archetypes])
         for name, number, _, column in self._columns():
             component = self._table.parts[number].ROW.__name__
             has_component = [component in names for names, _ in archetypes]
@@ -69,8 +69,10 @@ class ChunkSerialiser:
                 cells = loaded_objects(saved, name, name, codecs, sum(counts))
             else:
                 cells = as_cells(saved.arrays[name], column.dtype)
-            _deal_out(cells, counts, [parts for _, parts in compress(archetypes, has_component)])
-        self._store.load_state({"version": state["version"], "archetypes": archetypes})
+            _append_parts(
+                cells, counts, [parts for _, parts in compress(archetypes, has_component)]
+            )
+        self._store._load({"version": state["version"], "archetypes": archetypes})
 
     def _tables(self) -> list[Any]:
         """Return all archetypes but that of entities without components, in order."""
@@ -91,7 +93,7 @@ def chunk_serialiser(world: SavedWorld) -> ChunkSerialiser | None:
     return None if store is None else ChunkSerialiser(store)
 
 
-def _deal_out(cells: NDArray[Any], counts: list[int], tables: list[list[NDArray[Any]]]) -> None:
+def _append_parts(cells: NDArray[Any], counts: list[int], tables: list[list[NDArray[Any]]]) -> None:
     """Append to each table its part of a column, `counts[k]` cells."""
     bounds = np.cumsum(counts, dtype=np.intp)
     for table, part in zip(tables, np.split(cells, bounds), strict=False):

@@ -409,13 +409,13 @@ class Choosing:
         self._manager = manager
         self._handles: NDArray[np.uint64] | None = None
 
-    def choose(self, stem: Any, number: int, out: Any, word: Any, bits: Any) -> None:
+    def choose(self, row_keys: Any, number: int, out: Any, word: Any, bits: Any) -> None:
         """Write the entity or id of a random alive row for each row of a block, 0 if there is none;
         otherwise as `draw_range`. O(rows), the first time O(n) as well."""
         if self._handles is None:
             self._handles = live_active_handles(self._manager)
         handles = self._handles
-        draw_range(stem, number, len(handles), out.view(np.int64), word, bits)
+        draw_range(row_keys, number, len(handles), out.view(np.int64), word, bits)
         if len(handles) == 0:
             out[...] = 0
         else:

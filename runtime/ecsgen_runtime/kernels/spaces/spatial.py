@@ -106,7 +106,7 @@ class Spatial(Manager):
         positions = self._positions(n)
         return positions, self._visible_positions(positions), reach, self._wrap
 
-    def _all_places(self) -> tuple[Positions, Positions]:
+    def _all_positions(self) -> tuple[Positions, Positions]:
         """Return positions and visible positions of all rows."""
         positions = self._positions(self.data.n)
         return positions, self._visible_positions(positions)
@@ -215,7 +215,7 @@ def join_search_arguments(
     radius.
     """
     reach = checked_radius(kernel, radius)
-    positions, visible = manager._all_places()
+    positions, visible = manager._all_positions()
     if len(hidden):
         visible = visible.copy()
         visible[:, hidden] = np.nan

@@ -94,7 +94,7 @@ class ArchetypeSpawn:
 
     def _check_can_create(self, entities: EntityArray, /) -> None:
         """Raise if one of the entities already has a row of any components."""
-        locations = self._store.table.places.get_many(entities)
+        locations = self._store.table.locations.get_many(entities)
         rows = np.where(locations == NO_LOCATION, NIL, 0)
         layout = self._store._entities.HANDLE_LAYOUT
         first_present(type(self._store).__name__, entities, rows, layout)
