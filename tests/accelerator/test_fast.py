@@ -180,10 +180,10 @@ def test_an_entity_that_somebody_is_told_of(packages: Packages) -> None:
     """Rows go with their entities, and callbacks are told, whatever was patched on the way."""
     for package in packages:
         manager, entities, owners = filled(package, "SkinnedMeshManager")
-        told: list[list[int]] = []
-        entities.on_destroy(lambda dead, told=told: told.append(dead.tolist()))
+        notified: list[list[int]] = []
+        entities.on_destroy(lambda dead, notified=notified: notified.append(dead.tolist()))
         entities.destroy(owners[1])
-        assert (told, manager.has(owners[1]), len(entities)) == ([owners[1:2]], False, 2)
+        assert (notified, manager.has(owners[1]), len(entities)) == ([owners[1:2]], False, 2)
         freed: list[int] = []
         quiet = package.EntityManager()
         entity = quiet.create()
@@ -259,10 +259,10 @@ def test_the_library_says_what_it_has(case: str, tmp_path: Path) -> None:
     if case == "0":
         need_layer()
     command = [sys.executable, "-m", "ecsgen_runtime"]
-    said = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    assert said.stdout.splitlines()[0] == f"ecsgen-runtime {ecsgen_runtime.__version__}"
-    assert said.stdout.endswith(SAID[case])
-    assert said.stderr == ""
+    process = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert process.stdout.splitlines()[0] == f"ecsgen-runtime {ecsgen_runtime.__version__}"
+    assert process.stdout.endswith(SAID[case])
+    assert process.stderr == ""
 
 
 def test_classes_of_the_library_itself_have_them() -> None:
