@@ -58,7 +58,7 @@ def found(world: Any) -> list[Any]:
         for manager in (world.hare, world.mark)
         for cells in manager.data.saved_columns().values()
     ]
-    known = [one.lookup_many(entities.live()).tolist() for one in (world.hare, world.mark)]
+    known = [manager.lookup_many(entities.live()).tolist() for manager in (world.hare, world.mark)]
     versions = [world.hare.version, world.mark.version]
     queue = free.first(free.count).tolist()
     return [columns, known, versions, entities.live().tolist(), queue, entities.n_retired]
@@ -70,7 +70,9 @@ def assert_alike(compiled: Any, plain: Any) -> None:
 
 def populated(count: int = 20) -> list[Any]:
     """Worlds of compiled loops, and of Python."""
-    both = [world_package(SCHEMA, f"fates_{one}", one).World() for one in ("numba", "numpy")]
+    both = [
+        world_package(SCHEMA, f"fates_{backend}", backend).World() for backend in ("numba", "numpy")
+    ]
     for world in both:
         world.seed = 3
         cells = world.cell.id_of_many(np.arange(count) % 36)
@@ -124,15 +126,15 @@ def test_locks(held: str) -> None:
 
 
 def test_callbacks_are_told() -> None:
-    both, told = populated(), list[list[int]]()
+    both, notified = populated(), list[list[int]]()
     for world in both:
         heard: list[int] = []
         world.live(**ARGS)
-        told.append(heard)
+        notified.append(heard)
         world.entities.on_destroy(lambda gone, heard=heard: heard.extend(gone.tolist()))
         for _ in range(8):
             world.live(**ARGS)
-    assert told[0] == told[1] != []
+    assert notified[0] == notified[1] != []
     assert_alike(*both)
 
 

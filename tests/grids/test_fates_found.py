@@ -176,8 +176,8 @@ def test_births_and_deaths_in_spaces_come_in_the_order_of_rows(turns: str) -> No
         plain, compiled = worlds
         assert plain.died == compiled.died
         for name in ("hare", "mark"):
-            one, other = getattr(plain, name).data, getattr(compiled, name).data
-            assert one.entity.tolist() == other.entity.tolist()
+            expected, other = getattr(plain, name).data, getattr(compiled, name).data
+            assert expected.entity.tolist() == other.entity.tolist()
         assert plain.mark.data.of.tolist() == compiled.mark.data.of.tolist()
 
 

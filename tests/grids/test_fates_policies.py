@@ -40,13 +40,13 @@ class Vat:
 
     def found(self) -> Found:
         """What the living have."""
-        data, found = self.world.yeast.data, Found()
+        data, rows_by_entity = self.world.yeast.data, Found()
         living = {*self.world.entities.live().tolist()}
         rows = (column.tolist() for column in (data.entity, data.age, data.sugar))
         for entity, *row in zip(*rows, strict=True):
             if entity in living:
-                found.setdefault(entity, []).append((row[0], row[1]))
-        return found
+                rows_by_entity.setdefault(entity, []).append((row[0], row[1]))
+        return rows_by_entity
 
     def fill(self, many: bool) -> None:
         for entity in self.world.entities.create_many(self.random.randrange(4, 9)).tolist():
@@ -60,7 +60,7 @@ class Vat:
     def play(self, kernel: str) -> None:
         before, living = self.found(), {*self.world.entities.live().tolist()}
         oldest, every, bubbles = self.random.randrange(3, 9), self.random.randrange(2, 4), 0
-        kept, born, dead = Found(), list[tuple[int, int]](), set[int]()
+        expected, born, dead = Found(), list[tuple[int, int]](), set[int]()
         for entity, rows in before.items():
             for age, sugar in rows:
                 if self.takes_turns and entity in dead:
@@ -73,15 +73,19 @@ class Vat:
                 elif kernel == "foam" and sugar == 4:
                     born.append((0, 7))
                     bubbles += 1
-                kept.setdefault(entity, []).append((age, sugar))
+                expected.setdefault(entity, []).append((age, sugar))
         getattr(self.world, kernel)(oldest, *([every] if kernel == "bud" else []))
         after, now = self.found(), {*self.world.entities.live().tolist()}
         assert now & living == living - dead
         assert len(now) == len(self.world.entities) == len(living - dead) + len(born)
-        old = {one: sorted(rows) for one, rows in after.items() if one in living}
-        assert old == {one: sorted(rows) for one, rows in kept.items() if one not in dead}
-        new = [row for one, rows in after.items() if one not in living for row in rows]
-        burst = [one for one in self.world.bubble.data.entity.tolist() if one in now - living]
+        old = {entity: sorted(rows) for entity, rows in after.items() if entity in living}
+        assert old == {
+            entity: sorted(rows) for entity, rows in expected.items() if entity not in dead
+        }
+        new = [row for entity, rows in after.items() if entity not in living for row in rows]
+        burst = [
+            entity for entity in self.world.bubble.data.entity.tolist() if entity in now - living
+        ]
         assert (sorted(new), len(burst)) == (sorted(born), bubbles)
 
 

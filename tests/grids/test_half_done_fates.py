@@ -94,14 +94,14 @@ class Field:
 
     def held(self, world: Any) -> Any:
         """Return who is alive, and the values of all rows, whichever they are."""
-        found: list[Any] = [world.entities.live().tolist()]
+        state: list[Any] = [world.entities.live().tolist()]
         for name in NAMES[1:]:
             if hasattr(world, name):
                 data = getattr(world, name).data
                 columns = [getattr(data, field.name).tolist() for field in data.FIELDS]
                 owners = data.entity.tolist() if hasattr(data, "entity") else [0] * data._n
-                found.append(sorted(zip(owners, *columns, strict=True)))
-        return found
+                state.append(sorted(zip(owners, *columns, strict=True)))
+        return state
 
     def judge(self, world: Any, error: BaseException | None) -> str | None:
         """Return what is wrong with a world whose kernel was stopped."""
@@ -151,8 +151,8 @@ def test_no_memory_leaves_nothing_half_done(
             if not fired:
                 break
             tried += 1
-            found = field.judge(world, error)
-            wrong += [f"#{k}: {found}"] if found else []
+            problem = field.judge(world, error)
+            wrong += [f"#{k}: {problem}"] if problem else []
     assert tried > 5
     assert not wrong, (len(wrong), tried, wrong[:5])
 
@@ -170,9 +170,9 @@ def test_interrupts_leave_nothing_half_done(which: str, rows: int, backend: Back
         events = Events(at, KeyboardInterrupt, field.package)
         raised = traced(events, world.graze)
         if events.where is not None:
-            found = field.judge(world, raised)
-            found = found or (None if isinstance(raised, KeyboardInterrupt) else f"{raised!r}")
-            wrong += [f"{events.where}: {found}"] if found else []
+            problem = field.judge(world, raised)
+            problem = problem or (None if isinstance(raised, KeyboardInterrupt) else f"{raised!r}")
+            wrong += [f"{events.where}: {problem}"] if problem else []
     assert len(times) > 50
     assert not wrong, (len(wrong), len(times), wrong[:5])
 

@@ -120,11 +120,11 @@ def test_rows_of_every_policy_stand_where_they_stood(policy: str) -> None:
     world, again = lived(text), lived(text)
     new = package(text).World.load(world.to_bytes())
     assert new.to_bytes() == world.to_bytes()
-    for one in (new, again):
+    for saved_world in (new, again):
         if policy != "none":
-            one.spawn(1, sheep={"cell": C + 7, "x": 9})
-            one.collect()
-        one.sheep.data.cell = [*reversed(one.sheep.data.cell.tolist())]
+            saved_world.spawn(1, sheep={"cell": C + 7, "x": 9})
+            saved_world.collect()
+        saved_world.sheep.data.cell = [*reversed(saved_world.sheep.data.cell.tolist())]
     assert new.to_bytes() == again.to_bytes()
     every_cell = new.patch.id_of_many(np.arange(12))
     assert new.sheep.near(every_cell, 0).starts.tolist() == (
@@ -378,14 +378,14 @@ BREAKING = {
 @pytest.mark.parametrize("case", BREAKING)
 def test_what_breaks(tmp_path: Path, case: str) -> None:
     old, new, wanted = BREAKING[case]
-    found = breaks(tmp_path, old, new).errors
-    assert " ".join(f"{one.code}:{one.mark.line}" for one in found) == wanted, found
+    errors = breaks(tmp_path, old, new).errors
+    assert " ".join(f"{error.code}:{error.mark.line}" for error in errors) == wanted, errors
 
 
 def test_what_breaks_is_said(tmp_path: Path) -> None:
-    found = breaks(tmp_path, patch("grass: f32") + sheep("cell"), CUBE + sheep()).errors
+    errors = breaks(tmp_path, patch("grass: f32") + sheep("cell"), CUBE + sheep()).errors
     axes = "'Patch' has a grid of 3 axes, and had a grid of 2 axes"
-    assert [(one.message, one.hint) for one in found] == [
+    assert [(error.message, error.hint) for error in errors] == [
         (f"{axes}: saved rows are not its cells", "go back to a grid of 2 axes"),
         (f"{axes}: coordinates are others", "go back to a grid of 2 axes"),
         (
