@@ -95,8 +95,8 @@ def test_ecosystem(checkout: Path) -> None:
         pictures.append((checkout / name).read_text(encoding="utf-8"))
     assert pictures[0] == pictures[1]  # the same seed
 
-    found = r"^(\w+) +([\d,]+) alive, ([\d,]+) to ([\d,]+) in 150 ticks$"
-    rows = re.findall(found, done.stdout, re.MULTILINE)
+    pattern = r"^(\w+) +([\d,]+) alive, ([\d,]+) to ([\d,]+) in 150 ticks$"
+    rows = re.findall(pattern, done.stdout, re.MULTILINE)
     counts = {name: [int(n.replace(",", "")) for n in numbers] for name, *numbers in rows}
     assert counts.keys() == {"grazers", "hunters"}
     assert all(0 < low <= now <= high for now, low, high in counts.values())

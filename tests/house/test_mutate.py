@@ -50,9 +50,9 @@ def has_test(folder: Path, job: Job, test: str) -> bool:
 )
 def test_mutants_are_programs(text: str, flaw: str) -> None:
     """What fails whatever the tests are would be a kill that says nothing."""
-    found = senseless(Job("generated", "a.py", "a.py", 0, Mutant("it breaks", "a", "b"), text, ()))
-    assert flaw in found
-    assert bool(found) == bool(flaw)
+    flaws = senseless(Job("generated", "a.py", "a.py", 0, Mutant("it breaks", "a", "b"), text, ()))
+    assert flaw in flaws
+    assert bool(flaws) == bool(flaw)
 
 
 def test_no_mutant_at_all_is_an_error() -> None:
