@@ -80,9 +80,9 @@ def large() -> World:
 
 @pytest.fixture(scope="module")
 def shown() -> Iterator[Ticking]:
-    found = Ticking(large(), edit=True)
-    yield found
-    found.close()
+    inspected = Ticking(large(), edit=True)
+    yield inspected
+    inspected.close()
 
 
 @pytest.fixture
@@ -93,16 +93,16 @@ def page(browser: Browser, shown: Ticking, tmp_path: Any) -> Iterator[Page]:
     page = context.new_page()
     wrong: list[str] = []
     page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on("console", lambda said: wrong.extend([said.text] if is_wrong(said) else []))
+    page.on("console", lambda message: wrong.extend([message.text] if is_wrong(message) else []))
     yield page
     page.screenshot(path=tmp_path / "page.png")  # kept if the test fails
     context.close()
     assert wrong == []
 
 
-def is_wrong(said: ConsoleMessage) -> bool:
+def is_wrong(message: ConsoleMessage) -> bool:
     """Whether a message is an error; requests that are refused are told on the page."""
-    return said.type == "error" and "Failed to load resource" not in said.text
+    return message.type == "error" and "Failed to load resource" not in message.text
 
 
 def test_a_million_rows(page: Page, shown: Ticking) -> None:
@@ -140,13 +140,13 @@ def test_search_and_entity(page: Page, shown: Ticking) -> None:
     assert urlsplit(page.url).query == ""
     rows = page.locator("[data-row]")
     expect(rows).not_to_have_count(0)
-    for text, told in (
+    for text, advice in (
         ("scene_nodes", "no component is called scene_nodes"),
         ("tile|a -b", "no component is called a; no component is called b"),
         ("scene_node Spark", "rows of Spark belong to no entities"),
     ):
         page.locator("#search").fill(text)
-        expect(page.locator(".facts").first).to_have_text(f"0 entities found; {told}")
+        expect(page.locator(".facts").first).to_have_text(f"0 entities found; {advice}")
         expect(rows).to_have_count(0)
     page.locator("#search").fill("scene_node")
     expect(page.locator(".facts").first).to_have_text("200 entities found")
