@@ -56,9 +56,9 @@ def package() -> ModuleType:
 @pytest.fixture
 def manager(package: Any) -> Any:
     entities = package.EntityManager()
-    found = package.BodyManager(entities)
-    found.create_many(entities.create_many(100))
-    return found
+    bodies = package.BodyManager(entities)
+    bodies.create_many(entities.create_many(100))
+    return bodies
 
 
 def move(manager: Any, **changed: Any) -> None:
@@ -143,12 +143,12 @@ def test_functions_are_within_4_ulp(manager: Any, name: str) -> None:
     getattr(manager, name if name == "power" else f"{name}_")()
     second = (0.5,) if name in ("atan2", "hypot") else ()
     function = getattr(math, name, abs)
-    for given, found in (("x", "out"), ("wide", "wide_out")):
-        results = getattr(manager.data, found)
-        wanted = [function(float(x), *second) for x in getattr(manager.data, given)]
+    for input_name, output_name in (("x", "out"), ("wide", "wide_out")):
+        results = getattr(manager.data, output_name)
+        wanted = [function(float(x), *second) for x in getattr(manager.data, input_name)]
         exponent = 0.3 if results.dtype == np.float64 else float(np.float32(0.3))
         if name == "power":
-            wanted = [abs(float(x)) ** exponent for x in getattr(manager.data, given)]
+            wanted = [abs(float(x)) ** exponent for x in getattr(manager.data, input_name)]
         off = np.abs(results.astype(np.float64) - wanted)
         assert (off <= 4 * np.spacing(np.abs(results))).all()
 
@@ -352,9 +352,9 @@ def inputs_package(request: Any) -> Any:
 @pytest.fixture
 def w(inputs_package: Any) -> Any:
     """A world of ten bodies, all of which spin and burn."""
-    found = inputs_package.Game()
-    found.spawn(10, body={"speed": (1, 2, 3)}, spin={}, fuel={})
-    return found
+    world = inputs_package.Game()
+    world.spawn(10, body={"speed": (1, 2, 3)}, spin={}, fuel={})
+    return world
 
 
 @pytest.mark.parametrize(
@@ -514,8 +514,8 @@ def test_values_go_with_chunks(w: Any) -> None:
     values = np.arange(10, dtype=np.float32).reshape(5, 2)
     w.bless(values)
     w.bless(0.5)
-    found = [np.array(chunk.spell.power) for chunk in w.charmed.chunks()]
-    assert (np.concatenate(found) == values + np.float32(0.5)).all()
+    powers = [np.array(chunk.spell.power) for chunk in w.charmed.chunks()]
+    assert (np.concatenate(powers) == values + np.float32(0.5)).all()
     with pytest.raises(ValueError, match=r"bless\.by"):
         w.bless(np.zeros((4, 2)))
 
