@@ -62,18 +62,18 @@ class ManagerRules(RuleBasedStateMachine):
     @rule(bundle=st.sampled_from(sorted(BUNDLES)), data=st.data(), value=number)
     def spawn_bundle(self, bundle: str, data: st.DataObject, value: int) -> None:
         if len(self.model) <= MOST:
-            given = data.draw(st.sampled_from(BUNDLES[bundle]))
+            component = data.draw(st.sampled_from(BUNDLES[bundle]))
             spawn = getattr(self.world, f"spawn_{bundle}")
-            (e,) = spawn(1, **{given: columns(given, [value])}).tolist()
-            self.model[e] = {name: [7] for name in BUNDLES[bundle]} | {given: [value]}
+            (e,) = spawn(1, **{component: columns(component, [value])}).tolist()
+            self.model[e] = {name: [7] for name in BUNDLES[bundle]} | {component: [value]}
 
     @rule(names=some_names, failing=st.sampled_from(["worker", "armor"]))
     def fail_to_spawn(self, names: list[str], failing: str) -> None:
-        given: dict[str, Any] = {name: {} for name in names}
+        values: dict[str, Any] = {name: {} for name in names}
         with pytest.raises(TypeError):
-            self.world.spawn(3, **given | {failing: {"x": "much"}})
+            self.world.spawn(3, **values | {failing: {"x": "much"}})
         with pytest.raises(MemoryError):
-            self.world.spawn(129, **given)
+            self.world.spawn(129, **values)
 
     # --- managers ----------------------------------------------------------------------
 
