@@ -59,8 +59,8 @@ def run(
     assert tally.tried
     assert not tally.wrong, tally.wrong[:5]
     if STEP == 1:  # else too few of all places were tried
-        kept = (tally.as_it_was + tally.done) / tally.tried
-        assert kept >= SHARE, tally.broke
+        share = (tally.as_it_was + tally.done) / tally.tried
+        assert share >= SHARE, tally.broke
 
 
 def trials(

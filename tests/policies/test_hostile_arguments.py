@@ -498,10 +498,12 @@ def test_room_for_less_than_nothing(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [n for n in MANAGERS if hasattr(getattr(package, n), "lookup")])
-@pytest.mark.parametrize("given", [3, None, "entities"])
-def test_managers_take_the_entity_manager(name: str, given: object) -> None:
-    with pytest.raises(TypeError, match=f"{name} takes the EntityManager .*{type(given).__name__}"):
-        getattr(package, name)(given)
+@pytest.mark.parametrize("argument", [3, None, "entities"])
+def test_managers_take_the_entity_manager(name: str, argument: object) -> None:
+    with pytest.raises(
+        TypeError, match=f"{name} takes the EntityManager .*{type(argument).__name__}"
+    ):
+        getattr(package, name)(argument)
 
 
 @pytest.mark.parametrize("name", MANAGERS)
@@ -595,12 +597,12 @@ def test_what_managers_have_is_not_overridden(name: str) -> None:
 @pytest.mark.parametrize("name", MANAGERS)
 def test_ways_out_of_overriding_what_removes_rows(name: str) -> None:
     kind = getattr(package, name)
-    told = "on_release is told of all rows that go"
+    message = "on_release is told of all rows that go"
     if not hasattr(kind, "on_release"):
-        told = "with `release: true` in the schema, " + told
+        message = "with `release: true` in the schema, " + message
     removing = {"destroy_many", "destroy_id", "destroy_id_many", "remove_many", "collect", "gc"}
     for removes in ["destroy", "clear", *(removing & {*dir(kind)})]:
-        with pytest.raises(TypeError, match=rf"has '{removes}' .* another name; {told}$"):
+        with pytest.raises(TypeError, match=rf"has '{removes}' .* another name; {message}$"):
             own(kind, **{removes: lambda self, *_: None})
 
 
