@@ -53,48 +53,48 @@ def met(package: Any, **rows: Any) -> tuple[Any, Any, Any]:
     here, there = package.Moor(0), package.Moor(1)
     rows = rows or {"hare": {}}
     away = there.spawn(3, **rows)
-    own = here.spawn(3, **rows)
+    natives = here.spawn(3, **rows)
     here.absorb(there.extract(away))
-    return here, own, away
+    return here, natives, away
 
 
 def test_visitors_have_turns_when_a_native_of_their_index_dies(package: Any) -> None:
-    here, own, away = met(package)
+    here, natives, away = met(package)
     hares = here.hare
-    hares.data.victim[hares.lookup(own[0])] = own[1]
+    hares.data.victim[hares.lookup(natives[0])] = natives[1]
     hares.data.victim[hares.lookup(away[0])] = away[2]
     here.pass_on()
-    alive = here.entities.alive_many([*own, *away])
+    alive = here.entities.alive_many([*natives, *away])
     assert alive.tolist() == [True, False, True, True, True, False]
-    turns = [hares.data.turns[hares.lookup(e)] for e in (own[0], own[2], away[0], away[1])]
+    turns = [hares.data.turns[hares.lookup(e)] for e in (natives[0], natives[2], away[0], away[1])]
     assert turns == [1] * 4
 
 
 def test_visitors_have_turns_once_somebody_has_died(package: Any) -> None:
-    here, own, away = met(package)
-    here.entities.destroy(own[1])  # its row is collected later
+    here, natives, away = met(package)
+    here.entities.destroy(natives[1])  # its row is collected later
     here.pass_on()
     rows = here.hare.lookup_many(away)
     assert here.hare.data.turns[rows].tolist() == [1] * 3
 
 
 def test_nobody_chooses_who_has_lost_the_row(package: Any) -> None:
-    here, own, away = met(package)
+    here, natives, away = met(package)
     foxes = here.spawn(3, fox={"prey": [here.hare.id_of(k) for k in (0, 1, 2)]})
     here.hare.destroy_many(here.hare.lookup_many(away))
     here.fox.data.prey[:] = here.hare.id_of(0)
-    here.hare.destroy_many(here.hare.lookup_many(own[1:]))
+    here.hare.destroy_many(here.hare.lookup_many(natives[1:]))
     here.choose()
-    assert here.fox.data.chosen.tolist() == [own[0], 0, 0]
+    assert here.fox.data.chosen.tolist() == [natives[0], 0, 0]
     assert len(foxes) == 3
 
 
 def test_nobody_meets_visitors_who_have_died_or_lost_a_row(package: Any) -> None:
-    here, own, away = met(package, hen={}, ring={})
+    here, natives, away = met(package, hen={}, ring={})
     hens = here.hen
-    hens.data.victim[hens.lookup(own[0])] = away[1]
-    hens.data.ring[hens.lookup(own[1])] = here.ring.id_of(here.ring.lookup(away[2]))
+    hens.data.victim[hens.lookup(natives[0])] = away[1]
+    hens.data.ring[hens.lookup(natives[1])] = here.ring.id_of(here.ring.lookup(away[2]))
     here.look()
-    rows = hens.lookup_many([*own, away[0], away[2]])
+    rows = hens.lookup_many([*natives, away[0], away[2]])
     assert hens.data.met[rows].tolist() == [5, 4, 4, 4, 4]
     assert hens.data.met_worn[rows].tolist() == [5, 4, 3, 3, 4]

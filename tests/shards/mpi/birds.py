@@ -101,30 +101,30 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=5)
     parser.add_argument("--load", default="")
     parser.add_argument("--kill", type=int, default=-1)
-    given = parser.parse_args()
-    sys.path.insert(0, given.folder)
+    options = parser.parse_args()
+    sys.path.insert(0, options.folder)
     package = import_module("flock")
-    made = package.Shards.load(given.load, timeout=30) if given.load else None
-    with made or package.Shards(package.Flock(), timeout=30) as shards:
-        if made is None:
+    loaded = package.Shards.load(options.load, timeout=30) if options.load else None
+    with loaded or package.Shards(package.Flock(), timeout=30) as shards:
+        if loaded is None:
             begin(package, shards)
         space = package.Blocks((0, 0), (SIZE, SIZE), shards.size, periodic=True)
         w = shards.world
-        for tick in range(shards.tick, given.ticks):
-            if given.kill == tick and shards.rank == shards.size - 1:
+        for tick in range(shards.tick, options.ticks):
+            if options.kill == tick and shards.rank == shards.size - 1:
                 os.kill(os.getpid(), signal.SIGKILL)
             at = w.position.data
             shards.migrate(at.entity, space.owner(at.value))
             steer(shards, space)
             live_and_die(package, shards, tick)
             w.position.data.value = (w.position.data.value + w.velocity.data.value) % SIZE
-            if given.save and (tick + 1) % given.every == 0:
-                shards.save(given.save, tick + 1)
+            if options.save and (tick + 1) % options.every == 0:
+                shards.save(options.save, tick + 1)
         energy = shards.sum((w.velocity.data.value**2).sum(1))
         n = shards.count(len(w.agent))
-        found = digest(shards)
+        checksum = digest(shards)
         if shards.rank == 0:
-            print(n, energy.hex(), found)
+            print(n, energy.hex(), checksum)
 
 
 if __name__ == "__main__":
