@@ -521,7 +521,7 @@ def test_keys_of_the_schema_are_all_there() -> None:
     def holders(node: Any, where: str) -> list[tuple[Document, str]]:
         if not isinstance(node, dict):
             return []
-        inner = [found for key, each in node.items() for found in holders(each, f"{where}.{key}")]
+        inner = [holder for key, each in node.items() for holder in holders(each, f"{where}.{key}")]
         return [*inner, (node, where)]
 
     names = ("schema.enums", "schema.components", "schema.groups", ".members", ".fields")

@@ -391,12 +391,12 @@ def test_id_fields_follow_ids_that_are_new() -> None:
     old.arrow.create(es[0], at=ids[2], all=[stale, ids[0]])
     old.arrow.create(es[1], at=ids[4], all=[1 << 32 | 99, 2**64 - 1])
     new = loaded(old, body("x: i8", "ids: true", arrow))
-    found = new.body.resolve_many(new.arrow.data.at)
-    assert [new.body.x(int(row)) for row in found] == [22, 4]
+    rows = new.body.resolve_many(new.arrow.data.at)
+    assert [new.body.x(int(row)) for row in rows] == [22, 4]
     assert new.arrow.data.all.tolist() == [[0, 0], [0, 0]]
     back = loaded(new, body("x: i8", "ids: true\nlookup: direct", arrow))
-    found = back.body.resolve_many(back.arrow.data.at)
-    assert found.tolist() == [2, 4]
+    rows = back.body.resolve_many(back.arrow.data.at)
+    assert rows.tolist() == [2, 4]
 
 
 def test_rows_of_the_dead_give_their_slots_back() -> None:
@@ -408,9 +408,9 @@ def test_rows_of_the_dead_give_their_slots_back() -> None:
     old.entities.destroy_many(es[:2])
     new = loaded(old, body("x: i8", "ids: true\ndestroy: callback", arrow))
     assert new.body.resolve_many(new.arrow.data.at).tolist() == [NIL, NIL, 0, 1]
-    made = new.body.create_many(new.entities.create_many(3))
+    rows = new.body.create_many(new.entities.create_many(3))
     assert len(set(new.body.id_of_many(np.arange(5)).tolist())) == 5
-    assert new.body.resolve_many(new.body.id_of_many(made)).tolist() == made.tolist()
+    assert new.body.resolve_many(new.body.id_of_many(rows)).tolist() == rows.tolist()
     assert new.body.resolve_many(new.arrow.data.at).tolist() == [NIL, NIL, 0, 1]
 
 
@@ -534,8 +534,8 @@ def test_rows_of_the_dead_leave_holes_where_rows_are_indices() -> None:
     assert new.body.data.x.tolist() == [7, 0, 3, 4]
     assert new.body.data.o.tolist() == [b"new", None, b"2", b"3"]
     assert new.body.resolve_many(ids).tolist() == [0, NIL, 2, 3, NIL, NIL]
-    made = new.body.create(new.entities.create())
-    assert new.body.resolve(new.body.id_of(made)) == made
+    row = new.body.create(new.entities.create())
+    assert new.body.resolve(new.body.id_of(row)) == row
 
 
 def test_worn_out_slots_stay_worn_out() -> None:
@@ -547,8 +547,8 @@ def test_worn_out_slots_stay_worn_out() -> None:
     old.entities.destroy_many(es[:2])
     new = loaded(old, body("x: i8", "ids: true\ndestroy: callback"))
     assert new.body.resolve(last) == NIL
-    made = new.body.create_many(new.entities.create_many(3))
-    assert new.body.id_of_many(made).tolist() == [2 << 32, 1 << 32 | 3, 1 << 32 | 4]
+    rows = new.body.create_many(new.entities.create_many(3))
+    assert new.body.id_of_many(rows).tolist() == [2 << 32, 1 << 32 | 3, 1 << 32 | 4]
 
 
 def test_a_snapshot_of_newer_schemas() -> None:
