@@ -71,15 +71,15 @@ def both(schemas: Path, names: tuple[str, str]) -> Packages:
     folder = Path(mkdtemp())
     package = built(folder, schemas)
     ignored = shutil.ignore_patterns("tests", "__pycache__")
-    found: list[Any] = []
+    packages: list[Any] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(folder)
         for name, is_pure in zip(names, "01", strict=True):
             shutil.copytree(package, folder / name, ignore=ignored)
             patch.setenv("ECSGEN_PURE", is_pure)
-            found.append(importlib.import_module(name))
+            packages.append(importlib.import_module(name))
             importlib.import_module(f"{name}._runtime.base.specialisation")  # which asks for it
-    return found[0], found[1]
+    return packages[0], packages[1]
 
 
 def find_accelerator(kind: type[Any]) -> dict[str, Any]:

@@ -99,8 +99,8 @@ def check_queries(w: Any, entities: Entities) -> None:
             and (not any_of or any_of & rows.keys())
             and not none_of & rows.keys()
         }
-        found = query.rows().entity.tolist()
-        assert len(query) == len(found) == len(expected)
-        assert set(found) == expected
-        assert [row.entity for row in query] == found
-        assert [e for chunk in query.chunks() for e in chunk.entity.tolist()] == found
+        rows_found = query.rows().entity.tolist()
+        assert len(query) == len(rows_found) == len(expected)
+        assert set(rows_found) == expected
+        assert [row.entity for row in query] == rows_found
+        assert [e for chunk in query.chunks() for e in chunk.entity.tolist()] == rows_found

@@ -51,12 +51,12 @@ class TemporaryModules:
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None, /
     ) -> ModuleSpec | None:
         for folder in sys.path if path is None else path:
-            place = join(folder, name.rpartition(".")[2])
-            if not place.startswith(TEMPORARY) or place.startswith(OURS):
+            stem_path = join(folder, name.rpartition(".")[2])
+            if not stem_path.startswith(TEMPORARY) or stem_path.startswith(OURS):
                 continue
-            if isdir(place) and isfile(package := join(place, "__init__.py")):
-                return _spec(name, package, within=[place])
-            if isfile(module := f"{place}.py"):
+            if isdir(stem_path) and isfile(package := join(stem_path, "__init__.py")):
+                return _spec(name, package, within=[stem_path])
+            if isfile(module := f"{stem_path}.py"):
                 return _spec(name, module)
         return None
 
