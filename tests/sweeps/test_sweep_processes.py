@@ -27,9 +27,9 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 
 def test_the_same_as_in_this_process() -> None:
     parameters = {"x": range(20)}
-    found = sweep(sweep_models.line, parameters, replicates=2, workers=2, progress=False)
+    table = sweep(sweep_models.line, parameters, replicates=2, workers=2, progress=False)
     expected = sweep(sweep_models.line, parameters, replicates=2, executor=AtOnce(), progress=False)
-    assert same(found, expected)
+    assert same(table, expected)
 
 
 def test_partials_and_methods_go_there_too() -> None:
@@ -98,8 +98,8 @@ def test_thousands_of_runs_take_no_memory() -> None:
     assert not s.errors
     assert after - before < 40_000
     for pid in set(s.columns["pid"].tolist()):
-        found = np.sort(s.columns["memory"][s.columns["pid"] == pid])
-        assert found[-1] - found[len(found) // 10] < 1_000
+        memory = np.sort(s.columns["memory"][s.columns["pid"] == pid])
+        assert memory[-1] - memory[len(memory) // 10] < 1_000
 
 
 # --- What other processes cannot have -------------------------------------------------
