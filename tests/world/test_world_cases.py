@@ -28,11 +28,11 @@ class TestWorlds:
             for name, part in list(vars(w).items()):
                 refuses(AttributeError, type(part).__name__, setattr, w, name, part)
                 refuses(AttributeError, type(part).__name__, delattr, w, name)
-            own: Any = w
-            own._turns = 0
-            own._turns += 1
-            assert deepcopy(own)._turns == 1
-            del own._turns
+            untyped: Any = w
+            untyped._turns = 0
+            untyped._turns += 1
+            assert deepcopy(untyped)._turns == 1
+            del untyped._turns
             assert not hasattr(w, "_turns")
 
     def test_worlds_contain_live_entities(self, w: World) -> None:
@@ -73,12 +73,12 @@ class TestManagersOfOnesOwn:
     def test_all_kinds(self) -> None:
         for module, plain in World.MANAGER_CLASSES.items():
             body = {"__slots__": (), "_own_size": lambda m: len(m)}
-            own = type("Own", (plain,), body)
-            kind: Any = type("World", (World,), {}, managers={module: own})
+            manager_class = type("Own", (plain,), body)
+            kind: Any = type("World", (World,), {}, managers={module: manager_class})
             w = kind()
-            assert type(getattr(w, module)) is own
+            assert type(getattr(w, module)) is manager_class
             assert getattr(w, module)._own_size() == len(getattr(World(), module))
-            assert type(getattr(deepcopy(w), module)) is own
+            assert type(getattr(deepcopy(w), module)) is manager_class
             assert type(getattr(World(), module)) is plain
 
     def test_they_are_checked(self) -> None:

@@ -49,8 +49,8 @@ class WorldMachine(ManagerRules):
         if len(self.model) + n > MOST:
             return
         names = data.draw(st.lists(in_chunks, unique=True))
-        given = {name: columns(name, [value] * n) for name in names}
-        es = self.world.archetypes.create(map(row_class, names), n, **given)
+        columns_given = {name: columns(name, [value] * n) for name in names}
+        es = self.world.archetypes.create(map(row_class, names), n, **columns_given)
         self.model |= {e: {name: [value] for name in names} for e in es.tolist()}
 
     @precondition(lambda self: self.model)
