@@ -64,7 +64,7 @@ def _set_aside() -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the dearest files: workers that get them last would end long after the others."""
-    places = {name: place for place, name in enumerate(soak.DEAREST)}
+    places = {name: index for index, name in enumerate(soak.DEAREST)}
     items.sort(key=lambda item: places.get(item.path.name, len(places)))
     for item in items:
         soak.mark(item)

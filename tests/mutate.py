@@ -74,13 +74,13 @@ class Outcome:
 def run(job: Job, folder: Path) -> Outcome:
     """Run the tests against one broken module, in a folder that nobody else uses meanwhile."""
     path = folder / job.package / job.file
-    whole, times = path.read_bytes(), path.stat()
+    content, times = path.read_bytes(), path.stat()
     path.write_text(job.text, encoding="utf-8")
     start = time.perf_counter()
     try:
         killed_by = _killed_by(job, folder)
     finally:
-        path.write_bytes(whole)
+        path.write_bytes(content)
         os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))  # its compiled form is good again
     return Outcome(job, killed_by, time.perf_counter() - start)
 
@@ -128,8 +128,8 @@ def check_whole(todo: list[Job], folder: Path) -> None:
     for package in sorted({job.package for job in todo}):
         concerned = [job for job in todo if job.package == package]
         tests = tuple(sorted({name for job in concerned for name in job.tests}))
-        some = tests if all(job.tests for job in concerned) else ()
-        process, output = _init_empty(folder / package, some, keeps_compiled=True)
+        tests_run = tests if all(job.tests for job in concerned) else ()
+        process, output = _init_empty(folder / package, tests_run, keeps_compiled=True)
         process.join()
         if process.exitcode != 0:
             raise SystemExit(f"the whole package fails:\n{output.read_text(encoding='utf-8')}")
@@ -187,7 +187,7 @@ def run_all(todo: list[Job], folder: Path, workers: int) -> Iterator[Outcome]:
         shutil.copytree(folder, copy)
         copies.put(copy)
 
-    def one(job: Job) -> Outcome:
+    def run_job(job: Job) -> Outcome:
         copy = copies.get()
         try:
             return run(job, copy)
@@ -195,7 +195,7 @@ def run_all(todo: list[Job], folder: Path, workers: int) -> Iterator[Outcome]:
             copies.put(copy)
 
     with ThreadPoolExecutor(workers) as pool:
-        yield from pool.map(one, todo)
+        yield from pool.map(run_job, todo)
 
 
 def mutate(count: int, only: str, workers: int, share: str = "0/1") -> list[Outcome]:
@@ -249,8 +249,8 @@ def main() -> int:
     parser.add_argument("--share", default="0/1", help="run a part of all: 0/4 … 3/4")
     parser.add_argument("--only", default="", help="run those whose title matches this pattern")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
-    given = parser.parse_args()
-    return report(mutate(given.sample, given.only, given.workers, given.share))
+    options = parser.parse_args()
+    return report(mutate(options.sample, options.only, options.workers, options.share))
 
 
 if __name__ == "__main__":
