@@ -55,9 +55,6 @@ _ODD: Final[tuple[Any, ...]] = (
 )
 
 
-# --- a world to begin with --------------------------------------------------------------
-
-
 @cache
 def town(seed: int) -> bytes:
     """The file of a world in which all components have rows, and some entities have died."""
@@ -101,9 +98,6 @@ def _populate_chunks(world: Any) -> None:
     archetypes.create([generated.Weapon], n=2, weapon={"model": ("sword", 3), "name": "ü"})
     (entity,) = archetypes.create([generated.Burning], n=1).tolist()
     archetypes.add(entity, generated.Health)
-
-
-# --- what a world that was loaded has to stand --------------------------------------------
 
 
 def exercise(world: Any, seed: int) -> None:
@@ -167,9 +161,6 @@ def _change(manager: Any, choose: random.Random) -> None:
             choose.choice([manager.activate, manager.deactivate])(child)
         if hasattr(manager, "set_nickname"):
             manager.set_nickname(child, "ü")
-
-
-# --- how files are broken -----------------------------------------------------------------
 
 
 @dataclass
@@ -303,9 +294,6 @@ def broken_file(choose: random.Random) -> tuple[str, bytes]:
     return how, mended(parts)
 
 
-# --- what must be true then ---------------------------------------------------------------
-
-
 def try_one(seed: int) -> str:
     """Break a file and load it; return what came of it. Raises what should not have been."""
     how, data = broken_file(random.Random(seed))
@@ -340,13 +328,13 @@ def _loaded(data: bytes, is_mapped: bool) -> Any:
 
 
 def _is_exhausted(world: Any) -> bool:
-    """Whether a few more changes are more than a file may count."""
+    """Return True if a few more changes are more than a file may count."""
     counts = [getattr(world, name).version for name in world.MANAGERS]
     return any(count > 2**62 for count in (*counts, world.archetypes.version))
 
 
 def _compare(data: bytes, world: Any) -> None:
-    """Let every cell be what the file said; those of holes aside."""
+    """Check that every cell is what the file said, but for those of holes."""
     before, after = read_snapshot(data), read_snapshot(world.to_bytes(codecs=CODECS))
     for name, array in before.arrays.items():
         cells = after.arrays[name]

@@ -1,11 +1,10 @@
-"""What generated packages use of the library: its interface, which has a number.
+"""The library's interface: all that generated packages use of it, with a number.
 
     python -m tests.interface
 
 writes it into `tests/interface.txt`, a line per name: of each function its signature, of
-each class
-those of its members that generated code has in it. A package that was made for one number does not
-run with a library that has other lines for it.
+each class those of its members that generated code has in it. A package that was made for one
+number does not run with a library that has other lines for it.
 """
 
 from __future__ import annotations

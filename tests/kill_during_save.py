@@ -32,7 +32,7 @@ for number in range(int(sys.argv[2]), 2**31):
 
 @dataclass
 class Outcome:
-    """What many kills have left."""
+    """Counts of files after many kills."""
 
     kills: int = 0
     saves: int = 0

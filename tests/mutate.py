@@ -37,7 +37,7 @@ from tests.support.gc_settings import collect_rarely
 from tests.support.mutant_jobs import Job, build_all, idle, jobs, senseless, spread
 
 LIMITS = sys.platform == "linux"
-"""Whether the system limits what a process takes."""
+"""True if the system limits what a process takes."""
 SECONDS, SECONDS_PER_FILE = 900, 20
 """A run that takes longer is a kill: an endless loop is noticed, too. At most, and for each file
 of tests beside two more for the start; of the processor where the system can tell, else, and ten
@@ -64,7 +64,7 @@ FORKS.set_forkserver_preload(["__main__", "numpy", "pytest", "hypothesis.statefu
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the tests said to one broken module."""
+    """The verdict of tests on one broken module."""
 
     job: Job
     killed_by: str  # empty if it survived
@@ -110,7 +110,7 @@ def _seconds(tests: tuple[str, ...]) -> int:
 
 
 def hasten(folder: Path) -> None:
-    """Let state machines stop at the first failure that they find."""
+    """Make state machines stop at the first failure that they find."""
     machines = [
         p for p in folder.rglob("tests/_support/*.py") if PHASES[0] in p.read_text(encoding="utf-8")
     ]

@@ -127,7 +127,7 @@ def test_whatever_is_patched_all_is_python(quick: ModuleType) -> None:
 
 
 def test_subclasses(quick: ModuleType) -> None:
-    """What is patched in one of them is called, and others go on in C."""
+    """A method that is patched is called, and others go on in C."""
 
     class Loud(quick.EnergyManager):  # type: ignore[name-defined, misc]
         told: list[int]

@@ -1,4 +1,4 @@
-"""What methods and rows in C return, raise and leave behind is what the generated ones do."""
+"""Methods and rows in C return, raise and leave behind the same as the generated ones."""
 
 from __future__ import annotations
 
@@ -284,7 +284,7 @@ def test_loops_are_the_same(packages: Packages, name: str) -> None:
 
 
 def test_a_loop_gives_out_again_what_nobody_has(packages: Packages) -> None:
-    """What somebody kept, of a row or the row itself, stays what it is."""
+    """A row, or the row object, that somebody kept stays as it is."""
     outcomes = []
     for package in packages:
         manager, _, owners = filled(package, "EnergyManager", 600)
@@ -312,7 +312,7 @@ def test_one_object_is_enough_for_a_loop(quick: ModuleType) -> None:
 
 
 def test_a_subclass_is_asked(quick: ModuleType) -> None:
-    """What finds rows in another way is asked where it is patched, and so are properties."""
+    """A patched way of finding rows is used, and so are patched properties."""
 
     class Hidden(quick.EnergyManager):  # type: ignore[name-defined, misc]
         is_hidden = False

@@ -195,7 +195,8 @@ def test_the_schemas_of_a_folder_with_the_name_of_a_pattern(folder: Path) -> Non
 
 
 def _hostile(folder: Path) -> Path:
-    """Let the repository's configuration name a program wherever it can; where that writes."""
+    """Make the repository's configuration name a program wherever it can; return where that
+    writes."""
     marker, program = folder / "it ran", folder / "program"
     program.write_text(f"#!/bin/sh\ntouch '{marker}'\nexit 1\n", encoding="utf-8")
     program.chmod(0o755)

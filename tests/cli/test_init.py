@@ -23,7 +23,7 @@ BARE = ["pyproject.toml", "schemas/bodies.yaml", "schemas/world.yaml"]
 
 @pytest.fixture(params=["numpy", "numba"])
 def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """What a project begins with: numba is installed, or is not."""
+    """Begin projects as if numba is installed, or is not."""
     name: str = request.param
     if name == "numpy":
         monkeypatch.setattr("ecsgen.cli.starter.find_spec", lambda name: None)

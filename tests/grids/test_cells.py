@@ -66,9 +66,6 @@ def world(package: Any) -> Any:
     return package.World()
 
 
-# --- cells ------------------------------------------------------------------------------------
-
-
 def test_cells_are_there_from_the_beginning(world: Any) -> None:
     assert (len(world.patch), len(world.line), len(world.room)) == (20, 7, 24)
     assert world.patch.data.grass.tolist() == [1.0] * 20
@@ -153,9 +150,6 @@ def test_cells_are_copied_with_their_shape(package: Any) -> None:
         assert twin.patch.data.grass.tolist() == [*range(6)]
 
 
-# --- who is in reach --------------------------------------------------------------------------
-
-
 def naive(shape: tuple[int, ...], wrap: tuple[bool, ...], cell: int, reach: Any) -> Iterator[int]:
     """Cells in reach of one, by offset."""
     coordinates = np.unravel_index(cell, shape)
@@ -220,9 +214,6 @@ def test_rows_around_cells_are_those_who_stand_there(world: Any) -> None:
     assert world.wolf.near([C + 1], 0).rows.tolist() == [2]  # the last row filled the hole
     world.wolf.set_cell(2, C + 2)
     assert world.wolf.near([C + 1, C + 2], 0).starts.tolist() == [0, 0, 1]
-
-
-# --- how many may stand on a cell -------------------------------------------------------------
 
 
 def test_full_cells_take_nobody(world: Any) -> None:

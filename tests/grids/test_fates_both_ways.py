@@ -50,7 +50,7 @@ ARGS = {"young": 0.3, "old": 6}
 
 
 def found(world: Any) -> list[Any]:
-    """What there is: columns, versions, who is alive, and which indices come next."""
+    """Return columns, versions, living entities, and the indices that come next."""
     entities = world.entities
     free = entities.free_indices
     columns = [
@@ -104,7 +104,7 @@ def test_several_kernels_take_part() -> None:
 
 
 def test_rows_of_the_dead_are_in_the_way() -> None:
-    """Whose index a newborn has, and who was destroyed before without anybody's collecting."""
+    """New entities reuse indices of dead ones, some of which nobody has collected."""
     both = populated()
     for world in both:
         world.entities.destroy_many(world.hare.data.entity[:12].copy())
@@ -160,7 +160,7 @@ def test_no_index_is_left() -> None:
 
 
 def test_a_world_ends_with_its_last_reference() -> None:
-    """What is kept for the next call keeps no world."""
+    """A kernel's memory for its next call keeps no world alive."""
     from weakref import ref
 
     world = populated()[0]

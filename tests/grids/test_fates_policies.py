@@ -39,7 +39,7 @@ class Vat:
         self.world, self.random, self.takes_turns = module.Vat(), Random(seed), bool(turns)
 
     def found(self) -> Found:
-        """What the living have."""
+        """Return the rows of living entities."""
         data, rows_by_entity = self.world.yeast.data, Found()
         living = {*self.world.entities.live().tolist()}
         rows = (column.tolist() for column in (data.entity, data.age, data.sugar))

@@ -89,9 +89,6 @@ def refused(old: Any, text: str, **options: Any) -> str:
     return str(caught.value).removeprefix("<bytes>: ")
 
 
-# --- the same schema --------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("mapped", [False, True])
 def test_grids_are_loaded_as_they_were(tmp_path: Path, backend: Any, mapped: bool) -> None:
@@ -174,9 +171,6 @@ def test_verifying_finds_who_stands_nowhere_or_too_close() -> None:
         assert len(type(world).load(data, verify=False).sheep) == 4
     world.sheep.data._cell_column[2] = C  # where the dead one stood
     assert type(world).load(world.to_bytes()).sheep.near([C], 0).rows.tolist() == [2]
-
-
-# --- other schemas ----------------------------------------------------------------------------
 
 
 def test_fields_of_cells_change_as_others_do() -> None:
@@ -264,9 +258,6 @@ def test_fewer_may_stand_on_a_cell() -> None:
     assert "sheep.cell[0]: 1 may" in refused(new, OLD)
 
 
-# --- what other code wrote --------------------------------------------------------------------
-
-
 def changed(world: Any, what: str, change: Callable[[Any], object]) -> Any:
     """A file in which a document says something else."""
     file = read_snapshot(world.to_bytes(), map_pages=False)
@@ -342,8 +333,6 @@ def test_schemas_that_no_grid_has(path: str, value: Any, why: str) -> None:
     with pytest.raises(SnapshotError, match=why):
         checked_documents(file, SnapshotFormat(), None)
 
-
-# --- breaking ---------------------------------------------------------------------------------
 
 FLAT = "component: Patch\nowner: none\nfields: {grass: f32}\n---\n"
 CUBE = patch("grass: f32", "[1, 2, 3]").replace("[true, false]", "true")

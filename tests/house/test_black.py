@@ -35,7 +35,7 @@ BROKEN = {"world.py"}
 
 @cache
 def is_blacks(text: bytes) -> bool:
-    """Whether black leaves a module as it is."""
+    """Return True if black leaves a module as it is."""
     return PINNED.apply(text) == text
 
 

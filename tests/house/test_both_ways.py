@@ -44,7 +44,7 @@ class My{manager}({manager}):
 class MyWorld(World, managers={{"{module}": My{manager}}}):
     pass
 """
-"""What a user has beside a package."""
+"""A user's module beside a package."""
 CODECS: Final = {"*": (pickle.dumps, pickle.loads)}
 
 
@@ -61,9 +61,6 @@ def with_tests(of: Project, backend: Backend, way: Runtime) -> dict[str, str]:
     """Return the text of each file of a package, unformatted."""
     options = Options((SchemaRoot(ROOT),), ROOT / "made", backend, ROOT / "made/tests", 1, 88, way)
     return texts(of, options)
-
-
-# -- texts -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -93,8 +90,6 @@ def test_nothing_but_the_prefix_of_imports_differs(which: str, backend: Backend)
                 assert other == f"{statement[1]}from {dots}_runtime{statement[2]}"
         assert not re.search(r"^ *(from|import) ecsgen_runtime\b", vendored[path], re.MULTILINE)
 
-
-# -- imports ---------------------------------------------------------------------------------------
 
 CHOICES: Final = """
 component: Bird
@@ -153,75 +148,6 @@ def test_vendored_packages_need_no_library(which: str, backend: Backend, tmp_pat
     assert done.returncode == 0, done.stderr
 
 
-EXTENSIONS: Final = """
-import sys, numpy as np
-if {absent!r} in ("ecsgen_runtime", "pyarrow"):
-    sys.modules[{absent!r}] = None
-elif {absent!r}:
-    import ecsgen_runtime
-    ecsgen_runtime.__version__ = {absent!r}
-import copied
-from copied import *
-world = World()
-row = world.mote.create_many(world.entities.create_many(2), {{"mass": [1, 2]}})
-print("sweep" in copied.__all__, "sweep" in dir(copied), world.mote.data.mass.tolist())
-for ask in (lambda: copied.sweep.__module__, lambda: world.mote.data.to_arrow().num_rows):
-    try:
-        print(ask())
-    except ImportError as error:
-        print(error)
-"""
-NEEDS: Final = "which ecsgen-runtime has: pip install ecsgen-runtime"
-
-
-@pytest.fixture(scope="module")
-def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of a vendored package whose schemas ask for no extension."""
-    folder = tmp_path_factory.mktemp("without_extensions")
-    for path, text in with_tests(
-        load("component: Mote\nfields: {mass: f32}\n"), "numpy", "vendored"
-    ).items():
-        file = folder / "copied" / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
-    return folder
-
-
-def test_extensions_that_nobody_asks_for_are_not_copied(copied: Path) -> None:
-    folders = {path.name for path in (copied / "copied" / "_runtime").iterdir() if path.is_dir()}
-    assert folders == {"base", "entities", "managers", "snapshots", "tables", "values", "world"}
-    of_world = {path.name for path in (copied / "copied" / "_runtime" / "world").iterdir()}
-    assert not of_world & {"queries", "archetypes"}
-
-
-@pytest.mark.parametrize("absent", ["", "ecsgen_runtime", "1000.0", "pyarrow"])
-def test_extensions_come_from_the_installed_library(copied: Path, absent: str) -> None:
-    """If it has the version of the copies."""
-    pytest.importorskip("pyarrow")
-    code = EXTENSIONS.format(absent=absent)
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=copied, capture_output=True, text=True, check=True
-    )
-    first, *answers = done.stdout.splitlines()
-    is_there = absent in ("", "pyarrow")
-    assert first == f"{is_there} {is_there} [1.0, 2.0]"
-    needs = f"{NEEDS}=={__version__} ("
-    if is_there:
-        wanted = ["ecsgen_runtime.sweeps.sweep", "2"]
-    else:
-        wanted = [
-            f"copied._runtime has no copy of {name}, {needs}" for name in ("sweeps.sweep", "arrow")
-        ]
-    if absent == "pyarrow":
-        wanted[1] = "Arrow needs pyarrow: pip install pyarrow"
-    assert all(
-        answer.startswith(start) for answer, start in zip(answers, wanted, strict=True)
-    ), answers
-
-
-# -- pickles ---------------------------------------------------------------------------------------
-
-
 class BothWays:
     """One package made in both ways, under one name, with what a user has beside it."""
 
@@ -245,7 +171,8 @@ class BothWays:
 
     @contextmanager
     def made(self, way: Runtime) -> Iterator[Any]:
-        """Let the package of one of the ways be what imports and pickles find; yield `_own`."""
+        """Make the package of one of the ways the one that imports and pickles find; yield
+        `_own`."""
         sys.modules.update(self._modules.get(way, {}))
         sys.path.insert(0, str(self._folders[way]))
         try:
@@ -282,7 +209,7 @@ def inhabited(kind: type[Any]) -> Any:
 
 
 def goes_on(w: Any) -> list[Any]:
-    """Let a world live on, and return all that there is to see of it."""
+    """Change a world, and return all that there is to see of it."""
     seen: list[Any] = [w.kept[0] is w, w.kept[1], type(w).__name__]
     seen += [w.gc(), w.flush(), w.collect(), w.entities.create_many(7).tolist()]
     for name in w.MANAGERS:

@@ -1,4 +1,4 @@
-"""What generated code has for itself gives way to what schemas name so."""
+"""Names of generated code that schemas hide are renamed in generated code."""
 
 from __future__ import annotations
 

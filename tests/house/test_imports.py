@@ -19,7 +19,8 @@ EXTRAS = {
     "shards": {"mpi4py"},
     "arrow": {"pyarrow"},
 }
-"""What may be imported besides, by folder of the library; compiled: by the modules' names."""
+"""Modules that may be imported besides, by folder of the library; compiled: by the modules'
+names."""
 
 
 def imported(path: Path) -> Iterator[str]:

@@ -89,7 +89,7 @@ def words() -> frozenset[str]:
 
 
 def may_meet(name: str) -> bool:
-    """Whether generated code may have a name, or one that is made of it."""
+    """Return True if generated code may have a name, or one that is made of it."""
     names = [name, *(name + end for end in DERIVED_CLASSES)]
     return any(
         may_be_shadowed(candidate) or candidate.lower().strip("_") in words() for candidate in names
@@ -108,7 +108,8 @@ def usable_fields() -> list[str]:
 
 
 def usable_components() -> list[str]:
-    """The same of components; one may make a class that is called like another."""
+    """Return the names that components can have together, as none makes a class called like
+    another."""
     taken, modules = public(CLASS_NAMES), public(MODULE_NAMES)
     derived = {(name + end).casefold() for name in listed("components") for end in DERIVED_CLASSES}
     return [

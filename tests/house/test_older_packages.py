@@ -1,5 +1,5 @@
-"""What generated packages use of the library has a number, and a package asks for its own: packages
-that an earlier ecsgen made run with this library, or say clearly that they do not.
+"""Packages that an earlier ecsgen made run with this library, or say clearly that they do not, by
+the number of the interface that they ask for.
 
 `tests/released_packages/interface_N.zip` is what the first build for an interface wrote, imported
 as it is, with its schema beside it; of one that is no longer served, what refuses. It is never

@@ -1,4 +1,4 @@
-"""What holds for the templates as a whole: who may name whom, what black does to them; enums."""
+"""Rules for all templates: which names they may use, black's style; enums."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.support.generated_package import SCHEMAS, shipped
 
 NO_POLICIES = {"name", "module", "fields", "doc", "capacity", "source", "by_default", "marks"}
 POLICIES = {field.name for field in dataclasses.fields(Component)} - NO_POLICIES
-"""What a component has that says which storage policies and parts it has."""
+"""Attributes of a component that tell its storage policies and features."""
 STEP = re.compile(r"{% step (\w+) %}")
 MACRO = re.compile(r"{%-? macro (\w+)\(")
 

@@ -1,4 +1,4 @@
-"""What the inspector answers, for every way of storing components, and when it touches worlds."""
+"""Answers of the inspector, for every way of storing components, and when it touches worlds."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def is_used(manager: Any, row: int) -> bool:
 
 
 def same(json_value: Any, value: Any) -> bool:
-    """Whether a JSON value is what an accessor returned."""
+    """Return True if a JSON value is what an accessor returned."""
     if isinstance(value, tuple):
         return len(json_value) == len(value) and all(map(same, json_value, value))
     if isinstance(value, int | float) and isinstance(json_value, str):

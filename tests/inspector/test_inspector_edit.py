@@ -1,4 +1,4 @@
-"""What the inspector lets whom do: edits, and who may look."""
+"""Permissions of the inspector: edits, and who may look."""
 
 from __future__ import annotations
 

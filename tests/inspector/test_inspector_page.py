@@ -101,7 +101,7 @@ def page(browser: Browser, shown: Ticking, tmp_path: Any) -> Iterator[Page]:
 
 
 def is_wrong(message: ConsoleMessage) -> bool:
-    """Whether a message is an error; requests that are refused are told on the page."""
+    """Return True if a message is an error; the page tells of refused requests itself."""
     return message.type == "error" and "Failed to load resource" not in message.text
 
 
@@ -168,7 +168,7 @@ def test_search_and_entity(page: Page, shown: Ticking) -> None:
 
 
 def test_changes_go_one_after_the_other(page: Page, shown: Ticking) -> None:
-    """What a slow change is answered does not hide what is wrong with the one after it."""
+    """The answer to a slow change does not hide the error of the change after it."""
     held: list[Route] = []
 
     def hold_the_first(route: Route) -> None:

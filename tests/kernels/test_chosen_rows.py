@@ -1,4 +1,4 @@
-"""Who was chosen among all rows, and what becomes of that later in the same turn."""
+"""Rows that were chosen among all, and what becomes of them later in the same turn."""
 
 from __future__ import annotations
 

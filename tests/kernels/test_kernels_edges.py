@@ -163,7 +163,7 @@ def of_logic() -> Iterator[Case]:
 
 
 def of_two_steps() -> Iterator[Case]:
-    """What an integer operation gives, put to use at once: nothing may know that it wrapped."""
+    """Yield results of integer operations that are used at once: they must have wrapped by then."""
     for scalar in INTEGERS:
         a, b = f"a_{scalar}", f"b_{scalar}"
         first = [f"({a} {sign} {b})" for sign in ("+", "-", "*", "//", "%")]
@@ -203,9 +203,9 @@ SUBJECTS = {
 
 
 def is_compiled(subject: str, case: Case) -> bool:
-    """Whether numba compiles a case: it takes 30 ms for each.
+    """Return True if numba compiles a case, for 30 ms.
 
-    Left out is what differs from the others in conversions alone. `ECSGEN_EDGES=all` compiles all.
+    Cases that differ from others in conversions alone are left out, unless `ECSGEN_EDGES=all`.
     """
     types = set(re.findall(r"[ab]_([iuf]\d+)", case.text))
     if "ECSGEN_EDGES" in os.environ or subject == "logic":
@@ -286,9 +286,9 @@ def inputs(case: Case) -> dict[str, NDArray[Any]]:
 
 @cache
 def expected(case: Case) -> NDArray[Any]:
-    """What the judge gives for each row, where nothing is assigned a one.
+    """Return the judge's result for each row, where none is assigned.
 
-    What need not be exact is computed in more bits; but not powers, for those of C err there.
+    Results that need not be exact have more bits; but not powers, for those of C err there.
     """
     dtype, values = dtype_of(case.scalar), inputs(case)
     with np.errstate(all="ignore"):

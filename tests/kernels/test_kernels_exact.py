@@ -45,7 +45,7 @@ def family() -> Subject:
 
 @pytest.fixture(scope="module")
 def loops() -> Subject:
-    """The same kernels as `subject` has, where rows take turns: loops in plain Python."""
+    """Return the kernels of `subject` with turns: loops in plain Python."""
     text = schema("", KERNELS // 2, first=0)
     return built(text.replace(": {args:", ": {turns: rows, args:"), "kernels_loops")
 

@@ -521,7 +521,7 @@ def test_values_go_with_chunks(w: Any) -> None:
 
 
 def test_rows_that_refer_to_others(w: Any) -> None:
-    """What others have is read where they are, whichever rows a call names."""
+    """Fields of other rows are read where they are, whichever rows a call names."""
     w.spawn(40, node={})
     data, random = w.node.data, np.random.default_rng(1)
     data.value, data.y = random.random(40), random.random(40)

@@ -63,7 +63,7 @@ STEPS = {
       - OWN.i = OWN.i + i32(count(other.entity != OWN.foe))""",
 }
 COMPILED = ("hunting_shout", "Flea.tell")
-"""What numba compiles, which takes seconds for each; `ECSGEN_EDGES=all` compiles all."""
+"""Kernels that numba compiles, which takes seconds for each; `ECSGEN_EDGES=all` compiles all."""
 TURNS = {"roam": "rows", "chase": "random"}
 ARGS = {
     "tell": "args: {reach: f32, gain: {type: f32, each: true}}",

@@ -64,7 +64,7 @@ kernels:
 
 
 def chosen(places: NDArray[Any], columns: dict[str, NDArray[Any]]) -> dict[str, list[Any]]:
-    """What `choose` counts and finds without chance, in a space that goes around nowhere."""
+    """Return what `choose` counts and finds without chance, in a space without wrapped axes."""
     columns_found: dict[str, list[Any]] = {"seen": [], "least": []}
     for k, position in enumerate(places):
         apart = places - position
@@ -79,7 +79,7 @@ def chosen(places: NDArray[Any], columns: dict[str, NDArray[Any]]) -> dict[str, 
 
 @pytest.fixture(scope="module")
 def packages() -> list[ModuleType]:
-    """The same component for both backends."""
+    """One component, for both backends."""
     return [world_package(SCHEMA, f"near_{backend}", backend) for backend in BACKENDS]
 
 
@@ -126,7 +126,7 @@ def state(manager: Any, es: Any) -> dict[str, NDArray[Any]]:
 @settings(max_examples=examples(12), deadline=None)
 @given(rows=st.sampled_from([0, 1, 2, 60, 300]), seed=st.integers(0, 2**32 - 1))
 def test_both_backends(packages: list[ModuleType], rows: int, seed: int) -> None:
-    """The same bits, sums of floats included: they are added in the order of neighbours."""
+    """Bits are equal, sums of floats included: they are added in the order of neighbours."""
     states = []
     for package in packages:
         manager, es = filled(package, rows, seed)
@@ -157,7 +157,7 @@ def test_some_of_them(packages: list[ModuleType], backend: int) -> None:
 
 @pytest.mark.parametrize("backend", [0, 1])
 def test_rows_in_any_order(packages: list[ModuleType], backend: int) -> None:
-    """Who is near, what is counted and drawn, does not depend on it; nor on collecting."""
+    """Neighbours, counts and draws do not depend on the order of rows; nor on collecting."""
     states = []
     for turn in range(2):
 
@@ -256,7 +256,7 @@ kernels:
 
 @pytest.fixture(scope="module")
 def world_packages() -> list[ModuleType]:
-    """The same world for both backends."""
+    """One world, for both backends."""
     return [world_package(WORLD_SCHEMA, f"pasture_{backend}", backend) for backend in BACKENDS]
 
 
@@ -317,7 +317,7 @@ def columns(w: Any) -> dict[str, NDArray[Any]]:
 
 @pytest.mark.parametrize(("seed", "count"), [(0, 60), (1, 60), (2, 0), (3, 200)])
 def test_world_both_backends(world_packages: list[ModuleType], seed: int, count: int) -> None:
-    """The same bits."""
+    """Both backends give equal bits."""
     states = []
     for package in world_packages:
         w = world_filled(package, seed, count)

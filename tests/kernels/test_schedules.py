@@ -229,7 +229,7 @@ def test_the_same_as_the_calls(package: Any, name: str, count: int, seed: int) -
 
 
 def test_a_pass_is_as_quiet_as_its_kernels(package: Any) -> None:
-    """What `push` makes of its arguments for all rows may be infinite."""
+    """Arguments of `push` for all rows may become infinite."""
     w = package.Game()
     with np.errstate(all="raise"):
         w.step_0(k=0.5, dt=1e30, force=(3e38, 1.0, 1.0))

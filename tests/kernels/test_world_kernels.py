@@ -295,7 +295,7 @@ def large(backend: Backend, scattered: bool) -> Any:
 
 @pytest.mark.parametrize("scattered", [False, True])
 def test_large_cells(scattered: bool) -> None:
-    """What numba does in inner loops and on several cores is what numpy does."""
+    """Inner loops and several cores of numba give what numpy gives."""
     results = []
     for each in BACKENDS:
         world = large(each, scattered)
@@ -441,7 +441,7 @@ def test_active_rows(game: Any) -> None:
 
 
 def test_holes_are_quiet(game: Any) -> None:
-    """What lies in rows that are not in use has no part in it."""
+    """Values in rows that are not in use have no part in the result."""
     world = game.Game()
     es = world.spawn(6, place={"height": [-1, 4, 9, 16, 25, 36]})
     world.place.remove(es[0])

@@ -93,7 +93,7 @@ def columns(serials: Iterable[int]) -> dict[str, Any]:
 
 @dataclass
 class Rows:
-    """What the model knows of a component."""
+    """The model's knowledge of a component."""
 
     policies: Policies
     serials: dict[int, int] = field(default_factory=dict)  # by entity

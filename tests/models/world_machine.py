@@ -1,4 +1,4 @@
-"""What happens to managers, groups and queries of a whole world: rules of a state machine."""
+"""Rules of a state machine for managers, groups and queries of a whole world."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ some_names = st.lists(st.sampled_from(NAMES), unique=True, max_size=len(NAMES))
 
 
 class ManagerRules(RuleBasedStateMachine):
-    """The same changes to a world and to a dict."""
+    """Rules that change a world and a dict alike."""
 
     @initialize(n=st.integers(0, 12), names=some_names, value=number)
     def begin(self, n: int, names: list[str], value: int) -> None:
@@ -51,8 +51,6 @@ class ManagerRules(RuleBasedStateMachine):
     def draw(self, data: st.DataObject, most: int = 8) -> list[int]:
         known = st.sampled_from(sorted(self.model))
         return data.draw(st.lists(known, unique=True, max_size=most))
-
-    # --- new entities ------------------------------------------------------------------
 
     @rule(n=few, names=some_names, value=number)
     def spawn_some(self, n: int, names: list[str], value: int) -> None:
@@ -74,8 +72,6 @@ class ManagerRules(RuleBasedStateMachine):
             self.world.spawn(3, **values | {failing: {"x": "much"}})
         with pytest.raises(MemoryError):
             self.world.spawn(129, **values)
-
-    # --- managers ----------------------------------------------------------------------
 
     @precondition(lambda self: self.model)
     @rule(data=st.data(), name=st.sampled_from(IN_MANAGERS), value=number)
@@ -128,8 +124,6 @@ class ManagerRules(RuleBasedStateMachine):
     def shuffle_a_manager(self, name: str, random: Random) -> None:
         manager = getattr(self.world, name)
         manager.reorder(random.sample(range(len(manager)), len(manager)))
-
-    # --- queries and groups ------------------------------------------------------------
 
     @rule(query=st.sampled_from(sorted(QUERIES)), value=st.integers(-5, 5))
     def write_through_a_query(self, query: str, value: int) -> None:

@@ -94,7 +94,7 @@ def fields(name: str, x: Any) -> dict[str, Any]:
 
 
 def columns(name: str, xs: list[int]) -> dict[str, list[Any]]:
-    """The same for one instance per value."""
+    """Return the fields of one instance per value, as columns."""
     return {field: [fields(name, x)[field] for x in xs] for field in fields(name, 0)}
 
 

@@ -1,4 +1,4 @@
-"""What every manager promises, whatever its policies, and generated tests do not try."""
+"""Promises of every manager, whatever its policies, that generated tests do not try."""
 
 from __future__ import annotations
 

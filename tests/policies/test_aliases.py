@@ -109,7 +109,7 @@ def _taken(m: Any, name: str, values: Any, form: str) -> Any:
 
 
 def _outcome(call: Call, m: Any, argument: Any) -> Any:
-    """What a call returns or raises, and what it leaves."""
+    """The result or exception of a call, and the state that it leaves."""
     try:
         result = call.make(m, argument)
     except Exception as error:

@@ -202,9 +202,6 @@ def test_leaves_of_a_very_deep_group() -> None:
     assert flatten_exceptions(group) == [error]
 
 
-# -- dispatch --------------------------------------------------------------------------------------
-
-
 class Owner:
     """Drains a dispatch's queue into a list; a number's batch may queue more or raise."""
 
@@ -381,7 +378,7 @@ def test_a_dispatch_without_an_owner() -> None:
 
 
 class Told:
-    """What callbacks are told about."""
+    """An argument of callbacks."""
 
 
 def test_what_failed_keeps_nothing_that_was_told() -> None:

@@ -216,7 +216,7 @@ ANSWERS: dict[str, Callable[[Scene], object]] = {
 
 
 def run(change: Callable[[], object], answer: Callable[[], object], turn: int) -> None:
-    """Let the object whose turn it is answer when a change ends it."""
+    """Make the object whose turn it is answer when a change ends it."""
     failed: list[BaseException] = []
     left = turn
 

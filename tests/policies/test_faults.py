@@ -155,7 +155,7 @@ def interrupted(scenes: list[Scene], operations: dict[str, Operation]) -> None:
 
 
 class Signalled(BaseException):
-    """What a handler of signals may raise."""
+    """An exception that a handler of signals may raise."""
 
 
 @pytest.mark.filterwarnings("ignore")

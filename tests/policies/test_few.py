@@ -89,7 +89,7 @@ def test_a_bad_value_of_the_last_component_spawns_nothing() -> None:
 
 @pytest.mark.parametrize("count", [3, 16])
 def test_rows_of_the_dead_go_before_the_first_new_one_comes(count: int) -> None:
-    """Whether a value is one for all or one for each makes no difference to where rows are."""
+    """Rows are in the same order, be a value one for all or one for each."""
     orders = []
     for value in (7, np.full(count, 7)):  # an array of so many goes the bulk way
         world = world_package(DEAD, "in_the_way").Way()
@@ -123,7 +123,7 @@ fields: {x: i32}
 
 @pytest.mark.parametrize("room", [0, 64])
 def test_a_bad_value_counts_for_more_than_that_no_index_is_left(room: int) -> None:
-    """Whether there is room for a row makes no difference: with it, one row goes the quick way."""
+    """Rows are the same with room for a row, where it goes the quick way, and without."""
     package = world_package(TINY, "few_indices")
     world, solo = package.Tiny(), package.Solo
     world.solo.reserve(room)

@@ -1,4 +1,4 @@
-"""What is wrong with arguments, and what their conversion does to the manager meanwhile."""
+"""Wrong arguments, and arguments whose conversion changes the manager meanwhile."""
 
 from __future__ import annotations
 
@@ -569,9 +569,6 @@ def test_copies_of_views_of_entities() -> None:
     w: Any = g.Game()
     x = w[w.create(g.CelestialBody(gm=2))]
     assert copy.copy(x).celestial_body.gm == 2
-
-
-# --- managers of one's own --------------------------------------------------------------------
 
 
 def own(base: type[Any], **body: object) -> type[Any]:

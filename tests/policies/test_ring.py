@@ -172,9 +172,6 @@ def test_a_ring_that_doubles_does_not_outgrow_itself(package: ModuleType) -> Non
     assert (len(line), line.capacity) == (3, 64)
 
 
-# --- what a creation that is refused leaves: everything, the rows of the dead as well -------------
-
-
 REFUSED = """
 component: Twig
 ring: 4
@@ -202,7 +199,7 @@ def refusing() -> ModuleType:
 
 
 def heirs(world: Any, es: Any) -> Any:
-    """Let entities die, and return others with the same indices."""
+    """Destroy entities, and return others with the same indices."""
     world.destroy_many(es)
     return world.spawn(len(es))
 

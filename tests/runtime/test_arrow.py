@@ -25,7 +25,7 @@ IS_COPIED = ("bool", "str")
 
 
 def expected(value: Any, info: Any) -> Any:
-    """What pyarrow makes of a cell that an accessor returned."""
+    """Return pyarrow's value of a cell that an accessor returned."""
     if isinstance(value, tuple):
         return [expected(element, info) for element in value]
     if info.enum is not None and not issubclass(info.enum, IntFlag):
@@ -50,7 +50,7 @@ def rows_of(m: Any) -> list[int]:
 
 
 def here(data: Any, info: Any) -> bool:
-    """Whether columns have a field, which is not an object."""
+    """Return True if columns have a field, which is not an object."""
     names = [info.name, f"{info.name}_x", f"{info.name}_0"]
     return info.dtype is not None and any(hasattr(type(data), name) for name in names)
 
@@ -676,8 +676,6 @@ def test_structs_go_by_the_names_of_elements(names: str) -> None:
         w.every_type.data.vector = column
         assert w.every_type.data.vector.tolist() == [wanted] * 2
 
-
-# --- tables in the wrong place ----------------------------------------------------------------
 
 BY_COUNT = r"; managers take tables by create_many\(len\(df\), df\)$"
 BY_ENTITIES = r"; managers take tables by create_many\(entities, df\)$"

@@ -1,4 +1,4 @@
-"""What compiled kernels call, and what is done for many rows at once."""
+"""Functions that compiled kernels call, and bulk work on many rows."""
 
 from __future__ import annotations
 

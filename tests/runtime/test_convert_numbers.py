@@ -84,7 +84,7 @@ numbers = st.one_of(
 
 
 def plain(value: Any) -> Any:
-    """What is inside a 0-d array."""
+    """Return the element of a 0-d array."""
     return value[()] if isinstance(value, np.ndarray) else value
 
 
@@ -147,7 +147,7 @@ def same(left: Any, right: Any) -> bool:
 
 
 def stored(scalar: str, value: Any) -> Any:
-    """What comes back from a cell of the format, through a memoryview and through a struct."""
+    """Return a cell of the format, read back through a memoryview and through a struct."""
     code = FORMATS[scalar]
     raw: Any = memoryview(bytearray(struct.calcsize(f"={code}")))
     cells = raw.cast(code)

@@ -387,7 +387,7 @@ def test_what_has_elements_is_an_array() -> None:
 
 
 class _Foreign:
-    """What another library's column looks like."""
+    """A column that looks like one of another library."""
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         return np.array([1, 2, 3])

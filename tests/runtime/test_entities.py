@@ -46,7 +46,7 @@ def manager(index_bits: int = 32, generation_bits: int = 32, min_free: int = 102
 
 
 class Model:
-    """What the contract says, one entity at a time."""
+    """A model of the contract, one entity at a time."""
 
     def __init__(self, index_bits: int, generation_bits: int, min_free: int) -> None:
         self.index_bits = index_bits
@@ -217,9 +217,6 @@ def test_reserve_prevents_reallocation() -> None:
         manager(3, 2, 0).reserve(9)
 
 
-# -- callbacks -------------------------------------------------------------------------------------
-
-
 def test_callbacks_are_told_in_order_until_cancelled() -> None:
     entities, notified = manager(), []
     first = entities.on_destroy(lambda es: notified.append(("first", es.tolist())))
@@ -338,7 +335,7 @@ def test_errors_inside_of_callbacks_about_stale_entities() -> None:
 
 
 class DespawnListener:
-    """What a component manager with `destroy: callback` does."""
+    """A stand-in for a component manager with `destroy: callback`."""
 
     def __init__(self, entities: Any) -> None:
         self._locks = 0
@@ -432,9 +429,6 @@ def test_a_copy_made_by_a_callback_is_at_rest() -> None:
     assert list(copies[0]) == [b]
     copies[0].destroy(b)
     assert list(copies[0]) == []
-
-
-# -- the text --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

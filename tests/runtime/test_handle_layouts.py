@@ -73,8 +73,6 @@ def test_nobody_calls_the_original_of_such_a_method() -> None:
             assert not owner[0].isupper(), f"{module}: {ast.unparse(node)}"
 
 
-# -- several packages over one library -------------------------------------------------------------
-
 COMPONENTS = """
 queries: {both: {all: [Place, Room]}}
 archetypes: {components: [Heat]}

@@ -72,7 +72,7 @@ def test_points_among_places(case: Case, seed: int) -> None:
 
 
 def is_exact(case: Case) -> bool:
-    """Whether places are not so far outside of a wrapped axis that they lose what counts."""
+    """Return True unless positions are so far outside of a wrapped axis that they lose digits."""
     places, radius, wrap = case
     finite = np.where(np.isfinite(places), places, 0)
     wrapped = [abs(finite[:, axis]).max(initial=0) for axis, size in enumerate(wrap) if size]
@@ -85,7 +85,7 @@ def is_exact(case: Case) -> bool:
 @given(case=cases())
 @example(case=(np.zeros((9, 2), "f4"), 1.0, [0.0, 1.0]))
 def test_places_among_themselves(case: Case) -> None:
-    """Who asks does not find itself; in many blocks or in one."""
+    """A row that asks does not find itself; in many blocks or in one."""
     places, radius, wrap = case
     expected = neighbours(Space(radius, wrap, places.dtype), places, places, [True] * len(places))
     without = [[row for row in rows if row != k] for k, rows in enumerate(expected)]

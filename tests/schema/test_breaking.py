@@ -1,5 +1,5 @@
-"""What breaks from one version of schemas to another; and that this is what loading does: for each
-case, a world full of extreme values is saved by the old package and loaded by the new one.
+"""Breaking changes from one version of schemas to another, and that loading agrees: for each case,
+a world full of extreme values is saved by the old package and loaded by the new one.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def component(keys: str = "", **fields: str) -> str:
 
 
 class Case(NamedTuple):
-    """What it is, old, new, the codes about data and those about code, each with its line."""
+    """Title, old, new, the codes about data and those about code, each with its line."""
 
     name: str
     old: str
@@ -671,7 +671,7 @@ def test_any_two_versions_can_be_compared(tmp_path: Path, number: int) -> None:
 ROWS = 12
 REFUSED = {"E901", "E902", "E903"}
 DROPPED = ["body.entity"]
-"""What may go where owners are forgotten, which is said to need it."""
+"""A change that is allowed where owners are forgotten, and said to need it."""
 FIT = {"enum to its number", "fewer bits"}
 """Changes by which values may not fit, where those of so small a world do."""
 

@@ -45,9 +45,6 @@ def field(folder: Path, text: str, others: str = "") -> Field:
     return next(component for component in components if component.name == "C").fields[0]
 
 
-# --- the model ------------------------------------------------------------------------------
-
-
 def test_shipped_schemas_use_every_generated_policy_and_type() -> None:
     diagnostics = Diagnostics()
     project = load(SHIPPED, diagnostics)
@@ -218,9 +215,6 @@ def test_result_does_not_depend_on_the_place(tmp_path: Path) -> None:
     assert repr(first) == repr(second)
 
 
-# --- files ----------------------------------------------------------------------------------
-
-
 def test_files_are_found_in_order_below_the_folder(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "c.yml").write_text("component: C\n")
@@ -292,9 +286,6 @@ def test_an_error_does_not_bring_others_along(tmp_path: Path) -> None:
         (12, "E303"),
         (12, "E208"),
     ]
-
-
-# --- hostile input --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What is said of the language: the page, the schema for editors, and explanations of codes."""
+"""The language's references: the page, the schema for editors, and explanations of codes."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_types_complete() -> None:
 
 
 NOT_ONE_FILE = {"E201", "E202", "E203", "E206", "E207", "E701", "E702", "E703"}
-"""What no schema file of a few lines can show, and what a change of schemas breaks."""
+"""Codes that no schema file of a few lines can show, and those of changes of schemas."""
 SHOWN = sorted(code for code, about in codes().items() if about.wrong is not None)
 
 

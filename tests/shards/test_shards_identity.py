@@ -96,7 +96,7 @@ def test_without_shards_there_is_no_trace() -> None:
 
 @pytest.mark.parametrize("name", Isles.MANAGERS)
 def test_managers_have_bases_of_their_own(name: str) -> None:
-    """What finds rows by index alone never stands before what finds those of visitors."""
+    """A base that finds rows by index alone never stands before one that finds visitors' rows."""
     names = [base.__name__ for base in type(getattr(Isles(), name)).__mro__]
     sharded = [base for base in names if f"Sharded{base}" in locate_public_names(SHARDS)]
     assert sharded

@@ -1,4 +1,4 @@
-"""What all ranks call together, and callbacks of entities that leave and arrive."""
+"""Calls that all ranks make together, and callbacks of entities that leave and arrive."""
 
 from __future__ import annotations
 

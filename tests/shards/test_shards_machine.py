@@ -26,7 +26,7 @@ KEYS = {"agent": "key", "badge": "number"}
 
 
 class Entity:
-    """What an entity is to have, and where it is to be."""
+    """An entity's expected components, and the world that it is expected in."""
 
     def __init__(self, world: int) -> None:
         self.world = world

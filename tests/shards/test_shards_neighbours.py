@@ -89,7 +89,7 @@ def packages() -> dict[str, Any]:
 
 
 def begin(world: Any) -> Any:
-    """Let all be born, each by its key, some of them inactive."""
+    """Spawn all, each by its key, some of them inactive."""
     rng = np.random.default_rng(5)
     keys = np.arange(1, COUNT + 1, dtype=np.uint64)
     at = rng.random((COUNT, 2)) * SIZE
@@ -317,7 +317,7 @@ def package(request: pytest.FixtureRequest) -> Any:
 
 @pytest.fixture(autouse=True)
 def _quiet() -> Iterator[None]:
-    """Let numbers of 64 bits wrap, as they do where they are compiled."""
+    """Make numbers of 64 bits wrap, as they do where they are compiled."""
     with np.errstate(over="ignore"):
         yield
 

@@ -97,7 +97,7 @@ def test_what_can_not_come_in() -> None:
 
 
 def held(w: Any) -> Any:
-    """What entities have, by value."""
+    """Return the components of entities, by value."""
     rows = {name: by_owner(getattr(w, name)) for name in w.MANAGERS}
     chunked = {e: [repr(row) for row in w[e]] for e in sorted(w.entities)}
     return rows, chunked, w.entities.slot_cache, len(w.entities.dispatch.queue)

@@ -1,4 +1,4 @@
-"""What a snapshot says of the schemas: the document, its text and its fingerprint."""
+"""A snapshot's record of the schemas: the document, its text and its fingerprint."""
 
 from __future__ import annotations
 

@@ -170,7 +170,7 @@ def deep(levels: int) -> list[Any]:
 
 
 def test_attributes_of_many_values() -> None:
-    """What can't be loaded again is not saved, and the message says which one it is."""
+    """Values that can't be loaded again are not saved, and the message names them."""
     w = Town()
     w.small, w.path, w.deep = [[1]], [[0.5, 1.5] for _ in range(100_000)], deep(200)
     w.shared = [deep(199)] * 9
@@ -449,8 +449,6 @@ def test_the_fingerprint_is_the_schemas() -> None:
     data = town().to_bytes(codecs=CODECS)
     assert numba.load(data, codecs=CODECS).to_bytes(codecs=CODECS) == data
 
-
-# --- what was written past the checks ---------------------------------------------------
 
 ODD_SCHEMA = """
 world: Odd

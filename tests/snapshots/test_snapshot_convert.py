@@ -99,7 +99,7 @@ def values_of(kind: str) -> list[Any]:
 
 
 def wanted(value: Any, new: str) -> Any:
-    """What Python makes of a value in another type, or None if it does not fit."""
+    """Return Python's value in another type, or None if it does not fit."""
     if new == "bool":
         return bool(value) if value in (0, 1) else None
     if new[0] == "f":
@@ -177,9 +177,6 @@ def test_what_stays_in_an_enum_is_not_even_looked_at() -> None:
     assert converted(cells, change_of(mode, mode, {}), cells[0], cells[0]) is cells
 
 
-# --- enums ------------------------------------------------------------------------------
-
-
 def test_members_follow_their_names() -> None:
     assert convert([0, 1, 5], "Mode", "Wide").tolist() == [7, 0, 300]
     assert of("Mode", "Wide") == ""
@@ -252,9 +249,6 @@ def test_numbers_are_those_of_members() -> None:
         convert([300], "Wide", "u8")
 
 
-# --- text -------------------------------------------------------------------------------
-
-
 def test_text_and_bytes_of_other_sizes() -> None:
     assert text(convert(["ab", "", "ü"], "str[4]", "str[9]")) == ["ab", "", "ü"]
     assert text(convert(["ab", "", "ü"], "str[4]", "str[2]")) == ["ab", "", "ü"]
@@ -306,9 +300,6 @@ def test_verdicts_on_text(old: str, new: str, code: str) -> None:
     assert of(old, new) == code
 
 
-# --- shapes -----------------------------------------------------------------------------
-
-
 def test_a_larger_shape_keeps_elements_in_place() -> None:
     cells = convert([[[1, 2], [3, 4]]], "u8[2,2]", "f32[2,3]", default=[[9, 9, 9], [9, 9, 8]])
     assert cells.tolist() == [[[1, 2, 9], [3, 4, 8]]]
@@ -351,9 +342,6 @@ def test_a_bad_element_of_a_shape_is_named_by_its_row() -> None:
 )
 def test_what_has_no_rule(old: str, new: str) -> None:
     assert of(old, new) == NO_RULE
-
-
-# --- types and defaults -----------------------------------------------------------------
 
 
 def test_types_are_taken_apart() -> None:

@@ -1,4 +1,4 @@
-"""What becomes of saved data when schemas change: each rule, from one package to another."""
+"""Saved data after changes of schemas: each rule, from one package to another."""
 
 from __future__ import annotations
 
@@ -46,9 +46,6 @@ def refused(old: Any, text: str, **options: Any) -> str:
 def schema_of(text: str) -> Document:
     """Return the document that snapshots have of a schema."""
     return make_snapshot_schema(load(text))
-
-
-# --- names ------------------------------------------------------------------------------
 
 
 def test_what_is_new_has_its_default_or_no_rows() -> None:
@@ -229,9 +226,6 @@ def test_two_names_that_would_be_one_are_refused() -> None:
     )
 
 
-# --- values -----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("keys", ["", "cold: indirect", "lookup: direct"])
 def test_values_are_converted_or_refused_by_row(keys: str) -> None:
     old = world(body("x: {type: i32, tags: [cold]}, y: f32", keys))
@@ -373,9 +367,6 @@ def test_objects_follow_their_rows() -> None:
     assert apart.body.c(3) == b"cold"
     assert apart.body.o(2) == b""
     assert loaded(old, body("o: object, c: object"), codecs={"*": None}).body.o(0) is None
-
-
-# --- policies ---------------------------------------------------------------------------
 
 
 def test_id_fields_follow_ids_that_are_new() -> None:
@@ -640,9 +631,6 @@ def test_components_move_between_chunks_and_managers() -> None:
     )
     has_it = [less.archetypes.has(e, row_class(less, "B")) for e in es]
     assert has_it == [False, True, True, False, True, False]
-
-
-# --- the whole --------------------------------------------------------------------------
 
 
 def test_what_does_not_change_is_not_copied() -> None:

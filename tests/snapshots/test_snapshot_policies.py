@@ -86,9 +86,6 @@ def in_chunks(variant: str) -> bool:
     return "[Body]" in VARIANTS[variant][1] or ", Body]" in VARIANTS[variant][1]
 
 
-# --- a world with a past ----------------------------------------------------------------
-
-
 def lived(variant: str, seed: int, several: bool = True) -> Any:
     """Return a world in which much has happened, the same each time."""
     rng = Random(seed)
@@ -165,9 +162,6 @@ def change(town: Any, variant: str, rng: Random) -> None:
     body.destroy_many(picked[2:])
 
 
-# --- what is in a world -----------------------------------------------------------------
-
-
 def fields_of(row: Any) -> tuple[Any, ...]:
     return tuple(getattr(row, name) for name in ("x", "size", "pos", "name", "mark"))
 
@@ -242,8 +236,6 @@ def has_several(town: Any, before: str, now: str) -> bool:
     rows_by_owner = grouped(bodies(town, before))
     return any(len(rows_by_owner[e]) > 1 for e in staying(town, before, now))
 
-
-# --- the tests --------------------------------------------------------------------------
 
 PAIRS = [pair for pair in product(VARIANTS, VARIANTS) if pair[0] != pair[1]]
 
@@ -343,7 +335,7 @@ def check_ids(town: Any, new: Any, now: str) -> None:
 
 
 def goes_on(new: Any, now: str) -> None:
-    """Let everything happen to a world that can, to find what is wrong in it."""
+    """Make everything happen to a world that can, to find what is wrong in it."""
     rng = Random(2)
     for _ in range(4):
         for e in new.entities.create_many(6).tolist():

@@ -1,4 +1,4 @@
-"""What a user's `migrate(old)` sees of a snapshot, and what it may change."""
+"""The view of a snapshot that a user's `migrate(old)` has, and the changes that it may make."""
 
 from __future__ import annotations
 

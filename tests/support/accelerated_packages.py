@@ -39,7 +39,7 @@ METHODS = {
     "EveryTypeManager": "lookup has mode set_mode title set_title targets set_targets",
     "EntityManager": "create destroy alive require __contains__",
 }
-"""What must be in C, so that nothing falls out unnoticed."""
+"""Methods that must be in C, so that none falls out unnoticed."""
 
 NOT_OWNED = {"SparkManager", "EntityManager", "World", "TileManager"}
 

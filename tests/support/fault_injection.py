@@ -39,7 +39,7 @@ class Clock:
         self.at = 0
         self.count = 0
         self.lasts = False
-        """Whether all later ones raise as well."""
+        """True if all later allocations raise as well."""
         self.error: type[BaseException] = MemoryError
 
     def tick(self) -> None:
@@ -88,7 +88,7 @@ def modules(prefix: str = package.__name__) -> list[Any]:
 
 @contextmanager
 def patched(prefix: str = package.__name__) -> Iterator[None]:
-    """Let allocations of a package tick, but for those of what numba may have to compile yet."""
+    """Count allocations of a package, but for those of what numba may have to compile yet."""
     faulty, originals = FaultyNumpy(), []
     for module in modules(prefix):
         if ".compiled_" in module.__name__ and "commands" not in module.__name__:
@@ -125,7 +125,7 @@ class Scene:
 
 @dataclass
 class Tally:
-    """What became of managers when something failed."""
+    """Outcomes of managers after failures."""
 
     tried: int = 0
     as_it_was: int = 0
@@ -152,7 +152,7 @@ def is_broken(part: Any) -> bool:
 
 
 def refuses(part: Any) -> bool:
-    """Whether every call of a part raises BrokenManagerError."""
+    """Return True if every call of a part raises BrokenManagerError."""
     names = [name for name in dir(type(part)) if not name.startswith("_") and name.islower()]
     calls: list[Callable[[], Any]] = [partial(getattr, part, name) for name in names]
     calls += [lambda: len(part), lambda: 3 in part, lambda: iter(part), lambda: pickle.dumps(part)]
@@ -182,7 +182,7 @@ class Trial:
 
 
 def judge(trial: Trial, where: object, world: Any, error: BaseException | None) -> Tally:
-    """Say what an operation left that failed in some place."""
+    """Return what an operation left that failed in some place."""
     scene, tally = trial.scene, Tally(tried=1)
     title = f"{scene.name} {trial.title} {where}"
     parts = scene.parts(world)
@@ -218,12 +218,12 @@ def judge(trial: Trial, where: object, world: Any, error: BaseException | None) 
 
 
 def has_broken(world: Any) -> bool:
-    """Whether a manager of a world is broken, of those that are no parts of the scene."""
+    """Return True if a manager of a world is broken that is no part of the scene."""
     return any(is_broken(part) for part in getattr(world, "__dict__", {}).values())
 
 
 def is_creation(trial: Trial) -> bool:
-    """Whether entities were to be created with all that they have."""
+    """Return True if entities were to be created with all that they have."""
     in_chunks = trial.scene.name == "Archetypes"
     return "spawn" in trial.title or (in_chunks and trial.title.startswith("create"))
 
@@ -238,7 +238,7 @@ def _is_either(part: Any, before: Any, after: Any) -> bool:
 
 
 def _is_done(trial: Trial, now: list[Any], parts: list[Any], error: BaseException | None) -> bool:
-    """Whether an operation got through in spite of a failure, if by a longer way."""
+    """Return True if an operation succeeded in spite of a failure, if by a longer way."""
     if isinstance(error, Exception) and not isinstance(error, BaseExceptionGroup):
         return False
     if now == trial.after:
@@ -249,7 +249,7 @@ def _is_done(trial: Trial, now: list[Any], parts: list[Any], error: BaseExceptio
 
 
 def _is_undone(scene: Scene, parts: list[Any]) -> bool:
-    """Whether everybody has what they had, if in other rows."""
+    """Return True if all entities have what they had, if in other rows."""
     return [by_owner(p) for p in parts] == [by_owner(p) for p in scene.parts(scene.load())]
 
 

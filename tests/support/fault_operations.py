@@ -1,4 +1,4 @@
-"""What managers, groups, archetypes and entity managers can do, for tests that let it fail."""
+"""Operations of managers, groups, archetypes and entity managers, for tests that make them fail."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ USUAL: Document = {
 
 
 def component(module: str, fields: Document | None = None, **policies: Any) -> Document:
-    """What a schema says of a component with these policies."""
+    """Return a schema's document of a component with these policies."""
     return {"module": module, **USUAL, **policies, "fields": fields or {}}
 
 

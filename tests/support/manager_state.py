@@ -1,4 +1,4 @@
-"""What managers, entities and archetypes hold, as plain values that compare equal."""
+"""States of managers, entities and archetypes, as plain values that compare equal."""
 
 from __future__ import annotations
 

@@ -70,9 +70,6 @@ def fill_all(worlds: list[Any], project: Project, random: np.random.Generator) -
             fill([getattr(world, component.module).data for world in worlds], component, random)
 
 
-# --- what changes a world ------------------------------------------------------------------------
-
-
 def _some(world: Any, random: np.random.Generator) -> NDArray[np.uint64]:
     entities: NDArray[np.uint64] = world.entities.live()
     return entities[random.random(len(entities)) < 0.3]

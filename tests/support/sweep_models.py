@@ -31,7 +31,7 @@ class Trait(IntFlag):
 
 
 def same(first: Sweep, other: Sweep) -> bool:
-    """Whether two tables are the same to the bit."""
+    """Return True if two tables are the same to the bit."""
     return [*first.columns] == [*other.columns] and all(
         (
             column.dtype == other.columns[name].dtype
@@ -53,7 +53,7 @@ class AtOnce:
 
 
 class Lines:
-    """What a table of `world.records` has."""
+    """Return the contents of a table of `world.records`."""
 
     def __init__(self, **columns: NDArray[Any]) -> None:
         self.columns = columns

@@ -171,7 +171,7 @@ if __name__ == "__main__":
 
 
 def printed(tmp_path: Path, text: str, *command: str) -> str:
-    """What a script prints that begins with HEAD."""
+    """Return what a script that begins with HEAD prints."""
     (tmp_path / "script.py").write_text(HEAD + text)
     done = subprocess.run(
         [*command, str(tmp_path / "script.py")],

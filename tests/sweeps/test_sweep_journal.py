@@ -219,8 +219,6 @@ def test_a_device_that_is_always_full() -> None:
         swept(line, {"x": [1]}, Path("/dev/full"))
 
 
-# --- Runs of another model --------------------------------------------------------------
-
 RATE = 0.5
 
 
@@ -365,8 +363,6 @@ def test_other_words_for_stale(tmp_path: Path, stale: Any) -> None:
     with pytest.raises(ValueError, match='stale is "keep" or "again"'):
         swept(line, {}, tmp_path / "runs.jsonl", stale=stale)
 
-
-# --- In the middle: Ctrl-C, and what nobody can do anything about ---------------------
 
 SCRIPT = """
 import sys

@@ -102,9 +102,6 @@ def test_thousands_of_runs_take_no_memory() -> None:
         assert memory[-1] - memory[len(memory) // 10] < 1_000
 
 
-# --- What other processes cannot have -------------------------------------------------
-
-
 def test_models_of_functions() -> None:
     with pytest.raises(
         TypeError, match=r"other processes cannot have this model .*top of a module"
@@ -163,9 +160,6 @@ sweep(passing.model, {{}})
     done = program("", "-c", text)
     assert "TypeError: the model could not be loaded in another process" in done.stderr
     assert "No module named 'passing'" in done.stderr
-
-
-# --- The bar --------------------------------------------------------------------------
 
 
 def test_one_line_where_there_is_no_terminal(

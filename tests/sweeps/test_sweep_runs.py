@@ -1,4 +1,4 @@
-"""What runs a sweep has, their seeds, and the table of what they gave."""
+"""Runs of a sweep, their seeds, and the table of their results."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def swept(model: Any, parameters: Any, **options: Any) -> Sweep:
 
 
 def asked(parameters: Any, **options: Any) -> list[dict[str, Any]]:
-    """What the model is given, call by call."""
+    """Parameters of the model, call by call."""
     calls: list[dict[str, Any]] = []
 
     def model(**parameters: Any) -> dict[str, Any]:
@@ -301,7 +301,7 @@ def test_times_of_pandas_are_the_same_alone_and_in_series() -> None:
 
 
 def test_numbers_that_no_member_has() -> None:
-    """What is right of tables of records, `test_sweep_records.py` has."""
+    """Tables of records are tested in `test_sweep_records.py`."""
 
     class Listed(Lines):
         _ENUMS = {"mode": Mode, "trait": Trait}  # noqa: RUF012

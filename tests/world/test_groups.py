@@ -268,8 +268,6 @@ class Machine(RuleBasedStateMachine):
         for module in MODULES:
             self.spawn(data.draw(st.integers(0, 5)), [m for m in MODULES if m >= module])
 
-    # --- helpers -----------------------------------------------------------------------------
-
     def manager(self, module: str) -> Any:
         return getattr(self.world, module)
 
@@ -318,7 +316,7 @@ class Machine(RuleBasedStateMachine):
         return columns
 
     def add(self, module: str, entities: list[int], serials: list[int]) -> None:
-        """Let the model have new rows, after those that they drive out."""
+        """Add new rows to the model, after those that they evict."""
         rows = self.model[module]
         if self.kind.policies[module].lookup == "sparse":
             mask = (1 << 7) - 1
@@ -343,8 +341,6 @@ class Machine(RuleBasedStateMachine):
         """Draw distinct owners of rows."""
         owners = self.manager(module).data.entity.tolist()
         return data.draw(st.lists(st.sampled_from(owners), unique=True)) if owners else []
-
-    # --- entities and rows come ------------------------------------------------------------
 
     @rule(count=st.integers(0, 9), chosen=st.lists(modules, unique=True, max_size=6))
     def spawn(self, count: int, chosen: list[str]) -> None:
@@ -405,8 +401,6 @@ class Machine(RuleBasedStateMachine):
         self.changed(lambda: self.manager(second).create_many(view, **values))
         self.add(second, entities, serials)
 
-    # --- and go ------------------------------------------------------------------------------
-
     @rule(module=modules, data=st.data(), by_entity=st.booleans())
     def destroy(self, module: str, data: st.DataObject, by_entity: bool) -> None:
         manager = self.manager(module)
@@ -460,8 +454,6 @@ class Machine(RuleBasedStateMachine):
             assert not gone or self.kind.policies[module].destroy == "gc"
             dead = set(self.dead(module))
             assert rows.drop(gone & dead) == gone
-
-    # --- order, links, memory ------------------------------------------------------------------
 
     @rule(group=st.sampled_from(sorted(GROUPS)), data=st.data())
     def sort(self, group: str, data: st.DataObject) -> None:
@@ -530,8 +522,6 @@ class Machine(RuleBasedStateMachine):
         self.world = copied(self.world)
         assert versions == [self.manager(module).version for module in MODULES]
         self.listen()
-
-    # --- what always holds ---------------------------------------------------------------------
 
     @invariant()
     def rows_agree(self) -> None:

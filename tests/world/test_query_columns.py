@@ -165,7 +165,7 @@ OPERANDS = {
 
 @pytest.mark.parametrize("text", OPERANDS)
 def test_operators_alone_read_without_a_copy(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What they make is new, so nobody can tell but by the time."""
+    """Results of operators are new arrays, so that only the time tells."""
     world = together()
     serials = np.arange(LARGE) + COUNT
     world.spawn(LARGE, place={"x": np.arange(LARGE)}, body={"serial": serials})

@@ -186,7 +186,7 @@ def filled(package: Any, rows: int, seed: int, is_odd: bool = False) -> Any:
 
 
 def numbers(w: Any, module: str, *fields: str) -> list[list[Any]]:
-    """What plain Python has of the rows that count: the fields of each."""
+    """Return the fields of the rows that count, read by plain Python."""
     data, manager = getattr(w, module).data, getattr(w, module)
     bound = manager.n_active if hasattr(manager, "n_active") else data.n
     rows = []
@@ -205,7 +205,7 @@ def added(values: list[float]) -> float:
 
 
 def of_all(how: str, values: list[float]) -> float:
-    """What a column has, as the words say."""
+    """Return the value of a column, as the documentation says."""
     values = [float(value) for value in values]
     n = len(values)
     if how == "sum":

@@ -244,8 +244,6 @@ def test_no_manager_grows_if_no_index_is_left(room_package: ModuleType) -> None:
     assert state(world) == before
 
 
-# --- objects in bulk ---------------------------------------------------------------------------
-
 WRONG = r"Place\.plain: wanted 2 objects .*, not 3; .*write \[x\] \* 2"
 
 
@@ -290,9 +288,6 @@ def test_lists_of_objects_in_archetypes() -> None:
     (chunk,) = world.burning.chunks()
     with pytest.raises(ValueError, match=r"Heat\.source: wanted 2 objects"):
         chunk.heat.source = ["a"]
-
-
-# --- keys of spawn -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What worlds do whatever their schemas are, tried on the committed package.
+"""Behaviour of worlds whatever their schemas are, tried on the committed package.
 
 Mutants run these cases, too, beside the tests of the package that they break.
 """

@@ -35,9 +35,7 @@ through_either = st.sampled_from([lambda w: w, lambda w: w.entities])
 
 
 class WorldMachine(ManagerRules):
-    """What happens to components in chunks, and to all kinds at once."""
-
-    # --- components in chunks ------------------------------------------------------------
+    """Rules for components in chunks, and for all kinds at once."""
 
     def split(self, es: list[int], name: str) -> tuple[list[int], list[int]]:
         """Return those that have a component, and those that have not."""
@@ -135,8 +133,6 @@ class WorldMachine(ManagerRules):
         for has in self.model.values():
             for name in IN_CHUNKS:
                 has.pop(name, None)
-
-    # --- the whole world -----------------------------------------------------------------
 
     @precondition(lambda self: self.model)
     @rule(data=st.data(), through=through_either)

@@ -181,7 +181,7 @@ def test_nothing_keeps_buffers_from_growing(recwarn: pytest.WarningsRecorder) ->
 
 
 def rows_follow(world: Any, query: str, component: str) -> bool:
-    """Whether a query keeps a component's rows as a slice."""
+    """Return True if a query keeps a component's rows as a slice."""
     match = getattr(world, query)._join.match()
     return isinstance(match.rows[CLAUSES[query]["all"].index(component)], slice)
 
@@ -354,7 +354,7 @@ fields: {at: "f32[3]"}
 
 @pytest.fixture
 def small_blocks() -> Iterator[None]:
-    """What else takes a million entities happens with a dozen."""
+    """Changes that usually take a million entities happen with a dozen."""
     with Tuning.override(**SMALL):
         yield
 

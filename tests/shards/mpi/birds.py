@@ -19,7 +19,7 @@ SIZE, RADIUS, BIRDS = 100.0, 6.0, 300
 
 
 def begin(package: Any, shards: Any) -> None:
-    """Let rank 0 have all birds, at first."""
+    """Spawn all birds on rank 0."""
     if shards.rank == 0:
         keys = np.arange(1, BIRDS + 1, dtype=np.uint64)
         shards.world.spawn(
@@ -31,7 +31,7 @@ def begin(package: Any, shards: Any) -> None:
 
 
 def steer(shards: Any, space: Any) -> None:
-    """Let each bird turn to the mean of its neighbours, in the order of their keys."""
+    """Turn each bird to the mean of its neighbours, in the order of their keys."""
     w = shards.world
     at = w.position.data.value
     rows, ranks = space.borders(at, RADIUS, shards.rank)
