@@ -285,6 +285,44 @@ def test_arguments_called_like_what_finds_neighbours(backend: Backend) -> None:
     assert world.grass.data.trodden.tolist() == [123.75, 123.75, 23.75]
 
 
+DYING = """\
+component: Cell
+grid: {shape: [3, 3]}
+fields: {heat: f64}
+kernels:
+  spread: {near: 1, args: {around: f64}, steps: ["heat += around * sum(other.heat)"]}
+---
+component: Hen
+fields: {age: f64, chick: entity, other: entity}
+---
+world: Coop
+kernels:
+  end:
+    over: Hen
+    args: {commands: f64, living: f64}
+    steps: ["Hen.age += commands", "die(where=Hen.age > living)", "spawn(Hen(age=commands))"]
+  feed:
+    over: Hen
+    args: {led: f64, led2: f64}
+    steps: ["Hen.chick.Hen.age += led", "Hen.other.Hen.age += led2"]
+"""
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_arguments_called_like_what_ends_rows_and_finds_others(backend: Backend) -> None:
+    world = world_package(DYING, f"coop_{backend}", backend).Coop()
+    world.cell.data.heat = [0, 0, 0, 0, 1, 0, 0, 0, 0]
+    world.cell.spread(0.5)
+    assert world.cell.data.heat.tolist() == [0.5] * 4 + [1.0] + [0.5] * 4
+    first, other = world.spawn(2, hen={"age": [1, 4]}).tolist()
+    world.hen.data.chick = [other, first]
+    world.hen.data.other = first
+    world.feed(2.0, 0.5)
+    assert world.hen.data.age.tolist() == [4, 6]
+    world.end(1.5, 6.0)
+    assert world.hen.data.age.tolist() == [5.5, 1.5]
+
+
 INPUTS_SCHEMA = """\
 component: Body
 fields: {place: "f32[3]", speed: "f32[3]", hits: u8, mode: Mode}
