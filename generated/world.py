@@ -2040,8 +2040,8 @@ class Game(
         `reach`; `reach` is finite and above 0, or ValueError is raised; `reach` is in
         m. O(n log n + pairs in reach), n rows; no structural change.
         """
-        _reach = np.float32(_HUDDLE_REACH_ARGUMENT.to_cell(reach))
-        _radius = float(_reach)
+        _reach_ = np.float32(_HUDDLE_REACH_ARGUMENT.to_cell(reach))
+        _radius = float(_reach_)
         _n = self.boid.data._n
         _boid_rows = member_row_array(slice(0, _n))
         _search_arguments = join_search_arguments(
@@ -2183,8 +2183,8 @@ class Game(
         finite and above 0, or ValueError is raised; `reach` is in m. O(n log n + pairs
         in reach), n rows; no structural change.
         """
-        _reach = _STRIKE_REACH_ARGUMENT.to_cell(reach)
-        _radius = float(np.float32(_reach))
+        _reach_ = _STRIKE_REACH_ARGUMENT.to_cell(reach)
+        _radius = float(np.float32(_reach_))
         _match = self.hawks._join.match()
         _asked = self.boid.data._n
         _boid_rows = member_row_array(_match.members[0])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import pickle
+import re
 import warnings
 from functools import partial
 from inspect import signature
@@ -321,6 +322,62 @@ def test_arguments_called_like_what_ends_rows_and_finds_others(backend: Backend)
     assert world.hen.data.age.tolist() == [4, 6]
     world.end(1.5, 6.0)
     assert world.hen.data.age.tolist() == [5.5, 1.5]
+
+
+TABLES = ("patch_axes", "reach", "hare_living", "hare_crowds", "hare_empty", "elk_table", "elk_ids")
+MOVING = """\
+component: Patch
+grid: {shape: [5, 5], wrap: true}
+fields: {heat: f64}
+kernels:
+  warm: {near: 1, turns: rows, args: {reach: f64}, steps: ["heat += reach * sum(other.heat) + 1"]}
+---
+component: Hare
+on: cell
+fields: {cell: id<Patch>, food: f64, kin: entity}
+---
+component: Elk
+lookup: hash
+fields: {size: f64}
+---
+world: Land
+kernels:
+  move:
+    over: Hare
+    turns: rows
+    near: {radius: 1, among: Hare}
+    args: {patch_axes: f64, hare_crowds: f64, hare_empty: f64, elk_table: f64, elk_ids: f64}
+    steps:
+      - "Hare.food += hare_crowds * count()"
+      - "Hare.cell = random_empty(Hare)"
+      - "Hare.kin.Elk.size += elk_table + elk_ids"
+      - "die(where=Hare.food > 30 * patch_axes)"
+      - "spawn(Hare(cell=Hare.cell, food=hare_empty), where=Hare.food > 20)"
+  choose:
+    over: Hare
+    args: {hare_living: f64, hare_empty: f64}
+    steps: ["Hare.kin = choice(Hare)", "Hare.food += hare_living + hare_empty"]
+"""
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_arguments_called_like_tables_of_loops(backend: Backend) -> None:
+    """The results are those of arguments with other names."""
+    plain = re.sub("|".join(TABLES), lambda match: f"number{TABLES.index(match[0])}", MOVING)
+    results = []
+    for name, text in (("tables", MOVING), ("plain", plain)):
+        world = world_package(text, f"land_{name}_{backend}", backend).Land()
+        world.patch.data.heat = 1.0
+        cells = [(1 << 32) + k for k in range(5)]
+        world.spawn(5, hare={"cell": cells, "food": [1, 2, 3, 40, 5]}, elk={})
+        world.hare.data.kin = world.hare.data.entity[::-1].copy()
+        world.patch.warm(0.25)
+        world.move(1.5, 0.5, 9.0, 2.0, 4.0)
+        world.choose(8.0, 16.0)
+        hares = world.hare.data
+        results.append([c.tolist() for c in (hares.food, hares.cell, hares.kin)])
+        results[-1] += [world.patch.data.heat.tolist(), world.elk.data.size.tolist()]
+    assert results[0] == results[1]
 
 
 INPUTS_SCHEMA = """\

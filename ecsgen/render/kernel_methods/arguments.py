@@ -19,7 +19,8 @@ _OWN_NAMES: Final = re.compile(
     r"|addresses|kept|search_arguments|selected|among|order|search|pairs|views|chosen|count|before"
     r"|cells|n|row_keys|word|bits|radius|asked|commands|living|run|spared|hidden|ghosts|columns|now"
     r"|others|working|paired|(all|parent|other|to|each)_.*|key(_\d+)?"
-    r"|.*_(kernel|chunks|pass|rows|members)"
+    r"|reach.*|(cells|search_arguments|radius|asked|ghosts|hidden)_.*|.*_numbers.*"
+    r"|.*_(kernel|chunks|pass|rows|members|axes|crowds|living|empty|table|ids)"
 )
 """Names of locals of methods, and of functions that methods call, without the underscore."""
 
