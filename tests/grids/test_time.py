@@ -150,10 +150,10 @@ def test_what_happens_at_times_is_a_pass_of_its_own() -> None:
 
 
 def test_values_for_rows_that_may_be_gone() -> None:
-    fates = SCHEMA.replace("{args: {by: i64}", "{args: {by: {type: i64, each: true}}")
-    fates = fates.replace("kernels: {wake", "kernels: {end: {over: Bear, steps: [die()]}, wake")
+    schema = SCHEMA.replace("{args: {by: i64}", "{args: {by: {type: i64, each: true}}")
+    schema = schema.replace("kernels: {wake", "kernels: {end: {over: Bear, steps: [die()]}, wake")
     schedules = "  step: [Bear.eat, end, Bear.nap]\n  bad: [end, Bear.eat]\n"
-    (error,) = checked(fates + schedules)[1].errors
+    (error,) = checked(schema + schedules)[1].errors
     assert (error.code, error.mark.line) == ("E514", 11)
 
 

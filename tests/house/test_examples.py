@@ -68,8 +68,8 @@ def test_particles(checkout: Path) -> None:
     assert done.returncode == 0, done.stderr
     match = re.match(r"([\d,]+) particles alive, (\d+) spawned per frame", done.stdout)
     assert match
-    alive, born = int(match[1].replace(",", "")), int(match[2])
-    assert born == 83
+    alive, spawned = int(match[1].replace(",", "")), int(match[2])
+    assert spawned == 83
     assert 4500 < alive < 5500
     rows = re.findall(r"^(\w[\w ]*?)\s+([\d.]+)\s+([\d.]+)$", done.stdout, re.MULTILINE)
     assert [name for name, *_ in rows] == ["spawn", "simulate", "kill", "collect", "whole frame"]

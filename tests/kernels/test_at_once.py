@@ -1,4 +1,4 @@
-"""Births, deaths and choices at once on numpy: blocks of rows, with the bits of compiled loops."""
+"""Spawns, despawns and choices at once on numpy: blocks of rows, with the bits of loops."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 TESTS = (
     "grids/test_cells.py::test_what_is_asked_of_all_cells_around",
     "grids/test_cells.py::test_cells_of_all_kinds_are_heard",
-    "grids/test_fates_both_ways.py::test_many_generations",
+    "grids/test_commands_both_ways.py::test_many_generations",
     "grids/test_time.py",
     "judge/test_named_rows.py::test_only_rows_that_a_call_names_run",
     "judge/test_random_lives.py",

@@ -1,4 +1,4 @@
-"""Birds that steer by their neighbours, are born and die: the same on any number of ranks.
+"""Birds that steer by their neighbours, are spawned and destroyed: the same on any number of ranks.
 
 mpiexec -n 2 python birds.py PACKAGE_FOLDER TICKS [--save FOLDER --every N] [--load FOLDER]
 """
@@ -58,9 +58,9 @@ def steer(shards: Any, space: Any) -> None:
 def live_and_die(package: Any, shards: Any, tick: int) -> None:
     w, draws = shards.world, package.Draws
     keys = w.agent.data.key.copy()
-    fate = draws.uniform(keys, tick, 3)
-    parents = (fate < 0.01).nonzero()[0]
-    dying = w.agent.data.entity[fate > 0.99].copy()
+    chance = draws.uniform(keys, tick, 3)
+    parents = (chance < 0.01).nonzero()[0]
+    dying = w.agent.data.entity[chance > 0.99].copy()
     if len(parents):
         young = draws.child_keys(keys[parents], tick)
         w.spawn(

@@ -1,4 +1,4 @@
-"""Births and deaths by compiled loops, and step by step: the same entities, rows and versions."""
+"""Spawns and despawns by compiled loops, and step by step: the same entities, rows and versions."""
 
 from __future__ import annotations
 
@@ -71,7 +71,8 @@ def assert_alike(compiled: Any, plain: Any) -> None:
 def populated(count: int = 20) -> list[Any]:
     """Worlds of compiled loops, and of Python."""
     both = [
-        world_package(SCHEMA, f"fates_{backend}", backend).World() for backend in ("numba", "numpy")
+        world_package(SCHEMA, f"commands_{backend}", backend).World()
+        for backend in ("numba", "numpy")
     ]
     for world in both:
         world.seed = 3
@@ -153,7 +154,7 @@ def test_kernels_in_callbacks() -> None:
 def test_no_index_is_left() -> None:
     both = populated(900)
     for world in both:
-        with pytest.raises(world_package(SCHEMA, "fates_numpy", "numpy").CapacityError):
+        with pytest.raises(world_package(SCHEMA, "commands_numpy", "numpy").CapacityError):
             world.live(young=0.5, old=100)
         world.live(young=0.0, old=100)
     assert_alike(*both)

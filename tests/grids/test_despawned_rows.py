@@ -1,5 +1,5 @@
 """Nobody finds the dead in turns, however a component finds rows; ids of neighbours in spaces, and
-the order of births and deaths there."""
+the order of spawns and despawns there."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def test_the_neighbour_itself_of_what_is_nobodys_is_its_id(backend: Any, turns: 
 
 
 @pytest.mark.parametrize("turns", TURNS, ids=["at_once", "rows", "random"])
-def test_births_and_deaths_in_spaces_come_in_the_order_of_rows(turns: str) -> None:
+def test_spawns_and_despawns_in_spaces_come_in_the_order_of_rows(turns: str) -> None:
     worlds = [wood(backend, turns) for backend in BACKENDS]
     for world in worlds:
         places = [[(k * 37) % 64, (k * 11) % 5] for k in range(150)]

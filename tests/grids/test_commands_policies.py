@@ -1,4 +1,4 @@
-"""Births and deaths whatever policies a component has, beside a dict that knows none of them."""
+"""Spawns and despawns whatever policies a component has, beside a dict that knows none of them."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Vat:
     def play(self, kernel: str) -> None:
         before, living = self.found(), {*self.world.entities.live().tolist()}
         oldest, every, bubbles = self.random.randrange(3, 9), self.random.randrange(2, 4), 0
-        expected, born, dead = Found(), list[tuple[int, int]](), set[int]()
+        expected, spawned, dead = Found(), list[tuple[int, int]](), set[int]()
         for entity, rows in before.items():
             for age, sugar in rows:
                 if self.takes_turns and entity in dead:
@@ -69,15 +69,15 @@ class Vat:
                 if age > oldest:
                     dead.add(entity)
                 elif kernel == "bud" and age % every == 0:
-                    born.append((age - 2, 7))
+                    spawned.append((age - 2, 7))
                 elif kernel == "foam" and sugar == 4:
-                    born.append((0, 7))
+                    spawned.append((0, 7))
                     bubbles += 1
                 expected.setdefault(entity, []).append((age, sugar))
         getattr(self.world, kernel)(oldest, *([every] if kernel == "bud" else []))
         after, now = self.found(), {*self.world.entities.live().tolist()}
         assert now & living == living - dead
-        assert len(now) == len(self.world.entities) == len(living - dead) + len(born)
+        assert len(now) == len(self.world.entities) == len(living - dead) + len(spawned)
         old = {entity: sorted(rows) for entity, rows in after.items() if entity in living}
         assert old == {
             entity: sorted(rows) for entity, rows in expected.items() if entity not in dead
@@ -86,7 +86,7 @@ class Vat:
         burst = [
             entity for entity in self.world.bubble.data.entity.tolist() if entity in now - living
         ]
-        assert (sorted(new), len(burst)) == (sorted(born), bubbles)
+        assert (sorted(new), len(burst)) == (sorted(spawned), bubbles)
 
 
 @pytest.mark.parametrize("turns", ["", "turns: rows,"], ids=["at_once", "in_turns"])

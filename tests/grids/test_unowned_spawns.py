@@ -1,4 +1,4 @@
-"""Births of rows that are nobody's, of several kinds in one kernel."""
+"""Spawns of unowned rows, of several kinds in one kernel."""
 
 from __future__ import annotations
 

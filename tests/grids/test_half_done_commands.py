@@ -1,5 +1,5 @@
-"""Births and deaths that lack of memory or an interrupt ends: nobody comes or goes, or the dead
-have gone and nobody is born, or all is done, or something says that it is broken."""
+"""Spawns and despawns that lack of memory or an interrupt ends: none is done, or despawns alone, or
+all, or something says that it is broken."""
 
 from __future__ import annotations
 

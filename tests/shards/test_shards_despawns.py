@@ -44,7 +44,7 @@ fields: {number: i64}
 def package(request: pytest.FixtureRequest) -> Any:
     """The package of a backend, whose loops are Python."""
     with uncompiled():
-        return world_package(SCHEMA, f"sharded_fates_{request.param}", request.param)
+        return world_package(SCHEMA, f"sharded_despawns_{request.param}", request.param)
 
 
 def met(package: Any, **rows: Any) -> tuple[Any, Any, Any]:
