@@ -480,7 +480,7 @@ class AiStateManager(GroupMember, Sparse, MappedOne, Gc):
 
     __slots__ = ("_entities", "_other_members", "_rng", "_sparse", "_sparse_cells")
     GROUP: ClassVar = "actors"
-    _PARTS: ClassVar = ManagerParts(
+    PARTS: ClassVar = ManagerParts(
         row=AiState,
         accessors=("grouped",),
         create=("grouped", "sparse", "one"),

@@ -214,7 +214,7 @@ class BoidManager(Sparse, MappedOne, Gc, OwnedSpatial):
     _SPACE: ClassVar = SpaceLayout(
         "position", ("_position_column",), "_n", (100.0, 60.0)
     )
-    _PARTS: ClassVar = ManagerParts(
+    PARTS: ClassVar = ManagerParts(
         row=Boid,
         accessors=("packed",),
         create=("packed", "sparse", "one"),

@@ -367,7 +367,7 @@ class CelestialBodyManager(Sparse, MappedOne, Gc):
     """
 
     __slots__ = ("_entities", "_rng", "_sparse", "_sparse_cells")
-    _PARTS: ClassVar = ManagerParts(
+    PARTS: ClassVar = ManagerParts(
         row=CelestialBody,
         accessors=("packed",),
         create=("packed", "sparse", "one"),

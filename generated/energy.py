@@ -129,7 +129,7 @@ class EnergyManager(Sparse, MappedOne, Gc):
     """
 
     __slots__ = ("_entities", "_rng", "_sparse", "_sparse_cells")
-    _PARTS: ClassVar = ManagerParts(
+    PARTS: ClassVar = ManagerParts(
         row=Energy,
         accessors=("packed",),
         create=("packed", "sparse", "one"),

@@ -881,7 +881,7 @@ class EveryTypeManager(Sparse, MappedOne, Gc, Release):
 
     __slots__ = ("_entities", "_released", "_rng", "_sparse", "_sparse_cells")
     _HOLDS_OBJECTS: ClassVar = True
-    _PARTS: ClassVar = ManagerParts(
+    PARTS: ClassVar = ManagerParts(
         row=EveryType,
         accessors=("packed",),
         create=("packed", "sparse", "one"),

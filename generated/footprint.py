@@ -235,7 +235,7 @@ class FootprintManager(Many, Sparse, Ring):
     """
 
     __slots__ = ("_entities", "_sparse", "_sparse_cells")
-    _PARTS: ClassVar = ManagerParts(
+    PARTS: ClassVar = ManagerParts(
         row=Footprint,
         accessors=("packed",),
         create=("packed", "many", "sparse", "ring"),

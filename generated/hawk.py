@@ -191,7 +191,7 @@ class HawkManager(Sparse, MappedOne, Gc):
     """
 
     __slots__ = ("_entities", "_rng", "_sparse", "_sparse_cells")
-    _PARTS: ClassVar = ManagerParts(
+    PARTS: ClassVar = ManagerParts(
         row=Hawk,
         accessors=("packed",),
         create=("packed", "sparse", "one"),

@@ -160,7 +160,7 @@ class KinManager(Sparse, MappedOne, OwnedHierarchy, OrphansRoot, Gc):
         "_sparse_cells",
         "_tracked_parents",
     )
-    _PARTS: ClassVar = ManagerParts(
+    PARTS: ClassVar = ManagerParts(
         row=Kin,
         accessors=("packed",),
         create=("packed", "sparse", "one", "hierarchy", "owned_children"),

@@ -148,7 +148,7 @@ class MeetingManager(Unowned, Ids):
     """
 
     __slots__ = ("_failures",)
-    _PARTS: ClassVar = ManagerParts(
+    PARTS: ClassVar = ManagerParts(
         row=Meeting,
         accessors=("packed",),
         create=("packed", "ids"),

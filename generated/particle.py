@@ -294,7 +294,7 @@ class ParticleManager(Sparse, MappedOne, Gc):
     """
 
     __slots__ = ("_entities", "_rng", "_sparse", "_sparse_cells")
-    _PARTS: ClassVar = ManagerParts(
+    PARTS: ClassVar = ManagerParts(
         row=Particle,
         accessors=("packed",),
         create=("packed", "sparse", "one"),

@@ -235,7 +235,7 @@ class PersonManager(Sparse, MappedOne, Gc, Seeded):
     _RANDOM_KERNELS: ClassVar = {
         "decide": 0x2F200A73BB0CCDF6,
     }
-    _PARTS: ClassVar = ManagerParts(
+    PARTS: ClassVar = ManagerParts(
         row=Person,
         accessors=("packed",),
         create=("packed", "sparse", "one"),

@@ -323,7 +323,7 @@ class PointMassManager(Hash, MappedOne, Gc):
     """
 
     __slots__ = ("_entities", "_rng", "_rows")
-    _PARTS: ClassVar = ManagerParts(
+    PARTS: ClassVar = ManagerParts(
         row=PointMass,
         accessors=("packed",),
         create=("packed", "hash", "one"),

@@ -164,7 +164,7 @@ class PositionManager(GroupMember, Sparse, MappedOne, Gc):
 
     __slots__ = ("_entities", "_other_members", "_rng", "_sparse", "_sparse_cells")
     GROUP: ClassVar = "bodies"
-    _PARTS: ClassVar = ManagerParts(
+    PARTS: ClassVar = ManagerParts(
         row=Position,
         accessors=("grouped",),
         create=("grouped", "sparse", "one"),

@@ -80,7 +80,7 @@ class PredatorManager(Tag, Sparse, MappedOne, Gc):
     """
 
     __slots__ = ("_entities", "_rng", "_sparse", "_sparse_cells")
-    _PARTS: ClassVar = ManagerParts(
+    PARTS: ClassVar = ManagerParts(
         row=Predator,
         accessors=("packed",),
         create=("packed", "sparse", "one"),

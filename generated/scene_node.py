@@ -245,7 +245,7 @@ class SceneNodeManager(
         "_sparse_cells",
         "_tracked_parents",
     )
-    _PARTS: ClassVar = ManagerParts(
+    PARTS: ClassVar = ManagerParts(
         row=SceneNode,
         accessors=("packed",),
         create=("packed", "sparse", "one", "hierarchy", "owned_children"),

@@ -440,7 +440,7 @@ class SkinnedMeshManager(GroupMember, Sparse, MappedOne, Callback, Release):
     __slots__ = ("_entities", "_other_members", "_released", "_sparse", "_sparse_cells")
     GROUP: ClassVar = "actors"
     _HOLDS_OBJECTS: ClassVar = True
-    _PARTS: ClassVar = ManagerParts(
+    PARTS: ClassVar = ManagerParts(
         row=SkinnedMesh,
         accessors=("grouped",),
         create=("grouped", "sparse", "one"),

@@ -299,7 +299,7 @@ class SoundSourceManager(Many, Hash):
     """
 
     __slots__ = ("_entities", "_rows")
-    _PARTS: ClassVar = ManagerParts(
+    PARTS: ClassVar = ManagerParts(
         row=SoundSource,
         accessors=("packed",),
         create=("packed", "many"),

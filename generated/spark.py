@@ -390,7 +390,7 @@ class SparkManager(Partition, Unowned, Ids, Seeded):
     _RANDOM_KERNELS: ClassVar = {
         "flicker": 0x7A394F986D178C10,
     }
-    _PARTS: ClassVar = ManagerParts(
+    PARTS: ClassVar = ManagerParts(
         row=Spark,
         accessors=("partition",),
         create=("partition", "ids"),

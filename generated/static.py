@@ -73,7 +73,7 @@ class StaticManager(Tag, Sparse, MappedOne, Gc):
     """
 
     __slots__ = ("_entities", "_rng", "_sparse", "_sparse_cells")
-    _PARTS: ClassVar = ManagerParts(
+    PARTS: ClassVar = ManagerParts(
         row=Static,
         accessors=("packed",),
         create=("packed", "sparse", "one"),

@@ -317,7 +317,7 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
     """
 
     __slots__ = ("_entities", "_rng", "_sparse", "_sparse_cells")
-    _PARTS: ClassVar = ManagerParts(
+    PARTS: ClassVar = ManagerParts(
         row=StatusEffect,
         accessors=("packed",),
         create=("packed", "many", "sparse", "ids"),

@@ -270,7 +270,7 @@ class TextureManager(Unique, Unowned, Ids, Release):
 
     __slots__ = ("_failures", "_released")
     _HOLDS_OBJECTS: ClassVar = True
-    _PARTS: ClassVar = ManagerParts(
+    PARTS: ClassVar = ManagerParts(
         row=Texture,
         accessors=("packed",),
         create=("unique", "packed", "ids"),

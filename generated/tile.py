@@ -242,7 +242,7 @@ class TileManager(DirectIds, Gc):
     """
 
     __slots__ = ("_entities", "_rng")
-    _PARTS: ClassVar = ManagerParts(
+    PARTS: ClassVar = ManagerParts(
         row=Tile,
         accessors=("direct",),
         create=("direct", "direct_ids"),

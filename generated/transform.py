@@ -229,7 +229,7 @@ class TransformManager(Direct, Gc):
     """
 
     __slots__ = ("_entities", "_rng")
-    _PARTS: ClassVar = ManagerParts(
+    PARTS: ClassVar = ManagerParts(
         row=Transform,
         accessors=("direct",),
         create=("direct",),

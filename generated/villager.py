@@ -462,7 +462,7 @@ class VillagerManager(GroupMember, Sparse, MappedOne, Gc, Indirect):
     __slots__ = ("_entities", "_other_members", "_rng", "_sparse", "_sparse_cells")
     GROUP: ClassVar = "actors"
     LAYOUT_COLD: ClassVar = _COLD_COLUMNS
-    _PARTS: ClassVar = ManagerParts(
+    PARTS: ClassVar = ManagerParts(
         row=Villager,
         accessors=("grouped",),
         create=("grouped", "sparse", "one", "indirect"),

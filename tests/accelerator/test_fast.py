@@ -301,12 +301,12 @@ def test_code_that_is_not_known_stays() -> None:
     from ecsgen_runtime.accelerator.supported import supports_all_steps
 
     class Newer:
-        _PARTS: ClassVar = ManagerParts(
+        PARTS: ClassVar = ManagerParts(
             accessors=("packed",), create=("packed", "newer"), destroy_row=("packed",)
         )
 
     class Silent:
-        _PARTS: ClassVar = ManagerParts()
+        PARTS: ClassVar = ManagerParts()
 
     methods = ("accessors", "create", "create_many", "destroy_row")
     assert [supports_all_steps(Newer, method) for method in methods] == [True, False, True, True]

@@ -73,7 +73,7 @@ def managers(packages: Packages) -> Iterator[type[Any]]:
     """Yield the generated managers."""
     for package in packages:
         for kind in classes(package):
-            if "_PARTS" in vars(kind) and kind.__name__ != "BaseManager":
+            if "PARTS" in vars(kind) and kind.__name__ != "BaseManager":
                 yield kind
 
 
@@ -107,7 +107,7 @@ def test_what_is_not_known_is_left_to_python(packages: Packages) -> None:
                 seen.add(method)
         for field in kind.CONVERTERS:
             for method in (field, f"set_{field}"):
-                if method in kind._PARTS.guarded:
+                if method in kind.PARTS.guarded:
                     assert method not in in_c, kind
                     seen.add(method)
     assert {"create", "destroy_row", "payload", "set_payload"} < seen
@@ -121,7 +121,7 @@ def test_what_is_known_is_in_c(packages: Packages) -> None:
         in_c, fields = find_accelerator(kind), list(kind.CONVERTERS)
         if supports_all_steps(kind, "destroy_row"):
             assert "_destroy_row" in in_c, kind
-        if supports_all_steps(kind, "create") and not {*kind._PARTS.guarded} & {*fields}:
+        if supports_all_steps(kind, "create") and not {*kind.PARTS.guarded} & {*fields}:
             assert "create" in in_c, kind
 
 

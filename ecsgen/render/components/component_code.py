@@ -210,7 +210,7 @@ class ComponentCode(BufferCode):
         guarded = [name for field in self.fields for name in field.guarded_accessors]
         parts = {**features_by_method, "guarded": guarded}
         items = [f"{key}={literal(tuple(names))}" for key, names in parts.items() if names]
-        return call("_PARTS: ClassVar = ManagerParts", [f"row={self.name}", *items], 4)
+        return call("PARTS: ClassVar = ManagerParts", [f"row={self.name}", *items], 4)
 
     @property
     def sort_keys(self) -> list[str]:

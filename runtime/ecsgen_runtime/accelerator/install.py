@@ -245,7 +245,7 @@ def _chosen_fields(kind: Kind, spec: dict[str, Any]) -> Chosen:
         if letter == "\0":
             continue
         for method, function in ((name, "get"), (f"set_{name}", "set")):
-            if method not in kind._PARTS.guarded:
+            if method not in kind.PARTS.guarded:
                 chosen[method] = getattr_static(kind, method), function, number
     return chosen
 

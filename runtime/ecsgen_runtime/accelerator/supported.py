@@ -1,7 +1,7 @@
 """Methods that functions in C replace, and what C needs to know of a class.
 
 A function in C does all that a method does in its usual case. What a generated method consists of
-its class says, in `_PARTS`; methods of the library are marked with the function that does the same.
+its class says, in `PARTS`; methods of the library are marked with the function that does the same.
 A method that is another one, of a policy that came later or is rare, is left alone. Slots, columns
 and fields are found in the class itself.
 """
@@ -64,7 +64,7 @@ def getattr_static(kind: Kind, name: str) -> Any:
 
 def supports_all_steps(kind: Kind, method: str) -> bool:
     """Return True if all steps of a generated method are known."""
-    parts = kind._PARTS
+    parts = kind.PARTS
     return bool(parts.accessors) and STEPS[method].issuperset(getattr(parts, method))
 
 
@@ -137,7 +137,7 @@ def row_classes(world: Kind) -> dict[str, tuple[type, int]]:
     classes: dict[str, tuple[type, int]] = {}
     for order, (name, manager) in enumerate(world.MANAGER_CLASSES.items()):
         if "entity" in columns_of_policies(manager):
-            classes[sys.intern(name)] = manager._PARTS.row, order
+            classes[sys.intern(name)] = manager.PARTS.row, order
     return classes
 
 
@@ -218,7 +218,7 @@ def component_spec(kind: Kind, entities: Any) -> dict[str, Any] | None:
     data = kind.ROWS
     layout = data.LAYOUT
     columns = [column.name for column in layout]
-    parts, roles = kind._PARTS, columns_of_policies(kind)
+    parts, roles = kind.PARTS, columns_of_policies(kind)
     slots = slots_of(kind, _MANAGER_SLOTS) | slots_of(data, _DATA_SLOTS)
     anchor = next((c for c in columns if slots_of(data, {"anchor": f"_{c}_cells"})), None)
     if anchor is None:

@@ -170,7 +170,7 @@ def _plan(entities: Any, kinds: tuple[Any, ...], specs: Any) -> _Plan | None:
 
 def _is_plain(kind: Any) -> bool:
     """Return True if rows are nothing but their columns and an entry of the lookup map."""
-    parts = kind._PARTS
+    parts = kind.PARTS
     steps = {*parts.accessors, *parts.create, *parts.create_many, *parts.destroy_row}
     _, hooks, is_more = kind.REMOVE_HOOKS
     is_by_index = "sparse" in steps and kind.CAN_ACCELERATE  # and not by slots of foreign entities

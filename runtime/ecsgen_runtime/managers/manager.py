@@ -71,7 +71,7 @@ class BaseManager(Lockable, ReadOnlyAttributes):
     ROWS: ClassVar[type[Rows]]
     _CAPACITY: ClassVar[int] = 0
     CONVERTERS: ClassVar[FieldTable] = {}
-    _PARTS: ClassVar[ManagerParts] = ManagerParts()
+    PARTS: ClassVar[ManagerParts] = ManagerParts()
     """Said by the generator, for methods in C and compiled commands."""
     READ_ONLY: ClassVar[tuple[str, ...]] = ("data",)
     _ALLOWS_ONE_BY_ONE: ClassVar[bool] = True

@@ -47,7 +47,7 @@ def absorb(world: ShardBase, parcel: ParcelBase, borrowed: tuple[object, ...] = 
     es = parcel.entities.copy()
     _check_handles(world, es)
     parcel_index = ParcelIndex(es)
-    store = world._archetype_store()
+    store = world.archetype_store()
     n_before, slots = world.entities.n_used, world.entities._plan_arrival(es)
     slot_cache = SlotCache(world.entities, es, slots)
     has_arrived = False
@@ -94,7 +94,7 @@ def _settle_all(
                     version + 1
                 )  # once, also where group members moved rows
             for bits, owners, columns in batches:
-                world._archetype_store().append(bits, owners, columns)
+                world.archetype_store().append(bits, owners, columns)
     except BaseException:
         mark_broken(world.entities)
         raise

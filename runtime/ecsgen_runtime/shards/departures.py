@@ -157,7 +157,7 @@ def check_locks(
             or (hasattr(manager, "lookup") and manager.has_many(entities).any())
         ):
             raise_if_locked(manager)
-    store = world._archetype_store()
+    store = world.archetype_store()
     is_store_locked = store is not None and is_locked(store)
     if is_store_locked and (entities is None or store.has_any(entities)):
         raise_if_locked(store)
@@ -251,7 +251,7 @@ def _leave(world: ShardBase, departure: BatchRemoval) -> None:
             foreign, slots = entities._leave(departure.entities, departure.slots)
             for component in hierarchies:
                 _drop_rows(world, component, departure, slot_cache)
-            store = world._archetype_store()
+            store = world.archetype_store()
             if store is not None:
                 store._remove_rows_of(departure.entities)
         for manager, version in zip(concerned, versions, strict=True):
@@ -331,7 +331,7 @@ def pack_departure(world: ShardBase, departure: BatchRemoval) -> NDArray[np.uint
         if rows is not None and len(rows):
             writer.add(component, getattr(world, component.attribute), rows)
     if writer.plan.chunked:
-        world._archetype_store().pack(writer)
+        world.archetype_store().pack(writer)
     return writer.bytes()
 
 
@@ -426,7 +426,7 @@ def _bookkeeping(
         yield columns["~active"], rows < manager.data._n_active
     if isinstance(manager, Hierarchy):
         data = manager.data
-        positions = np.full(data._n, NIL, np.uint32)
+        positions = np.full(data.n, NIL, np.uint32)
         positions[rows] = np.arange(len(rows), dtype=np.uint32)
         parents = parent_column(data)[rows]
         has_parent = (parents != NIL).nonzero()[0]

@@ -219,7 +219,7 @@ class GhostSpace(GhostHolder, OwnedSpatial):
         return positions, self._visible_positions(positions), reach, self._wrap
 
     def _all_positions(self) -> tuple[Positions, Positions]:
-        positions = self._positions(self.data._n + self._n_ghosts)
+        positions = self._positions(self.data.n + self._n_ghosts)
         return positions, self._visible_positions(positions)
 
     def _all_owners(self) -> EntityArray:

@@ -89,7 +89,7 @@ class ChunkSerialiser:
 
 def chunk_serialiser(world: SavedWorld) -> ChunkSerialiser | None:
     """Return what serialises a world's archetypes, if it has some."""
-    store = world._archetype_store()
+    store = world.archetype_store()
     return None if store is None else ChunkSerialiser(store)
 
 

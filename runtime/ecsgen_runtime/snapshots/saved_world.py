@@ -31,6 +31,6 @@ class SavedWorld(WorldBase):
 
         return SnapshotFormat()
 
-    def _archetype_store(self) -> Any:
+    def archetype_store(self) -> Any:
         """Return what has the components that live in chunks; None if there are none."""
         return None

@@ -386,7 +386,7 @@ def empty_cells(manager: Occupant) -> list[int]:
 def live_active_rows(manager: BaseManager) -> RowArray:
     """Return the active rows of alive entities, in their order; O(n)."""
     rows = used_rows(manager.data)
-    active = getattr(manager.data, "_n_active", None)
+    active = getattr(manager.data, "n_active", None)
     if active is not None:
         rows = rows[rows < active]
     if not isinstance(manager, Owned) or owner_column(manager.data).size == 0:

@@ -299,7 +299,7 @@ def selectable_rows(manager: Owned) -> tuple[int, RowArray]:
     is there if they are consecutive. O(1) if no row was created or removed, else O(n)."""
     data = manager.data
     if isinstance(manager, Packed) and manager.are_all_alive():
-        return getattr(data, "_n_active", data._n), _ALL_ROWS
+        return getattr(data, "n_active", data.n), _ALL_ROWS
     rows = plain.live_active_rows(manager)
     return len(rows), rows
 

@@ -209,7 +209,7 @@ class Occupant(Manager):
             cell_number = self.cell_of_id(cell)
             is_alive = row is None or self._off_grid_rows(np.array([row])) is None
             if self.data.CELL_CAPACITY and is_alive and not self.cell_has_capacity(cell_number):
-                raise self._full(cell_number, self.data._n if row is None else row)
+                raise self._full(cell_number, self.data.n if row is None else row)
 
     def cell_of_id(self, id: int) -> int:
         """Return the number of a cell, or raise StaleIdError."""
@@ -295,7 +295,7 @@ class Occupant(Manager):
         targets, counts = np.unique(cells[cells >= 0], return_counts=True)
         for cell, more in zip(targets.tolist(), counts.tolist(), strict=True):
             if not self.cell_has_capacity(cell, more):
-                row = self.data._n + int((cells == cell).nonzero()[0][-1])
+                row = self.data.n + int((cells == cell).nonzero()[0][-1])
                 raise self._full(cell, row)
         return columns
 

@@ -161,7 +161,7 @@ class ArchetypeWorld(EntityViewWorld):
         super().__setstate__(state)
         self._hold(self._store)
 
-    def _archetype_store(self) -> ArchetypeStore[Any]:
+    def archetype_store(self) -> ArchetypeStore[Any]:
         return self._store
 
     def _holders(self) -> Iterator[tuple[str, int, object]]:
