@@ -49,17 +49,6 @@ def test_removals_leave_the_same_order_as_in_bulk(kind: Any, gone: list[int]) ->
     assert kept[0] == kept[1]
 
 
-@pytest.mark.parametrize("kind", MANAGERS)
-@pytest.mark.parametrize("bad", [[0, 0], [0, 6], [-1], [1, -1], [5, 5, 0]])
-def test_bad_rows_remove_nothing(kind: Any, bad: list[int]) -> None:
-    _, m, es = made(kind, 6)
-    m.create_many(es)
-    version = m.version
-    with pytest.raises(IndexError):
-        m.destroy_many(bad)
-    assert (len(m), m.version) == (6, version)
-
-
 @pytest.mark.parametrize(
     "value",
     [np.array([5], "M8[ns]"), np.array([5], "m8[s]"), np.array([(1, 2)], "i4,i4"), [True], ["5"]],

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from generated import EntityManager
+
 NIL = 0xFFFF_FFFF
 
 
@@ -117,3 +119,11 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list):
         return [_plain(item) for item in value]
     return value
+
+
+def made(kind: Any, count: int = 0, **columns: Any) -> tuple[EntityManager, Any, Any]:
+    """Return new entities' manager, a manager with a row for each of them, and the entities."""
+    entities = EntityManager()
+    m, es = kind(entities), entities.create_many(count)
+    m.create_many(es, **columns)
+    return entities, m, es

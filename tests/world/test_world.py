@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
 import re
 import warnings
 from typing import Any
@@ -11,12 +9,8 @@ from typing import Any
 import black
 import numpy as np
 import pytest
-from hypothesis import settings
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from tests.support.acceptance_package import package, world_state
-from tests.support.soak import examples
 from tests.support.world_package import load, sources, world_package
 
 PARTS = """\
@@ -256,64 +250,6 @@ def test_a_world_without_components() -> None:
 def test_the_text_is_already_in_blacks_style(text: str) -> None:
     source = sources(load(text))["world.py"]
     assert black.format_str(source, mode=black.Mode()) == source
-
-
-class WorldMachine(RuleBasedStateMachine):
-    """Spawning, destroying and collecting against a dict of sets; saved copies go on alike."""
-
-    @initialize()
-    def begin(self) -> None:
-        self.world = new_world()
-        self.has: dict[int, set[str]] = {}
-
-    @rule(n=st.integers(0, 6), names=st.sets(st.sampled_from(MANAGERS)))
-    def spawn(self, n: int, names: set[str]) -> None:
-        if len(self.has) + n <= 60:
-            for e in self.world.spawn(n, **{key: {} for key in names}).tolist():
-                self.has[e] = set(names)
-
-    @rule(data=st.data())
-    def destroy_many(self, data: st.DataObject) -> None:
-        if self.has:
-            es = data.draw(st.lists(st.sampled_from(sorted(self.has)), unique=True))
-            self.world.destroy_many(es)
-            for e in es:
-                del self.has[e]
-
-    @rule(data=st.data(), name=st.sampled_from(MANAGERS))
-    def remove(self, data: st.DataObject, name: str) -> None:
-        if self.has:
-            e = data.draw(st.sampled_from(sorted(self.has)))
-            assert getattr(self.world, name).remove(e) == (name in self.has[e])
-            self.has[e].discard(name)
-
-    @rule(method=st.sampled_from(["gc", "collect"]))
-    def collect(self, method: str) -> None:
-        getattr(self.world, method)()
-
-    @rule(deep=st.booleans())
-    def save_and_continue(self, deep: bool) -> None:
-        saved = self.world
-        self.world = copy.deepcopy(saved) if deep else pickle.loads(pickle.dumps(saved))
-        assert state(self.world) == state(saved)
-        assert saved.gc() == copy.deepcopy(self.world).gc()
-        saved.destroy_many(saved.entities.live())
-
-    @invariant()
-    def agrees(self) -> None:
-        found = {
-            e: {row.__name__.lower() for row in self.world.components(e)}
-            for e in self.world.entities
-        }
-        assert found == self.has
-        empty = [e for e in self.world.entities if not self.has[e]]
-        assert self.world.empty_entities().tolist() == empty
-
-
-TestWorldMachine = WorldMachine.TestCase
-TestWorldMachine.settings = settings(
-    max_examples=examples(40), stateful_step_count=25, deadline=None
-)
 
 
 MANY = "\n---\n".join(f"component: C{number:03}" for number in range(130))
