@@ -1,6 +1,6 @@
 """What worlds do whatever their schemas are, tried on the committed package.
 
-Mutants run these cases, too, beside the tests of the package that they break.
+Mutants of the library meet these cases, too, behind the tests of the package that they break.
 """
 
 from __future__ import annotations
