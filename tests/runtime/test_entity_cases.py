@@ -13,9 +13,29 @@ from ecsgen_runtime.base.errors import StaleEntityError, StructureLockedError
 from ecsgen_runtime.base.handles import NULL_ENTITY, HandleLayout
 from ecsgen_runtime.entities.entity_manager import EntityManagerBase
 from ecsgen_runtime.entities.entity_pool import IndexQueue
-from ecsgen_runtime.testing.subject import Guard, deaths, fails, handles_with, raise_error, refuses
+from ecsgen_runtime.testing.subject import deaths, fails, handles_with, raise_error, refuses
 
 LAYOUTS = [(32, 32, 1024), (16, 4, 2), (3, 2, 0)]
+
+
+class Guard:
+    """Stand-in for managers that destroy rows together with their entities: it refuses that."""
+
+    def __init__(self, entities: EntityManagerBase, locks: int = 1) -> None:
+        self._locks = locks
+        self.heard: list[list[int]] = []
+        entities._add_listener(self, Guard.remove)
+
+    def _check_can_despawn(self) -> None:
+        if self._locks:
+            raise StructureLockedError("not now")
+
+    def _on_despawn(self, removed: Any) -> None:
+        self.heard.append(removed.tolist())
+
+    def remove(self, removed: int) -> None:
+        """Hear of one death."""
+        self.heard.append([removed])
 
 
 class TestEntities:
