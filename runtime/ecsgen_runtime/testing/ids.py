@@ -79,6 +79,15 @@ class IdsCases(StableIdsCases):
         self.add(source, m, 5)
         assert set(self.slots(m)) == slots == set(range(10))
 
+    def test_rows_that_swap_lose_no_free_slot(self) -> None:
+        source, m, _ = self.filled(4)
+        m.destroy(3)
+        if hasattr(m, "deactivate"):
+            m.activate_many(range(3))
+            assert m.deactivate(0) == 2
+        self.add_one(source, m)
+        assert set(self.slots(m)) == set(range(4))
+
     def slots(self, m: Any) -> list[int]:
         ids: list[int] = m.id_of_many(range(len(m))).tolist()
         return [id & 0xFFFF_FFFF for id in ids]
