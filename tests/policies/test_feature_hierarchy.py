@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import tracemalloc
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -15,6 +16,7 @@ from ecsgen_runtime.testing.hierarchy import check_children
 from ecsgen_runtime.testing.subject import recreate, refuses
 
 import generated as g
+from tests.support.entities_package import DespawnListener
 from tests.support.manager_state import made
 from tests.support.runtime_names import patch_runtime
 from tests.support.state_machines import machine_of, package_with_tests, run_machine
@@ -387,6 +389,45 @@ def test_nobody_dies_while_a_manager_is_locked(world: Any) -> None:
     assert world.limb.parent(world.limb.create(successor)) == NIL
     assert not world.entities.alive_many(es).any()
     assert world.entities.alive_many(nerve).all()
+
+
+def test_who_may_not_die_keeps_all(world: Any) -> None:
+    es = body(world, world.limb, 3, limb={})
+    limbs, listener = world.limb, DespawnListener(world.entities)
+    row = limbs.lookup(es[0])
+    listener._locks = 1
+    calls = (partial(limbs.destroy, row), partial(limbs.destroy_many, [row]), limbs.clear)
+    for call in (*calls, partial(limbs.remove, es[0])):
+        refuses(RuntimeError, "locked", call)
+    assert len(limbs) == 3
+    limbs.remove(es[2])  # no entity dies of this
+    listener._locks = 0
+    limbs.remove(es[0])
+    assert world.entities.alive_many(es).tolist() == [True, False, True]
+
+
+def test_the_dead_die_of_nothing(world: Any) -> None:
+    es = body(world, world.limb, 2, limb={})
+    world.destroy(es[1])
+    listener = DespawnListener(world.entities)
+    listener._locks = 1
+    world.limb.remove(es[0])
+    assert (len(world.limb), listener.dead) == (0, [])
+
+
+def test_in_callbacks_nobody_is_asked_yet(world: Any) -> None:
+    es = body(world, world.limb, 2, limb={})
+    other, listener = world.entities.create(), DespawnListener(world.entities)
+
+    def remove(dead: Any) -> None:
+        if other in dead:
+            listener._locks = 1  # as while a manager notifies its callbacks
+            world.limb.remove(es[0])
+            listener._locks = 0
+
+    world.entities.on_destroy(remove)
+    world.destroy(other)
+    assert world.entities.alive_many(es).tolist() == [True, False]
 
 
 def test_the_oldest_take_their_children_along(world: Any) -> None:

@@ -24,7 +24,7 @@ from ecsgen_runtime.testing.subject import (
 
 import generated as g
 from generated import NIL, EntityManager
-from tests.support.manager_state import made
+from tests.support.manager_state import made, wear_out
 
 OWNED = (
     g.ParticleManager,  # sparse
@@ -421,15 +421,6 @@ def identified(kind: Any, count: int) -> tuple[EntityManager, Any, Any]:
         columns = {"file": map(str, range(count))} if kind is g.TextureManager else {}
         m.create_many(count, **{name: list(values) for name, values in columns.items()})
     return entities, m, m.id_of_many(np.arange(count))
-
-
-def wear_out(m: Any, rows: list[int]) -> None:
-    """Put the slots of rows into their last generation, by writing to the buffer."""
-    column = next(c for c in m.LAYOUT if c.name == "id_generation")
-    start = column.offset(m.capacity)
-    cells = m.data.buffer[start : start + 4 * m.capacity].view(column.dtype)
-    one = 1 if isinstance(m, g.TileManager) else int(m.id_of(rows[0]) >> 32)
-    cells[[m.id_of(row) & 0xFFFF_FFFF for row in rows]] = 2**32 - one
 
 
 @pytest.mark.parametrize("kind", IDENTIFIED)

@@ -127,3 +127,12 @@ def made(kind: Any, count: int = 0, **columns: Any) -> tuple[EntityManager, Any,
     m, es = kind(entities), entities.create_many(count)
     m.create_many(es, **columns)
     return entities, m, es
+
+
+def wear_out(m: Any, rows: list[int]) -> None:
+    """Put the slots of rows into their last generation, by writing to the buffer."""
+    column = next(c for c in m.LAYOUT if c.name == "id_generation")
+    start = column.offset(m.capacity)
+    cells = m.data.buffer[start : start + 4 * m.capacity].view(column.dtype)
+    one = 1 if hasattr(m.data, "present") else int(m.id_of(rows[0]) >> 32)
+    cells[[m.id_of(row) & 0xFFFF_FFFF for row in rows]] = 2**32 - one
