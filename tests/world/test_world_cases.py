@@ -6,6 +6,7 @@ Mutants of the library meet these cases, too, behind the tests of the package th
 from __future__ import annotations
 
 from copy import deepcopy
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,16 +14,18 @@ import pytest
 from ecsgen_runtime.testing.kernel_inputs import draw_keys
 from ecsgen_runtime.testing.subject import CODECS, COPIES, deaths, loaded, refuses
 
+import generated as g
 from generated import World
 
 BOTH: dict[str, Any] = {"position": {}, "velocity": {}}
 
 
-class TestWorlds:
-    @pytest.fixture(name="w")
-    def new_world(self) -> World:
-        return World()
+@pytest.fixture(name="w")
+def new_world() -> World:
+    return World()
 
+
+class TestWorlds:
     def test_parts_are_not_replaced(self) -> None:
         for w in (World(), deepcopy(World())):
             for name, part in list(vars(w).items()):
@@ -67,6 +70,54 @@ class TestWorlds:
         assert not w.entities.alive(es[0])
         assert es[0] not in w.position
         assert es[0] not in w.velocity
+
+
+class TestRowsOfEntities:
+    def test_they_come_together_or_not_at_all(self, w: Any) -> None:
+        x, bare = w[w.create(g.Position())], w[w.create()]
+        positions, before = (g.Position(), g.Position()), w.to_bytes(codecs=CODECS)
+        twice = partial(w.create, g.Velocity(), *positions), partial(bare.add, *positions)
+        for call in (*twice, partial(x.add, g.Velocity(), g.Position())):
+            refuses(g.DuplicateInstanceError, "Position", call)
+        kind: Any = g.Energy
+        for wrong in ("x", [1.0]):  # as a column, the list would do
+            for call in (w.create, bare.add):
+                refuses(
+                    (TypeError, ValueError),
+                    r"Energy\.stored",
+                    call,
+                    g.Velocity(),
+                    kind(stored=wrong),
+                )
+        with w.position.locked():
+            refuses(g.StructureLockedError, bare.add, g.Velocity(), g.Position())
+        assert w.to_bytes(codecs=CODECS) == before
+        x.add(g.SoundSource(), g.SoundSource(volume=0.5))
+        rows = w.sound_source.instances(x.entity)
+        assert [w.sound_source.volume(row) for row in rows] == [1.0, 0.5]
+        assert (x.remove(g.Position), x.remove(g.Position), len(x)) == (1, 0, 1)
+
+    def test_classes_and_rows_are_told_apart(self, w: Any) -> None:
+        x = w[w.create()]
+        refuses(TypeError, "Position is a class: give a row", w.create, g.Position)
+        told = "wanted the class Position, not a row"
+        refuses(TypeError, told, w.get, x.entity, g.Position())
+        for row in ((), (1, 2), g.Spark()):
+            for call in (w.create, x.add):
+                refuses(TypeError, "no component", call, row)
+            for call in (partial(w.get, x.entity), x.remove):
+                refuses(TypeError, "no component", call, type(row))
+            assert type(row) not in x
+        assert list(w) == [x.entity]
+
+    def test_the_dead_have_none(self, w: Any) -> None:
+        x = w[w.create(g.Position())]
+        x.destroy()
+        calls: list[Any] = [lambda: w[x.entity], lambda: len(x), lambda: list(x), x.add, x.destroy]
+        calls += [lambda: tuple in x, lambda: x.position, lambda: x.remove(g.Position)]
+        for call in (*calls, lambda: w.get(x.entity, g.Position)):
+            refuses(g.StaleEntityError, call)
+        assert "dead" in repr(x)
 
 
 class TestManagersOfOnesOwn:
