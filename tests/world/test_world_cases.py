@@ -75,20 +75,16 @@ class TestWorlds:
 class TestRowsOfEntities:
     def test_they_come_together_or_not_at_all(self, w: Any) -> None:
         x, bare = w[w.create(g.Position())], w[w.create()]
-        positions, before = (g.Position(), g.Position()), w.to_bytes(codecs=CODECS)
+        hurt, positions = w[w.create(g.Health())], (g.Position(), g.Position())
+        before = w.to_bytes(codecs=CODECS)
         twice = partial(w.create, g.Velocity(), *positions), partial(bare.add, *positions)
         for call in (*twice, partial(x.add, g.Velocity(), g.Position())):
             refuses(g.DuplicateInstanceError, "Position", call)
-        kind: Any = g.Energy
-        for wrong in ("x", [1.0]):  # as a column, the list would do
-            for call in (w.create, bare.add):
-                refuses(
-                    (TypeError, ValueError),
-                    r"Energy\.stored",
-                    call,
-                    g.Velocity(),
-                    kind(stored=wrong),
-                )
+        kinds: Any = (g.Energy, "stored"), (g.Villager, "energy"), (g.Health, "points")
+        for kind, name in kinds:
+            for call in (w.create, bare.add, hurt.add):
+                wrong = kind(**{name: "x"})
+                refuses(TypeError, rf"{kind.__name__}\.{name}: ", call, g.Position(), wrong)
         with w.position.locked():
             refuses(g.StructureLockedError, bare.add, g.Velocity(), g.Position())
         assert w.to_bytes(codecs=CODECS) == before
