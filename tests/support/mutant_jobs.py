@@ -42,13 +42,14 @@ LIBRARY = TESTS.parent / "runtime" / "ecsgen_runtime"
 PROJECT_TESTS: Mapping[str, tuple[str, ...]] = {
     "base/": ("policies/test_manager_cases.py", "policies/test_callbacks.py"),
     "entities/": ("runtime/test_entity_cases.py", "runtime/test_entities.py"),
+    "kernels/seeding.py": ("world/test_world_cases.py",),
     "managers/": (
         "policies/test_manager_cases.py",
         "policies/test_few.py",
         "policies/test_hostile_arguments.py",
         "policies/test_callbacks.py",
     ),
-    "managers/manager.py": ("policies/test_aliases.py",),
+    "managers/manager.py": ("policies/test_unique.py", "policies/test_aliases.py"),
     "managers/policies/chains.py": ("policies/test_feature_hierarchy.py",),
     "managers/policies/cold.py": ("policies/test_feature_indirect.py",),
     "managers/policies/growth.py": ("policies/test_feature_reserved.py",),
