@@ -41,6 +41,7 @@ GRIDS = Package("farm", (TESTS / "farm.yaml",), "numpy")
 LIBRARY = TESTS.parent / "runtime" / "ecsgen_runtime"
 PROJECT_TESTS: Mapping[str, tuple[str, ...]] = {
     "base/": ("policies/test_manager_cases.py", "policies/test_callbacks.py"),
+    "base/text.py": ("policies/test_reprs.py",),
     "entities/": ("runtime/test_entity_cases.py", "runtime/test_entities.py"),
     "kernels/seeding.py": ("world/test_world_cases.py",),
     "managers/": (
@@ -75,7 +76,11 @@ PROJECT_TESTS: Mapping[str, tuple[str, ...]] = {
     ),
     "world/archetypes/": ("world/test_archetypes.py",),
     "world/groups.py": ("world/test_groups.py",),
-    "world/queries/": ("world/test_world_queries.py", "world/test_query_columns.py"),
+    "world/queries/": (
+        "world/test_world_queries.py",
+        "world/test_query_columns.py",
+        "policies/test_reprs.py",
+    ),
 }
 """The project's own tests of library files, by how their paths begin: what can't fail because of a
 schema is theirs to notice, so mutants that generated tests let pass meet them, too."""
