@@ -69,11 +69,9 @@ PROJECT_TESTS: Mapping[str, tuple[str, ...]] = {
         "world/test_world.py",
         "world/test_spawn.py",
         "world/test_later.py",
-    ),
-    "world/entity_views.py": (
         "policies/test_one_at_a_time_typed.py",
-        "policies/test_hostile_arguments.py",
     ),
+    "world/entity_views.py": ("policies/test_hostile_arguments.py",),
     "world/archetypes/": ("world/test_archetypes.py",),
     "world/groups.py": ("world/test_groups.py",),
     "world/queries/": (

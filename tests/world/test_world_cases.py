@@ -9,10 +9,9 @@ from copy import deepcopy
 from functools import partial
 from typing import Any
 
-import numpy as np
 import pytest
 from ecsgen_runtime.testing.kernel_inputs import draw_keys
-from ecsgen_runtime.testing.subject import CODECS, COPIES, deaths, loaded, refuses
+from ecsgen_runtime.testing.subject import CODECS, COPIES, loaded, refuses
 
 import generated as g
 from generated import World
@@ -45,31 +44,6 @@ class TestWorlds:
         assert es[0] in w
         for absent in (es[1], 0, -1, 2**64, "text", 1.5, None):
             assert absent not in w
-
-    @pytest.mark.parametrize("times", [1, 20])
-    def test_noted_entities_die_together(self, w: World, times: int) -> None:
-        es = w.spawn(4, **BOTH).tolist()
-        died = deaths(w.entities)
-        w.destroy_later(es[2])
-        w.destroy_later(np.array(es[:1], np.uint64))
-        for _ in range(times):
-            w.destroy_later([es[2], 0, 2**70])
-        assert w.gc() == 0
-        assert w.entities.alive_many(es).all()
-        assert w.flush() == 2
-        assert died[0] == [es[2], es[0]]
-        assert w.flush() == 0
-
-    @pytest.mark.parametrize("is_clean", [False, True])
-    def test_collect_flushes(self, w: World, is_clean: bool) -> None:
-        es = w.spawn(4, **BOTH).tolist()
-        if is_clean:
-            w.collect()
-        w.destroy_later(es[0])
-        w.collect()
-        assert not w.entities.alive(es[0])
-        assert es[0] not in w.position
-        assert es[0] not in w.velocity
 
 
 class TestRowsOfEntities:
@@ -114,30 +88,6 @@ class TestRowsOfEntities:
         for call in (*calls, lambda: w.get(x.entity, g.Position)):
             refuses(g.StaleEntityError, call)
         assert "dead" in repr(x)
-
-
-class TestManagersOfOnesOwn:
-    def test_all_kinds(self) -> None:
-        for module, plain in World._MANAGER_CLASSES.items():
-            body = {"__slots__": (), "_own_size": lambda m: len(m)}
-            own = type("Own", (plain,), body)
-            kind: Any = type("World", (World,), {}, managers={module: own})
-            w = kind()
-            assert type(getattr(w, module)) is own
-            assert getattr(w, module)._own_size() == len(getattr(World(), module))
-            assert type(getattr(deepcopy(w), module)) is own
-            assert type(getattr(World(), module)) is plain
-
-    def test_they_are_checked(self) -> None:
-        wrong: list[Any] = [{"no_such_component": object}, 3]
-        wrong += [{module: object} for module in World._MANAGER_CLASSES]
-        wrong += [{module: len} for module in World._MANAGER_CLASSES]
-        for managers in wrong:
-            refuses(TypeError, type, "World", (World,), {}, managers=managers)
-        for plain in World._MANAGER_CLASSES.values():
-            for taken in ("data", "__len__"):
-                message = f"has '{taken}' and does not always"
-                refuses(TypeError, message, type, "Own", (plain,), {taken: len})
 
 
 def seeded(w: Any) -> list[Any]:
