@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 import warnings
-from functools import partial
 from random import Random
 from typing import Any
 
@@ -348,27 +347,6 @@ def test_four_alive_in_a_row_end_a_collection() -> None:
     entities.destroy_many(es[1:5])
     _, other = through_pickle((entities, m))
     assert [m.gc() for _ in range(5)] == [other.gc() for _ in range(5)]
-
-
-def test_a_manager_is_locked_while_rows_are_announced() -> None:
-    entities, m, es = made(g.EveryTypeManager, 6)
-    new = entities.create()
-    shown: list[list[int]] = []
-
-    def meddle(rows: Any) -> None:
-        refuses(ValueError, "read-only", rows.fill, 0)
-        shown.append(rows.tolist())
-        rows.flags.writeable = True
-        rows[:] = 5
-        calls = (m.clear, m.shrink_to_fit, partial(m.create, new), partial(m.destroy, 0), m.collect)
-        for call in calls:
-            refuses(g.StructureLockedError, call)
-
-    m.on_release(meddle)
-    m.destroy_many([0, 2])
-    m.destroy(0)
-    assert shown == [[0, 2], [0]]
-    assert m.has_many(es).tolist() == [False, True, False, True, False, True]
 
 
 @pytest.mark.parametrize("sweep", ["clear", "gc", "collect"])
