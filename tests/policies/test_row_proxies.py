@@ -84,11 +84,13 @@ def test_proxies_of_ids_follow_their_rows() -> None:
 
 
 def test_values_that_move_rows_go_to_the_right_one() -> None:
-    for kind, name in ((g.ParticleManager, "life"), (g.ParticleManager, "position")):
+    for kind, name in ((g.EveryTypeManager, "mode"), (g.ParticleManager, "life")):
         _, m, es = made(kind, 4)
-        value: Any = SideEffectNumber(9, partial(m.destroy, 0))  # the last row moves
-        setattr(m[es[3]], name, (value, 1) if name == "position" else value)
-        assert np.ravel(getattr(m, name)(m.lookup(es[3])))[0] == 9
+        setattr(m[es[3]], name, SideEffectNumber(5, partial(m.destroy, 0)))  # the last row moves
+        assert getattr(m, name)(m.lookup(es[3])) == 5
+    _, m, es = made(g.ParticleManager, 4)
+    m[es[3]].position = SideEffectNumber(9, partial(m.destroy, 0)), 1
+    assert m.position(m.lookup(es[3])) == (9, 1)
     m[es[1]].velocity = m[es[2]].position
     assert m.velocity(m.lookup(es[1])) == m.position(m.lookup(es[2]))
 
