@@ -23,6 +23,7 @@ from ecsgen_runtime.testing.subject import (
 
 import generated as g
 from generated import NIL, EntityManager
+from tests.support.acceptance_package import manager_of
 from tests.support.manager_state import made, wear_out
 
 OWNED = (
@@ -127,6 +128,13 @@ def test_swaps_in_a_full_buffer() -> None:
     assert m.activate(9) == 0
     ids[0], ids[9] = ids[9], ids[0]
     assert list(m) == ids
+    entities, m = manager_of("Everything")
+    first, second = entities.create_many(2).tolist()
+    m.create_many([first, second] * 32)
+    m.shrink_to_fit()
+    assert m.activate(9) == 0
+    assert list(m.instances(first)) == [9, *range(2, 64, 2)]
+    assert list(m.instances(second)) == [1, 3, 5, 7, 0, *range(11, 64, 2)]
 
 
 # --- buffers --------------------------------------------------------------------------------------

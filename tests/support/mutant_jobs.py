@@ -55,7 +55,7 @@ PROJECT_TESTS: Mapping[str, tuple[str, ...]] = {
     "managers/policies/cold.py": ("policies/test_feature_indirect.py",),
     "managers/policies/growth.py": ("policies/test_feature_reserved.py",),
     "managers/policies/hierarchy.py": ("policies/test_feature_hierarchy.py",),
-    "managers/policies/owners.py": ("policies/test_aliases.py",),
+    "managers/policies/owners.py": ("policies/test_row_proxies.py", "policies/test_aliases.py"),
     "managers/policies/ring.py": ("policies/test_ring.py",),
     "managers/policies/unique.py": ("policies/test_unique.py",),
     "managers/row_proxies.py": ("policies/test_row_proxies.py",),
