@@ -47,8 +47,8 @@ PROJECT_TESTS: Mapping[str, tuple[str, ...]] = {
     "managers/": (
         "policies/test_manager_cases.py",
         "policies/test_few.py",
-        "policies/test_hostile_arguments.py",
         "policies/test_callbacks.py",
+        "policies/test_hostile_arguments.py",
     ),
     "managers/manager.py": ("policies/test_unique.py", "policies/test_aliases.py"),
     "managers/policies/chains.py": ("policies/test_feature_hierarchy.py",),
@@ -129,10 +129,12 @@ def library_of(folder: Path) -> Path:
 
 
 def project_tests(file: str) -> tuple[str, ...]:
-    """Return the project's own tests of a library file."""
+    """Return the project's own tests of a library file, those of fewest files first."""
     path = file.removeprefix("_runtime/")
-    tests = (files for start, files in PROJECT_TESTS.items() if path.startswith(start))
-    return tuple(dict.fromkeys(chain(*tests))) if path != file else ()
+    if path == file:
+        return ()
+    starts = sorted(filter(path.startswith, PROJECT_TESTS), key=len, reverse=True)
+    return tuple(dict.fromkeys(chain(*map(PROJECT_TESTS.__getitem__, starts))))
 
 
 def jobs(projects: dict[str, Project], folder: Path) -> Iterator[Job]:
