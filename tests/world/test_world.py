@@ -84,8 +84,10 @@ def test_spawning_fills_columns() -> None:
         (2, {"health": {"hp": [1.0, 2.0, 3.0]}}, ValueError),
         (2, {"place": {}, "health": {"hp": "much"}}, TypeError),
         (2, {"health": {"hp": 1.0}, "weapon": {"damage": 40_000}}, OverflowError),
+        (2, {"mesh": {}, "place": {"at": (1, 2, 3)}}, ValueError),
         (2, {"health": {"size": 1.0}}, TypeError),
-        (2, {"unknown": {}}, TypeError),
+        (2, {"weapon": {}, "frozen": {"x": 1}}, TypeError),
+        (2, {"place": {}, "unknown": {}}, TypeError),
         (-1, {"health": {}}, ValueError),
         (1.0, {"health": {}}, TypeError),
         (64, {"health": {}}, MemoryError),
@@ -146,14 +148,6 @@ def test_a_spawn_that_fails_in_the_middle(last: str, monkeypatch: pytest.MonkeyP
             world.spawn(4, frozen={}, health={}, mesh={}, place={}, weapon={})
     assert state(world) == before
     assert world.spawn(6, health={}).tolist() == twin.spawn(6, health={}).tolist()
-
-
-def test_a_locked_manager_prevents_a_spawn() -> None:
-    world = new_world()
-    before = state(world)
-    with world.weapon.locked(), pytest.raises(RuntimeError):
-        world.spawn(2, health={}, weapon={})
-    assert state(world) == before
 
 
 def test_columns_of_other_managers_can_be_given() -> None:
@@ -343,29 +337,6 @@ def test_worlds_of_many_components(count: int) -> None:
     assert not signature.none_of(found.Signature[last.upper()])
     assert signature.none_of(found.Signature.C001)
     assert len(found.Signature) == count
-
-
-@pytest.mark.parametrize(
-    ("components", "error"),
-    [
-        ({"called": {}, "plain": {"x": 2**31}}, OverflowError),
-        ({"called": {}, "plain": {"nonsense": 1}}, TypeError),
-        ({"called": {}, "mark": {"x": 1}}, TypeError),
-        ({"called": {"x": [1, 2]}, "several": {}}, ValueError),
-        ({"called": {}, "direct": {}, "plain": {"place": (1, 2)}}, ValueError),
-        ({"called": {}, "plain": 5}, TypeError),
-        ({"called": {}, "nonsense": {}}, TypeError),
-    ],
-)
-def test_a_failing_spawn_changes_no_manager(
-    components: dict[str, Any], error: type[Exception]
-) -> None:
-    world = package.World()
-    world.spawn(64, plain={}, several={}, mark={}, direct={}, everything={})
-    before = world_state(world)
-    with pytest.raises(error):
-        world.spawn(70, **components)
-    assert world_state(world) == before
 
 
 def test_a_locked_manager_stops_a_spawn_before_it_begins() -> None:
