@@ -219,6 +219,10 @@ def test_families_move_in_bulk(kind: Any, count: int) -> None:
         m.destroy_many(removed)
         check_children(m, len(removed) - 1, [2, 4, 3])
         assert len(m.roots()) == len(m) - 3
+    _, m, _ = made(kind, 3)
+    m.set_parent(1, 2)
+    m.destroy_many([0, 1])
+    check_links(m, [NIL])
     _, m, _ = made(kind, 60)
     m.set_parent_many(range(10, 20), range(10))
     m.set_parent_many(range(20, 40), range(40, 60))
@@ -255,6 +259,21 @@ def test_new_rows_have_parents_that_are_in_use(kind: Any) -> None:
     successors = recreate(entities, es[1:]).tolist()
     row = m.create(successors[0], parent=m.lookup(es[0]))
     assert m.parent(row) == m.lookup(es[0])
+
+
+def test_parents_are_found_that_move_for_their_children(package: ModuleType) -> None:
+    entities = package.EntityManager()
+    m = package.Root4Manager(entities)
+    m.create_many(entities.create_many(3))
+    m.deactivate_many(range(3))
+    for create in (m.create, lambda e, parent: m.create_many([e], parents=[parent])[0]):
+        above = m.entity(m.n_active)
+        row = create(entities.create(), parent=m.n_active)
+        assert m.parent(row) == m.lookup(above)
+    m.deactivate_many(range(5))
+    above = m.entity(0)
+    root, child = m.create_many(entities.create_many(2), parents=[NIL, 0]).tolist()
+    assert (m.parent(root), m.parent(child)) == (NIL, m.lookup(above))
 
 
 def test_orphans_that_become_roots_forget_their_siblings() -> None:
