@@ -313,6 +313,9 @@ def test_the_end_is_found_over_any_number_of_holes(count: int) -> None:
     refuses(g.StaleInstanceError, m.destroy_many, np.ones(m.data.n, np.bool_))
     m.destroy_many(m.data.present & (m.data.entity != es[0]))
     assert list(m) == [es[0]]
+    m.create_many(es[1:])
+    m.destroy_many(np.delete(np.arange(count + 2), 1))
+    assert (len(m), m.data.n, list(m)) == (1, 2, [es[1]])
 
 
 def test_lists_of_rows() -> None:
