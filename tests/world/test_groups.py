@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 from ecsgen_runtime.base.handles import NIL
+from ecsgen_runtime.testing.common_cases import INTERRUPTED
+from ecsgen_runtime.testing.subject import refuses
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
 
@@ -162,6 +164,43 @@ def test_a_lock_on_one_locks_all() -> None:
         w.mesh.clear()
     w.velocity.create(lonely)
     assert w.bodies.n == 3
+
+
+def test_members_have_no_order_of_their_own() -> None:
+    w = game()
+    es = bodies(w, 3)
+    for member in (w.position, w.velocity):
+        for call in (member.sort, member.reorder):
+            refuses(errors().StructureLockedError, r"bodies\.sort", call, [2, 1, 0])
+    for arguments in (("position", "no_field"), ("position", [1, 2]), ("no_member", [1, 2, 3])):
+        refuses(ValueError, "no_|shape", w.bodies.sort, *arguments)
+    refuses(ValueError, "permutation", w.bodies.reorder, [0, 1, 1])
+    refuses(AttributeError, "position is its", setattr, w.bodies, "position", 3)
+    assert w.bodies.entity.tolist() == es.tolist()
+
+
+def test_columns_of_a_mate_are_read_before_its_rows_move() -> None:
+    w = game()
+    es = bodies(w, 4)
+    w.destroy(es[0])
+    (new,) = w.spawn(1)  # evicts the dead entity's row
+    (row,) = w.velocity.create_many([new], speed=w.position.data.tag[:1])
+    assert w.velocity.speed(row) == 0
+    w.position.ensure(new)
+    assert w.bodies.n == 4
+
+
+@pytest.mark.parametrize("name", ["position", "velocity"])
+def test_all_members_break_together(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    w = game()
+    bodies(w, 3)
+    manager, members = getattr(w, name), (w.position, w.velocity)
+    broken = [*members, *(member.data for member in members)]
+    with monkeypatch.context() as patch:
+        patch.setattr(type(manager.data), "_version", INTERRUPTED, raising=False)
+        refuses(ZeroDivisionError, manager.destroy, 2)
+    for part in broken:
+        refuses(errors().BrokenManagerError, getattr, part, "n")
 
 
 def test_no_room_for_the_last_component_changes_nothing() -> None:
