@@ -255,15 +255,17 @@ def test_who_is_collected_is_who_a_sweep_finds(turns: list[Any], at_once: bool) 
 
 def test_who_died_before_is_not_forgotten() -> None:
     world = farm().Farm()
-    first, second, third = world.spawn(3, plain={}).tolist()
+    first, second, third, last = world.spawn(4, plain={}, direct={}).tolist()
     assert world.collect() == 0
     world.destroy(first)
     world.destroy_later(second)
-    assert world.collect() == 2
+    assert world.collect() == 4
     world.destroy_later(third)
     world.flush()
-    assert world.collect() == 1
-    assert len(world.plain) == 0
+    assert world.collect() == 2
+    world.destroy_later(last)
+    assert world.collect() == 2
+    assert len(world.plain) == len(world.direct) == 0
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda w: pickle.loads(pickle.dumps(w))])

@@ -71,6 +71,7 @@ PROJECT_TESTS: Mapping[str, tuple[str, ...]] = {
         "world/test_later.py",
         "policies/test_one_at_a_time_typed.py",
     ),
+    "world/world_base.py": ("policies/test_few.py", "policies/test_feature_hierarchy.py"),
     "world/entity_views.py": ("policies/test_hostile_arguments.py",),
     "world/archetypes/": ("world/test_archetypes.py",),
     "world/groups.py": ("world/test_groups.py",),

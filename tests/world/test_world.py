@@ -160,6 +160,13 @@ def test_columns_of_other_managers_can_be_given() -> None:
     new = world.spawn(1, frozen={}, place={"at": at})
     assert at.tolist() == [[-1.0]]
     assert world.place.at(world.place.lookup(new[0])) == (4.0, 4.0)
+    world = new_world()  # where nobody listens
+    es = world.spawn(8, health={"hp": range(8)})
+    world.destroy_many(es[:3])
+    at = world.health.data.hp[:1].reshape(1, 1)
+    new = world.spawn(1, health={}, place={"at": at})
+    assert at.tolist() == [[7.0]]
+    assert world.place.at(world.place.lookup(new[0])) == (0.0, 0.0)
 
 
 def test_callbacks_of_rows_that_make_way_are_heard_after_the_spawn() -> None:
