@@ -204,7 +204,8 @@ def test_gc_ends_up_collecting_all() -> None:
     assert sum(world.gc() for _ in range(50)) == 40
 
 
-def test_a_failing_release_does_not_stop_collecting() -> None:
+@pytest.mark.parametrize("method", ["gc", "collect"])
+def test_a_failing_release_does_not_stop_collecting(method: str) -> None:
     world = new_world()
     world.destroy_many(world.spawn(3, frozen={}, health={}))
 
@@ -213,7 +214,7 @@ def test_a_failing_release_does_not_stop_collecting() -> None:
 
     world.frozen.on_release(fail)
     with pytest.raises(ExceptionGroup):
-        world.collect()
+        getattr(world, method)()
     assert len(world.frozen) == len(world.health) == 0
 
 
