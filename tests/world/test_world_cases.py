@@ -46,6 +46,24 @@ class TestWorlds:
             assert absent not in w
 
 
+class TestArchetypes:
+    def test_locked(self, w: Any) -> None:
+        e, bare = w.archetypes.create([g.Health]).tolist()[0], w.create()
+        store = w.archetypes
+        calls: list[Any] = [store.clear, store.shrink_to_fit, partial(w.destroy, e)]
+        calls += [partial(call, e, g.Health) for call in (store.remove, store.add)]
+        calls += [partial(call, [e], g.Health) for call in (store.remove_many, store.add_many)]
+        calls += [partial(store.create, [g.Health]), partial(w.spawn, 1, health={})]
+        calls += [partial(w.create, g.Health()), partial(w[bare].add, g.Health())]
+        with store.locked():
+            with store.locked():
+                pass
+            for call in calls:
+                refuses(g.StructureLockedError, call)
+        assert (len(w), len(store)) == (2, 1)
+        store.remove(e, g.Health)
+
+
 class TestRowsOfEntities:
     def test_they_come_together_or_not_at_all(self, w: Any) -> None:
         x, bare = w[w.create(g.Position())], w[w.create()]
