@@ -8,8 +8,10 @@ from __future__ import annotations
 from copy import deepcopy
 from functools import partial
 from typing import Any
+from weakref import WeakSet
 
 import pytest
+from ecsgen_runtime.testing.buffers import Thing
 from ecsgen_runtime.testing.kernel_inputs import draw_keys
 from ecsgen_runtime.testing.subject import CODECS, COPIES, loaded, refuses
 
@@ -62,6 +64,30 @@ class TestArchetypes:
                 refuses(g.StructureLockedError, call)
         assert (len(w), len(store)) == (2, 1)
         store.remove(e, g.Health)
+
+    def test_chunks_by_what_they_hold(self, w: Any) -> None:
+        a, b, c = g.Health, g.Armor, g.Burning
+        for rows in ([a], [b], [a, b], [a, b, c]):
+            w.archetypes.create(rows)
+
+        def held(**clauses: Any) -> list[set[Any]]:
+            return [set(chunk.components) for chunk in w.archetypes.chunks(**clauses)]
+
+        assert held() == [{a}, {b}, {a, b}, {a, b, c}]
+        assert held(any=[a, c]) == [{a}, {a, b}, {a, b, c}]
+        assert held(all=[b], any=[a, c], none=[c]) == [{a, b}]
+
+    def test_objects_are_let_go(self, w: Any) -> None:
+        things = [Thing() for _ in range(3)]
+        alive = WeakSet(things)
+        es = w.archetypes.create([g.Weapon], 3, weapon={"model": things})
+        del things
+        w.destroy(es[0])
+        assert len(alive) == 2
+        w.archetypes.remove_many(es[1:2], g.Weapon)
+        assert len(alive) == 1
+        w.archetypes.clear()
+        assert len(alive) == 0
 
 
 class TestRowsOfEntities:
