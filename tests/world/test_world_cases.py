@@ -77,6 +77,15 @@ class TestArchetypes:
         assert held(any=[a, c]) == [{a}, {a, b}, {a, b, c}]
         assert held(all=[b], any=[a, c], none=[c]) == [{a, b}]
 
+    def test_own_columns_are_arguments(self, w: Any) -> None:
+        store = w.archetypes
+        es = store.create([g.Health], 3, health={"points": [1, 2, 3]})
+        (chunk,) = store.chunks()
+        others = store.create([g.Health], 3, health={"points": chunk.health.points[::-1]})
+        assert [store.get(e, g.Health).points for e in others] == [3, 2, 1]
+        store.remove_many(chunk.entity[:3], g.Health)
+        assert store.has_many([*es, *others], g.Health).tolist() == [False] * 3 + [True] * 3
+
     def test_objects_are_let_go(self, w: Any) -> None:
         things = [Thing() for _ in range(3)]
         alive = WeakSet(things)
