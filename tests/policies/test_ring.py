@@ -172,6 +172,14 @@ def test_worn_out_ids_make_no_room(package: ModuleType, count: int) -> None:
     assert (len(loop), loop.capacity) == (64, 192 if count == 1 else 256)
 
 
+@pytest.mark.parametrize("count", [2, 32, 64])
+def test_a_ring_that_is_nearly_full_does_not_grow(package: ModuleType, count: int) -> None:
+    loop = package.LoopManager()
+    loop.create_many(63)
+    loop.create_many(count)
+    assert (len(loop), loop.capacity) == (64, 64)
+
+
 def test_a_ring_as_large_as_its_reserve(package: ModuleType) -> None:
     world = package.Rings()
     es = world.spawn(64, exact={})

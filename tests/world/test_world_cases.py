@@ -83,6 +83,8 @@ class TestArchetypes:
         (chunk,) = store.chunks()
         others = store.create([g.Health], 3, health={"points": chunk.health.points[::-1]})
         assert [store.get(e, g.Health).points for e in others] == [3, 2, 1]
+        refuses(g.DuplicateInstanceError, store.add_many, [w.create()] * 2, g.Health)
+        refuses(g.MissingInstanceError, store.remove_many, [es[0]] * 2, g.Health)
         store.remove_many(chunk.entity[:3], g.Health)
         assert store.has_many([*es, *others], g.Health).tolist() == [False] * 3 + [True] * 3
 
