@@ -2,12 +2,13 @@
 
     python -m tests.distributions FOLDER
 
-makes sdist and wheel of ecsgen and of ecsgen-runtime in the folder, the wheels from the sdists, and
-checks that each sdist has all that git has and that a checkout makes the same wheel. Then come
-three new environments. One gets both wheels and what they need: a project is begun, built and run
-there. One gets the library alone, and one nothing but numpy: there the package runs, as it was
-built first and with copies of the library, and takes over the world that was pickled and
-saved where it was built. At last the library is installed where there is no compiler.
+makes sdist and wheel of ecsgen, of ecsgen-runtime and of ecsgen-testing in the folder, the wheels
+from the sdists, and checks that each sdist has all that git has and that a checkout makes the same
+wheel. Then come three new environments. One gets all wheels and what they need: a project is begun,
+built, tested and run there. One gets the library alone, and one nothing but numpy: there the
+package runs, as it was built first and with copies of the library, and takes over the world that
+was pickled and saved where it was built. At last the library is installed where there is no
+compiler.
 """
 
 from __future__ import annotations
@@ -81,9 +82,9 @@ def make(source: Path, folder: Path) -> tuple[Path, Path]:
     """Make sdist and wheel of a folder of the repository, check them, and return both."""
     build = (sys.executable, "-m", "build", "--outdir")
     with tempfile.TemporaryDirectory() as temporary:
-        made = Path(temporary, "made")
-        run(*build, made, source)
-        (sdist,), (wheel,) = made.glob("*.tar.gz"), made.glob("*.whl")
+        target = Path(temporary, "made")
+        run(*build, target, source)
+        (sdist,), (wheel,) = target.glob("*.tar.gz"), target.glob("*.whl")
         check_sdist(sdist, source)
         shutil.rmtree(source / "build", ignore_errors=True)  # what setuptools made once goes along
         run(*build, Path(temporary, "direct"), "--wheel", source)
@@ -104,17 +105,18 @@ def environment(folder: Path, *wheels: str | Path) -> Path:
 def installed(commands: Path) -> set[str]:
     """Return the names of what an environment has beyond what every one has."""
     listed = json.loads(run(commands / "pip", "list", "--format", "json"))
-    return {one["name"].lower() for one in listed} - BY_THEMSELVES
+    return {package["name"].lower() for package in listed} - BY_THEMSELVES
 
 
 def begin(commands: Path, folder: Path) -> None:
-    """Begin a project, build it in both ways, and run it."""
+    """Begin a project, build it in both ways, test it and run it."""
     (folder / "alone").mkdir(parents=True)
     for command in ("--version", "init", "build", "check"):
         print(run(commands / "ecsgen", command, cwd=folder), end="")
     print(
         run(commands / "ecsgen", "build", "--vendor", "-o", "alone/generated", cwd=folder), end=""
     )
+    run(commands / "python", "-m", "pytest", "-q", cwd=folder)
     print(run(commands / "python", "main.py", cwd=folder), end="")
     print(run(commands / "python", "-c", PLAY, cwd=folder), end="")
     for path in ("main.py", "sky.snap", "sky.pickle"):
@@ -131,18 +133,18 @@ def play(commands: Path, folder: Path, *needs: str) -> None:
 def install_without_compiler(commands: Path, sdist: Path, folder: Path) -> None:
     """Install the library where nothing compiles; nobody hears of it, and packages run."""
     pip = ("-m", "pip", "install", "--no-deps", "--no-cache-dir", "--force-reinstall", sdist)
-    said = run(commands / "python", *pip, cwd=folder, **NO_COMPILER)
-    assert not any(word in said.lower() for word in ("error", "warning", "failed")), said
+    output = run(commands / "python", *pip, cwd=folder, **NO_COMPILER)
+    assert not any(word in output.lower() for word in ("error", "warning", "failed")), output
     says = run(commands / "python", "-m", "ecsgen_runtime", cwd=folder, ECSGEN_PURE="0")
     assert "methods in C: no (not compiled)" in says, says
     play(commands, folder, "ecsgen-runtime", "numpy")
 
 
-def use(library: tuple[Path, Path], generator: Path, folder: Path) -> None:
+def use(library: tuple[Path, Path], testing: Path, generator: Path, folder: Path) -> None:
     """Build where all is installed; run where the library is, and where it is not."""
     sdist, wheel = library
     project = folder / "project"
-    begin(environment(folder / "maker", wheel, generator), project)
+    begin(environment(folder / "maker", wheel, testing, generator), project)
     player = environment(folder / "player", wheel)
     print(run(player / "python", "-m", "ecsgen_runtime", cwd=folder), end="")
     play(player, project, "ecsgen-runtime", "numpy")
@@ -152,10 +154,11 @@ def use(library: tuple[Path, Path], generator: Path, folder: Path) -> None:
 
 def main(folder: Path) -> None:
     """Make, check and use the distributions."""
-    library, generator = (make(source, folder) for source in (ROOT / "runtime", ROOT))
+    sources = (ROOT / "runtime", ROOT / "testing", ROOT)
+    library, testing, generator = (make(source, folder) for source in sources)
     with tempfile.TemporaryDirectory() as temporary:
-        use(library, generator[1], Path(temporary))
-    print(*library, *generator, sep="\n")
+        use(library, testing[1], generator[1], Path(temporary))
+    print(*library, *testing, *generator, sep="\n")
 
 
 if __name__ == "__main__":

@@ -100,7 +100,14 @@ def _defined(module: str) -> Mapping[str, ast.AST]:
     file = ROOT.joinpath("runtime", *module.split("."))
     path = file / "__init__.py" if file.is_dir() else file.with_suffix(".py")
     found: dict[str, ast.AST] = {}
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+    body = ast.parse(path.read_text(encoding="utf-8")).body
+    for_types = (part for node in body if isinstance(node, ast.If) for part in node.body)
+    of_library = [
+        part
+        for part in for_types
+        if isinstance(part, ast.ImportFrom) and (part.module or "").startswith(LIBRARY)
+    ]
+    for node in (*body, *of_library):
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             found[node.name] = node
         elif isinstance(node, ast.ImportFrom):

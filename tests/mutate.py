@@ -49,7 +49,7 @@ from tests.support.mutant_jobs import (
 )
 
 LIMITS = sys.platform == "linux"
-"""Whether the system limits what a process takes."""
+"""True if the system limits what a process takes."""
 SECONDS, SECONDS_PER_FILE = 900, 20
 """A run that takes longer is a kill: an endless loop is noticed, too. At most, and for each file
 of tests beside two more for the start; of the processor where the system can tell, else, and ten
@@ -80,7 +80,7 @@ FORKS.set_forkserver_preload(["__main__", "numpy", "pytest", "hypothesis.statefu
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the tests said to one broken module."""
+    """The verdict of tests on one broken module."""
 
     job: Job
     killed_by: str  # empty if it survived
@@ -90,7 +90,7 @@ class Outcome:
 def run(job: Job, folder: Path) -> Outcome:
     """Run the tests against one broken module, in a folder that nobody else uses meanwhile."""
     path = folder / job.package / job.file
-    whole, times = path.read_bytes(), path.stat()
+    content, times = path.read_bytes(), path.stat()
     path.write_text(job.text, encoding="utf-8")
     start = time.perf_counter()
     try:
@@ -100,7 +100,7 @@ def run(job: Job, folder: Path) -> Outcome:
         if not killed_by and job.tests_of_others:
             killed_by = _killed_by(job, job.tests_of_others, folder)
     finally:
-        path.write_bytes(whole)
+        path.write_bytes(content)
         os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))  # its compiled form is good again
     return Outcome(job, killed_by, time.perf_counter() - start)
 
@@ -161,11 +161,9 @@ def _seconds(tests: tuple[str, ...]) -> int:
 
 
 def hasten(folder: Path) -> None:
-    """Let state machines stop at the first failure that they find."""
+    """Make state machines stop at the first failure that they find."""
     machines = [
-        p
-        for p in folder.rglob("_runtime/testing/*.py")
-        if PHASES[0] in p.read_text(encoding="utf-8")
+        p for p in folder.rglob("tests/_support/*.py") if PHASES[0] in p.read_text(encoding="utf-8")
     ]
     if not machines:
         raise SystemExit(f"no state machine has the phases {PHASES[0]}")
@@ -245,7 +243,7 @@ def run_all(todo: list[Job], folder: Path, workers: int) -> Iterator[Outcome]:
         shutil.copytree(folder, copy)
         copies.put(copy)
 
-    def one(job: Job) -> Outcome:
+    def run_job(job: Job) -> Outcome:
         copy = copies.get()
         try:
             return run(job, copy)
@@ -253,7 +251,7 @@ def run_all(todo: list[Job], folder: Path, workers: int) -> Iterator[Outcome]:
             copies.put(copy)
 
     with ThreadPoolExecutor(workers) as pool:
-        yield from pool.map(one, todo)
+        yield from pool.map(run_job, todo)
 
 
 def mutate(count: int, only: str, workers: int, share: str = "0/1") -> list[Outcome]:
@@ -307,8 +305,8 @@ def main() -> int:
     parser.add_argument("--share", default="0/1", help="run a part of all: 0/4 … 3/4")
     parser.add_argument("--only", default="", help="run those whose title matches this pattern")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
-    given = parser.parse_args()
-    return report(mutate(given.sample, given.only, given.workers, given.share))
+    options = parser.parse_args()
+    return report(mutate(options.sample, options.only, options.workers, options.share))
 
 
 if __name__ == "__main__":

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import random
-import sys
 from collections.abc import Callable
 from functools import partial
-from types import FrameType
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.support.accelerated_packages import ROOT, SCHEMAS, Packages, blocks_taken, both, outcome
+from tests.support.accelerated_packages import (
+    ROOT,
+    SCHEMAS,
+    Packages,
+    blocks_taken,
+    both,
+    calls_of,
+    outcome,
+)
 
 STEPS = 400
 LIVING = 12
@@ -196,22 +202,6 @@ def test_worlds_are_the_same(packages: Packages, seed: int) -> None:
     for _ in range(STEPS):
         assert one.step() == other.step()
         assert one.state() == other.state()
-
-
-def calls_of(call: Callable[[], Any]) -> list[str]:
-    """Return the names of the Python functions that run in a call."""
-    found: list[str] = []
-
-    def note(frame: FrameType, event: str, _: object) -> None:
-        if event == "call":
-            found.append(frame.f_code.co_qualname)
-
-    sys.setprofile(note)
-    try:
-        call()
-    finally:
-        sys.setprofile(None)
-    return found
 
 
 CALLBACK = ("plot", "ward", "plan", "limb", "seat", "terrain", "branch", "drawing")
@@ -499,8 +489,8 @@ class Steps:
     def state(self) -> list[Any]:
         """Return everything that there is, but for the memory that nobody uses."""
         entities = self.world.entities
-        noted = self.world._noted_entities().tolist()
-        found: list[Any] = [world_entities(self.world), entities._despawns_at_collect, noted]
+        noted = self.world.noted_entities().tolist()
+        found: list[Any] = [world_entities(self.world), entities.despawns_at_collect, noted]
         for name in self.kinds:
             manager = getattr(self.world, name)
             numbers = (manager.version, manager.data._n, len(manager))
@@ -530,6 +520,29 @@ def test_a_few_go_in_c(collecting_packages: Packages) -> None:
     assert calls_of(world.collect) == []
     assert [len(world.rock), len(world.moss), len(world.grain)] == [31] * 3
     assert calls_of(world.collect) == []
+
+
+def test_worlds_with_methods_of_their_own_collect_in_c(collecting_packages: Packages) -> None:
+    """And who replaces what these call gets Python."""
+    base: Any = collecting_packages[0].Quarry
+
+    class Mine(base):  # type: ignore[misc]  # a class of a package that is made here
+        def destroy(self, entity: int) -> None:
+            raise AssertionError
+
+        def flush(self) -> int:
+            raise AssertionError
+
+    world = Mine()
+    entities = world.spawn(4, rock={}).tolist()
+    for entity in entities[:2]:
+        world.destroy_later(entity)
+        world.collect()
+    world.destroy_later(entities[2])
+    assert calls_of(world.collect) == []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Mine, "_flush", lambda self: 7)
+        assert calls_of(world.collect) != []
 
 
 def test_a_few_in_one_call_are_done_in_c(collecting_packages: Packages) -> None:
@@ -596,7 +609,7 @@ def test_who_removes_in_another_way_is_asked(collecting_packages: Packages, name
     """A method that is patched in one subclass: with rows, and without, where it is not in C."""
     for package in collecting_packages:
         called: list[Any] = []
-        base = package.Quarry._MANAGER_CLASSES[name]
+        base = package.Quarry.MANAGER_CLASSES[name]
         mine = type("Mine", (base,), {"__slots__": ()})
 
         def remove_many(self: Any, entities: Any, /) -> int:

@@ -94,7 +94,7 @@ def test_values_have_the_same_outcome(packages: Packages) -> None:
         manager, _, _ = filled(package, "EveryTypeManager")
         values = (*VALUES, *package.Mode, *package.Access, ~package.Access(0), package.Element(1))
         found: list[Any] = []
-        for field in manager._CONVERTERS:
+        for field in manager.CONVERTERS:
             getter, setter = getattr(manager, field), getattr(manager, f"set_{field}")
             for value in values:
                 found.append((field, outcome(partial(setter, 1, value))))
@@ -111,7 +111,7 @@ def test_values_of_new_rows_have_the_same_outcome(packages: Packages) -> None:
         found: list[Any] = []
         for name in ("PointMassManager", "StatusEffectManager", "AiStateManager"):
             manager, entities, _ = filled(package, name, 0)
-            for field in manager._CONVERTERS:
+            for field in manager.CONVERTERS:
                 for value in VALUES:
                     found.append(
                         outcome(partial(manager.create, entities.create(), **{field: value}))
@@ -155,7 +155,7 @@ def test_vectors_that_somebody_has_stay_what_they_are(packages: Packages) -> Non
 def exercise(package: ModuleType, name: str) -> None:
     """Use every method in C, its unusual cases too."""
     manager, entities, owners = filled(package, name, 40)
-    fields = manager._CONVERTERS
+    fields = manager.CONVERTERS
     for owner in owners:
         row = manager.lookup(owner)
         _ = owner in manager, manager.has(owner), manager.require(owner), manager.row(row)
@@ -230,7 +230,7 @@ def test_attributes_have_the_same_outcome(packages: Packages, name: str) -> None
     for package in packages:
         manager, entities, owners = rows_of(package, name)
         proxy, found = manager[owners[1]], []
-        names = [*manager._CONVERTERS, "row", "entity", "nonsense"]
+        names = [*manager.CONVERTERS, "row", "entity", "nonsense"]
         for step in range(4):
             for field in names:
                 found.append(outcome(partial(getattr, proxy, field)))
@@ -366,7 +366,7 @@ def test_what_is_patched_is_found(quick: ModuleType, monkeypatch: pytest.MonkeyP
 def test_a_broken_manager_says_so(quick: ModuleType) -> None:
     manager, _, owners = filled(quick, "EnergyManager")
     proxy, loop = manager[owners[0]], manager.rows()
-    manager._mark_broken()
+    manager.mark_broken()
     for call in (partial(getattr, proxy, "stored"), partial(setattr, proxy, "stored", 2.0)):
         with pytest.raises(quick.BrokenManagerError):
             call()

@@ -116,7 +116,7 @@ def test_version_and_usage(tmp_path: Path) -> None:
 
 
 def test_what_commands_import(folder: Path) -> None:
-    heavy = {"black", "jinja2", "numpy", "pydantic", "yaml"}
+    heavy = {"black", "hypothesis", "jinja2", "numpy", "pydantic", "pytest", "yaml"}
     assert imported("validate", cwd=folder) & heavy == {"pydantic", "yaml"}
     assert imported("build", cwd=folder) & heavy == {"jinja2", "pydantic", "yaml"}
     # In step: nothing but digests.
@@ -133,16 +133,17 @@ def test_what_commands_import(folder: Path) -> None:
     assert "black" in imported("build", cwd=folder)
 
 
-def without(package: str, folder: Path, kept: str = "") -> dict[str, str]:
+def without(package: str, folder: Path, kept_file: str = "") -> dict[str, str]:
     """Return an environment that lacks a package, or only its metadata."""
     for path in Path(black.__file__).parent.parent.iterdir():
-        if path.name == kept or not path.name.startswith(package):
+        if path.name == kept_file or not path.name.startswith(package):
             (folder / path.name).symlink_to(path)
-    library = [] if package == "ecsgen_runtime" else [ROOT / "runtime"]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (folder, ROOT, *library)))}
+    ours = {"ecsgen_runtime": ROOT / "runtime", "ecsgen_testing": ROOT / "testing"}
+    kept_of_ours = (path for name, path in ours.items() if name != package)
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (folder, ROOT, *kept_of_ours)))}
 
 
-@pytest.mark.parametrize("package", ["black", "click", "ecsgen_runtime", "yaml"])
+@pytest.mark.parametrize("package", ["black", "click", "ecsgen_runtime", "ecsgen_testing", "yaml"])
 def test_a_package_that_ecsgen_needs_is_missing(
     package: str, folder: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -179,7 +180,7 @@ def test_ctrl_c_while_ecsgen_is_imported_is_130(program: tuple[str, str], folder
 
 
 def test_black_needs_no_metadata(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    environment = without("black", tmp_path_factory.mktemp("site"), kept="black")
+    environment = without("black", tmp_path_factory.mktemp("site"), kept_file="black")
     for command, says in (("build", "written"), ("check", "in step")):
         done = subprocess.run(
             [sys.executable, "-S", "-m", "ecsgen", command],

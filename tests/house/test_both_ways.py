@@ -21,11 +21,13 @@ from typing import Any, Final, get_args
 
 import pytest
 
+from ecsgen import __version__
 from ecsgen.config import BACKENDS, Backend, Options, Runtime
 from ecsgen.model import Project
 from ecsgen.render import texts
-from ecsgen.render.text.library_imports import FOLDER, collect_copies
+from ecsgen.render.text.library_imports import collect_copies
 from ecsgen.source.schema_roots import SchemaRoot
+from tests.house.floors import LIBRARY, TESTING
 from tests.support.world_package import load, sources
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -69,18 +71,26 @@ def with_tests(of: Project, backend: Backend, way: Runtime) -> dict[str, str]:
 def test_nothing_but_the_prefix_of_imports_differs(which: str, backend: Backend) -> None:
     installed, vendored = (with_tests(project(which), backend, way) for way in WAYS)
     copied = vendored.keys() - installed.keys()
-    assert copied == {path for path in vendored if path.startswith("_runtime/")}
+    assert copied == {
+        path for path in vendored if path.startswith(("_runtime/", "tests/_support/"))
+    }
     for path in copied:
-        assert vendored[path] == (FOLDER / path.removeprefix("_runtime/")).read_text("utf-8"), path
+        top, below = (
+            (LIBRARY, "_runtime/") if path.startswith("_") else (TESTING, "tests/_support/")
+        )
+        installed[path] = (top / path.removeprefix(below)).read_text("utf-8")
     for path, text in installed.items():
+        if path.startswith("_runtime/"):
+            assert vendored[path] == text, path
+            continue
+        places = {"runtime": f"{'.' * (path.count('/') + 1)}_runtime", "testing": "._support"}
         lines, others = text.splitlines(), vendored[path].splitlines()
         for one, other in zip(lines, others, strict=True):
             if one != other:
-                statement = re.fullmatch(r"( *)from ecsgen_runtime(\b.*)", one)
+                statement = re.fullmatch(r"( *)from ecsgen_(runtime|testing)(\b.*)", one)
                 assert statement, (path, one)
-                dots = ".." if path.startswith("tests/") else "."
-                assert other == f"{statement[1]}from {dots}_runtime{statement[2]}"
-        assert not re.search(r"^ *(from|import) ecsgen_runtime\b", vendored[path], re.MULTILINE)
+                assert other == f"{statement[1]}from {places[statement[2]]}{statement[3]}"
+        assert not re.search(r"^ *(from|import) ecsgen_", vendored[path], re.MULTILINE)
 
 
 # -- imports ---------------------------------------------------------------------------------------
@@ -94,7 +104,7 @@ kernels: {meet: {over: Bird, steps: [Bird.mate = choice(Bird)]}}
 """
 ALL_MODULES: Final = """
 import importlib, pkgutil, sys
-sys.modules["ecsgen_runtime"] = None  # as if nobody had installed it
+sys.modules["ecsgen_runtime"] = sys.modules["ecsgen_testing"] = None  # as if not installed
 package = importlib.import_module("copied")
 for module in pkgutil.walk_packages(package.__path__, "copied."):
     if module.name.split(".")[-1] not in ("conftest", "mpi"):
@@ -104,7 +114,7 @@ for module in pkgutil.walk_packages(package.__path__, "copied."):
 
 def test_what_modules_of_the_library_import_is_copied_with_them() -> None:
     """Whatever the form of the statement: `from . import one as two`, or over several lines."""
-    library = {f"_runtime/{p.relative_to(FOLDER).as_posix()}": p for p in FOLDER.rglob("*.py")}
+    library = {f"_runtime/{p.relative_to(LIBRARY).as_posix()}": p for p in LIBRARY.rglob("*.py")}
     for path, file in library.items():
         if path.startswith("_runtime/accelerator/") or path == "_runtime/__main__.py":
             continue  # which are never copied
@@ -140,6 +150,72 @@ def test_vendored_packages_need_no_library(which: str, backend: Backend, tmp_pat
         check=False,
     )
     assert done.returncode == 0, done.stderr
+
+
+EXTENSIONS: Final = """
+import sys, numpy as np
+if {absent!r} in ("ecsgen_runtime", "pyarrow"):
+    sys.modules[{absent!r}] = None
+elif {absent!r}:
+    import ecsgen_runtime
+    ecsgen_runtime.__version__ = {absent!r}
+import copied
+from copied import *
+world = World()
+row = world.mote.create_many(world.entities.create_many(2), {{"mass": [1, 2]}})
+print("sweep" in copied.__all__, "sweep" in dir(copied), world.mote.data.mass.tolist())
+for ask in (lambda: copied.sweep.__module__, lambda: world.mote.data.to_arrow().num_rows):
+    try:
+        print(ask())
+    except ImportError as error:
+        print(error)
+"""
+NEEDS: Final = "which ecsgen-runtime has: pip install ecsgen-runtime"
+
+
+@pytest.fixture(scope="module")
+def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a vendored package whose schemas ask for no extension."""
+    folder = tmp_path_factory.mktemp("without_extensions")
+    for path, text in with_tests(
+        load("component: Mote\nfields: {mass: f32}\n"), "numpy", "vendored"
+    ).items():
+        file = folder / "copied" / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_extensions_that_nobody_asks_for_are_not_copied(copied: Path) -> None:
+    folders = {path.name for path in (copied / "copied" / "_runtime").iterdir() if path.is_dir()}
+    assert folders == {"base", "entities", "managers", "snapshots", "tables", "values", "world"}
+    of_world = {path.name for path in (copied / "copied" / "_runtime" / "world").iterdir()}
+    assert not of_world & {"queries", "archetypes"}
+
+
+@pytest.mark.parametrize("absent", ["", "ecsgen_runtime", "1000.0", "pyarrow"])
+def test_extensions_come_from_the_installed_library(copied: Path, absent: str) -> None:
+    """If it has the version of the copies."""
+    pytest.importorskip("pyarrow")
+    code = EXTENSIONS.format(absent=absent)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=copied, capture_output=True, text=True, check=True
+    )
+    first, *answers = done.stdout.splitlines()
+    is_there = absent in ("", "pyarrow")
+    assert first == f"{is_there} {is_there} [1.0, 2.0]"
+    needs = f"{NEEDS}=={__version__} ("
+    if is_there:
+        wanted = ["ecsgen_runtime.sweeps.sweep", "2"]
+    else:
+        wanted = [
+            f"copied._runtime has no copy of {name}, {needs}" for name in ("sweeps.sweep", "arrow")
+        ]
+    if absent == "pyarrow":
+        wanted[1] = "Arrow needs pyarrow: pip install pyarrow"
+    assert all(
+        answer.startswith(start) for answer, start in zip(answers, wanted, strict=True)
+    ), answers
 
 
 # -- pickles ---------------------------------------------------------------------------------------
@@ -183,7 +259,7 @@ def both(request: pytest.FixtureRequest) -> BothWays:
 def inhabited(kind: type[Any]) -> Any:
     """Return a world in which something lived, of every component that it has."""
     w = kind()
-    for name, manager in w._MANAGER_CLASSES.items():
+    for name, manager in w.MANAGER_CLASSES.items():
         is_unique = any(method.startswith("find_") for method in dir(manager))
         if hasattr(manager, "lookup"):
             w.spawn(1 if is_unique else 5, **{name: {}})

@@ -10,17 +10,17 @@ from pathlib import Path
 import pytest
 
 from tests import lowest_versions
+from tests.house.floors import GENERATOR, LIBRARY, TESTING
 
 ROOT = Path(__file__).parents[2]
-LIBRARY = ROOT / "runtime" / "ecsgen_runtime"
 NEEDED = {*sys.stdlib_module_names, "numpy"}
 EXTRAS = {
     "compiled": {"numba"},
-    "testing": {"pytest", "hypothesis", "numba"},
     "shards": {"mpi4py"},
     "arrow": {"pyarrow"},
 }
-"""What may be imported besides, by folder of the library; compiled: by the modules' names."""
+"""Modules that may be imported besides, by folder of the library; compiled: by the modules'
+names."""
 
 
 def imported(path: Path) -> Iterator[str]:
@@ -41,9 +41,19 @@ def test_the_library_needs_numpy_alone() -> None:
         folder = path.relative_to(LIBRARY).parts[0]
         is_compiled = path.name.startswith("compiled_") or path.name == "jit.py"
         wrong = packages(path) - NEEDED - EXTRAS.get("compiled" if is_compiled else folder, set())
-        if path.name == "__main__.py":  # it is never copied, so it may say its own name
+        # One is never copied, and the other names what a copy has from the installed library.
+        if path in (LIBRARY / "__main__.py", LIBRARY / "__init__.py"):
             wrong -= {"ecsgen_runtime"}
         assert not wrong, path
+
+
+def test_test_support_stands_above_the_library() -> None:
+    """It needs no generator, and neither library nor generator needs it."""
+    needed = NEEDED | {"ecsgen_runtime", "pytest", "hypothesis", "numba"}
+    for path in sorted(TESTING.rglob("*.py")):
+        assert not packages(path) - needed, path
+    for path in (*LIBRARY.rglob("*.py"), *GENERATOR.rglob("*.py")):
+        assert "ecsgen_testing" not in packages(path), path
 
 
 @pytest.mark.parametrize("folder", ["ecsgen", "generated"])

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from ecsgen_runtime.base.errors import HierarchyError, StaleEntityError, StaleInstanceError
 from ecsgen_runtime.base.handles import NIL
-from ecsgen_runtime.testing.hierarchy import check_children
-from ecsgen_runtime.testing.subject import recreate, refuses
+from ecsgen_testing.hierarchy import check_children
+from ecsgen_testing.subject import recreate, refuses
 
 import generated as g
 from tests.support.entities_package import DespawnListener
@@ -450,14 +450,14 @@ def test_in_callbacks_nobody_is_asked_yet(world: Any) -> None:
 
 
 def test_the_oldest_take_their_children_along(world: Any) -> None:
-    one, other = world.spawn(2).tolist()
+    first_owner, other = world.spawn(2).tolist()
     buds = world.bud
-    first = buds.create(one)
+    first = buds.create(first_owner)
     buds.create(other, parent=first)
-    buds.create(one)
-    buds.create(one)  # the first goes, and with it the other
+    buds.create(first_owner)
+    buds.create(first_owner)  # the first goes, and with it the other
     assert not world.entities.alive(other)
-    assert world.entities.alive(one)
+    assert world.entities.alive(first_owner)
     assert len(buds) == 2
 
 

@@ -245,7 +245,7 @@ def test_who_is_collected_is_who_a_sweep_finds(turns: list[Any], at_once: bool) 
             elif turn == "flush":
                 world.flush()
         if turn == "collect":
-            other.entities._despawns_at_collect = -1  # has it look at all rows
+            other.entities.despawns_at_collect = -1  # has it look at all rows
             assert one.collect() == other.collect()
             alive = one.entities.alive
             lazy = set(PARTS) - {"kept"}
@@ -276,7 +276,7 @@ def test_copies_look_at_all_rows_again(copied: Any) -> None:
     assert world.collect() == 2
     world.destroy(es[2])
     again = copied(world)
-    for _ in range(again.entities._despawn_count + 3):
+    for _ in range(again.entities.despawn_count + 3):
         again.destroy(again.entities.create())
     assert again.collect() == 1
     assert sorted(again.plain.data.entity.tolist()) == es[3:]

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.testing.subject import (
+from ecsgen_testing.subject import (
     fails,
     handles_with,
     raise_error,
@@ -230,7 +230,7 @@ def test_locks_nest_and_end() -> None:
     m.destroy(0)
 
 
-@pytest.mark.parametrize("kind", g.World._MANAGER_CLASSES.values())
+@pytest.mark.parametrize("kind", g.World.MANAGER_CLASSES.values())
 def test_calls_for_one_row_have_code_of_their_own(kind: type[Any]) -> None:
     members, *bases = map(vars, kind.__mro__)
     names = [name for name in members if hasattr(members[name], "_is_per_class")]

@@ -1,4 +1,4 @@
-"""What worlds, managers, columns, queries, groups, chunks and entities show of themselves."""
+"""Reprs of worlds, managers, columns, queries, groups, chunks and entities."""
 
 from __future__ import annotations
 

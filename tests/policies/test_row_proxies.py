@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.testing.subject import refuses
+from ecsgen_testing.subject import refuses
 
 import generated as g
 from tests.support.manager_state import made

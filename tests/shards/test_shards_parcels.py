@@ -100,7 +100,7 @@ def held(w: Any) -> Any:
     """What entities have, by value."""
     found = {name: by_owner(getattr(w, name)) for name in w.MANAGERS}
     chunked = {e: [repr(row) for row in w[e]] for e in sorted(w.entities)}
-    return found, chunked, w.entities._slot_cache, len(w.entities.dispatch.queue)
+    return found, chunked, w.entities.slot_cache, len(w.entities.dispatch.queue)
 
 
 def listening(saved: bytes) -> Any:
@@ -311,7 +311,7 @@ def test_a_visitor_may_be_in_the_last_slot() -> None:
     es = home.spawn(100, agent={"key": range(100)}, place={})
     away.spawn(63, agent={"key": 0})
     away.absorb(home.extract(es[99:]))  # whose index is behind all slots that there are
-    assert away.entities._n_cells == 64
+    assert away.entities.n_cells == 64
     assert away.agent.key(away.agent.lookup(es[99])) == 99
     home.absorb(away.extract(es[99:]))
     assert home.agent.data.n == 100
@@ -325,7 +325,7 @@ def test_slots_of_dead_visitors_come_back() -> None:
         other.absorb(w.extract(es))
         other.destroy_many(es)
         other.collect()
-    assert other.entities._n_used < 700
+    assert other.entities.n_used < 700
     assert (len(other.entities), len(w.entities), len(other.place)) == (0, 0, 0)
 
 

@@ -18,7 +18,9 @@ def entity_manager(
     layout = HandleLayout(index_bits, generation_bits, min_free)
     name = f"EntityManager{index_bits}x{generation_bits}x{min_free}"
     found = type(
-        name, (EntityManagerBase,), {"_LAYOUT": layout, "__slots__": (), "__module__": __name__}
+        name,
+        (EntityManagerBase,),
+        {"HANDLE_LAYOUT": layout, "__slots__": (), "__module__": __name__},
     )
     globals()[name] = found
     return found
@@ -31,7 +33,7 @@ class DespawnListener:
         self.dead: list[int] = []
         self._locks = 0
         if entities is not None:
-            entities._add_listener(self, DespawnListener.remove)
+            entities.add_listener(self, DespawnListener.remove)
 
     def _check_can_despawn(self) -> None:
         if self._locks:

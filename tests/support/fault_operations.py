@@ -19,7 +19,7 @@ FRESH = ENTITIES[150:]
 
 def value_of(m: Any, name: str) -> Any:
     """Return a value for a field that is not its default, or None if none is found."""
-    checker, _ = m._CONVERTERS[name]
+    checker, _ = m.CONVERTERS[name]
     several = [1, 2, 3], [[1, 0], [0, 1]], [True, False], np.ones(checker.shape)
     for value in (7, 2.5, True, "ab", b"ab", *several):
         try:
@@ -31,7 +31,7 @@ def value_of(m: Any, name: str) -> Any:
 
 
 def values_of(m: Any) -> dict[str, Any]:
-    found = {name: value_of(m, name) for name in m._CONVERTERS}
+    found = {name: value_of(m, name) for name in m.CONVERTERS}
     return {name: value for name, value in found.items() if value is not None}
 
 
@@ -100,7 +100,7 @@ def columns(m: Any, count: int, values: dict[str, Any]) -> dict[str, Any]:
     """Return values for so many rows, of which every other has the defaults."""
     found = {}
     for name, value in values.items():
-        checker, default = m._CONVERTERS[name]
+        checker, default = m.CONVERTERS[name]
         if checker.dtype is None:
             found[name] = [value if k % 2 else None for k in range(count)]
         elif checker.shape == () and not isinstance(value, (str, bytes, bool)):

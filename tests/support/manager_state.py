@@ -41,7 +41,7 @@ def _entities(entities: Any) -> Any:
     dispatch = entities.dispatch
     return {
         **{name: _plain(value) for name, value in state.items()},
-        "cells": entities._handles.tolist()[: entities._n_used],
+        "cells": entities.handles.tolist()[: entities.n_used],
         "dispatch": (dispatch.depth, len(dispatch.queue), len(dispatch.errors)),
     }
 
@@ -86,9 +86,9 @@ def _rows(data: Any) -> Any:
 
 def _archetypes(store: Any) -> Any:
     state = store.__getstate__()
-    table = store._table
-    used = np.flatnonzero(table.places._owners)
-    owners = table.places._owners[used].tolist()
+    table = store.table
+    used = np.flatnonzero(table.locations._owners)
+    owners = table.locations._owners[used].tolist()
     return {
         "version": state["version"],
         "locks": store._is_locked(),
@@ -98,7 +98,7 @@ def _archetypes(store: Any) -> Any:
             if len(columns[0])
         },
         "held": {
-            owner: (store.components(owner), [repr(store._get(owner, c)) for c in found])
+            owner: (store.components(owner), [repr(store.get_row(owner, c)) for c in found])
             for owner in owners
             if (found := store.components(owner)) or True
             if store._entities.alive(owner)

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 from ecsgen_runtime.base.handles import NIL
-from ecsgen_runtime.testing.common_cases import INTERRUPTED
-from ecsgen_runtime.testing.subject import refuses
+from ecsgen_testing.common_cases import INTERRUPTED
+from ecsgen_testing.subject import refuses
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
 
@@ -97,15 +97,15 @@ def test_the_dead_stay_until_one_of_their_rows_goes() -> None:
 
 def test_a_view_of_a_mate_may_be_given_although_its_rows_move() -> None:
     """The new rows drive out dead ones, which leave the group, before they are filled."""
-    for given in ("columns", "entities"):
+    for source in ("columns", "entities"):
         w = game()
         dead = bodies(w, 3)
         w.destroy_many(dead)
         es = w.spawn(3, position={"value": [[k] * 3 for k in (1, 2, 3)], "tag": 5})
         assert (es % 4096).tolist() == (dead % 4096).tolist()
         assert w.bodies.n == 3
-        view = w.position.data.entity[3:] if given == "entities" else es
-        values = w.position.data.value[3:] if given == "columns" else [[1], [2], [3]]
+        view = w.position.data.entity[3:] if source == "entities" else es
+        values = w.position.data.value[3:] if source == "columns" else [[1], [2], [3]]
         w.velocity.create_many(view, value=values, speed=5)
         assert w.bodies.entity.tolist() == es.tolist()
         assert w.bodies.velocity.value.tolist() == [[1] * 3, [2] * 3, [3] * 3]
@@ -268,9 +268,9 @@ def test_what_is_released_cannot_be_moved_by_a_mate() -> None:
 
 def test_a_component_outside_of_groups_bears_no_trace_of_them() -> None:
     text = SCHEMA.replace("groups: {bodies: [Position, Velocity], lit: [Mesh, Light]}", "")
-    made = sources(load(text))
+    texts = sources(load(text))
     for path in ("position.py", "velocity.py", "mesh.py", "light.py", "world.py"):
-        assert not re.search(r"group(?!.*Exception)|(?<!Exception)Group|\bmate", made[path])
+        assert not re.search(r"group(?!.*Exception)|(?<!Exception)Group|\bmate", texts[path])
 
 
 FIELDS = "k: i32, thing: object, at: {type: 'f32[2]', split: true}, pair: 'i16[2]'"

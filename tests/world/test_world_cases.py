@@ -1,4 +1,4 @@
-"""What worlds do whatever their schemas are, tried on the committed package.
+"""Behaviour of worlds whatever their schemas are, tried on the committed package.
 
 Mutants of the library meet these cases, too, behind the tests of the package that they break.
 """
@@ -11,9 +11,9 @@ from typing import Any
 from weakref import WeakSet
 
 import pytest
-from ecsgen_runtime.testing.buffers import Thing
-from ecsgen_runtime.testing.kernel_inputs import draw_keys
-from ecsgen_runtime.testing.subject import CODECS, COPIES, loaded, refuses
+from ecsgen_testing.buffers import Thing
+from ecsgen_testing.kernel_inputs import draw_keys
+from ecsgen_testing.subject import CODECS, COPIES, loaded, refuses
 
 import generated as g
 from generated import World
@@ -32,11 +32,11 @@ class TestWorlds:
             for name, part in list(vars(w).items()):
                 refuses(AttributeError, type(part).__name__, setattr, w, name, part)
                 refuses(AttributeError, type(part).__name__, delattr, w, name)
-            own: Any = w
-            own._turns = 0
-            own._turns += 1
-            assert deepcopy(own)._turns == 1
-            del own._turns
+            untyped: Any = w
+            untyped._turns = 0
+            untyped._turns += 1
+            assert deepcopy(untyped)._turns == 1
+            del untyped._turns
             assert not hasattr(w, "_turns")
 
     def test_worlds_contain_live_entities(self, w: World) -> None:

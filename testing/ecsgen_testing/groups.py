@@ -1,0 +1,335 @@
+"""Groups: the rows of entities that have all members, aligned in each, whatever happens."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, ClassVar
+
+import numpy as np
+from ecsgen_runtime.base.handles import EntityArray
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from .buffers import Thing
+from .state_machine import SEARCH
+from .subject import (
+    COPIES,
+    Object,
+    Subject,
+    UnlimitedWorldTests,
+    WorldTests,
+    handles_with,
+    same,
+    skipped_if_full,
+)
+
+MANY = 60
+"""No rule adds entities or rows beyond these."""
+
+
+class GroupMember(WorldTests):
+    """A group of a world, and its members' managers."""
+
+    kind: ClassVar[Any]
+    """The group's class."""
+    group: ClassVar[str]
+    members: ClassVar[Mapping[str, Subject]]
+    """By the attribute of the world that holds the manager."""
+
+    def grouped(self, w: Any) -> Any:
+        group = getattr(w, self.group)
+        assert type(group) is self.kind
+        return group
+
+    def managers(self, w: Any) -> list[Any]:
+        return [getattr(w, module) for module in self.members]
+
+    def samples(self, module: str, ks: Sequence[int]) -> dict[str, Any]:
+        """Return columns whose row i is sample ks[i]."""
+        fields = self.members[module].fields
+        return {f.name: [f.sample(k) for k in ks] for f in fields}
+
+    def spawn(self, w: Any, ks: Sequence[int], modules: Iterable[str]) -> EntityArray:
+        """Spawn an entity for each k, with sample k of some members."""
+        columns = {module: self.samples(module, ks) for module in modules}
+        with skipped_if_full():
+            es: EntityArray = w.spawn(len(ks), **columns)
+        return es
+
+    def check_aligned(self, w: Any) -> None:
+        """Check that the first n rows of every member are those of the same entities."""
+        group = self.grouped(w)
+        owners = [list(manager) for manager in self.managers(w)]
+        common = set.intersection(*map(set, owners))
+        assert group.n == len(group) == len(common)
+        for module, rows_of in zip(self.members, owners, strict=True):
+            part = getattr(group, module)
+            assert part.n == group.n
+            assert rows_of[: group.n] == group.entity.tolist() == part.entity.tolist()
+        assert set(group.entity.tolist()) == common
+
+
+class GroupCases(UnlimitedWorldTests, GroupMember):
+    """Joining, leaving, and columns, one at a time."""
+
+    def components(self) -> Mapping[str, Subject]:
+        return self.members
+
+    def filled(self, count: int, others: int = 1) -> tuple[Any, EntityArray]:
+        """Return a world with a whole group, and entities that have one member before it."""
+        w = self.world()
+        for module in self.members:
+            self.spawn(w, range(100, 100 + others), [module])
+        return w, self.spawn(w, range(count), self.members)
+
+    def check(self, w: Any, es: Iterable[int], ks: Sequence[int]) -> None:
+        """Check the group's entities, in order, and that row i of each member is sample ks[i]."""
+        self.check_aligned(w)
+        assert self.grouped(w).entity.tolist() == [int(e) for e in es]
+        pairs = zip(self.members.values(), self.managers(w), strict=True)
+        for subject, manager in pairs:
+            for field in subject.fields:
+                expected = [field.stored(field.sample(k)) for k in ks]
+                assert same(subject.column(manager, field)[: len(ks)], expected)
+
+    @contextmanager
+    def counted(self, w: Any, changes: int) -> Iterator[None]:
+        """Check that so many changes are counted in each member."""
+        versions = [member.version for member in self.managers(w)]
+        yield
+        now = [member.version - changes for member in self.managers(w)]
+        assert now == versions
+
+    def test_who_has_all_members_is_in(self) -> None:
+        w, es = self.filled(3, others=2)
+        self.check(w, es, range(3))
+        group = self.grouped(w)
+        for e in w.entities:
+            assert (e in group) == (e in es)
+        assert "nobody" not in group
+
+    def test_the_last_member_joins(self) -> None:
+        for module in self.members:
+            w, es = self.filled(2, others=2)
+            lacking = [other for other in self.members if other != module]
+            new = self.spawn(w, [2, 3, 4], lacking)
+            self.check(w, es, range(2))
+            manager = getattr(w, module)
+            with self.counted(w, 1):
+                row = manager.create(new[2], **self.members[module].sample(4))
+            assert row == manager.lookup(new[2]) == 2
+            self.check(w, [*es, new[2]], [0, 1, 4])
+
+    def test_many_join_in_the_order_given(self) -> None:
+        for module in self.members:
+            w, es = self.filled(2, others=2)
+            lacking = [other for other in self.members if other != module]
+            new = self.spawn(w, [2, 3, 4, 5], lacking)
+            fresh = self.spawn(w, [6], [])
+            partial_members = self.spawn(w, [7], lacking[1:])
+            order = [5, 1, 3, 4, 0]
+            owners = np.concatenate((new, fresh, partial_members))[order]
+            manager = getattr(w, module)
+            columns = self.samples(module, [k + 2 for k in order])
+            with self.counted(w, 1):
+                rows = manager.create_many(owners, **columns)
+            assert rows.tolist() == manager.lookup_many(owners).tolist()
+            self.check(w, [*es, new[1], new[3], new[0]], [0, 1, 3, 5, 2])
+
+    def test_leaving_takes_the_last_into_the_hole(self) -> None:
+        for module in self.members:
+            w, es = self.filled(5, others=2)
+            manager = getattr(w, module)
+            others = [len(member) for member in self.managers(w)]
+            others[self.managers(w).index(manager)] -= 3
+            with self.counted(w, 2):
+                manager.destroy(1)
+                self.check(w, es[[0, 4, 2, 3]], [0, 4, 2, 3])
+                manager.destroy_many([0, 2])
+            self.check(w, es[[3, 4]], [3, 4])
+            assert [len(member) for member in self.managers(w)] == others
+            manager.clear()
+            assert self.grouped(w).n == len(manager) == 0
+            assert sum(map(len, self.managers(w))) == sum(others) - 4
+
+    def test_joining_in_full_buffers(self) -> None:
+        """A swap without a spare row."""
+        w, es = self.filled(62)
+        first, *others = self.members
+        (late,) = self.spawn(w, [70], [first])
+        for member in self.managers(w):
+            member.shrink_to_fit()
+        for module in others:
+            getattr(w, module).create(late, **self.members[module].sample(70))
+        self.check(w, [*es, late], [*range(62), 70])
+
+    def test_columns_are_slices_of_the_first_rows(self) -> None:
+        w, _ = self.filled(2, others=2)
+        for module, subject in self.members.items():
+            part, manager = getattr(self.grouped(w), module), getattr(w, module)
+            for field in subject.whole:
+                behind = subject.column(manager, field)[2:]
+                setattr(part, field.name, [field.sample(7), field.sample(8)])
+                expected = [field.stored(field.sample(k)) for k in (7, 8)]
+                assert same(getattr(part, field.name).tolist(), expected)
+                assert same(subject.column(manager, field), expected + behind)
+
+    def test_a_swap_keeps_no_objects(self) -> None:
+        for module, subject in self.members.items():
+            names = [f.name for f in subject.fields if isinstance(f, Object)]
+            w, _ = self.filled(1)
+            things = {name: Thing() for name in names}
+            watched = [weakref.ref(thing) for thing in things.values()]
+            (new,) = self.spawn(w, [5], [module])
+            manager = getattr(w, module)
+            for name in names:
+                getattr(manager, f"set_{name}")(manager.lookup(new), things[name])
+            things.clear()
+            for other in self.members:
+                getattr(w, other).ensure(new)  # it joins, over the spare row
+            manager.remove(new)
+            gc.collect()
+            assert [thing() for thing in watched] == [None] * len(names)
+
+
+SETTINGS = settings(SEARCH, stateful_step_count=40)
+
+
+class GroupRules(GroupMember, RuleBasedStateMachine):
+    """Entities and rows come and go; entities with rows in all members are in the group."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.w = self.world()
+        self.k = 0
+        self.rows: dict[str, dict[int, int]] = {module: {} for module in self.members}
+        """By member and entity: which sample its row is."""
+
+    @initialize()
+    def begin(self) -> None:
+        self.spawned(3, list(self.members))
+        for module in self.members:
+            self.spawned(2, [module])
+
+    def room(self, modules: Iterable[str]) -> int:
+        """Return how many rows can be added at once."""
+        bounds = (self.members[module].max_rows or MANY for module in modules)
+        return min([MANY, *bounds])
+
+    def spawned(self, count: int, modules: list[str]) -> None:
+        count = min(count, self.room(modules))
+        rows = (len(manager) for manager in self.managers(self.w))
+        if max(len(self.w.entities), *rows) + count > MANY:
+            return
+        with handles_with(self.w.entities, MIN_FREE=0):  # the dead have successors
+            es = self.spawn(self.w, range(self.k, self.k + count), modules)
+        self.know(modules, es.tolist())
+
+    def know(self, modules: list[str], es: list[int]) -> None:
+        """Add new rows to the model, and remove those of dead entities that they evict."""
+        for module in modules:
+            ks = range(self.k, self.k + len(es))
+            self.rows[module] |= dict(zip(es, ks, strict=True))
+        self.k += len(es)
+        self.forget_collected()
+
+    def forget_collected(self) -> None:
+        """Forget the rows of dead entities, and those that made way, that are there no more."""
+        for module, rows in self.rows.items():
+            held = set(getattr(self.w, module))
+            by_age, removed = list(rows), [e for e in rows if e not in held]
+            made_way = [e for e in removed if self.w.entities.alive(e)]
+            if made_way:
+                assert len(held) == self.members[module].max_rows
+                assert held.isdisjoint(by_age[: by_age.index(made_way[-1])])
+            for e in removed:
+                del rows[e]
+
+    def lacking(self, module: str) -> list[int]:
+        """Return live entities without a member, no more than there is room for."""
+        room = min(MANY - len(getattr(self.w, module)), self.room([module]))
+        return [e for e in self.w.entities if e not in self.rows[module]][:room]
+
+    def some(self, data: st.DataObject, values: list[int]) -> list[int]:
+        choices = st.lists(st.sampled_from(values), unique=True)
+        return data.draw(choices) if values else []
+
+    def member(self, data: st.DataObject) -> str:
+        return data.draw(st.sampled_from(sorted(self.members)))
+
+    @rule(count=st.integers(0, 6), data=st.data())
+    def spawn_some(self, count: int, data: st.DataObject) -> None:
+        modules = st.lists(st.sampled_from(sorted(self.members)), unique=True)
+        self.spawned(count, data.draw(modules))
+
+    @rule(data=st.data(), at_once=st.booleans())
+    def create(self, data: st.DataObject, at_once: bool) -> None:
+        module = self.member(data)
+        manager, es = getattr(self.w, module), self.some(data, self.lacking(module))
+        if at_once:
+            ks = range(self.k, self.k + len(es))
+            rows = manager.create_many(es, **self.samples(module, ks))
+            assert rows.tolist() == manager.lookup_many(es).tolist()
+            self.know([module], es)
+        for e in () if at_once else es[:2]:
+            row = manager.create(e, **self.members[module].sample(self.k))
+            assert row == manager.lookup(e)
+            self.know([module], [e])
+
+    @rule(data=st.data(), by_entity=st.booleans(), at_once=st.booleans())
+    def destroy(self, data: st.DataObject, by_entity: bool, at_once: bool) -> None:
+        module = self.member(data)
+        manager = getattr(self.w, module)
+        es = self.some(data, list(manager))
+        if at_once and by_entity:
+            assert manager.remove_many(es) == len(es)
+        elif at_once:
+            manager.destroy_many(manager.lookup_many(es))
+        for e in () if at_once else es:
+            if by_entity:
+                assert manager.remove(e) == 1
+            else:
+                manager.destroy(manager.lookup(e))
+        for e in es:
+            del self.rows[module][e]
+
+    @rule(data=st.data())
+    def die(self, data: st.DataObject) -> None:
+        self.w.destroy_many(self.some(data, list(self.w.entities)))
+        self.forget_collected()
+
+    @rule(call=st.sampled_from(["gc", "collect"]))
+    def collect(self, call: str) -> None:
+        getattr(self.w, call)()
+        self.forget_collected()
+
+    @rule(data=st.data())
+    def order(self, data: st.DataObject) -> None:
+        group = self.grouped(self.w)
+        key = data.draw(st.lists(st.integers(0, 2), min_size=group.n, max_size=group.n))
+        expected = group.entity[np.argsort(key, kind="stable")].tolist()
+        group.sort(self.member(data), key)
+        assert group.entity.tolist() == expected
+
+    @rule(copied=st.sampled_from(COPIES))
+    def copy(self, copied: Callable[[Any], Any]) -> None:
+        self.w = copied(self.w)
+
+    @invariant()
+    def rows_are_those_of_the_model(self) -> None:
+        for module, subject in self.members.items():
+            manager, rows = getattr(self.w, module), self.rows[module]
+            owners = list(manager)
+            assert set(owners) == set(rows)
+            assert manager.lookup_many(owners).tolist() == list(range(len(owners)))
+            for field in subject.fields:
+                expected = [field.stored(field.sample(rows[e])) for e in owners]
+                assert same(subject.column(manager, field), expected)
+
+    @invariant()
+    def members_are_aligned(self) -> None:
+        self.check_aligned(self.w)

@@ -1,0 +1,208 @@
+"""Rows have ids that last, beside entities or instead of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from ecsgen_runtime.base.errors import CapacityError, StaleIdError
+from ecsgen_runtime.base.handles import NIL
+from hypothesis import strategies as st
+from hypothesis.stateful import invariant, rule
+
+from .common_cases import LINE, Cases
+from .state_machine import ManagerStateMachine, Record
+from .subject import need, refuses
+
+
+class StableIdsRules(ManagerStateMachine):
+    """Ids stay with their instance through every move, and never come again."""
+
+    def __init__(self) -> None:
+        self.instances: dict[int, Record] = {}  # by id, whoever had one
+        super().__init__()
+
+    @rule(data=st.data(), at_once=st.booleans())
+    def destroy_id(self, data: st.DataObject, at_once: bool) -> None:
+        rows = data.draw(self.some(self.used()))
+        rows = rows if at_once else rows[:1]
+        ids = self.manager.id_of_many(rows)
+        self.leave(rows)
+        if at_once:
+            self.manager.destroy_id_many(ids)
+        for id in () if at_once else ids.tolist():
+            self.manager.destroy_id(id)
+            refuses(StaleIdError, self.manager.destroy_id, id)
+
+    @invariant()
+    def ids_agree(self) -> None:
+        m, used = self.manager, self.used()
+        ids = m.id_of_many(used).tolist()
+        for row, id in zip(used, ids, strict=True):
+            assert self.instances.setdefault(id, self.at(row)) is self.at(row)
+        assert len(set(ids)) == len(used)
+        assert [m.id_of(row) for row in used] == ids
+        rows = dict(zip(ids, used, strict=True))
+        known = [*self.instances, 0, 1, 2**64 - 1]
+        expected = [rows.get(id, NIL) for id in known]
+        assert [m.resolve(id) for id in known] == expected
+        assert m.resolve_many(known).tolist() == expected
+
+
+class StableIdsCases(Cases):
+    """Ids of rows."""
+
+    def structural_calls(self, source: Any, m: Any) -> list[Callable[[], object]]:
+        ids = m.id_of_many([0, 2]).tolist()
+        calls = [partial(m.destroy_id, ids[0]), partial(m.destroy_id_many, ids)]
+        return [*super().structural_calls(source, m), *calls]
+
+
+class IdsRules(StableIdsRules):
+    """Slots are few: what is free is used before there are new ones."""
+
+    def smallest(self) -> int:
+        slots = [self.manager.id_of(row) & 0xFFFF_FFFF for row in self.used()]
+        return max(slots, default=-1) + 1
+
+
+class IdsCases(StableIdsCases):
+    """Slots of rows, free or in use."""
+
+    def test_slots_are_used_again(self, source: Any, m: Any) -> None:
+        self.add(source, m, 10)
+        slots = set(self.slots(m))
+        m.destroy_many(range(3, 9))
+        self.add_one(source, m)
+        self.add(source, m, 5)
+        assert set(self.slots(m)) == slots == set(range(10))
+
+    def test_rows_that_swap_lose_no_free_slot(self) -> None:
+        source, m, _ = self.filled(4)
+        m.destroy(3)
+        if hasattr(m, "deactivate"):
+            m.activate_many(range(3))
+            assert m.deactivate(0) == 2
+        self.add_one(source, m)
+        assert set(self.slots(m)) == set(range(4))
+
+    def slots(self, m: Any) -> list[int]:
+        ids: list[int] = m.id_of_many(range(len(m))).tolist()
+        return [id & 0xFFFF_FFFF for id in ids]
+
+
+class DirectIdsRules(StableIdsRules):
+    """Generations must be kept for every row that was ever in use."""
+
+    def __init__(self) -> None:
+        self.peak = 0
+        super().__init__()
+
+    def smallest(self) -> int:
+        return self.peak
+
+    def join(self, records: list[Record]) -> list[int]:
+        rows = super().join(records)
+        self.peak = max(self.peak, len(self.table))
+        return rows
+
+
+class DirectIdsCases(StableIdsCases):
+    """Rows that are used again."""
+
+    least = LINE
+
+    def one(self) -> int:
+        """Return what stands above the slot in an id of the first generation."""
+        _, m, _ = self.filled(1)
+        return int(m.id_of(0) >> 32)
+
+    def wear_out(self, m: Any, rows: list[int]) -> None:
+        """Put the slots of rows into their last generation, by writing to the buffer."""
+        column = next(c for c in m.LAYOUT if c.name == "id_generation")
+        start = column.offset(m.capacity)
+        cells = m.data.buffer[start : start + 4 * m.capacity].view(column.dtype)
+        cells[[m.id_of(row) & 0xFFFF_FFFF for row in rows]] = 2**32 - self.one()
+
+    def test_worn_out_rows_take_nothing(self) -> None:
+        _, m, es = self.filled(3)
+        self.wear_out(m, [1])
+        id = m.id_of(1)
+        m.destroy_many([0, 1])
+        with self.unchanged(m):
+            refuses(CapacityError, "generation", m.create, es[1])
+            for owners in (es[[1]], es[[0, 1]]):
+                refuses(CapacityError, "generation", m.create_many, owners)
+        assert m.resolve(id) == NIL
+        m.create_many(es[[0]])
+
+
+class UnownedRules(ManagerStateMachine):
+    """Instances come and are known by their id."""
+
+    def made(self) -> Any:
+        return self.subject.made()
+
+    def owner_of(self, row: int) -> int:
+        return int(self.manager.id_of(row))
+
+    def creatable(self) -> list[int]:
+        return [0]
+
+    def new_owners(self, count: int) -> list[int]:
+        return [0] * count
+
+    def create_one(self, owner: int, /, **values: Any) -> int:
+        return int(self.manager.create(**values))
+
+    def create_all(self, owners: list[int], table: Any = None, /, **columns: Any) -> list[int]:
+        create = self.manager.create_many
+        ids: list[int] = create(len(owners), table, **columns).tolist()
+        return ids
+
+    def found(self, records: list[Record], known: list[int]) -> list[int]:
+        for record, id in zip(records, known, strict=True):
+            record.owner = id
+        rows: list[int] = self.manager.resolve_many(known).tolist()
+        return rows
+
+    @invariant()
+    def ids_are_the_way_back(self) -> None:
+        ids = list(self.manager)
+        assert self.manager.resolve_many(ids).tolist() == list(range(len(self.table)))
+        assert all(id in self.manager for id in ids)
+
+
+class UnownedCases(Cases):
+    """Creation in return for ids."""
+
+    def new(self, room: int = 0) -> tuple[None, Any]:
+        need(self.subject, room)
+        return None, self.subject.made()
+
+    def add_one(self, source: None, m: Any, /, **values: Any) -> int:
+        return int(m.resolve(m.create(**values)))
+
+    def add(self, source: None, m: Any, count: int, /, **columns: Any) -> list[int]:
+        rows: list[int] = m.resolve_many(m.create_many(count, **columns)).tolist()
+        return rows
+
+    def owner(self, m: Any, row: int) -> int:
+        return int(m.id_of(row))
+
+    def found(self, m: Any, owner: int) -> int:
+        return int(m.resolve(owner))
+
+    def test_creation_returns_ids(self, m: Any) -> None:
+        for name in ("entity", "lookup", "remove", "ensure", "collect"):
+            assert not hasattr(m, name)
+        assert not hasattr(m.data, "entity")
+        id = m.create()
+        assert type(id) is int
+        many = m.create_many(3, **self.subject.samples(3))
+        assert (many.dtype, many.shape) == (np.uint64, (3,))
+        assert len({id, *many.tolist()}) == 4
+        assert list(m) == [id, *many.tolist()]
+        self.check_values(m, [1, 2, 3], range(3))
