@@ -72,7 +72,7 @@ class ChunkSerialiser:
             _append_parts(
                 cells, counts, [parts for _, parts in compress(archetypes, has_component)]
             )
-        self._store._load({"version": state["version"], "archetypes": archetypes})
+        self._store.load_state({"version": state["version"], "archetypes": archetypes})
 
     def _tables(self) -> list[Any]:
         """Return all archetypes but that of entities without components, in order."""
