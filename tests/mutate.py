@@ -2,9 +2,10 @@
 
 `python -m tests.mutate` builds the shipped schemas, a few more for policies that those do not have,
 and a few that numba compiles, into a temporary folder, applies each mutant where its pattern
-matches, runs the generated tests of that module, and prints what was killed and what survived. It
-exits with 0 only if some ran and all of them were killed; a mutant whose pattern matches nowhere,
-or that makes no program, is an error, so that none falls silent when what is generated changes.
+matches, runs the generated tests of that module and then, if a file of the library is broken, the
+project's own tests of it, and prints what was killed and what survived. It exits with 0 only if
+some ran and all of them were killed; a mutant whose pattern matches nowhere, or that makes no
+program, is an error, so that none falls silent when what is generated changes.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -23,6 +25,7 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import chain
 from multiprocessing.context import ForkServerContext, SpawnContext
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -34,7 +37,16 @@ if sys.platform == "linux":
     import resource
 
 from tests.support.gc_settings import collect_rarely
-from tests.support.mutant_jobs import Job, build_all, idle, jobs, senseless, spread
+from tests.support.mutant_jobs import (
+    TESTS,
+    Job,
+    build_all,
+    idle,
+    jobs,
+    library_of,
+    senseless,
+    spread,
+)
 
 LIMITS = sys.platform == "linux"
 """True if the system limits what a process takes."""
@@ -49,6 +61,10 @@ OPTIONS = (
     *("-x", "-q", "--no-header", "--tb=short"),
     *("-p", "no:cacheprovider", "-p", "_hypothesis_pytestplugin", "--hypothesis-seed=1"),
     "--hypothesis-profile=thorough",
+)
+PROJECT_OPTIONS = (
+    *("-x", "-q", "--no-header", "--tb=short", "-p", "no:cacheprovider", "-p", "no:xdist"),
+    *("-m", "not hypothesis and not soak and not browser"),
 )
 PHASES = "Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink", "Phase.generate,"
 """A failure need not be small here, nor may it help the next mutant: (as generated, as run)."""
@@ -78,18 +94,49 @@ def run(job: Job, folder: Path) -> Outcome:
     path.write_text(job.text, encoding="utf-8")
     start = time.perf_counter()
     try:
-        killed_by = _killed_by(job, folder)
+        killed_by = _killed_by(job, job.tests, folder)
+        if not killed_by and job.project_tests:
+            killed_by = _killed_by_project(job, folder)
+        if not killed_by and job.tests_of_others:
+            killed_by = _killed_by(job, job.tests_of_others, folder)
     finally:
         path.write_bytes(content)
         os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))  # its compiled form is good again
     return Outcome(job, killed_by, time.perf_counter() - start)
 
 
-def _killed_by(job: Job, folder: Path) -> str:
-    limit = _seconds(job.tests)
-    process, output = _init_empty(
-        folder / job.package, job.tests, keeps_compiled=False, limit=limit
-    )
+def _killed_by_project(job: Job, folder: Path) -> str:
+    """Run the project's own tests of a library file with a broken copy of the library."""
+    library = library_of(folder)
+    path = library / job.file.removeprefix("_runtime/")
+    whole = path.read_bytes()
+    path.write_text(job.text, encoding="utf-8")
+    try:
+        return _run_project_tests(job.project_tests, library)
+    finally:
+        path.write_bytes(whole)
+
+
+def _run_project_tests(files: tuple[str, ...], library: Path) -> str:
+    """Return which of the project's tests fails first with a copy of the library; "" if none."""
+    paths = [str(TESTS / file) for file in files]
+    limit = 5 * SECONDS_PER_FILE * (len(files) + 2)
+    command = [sys.executable, "-B", "-m", "pytest", *PROJECT_OPTIONS, *paths]
+    environment = {**os.environ, "PYTHONPATH": str(library.parent), "ECSGEN_PURE": "1"}
+    try:
+        ran = subprocess.run(
+            command, cwd=TESTS.parent, env=environment, capture_output=True, timeout=limit
+        )
+    except subprocess.TimeoutExpired:
+        return BY_TIME
+    if ran.returncode == 0:
+        return ""
+    return _failed(ran.stdout.decode(errors="replace")) or f"exit status {ran.returncode}"
+
+
+def _killed_by(job: Job, tests: tuple[str, ...], folder: Path) -> str:
+    limit = _seconds(tests)
+    process, output = _init_empty(folder / job.package, tests, keeps_compiled=False, limit=limit)
     process.join(10 * limit if LIMITS else limit)
     if process.is_alive():
         process.kill()
@@ -99,9 +146,13 @@ def _killed_by(job: Job, folder: Path) -> str:
         return BY_TIME
     if process.exitcode == 0:
         return ""
-    text = output.read_text(encoding="utf-8")
+    return _failed(output.read_text(encoding="utf-8")) or f"exit status {process.exitcode}"
+
+
+def _failed(text: str) -> str:
+    """Return the test that an output says has failed."""
     named = re.search(r"^(?:FAILED|ERROR) \S*?([^/\s]+\.py\S*)", text, re.MULTILINE)
-    return named.group(1) if named else f"exit status {process.exitcode}"
+    return named.group(1) if named else ""
 
 
 def _seconds(tests: tuple[str, ...]) -> int:
@@ -127,12 +178,17 @@ def check_whole(todo: list[Job], folder: Path) -> None:
     """
     for package in sorted({job.package for job in todo}):
         concerned = [job for job in todo if job.package == package]
-        tests = tuple(sorted({name for job in concerned for name in job.tests}))
-        tests_run = tests if all(job.tests for job in concerned) else ()
-        process, output = _init_empty(folder / package, tests_run, keeps_compiled=True)
+        tests = tuple(
+            sorted({name for job in concerned for name in job.tests + job.tests_of_others})
+        )
+        some = tests if all(job.tests for job in concerned) else ()
+        process, output = _init_empty(folder / package, some, keeps_compiled=True)
         process.join()
         if process.exitcode != 0:
             raise SystemExit(f"the whole package fails:\n{output.read_text(encoding='utf-8')}")
+    files = tuple(dict.fromkeys(chain(*(job.project_tests for job in todo))))
+    if files and (failed := _run_project_tests(files, library_of(folder))):
+        raise SystemExit(f"the whole library fails: {failed}")
 
 
 def _init_empty(

@@ -108,7 +108,6 @@ under_test = subject.Subject(
 
 
 class TestEveryType(
-    destroy.OwnedReleaseCases,
     owned.SparseCases,
     buffers.DoublingCases,
     destroy.GcCases,

@@ -50,7 +50,6 @@ under_test = subject.Subject(
 class TestPointMass(
     buffers.DoublingCases,
     destroy.GcCases,
-    owned.HashCases,
     owned.OneCases,
     owned.OwnedCases,
     packed.PackedCases,

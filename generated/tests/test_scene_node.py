@@ -67,7 +67,6 @@ under_test = subject.Subject(
 class TestSceneNode(
     hierarchy.OwnedChildrenCases,
     orphans.OrphansDestroyCases,
-    destroy.OwnedReleaseCases,
     owned.SparseCases,
     destroy.CallbackCases,
     buffers.DoublingCases,

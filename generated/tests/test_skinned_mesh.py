@@ -56,7 +56,6 @@ under_test = subject.Subject(
 
 
 class TestSkinnedMesh(
-    destroy.OwnedReleaseCases,
     owned.SparseCases,
     destroy.CallbackCases,
     buffers.DoublingCases,

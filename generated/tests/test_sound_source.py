@@ -50,7 +50,6 @@ under_test = subject.Subject(
 
 class TestSoundSource(
     buffers.DoublingCases,
-    owned.HashCases,
     owned.ManyCases,
     owned.OwnedCases,
     packed.PackedCases,

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import gc
-import warnings
 import weakref
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.base.errors import CapacityError, StaleViewWarning
+from ecsgen_runtime.base.errors import CapacityError
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
 
-from .common_cases import LINE, PAGE, Cases, MemoryCases, State, check_columns, check_layout
+from .common_cases import LINE, Cases, MemoryCases, check_columns, check_layout
 from .state_machine import ManagerStateMachine, Record
-from .subject import Field, Float, Object, recreate, refuses, same
+from .subject import Field, Object, refuses, same
 
 
 class DoublingRules(ManagerStateMachine):
@@ -39,7 +37,7 @@ class DoublingRules(ManagerStateMachine):
 
 
 class DoublingCases(MemoryCases):
-    """Growing, shrinking, and views that outlive the buffer."""
+    """Columns at every size, and room that is used to the last row."""
 
     def test_columns_follow_each_other_at_every_size(self, source: Any, m: Any) -> None:
         self.add(source, m, 3)
@@ -59,88 +57,6 @@ class DoublingCases(MemoryCases):
             self.add_one(source, m)
         assert m.data.buffer is buffer
         assert m.capacity == full
-
-    def test_growth_doubles_or_is_exact_beyond(self) -> None:
-        source, m = self.new()
-        m.reserve(2 * LINE)
-        for call in (partial(self.add_one, source, m), partial(self.add, source, m, 1)):
-            held = m.capacity
-            self.add(source, m, held - len(m))
-            assert m.capacity == held
-            call()
-            assert m.capacity == 2 * held
-        source, m = self.new()
-        m.shrink_to_fit()
-        self.add(source, m, 10 * LINE + 1)
-        assert m.capacity == 11 * LINE
-
-    def test_shrinking_gives_memory_back(self) -> None:
-        source, m, _ = self.filled(3)
-        m.reserve(10 * LINE)
-        held = m.nbytes
-        m.shrink_to_fit()
-        assert (m.capacity, m.nbytes < held) == (LINE, True)
-        m.clear()
-        m.shrink_to_fit()
-        assert m.capacity == self.least
-        rows = self.add(source, m, 3, **self.subject.samples(3))
-        self.check_values(m, rows, range(3))
-
-    def test_held_views_warn_when_the_buffer_moves(self) -> None:
-        _, m, _ = self.filled(2)
-        m.shrink_to_fit()
-        for call in (lambda: m.reserve(1000), lambda: m.reserve(10_000), lambda: m.shrink_to_fit()):
-            view = m.data.buffer[:1]
-            warning, code = self.warned(call), call.__code__
-            assert warning.filename == code.co_filename
-            assert warning.lineno == code.co_firstlineno
-            assert len(view) == 1
-
-    @pytest.mark.parametrize("count", [1, LINE])
-    def test_creations_warn_when_the_buffer_moves(self, count: int) -> None:
-        source, m, _ = self.filled(1)
-        for method, arguments in (self.add, [count]), (self.add_one, []):
-            self.add(source, m, m.capacity - len(m))
-            view = m.data.buffer[:1]
-            warning = self.warned(partial(method, source, m, *arguments))
-            cases = (vars(kind).get(method.__name__) for kind in type(self).__mro__)
-            assert warning.filename in {f.__code__.co_filename for f in cases if f}
-            assert len(view) == 1
-
-    def warned(self, call: Callable[[], object]) -> warnings.WarningMessage:
-        """Return the one warning of a call, which names the manager."""
-        named = f"{self.subject.label}Manager"
-        with pytest.warns(StaleViewWarning, match=named) as caught:
-            call()
-        (warning,) = caught
-        return warning
-
-    def test_dropped_views_and_arguments_do_not_warn(self) -> None:
-        source, m, es = self.filled(LINE)
-        m.shrink_to_fit()
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            view = m.data.buffer[:10]
-            del view
-            back = slice(None, None, -1)
-            rows = self.add(source, m, LINE, **self.subject.own_columns(m, back))
-            m.reserve(1000)
-            m.shrink_to_fit()
-        moved = [self.found(m, owner) for owner in es]
-        self.check_values(m, moved, range(LINE))
-        self.check_values(m, rows, reversed(range(LINE)))
-
-    def test_a_warning_that_is_an_error_moves_nothing(self) -> None:
-        _, m, es = self.filled(LINE)
-        before, buffer = State(self.subject, m), m.data.buffer
-        view = buffer[:1]
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            refuses(StaleViewWarning, m.reserve, 2 * m.capacity)
-        assert m.data.buffer is buffer
-        assert State(self.subject, m) == before
-        del view
-        self.check_rows(m, es, range(LINE))
 
 
 FEW_ROWS = 20_000
@@ -174,15 +90,7 @@ class ReservedRules(ManagerStateMachine):
 
 
 class ReservedCases(MemoryCases):
-    """Views stay good, and memory follows use."""
-
-    def test_too_many_rows_change_nothing(self) -> None:
-        source, m, _ = self.filled(3)
-        before, named = State(self.subject, m), f"{self.subject.label}Manager"
-        refuses(CapacityError, named, m.reserve, m.capacity + 1)
-        if m.capacity <= FEW_ROWS:
-            refuses(CapacityError, self.add, source, m, m.capacity - 2)
-            assert State(self.subject, m) == before
+    """All rows that are reserved can be had, and no more."""
 
     def test_the_last_row_is_there(self, source: Any, m: Any) -> None:
         if m.capacity > FEW_ROWS:
@@ -196,29 +104,6 @@ class ReservedCases(MemoryCases):
         m.clear()
         m.shrink_to_fit()
         self.check_unused(m, 0)
-
-    def test_what_is_behind_is_given_back(self) -> None:
-        _, m, _ = self.filled(3)
-        rows, behind = [m.row(row) for row in range(3)], []
-        for column in m.LAYOUT:
-            if hasattr(m.data, column.name):
-                first = column.offset(m.capacity)
-                start = first + column.nbytes * LINE
-                end = first + column.nbytes * min(m.capacity, FEW_ROWS)
-                pages = slice(-(-start // PAGE) * PAGE, end // PAGE * PAGE)
-                behind.append(m.data.buffer[pages])
-                behind[-1].fill(1)
-        m.shrink_to_fit()
-        assert not any(pages.any() for pages in behind)
-        assert [m.row(row) for row in range(3)] == rows
-
-    def test_memory_follows_use(self, source: Any, m: Any) -> None:
-        empty = m.nbytes
-        self.add(source, m, LINE)
-        per_row = sum(column.nbytes for column in self.subject.columns)
-        assert m.nbytes >= empty + LINE * per_row
-        if m.capacity > FEW_ROWS:
-            assert m.nbytes < m.capacity * per_row
 
 
 class IndirectRules(ManagerStateMachine):
@@ -315,49 +200,6 @@ class IndirectCases(Cases):
                     setattr(m.data.cold, field.name, [field.sample(0), value, value])
             self.check_column(m, field, [field.sample(4)] * 3)
 
-    def test_places_are_arguments_before_they_move(self) -> None:
-        for field in self.subject.cold_fields:
-            source, m, es = self.filled(4)
-            if source is None or field.name in self.subject.split:
-                continue
-            put, value = getattr(m, f"set_{field.name}"), self.other(field)
-            put(0, value)
-            (last,) = self.add(source, m, 1, **{field.name: [value]})
-            put(last, field.default)  # it keeps the last place
-            cold_row = m.data.cold.row.tolist().index(0)
-            views = {field.name: getattr(m.data.cold, field.name)[cold_row : cold_row + 1]}
-            bytes_before = views[field.name].tobytes()
-            new = recreate(source, es[:1])  # evicts the row that has this cold row
-            if views[field.name].tobytes() != bytes_before:
-                continue  # the row went with its entity
-            (row,) = m.create_many(new, **views)
-            assert same(getattr(m, field.name)(row), field.read(value))
-
-    def test_rows_without_a_place_are_sorted_by_the_default(self) -> None:
-        for field in self.subject.cold_fields:
-            if not isinstance(field, Float) or field.shape or not field.default:
-                continue
-            source, m = self.new(3)
-            values = [field.default, field.default / 2, field.default * 2]
-            self.add(source, m, 3, **{field.name: values})
-            m.sort(field.name)
-            values_found = [getattr(m, field.name)(row) for row in range(3)]
-            assert same(values_found, [field.read(value) for value in sorted(values)])
-
-    def test_places_count_as_memory(self) -> None:
-        source, m = self.new(10 * LINE)
-        self.add(source, m, 10 * LINE)
-        before = m.nbytes
-        per_row = sum(column.nbytes for column in self.subject.cold_columns)
-        for field in self.subject.cold_fields:
-            for row in range(10 * LINE):
-                getattr(m, f"set_{field.name}")(row, self.other(field))
-        assert m.nbytes >= before + 10 * LINE * per_row
-        m.clear()
-        m.shrink_to_fit()
-        assert m.nbytes < before
-        self.check_unused(m, 0)
-
 
 class Thing:
     """Something that can be watched."""
@@ -410,21 +252,3 @@ class ObjectsCases(Cases):
             for thing in (("a", "b"), {"a": 1, "b": 2}, "ab", Thing()):
                 rows = self.add(source, m, 2, **{name: thing})
                 assert all(getattr(m, name)(row) is thing for row in rows)
-
-    def test_a_list_of_another_length_is_refused(self, source: Any, m: Any) -> None:
-        thing = ["a", "list"]
-        for name in self.names:
-            for wrong in (thing, np.array(thing, object), []):
-                with pytest.raises(ValueError, match=r"write \[x\] \* 3"):
-                    self.add(source, m, 3, **{name: wrong})
-            assert m.data.n == 0
-            rows = self.add(source, m, 3, **{name: [thing] * 3})
-            assert all(getattr(m, name)(row) is thing for row in rows)
-            m.destroy_many(rows)
-
-    def test_objects_count_as_memory(self) -> None:
-        source, m = self.new(10_000)
-        objects = {name: list(range(10_000)) for name in self.names}
-        self.add(source, m, 10_000, **objects)
-        columns_size = sum(column.nbytes for column in self.subject.columns)
-        assert m.nbytes >= 10_000 * (columns_size + 8 * len(self.names))

@@ -1,12 +1,11 @@
-"""Components in chunks: what is found of them, proxies, structure, any sequence of changes."""
+"""Components in chunks: proxies, buffers, columns, any sequence of changes."""
 
 from __future__ import annotations
 
 import sys
-import weakref
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from itertools import combinations, product
+from itertools import combinations
 from typing import Any, ClassVar
 from unittest.mock import patch
 
@@ -17,27 +16,19 @@ from ecsgen_runtime.base.errors import (
     DuplicateInstanceError,
     MissingInstanceError,
     StaleEntityError,
-    StructureLockedError,
 )
 from ecsgen_runtime.base.handles import EntityArray
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from .buffers import Thing
 from .common_cases import check_fields
 from .row_proxies import check_attributes, is_shown
 from .subject import (
     COPIES,
-    CopyingCases,
     Subject,
     WorldTests,
-    handles_with,
-    lack,
     loaded,
-    methods_of,
-    recreate,
     refuses,
-    replace_entity,
     same,
     skipped_if_full,
 )
@@ -109,7 +100,7 @@ class Chunked(WorldTests):
 
 
 class ChunkProxyCases(Chunked):
-    """Proxies of rows in chunks, and rows that are given by entity."""
+    """Proxies of rows in chunks."""
 
     def check_proxy(self, proxy: Any, w: Any, entity: int, module: str) -> None:
         """Check that all attributes of a proxy are those of an entity's row."""
@@ -158,52 +149,9 @@ class ChunkProxyCases(Chunked):
             refuses(AttributeError, "no_such_field", getattr, proxy, "no_such_field")
             self.check_samples(w, module, (es[0], es[2]), (0, 2))
 
-    def test_rows_by_entity(self) -> None:
-        for modules in self.subsets():
-            w = self.world()
-            rows = [self.members[m].row(**self.members[m].sample(1)) for m in modules]
-            first, other = w.create(*rows), w.create()
-            w[other].add(*rows)
-            for e in (first, other):
-                assert set(w[e]) == set(self.rows(modules))
-                for module in modules:
-                    subject = self.members[module]
-                    expected = subject.expected(1)
-                    assert same(w.get(e, subject.row), expected)
-                    assert subject.row in w[e]
-                    assert repr(expected) in repr(w[e])
-            for module in modules:
-                row = self.row_class(module)
-                assert (w[first].remove(row), w[first].remove(row)) == (1, 0)
-            assert len(w[first]) == 0
-            assert [w.get(first, row) for row in self.rows(modules)] == [None] * len(rows)
-
-    def test_rows_are_added_together_or_not_at_all(self) -> None:
-        names = sorted(self.members)
-        for module in names:
-            subject = self.members[module]
-            row = subject.row(**subject.sample(0))
-            rest = [self.members[m].row() for m in names if m != module]
-            w = self.world()
-            x = w[w.create(row)]
-            version = w.archetypes.version
-            refuses(DuplicateInstanceError, x.add, *rest, row)
-            refuses(DuplicateInstanceError, w.create, *rest, row, row)
-            for field, value, error in subject.wrong():
-                bad = subject.row(**{field.name: value})
-                refuses(error, f"{subject.label}.{field.name}", w.create, *rest, bad)
-                refuses(error, w[x.entity].add, *rest, bad)
-            other = w.create()
-            with w.archetypes.locked():
-                refuses(StructureLockedError, w.create, row)
-                refuses(StructureLockedError, w[other].add, row)
-            assert list(x) == [subject.row]
-            assert w.archetypes.version == version
-            assert list(w) == [x.entity, other]
-
 
 class ChunkStructureCases(Chunked):
-    """Chunks: which there are, what they hold, when they change."""
+    """Chunks: what they hold, and where it lies."""
 
     def test_fields_are_those_of_the_schema(self, w: Any) -> None:
         self.created(w, self.members, 1)
@@ -236,24 +184,6 @@ class ChunkStructureCases(Chunked):
         assert len(set(buffers)) == len(buffers)
         assert w.archetypes.nbytes > len(buffers) * self.module.CHUNK_BYTES
 
-    def test_chunks_by_signature(self, w: Any) -> None:
-        subsets = self.subsets()
-        for modules in subsets:
-            self.created(w, modules, 2)
-        with_rows = [set(s) for s in subsets if s]
-        for all_of, any_of, none_of in product(subsets[:8], repeat=3):
-            chunks = w.archetypes.chunks(
-                all=self.rows(all_of), any=self.rows(any_of), none=self.rows(none_of)
-            )
-            expected = [
-                set(self.rows(s))
-                for s in with_rows
-                if s.issuperset(all_of)
-                and (not any_of or not s.isdisjoint(any_of))
-                and s.isdisjoint(none_of)
-            ]
-            assert [set(chunk.components) for chunk in chunks] == expected
-
     def test_what_a_chunk_lacks(self, w: Any) -> None:
         for module, subject in self.members.items():
             self.created(w, [module], 1)
@@ -266,116 +196,8 @@ class ChunkStructureCases(Chunked):
         self.created(w, self.members, 1)
         refuses(RuntimeError, "changed", next, chunks)
 
-    def test_what_is_no_component_here(self, w: Any) -> None:
-        (e,) = w.spawn(1).tolist()
-        wrong: Any
-        for wrong in (int, "Health", None, []):
-            refuses(TypeError, w.archetypes.create, [wrong])
-            refuses(TypeError, w.archetypes.chunks, none=[wrong])
-            for name in ("add", "remove", "get", "set", "has"):
-                refuses(TypeError, getattr(w.archetypes, name), e, wrong)
-        for module, subject in self.members.items():
-            refuses(DuplicateInstanceError, w.archetypes.create, [subject.row] * 2)
-            refuses(TypeError, w.archetypes.create, [], **{module: {}})
-            refuses(ValueError, "-1", w.archetypes.create, [subject.row], -1)
-        assert len(w.entities) == 1
 
-    def test_locked(self) -> None:
-        for module, subject, w in self.each():
-            (e,) = w.archetypes.create([subject.row]).tolist()
-            with w.archetypes.locked():
-                for call in (
-                    partial(w.archetypes.create, [subject.row]),
-                    partial(w.archetypes.remove, e, subject.row),
-                    partial(w.archetypes.remove_many, [e], subject.row),
-                    partial(w.spawn, 1, **{module: {}}),
-                    partial(w.destroy, e),
-                    w.archetypes.clear,
-                    w.archetypes.shrink_to_fit,
-                ):
-                    refuses(StructureLockedError, call)
-                with w.archetypes.locked():
-                    pass
-                refuses(StructureLockedError, w.archetypes.clear)
-            assert len(w.entities) == 1
-            w.archetypes.remove(e, subject.row)
-
-    def test_the_last_row_fills_the_hole(self) -> None:
-        modules = sorted(self.members)
-        w = self.world()
-        self.created(w, modules, 1)
-        (chunk,) = w.archetypes.chunks()
-        count = min(2 * chunk.capacity + 1, 200)
-        w = self.world()
-        es = self.created(w, modules, count)
-        w.destroy(es[1])
-        order = [*es[:1], es[-1], *es[2:-1]]
-        assert [e for c in w.archetypes.chunks() for e in c.entity] == order
-        for module in modules:
-            ks = [0, *range(2, count)]
-            self.check_samples(w, module, es[ks], ks)
-
-    def test_stale_handles_find_nothing(self) -> None:
-        for _, subject, w in self.each():
-            old = w.archetypes.create([subject.row], 3)
-            new = recreate(w.entities, old)
-            assert not w.archetypes.has_many(new, subject.row).any()
-            w.archetypes.add_many(new, subject.row)
-            assert w.archetypes.has_many(new, subject.row).all()
-            assert not w.archetypes.has_many(old, subject.row).any()
-            assert not any(w.archetypes.has(e, subject.row) for e in old)
-            assert w.components(old[0]) == ()
-            assert w.components(new[0]) == (subject.row,)
-
-    def test_without_memory_nothing_changes(self) -> None:
-        for module, subject, w in self.each():
-            (e,) = w.spawn(1).tolist()
-            with methods_of(w.archetypes.table.pool, take=lack):
-                for call in (
-                    partial(w.archetypes.create, [subject.row], 2),
-                    partial(w.archetypes.add, e, subject.row),
-                    partial(w.archetypes.add_many, [e], subject.row),
-                    partial(w.spawn, 2, **{module: {}}),
-                ):
-                    refuses(MemoryError, call)
-            assert len(w.entities) == 1
-            assert (len(w.archetypes), w.archetypes.version) == (0, 0)
-            w.archetypes.add(e, subject.row)
-
-    def test_objects_are_let_go(self) -> None:
-        for module, subject in self.members.items():
-            for field in subject.fields:
-                if field.dtype != "O":
-                    continue
-                w = self.world()
-                things = [Thing() for _ in range(3)]
-                alive = weakref.WeakSet(things)
-                columns = {module: {field.name: things}}
-                es = w.archetypes.create([subject.row], 3, **columns)
-                del things, columns
-                w.destroy(es[0])
-                assert len(alive) == 2
-                w.archetypes.remove_many(es[1:2], subject.row)
-                assert len(alive) == 1
-                w.archetypes.clear()
-                assert len(alive) == 0
-
-    @pytest.mark.parametrize("copied", COPIES)
-    def test_copies_go_their_own_way(self, copied: Callable[[Any], Any]) -> None:
-        w = self.world()
-        es = self.created(w, self.members, 3)
-        other = copied(w)
-        assert other.archetypes.version == w.archetypes.version
-        other.destroy(es[0])
-        assert (len(w.archetypes), len(other.archetypes)) == (3, 2)
-        w.destroy_many(es)
-        assert (len(w.archetypes), len(other.archetypes)) == (0, 2)
-        assert len(list(w.archetypes.chunks())) == 0
-        for module in self.members:
-            self.check_samples(other, module, es[2:], [2])
-
-
-class ChunkCases(ChunkProxyCases, CopyingCases):
+class ChunkCases(ChunkProxyCases):
     """Rows and columns of components in chunks, one thing at a time."""
 
     def test_rows_are_taken_as_they_are(self) -> None:
@@ -402,54 +224,6 @@ class ChunkCases(ChunkProxyCases, CopyingCases):
             refuses(TypeError, w.archetypes.add, added[3], row, no_such_field=1)
             assert len(w.entities) == 8
             assert w.components(added[3]) == ()
-
-    def test_callbacks_may_create_what_is_spawned(self) -> None:
-        """Then the spawn fails, and nothing of it is left, nor of what they created."""
-        for w, name, module, entity in self.announced():
-            row = self.row_class(module)
-
-            def create(_: object, w: Any = w, row: Any = row) -> None:
-                w.archetypes.add_many(w.entities.live(), row)
-
-            getattr(w, name).on_release(create)
-            parts: dict[str, Any] = {name: {}, module: {}}
-            refuses(DuplicateInstanceError, replace_entity, w, entity, **parts)
-            assert len(w.archetypes) == len(w.entities) == len(getattr(w, name)) == 0
-
-    @pytest.mark.parametrize("at_once", [True, False])
-    def test_successors_drive_out_rows_of_the_dead(self, at_once: bool) -> None:
-        """Callbacks older than the archetypes run before the dead entity's rows are removed."""
-        first, *others = sorted(self.members)
-        for other in others:
-            self.check_successor(first, other, at_once)
-
-    def check_successor(self, first: str, other: str, at_once: bool) -> None:
-        """Check that a dead entity's successor may get a component before the dead rows are
-        removed."""
-        had, got = self.members[first], self.members[other]
-        entities = had.entities()
-
-        def succeed(dead: EntityArray) -> None:
-            with handles_with(entities, MIN_FREE=0):
-                es[0] = entities.create()
-            assert entities.index(es[0]) == entities.index(dead[0])
-            if at_once:
-                store.add_many([es[3], es[0]], got.row, **got.samples(2))
-            else:
-                store.add(es[3], got.row, **got.sample(0))
-                store.add(es[0], got.row, **got.sample(1))
-
-        entities.on_destroy(succeed)
-        store = type(self.world().archetypes)(entities)
-        es = store.create([had.row], 4, **{first: had.samples(4)}).tolist()
-        entities.destroy(es[0])
-        assert sorted(e for c in store.chunks() for e in c.entity) == sorted(es)
-        expected = [{got.row}, {had.row}, {had.row}, {had.row, got.row}]
-        assert [set(store.components(e)) for e in es] == expected
-        for k in (1, 2, 3):
-            assert same(store.get(es[k], had.row), had.expected(k))
-        for k, sample in ((3, 0), (0, 1)):
-            assert same(store.get(es[k], got.row), got.expected(sample))
 
     def test_columns_are_assigned(self) -> None:
         for module, subject, w in self.each():
@@ -482,22 +256,6 @@ class ChunkCases(ChunkProxyCases, CopyingCases):
                 self.created(w, [module], 1)
                 data = getattr(chunk, module)
                 refuses(ValueError, field.name, setattr, data, field.name, view)
-
-    def test_own_columns_as_arguments(self) -> None:
-        for module, subject, w in self.each():
-            es = self.created(w, [module], 3)
-            (chunk,) = w.archetypes.chunks()
-            data = getattr(chunk, module)
-            columns = {f.name: getattr(data, f.name)[::-1] for f in subject.whole}
-            others = w.archetypes.create([subject.row], 3, **{module: columns})
-            for k in range(3):
-                row = w.archetypes.get(others[k], subject.row)
-                for field in subject.whole:
-                    value = getattr(row, field.name)
-                    assert same(value, field.read(field.sample(2 - k)))
-            w.archetypes.remove_many(chunk.entity[:3], subject.row)
-            has = w.archetypes.has_many([*es, *others], subject.row)
-            assert has.tolist() == [False] * 3 + [True] * 3
 
 
 REFUSED = (TypeError, ValueError, OverflowError)

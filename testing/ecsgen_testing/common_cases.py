@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from copy import copy, deepcopy
 from functools import partial
 from operator import contains
 from typing import Any, ClassVar
@@ -24,7 +23,6 @@ from .subject import (
     raise_error,
     refuses,
     same,
-    through_pickle,
 )
 
 INTERRUPTED = property(lambda _: 0, raise_error)
@@ -248,23 +246,6 @@ class ValueCases(Cases):
             self.check_refused(source, m, field, value, error)
             assert State(self.subject, m) == before
 
-    def test_columns_of_a_wrong_length_change_nothing(self) -> None:
-        source, m, _ = self.filled(3)
-        with self.unchanged(m):
-            for field in self.subject.fields:
-                if isinstance(field, Object):  # then it is one object for all
-                    continue
-                name, few = field.name, [field.sample(0)] * 2
-                for values in (few, field.array([*few, *few])):
-                    refuses(ValueError, name, self.add, source, m, 3, **{name: values})
-                    if field in self.subject.whole:
-                        refuses(ValueError, name, setattr, m.data, name, values)
-
-    def test_unknown_fields_are_refused(self, source: Any, m: Any) -> None:
-        refuses(TypeError, self.add_one, source, m, no_such_field=1)
-        refuses(TypeError, self.add, source, m, 1, no_such_field=1)
-        assert len(m) == 0
-
     def test_tags_name_columns(self) -> None:
         _, m, _ = self.filled(2)
         for tag, names in self.subject.tagged.items():
@@ -276,55 +257,9 @@ class ValueCases(Cases):
                     assert column.__array_interface__ == column_of_rows.__array_interface__
         refuses(ValueError, "no_such_tag", m.data.tagged, "no_such_tag")
 
-    def test_arrays_given_are_not_kept(self) -> None:
-        for field in self.subject.fields:
-            if field.dtype == "O":
-                continue
-            source, m = self.new()
-            values = field.array([field.sample(0), field.sample(1)])
-            self.add(source, m, 2, **{field.name: values})
-            values[0] = values[1]
-            self.check_column(m, field, [field.sample(0), field.sample(1)])
-            assert not np.may_share_memory(values, m.data.buffer)
-
-    def test_a_transposed_column_is_not_the_column(self) -> None:
-        for field in self.subject.whole:
-            if len(field.shape) != 1 or field.shape[0] < 2:
-                continue
-            _, m, _ = self.filled(field.shape[0])
-            column = getattr(m.data, field.name)
-            column[0] = column[1]  # or both might be the same
-            turned = column.T
-            expected = turned.tolist()
-            setattr(m.data, field.name, turned)
-            assert same(getattr(m.data, field.name).tolist(), expected)
-
 
 class StructureCases(Cases):
-    """Creation, removal, locks and copies."""
-
-    def test_nothing_yet(self, source: Any, m: Any) -> None:
-        assert (len(m), m.data.n, m.version, list(m)) == (0, 0, 0, [])
-        m.clear()
-        m.destroy_many([])
-        m.destroy_many(np.zeros(0, np.bool_))
-        assert len(self.add(source, m, 0)) == 0
-        assert m.version == 0
-        assert "text" not in m
-        self.check_unused(m, 0)
-
-    def test_whatever_has_an_index_is_a_number(self) -> None:
-        _, m, es = self.filled(3)
-        assert same(m.row(np.int8(1)), m.row(1))
-        assert m.row(np.uint64(1)) is not None
-        for wrong in (1.0, "1", None):
-            refuses(TypeError, m.row, wrong)
-            refuses(TypeError, m.destroy_many, [wrong])
-        refuses(TypeError, m.destroy_many, np.array([0.5, 1.5]))
-        refuses(ValueError, "dimension", m.destroy_many, [[0, 1]])
-        assert len(m) == 3
-        m.destroy(np.uint16(1))
-        assert self.found(m, es[1]) == NIL
+    """Rows in use, locks, and changes that fail."""
 
     def test_rows_not_in_use(self) -> None:
         _, m, es = self.filled(3)
@@ -332,67 +267,12 @@ class StructureCases(Cases):
             self.check_unused(m, row)
         self.check_rows(m, es, [0, 1, 2])
 
-    def test_rows_given_twice(self) -> None:
-        _, m, _ = self.filled(40)
-        repeats = [1, 1], [5, 1, 2, 5], [*range(40), 39], np.array([7, 7], np.uint8)
-        with self.unchanged(m):
-            for rows in repeats:
-                refuses(StaleInstanceError, "twice", m.destroy_many, rows)
-
-    def test_masks_have_one_value_per_row(self) -> None:
-        _, m, _ = self.filled(3)
-        with self.unchanged(m):
-            for length in (0, 2, 4, 64):
-                refuses(ValueError, "mask", m.destroy_many, np.ones(length, np.bool_))
-        m.destroy_many([False, True, False])
-        assert len(m) == 2
-
-    def test_nothing_reserves_less_than_nothing(self) -> None:
-        _, m, _ = self.filled(3)
-        refuses(ValueError, "reserve", m.reserve, -1)
-        refuses(TypeError, m.reserve, 1.0)
-
-    def test_clear_keeps_the_memory(self) -> None:
-        _, m, es = self.filled(70)
-        buffer = m.data.buffer
-        m.clear()
-        assert len(m) == m.data.n == 0
-        assert m.data.buffer is buffer
-        assert [self.found(m, owner) for owner in es] == [NIL] * 70
-        assert m.version == 2
-
-    def test_one_row_methods_have_code_of_their_own(self) -> None:
-        kinds = list(self.subject.manager.__mro__)
-        while "LAYOUT" not in vars(kinds[0]):
-            del kinds[0]
-        members, *bases = map(vars, kinds)
-        names = [name for name in members if hasattr(members[name], "_is_per_class")]
-        assert "destroy" in names
-        for name in names:
-            inherited = next(base[name] for base in bases if name in base)
-            assert members[name].__code__ is not inherited.__code__
-            for detail in ("__doc__", "__annotations__", "__module__", "__qualname__"):
-                assert getattr(members[name], detail) == getattr(inherited, detail)
-
     def test_locked(self) -> None:
         source, m, _ = self.filled(3)
         with self.unchanged(m), m.locked():
             for call in self.structural_calls(source, m):
                 refuses(StructureLockedError, f"{self.subject.label}Manager", call)
         m.destroy(0)
-
-    def test_locks_nest_and_end(self) -> None:
-        source, m, _ = self.filled(2)
-        with m.locked():
-            with m.locked():
-                pass
-            refuses(StructureLockedError, self.add_one, source, m)
-            for field in self.subject.fields:
-                getattr(m, f"set_{field.name}")(0, field.sample(1))
-        self.check_values(m, range(2), [1, 1])
-        with pytest.raises(ZeroDivisionError), m.locked():
-            raise ZeroDivisionError
-        self.add_one(source, m)
 
     def test_what_fails_halfway_breaks_the_manager(self) -> None:
         for change in self.changes():
@@ -409,21 +289,6 @@ class StructureCases(Cases):
                 refuses(BrokenManagerError, self.subject.label, call, *arguments)
             refuses(BrokenManagerError, getattr, data, "n")
             refuses(BrokenManagerError, setattr, data, "n", 0)
-
-    @pytest.mark.parametrize(
-        "copied", [deepcopy, through_pickle, lambda value: (value[0], copy(value[1]))]
-    )
-    def test_copies_go_their_own_way(self, copied: Any) -> None:
-        source, m, es = self.filled(5)
-        m.destroy(1)
-        before = State(self.subject, m)
-        other_source, other = copied((source, m))
-        assert State(self.subject, other) == before
-        self.add_one(other_source, other, **self.subject.sample(9))
-        other.destroy(self.found(other, es[0]))
-        assert State(self.subject, m) == before
-        m.clear()
-        assert len(other) == 4
 
 
 def check_fields(subject: Subject, infos: Any) -> None:
@@ -449,32 +314,12 @@ def check_fields(subject: Subject, infos: Any) -> None:
     assert same(subject.row(), subject.row(**defaults))
 
 
-def check_shown(shown: Any, rows: int) -> None:
-    """Check the table of some rows, and that neither text names an address."""
-    html = shown._repr_html_()
-    assert html.count("<tr>") == 1 + min(rows, 11)
-    assert html.count("<table>") == html.count("</table>") == 1
-    assert all(f"{id(shown):x}" not in text for text in (html, repr(shown)))
-
-
 class ReflectionCases(Cases):
     """The schema's fields, and the defaults of rows."""
 
     def test_fields_are_those_of_the_schema(self, m: Any) -> None:
         check_fields(self.subject, self.subject.manager.FIELDS)
         assert m.FIELDS is m.data.FIELDS is self.subject.manager.FIELDS
-
-    def test_reprs_say_how_many_rows(self) -> None:
-        _, m, _ = self.filled(12)
-        name = type(m).__name__
-        assert repr(m).startswith(f"<{name}: 12 rows, room for {m.capacity}, ")
-        data = type(m.data).__name__
-        assert repr(m.data).startswith(f"<{data}: 12 rows")
-        for rows in (12, 0):
-            check_shown(m, rows)
-            check_shown(m.data, rows)
-            m.clear()
-        assert repr(m).startswith(f"<{name}: 0 rows, ")
 
 
 PAGE = 4096

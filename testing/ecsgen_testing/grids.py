@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.base.errors import FullCellError, StaleIdError, StaleInstanceError
+from ecsgen_runtime.base.errors import FullCellError
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 
@@ -53,18 +53,6 @@ class CellsCases(Cases):
             refuses(error, getattr(m, f"set_{field.name}"), 0, value)
         assert same(m.row(0), self.subject.expected(0))
 
-    def test_what_is_no_cell(self, m: Any) -> None:
-        n = len(m)
-        for row in (n, -1, 2**32):
-            refuses(StaleInstanceError, m.row, row)
-        for id in (0, n, FIRST + n, FIRST - 1, 2**64 - 1):
-            assert id not in m
-            with pytest.raises(StaleIdError):
-                m[id]
-            refuses(StaleIdError, m.near, [id], 0)
-        for shape in ((), (1,) * 4, (0, 1, 1)[: len(m.wrap)], 5):
-            refuses(ValueError, self.subject.manager, shape=shape)
-
 
 class OccupantCases(Cases):
     """Rows that stand on cells."""
@@ -83,15 +71,6 @@ class OccupantCases(Cases):
         if not 0 < most <= 100:
             pytest.skip("cells are never full")
         return *self.standing(*[FIRST] * most, *others), most
-
-    def test_what_is_no_cell_changes_nothing(self) -> None:
-        source, m, name = self.standing(FIRST, 0)
-        with self.unchanged(m):
-            for wrong in (1, FIRST + len(m._grid), 2**64 - 1):
-                refuses(StaleIdError, self.add_one, source, m, **{name: wrong})
-                refuses(StaleIdError, self.add, source, m, 2, **{name: [0, wrong]})
-                refuses(StaleIdError, getattr(m, f"set_{name}"), 0, wrong)
-                refuses(StaleIdError, setattr, m.data, name, wrong)
 
     def test_full_cells_take_nobody(self) -> None:
         source, m, name, most = self.crowded(0)

@@ -6,19 +6,15 @@ import gc
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import permutations
 from typing import Any, ClassVar
 
 import numpy as np
-import pytest
-from ecsgen_runtime.base.errors import BrokenManagerError, StructureLockedError
 from ecsgen_runtime.base.handles import EntityArray
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from .buffers import Thing
-from .common_cases import INTERRUPTED, sortable
 from .state_machine import SEARCH
 from .subject import (
     COPIES,
@@ -26,9 +22,7 @@ from .subject import (
     Subject,
     UnlimitedWorldTests,
     WorldTests,
-    alike,
     handles_with,
-    refuses,
     same,
     skipped_if_full,
 )
@@ -80,7 +74,7 @@ class GroupMember(WorldTests):
 
 
 class GroupCases(UnlimitedWorldTests, GroupMember):
-    """Joining, leaving, order, locks and copies, one at a time."""
+    """Joining, leaving, and columns, one at a time."""
 
     def components(self) -> Mapping[str, Subject]:
         return self.members
@@ -184,77 +178,6 @@ class GroupCases(UnlimitedWorldTests, GroupMember):
                 assert same(getattr(part, field.name).tolist(), expected)
                 assert same(subject.column(manager, field), expected + behind)
 
-    def test_columns_of_another_member_are_read_before_its_rows_move(self) -> None:
-        for (module, mine), (mate, others) in permutations(self.members.items(), 2):
-            for field, other in alike(mine, others):
-                w, es = self.filled(4)
-                w.destroy(es[0])
-                with handles_with(w.entities, MIN_FREE=0):
-                    new = self.spawn(w, [0], [])  # evicts the dead entity's row
-                manager = getattr(w, module)
-                values = getattr(getattr(w, mate).data, other)[:1]
-                expected = values.tolist()
-                (row,) = manager.create_many(new, **{field: values})
-                assert getattr(manager.data, field)[row : row + 1].tolist() == expected
-                self.check_aligned(w)
-
-    def test_sorting_by_a_key_sorts_all(self) -> None:
-        for module in self.members:
-            w, es = self.filled(4, others=2)
-            with self.counted(w, 2):
-                self.grouped(w).sort(module, [2.0, np.nan, 1.0, 2.0])
-                self.check(w, es[[2, 0, 3, 1]], [2, 0, 3, 1])
-                self.grouped(w).reorder([1, 2, 3, 0])
-            self.check(w, es[[0, 3, 1, 2]], [0, 3, 1, 2])
-
-    def test_sorting_by_a_field_sorts_all(self) -> None:
-        for module, subject in self.members.items():
-            for field in sortable(subject.fields):
-                w, es = self.filled(4)
-                stored = field.array([field.sample(k) for k in range(4)])
-                order = np.argsort(stored, kind="stable")
-                self.grouped(w).sort(module, field.name)
-                self.check(w, es[order], order.tolist())
-
-    def test_columns_are_not_replaced(self) -> None:
-        w, _ = self.filled(2)
-        group = self.grouped(w)
-        for module in self.members:
-            refuses(AttributeError, f"{module} is its", setattr, group, module, 3)
-
-    def test_what_a_group_is_not_sorted_by(self) -> None:
-        w, es = self.filled(3)
-        group, (module, *_) = self.grouped(w), self.members
-        for arguments in ((module, "no_field"), (module, [1, 2]), ("no_member", [1, 2, 3])):
-            refuses(ValueError, r"no_|shape", group.sort, *arguments)
-        for order in ([0, 1], [0, 1, 1], [0, 1, 2, 3]):
-            refuses(ValueError, "permutation", group.reorder, order)
-        for member in self.managers(w):
-            for call in (member.sort, member.reorder):
-                with pytest.raises(StructureLockedError, match=f"{self.group}.sort"):
-                    call(range(len(member)))
-        self.check(w, es, range(3))
-
-    def refused(self, w: Any, holder: Any) -> None:
-        """Check that a lock of one member holds for all, and that errors say whose it is."""
-        for member in self.managers(w):
-            refuses(StructureLockedError, type(holder).__name__, member.destroy, 0)
-            refuses(StructureLockedError, member.create_many, [])
-        group = self.grouped(w)
-        refuses(StructureLockedError, type(holder).__name__, group.reorder, [1, 0])
-        refuses(StructureLockedError, group.sort, next(iter(self.members)), [1, 0])
-
-    def test_a_lock_on_one_locks_all(self) -> None:
-        w, es = self.filled(2)
-        for holder in (*self.managers(w), *self.managers(w)):
-            with holder.locked():
-                self.refused(w, holder)
-            for member in self.managers(w):
-                member.create_many([])
-            self.check(w, es, range(2))
-        self.managers(w)[0].destroy(0)
-        self.check(w, es[1:], [1])
-
     def test_a_swap_keeps_no_objects(self) -> None:
         for module, subject in self.members.items():
             names = [f.name for f in subject.fields if isinstance(f, Object)]
@@ -271,31 +194,6 @@ class GroupCases(UnlimitedWorldTests, GroupMember):
             manager.remove(new)
             gc.collect()
             assert [thing() for thing in watched] == [None] * len(names)
-
-    def test_copies_have_groups_of_their_own(self) -> None:
-        for copied in COPIES:
-            w, es = self.filled(3)
-            other = copied(w)
-            self.check(other, es, range(3))
-            self.managers(other)[0].destroy(0)
-            self.grouped(other).reorder([1, 0])
-            self.check(other, es[[1, 2]], [1, 2])
-            self.check(w, es, range(3))
-            self.managers(w)[-1].destroy(1)
-            self.check(w, es[[0, 2]], [0, 2])
-
-    def test_all_members_break_together(self) -> None:
-        for module in self.members:
-            w, _ = self.filled(3)
-            members = self.managers(w)
-            columns = [member.data for member in members]
-            manager = getattr(w, module)
-            kind = type(manager.data)
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(kind, "_version", INTERRUPTED, raising=False)
-                refuses(ZeroDivisionError, manager.destroy, 3)
-            for broken in (*members, *columns):
-                refuses(BrokenManagerError, getattr, broken, "n")
 
 
 SETTINGS = settings(SEARCH, stateful_step_count=40)

@@ -18,7 +18,7 @@ from .common_cases import Cases, State
 from .ids import UnownedCases, UnownedRules
 from .owned import OwnedCases, OwnedRules
 from .state_machine import ManagerStateMachine, Record
-from .subject import create_or_skip, recreate, refuses, skip_without
+from .subject import create_or_skip, refuses
 
 
 def check_children(m: Any, row: int, children: list[int]) -> None:
@@ -163,7 +163,7 @@ class HierarchyRules(ManagerStateMachine):
 
 
 class HierarchyCases(Cases):
-    """Families, case by case."""
+    """Families, from new rows on."""
 
     def structural_calls(self, source: Any, m: Any) -> list[Callable[[], object]]:
         parents = (1, 0), (0, NIL)
@@ -196,98 +196,6 @@ class HierarchyCases(Cases):
         m.destroy(2)
         assert m.parent(self.add_one(source, m)) == NIL
         assert m.levels() is m.levels()
-
-    def test_nobody_at_all(self, m: Any) -> None:
-        assert len(m.roots()) == 0
-        assert m.levels() == ()
-        m.set_parent_many([], NIL)
-        m.set_parent_many([], [])
-        assert m.version == 0
-
-    @pytest.mark.parametrize("removed", [1, 2, 3])
-    def test_one_leaves_its_siblings(self, removed: int) -> None:
-        _, m, owners = self.family([NIL, 0, 0, 0])
-        left = sorted({1, 2, 3} - {removed})
-        m.set_parent(removed, NIL)
-        check_children(m, 0, left)
-        m.set_parent(removed, 0)
-        check_children(m, 0, [*left, removed])
-        m.destroy(removed)
-        check_children(m, 0, [self.found(m, owners[k]) for k in left])
-
-    def test_the_present_parent_again(self) -> None:
-        _, m, _ = self.family([NIL, 0, 0])
-        version = m.version
-        m.set_parent(1, 0)
-        m.set_parent(0, NIL)
-        m.set_parent_many([2, 1], 0)
-        m.set_parent_many([2, 0], [0, NIL])
-        assert m.version == version
-        m.set_parent_many([2, 1], [1, 0])
-        assert m.version == version + 1
-        self.check_family(m, [NIL, 0, 1])
-
-    def test_cycles_are_refused(self) -> None:
-        _, m, _ = self.family([NIL, 0, 1, 2, NIL])
-        with self.unchanged(m):
-            for row, parent in ((0, 0), (0, 1), (0, 3), (1, 2), (4, 4)):
-                refuses(HierarchyError, m.set_parent, row, parent)
-            chains = ([4, 0], [3, 4]), ([2, 1], 3), ([0, 4], [4, 0])
-            for rows, parents in (([0], [3]), ([3], 3), *chains):
-                refuses(HierarchyError, m.set_parent_many, rows, parents)
-        self.check_family(m, [NIL, 0, 1, 2, NIL])
-
-    def test_links_can_not_be_written(self) -> None:
-        _, m, _ = self.family([NIL, 0])
-        refuses(ValueError, "read-only", m.data.parent.fill, 0)
-        refuses(ValueError, "read-only", m.levels()[0].fill, 0)
-
-    @pytest.mark.parametrize("count", [2, 63, 64, 65, 200])
-    def test_the_last_row_moves_with_its_family(self, count: int) -> None:
-        last = count + 1
-        _, m, _ = self.filled(last + 1)
-        m.set_parent_many(range(1, last), last)
-        m.destroy(0)
-        assert m.data.parent.tolist() == [NIL, *[0] * (count)]
-        check_children(m, 0, list(range(1, last)))
-        m.set_parent(1, NIL)
-        m.set_parent(1, 0)
-        check_children(m, 0, [*range(2, last), 1])
-
-    def test_a_parent_moves_where_one_goes_with_its_child(self) -> None:
-        _, m, _ = self.filled(60)
-        m.set_parent_many(range(10, 20), range(10))
-        m.set_parent_many(range(20, 40), range(40, 60))
-        m.destroy_many(range(20))
-        parents = m.data.parent[20:40]
-        assert sorted(parents.tolist()) == list(range(20))
-        for child, parent in enumerate(parents.tolist(), 20):
-            check_children(m, parent, [child])
-
-    @pytest.mark.parametrize("count", [7, 70])
-    @pytest.mark.parametrize("removed", [[0], [0, 1]])
-    def test_a_parent_moves_in_bulk(self, removed: list[int], count: int) -> None:
-        _, m, _ = self.filled(count)
-        m.set_parent_many([2, 4, 3], count - 1)
-        m.destroy_many(removed)
-        row = len(removed) - 1
-        check_children(m, row, [2, 4, 3])
-        assert [m.parent(child) for child in (2, 3, 4)] == [row] * 3
-        assert len(m.roots()) == len(m) - 3
-
-    def test_only_rows_in_use_have_relatives(self) -> None:
-        _, m, _ = self.filled(2)
-        for row in (-1, 2, NIL):
-            for call in (m.parent, m.children, m.first_child, m.next_sibling):
-                refuses(StaleInstanceError, call, row)
-            refuses(StaleInstanceError, m.previous_sibling, row)
-            refuses(StaleInstanceError, m.set_parent, row, 0)
-        for rows, parents in (([0, 2], 1), ([0, 0], 1), ([0], 2), ([0, 1], [1, -1])):
-            refuses(StaleInstanceError, m.set_parent_many, rows, parents)
-        refuses(StaleInstanceError, m.set_parent, 0, 2)
-        refuses(ValueError, "parents", m.set_parent_many, [0, 1], [NIL])
-        refuses(TypeError, m.set_parent_many, [0, 1], np.array([False, True]))
-        self.check_family(m, [NIL, NIL])
 
 
 class LostParentError(Exception):
@@ -400,40 +308,6 @@ class ChildrenCases(HierarchyCases):
         other.set_parent_many(rows, where)
         self.check_twins(m, other)
 
-    def test_who_has_no_parent_gets_none_when_others_move(self) -> None:
-        source, m, _ = self.family([NIL, 0, 0])
-        skip_without(m, "deactivate_many", "new rows come behind all others")
-        m.deactivate_many(range(3))
-        above = self.owner(m, 0)
-        root, child = self.add(source, m, 2, parents=[NIL, 0])
-        assert m.parent(root) == NIL
-        assert m.parent(child) == self.found(m, above)
-
-    def test_parents_are_rows_in_use(self) -> None:
-        source, m, _ = self.family([NIL, 0])
-        with self.unchanged(m):
-            for parent in (-1, 2, 2**70):
-                refuses(StaleInstanceError, self.add_one, source, m, parent=parent)
-            for parents in (2, [0, 2], [-1, NIL], np.array([5, 0])):
-                refuses(StaleInstanceError, self.add, source, m, 2, parents=parents)
-            for wrong in (None, "0", 1.0):
-                refuses(TypeError, self.add_one, source, m, parent=wrong)
-                refuses(TypeError, self.add, source, m, 2, parents=wrong)
-            refuses(ValueError, "parents", self.add, source, m, 2, parents=[0, 1, 0])
-            with pytest.raises(TypeError, match="mask"):
-                self.add(source, m, 2, parents=np.array([True, False]))
-        self.check_family(m, [NIL, 0])
-
-    def test_bad_values_leave_no_children(self) -> None:
-        source, m, _ = self.family([NIL, 0])
-        for field, value, error in self.subject.wrong():
-            refuses(error, self.add_one, source, m, parent=0, **{field.name: value})
-            columns = {field.name: [field.sample(0), value]}
-            refuses(error, self.add, source, m, 2, parents=0, **columns)
-        self.check_family(m, [NIL, 0])
-        m.reorder([1, 0])  # no parent is tracked any more
-        assert m.data.parent.tolist() == [1, NIL]
-
 
 class OwnedChildrenRules(ChildrenRules, OwnedRules):
     """The parents of new rows are found wherever they went meanwhile."""
@@ -450,33 +324,6 @@ class OwnedChildrenCases(ChildrenCases, OwnedCases):
             for parent in (0, 7, None):
                 refuses(StaleEntityError, m.create, dead, parent=parent)
                 refuses(StaleEntityError, m.create_many, [living, dead], parents=parent)
-
-    def test_a_parent_is_found_that_moves_for_its_child(self) -> None:
-        entities, m, es = self.filled(3)
-        skip_without(m, "deactivate_many", "new rows come behind all others")
-        m.deactivate_many(range(3))
-        for form in ("create", "create_many"):
-            parent = m.entity(m.n_active)
-            (entity,) = create_or_skip(entities, 1).tolist()
-            if form == "create":
-                row = m.create(entity, parent=m.n_active)
-            else:
-                (row,) = m.create_many([entity], parents=[m.n_active]).tolist()
-            assert m.parent(row) == self.found(m, parent)
-            assert parent in es.tolist()
-
-    def test_parents_are_found_when_the_dead_make_way(self) -> None:
-        for form in ("create", "create_many"):
-            entities, m, es = self.filled(5)
-            successors = recreate(entities, es[:2])
-            parent = self.found(m, es[4])
-            if form == "create":
-                m.create(successors[0], parent=parent)
-            else:
-                m.create_many(successors[:1], parents=[parent])
-            row = self.found(m, successors[0])
-            assert m.parent(row) == self.found(m, es[4])
-            check_children(m, self.found(m, es[4]), [row])
 
 
 class UnownedChildrenRules(ChildrenRules, UnownedRules):

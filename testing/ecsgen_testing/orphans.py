@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.base.errors import StructureLockedError
 from ecsgen_runtime.base.handles import NIL
 
 from .hierarchy import HierarchyCases, HierarchyRules, check_children
 from .owned import OwnedCases, OwnedRules
-from .subject import Guard, deaths, refuses
+from .subject import deaths
 
 
 class OrphansCases(HierarchyCases):
@@ -134,103 +133,6 @@ class OrphansDieCases(OrphansDestroyCases, OwnedCases):
         self.check_alive(entities, owners, [0, 4, 5])
         assert sorted(m) == sorted(owners[4:].tolist())
 
-    @pytest.mark.parametrize(
-        ("leave", "alive"),
-        [
-            (lambda m, es: m.remove(es[0]), [0, 3]),
-            (lambda m, es: m.remove_many(es[[3, 0]]), [0, 3]),
-            (lambda m, es: m.destroy(2), [0, 1, 2, 3]),
-            (lambda m, es: m.destroy_many([2]), [0, 1, 2, 3]),
-            (lambda m, es: m.clear(), [0, 3]),
-            (lambda m, es: m.destroy_many([0, 1, 3]), [0, 3]),
-        ],
-    )
-    def test_who_loses_its_row_lives(self, leave: Any, alive: list[int]) -> None:
-        entities, m, owners = self.family([NIL, 0, 1, NIL])
-        leave(m, owners)
-        self.check_alive(entities, owners, alive)
-
-    @pytest.mark.parametrize("dead", [1, 2])
-    def test_they_die_with_the_entities_of_ancestors(self, dead: int) -> None:
-        entities, m, owners = self.family([NIL, 0, 1, NIL])
-        entities.destroy_many(owners[:dead])
-        m.remove_many(owners[:dead])  # if their rows are still there
-        self.check_alive(entities, owners, [3])
-        assert list(m) == [owners[3]]
-
-    def test_who_may_not_die_keeps_all(self) -> None:
-        entities, m, owners = self.family([NIL, 0, 1, NIL])
-        guard = Guard(entities)
-        with self.unchanged(m):
-            for call in (
-                lambda: m.destroy(0),
-                lambda: m.destroy_many([0, 3]),
-                lambda: m.remove(owners[0]),
-                m.clear,
-            ):
-                refuses(StructureLockedError, "not now", call)
-        self.check_alive(entities, owners, [0, 1, 2, 3])
-        m.destroy(2)  # no entity dies of this
-        guard._locks = 0
-        m.destroy(0)
-        self.check_alive(entities, owners, [0, 2, 3])
-
-    def test_in_callbacks_nobody_is_asked_yet(self) -> None:
-        entities, m, owners = self.family([NIL, 0, NIL])
-        (other,) = entities.create_many(1)
-        guard = Guard(entities, locks=0)
-
-        def remove(es: Any) -> None:
-            if other in es:
-                guard._locks = 1  # as while a manager notifies its callbacks
-                m.remove(owners[0])
-                guard._locks = 0
-
-        entities.on_destroy(remove)
-        entities.destroy(other)
-        self.check_alive(entities, owners, [0, 2])
-
-
-class GcOrphansDieCases(OrphansDieCases):
-    """A collection makes orphans."""
-
-    def pick(self, m: Any) -> None:
-        """Pick rows until one of a dead entity was among them."""
-        while not m.gc():
-            pass
-
-    @pytest.mark.parametrize("at_random", [False, True])
-    def test_orphans_live_until_the_collection(self, at_random: bool) -> None:
-        entities, m, owners = self.family([NIL, 0, 1, 0])
-        entities.destroy(owners[0])
-        self.check_alive(entities, owners, [1, 2, 3])
-        assert len(m) == 4
-        if at_random:
-            self.pick(m)
-        else:
-            assert m.collect() == 4
-        assert len(m) == 0
-        self.check_alive(entities, owners, [])
-
-    def test_the_dead_die_of_nothing(self) -> None:
-        entities, m, owners = self.family([NIL, 0])
-        entities.destroy(owners[1])
-        guard = Guard(entities)
-        m.destroy(0)
-        assert len(m) == 0
-        self.check_alive(entities, owners, [0])
-        assert guard.heard == []
-
-    def test_nothing_is_collected_of_which_nobody_may_die(self) -> None:
-        entities, m, owners = self.family([NIL, 0, NIL])
-        entities.destroy(owners[0])
-        guard = Guard(entities)
-        refuses(StructureLockedError, "not now", m.collect)
-        refuses(StructureLockedError, "not now", self.pick, m)
-        assert len(m) == 3
-        guard._locks = 0
-        assert m.collect() == 2
-
 
 class OrphansRootCases(OrphansCases):
     """Parents go, one and many."""
@@ -257,25 +159,3 @@ class OrphansRootCases(OrphansCases):
             self.check_left(m, owners, parents, left)
             for row in map(int, m.roots()):
                 assert m.next_sibling(row) == m.previous_sibling(row) == NIL
-
-    def test_others_take_the_places_of_orphans(self) -> None:
-        """Rows move into places of those that move."""
-        _, m, owners = self.filled(6)
-        if hasattr(m, "activate_many"):
-            m.activate_many([0, 1, 2])
-            m.deactivate_many([3, 4, 5])
-        m.set_parent_many([2, 5], [0, 3])
-        m.destroy_many([0])
-        rows = [self.found(m, owners[k]) for k in (2, 3, 5)]
-        assert [m.parent(row) for row in rows] == [NIL, NIL, rows[1]]
-        check_children(m, rows[1], rows[2:])
-
-    def test_roots_know_nothing_of_former_siblings(self) -> None:
-        _, m, _ = self.filled(6)
-        m.set_parent_many([1, 2], 0)
-        m.destroy(0)
-        m.set_parent_many([1, 3], 4)
-        assert [m.previous_sibling(row) for row in (1, 2)] == [NIL, NIL]
-        m.set_parent_many([1, 3], NIL)
-        m.set_parent_many([2, 3], 4)
-        assert [m.previous_sibling(row) for row in (1, 2)] == [NIL, NIL]

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any
 
-import numpy as np
 import pytest
 from ecsgen_runtime.base.errors import (
     CapacityError,
@@ -26,7 +24,7 @@ from hypothesis.stateful import invariant, precondition, rule
 
 from .common_cases import Cases
 from .state_machine import MANY_ROWS, ManagerStateMachine, Record
-from .subject import Field, Handle, create_or_skip, handles_with, need, recreate, refuses, same
+from .subject import Field, create_or_skip, handles_with, need, recreate, refuses
 
 
 class OwnedRules(ManagerStateMachine):
@@ -206,9 +204,6 @@ class OwnedRules(ManagerStateMachine):
 class OwnedCases(Cases):
     """Entities and their rows."""
 
-    collects: ClassVar[bool] = False
-    """True if rows of dead entities wait until they are collected."""
-
     def new(self, room: int = 0) -> tuple[EntityManagerBase, Any]:
         need(self.subject, room)
         entities = self.subject.entities()
@@ -247,56 +242,6 @@ class OwnedCases(Cases):
         with pytest.raises(error, match=f"{self.subject.label}.{field.name}"):
             m.ensure(source.create(), **{field.name: value})
 
-    def test_messages_show_entities(self) -> None:
-        """By index and generation, and where a row was wanted, what was given instead."""
-        entities, m = self.new(1)
-        refuses(StaleInstanceError, r"row 0 .* there are no rows$", m.destroy, 0)
-        entity = entities.create()
-        name = f"{entities.index(entity)}v{entities.generation(entity)}"
-        named = re.escape(f"entity {name} ({entity}) ")
-        refuses(MissingInstanceError, named, m.require, entity)
-        for call, argument in ((m.require, entity), (m.require_many, [entity])):
-            refuses(MissingInstanceError, f"{self.subject.label}Manager", call, argument)
-        m.create(entity)
-        also = r"(; that is an id; resolve\(id\) gives its row)?"  # it may be both
-        hint = rf"that is the entity {name}; lookup\(entity\) gives its row{also}$"
-        refuses(StaleInstanceError, hint, m.row, entity)
-        refuses(StaleInstanceError, hint, m.destroy_many, [entity])
-        entities.destroy(entity)
-        refuses(StaleEntityError, f"{named}is not alive", m.create, entity)
-        with pytest.raises(StaleInstanceError) as raised:
-            m.row(entity)
-        assert "that is the entity" not in str(raised.value)
-
-    def test_ensure_takes_defaults_and_only_fields(self) -> None:
-        entities, m = self.new()
-        entity = entities.create()
-        refuses(TypeError, m.ensure, entity, no_such_field=1)
-        assert same(m.row(m.ensure(entity)), self.subject.read({}))
-        with m.locked():
-            assert m.ensure(entity) == m.lookup(entity)
-        with pytest.raises(TypeError, match=r"ensure\(\).*no_such_field"):
-            m.ensure(entity, no_such_field=1)  # ignored here, but must be a field
-
-    def test_owners_can_not_be_written(self) -> None:
-        _, m, _ = self.filled(2)
-        refuses(ValueError, "read-only", m.data.entity.fill, 0)
-
-    @pytest.mark.parametrize("rows", [0, 3])
-    def test_numbers_that_are_no_entities_have_no_rows(self, rows: int) -> None:
-        entities, m, _ = self.filled(rows)
-        new = entities.create()
-        odd = [new, 0, -1, 2**64 - 1, 2**64, 2**70, new + 1000, NIL]
-        assert [m.lookup(number) for number in odd] == [NIL] * len(odd)
-        assert m.lookup_many(odd).tolist() == [NIL] * len(odd)
-        assert m.has_many(odd).tolist() == [False] * len(odd)
-        assert not any(number in m for number in odd)
-        assert m.remove(new) == m.remove_many([new, 0]) == 0
-        assert m.version == min(rows, 1)
-
-    def test_nothing_collects_but_where_the_dead_wait(self, m: Any) -> None:
-        assert hasattr(m, "gc") == hasattr(m, "collect") == self.collects
-
     def test_dead_entities_get_nothing(self) -> None:
         entities, m, es = self.filled(2)
         alive, dead = create_or_skip(entities, 2).tolist()
@@ -319,42 +264,6 @@ class OwnedCases(Cases):
             if self.subject.fields:
                 with pytest.raises(StaleEntityError):
                     m.create_many([alive, dead], {"no field": [1, 2]})
-
-    def test_a_table_is_as_good_as_columns(self) -> None:
-        if not (fields := self.subject.fields):
-            pytest.skip("without fields there are no tables")
-        entities, m = self.new()
-        es = create_or_skip(entities, 3)
-        table = {f.name: f.array([f.sample(1), f.sample(2)]) for f in fields}
-        rows = m.create_many(es[:2], {"entity": [0, 0], **table})
-        self.check_values(m, rows, [1, 2])
-        first = fields[0]
-        m.create_many(es[2:], {}, **{first.name: first.array([first.sample(3)])})
-        with self.unchanged(m):
-            (other,) = create_or_skip(entities, 1).tolist()
-            refuses(TypeError, "no field", m.create_many, [other], {"no field": [1]})
-            refuses(TypeError, "table", m.create_many, [other], 7)
-
-    def test_removing_entities(self) -> None:
-        _, m, es = self.filled(4)
-        assert m.remove(es[1]) == 1
-        assert m.remove(es[1]) == 0
-        assert m.remove_many([es[1], es[2], es[0], es[2]]) == 2
-        assert list(m) == [es[3]]
-        assert m.remove_many(es) == 1
-        assert m.version == 4
-
-    def test_whatever_has_an_index_is_an_entity(self) -> None:
-        _, m, es = self.filled(3)
-        assert m.lookup(es[1]) == m.lookup(int(es[1])) == 1
-        assert m.entity(np.int8(1)) == m.entity(np.uint64(1)) == es[1]
-        assert type(m.entity(np.int8(1))) is int
-        for wrong in (1.0, "1", None):
-            refuses(TypeError, m.lookup, wrong)
-            refuses(TypeError, m.entity, wrong)
-            refuses(TypeError, m.remove, wrong)
-        m.destroy(np.uint16(1))
-        assert m.lookup(es[1]) == NIL
 
 
 class IndexedRules(OwnedRules):
@@ -393,60 +302,7 @@ class SparseRules(IndexedRules):
 
 
 class SparseCases(IndexedCases):
-    """The map grows with the highest index, and shrinks on demand."""
-
-    def test_the_map_counts_as_memory(self) -> None:
-        entities, m = self.new(2000)
-        es = create_or_skip(entities, 2000)
-        m.reserve(64)
-        m.create(es[0])
-        before = m.nbytes
-        m.create(es[-1])
-        assert m.nbytes >= before + 4 * (2000 - 64)
-        m.remove(es[-1])
-        m.shrink_to_fit()
-        assert m.nbytes <= before
-        assert m.lookup_many(es[[0, -1]]).tolist() == [0, NIL]
-        m.create_many(es[1:])
-        assert m.lookup_many(es).tolist() == list(range(2000))
-
-    def test_the_map_keeps_the_highest_index(self) -> None:
-        entities, m = self.new()
-        es = create_or_skip(entities, 130)
-        for k in (63, 64, 65, 127, 128):
-            m.create(es[k])
-            m.shrink_to_fit()
-            assert m.has_many(es).nonzero()[0].tolist() == [k]
-            m.clear()
-
-    def test_entities_of_own_columns_are_read_before_the_dead_leave(self) -> None:
-        for field in self.subject.whole:
-            entities, m, es = self.filled(4)
-            column = getattr(m.data, field.name)
-            if isinstance(field, Handle) and not field.shape:
-                column[2:] = successors = recreate(entities, es[:2])
-                rows = m.create_many(column[2:])
-                assert same(m.data.entity[rows].tolist(), successors.tolist())
-                assert same(m.lookup_many(successors).tolist(), rows.tolist())
-
-    def test_own_columns_are_copied_before_the_dead_leave(self) -> None:
-        entities, m, es = self.filled(6)
-        successors = recreate(entities, es[:2])
-        expected = [m.row(row) for row in range(2)]
-        columns = self.subject.own_columns(m, slice(2))
-        rows = m.create_many(successors, **columns)
-        assert same([m.row(row) for row in rows], expected)
-
-
-class HashCases(OwnedCases):
-    """An index is used again before its former owner's rows were collected."""
-
-    def test_the_map_counts_as_memory(self) -> None:
-        _, more, _ = self.filled(1000)
-        more.reserve(1000)
-        _, m, _ = self.filled(1)
-        m.reserve(1000)
-        assert more.nbytes >= m.nbytes + 1000
+    """Nothing more than rows found by index."""
 
 
 class OneRules(OwnedRules):
@@ -517,37 +373,6 @@ class DirectCases(IndexedCases, OneCases):
         self.check_unused(m, 2)
         self.check_values(m, [0, 1, 3, 4], [0, 1, 3, 4])
 
-    @pytest.mark.parametrize("holes", [1, 15, 16, 17, 4_110, 4_111, 4_112, 8_200])
-    def test_the_end_is_found_over_any_number_of_holes(self, holes: int) -> None:
-        entities, m = self.new(holes + 2)
-        es = create_or_skip(entities, holes + 2)
-        chosen = es[[0, -1]]
-        m.create_many(chosen)
-        m.destroy(holes + 1)
-        assert (len(m), m.data.n, list(m)) == (1, 1, [es[0]])
-        m.create_many(chosen[1:])
-        m.destroy_many([holes + 1])
-        assert (len(m), m.data.n, list(m)) == (1, 1, [es[0]])
-
-    @pytest.mark.parametrize("count", [2, 15, 16, 17, 40, 5_000])
-    def test_the_end_is_found_when_many_go(self, count: int) -> None:
-        entities, m = self.new(count + 1)
-        es = create_or_skip(entities, count + 1)
-        m.create_many(es)
-        m.destroy_many(np.arange(1, count + 1))
-        assert (len(m), m.data.n, list(m)) == (1, 1, [es[0]])
-        m.create_many(es[1:])
-        m.destroy_many(np.delete(np.arange(count + 1), 1))
-        assert (len(m), m.data.n, list(m)) == (1, 2, [es[1]])
-
-    def test_a_mask_with_holes(self) -> None:
-        _, m, es = self.filled(4)
-        m.destroy(1)
-        with self.unchanged(m):
-            refuses(StaleInstanceError, m.destroy_many, np.ones(4, np.bool_))
-        m.destroy_many(m.data.present & (m.data.entity != es[0]))
-        assert list(m) == [es[0]]
-
 
 class ManyRules(OwnedRules):
     """Lists hold all rows of an entity."""
@@ -601,41 +426,3 @@ class ManyCases(OwnedCases):
         check_list(m, names["a"], [0, 2, 3, 5])
         assert m.ensure(names["b"]) == 1
         assert len(m) == 6
-
-    @pytest.mark.parametrize(
-        ("removed", "left"), [(0, [1, 2, 0]), (1, [0, 2, 1]), (2, [0, 1, 2]), (3, [0, 1, 2])]
-    )
-    def test_one_of_several_goes(self, removed: int, left: list[int]) -> None:
-        m, names = self.several("aaaa")
-        m.destroy(removed)
-        check_list(m, names["a"], left)
-
-    def test_all_of_an_entity_go(self) -> None:
-        m, names = self.several("abcabcab")
-        assert m.remove(names["a"]) == 3
-        check_list(m, names["a"], [])
-        assert names["a"] not in m
-        assert m.remove_many([names["b"], names["a"], names["b"]]) == 3
-        check_list(m, names["c"], [1, 0])
-        assert len(m) == 2
-
-    def test_long_lists(self) -> None:
-        m, names = self.several("ab" + "a" * 200)
-        check_list(m, names["a"], [0, *range(2, 202)])
-        m.destroy_many(range(0, 202, 2))
-        assert m.count(names["a"]) == 100
-        assert m.count_many([names["b"], names["a"]]).tolist() == [1, 100]
-        assert m.remove_many([names["a"]]) == 100
-        check_list(m, names["b"], [0])
-
-    def test_only_rows_in_use_have_neighbours(self) -> None:
-        m, _ = self.several("ab")
-        for row in (-1, 2, NIL):
-            for call in (m.next, m.previous):
-                refuses(StaleInstanceError, call, row)
-
-    def test_instances_are_those_of_now(self) -> None:
-        m, names = self.several("aab")
-        instances = m.instances(names["a"])
-        m.create(names["a"])
-        assert list(instances) == [0, 1]

@@ -10,14 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.base.errors import CapacityError, StaleInstanceError
 from ecsgen_runtime.base.handles import NIL
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 
 from .common_cases import Cases, sortable
 from .state_machine import MANY_ROWS, ManagerStateMachine, Record
-from .subject import Object, handles_with, refuses, same, skip_without
+from .subject import Object, same
 
 
 class PackedRules(ManagerStateMachine):
@@ -89,7 +88,7 @@ def _nan_last(value: Any) -> tuple[bool, Any]:
 
 
 class PackedCases(Cases):
-    """Swap-remove, sorting and reordering, case by case."""
+    """Removal of rows, and orders."""
 
     def changes(self) -> list[Callable[[Any, Any], object]]:
         return [
@@ -105,28 +104,6 @@ class PackedCases(Cases):
         expected = [0, 1, 2, 3, 4]
         expected[removed] = 4
         self.check_rows(m, es, expected[:4])
-
-    def test_ascending_holes_take_ascending_survivors(self) -> None:
-        _, m, es = self.filled(9)
-        m.destroy_many([7, 1, 0, 5])
-        self.check_rows(m, es, [6, 8, 2, 3, 4])
-
-    def test_sorting_is_stable_and_puts_nan_last(self) -> None:
-        _, m, es = self.filled(6)
-        m.sort([1.0, float("nan"), 0.0, 1.0, float("-inf"), 0.0])
-        self.check_rows(m, es, [4, 2, 5, 0, 3, 1])
-
-    def test_what_rows_are_not_ordered_by(self) -> None:
-        _, m, es = self.filled(3)
-        others = {f.name for f in self.subject.fields}
-        others -= {f.name for f in sortable(self.subject.fields)}
-        for name in (*others, "no_field", "entity", "n", "_n"):
-            refuses(ValueError, self.subject.label, m.sort, name)
-        for key in ([1.0, 2.0], [1.0] * 4, [[1.0, 2.0, 3.0]]):
-            refuses(ValueError, "key of shape", m.sort, key)
-        for order in ([0, 1, 2, 3], [1, 2, 3], [0, 1], [0, 1, 1], [-1] * 3):
-            refuses(ValueError, "permutation", m.reorder, order)
-        self.check_rows(m, es, [0, 1, 2])
 
 
 class GroupedRules(PackedRules):
@@ -223,7 +200,7 @@ class PartitionRules(PackedRules):
 
 
 class PartitionCases(PackedCases):
-    """Changing sides, and what keeps to its side."""
+    """New rows and columns of both sides."""
 
     def parted(self, active: int, inactive: int) -> tuple[Any, Any, Any]:
         """Return a manager whose row k is sample k, the first rows active."""
@@ -260,42 +237,6 @@ class PartitionCases(PackedCases):
         assert [m.is_active(row) for row in rows] == [True, True, False, False]
         self.check_values(m, rows, range(4))
 
-    def test_one_swap_changes_sides(self) -> None:
-        _, m, owners = self.parted(2, 3)
-        version = m.version
-        assert m.activate(4) == 2
-        self.check_rows(m, owners, [0, 1, 4, 3, 2])
-        assert m.deactivate(0) == 2
-        self.check_rows(m, owners, [4, 1, 0, 3, 2])
-        assert (m.n_active, m.version) == (2, version + 2)
-
-    def test_a_few_of_many_change_sides(self) -> None:
-        _, m, owners = self.parted(40, 40)
-        assert m.activate_many([79, 3, 41]).tolist() == [40, 3, 41]
-        assert m.deactivate_many([3, 50, 0]).tolist() == [41, 50, 40]
-        expected = [*range(80)]
-        for row, other in ((40, 79), (0, 40), (3, 41)):
-            expected[row], expected[other] = expected[other], expected[row]
-        self.check_rows(m, owners, expected)
-
-    def test_swaps_in_a_full_buffer(self) -> None:
-        _, m, owners = self.filled(64)
-        m.shrink_to_fit()
-        m.deactivate_many(range(64))
-        assert m.activate(9) == 0
-        expected = list(range(64))
-        expected[0], expected[9] = 9, 0
-        self.check_rows(m, owners, expected)
-
-    def test_orders_keep_to_their_side(self) -> None:
-        _, m, owners = self.parted(3, 3)
-        m.sort([5, 4, 3, 2, 1, 0])
-        self.check_rows(m, owners, [2, 1, 0, 5, 4, 3])
-        m.reorder([1, 0, 2, 3, 5, 4])
-        self.check_rows(m, owners, [1, 2, 0, 5, 3, 4])
-        with self.unchanged(m):
-            refuses(ValueError, "active", m.reorder, [0, 1, 3, 2, 4, 5])
-
     def test_columns_of_active_rows(self) -> None:
         for field in self.subject.whole:
             _, m, _ = self.parted(2, 2)
@@ -316,16 +257,6 @@ class PartitionCases(PackedCases):
             first, *others = getattr(m.data, part).tolist()
             setattr(m.data.active, part, first)
             assert same(getattr(m.data, part).tolist(), [first, first, *others[1:]])
-
-    def test_only_rows_in_use_change_sides(self) -> None:
-        _, m, _ = self.parted(1, 1)
-        for row in (-1, 2, NIL):
-            for call in (m.activate, m.deactivate, m.is_active):
-                refuses(StaleInstanceError, call, row)
-        for rows in ([0, 2], [1, 1]):
-            for call in (m.activate_many, m.deactivate_many):
-                refuses(StaleInstanceError, call, rows)
-        assert m.n_active == 1
 
 
 SIZE = 64
@@ -440,78 +371,3 @@ class RingCases(PackedCases):
             assert [self.found(m, owner) for owner in removed] == [NIL] * len(removed)
             self.check_ages(m, owners)
             assert m.version == version + 2 * k
-
-    def test_more_than_fit_change_nothing(self) -> None:
-        source, m, _ = self.full()
-        add, named = super().add, f"{self.subject.label}Manager"
-        with self.unchanged(m):
-            refuses(CapacityError, named, add, source, m, SIZE + 1)
-
-    @pytest.mark.parametrize("at_once", [True, False])
-    def test_parents_move_while_the_oldest_goes(self, at_once: bool) -> None:
-        source, m, owners = self.full()
-        skip_without(m, "set_parent", "rows have no parents")
-        last = len(m) - 1
-        above = self.owner(m, last)
-        assert above != owners[0]
-        if at_once:
-            (row,) = super().add(source, m, 1, parents=last)
-        else:
-            row = super().add_one(source, m, parent=last)
-        assert self.owner(m, m.parent(row)) == above
-        assert list(m.children(self.found(m, above))) == [row]
-
-    def test_no_more_go_than_must(self) -> None:
-        """Rows of dead entities make room, and so do the descendants removed with them."""
-        with handles_with(self.subject.entities, MIN_FREE=0):
-            entities, m, es = self.full()
-            if not (hasattr(m, "lookup") and hasattr(m, "set_parent")):
-                pytest.skip("rows have no owners, or no parents")
-            m.set_parent(self.found(m, es[10]), self.found(m, es[9]))
-            entities.destroy(es[9])
-            successors = entities.create_many(3).tolist()
-            m.create_many(successors)
-        assert len(m) == SIZE
-        assert [self.owner(m, row) for row in m.by_age()[-3:]] == successors
-
-    @pytest.mark.parametrize("count", [2, SIZE // 2, SIZE])
-    def test_a_ring_that_is_nearly_full_does_not_grow(self, count: int) -> None:
-        source, m = self.new()
-        m.reserve(SIZE)
-        held = m.capacity
-        self.push(source, m, SIZE - 1)
-        for _ in range(3):
-            owners = self.push(source, m, count)
-            assert [self.owner(m, row) for row in m.by_age()[-count:]] == owners
-            self.push_one(source, m)
-        assert m.capacity == m.data.allocated == held
-
-    def test_worn_out_ids_take_no_more_room_than_they_need(self) -> None:
-        cases: Any = self
-        skip_without(cases, "wear_out", "instances have no ids")
-        if self.subject.reserve:
-            pytest.skip("all room is there from the start")
-        source, m, _ = self.full()
-        m.shrink_to_fit()
-        for _ in range(SIZE + 1):
-            cases.wear_out(m, m.by_age()[:1].tolist())
-            self.push_one(source, m)
-        assert m.capacity == 3 * SIZE
-
-    @pytest.mark.parametrize("count", [1, 3])
-    def test_ids_of_the_oldest_wear_out(self, count: int) -> None:
-        """Slots that are worn out make no room."""
-        cases: Any = self
-        skip_without(cases, "wear_out", "instances have no ids")
-        if self.subject.reserve == SIZE:
-            pytest.skip("there is no room for other slots")
-        source, m, owners = self.full()
-        m.shrink_to_fit()
-        cases.wear_out(m, m.by_age()[:count].tolist())
-        worn = m.id_of_many(m.by_age()[:count]).tolist()
-        if count == 1:
-            owners.append(self.push_one(source, m))
-        else:
-            owners += self.push(source, m, count)
-        self.check_ages(m, owners[count:])
-        assert not {id & 0xFFFF_FFFF for id in worn} & set(cases.slots(m))

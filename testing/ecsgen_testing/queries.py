@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
-from itertools import islice, permutations, product
 from random import Random
 from typing import Any, ClassVar
 
 import numpy as np
-import pytest
 from ecsgen_runtime.base.errors import CapacityError
 from ecsgen_runtime.base.handles import NIL
 from ecsgen_runtime.tables.bulk import Tuning
@@ -18,19 +16,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from .chunks import Chunked
-from .common_cases import check_shown
 from .state_machine import SEARCH
 from .subject import (
-    COPIES,
-    Field,
-    Float,
-    Int,
     UnlimitedWorldTests,
-    methods_of,
-    refuses,
-    reorder,
     shuffle,
-    skipped_if_full,
 )
 
 Clauses = Mapping[str, tuple[str, ...]]
@@ -68,10 +57,6 @@ class Defined:
         """Change something in some way."""
         raise NotImplementedError
 
-    def populated(self) -> Iterator[tuple[str, Clauses, Any]]:
-        """For each query: a world of entities that fulfil it, and of some that lack something."""
-        raise NotImplementedError
-
     def check_changes(self, w: Any, seed: int, changes: int) -> None:
         """Compare after each of some changes."""
         random = Random(seed)
@@ -81,32 +66,6 @@ class Defined:
             except CapacityError:  # the handles of this project are small
                 break
             self.check(w)
-
-    def test_dead_entities_are_missed_at_once(self) -> None:
-        for query, _, w in self.populated():
-            assert len(getattr(w, query)) > 0
-            for e in list(w.entities):
-                w.destroy(e)
-                self.check(w)
-            assert len(getattr(w, query)) == 0
-
-    def test_kept_while_nothing_changes(self) -> None:
-        for name, _, w in self.populated():
-            query = getattr(w, name)
-            rows = query.rows()
-            w.entities.create()
-            again = query.rows()
-            assert all(old is new for old, new in zip(rows, again, strict=True))
-            assert not any(array.flags.writeable for array in rows)
-
-    def test_copies_have_queries_of_their_own(self) -> None:
-        for query, _, w in self.populated():
-            self.check(w)
-            for other in (copied(w) for copied in COPIES):
-                self.check(other)
-                other.destroy_many(getattr(other, query).rows().entity[:2])
-                self.check(other)
-                self.check(w)
 
 
 class Queried(Defined, UnlimitedWorldTests):
@@ -158,12 +117,6 @@ class Queried(Defined, UnlimitedWorldTests):
                 self.populate(w, 2, present)
             yield query, clauses, w
 
-    def with_all(self, clauses: Clauses) -> Any:
-        """Return a world of six entities with all that a query asks for."""
-        w = self.world()
-        self.populate(w, 6, [*clauses["all"], *clauses["any"]])
-        return w
-
 
 class ColumnCases(Queried):
     """The columns of a world's queries, in every order of rows."""
@@ -177,27 +130,6 @@ class ColumnCases(Queried):
     def test_columns_of_many_rows(self) -> None:
         with as_if_large():
             self.test_columns_are_those_of_the_rows()
-
-    @pytest.mark.parametrize(
-        "order",
-        [
-            [3, 4, 5, 0, 1, 2],
-            [5, 3, 4, 0, 2, 1],
-            [5, 4, 3, 2, 1, 0],
-            [6, 5, 7, 4, 8, 3, 9, 2, 10, 1, 11, 0],
-        ],
-    )
-    def test_columns_in_orders_that_differ(self, order: list[int]) -> None:
-        """The last order has other rows between those of the query."""
-        for name, clauses in self.queries.items():
-            w = self.with_all(clauses)
-            for module in clauses["all"] if len(order) > 6 else ():
-                self.populate(w, 6, [module])
-            for module in clauses["all"][1:]:
-                reorder(getattr(w, module), order)
-            with as_if_large():
-                self.check(w)
-                self.check_columns(w, name)
 
     def check_columns(self, w: Any, name: str) -> None:
         query = getattr(w, name)
@@ -213,49 +145,6 @@ class ColumnCases(Queried):
                 assert same_cells(cells, wanted[rows])
                 wanted[rows] = cells[::-1]
                 assert same_cells(getattr(data, field.name), wanted)
-
-    def test_code_reads_copies_and_writes_by_operators(self) -> None:
-        """By `exec`: the way in which code reads a column decides, which `getattr` cannot show."""
-        for name, clauses in self.queries.items():
-            for is_shuffled in (False, True):
-                w = self.with_all(clauses)
-                if is_shuffled:
-                    shuffle(w, self.concerned())
-                for module in clauses["all"]:
-                    for field in self.subjects[module].whole:
-                        self.read_and_write(w, name, module, field)
-
-    def read_and_write(self, w: Any, name: str, module: str, field: Field) -> None:
-        """Read a column, let an operator write it if it holds numbers, and read it again."""
-        column = f"query.{module}.{field.name}"
-        scope = {"query": getattr(w, name), "np": np}
-        before = eval(column, scope)
-        copy = before.copy()
-        assert type(before) is np.ndarray
-        refuses(ValueError, "read-only", exec, f"{column}[...] = 0", scope)
-        refuses(ValueError, "read-only", exec, f"alone = {column}\nalone *= 0", scope)
-        assert same_cells(eval(column, scope), before)
-        data = getattr(w, module).data
-        unique = getattr(data, "UNIQUE", ())
-        if isinstance(field, Float | Int) and field.name not in unique:
-            read = getattr(getattr(scope["query"], module), field.name)
-            assert not read.__imul__(0).any()
-            assert same_cells(read, before)
-            exec(f"{column} *= 0", scope)
-            rows = getattr(getattr(w, name).rows(), module)
-            assert not getattr(data, field.name)[rows].any()
-            assert not eval(column, scope).any()
-        assert same_cells(before, copy)
-
-    def test_one_absent_component(self) -> None:
-        for name, clauses in self.queries.items():
-            w = self.world()
-            w.spawn(1, **{module: {} for module in (*clauses["all"], *clauses["any"])})
-            for module in {*clauses["optional"]} - {*clauses["any"]}:
-                assert getattr(getattr(w, name).rows(), module).tolist() == [NIL]
-                columns = getattr(getattr(w, name), module)
-                for field in self.subjects[module].whole:
-                    assert len(getattr(columns, field.name)) == 1
 
     def test_absent_components_are_skipped(self) -> None:
         for name, clauses, w in self.populated():
@@ -310,63 +199,6 @@ class QueryCases(ColumnCases):
     def test_equal_to_the_definition(self, seed: int, changes: int, is_large: bool) -> None:
         with as_if_large() if is_large else nullcontext():
             self.check_changes(self.world(), seed, changes)
-
-    def test_first_instances_in_any_order(self) -> None:
-        """From the smallest manager or another, with rows of dead entities."""
-        for query, clauses in self.queries.items():
-            modules = [*clauses["all"], *clauses["any"], *clauses["optional"]]
-            lists = [m for m in modules if hasattr(self.subjects[m].manager, "first")]
-            for module, others in product(lists, (0, 4)):
-                w = self.world()
-                manager = getattr(w, module)
-                with skipped_if_full():
-                    _, twice, dead = w.spawn(3, **{name: {} for name in modules})
-                    w.spawn(others, **{m: {} for m in modules if m != module})
-                manager.create(twice)
-                w.destroy(dead)
-                for order in permutations(range(len(manager))):
-                    manager.reorder(order)
-                    self.check(w)
-                    if module not in clauses["any"]:
-                        rows = getattr(getattr(w, query).rows(), module)
-                        firsts = rows[rows != NIL]
-                        assert all(manager.previous(row) == NIL for row in firsts)
-
-    def test_reprs_say_what_is_known(self) -> None:
-        """They do not look for entities; how many there are is known from the last time."""
-        for name, _, w in self.populated():
-            query = getattr(w, name)
-            kind = type(query).__name__
-            with methods_of(query._join, _join=None):
-                assert repr(query).startswith(f"<{kind}: up to ")
-            n = len(query)
-            prefix = f"<{kind}: {n} {'entity' if n == 1 else 'entities'}; "
-            assert repr(query).startswith(prefix)
-            check_shown(query, n)
-            w.destroy(query.rows().entity[0])
-            assert repr(query).startswith(f"<{kind}: up to ")
-
-    def test_loops_notice_changes(self) -> None:
-        """Before the first step, at the next one, and at the end if there is none."""
-        ways = (self.kill, self.strip)
-        for query, change, taken in product(self.queries, ways, (0, 1, None)):
-            w = next(w for name, _, w in self.populated() if name == query)
-            rows = list(getattr(w, query))
-            loop = iter(getattr(w, query))
-            steps = list(islice(loop, len(rows) if taken is None else taken))
-            assert steps == rows[:taken]
-            change(w, query, (steps or rows)[-1].entity)
-            refuses(RuntimeError, "while a query was iterated", next, loop)
-
-    def kill(self, w: Any, query: str, entity: int) -> None:
-        w.destroy(entity)
-
-    def strip(self, w: Any, query: str, entity: int) -> None:
-        """Remove a component that the query asks for."""
-        clauses = self.queries[query]
-        for module in (*clauses["all"], *clauses["any"]):
-            if getattr(w, module).remove(entity):
-                return
 
 
 class ChunkQueryCases(Defined, Chunked):
@@ -428,30 +260,3 @@ class ChunkQueryCases(Defined, Chunked):
         with self.small_chunks():
             w = self.world()
         self.check_changes(w, seed, changes)
-
-    def populated(self) -> Iterator[tuple[str, Clauses, Any]]:
-        for query, clauses in self.queries.items():
-            with self.small_chunks():
-                w = self.world()
-            wanted = [*clauses["all"], *clauses["any"]]
-            for left_out in ("", *wanted):
-                self.created(w, [name for name in wanted if name != left_out], 5)
-            for added in clauses["none"]:
-                self.created(w, [*wanted, added], 2)
-            yield query, clauses, w
-
-    def test_loops_notice_changes(self) -> None:
-        for query, _, w in self.populated():
-            for steps in (1, len(getattr(w, query)) - 1):
-                loop = iter(getattr(w, query))
-                w.destroy(list(islice(loop, steps))[-1].entity)
-                refuses(RuntimeError, "while a query was iterated", next, loop)
-
-    def test_new_archetypes_are_found(self) -> None:
-        for query, clauses, w in self.populated():
-            for module in sorted(set(self.members) - set(self.concerned(clauses))):
-                before = len(getattr(w, query))
-                rows = self.rows([*clauses["all"], *clauses["any"], module])
-                w.archetypes.create(rows, 3)
-                self.check(w)
-                assert len(getattr(w, query)) == before + 3

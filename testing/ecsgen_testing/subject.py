@@ -11,14 +11,13 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from enum import IntEnum, IntFlag
 from hashlib import sha256
-from itertools import product
 from math import prod
 from typing import Any, ClassVar, TypeAlias
 from unittest.mock import patch
 
 import numpy as np
 import pytest
-from ecsgen_runtime.base.errors import CapacityError, DuplicateValueError, StructureLockedError
+from ecsgen_runtime.base.errors import CapacityError, StructureLockedError
 from ecsgen_runtime.base.handles import EntityArray
 from ecsgen_runtime.entities.entity_manager import EntityManagerBase
 from ecsgen_runtime.world.world_base import WorldBase
@@ -286,17 +285,6 @@ def handles_with(
         yield
 
 
-@contextmanager
-def methods_of(instance: Any, **methods: Any) -> Iterator[None]:
-    """Override methods of one object, not of its class."""
-    kind = type(instance)
-    instance.__class__ = type(kind.__name__, (kind,), {"__slots__": (), **methods})
-    try:
-        yield
-    finally:
-        instance.__class__ = kind
-
-
 def through_pickle(value: Any) -> Any:
     return pickle.loads(pickle.dumps(value))
 
@@ -481,32 +469,11 @@ class Subject:
         column: list[Any] = getattr(data, field.name).tolist()
         return column
 
-    def own_columns(self, manager: Any, rows: slice) -> dict[str, Any]:
-        """Return some rows as a creation takes them, views of the columns where there are any."""
-        ks = range(manager.data.n)[rows]
-        columns = {f.name: [*map(getattr(manager, f.name), ks)] for f in self.fields}
-        return columns | {f.name: getattr(manager.data, f.name)[rows] for f in self.whole}
-
     def one_row(self, manager: Any, row: int) -> Any:
         """Return a row as the fields' accessors have it."""
         seen = self.fields + self.places
         cells = {f.name: getattr(manager, f.name)(row) for f in seen}
         return self.row(**cells, **self.hidden())
-
-
-def skip_without(part: Any, name: str, why: str) -> None:
-    """Skip the test of what lacks an attribute."""
-    if not hasattr(part, name):
-        pytest.skip(why)
-
-
-def alike(subject: Subject, other: Subject) -> list[tuple[str, str]]:
-    """Return the pairs of fields whose columns hold the same kind of floats."""
-    return [
-        (mine.name, theirs.name)
-        for mine, theirs in product(subject.whole, other.whole)
-        if (mine.dtype, mine.shape) == (theirs.dtype, theirs.shape) and mine.dtype[0] == "f"
-    ]
 
 
 def need(subject: Subject, rows: int) -> None:
@@ -600,49 +567,6 @@ def recreate(manager: EntityManagerBase, es: EntityArray) -> EntityArray:
     return again
 
 
-def replace_entity(w: Any, entity: int, /, **components: Any) -> int:
-    """Destroy an entity, and spawn another of the same index."""
-    w.destroy(entity)
-    with handles_with(w.entities, MIN_FREE=0):
-        successor: int = w.spawn(1, **components).tolist()[0]
-    return successor
-
-
-def announcing(world: Callable[[], Any]) -> list[str]:
-    """Return the managers that notify of a dead entity's row as its successor gets one."""
-    names = []
-    for name in world().MANAGERS:
-        w = world()
-        manager = getattr(w, name)
-        if hasattr(manager, "collect") and hasattr(manager, "on_release"):
-            entity = w.spawn(1, **{name: {}}).tolist()[0]
-            with suppress(DuplicateValueError):  # two rows of defaults
-                replace_entity(w, entity, **{name: {}})
-            if entity not in manager:
-                names.append(name)
-    return names
-
-
-class Guard:
-    """Stand-in for managers that destroy rows together with their entities: it refuses that."""
-
-    def __init__(self, entities: EntityManagerBase, locks: int = 1) -> None:
-        self._locks = locks
-        self.heard: list[list[int]] = []
-        entities.add_listener(self, Guard.remove)
-
-    def _check_can_despawn(self) -> None:
-        if self._locks:
-            raise StructureLockedError("not now")
-
-    def _on_despawn(self, removed: Any) -> None:
-        self.heard.append(removed.tolist())
-
-    def remove(self, removed: int) -> None:
-        """Hear of one death."""
-        self.heard.append([removed])
-
-
 class WorldTests:
     """Tests of a world."""
 
@@ -665,36 +589,6 @@ class WorldTests:
         """Yield each component with a world of its own."""
         for module, subject in self.components().items():
             yield module, subject, self.world()
-
-    def announced(self) -> Iterator[tuple[Any, str, str, int]]:
-        """Yield world, module of a row that is announced, another module, and the row's entity."""
-        for first in announcing(self.world):
-            for module, _, w in self.each():
-                if module != first:
-                    (entity,) = w.spawn(1, **{first: {}}).tolist()
-                    yield w, first, module, entity
-
-
-class CopyingCases(WorldTests):
-    """A callback may write to the arguments of a spawn."""
-
-    @pytest.mark.parametrize("is_part", [False, True])
-    def test_arrays_that_callbacks_write_were_copied(self, is_part: bool) -> None:
-        """Also if they are views of larger arrays."""
-        for w, first, module, entity in self.announced():
-            fields = self.components()[module].fields
-            both = {f.name: f.array([f.sample(0), f.sample(1)]) for f in fields}
-            arrays = {name: array[:1] for name, array in both.items()}
-            if not is_part:
-                arrays = {name: array.copy() for name, array in arrays.items()}
-
-            def write(_: object, to: Any = arrays, what: Any = both) -> None:
-                for name, array in to.items():
-                    array[:] = what[name][1:]
-
-            getattr(w, first).on_release(write)
-            successor = replace_entity(w, entity, **{first: {}, module: arrays})
-            self.check_samples(w, module, [successor], [0])
 
 
 MANY = 100_000

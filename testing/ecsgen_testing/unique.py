@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
 import pytest
-from ecsgen_runtime.base.errors import DuplicateValueError, EcsError
+from ecsgen_runtime.base.errors import DuplicateValueError
 from ecsgen_runtime.base.handles import NIL
 from ecsgen_runtime.entities.entity_manager import EntityManagerBase
 from hypothesis import strategies as st
@@ -23,7 +23,6 @@ from hypothesis.stateful import invariant, precondition, rule
 from .common_cases import Cases, State
 from .state_machine import ManagerStateMachine, Record
 from .subject import (
-    COPIES,
     Bool,
     Bytes,
     Enum,
@@ -32,9 +31,6 @@ from .subject import (
     Int,
     Subject,
     Text,
-    lack,
-    methods_of,
-    recreate,
     refuses,
     same,
 )
@@ -328,68 +324,3 @@ class UniqueCases(Cases):
             before = self.state(m)
             setattr(m.data, field.name, column)
             assert self.state(m) == before
-
-    @pytest.mark.parametrize("copied", COPIES)
-    def test_copies_have_an_index_of_their_own(self, copied: Callable[[Any], Any]) -> None:
-        _, m, _ = self.filled(9)
-        m.destroy_many([1, 4])
-        other, before = copied(m), self.state(m)
-        assert self.state(other) == before
-        other.clear()
-        assert self.state(m) == before
-
-    def test_the_index_counts_as_memory(self) -> None:
-        room = min(1000, self.subject.reserve or 1000)
-        _, more, _ = self.filled(200)
-        more.reserve(room)
-        _, m, _ = self.filled(1)
-        m.reserve(room)
-        assert more.nbytes >= m.nbytes + 199 * 60 * len(self.subject.unique)
-
-    def test_nan_is_never_found(self) -> None:
-        for field in self.subject.unique:
-            if isinstance(field, Float) and field.default == field.default:
-                source, m, (first, second, *_) = self.three(field)
-                nan = float("nan")
-                find = getattr(m, f"find_{field.name}")
-                getattr(m, f"set_{field.name}")(0, nan)
-                self.add(source, m, 3, **{field.name: nan})
-                assert [find(value) for value in (first, second, nan)] == [NIL, 1, NIL]
-                setattr(m.data, field.name, [nan, nan, second, nan, nan, nan])
-                assert list(m.data._indexes[field.name].rows) == [second]
-                getattr(m, f"set_{field.name}")(0, nan)
-                assert list(m.data._indexes[field.name].rows) == [second]
-                m.destroy_many([0, 1])
-                assert m.data.n - 1 >= find(second) != NIL
-
-    @pytest.mark.parametrize("step", ["enter", "forget_many"])
-    def test_a_write_that_fails_halfway_breaks_the_manager(self, step: str) -> None:
-        for field in self.subject.unique:
-            _, m, values = self.three(field)
-            fails = methods_of(m.data._indexes[field.name], **{step: lack})
-            write = partial(getattr(m, f"set_{field.name}"), 0, values[3])
-            if step == "forget_many":
-                write = partial(setattr, m.data, field.name, values[3:6])
-            with fails, pytest.raises(MemoryError):
-                write()
-            with pytest.raises(EcsError, match="broken"):
-                getattr(m, f"find_{field.name}")(values[3])
-
-    @pytest.mark.parametrize("at_once", [True, False])
-    def test_callbacks_take_the_value_of_a_new_row(self, at_once: bool) -> None:
-        name = self.subject.unique[0].name
-        source, m, values = self.three(self.subject.unique[0])
-        if not m._EVICTS_STALE_ROWS or not hasattr(m, "on_release"):
-            pytest.skip("no callback hears of rows that make way")
-        successors = recreate(source, m.data.entity[:2].copy()).tolist()
-        if len(m) < 3:
-            pytest.skip("rows of the dead are gone already")
-        m.on_release(lambda rows: getattr(m, f"set_{name}")(2, values[3]))
-        create = partial(m.create, successors[0], **{name: values[3]})
-        if at_once:
-            create = partial(m.create_many, successors, **{name: values[4:2:-1]})
-        refuses(DuplicateValueError, create)
-        assert not m.has_many(successors).any()
-        row = m.create(successors[0], **{name: values[4]})
-        find_many = getattr(m, f"find_{name}_many")
-        assert find_many(values[3:6]).tolist() == [0, row, NIL]

@@ -10,10 +10,7 @@ import numpy as np
 import pytest
 from ecsgen_runtime.base.errors import (
     CapacityError,
-    DuplicateInstanceError,
     MissingInstanceError,
-    SnapshotError,
-    StaleEntityError,
     StructureLockedError,
 )
 from hypothesis import given
@@ -71,10 +68,6 @@ class SignatureCases(UnlimitedWorldTests):
         many[:3] = 0
         assert w.signatures(everywhere).tolist() == many.tolist()
 
-    def test_nobody_has_nothing(self, w: Any) -> None:
-        assert (w.signature(0), w.signatures([]).tolist()) == (0, [])
-        assert w.signatures([0, 1 << 63]).tolist() == [0, 0]
-
 
 class EntityViewCases(UnlimitedWorldTests):
     """`world[entity]`, and what worlds do with rows of one entity."""
@@ -83,11 +76,6 @@ class EntityViewCases(UnlimitedWorldTests):
 
     def row(self, subject: Subject, k: int = 0) -> Any:
         return subject.row(**subject.sample(k))
-
-    def state(self, w: Any) -> list[Any]:
-        """Return what a failed call must not have changed."""
-        managers = [getattr(w, module) for module in self.subjects]
-        return [list(w), [(list(m), m.version) for m in managers]]
 
     def test_creating_from_rows(self, w: Any) -> None:
         rows = [self.row(subject) for subject in self.subjects.values()]
@@ -100,67 +88,6 @@ class EntityViewCases(UnlimitedWorldTests):
         assert w.components(bare) == ()
         for subject in self.subjects.values():
             assert w.get(bare, subject.row) is None
-
-    def test_classes_and_rows_are_told_apart(self, w: Any) -> None:
-        e = w.create()
-        for subject in self.subjects.values():
-            name, row = subject.row.__name__, self.row(subject)
-            refuses(TypeError, f"{name} is a class: give a row", w.create, subject.row)
-            refuses(TypeError, f"wanted the class {name}, not a row", w.get, e, row)
-        assert len(w) == 1
-
-    def test_a_row_twice(self) -> None:
-        for module, subject, w in self.each():
-            if not subject.takes_repeats:
-                continue  # two rows of defaults
-            rows = [self.row(subject, 0), self.row(subject, 1)]
-            if not hasattr(subject.manager, "instances"):
-                before = self.state(w)
-                refuses(DuplicateInstanceError, subject.label, w.create, *rows)
-                assert self.state(w) == before
-                continue
-            manager = getattr(w, module)
-            values = [manager.row(row) for row in manager.instances(w.create(*rows))]
-            assert same(values, [subject.expected(k) for k in (0, 1)])
-
-    def test_a_failing_creation_changes_nothing(self, w: Any) -> None:
-        x = w[w.create()]
-        before = self.state(w)
-        for subject in self.subjects.values():
-            others = [self.row(o) for o in self.subjects.values() if o is not subject]
-            for field, value, error in subject.wrong():
-                named = f"{subject.label}.{field.name}"
-                bad = subject.row(**{**subject.sample(0), field.name: value})
-                refuses(error, named, w.create, *others, bad)
-                refuses(error, named, x.add, *others, bad)
-        assert self.state(w) == before
-        assert w.create() == x.entity + 1
-
-    def test_classes_that_entities_cannot_have(self, w: Any) -> None:
-        e = w.create()
-        wrong = [(), (1, 2), *(self.row(s) for s in self.unowned.values())]
-        for row in wrong:
-            refuses(TypeError, "no component", w.create, row)
-            refuses(TypeError, "no component", w[e].add, row)
-            refuses(TypeError, "no component", w.get, e, type(row))
-            refuses(TypeError, "no component", w[e].remove, type(row))
-            assert type(row) not in w[e]
-        assert list(w) == [e]
-
-    def test_dead_entities_have_no_views(self, w: Any) -> None:
-        e = w.create(*(self.row(subject) for subject in self.subjects.values()))
-        x = w[e]
-        w.destroy(e)
-        calls: list[Any] = [lambda: w[e], lambda: len(x), lambda: list(x), x.add]
-        calls += [x.destroy, lambda: tuple in x]
-        for module, subject in self.subjects.items():
-            calls.append(lambda module=module: getattr(x, module))
-            calls.append(lambda row=subject.row: w.get(e, row))
-            calls.append(lambda row=subject.row: x.remove(row))
-        for call in calls:
-            refuses(StaleEntityError, call)
-        assert x.entity == e
-        assert "dead" in repr(x)
 
     def test_components_are_attributes(self) -> None:
         for module, subject, w in self.each():
@@ -178,26 +105,6 @@ class EntityViewCases(UnlimitedWorldTests):
         x = w[w.create()]
         for name in ("no_such_component", *self.unowned):
             refuses(AttributeError, name, getattr, x, name)
-
-    def test_adding_and_removing(self) -> None:
-        for module, subject, w in self.each():
-            x = w[w.create()]
-            others = [self.row(s) for s in self.subjects.values() if s is not subject]
-            x.add(self.row(subject, 1))
-            assert same(w.get(x.entity, subject.row), subject.expected(1))
-            if not hasattr(subject.manager, "instances"):
-                before = self.state(w)
-                refuses(DuplicateInstanceError, x.add, *others, self.row(subject))
-                assert self.state(w) == before
-            bare = w[w.create()]
-            with getattr(w, module).locked(), pytest.raises(StructureLockedError):
-                bare.add(*others, self.row(subject, 2))
-            assert len(bare) == 0
-            assert len(x) == 1
-            assert (x.remove(subject.row), x.remove(subject.row)) == (1, 0)
-            assert len(x) == 0
-            x.destroy()
-            assert x.entity not in w
 
 
 class BundleCases(UnlimitedWorldTests):
@@ -231,17 +138,6 @@ class BundleCases(UnlimitedWorldTests):
                 self.check_samples(w, module, es, range(3))
                 es = spawn(2, **{module: subject.row(**row)})
                 self.check_samples(w, module, es, [1, 1])
-
-    def test_a_failing_bundle_changes_nothing(self) -> None:
-        for bundle, modules in self.bundles.items():
-            w = self.world()
-            spawn = getattr(w, f"spawn_{bundle}")
-            refuses(TypeError, "'no_such_component'", spawn, 2, no_such_component={})
-            refuses(ValueError, "-1", spawn, -1)
-            for module in modules:
-                refuses(TypeError, spawn, 2, **{module: {"no_such_field": 0}})
-            assert len(w.entities) == 0
-            assert len(spawn(0)) == 0
 
 
 def repeatable(subjects: Mapping[str, Subject]) -> dict[str, Subject]:
@@ -315,14 +211,6 @@ class SavingCases(UnlimitedWorldTests):
             assert again.gc() == w.gc()
             for module in repeatable(self.subjects):
                 assert [*getattr(again, module)] == [*getattr(w, module)]
-
-    def test_damage_is_noticed(self) -> None:
-        data = bytearray(self.filled().to_bytes(codecs=CODECS))
-        refuses(SnapshotError, "<bytes>", self.loaded, data[:-1])
-        for offset in range(0, len(data), max(1, len(data) // 50)):
-            broken = data.copy()
-            broken[offset] ^= 4
-            refuses(SnapshotError, self.loaded, broken)
 
 
 class ShardCases(WorldTests):

@@ -8,7 +8,7 @@ import pytest
 
 from tests import mutate
 from tests.mutants import Mutant
-from tests.support.mutant_jobs import Job, build_all, idle, jobs, senseless
+from tests.support.mutant_jobs import PROJECT_TESTS, TESTS, Job, build_all, idle, jobs, senseless
 
 
 def test_every_mutant_breaks_something(tmp_path: Path) -> None:
@@ -16,6 +16,7 @@ def test_every_mutant_breaks_something(tmp_path: Path) -> None:
     assert idle(todo) == []
     assert [flaw for job in todo if (flaw := senseless(job))] == []
     lacking = [job.title for job in todo for test in job.tests if not has_test(tmp_path, job, test)]
+    lacking += [test for files in PROJECT_TESTS.values() for test in files if not is_test(test)]
     assert lacking == []
     least = {
         "_runtime": 200,
@@ -37,6 +38,11 @@ def has_test(folder: Path, job: Job, test: str) -> bool:
     name, _, of = test.partition("::")
     file = folder / job.package / "tests" / name
     return file.is_file() and f"class {of}" in file.read_text(encoding="utf-8")
+
+
+def is_test(file: str) -> bool:
+    """Whether the project has such a file of tests."""
+    return (TESTS / file).is_file()
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from tests.mutants._base import Mutant, module
 
-ENTITIES = ("test_entity_cases.py", "test_entities.py")
+ENTITIES = ("test_entities.py",)
 
 GROUPS = (
     module(

@@ -5,7 +5,7 @@ from tests.mutants._base import Mutant, module
 ROWS = ("test_particle.py", "test_spark.py", "test_sound_source.py", "test_every_type.py")
 COLD = ("test_villager.py",)
 CHUNKS = ("test_archetypes.py",)
-WORLD = ("test_world_cases.py", "test_world.py", "test_archetypes.py")
+WORLD = ("test_world.py", "test_archetypes.py")
 
 GROUPS = (
     module(
@@ -63,12 +63,12 @@ GROUPS = (
     ),
     module(
         "_runtime/managers/manager.py",
-        ("test_world_cases.py",),
+        ("test_world.py",),
         Mutant("methods are overridden", r"raise _overrides\(", "_overrides("),
     ),
     module(
         "_runtime/world/world_base.py",
-        ("test_world_cases.py", "test_world.py"),
+        ("test_world.py",),
         Mutant("any class is a manager", r"or not issubclass\(kind, base\)", ""),
         Mutant("nobody's managers are one's own", r"subclasses\[base\] = kind"),
         Mutant("one row of several", r"np\.repeat\(entities, count\)", "entities"),

@@ -135,7 +135,7 @@ GROUPS = (
     ),
     module(
         "_runtime/base/callbacks.py",
-        ("test_entity_cases.py", "test_texture.py", "test_skinned_mesh.py"),
+        ("test_texture.py", "test_skinned_mesh.py"),
         Mutant(
             "failing callbacks stop the others",
             r"(self\.)?errors\.extend\(flatten_exceptions\(error\)\)",

@@ -17,7 +17,7 @@ GROUPS = (
     ),
     module(
         "_runtime/world/world_base.py",
-        ("test_world_cases.py", "test_world.py"),
+        ("test_world.py",),
         Mutant("fields that there are not", r"parse_columns\(.*\)$", "fields"),
         Mutant("arguments count as held views", r"tuple\(borrowed\)", "()"),
         Mutant("a failing spawn leaves all", r"(?<!def )\brollback_creation\(.*\)"),

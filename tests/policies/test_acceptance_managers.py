@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import pickle
-import warnings
 import weakref
 from typing import Any
 
@@ -30,25 +29,6 @@ def test_reserve_takes_whatever_has_an_index(name: str) -> None:
     with pytest.raises(package.CapacityError):
         manager.reserve(2**33)
     assert state(manager) == before
-
-
-@every
-def test_a_warning_made_an_error_changes_nothing(name: str) -> None:
-    entities, manager = manager_of(name)
-    manager.create_many(entities.create_many(64))
-    new = entities.create_many(200)
-    held = manager.data.buffer[:1]
-    before = state(manager)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        with pytest.raises(package.StaleViewWarning):
-            manager.create_many(new)
-        with pytest.raises(package.StaleViewWarning):
-            manager.reserve(1000)
-        assert state(manager) == before
-        del held
-        manager.create_many(new)
-    assert len(manager) == 264
 
 
 @every

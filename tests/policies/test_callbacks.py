@@ -11,28 +11,15 @@ from weakref import ref
 import numpy as np
 import pytest
 from ecsgen_runtime.base.callbacks import Callbacks, Dispatch, Subscription, flatten_exceptions
+from ecsgen_runtime.base.errors import StructureLockedError
 from ecsgen_runtime.base.handles import Entity
 from ecsgen_runtime.entities.entity_pool import DespawnListeners, single_entity_array
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.callback_package import package
+from tests.support.entities_package import DespawnListener
 from tests.support.manager_state import snapshot
-
-
-class DespawnListener:
-    def __init__(self) -> None:
-        self.dead: list[int] = []
-        self._locks = 0
-
-    def _check_can_despawn(self) -> None:
-        raise PermissionError
-
-    def _on_despawn(self, entities: Any) -> None:
-        self.dead += entities.tolist()
-
-    def remove(self, entity: int) -> None:
-        self.dead.append(entity)
 
 
 def raiser(error: BaseException) -> Callable[[Any], None]:
@@ -144,7 +131,7 @@ def test_a_locked_follower_refuses() -> None:
     deaths.add_listener(follower, DespawnListener.remove)
     deaths.check()
     follower._locks = 1
-    with pytest.raises(PermissionError):
+    with pytest.raises(StructureLockedError):
         deaths.check()
 
 

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import time
 import tracemalloc
+from functools import partial
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.base.errors import HierarchyError, StaleInstanceError
+from ecsgen_runtime.base.errors import HierarchyError, StaleEntityError, StaleInstanceError
 from ecsgen_runtime.base.handles import NIL
+from ecsgen_testing.hierarchy import check_children
+from ecsgen_testing.subject import recreate, refuses
 
+import generated as g
+from tests.support.entities_package import DespawnListener
+from tests.support.manager_state import made
 from tests.support.runtime_names import patch_runtime
 from tests.support.state_machines import machine_of, package_with_tests, run_machine
 from tests.support.world_package import world_package
@@ -80,53 +86,6 @@ def nodes(request: pytest.FixtureRequest, package: ModuleType) -> Any:
     return manager
 
 
-def links(manager: Any) -> list[list[int]]:
-    return [manager.children(row).tolist() for row in range(len(manager))]
-
-
-def test_only_the_final_state_can_be_a_cycle(nodes: Any) -> None:
-    nodes.set_parent_many([1, 2], [0, 1])
-    nodes.set_parent_many([0, 2, 1], [1, NIL, 2])  # upside down
-    assert [nodes.parent(row) for row in (0, 1, 2)] == [1, 2, NIL]
-
-
-def test_cycles_are_refused_and_change_nothing(nodes: Any) -> None:
-    nodes.set_parent_many([1, 2, 3], [0, 1, 2])
-    before, version = links(nodes), nodes.version
-    for row, parent in ((0, 0), (0, 3), (1, 2), (9, 9)):
-        with pytest.raises(HierarchyError, match=f"row {row} would become its own ancestor"):
-            nodes.set_parent(row, parent)
-    for rows, parents in (([0], [0]), ([0, 5], [3, 0]), ([5, 6], [6, 5]), ([0, 1, 2], [8, 2, 1])):
-        with pytest.raises(HierarchyError, match="its own ancestor"):
-            nodes.set_parent_many(rows, parents)
-    assert (links(nodes), nodes.version) == (before, version)
-
-
-def test_bad_rows_and_parents_change_nothing(nodes: Any) -> None:
-    for row, parent in ((10, 0), (NIL, 0), (-1, 0), (0, 10), (0, -1)):
-        with pytest.raises(StaleInstanceError):
-            nodes.set_parent(row, parent)
-        with pytest.raises(StaleInstanceError):
-            nodes.set_parent_many([row], [parent])
-        with pytest.raises(StaleInstanceError):
-            nodes.set_parent_many([row], parent)
-    with pytest.raises(StaleInstanceError, match="given twice"):
-        nodes.set_parent_many([1, 2, 1], 0)
-    with pytest.raises(ValueError, match="2 parents for 3 rows"):
-        nodes.set_parent_many([1, 2, 3], [0, 0])
-    with pytest.raises(ValueError, match="mask"):
-        nodes.set_parent_many([True] * 9, 0)
-    for parents in ([True] * 2, [0.0, 1.0], "ab", None):
-        with pytest.raises((TypeError, ValueError)):
-            nodes.set_parent_many([1, 2], parents)
-    with pytest.raises(TypeError):
-        nodes.set_parent(1, None)
-    for accessor in (nodes.parent, nodes.children, nodes.first_child, nodes.next_sibling):
-        with pytest.raises(StaleInstanceError):
-            accessor(NIL)
-    assert links(nodes) == [[]] * 10
-
-
 def test_masks_numpy_numbers_and_own_columns_are_taken(nodes: Any) -> None:
     nodes.set_parent_many(nodes.data.serial > 6, np.uint32(0))
     nodes.set_parent(np.int64(1), np.uint8(7))
@@ -167,6 +126,171 @@ def test_long_chains_and_wide_families(package: ModuleType, name: str) -> None:
     assert (manager.data.parent[1:] == 0).all()
     assert manager.remove(int(es[0])) == (99_999 if destroys else 1)
     assert time.process_time() - began < 10  # no loop per row or per level
+
+
+def family(kind: Any, parents: list[int]) -> tuple[g.EntityManager, Any, Any]:
+    """Return a manager whose row k has the k-th parent."""
+    entities, m, es = made(kind, len(parents))
+    m.set_parent_many(np.arange(len(parents)), parents)
+    check_links(m, parents)
+    return entities, m, es
+
+
+def check_links(m: Any, parents: list[int]) -> None:
+    """Check all links between rows whose children were attached in ascending order."""
+    assert m.data.parent.tolist() == parents == [m.parent(row) for row in range(len(parents))]
+    for row in range(len(parents)):
+        children = [k for k, parent in enumerate(parents) if parent == row]
+        check_children(m, row, children)
+    assert m.roots().tolist() == [row for row, parent in enumerate(parents) if parent == NIL]
+
+
+kin = pytest.mark.parametrize("kind", [g.KinManager, g.SceneNodeManager])
+
+
+@kin
+def test_parents_that_are_set(kind: Any) -> None:
+    _, m, _ = family(kind, [NIL, 0, 0, 0])
+    for row in (1, 2, 3):
+        left = [other for other in m.children(0).tolist() if other != row]
+        m.set_parent(row, NIL)
+        check_children(m, 0, left)
+        m.set_parent(row, 0)
+        check_children(m, 0, [*left, row])
+    version = m.version
+    m.set_parent(1, 0)
+    m.set_parent(0, NIL)
+    m.set_parent_many([2, 1], 0)
+    m.set_parent_many([2, 0], [0, NIL])
+    m.set_parent_many([], [])
+    assert m.version == version
+    m.set_parent_many([2, 1], [1, 0])
+    check_children(m, 1, [2])
+    assert m.levels() is m.levels()
+    m.set_parent_many([0, 2, 1], [1, NIL, 2])  # upside down
+    assert [m.parent(row) for row in (0, 1, 2)] == [1, 2, NIL]
+
+
+@kin
+def test_parents_that_are_refused(kind: Any) -> None:
+    _, m, _ = family(kind, [NIL, 0, 1, 2, *[NIL] * 6])
+    before = m.version
+    for row, parent in ((0, 0), (0, 3), (1, 2), (9, 9)):
+        refuses(HierarchyError, f"row {row} would become its own", m.set_parent, row, parent)
+    cycles: list[Any] = [([0], [0]), ([0, 5], [3, 0]), ([5, 6], [6, 5]), ([0, 1, 2], [8, 2, 1])]
+    for rows, parents in (*cycles, ([3], 3)):
+        refuses(HierarchyError, "its own ancestor", m.set_parent_many, rows, parents)
+    for row, parent in ((10, 0), (NIL, 0), (-1, 0), (0, 10), (0, -1)):
+        refuses(StaleInstanceError, m.set_parent, row, parent)
+        refuses(StaleInstanceError, m.set_parent_many, [row], [parent])
+        refuses(StaleInstanceError, m.set_parent_many, [row], parent)
+    refuses(StaleInstanceError, "given twice", m.set_parent_many, [1, 2, 1], 0)
+    refuses(ValueError, "2 parents for 3 rows", m.set_parent_many, [1, 2, 3], [0, 0])
+    refuses(ValueError, "mask", m.set_parent_many, [True] * 9, 0)
+    for wrong in ([True] * 2, [0.0, 1.0], "ab", None):
+        refuses((TypeError, ValueError), m.set_parent_many, [1, 2], wrong)
+    refuses(TypeError, m.set_parent, 1, None)
+    reads = (m.parent, m.children, m.first_child, m.next_sibling, m.previous_sibling)
+    for read in reads:
+        refuses(StaleInstanceError, read, 10)
+    check_links(m, [NIL, 0, 1, 2, *[NIL] * 6])
+    assert m.version == before
+
+
+@kin
+@pytest.mark.parametrize("count", [2, 63, 64, 65, 200])
+def test_the_last_row_moves_with_its_family(kind: Any, count: int) -> None:
+    last = count + 1
+    _, m, _ = made(kind, last + 1)
+    m.set_parent_many(np.arange(1, last), last)
+    m.destroy(0)
+    check_links(m, [NIL, *[0] * count])
+    m.set_parent(1, NIL)
+    m.set_parent(1, 0)
+    check_children(m, 0, [*range(2, last), 1])
+
+
+@kin
+@pytest.mark.parametrize("count", [7, 70])
+def test_families_move_in_bulk(kind: Any, count: int) -> None:
+    for removed in ([0], [0, 1]):
+        _, m, _ = made(kind, count)
+        m.set_parent_many([2, 4, 3], count - 1)
+        m.destroy_many(removed)
+        check_children(m, len(removed) - 1, [2, 4, 3])
+        assert len(m.roots()) == len(m) - 3
+    _, m, _ = made(kind, 3)
+    m.set_parent(1, 2)
+    m.destroy_many([0, 1])
+    check_links(m, [NIL])
+    _, m, _ = made(kind, 60)
+    m.set_parent_many(range(10, 20), range(10))
+    m.set_parent_many(range(20, 40), range(40, 60))
+    m.destroy_many(range(20))
+    above = m.data.parent[20:40].tolist()
+    assert sorted(above) == list(range(20))
+    for child, parent in enumerate(above, 20):
+        check_children(m, parent, [child])
+
+
+@kin
+def test_new_rows_have_parents_that_are_in_use(kind: Any) -> None:
+    entities, m, es = family(kind, [NIL, 0])
+    version = m.version
+    new, other, dead = entities.create_many(3).tolist()
+    entities.destroy(dead)
+    for parent in (-1, 2, 2**70):
+        refuses(StaleInstanceError, m.create, new, parent=parent)
+    for parents in (2, [0, 2], [-1, NIL], np.array([5, 0])):
+        refuses(StaleInstanceError, m.create_many, [new, other], parents=parents)
+    for wrong in (None, "0", 1.0):
+        refuses(TypeError, m.create, new, parent=wrong)
+        refuses(TypeError, m.create_many, [new, other], parents=wrong)
+        refuses(StaleEntityError, m.create, dead, parent=wrong)
+    refuses(ValueError, "parents", m.create_many, [new, other], parents=[0, 1, 0])
+    refuses(TypeError, "mask", m.create_many, [new, other], parents=np.array([True, False]))
+    assert (m.version, len(m)) == (version, 2)
+    name = m.FIELDS[0].name
+    refuses(TypeError, m.create, new, parent=0, **{name: "bad"})
+    refuses(TypeError, m.create_many, [new, other], parents=0, **{name: "bad"})
+    m.reorder([1, 0])  # no parent is tracked any more
+    assert m.data.parent.tolist() == [1, NIL]
+    entities, m, es = made(kind, 5)
+    successors = recreate(entities, es[1:]).tolist()
+    row = m.create(successors[0], parent=m.lookup(es[0]))
+    assert m.parent(row) == m.lookup(es[0])
+
+
+def test_parents_are_found_that_move_for_their_children(package: ModuleType) -> None:
+    entities = package.EntityManager()
+    m = package.Root4Manager(entities)
+    m.create_many(entities.create_many(3))
+    m.deactivate_many(range(3))
+    for create in (m.create, lambda e, parent: m.create_many([e], parents=[parent])[0]):
+        above = m.entity(m.n_active)
+        row = create(entities.create(), parent=m.n_active)
+        assert m.parent(row) == m.lookup(above)
+    m.deactivate_many(range(5))
+    above = m.entity(0)
+    root, child = m.create_many(entities.create_many(2), parents=[NIL, 0]).tolist()
+    assert (m.parent(root), m.parent(child)) == (NIL, m.lookup(above))
+
+
+def test_orphans_that_become_roots_forget_their_siblings() -> None:
+    _, m, es = made(g.KinManager, 6)
+    m.set_parent_many([2, 5], [0, 3])
+    m.destroy_many([0])
+    rows = [m.lookup(es[k]) for k in (2, 3, 5)]
+    assert [m.parent(row) for row in rows] == [NIL, NIL, rows[1]]
+    check_children(m, rows[1], rows[2:])
+    _, m, _ = made(g.KinManager, 6)
+    m.set_parent_many([1, 2], 0)
+    m.destroy(0)
+    m.set_parent_many([1, 3], 4)
+    assert [m.previous_sibling(row) for row in (1, 2)] == [NIL, NIL]
+    m.set_parent_many([1, 3], NIL)
+    m.set_parent_many([2, 3], 4)
+    assert [m.previous_sibling(row) for row in (1, 2)] == [NIL, NIL]
 
 
 SCHEMA = """
@@ -284,6 +408,45 @@ def test_nobody_dies_while_a_manager_is_locked(world: Any) -> None:
     assert world.limb.parent(world.limb.create(successor)) == NIL
     assert not world.entities.alive_many(es).any()
     assert world.entities.alive_many(nerve).all()
+
+
+def test_who_may_not_die_keeps_all(world: Any) -> None:
+    es = body(world, world.limb, 3, limb={})
+    limbs, listener = world.limb, DespawnListener(world.entities)
+    row = limbs.lookup(es[0])
+    listener._locks = 1
+    calls = (partial(limbs.destroy, row), partial(limbs.destroy_many, [row]), limbs.clear)
+    for call in (*calls, partial(limbs.remove, es[0])):
+        refuses(RuntimeError, "locked", call)
+    assert len(limbs) == 3
+    limbs.remove(es[2])  # no entity dies of this
+    listener._locks = 0
+    limbs.remove(es[0])
+    assert world.entities.alive_many(es).tolist() == [True, False, True]
+
+
+def test_the_dead_die_of_nothing(world: Any) -> None:
+    es = body(world, world.limb, 2, limb={})
+    world.destroy(es[1])
+    listener = DespawnListener(world.entities)
+    listener._locks = 1
+    world.limb.remove(es[0])
+    assert (len(world.limb), listener.dead) == (0, [])
+
+
+def test_in_callbacks_nobody_is_asked_yet(world: Any) -> None:
+    es = body(world, world.limb, 2, limb={})
+    other, listener = world.entities.create(), DespawnListener(world.entities)
+
+    def remove(dead: Any) -> None:
+        if other in dead:
+            listener._locks = 1  # as while a manager notifies its callbacks
+            world.limb.remove(es[0])
+            listener._locks = 0
+
+    world.entities.on_destroy(remove)
+    world.destroy(other)
+    assert world.entities.alive_many(es).tolist() == [True, False]
 
 
 def test_the_oldest_take_their_children_along(world: Any) -> None:

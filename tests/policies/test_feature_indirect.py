@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from ecsgen_runtime.managers.policies.cold import differing, select_rows
+from ecsgen_testing.subject import recreate
 
 from ecsgen.layout.layout_tables import format_layout
 from ecsgen.layout.memory_layout import lay_out_component
@@ -135,6 +136,29 @@ def test_views_of_the_cold_buffer_that_grows() -> None:
     with pytest.warns(match="PlainManager"):
         manager.shrink_to_fit()
     assert len(view) == 130
+
+
+def test_views_of_cold_rows_are_read_before_these_move() -> None:
+    manager, entities = make("Plain")
+    es = entities.create_many(5)
+    manager.create_many(es, loot=[7, 1, 1, 1, 8])
+    manager.set_loot(4, 1)  # it keeps the last cold row
+    view = manager.data.cold.loot[:1]
+    (row,) = manager.create_many(recreate(entities, es[:1]), loot=view)
+    assert manager.loot(row) == 7
+
+
+def test_cold_rows_count_as_memory_and_sort_by_defaults() -> None:
+    manager, entities = make("Plain")
+    manager.create_many(entities.create_many(640))
+    before = manager.nbytes
+    for row in range(640):
+        manager.set_loot(row, 2)
+    assert manager.nbytes >= before + 640 * sum(c.nbytes for c in manager.LAYOUT_COLD)
+    manager.clear()
+    manager.create_many(entities.create_many(3), chance=[0.1, 0.05, 0.2])
+    manager.sort("chance")
+    assert [round(manager.chance(row), 2) for row in range(3)] == [0.05, 0.1, 0.2]
 
 
 def test_reserved_cold_rows_never_move() -> None:

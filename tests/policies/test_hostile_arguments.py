@@ -490,13 +490,6 @@ def test_rows_of_a_chunk_are_looked_at_after_values_are_converted() -> None:
         assert set(other.other.b.tolist()) == {2}
 
 
-@pytest.mark.parametrize("name", MANAGERS)
-def test_room_for_less_than_nothing(name: str) -> None:
-    m = attached(name, package.EntityManager())
-    with pytest.raises(ValueError, match=rf"{name}: can't reserve -1 rows"):
-        m.reserve(-1)
-
-
 @pytest.mark.parametrize("name", [n for n in MANAGERS if hasattr(getattr(package, n), "lookup")])
 @pytest.mark.parametrize("argument", [3, None, "entities"])
 def test_managers_take_the_entity_manager(name: str, argument: object) -> None:
@@ -504,13 +497,6 @@ def test_managers_take_the_entity_manager(name: str, argument: object) -> None:
         TypeError, match=f"{name} takes the EntityManager .*{type(argument).__name__}"
     ):
         getattr(package, name)(argument)
-
-
-@pytest.mark.parametrize("name", MANAGERS)
-def test_there_are_no_rows(name: str) -> None:
-    m = attached(name, package.EntityManager())
-    with pytest.raises(IndexError, match=f"{name}: row 0 is not in use; there are no rows"):
-        m.row(0)
 
 
 @pytest.mark.parametrize("name", MANAGERS)

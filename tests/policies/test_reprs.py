@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from ecsgen_runtime.base.text import format_bytes, format_list
 
-from tests.support import policies_package
 from tests.support.entities_package import entity_manager
-from tests.support.policies_package import MANAGERS, attached, filled
+from tests.support.policies_package import MANAGERS, filled
 from tests.support.world_package import world_package
 
 SCHEMA = """
@@ -259,43 +258,3 @@ def test_an_entity_that_is_given_twice() -> None:
     e = em.create()
     with pytest.raises(LookupError, match=r"^entity 0v1 \(4294967296\) at position 1 is repeated$"):
         em.destroy_many([e, e])
-
-
-OWNED = [n for n in MANAGERS if hasattr(getattr(policies_package.package, n), "lookup")]
-
-
-@pytest.mark.parametrize("name", OWNED)
-def test_managers_show_the_same(name: str) -> None:
-    em = policies_package.package.EntityManager()
-    m = attached(name, em)
-    e = em.create()
-    with pytest.raises(LookupError) as raised:
-        m.require(e)
-    assert str(raised.value) == f"{name}: entity 0v1 ({e}) has no instance"
-    with pytest.raises(IndexError) as stale:
-        m.row(e)
-    assert str(stale.value) == (
-        f"{name}: row {e} is not in use; there are no rows; "
-        "that is the entity 0v1; lookup(entity) gives its row"
-    )
-    with pytest.raises(
-        IndexError, match=r"row NIL \(4294967295\) is not in use; there are no rows$"
-    ):
-        m.row(policies_package.package.NIL)
-
-
-@pytest.mark.parametrize("name", OWNED)
-def test_an_id_that_is_given_as_a_row_is_said_to_be_one(name: str) -> None:
-    m = attached(name, policies_package.package.EntityManager())
-    if not hasattr(m, "resolve"):
-        return
-    e = m._entities.create()
-    number = m.id_of(m.create(e))
-    message = r"is not in use; rows are 0 to 0; .*that is an id; resolve\(id\) gives its row$"
-    for wrong in (m.row, m.destroy, lambda wrong_row: m.destroy_many([wrong_row])):
-        with pytest.raises(IndexError, match=message):
-            wrong(number)
-    m.destroy_id(number)
-    with pytest.raises(IndexError) as gone:
-        m.row(number)
-    assert "an id" not in str(gone.value)

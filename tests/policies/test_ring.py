@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.manager_state import wear_out
 from tests.support.world_package import world_package
 
 SCHEMA = """
@@ -45,6 +46,11 @@ component: Exact
 ring: 64
 ids: true
 growth: {reserve: 64}
+---
+component: Loop
+owner: none
+ring: 64
+fields: {g: f64}
 ---
 world: Rings
 groups: {pair: [Line, Near]}
@@ -149,6 +155,29 @@ def test_failing_callbacks_stop_no_creation(package: ModuleType) -> None:
     with pytest.raises(ExceptionGroup):
         log.create_many(1, e=8)
     assert log.data.e[log.by_age()].tolist() == [7, 8]
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_worn_out_ids_make_no_room(package: ModuleType, count: int) -> None:
+    loop = package.LoopManager()
+    loop.create_many(64)
+    worn: list[int] = []
+    for _ in range(66 // count):
+        rows = loop.by_age()[:count].tolist()
+        wear_out(loop, rows)
+        worn += loop.id_of_many(rows).tolist()
+        loop.create() if count == 1 else loop.create_many(count)
+    slots = {id & 0xFFFF_FFFF for id in loop}
+    assert not slots & {id & 0xFFFF_FFFF for id in worn}
+    assert (len(loop), loop.capacity) == (64, 192 if count == 1 else 256)
+
+
+@pytest.mark.parametrize("count", [2, 32, 64])
+def test_a_ring_that_is_nearly_full_does_not_grow(package: ModuleType, count: int) -> None:
+    loop = package.LoopManager()
+    loop.create_many(63)
+    loop.create_many(count)
+    assert (len(loop), loop.capacity) == (64, 64)
 
 
 def test_a_ring_as_large_as_its_reserve(package: ModuleType) -> None:

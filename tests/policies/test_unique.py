@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -25,6 +26,10 @@ kernels:
 component: Seat
 fields: {number: {type: u16, unique: true}}
 lookup: direct
+---
+component: Gauge
+fields: {level: {type: f32, unique: true}}
+release: true
 ---
 component: Ticket
 fields: {code: {type: u32, unique: true}}
@@ -135,3 +140,58 @@ def test_the_dead_give_their_values_back(package: ModuleType, town: Any) -> None
     assert town.ticket.find_code(1) == package.NIL
     town.ticket.create(other, code=1)
     assert town.ticket.find_code(np.uint32(1)) == 0
+
+
+def test_nan_is_never_found(package: ModuleType, town: Any) -> None:
+    gauges, nan = town.gauge, float("nan")
+    town.spawn(3, gauge={"level": [1, 2, 3]})
+    gauges.set_level(0, nan)
+    town.spawn(2, gauge={"level": nan})
+    found = [gauges.find_level(value) for value in (1, 2, nan)]
+    assert found == [package.NIL, 1, package.NIL]
+    gauges.data.level = [nan, nan, 2, nan, nan]
+    gauges.set_level(0, nan)
+    assert list(gauges.data._indexes["level"].rows) == [2]
+    gauges.destroy_many([0, 1])
+    assert gauges.data.level[gauges.find_level(2)] == 2
+
+
+def test_the_index_counts_as_memory(town: Any) -> None:
+    town.spawn(200, gauge={"level": range(200)})
+    before = town.gauge.nbytes
+    town.gauge.data._indexes["level"].rows.clear()
+    assert before >= town.gauge.nbytes + 199 * 60
+
+
+@pytest.mark.parametrize("step", ["enter", "forget_many"])
+def test_a_write_that_fails_halfway_breaks_the_manager(
+    package: ModuleType, town: Any, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lack(*_: object) -> None:
+        raise MemoryError
+
+    gauges = town.gauge
+    town.spawn(3, gauge={"level": [1, 2, 3]})
+    monkeypatch.setattr(type(gauges.data._indexes["level"]), step, lack)
+    with pytest.raises(MemoryError):
+        gauges.set_level(0, 4) if step == "enter" else setattr(gauges.data, "level", [4, 5, 6])
+    with pytest.raises(package.BrokenManagerError):
+        gauges.find_level(4)
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_callbacks_take_the_value_of_a_new_row(
+    package: ModuleType, town: Any, at_once: bool
+) -> None:
+    gauges = town.gauge
+    town.destroy_many(town.spawn(3, gauge={"level": [1, 2, 3]})[:2])
+    successors = town.spawn(2).tolist()
+    gauges.on_release(lambda rows: gauges.set_level(2, 4))
+    create = partial(gauges.create, successors[0], level=4)
+    if at_once:
+        create = partial(gauges.create_many, successors, level=[5, 4])
+    with pytest.raises(package.DuplicateValueError):
+        create()
+    assert not gauges.has_many(successors).any()
+    row = gauges.create(successors[0], level=5)
+    assert gauges.find_level_many([4, 5, 6]).tolist() == [0, row, package.NIL]

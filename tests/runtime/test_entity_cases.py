@@ -13,7 +13,9 @@ from ecsgen_runtime.base.errors import StaleEntityError, StructureLockedError
 from ecsgen_runtime.base.handles import NULL_ENTITY, HandleLayout
 from ecsgen_runtime.entities.entity_manager import EntityManagerBase
 from ecsgen_runtime.entities.entity_pool import IndexQueue
-from ecsgen_testing.subject import Guard, deaths, fails, handles_with, raise_error, refuses
+from ecsgen_testing.subject import deaths, fails, handles_with, raise_error, refuses
+
+from tests.support.entities_package import DespawnListener
 
 LAYOUTS = [(32, 32, 1024), (16, 4, 2), (3, 2, 0)]
 
@@ -112,14 +114,6 @@ class TestEntities:
         assert [em.index(e) for e in again.tolist()] == [0, 1, 3, 2]
         assert [em.generation(e) for e in again.tolist()] == [2, 2, 1, 2]
 
-    def test_who_is_alive_among_many(self, em: EntityManagerBase) -> None:
-        es = em.create_many(self.most(40_000))
-        dead = np.zeros(len(es), np.bool_)
-        dead[1:-1:3] = True
-        em.destroy_many(es[dead])
-        assert em.alive_many(es).tolist() == (~dead).tolist()
-        assert em.alive_many(es[::-1]).tolist() == (~dead)[::-1].tolist()
-
     def test_the_next_index_to_be_used_finds_room(self) -> None:
         queue = IndexQueue()
         queue.push_many(np.arange(64))
@@ -167,18 +161,6 @@ class TestEntities:
         with pytest.raises(ValueError, match="bits"):
             em.__setstate__(em.__getstate__() | {"bits": (1, 1)})
 
-    def test_callbacks_hear_who_died(self, em: EntityManagerBase) -> None:
-        *es, entity = em.create_many(3).tolist()
-        died: list[list[int]] = []
-        subscription = em.on_destroy(lambda gone: died.append(gone.tolist()))
-        em.destroy_many(es[::-1])
-        em.destroy(entity)
-        assert died == [es[::-1], [entity]]
-        subscription.cancel()
-        em.destroy(em.create())
-        em.destroy_many([])
-        assert len(died) == 2
-
     def test_who_is_cancelled_meanwhile_hears_nothing(self, em: EntityManagerBase) -> None:
         em.on_destroy(lambda _: later.cancel())
         later = em.on_destroy(raise_error)
@@ -203,26 +185,13 @@ class TestEntities:
         assert others.flags.writeable
 
     def test_nobody_dies_while_a_manager_refuses(self, em: EntityManagerBase) -> None:
-        guard = Guard(em)
+        listener = DespawnListener(em)
+        listener._locks = 1
         es = em.create_many(2)
         for call, argument in ((em.destroy, es[0]), (em.destroy_many, es)):
             refuses(StructureLockedError, call, argument)
         assert em.alive_many(es).all()
-        assert guard.heard == []
-
-    def test_nobody_queued_dies_while_a_manager_refuses(self, em: EntityManagerBase) -> None:
-        guard = Guard(em)
-        first, second = em.create_many(2).tolist()
-        guard._locks = 0
-
-        def refuse(gone: Any) -> None:
-            em.destroy(second)
-            guard._locks = 1
-
-        em.on_destroy(refuse)
-        fails([StructureLockedError], em.destroy, first)
-        assert em.alive(second)
-        assert guard.heard == [[first]]
+        assert listener.dead == []
 
     def test_callbacks_that_fail_lose_nothing(self, em: EntityManagerBase) -> None:
         em.on_destroy(raise_error)
@@ -232,21 +201,3 @@ class TestEntities:
         fails([ZeroDivisionError] * 2, em.destroy, entity)
         assert died == [[entity]]
         assert not em.alive(entity)
-
-    def test_entities_destroyed_in_a_callback_wait_for_their_turn(self) -> None:
-        em = self.manager()
-        first, second = em.create(), em.create()
-        order: list[list[int]] = []
-
-        def destroy_second(gone: Any) -> None:
-            if em.alive(second):
-                em.destroy(second)
-                em.destroy_many([second])
-                assert em.alive(second)
-                assert not em.alive(first)
-            order.append(gone.tolist())
-
-        em.on_destroy(destroy_second)
-        em.destroy(first)
-        assert order == [[first], [second]]
-        assert len(em) == 0

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
+from ecsgen_runtime.base.errors import StructureLockedError
 from ecsgen_runtime.base.handles import HandleLayout
 from ecsgen_runtime.entities.entity_manager import EntityManagerBase
 
@@ -22,3 +24,24 @@ def entity_manager(
     )
     globals()[name] = found
     return found
+
+
+class DespawnListener:
+    """What a manager with `destroy: callback` does when entities die, but for the rows."""
+
+    def __init__(self, entities: EntityManagerBase | None = None) -> None:
+        self.dead: list[int] = []
+        self._locks = 0
+        if entities is not None:
+            entities.add_listener(self, DespawnListener.remove)
+
+    def _check_can_despawn(self) -> None:
+        if self._locks:
+            raise StructureLockedError("locked")
+
+    def _on_despawn(self, entities: Any) -> None:
+        self.dead += entities.tolist()
+
+    def remove(self, entity: int) -> None:
+        """Hear of one death."""
+        self.dead.append(entity)

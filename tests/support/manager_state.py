@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from generated import EntityManager
+
 NIL = 0xFFFF_FFFF
 
 
@@ -117,3 +119,20 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list):
         return [_plain(item) for item in value]
     return value
+
+
+def made(kind: Any, count: int = 0, **columns: Any) -> tuple[EntityManager, Any, Any]:
+    """Return new entities' manager, a manager with a row for each of them, and the entities."""
+    entities = EntityManager()
+    m, es = kind(entities), entities.create_many(count)
+    m.create_many(es, **columns)
+    return entities, m, es
+
+
+def wear_out(m: Any, rows: list[int]) -> None:
+    """Put the slots of rows into their last generation, by writing to the buffer."""
+    column = next(c for c in m.LAYOUT if c.name == "id_generation")
+    start = column.offset(m.capacity)
+    cells = m.data.buffer[start : start + 4 * m.capacity].view(column.dtype)
+    one = 1 if hasattr(m.data, "present") else int(m.id_of(rows[0]) >> 32)
+    cells[[m.id_of(row) & 0xFFFF_FFFF for row in rows]] = 2**32 - one

@@ -8,6 +8,7 @@ import shutil
 import symtable
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
@@ -37,14 +38,51 @@ TESTS = Path(__file__).parents[1]
 WHOLE = Package("generated", (*sorted(SCHEMAS.iterdir()), TESTS / "more_policies.yaml"), "numpy")
 SMALL_BATCH_COMPILED = Package("compiled", (TESTS / "compiled.yaml",), "numba")
 GRIDS = Package("farm", (TESTS / "farm.yaml",), "numpy")
-CASES = TESTS / "runtime" / "test_entity_cases.py", TESTS / "world" / "test_world_cases.py"
-"""Cases of the library that run beside the tests of the first package, and are about its copy."""
-OWN = {
-    "from ecsgen_runtime.": "from .._runtime.",
-    "from ecsgen_testing.": "from ._support.",
-    "from generated ": "from .. ",
+LIBRARY = TESTS.parent / "runtime" / "ecsgen_runtime"
+PROJECT_TESTS: Mapping[str, tuple[str, ...]] = {
+    "base/": ("policies/test_manager_cases.py", "policies/test_callbacks.py"),
+    "base/text.py": ("policies/test_reprs.py",),
+    "entities/": ("runtime/test_entity_cases.py", "runtime/test_entities.py"),
+    "kernels/seeding.py": ("world/test_world_cases.py",),
+    "managers/": (
+        "policies/test_manager_cases.py",
+        "policies/test_few.py",
+        "policies/test_callbacks.py",
+        "policies/test_hostile_arguments.py",
+    ),
+    "managers/manager.py": ("policies/test_unique.py", "policies/test_aliases.py"),
+    "managers/policies/chains.py": ("policies/test_feature_hierarchy.py",),
+    "managers/policies/cold.py": ("policies/test_feature_indirect.py",),
+    "managers/policies/growth.py": ("policies/test_feature_reserved.py",),
+    "managers/policies/hierarchy.py": ("policies/test_feature_hierarchy.py",),
+    "managers/policies/owners.py": ("policies/test_row_proxies.py", "policies/test_aliases.py"),
+    "managers/policies/ring.py": ("policies/test_ring.py",),
+    "managers/policies/unique.py": ("policies/test_unique.py",),
+    "managers/row_proxies.py": ("policies/test_row_proxies.py",),
+    "snapshots/": ("snapshots/test_saving.py",),
+    "tables/": ("policies/test_manager_cases.py", "policies/test_reprs.py"),
+    "values/array_coercion.py": ("runtime/test_entity_cases.py", "runtime/test_entities.py"),
+    "values/field_types.py": ("policies/test_aliases.py",),
+    "values/": ("policies/test_few.py", "runtime/test_convert_texts.py"),
+    "world/": (
+        "world/test_world_cases.py",
+        "world/test_world.py",
+        "world/test_spawn.py",
+        "world/test_later.py",
+        "policies/test_one_at_a_time_typed.py",
+    ),
+    "world/world_base.py": ("policies/test_few.py", "policies/test_feature_hierarchy.py"),
+    "world/entity_views.py": ("policies/test_hostile_arguments.py",),
+    "world/archetypes/": ("world/test_archetypes.py",),
+    "world/groups.py": ("world/test_groups.py",),
+    "world/queries/": (
+        "world/test_world_queries.py",
+        "world/test_query_columns.py",
+        "policies/test_reprs.py",
+    ),
 }
-"""What they import → what they import there."""
+"""The project's own tests of library files, by how their paths begin: what can't fail because of a
+schema is theirs to notice, so mutants that generated tests let pass meet them, too."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +96,8 @@ class Job:
     mutant: Mutant
     text: str
     tests: tuple[str, ...]  # files of the tests' folder; none means all
+    project_tests: tuple[str, ...] = ()  # the project's own, of a file of the library
+    tests_of_others: tuple[str, ...] = ()  # as `tests`, of other mutants of the same file
 
     @property
     def where(self) -> str:
@@ -70,7 +110,8 @@ class Job:
 
 
 def build_all(folder: Path) -> dict[str, Project]:
-    """Write the packages that are going to be broken into a folder; return what they are of."""
+    """Write the packages that are going to be broken into a folder, beside a copy of the library;
+    return what they are of."""
     found = {}
     for package in (WHOLE, SMALL_BATCH_COMPILED, GRIDS):
         schemas = folder / f"{package.name}_schemas"
@@ -79,12 +120,22 @@ def build_all(folder: Path) -> dict[str, Project]:
             shutil.copy(path, schemas)
         project = build(schemas, folder / package.name, backend=package.backend, runtime="vendored")
         found[package.name] = project.made_for(package.backend)
-    for path in CASES:
-        text = path.read_text(encoding="utf-8")
-        for imported, own in OWN.items():
-            text = text.replace(imported, own)
-        (folder / WHOLE.name / "tests" / path.name).write_text(text, encoding="utf-8")
+    shutil.copytree(LIBRARY, library_of(folder), ignore=shutil.ignore_patterns("__pycache__"))
     return found
+
+
+def library_of(folder: Path) -> Path:
+    """Return where the copy of the library is that the project's own tests import."""
+    return folder / "library" / LIBRARY.name
+
+
+def project_tests(file: str) -> tuple[str, ...]:
+    """Return the project's own tests of a library file, those of fewest files first."""
+    path = file.removeprefix("_runtime/")
+    if path == file:
+        return ()
+    starts = sorted(filter(path.startswith, PROJECT_TESTS), key=len, reverse=True)
+    return tuple(dict.fromkeys(chain(*map(PROJECT_TESTS.__getitem__, starts))))
 
 
 def jobs(projects: dict[str, Project], folder: Path) -> Iterator[Job]:
@@ -104,10 +155,10 @@ def jobs(projects: dict[str, Project], folder: Path) -> Iterator[Job]:
                 for file, tests in of_groups[number].items()
                 if (package / file).exists() and len(_there(tests, package)) == len(tests)
             }
-            targets = _with_tests_of_others(own, of_groups, package)
+            others = {file: _tests_of_others(file, own[file], of_groups, package) for file in own}
             texts = {file: (package / file).read_text(encoding="utf-8") for file in own}
             for mutant in group.mutants:
-                yield from _broken(package.name, group, mutant, texts, targets)
+                yield from _broken(package.name, group, mutant, texts, own, others)
             if texts:
                 break
 
@@ -117,24 +168,30 @@ def _there(tests: Iterable[str], package: Path) -> list[str]:
     return [test for test in tests if (package / "tests" / test.partition("::")[0]).exists()]
 
 
-def _with_tests_of_others(targets: Targets, of_groups: Iterable[Targets], package: Path) -> Targets:
-    """Return a group's files with their tests: its own first, then those of other groups."""
-    found = {file: dict.fromkeys(tests) for file, tests in targets.items()}
-    for other in of_groups:
-        for file, tests in other.items():
-            if found.get(file) and file.startswith("_runtime/"):
-                found[file] |= dict.fromkeys(_there(tests, package))
-    return {file: tuple(tests) for file, tests in found.items()}
+def _tests_of_others(
+    file: str, own: Iterable[str], of_groups: Iterable[Targets], package: Path
+) -> tuple[str, ...]:
+    """Return the tests that other groups have for a file of the library."""
+    if not file.startswith("_runtime/"):
+        return ()
+    every = chain(*(_there(other.get(file, ()), package) for other in of_groups))
+    return tuple(test for test in dict.fromkeys(every) if test not in own)
 
 
 def _broken(
-    package: str, group: Group, mutant: Mutant, texts: Mapping[str, str], targets: Targets
+    package: str,
+    group: Group,
+    mutant: Mutant,
+    texts: Mapping[str, str],
+    own: Targets,
+    others: Targets,
 ) -> Iterator[Job]:
     """Return the jobs of one mutant."""
     found = {file: list(_replaced(text, mutant)) for file, text in texts.items()}
     for file in spread([file for file, matches in found.items() if matches], FILES):
         for place, new in spread(found[file], PLACES):
-            yield Job(package, group.of, file, place, mutant, new, targets[file])
+            tests = own[file], project_tests(file), others[file]
+            yield Job(package, group.of, file, place, mutant, new, *tests)
 
 
 def _replaced(text: str, mutant: Mutant) -> Iterator[tuple[int, str]]:

@@ -36,10 +36,10 @@ def machine_of(package: ModuleType, module: str) -> Any:
     return import_module(f"{package.__name__}.tests.test_{module}")._Machine
 
 
-def run_machine(machine: Any, number: int = 0) -> None:
-    """Run a machine; the number says which steps it takes."""
+def run_machine(machine: Any, number: int = 0, count: int = 4) -> None:
+    """Run a machine so many times; the number says which steps it takes."""
     several = settings(
-        max_examples=examples(4),
+        max_examples=examples(count),
         stateful_step_count=30,
         deadline=None,
         database=None,

@@ -7,25 +7,19 @@ import importlib
 import pickle
 import re
 from collections.abc import Callable
-from functools import cache
+from functools import partial
+from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, settings
+from ecsgen_runtime.base.handles import NIL
+from ecsgen_testing.common_cases import INTERRUPTED
+from ecsgen_testing.subject import refuses
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    RuleBasedStateMachine,
-    initialize,
-    invariant,
-    precondition,
-    rule,
-    run_state_machine_as_test,
-)
+from hypothesis.stateful import invariant, rule
 
-from tests.models.group_model import GROUPS, MODULES, NIL, Kind, Rows, check_groups, check_rows
-from tests.models.group_model import columns as columns_of
-from tests.support.soak import examples
+from tests.support.state_machines import package_with_tests, run_machine
 from tests.support.world_package import load, sources, world_package
 
 SCHEMA = """
@@ -172,6 +166,43 @@ def test_a_lock_on_one_locks_all() -> None:
     assert w.bodies.n == 3
 
 
+def test_members_have_no_order_of_their_own() -> None:
+    w = game()
+    es = bodies(w, 3)
+    for member in (w.position, w.velocity):
+        for call in (member.sort, member.reorder):
+            refuses(errors().StructureLockedError, r"bodies\.sort", call, [2, 1, 0])
+    for arguments in (("position", "no_field"), ("position", [1, 2]), ("no_member", [1, 2, 3])):
+        refuses(ValueError, "no_|shape", w.bodies.sort, *arguments)
+    refuses(ValueError, "permutation", w.bodies.reorder, [0, 1, 1])
+    refuses(AttributeError, "position is its", setattr, w.bodies, "position", 3)
+    assert w.bodies.entity.tolist() == es.tolist()
+
+
+def test_columns_of_a_mate_are_read_before_its_rows_move() -> None:
+    w = game()
+    es = bodies(w, 4)
+    w.destroy(es[0])
+    (new,) = w.spawn(1)  # evicts the dead entity's row
+    (row,) = w.velocity.create_many([new], speed=w.position.data.tag[:1])
+    assert w.velocity.speed(row) == 0
+    w.position.ensure(new)
+    assert w.bodies.n == 4
+
+
+@pytest.mark.parametrize("name", ["position", "velocity"])
+def test_all_members_break_together(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    w = game()
+    bodies(w, 3)
+    manager, members = getattr(w, name), (w.position, w.velocity)
+    broken = [*members, *(member.data for member in members)]
+    with monkeypatch.context() as patch:
+        patch.setattr(type(manager.data), "_version", INTERRUPTED, raising=False)
+        refuses(ZeroDivisionError, manager.destroy, 2)
+    for part in broken:
+        refuses(errors().BrokenManagerError, getattr, part, "n")
+
+
 def test_no_room_for_the_last_component_changes_nothing() -> None:
     w = game()
     es = w.entities.create_many(70)
@@ -242,306 +273,164 @@ def test_a_component_outside_of_groups_bears_no_trace_of_them() -> None:
         assert not re.search(r"group(?!.*Exception)|(?<!Exception)Group|\bmate", texts[path])
 
 
-SEEDS = (1, 2, 3, 4)
-MATES = {module: members for members in GROUPS.values() for module in members}
-modules = st.sampled_from(MODULES)
+FIELDS = "k: i32, thing: object, at: {type: 'f32[2]', split: true}, pair: 'i16[2]'"
+FAR = "far: {type: i32, tags: [cold]}, tale: {type: object, tags: [cold]}"
+GROUPS = {"pairs": ("alpha", "beta"), "triples": ("delta", "gamma", "mu")}
 
 
-@cache
-def kind(seed: int) -> Kind:
-    return Kind(seed)
+def member(name: str, random: Random) -> str:
+    """Return a member's document, with policies that it may have, at random."""
+    fields = FIELDS
+    keys = [
+        f"lookup: {random.choice(['sparse', 'sparse', 'hash'])}",
+        f"ids: {str(random.random() < 0.5).lower()}",
+    ]
+    destroy = random.choice(["gc", "gc", "callback", "manual"])
+    keys.append(f"destroy: {destroy}")
+    if destroy == "callback" or random.random() < 0.4:
+        keys.append("release: true")
+    if random.random() < 0.5:
+        keys.append("hierarchy: {orphans: root}")
+    if random.random() < 0.4:
+        keys.append("cold: indirect")
+        fields += f", {FAR}"
+    if random.random() < 0.25:
+        keys.append("growth: {reserve: 128}")
+    return "\n".join([f"component: {name.title()}", f"fields: {{{fields}}}", *keys, ""])
 
 
-class Machine(RuleBasedStateMachine):
-    """One world. What callbacks do is drawn once, so that a failing run can be repeated."""
-
-    seed = 0
-
-    @initialize(trouble=st.booleans(), data=st.data())
-    def start(self, trouble: bool, data: st.DataObject) -> None:
-        self.kind = kind(self.seed)
-        self.trouble = trouble
-        self.serial = 0
-        self.model = {module: Rows(p) for module, p in self.kind.policies.items()}
-        self.world = self.kind.package.Game()
-        self.listen()
-        for module in MODULES:
-            self.spawn(data.draw(st.integers(0, 5)), [m for m in MODULES if m >= module])
-
-    def manager(self, module: str) -> Any:
-        return getattr(self.world, module)
-
-    def listen(self) -> None:
-        """Have every release looked at, and some fail."""
-        for module, policies in self.kind.policies.items():
-            if policies.release:
-                self.manager(module).on_release(lambda rows, m=module: self.released(m, rows))
-
-    def released(self, module: str, rows: Any) -> None:
-        """Rows about to go are whole, and nothing in the group can move them."""
-        manager = self.manager(module)
-        owners = manager.data.entity[rows].tolist()
-        serials = [self.before[module].get(entity) for entity in owners]
-        assert manager.data.k[rows].tolist() == serials
-        for mate in MATES.get(module, (module,)):
-            with pytest.raises(self.kind.errors.StructureLockedError):
-                self.manager(mate).clear()
-        if self.trouble and len(rows) % 2:
-            raise OSError
-
-    def changed(self, call: Callable[[], Any]) -> Any:
-        """Make a call whose callbacks may fail, and see that versions tell of all moves."""
-        self.before = {module: dict(rows.serials) for module, rows in self.model.items()}
-        managers = [self.manager(module) for module in MODULES]
-        before = [(m.version, m.data.entity.tolist()) for m in managers]
-        result = None
-        try:
-            result = call()
-        except* OSError:
-            assert self.trouble
-        for manager, (version, owners) in zip(managers, before, strict=True):
-            moved = manager.data.entity.tolist() != owners
-            assert manager.version > version if moved else manager.version >= version
-        return result
-
-    def serials(self, count: int) -> list[int]:
-        self.serial += count
-        return list(range(self.serial - count + 1, self.serial + 1))
-
-    def given(self, module: str, serials: list[int]) -> dict[str, Any]:
-        columns = columns_of(serials)
-        if self.kind.policies[module].cold:
-            columns["far"] = [serial if serial % 3 == 0 else 0 for serial in serials]
-            columns["tale"] = [[serial] if serial % 3 == 0 else None for serial in serials]
-        return columns
-
-    def add(self, module: str, entities: list[int], serials: list[int]) -> None:
-        """Add new rows to the model, after those that they evict."""
-        rows = self.model[module]
-        if self.kind.policies[module].lookup == "sparse":
-            mask = (1 << 7) - 1
-            indices = {entity & mask for entity in entities}
-            rows.drop([e for e in rows.serials if e & mask in indices])
-        rows.serials |= dict(zip(entities, serials, strict=True))
-
-    def died(self) -> None:
-        """Drop the rows that go with their entities."""
-        for module, policies in self.kind.policies.items():
-            if policies.destroy == "callback":
-                self.drop_dead(module)
-
-    def dead(self, module: str) -> list[int]:
-        alive = self.world.entities.alive
-        return [entity for entity in self.model[module].serials if not alive(entity)]
-
-    def drop_dead(self, module: str) -> int:
-        return len(self.model[module].drop(self.dead(module)))
-
-    def owners(self, data: st.DataObject, module: str) -> list[int]:
-        """Draw distinct owners of rows."""
-        owners = self.manager(module).data.entity.tolist()
-        return data.draw(st.lists(st.sampled_from(owners), unique=True)) if owners else []
-
-    @rule(count=st.integers(0, 9), chosen=st.lists(modules, unique=True, max_size=6))
-    def spawn(self, count: int, chosen: list[str]) -> None:
-        if len(self.world.entities) + count > 100:
-            return
-        serials = {module: self.serials(count) for module in chosen}
-        values = {module: self.given(module, serials[module]) for module in chosen}
-        known = set(self.world.entities)
-        entities = self.changed(lambda: self.world.spawn(count, **values))
-        if entities is None:  # callbacks of what the new rows drove out failed
-            entities = [e for e in self.world.entities if e not in known]
-            manager = self.manager(chosen[0]) if chosen else None
-            entities.sort(key=lambda e: manager.k(manager.lookup(e)) if manager else e)
-        for module in chosen:
-            self.add(module, list(map(int, entities)), serials[module])
-
-    @rule(module=modules, data=st.data())
-    def create(self, module: str, data: st.DataObject) -> None:
-        lacking = [e for e in self.world.entities if e not in self.model[module].serials]
-        if not lacking:
-            return
-        entity = data.draw(st.sampled_from(lacking))
-        (serial,) = self.serials(1)
-        values = {name: column[0] for name, column in self.given(module, [serial]).items()}
-        name = data.draw(st.sampled_from(["create", "ensure"]))
-        manager = self.manager(module)
-        row = self.changed(lambda: getattr(manager, name)(entity, **values))
-        assert row in (None, manager.lookup(entity))
-        self.add(module, [entity], [serial])
-
-    @rule(module=modules, data=st.data())
-    def create_many(self, module: str, data: st.DataObject) -> None:
-        lacking = [e for e in self.world.entities if e not in self.model[module].serials]
-        if not lacking:
-            return
-        entities = data.draw(st.lists(st.sampled_from(lacking), unique=True))
-        serials = self.serials(len(entities))
-        manager = self.manager(module)
-        values = self.given(module, serials)
-        rows = self.changed(lambda: manager.create_many(entities, **values))
-        if rows is not None:
-            assert rows.tolist() == manager.lookup_many(entities).tolist()
-        self.add(module, entities, serials)
-
-    @rule(group=st.sampled_from(sorted(GROUPS)), data=st.data())
-    def create_for_the_owners_of_a_view(self, group: str, data: st.DataObject) -> None:
-        """The argument is a column of a mate, whose rows move meanwhile."""
-        first, second = GROUPS[group][:2]
-        owners = self.manager(first).data.entity
-        fit = self.world.entities.alive_many(owners) & ~self.manager(second).has_many(owners)
-        start = data.draw(st.integers(0, len(owners)))
-        end = start + int(np.argmin(np.append(fit[start:], False)))
-        view = owners[start:end]
-        entities = view.tolist()
-        serials = self.serials(len(entities))
-        values = self.given(second, serials)
-        del owners
-        self.changed(lambda: self.manager(second).create_many(view, **values))
-        self.add(second, entities, serials)
-
-    @rule(module=modules, data=st.data(), by_entity=st.booleans())
-    def destroy(self, module: str, data: st.DataObject, by_entity: bool) -> None:
-        manager = self.manager(module)
-        if not len(manager):
-            return
-        entity = data.draw(st.sampled_from(manager.data.entity.tolist()))
-        if by_entity:
-            self.changed(lambda: manager.remove(entity))
-        else:
-            self.changed(lambda: manager.destroy(manager.lookup(entity)))
-        self.model[module].drop([entity])
-
-    @rule(module=modules, data=st.data(), by_entity=st.booleans())
-    def destroy_many(self, module: str, data: st.DataObject, by_entity: bool) -> None:
-        manager, entities = self.manager(module), self.owners(data, module)
-        if by_entity:
-            self.changed(lambda: manager.remove_many([*entities, *entities[:1]]))
-        else:
-            self.changed(lambda: manager.destroy_many(manager.lookup_many(entities)))
-        self.model[module].drop(entities)
-
-    @rule(module=modules)
-    def clear(self, module: str) -> None:
-        self.changed(self.manager(module).clear)
-        self.model[module].drop(list(self.model[module].serials))
-
-    @precondition(lambda self: len(self.world.entities) > 0)
-    @rule(data=st.data())
-    def destroy_entities(self, data: st.DataObject) -> None:
-        alive = list(self.world.entities)
-        entities = data.draw(st.lists(st.sampled_from(alive), unique=True))
-        if len(entities) == 1:
-            self.changed(lambda: self.world.destroy(entities[0]))
-        else:
-            self.changed(lambda: self.world.destroy_many(entities))
-        self.died()
-
-    @rule()
-    def collect(self) -> None:
-        self.changed(self.world.collect)
-        for module, policies in self.kind.policies.items():
-            if policies.destroy == "gc":
-                self.drop_dead(module)
-
-    @rule()
-    def gc(self) -> None:
-        self.changed(self.world.gc)
-        for module in MODULES:
-            rows = self.model[module]
-            gone = set(rows.serials) - set(self.manager(module).data.entity.tolist())
-            assert not gone or self.kind.policies[module].destroy == "gc"
-            dead = set(self.dead(module))
-            assert rows.drop(gone & dead) == gone
-
-    @rule(group=st.sampled_from(sorted(GROUPS)), data=st.data())
-    def sort(self, group: str, data: st.DataObject) -> None:
-        module = data.draw(st.sampled_from(GROUPS[group]))
-        sorted_group = getattr(self.world, group)
-        key = data.draw(st.sampled_from(["k", None]))
-        if key is None:
-            values = data.draw(
-                st.lists(st.integers(0, 3), min_size=sorted_group.n, max_size=sorted_group.n)
-            )
-            expected = sorted_group.entity[np.argsort(values, kind="stable")].tolist()
-            self.changed(lambda: sorted_group.sort(module, values))
-            assert sorted_group.entity.tolist() == expected
-        else:
-            self.changed(lambda: sorted_group.sort(module, key))
-            column = getattr(sorted_group, module).k
-            assert bool((column[1:] >= column[:-1]).all())
-
-    @rule(group=st.sampled_from(sorted(GROUPS)), data=st.data())
-    def reorder(self, group: str, data: st.DataObject) -> None:
-        ordered = getattr(self.world, group)
-        order = data.draw(st.permutations(range(ordered.n)))
-        expected = ordered.entity[order].tolist()
-        self.changed(lambda: ordered.reorder(order))
-        assert ordered.entity.tolist() == expected
-
-    @rule(module=modules, data=st.data())
-    def set_parent(self, module: str, data: st.DataObject) -> None:
-        manager, rows = self.manager(module), self.model[module]
-        owners = manager.data.entity.tolist()
-        if not rows.policies.hierarchy or not owners:
-            return
-        child = data.draw(st.sampled_from(owners))
-        parent = data.draw(st.sampled_from([None, *owners]))
-        above = parent
-        while above is not None and above != child:
-            above = rows.parents.get(above)
-        if above == child:
-            return
-        row = NIL if parent is None else manager.lookup(parent)
-        manager.set_parent(manager.lookup(child), row)
-        rows.parents.pop(child, None)
-        if parent is not None:
-            rows.parents[child] = parent
-
-    @rule(module=modules)
-    def shrink(self, module: str) -> None:
-        self.changed(self.manager(module).shrink_to_fit)
-
-    @rule(module=modules)
-    def locks_hold_all(self, module: str) -> None:
-        error = self.kind.errors.StructureLockedError
-        before = [self.manager(m).version for m in MODULES]
-        with self.manager(module).locked():
-            for mate in MATES.get(module, (module,)):
-                manager = self.manager(mate)
-                with pytest.raises(error):
-                    manager.clear()
-                with pytest.raises(error):
-                    manager.create_many([])
-        assert before == [self.manager(m).version for m in MODULES]
-
-    @rule(copied=st.sampled_from([copy.deepcopy, lambda w: pickle.loads(pickle.dumps(w))]))
-    def save_and_load(self, copied: Callable[[Any], Any]) -> None:
-        versions = [self.manager(module).version for module in MODULES]
-        self.world = copied(self.world)
-        assert versions == [self.manager(module).version for module in MODULES]
-        self.listen()
-
-    @invariant()
-    def rows_agree(self) -> None:
-        for module, rows in self.model.items():
-            check_rows(self.manager(module), rows)
-
-    @invariant()
-    def groups_agree(self) -> None:
-        check_groups(self.world, self.model)
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_groups_of_any_policies(seed: int) -> None:
-    machine = type(f"Machine{seed}", (Machine,), {"seed": seed})
-    run_state_machine_as_test(
-        machine,
-        settings=settings(
-            max_examples=examples(15),
-            stateful_step_count=30,
-            deadline=None,
-            suppress_health_check=list(HealthCheck),
-        ),
+def schema(seed: int) -> str:
+    """Return a world with two groups."""
+    random = Random(seed)
+    members = (f"{g}: [{', '.join(m.title() for m in ms)}]" for g, ms in GROUPS.items())
+    head = (
+        "world: Game\n"
+        "entity: {index_bits: 7, generation_bits: 12, min_free: 1}\n"
+        f"groups: {{{', '.join(members)}}}\n"
     )
+    names = [name for members in GROUPS.values() for name in members]
+    return "---\n".join([head, *(member(name, random) for name in names)])
+
+
+def watched(base: Any) -> Any:
+    """Return a group's machine of generated tests, with more that can happen and be seen."""
+
+    class Machine(base):  # type: ignore[misc]  # known when it is built
+        w: Any
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.parents: dict[str, dict[int, int]] = {module: {} for module in self.members}
+            self.ids: dict[str, dict[int, int]] = {module: {} for module in self.members}
+            self.listen()
+
+        def listen(self) -> None:
+            """Have every release looked at."""
+            for module, manager in zip(self.members, self.managers(self.w), strict=True):
+                if hasattr(manager, "on_release"):
+                    manager.on_release(partial(self.released, module))
+
+        def released(self, module: str, rows: Any) -> None:
+            """Rows about to go are whole, and nothing in the group can move them."""
+            manager, subject = getattr(self.w, module), self.members[module]
+            ks = [self.rows[module][entity] for entity in manager.data.entity[rows].tolist()]
+            assert [repr(manager.row(row)) for row in rows] == [
+                repr(subject.expected(k)) for k in ks
+            ]
+            self.check_locked()
+
+        def check_locked(self) -> None:
+            for mate in self.managers(self.w):
+                for call in (mate.clear, partial(mate.create_many, [])):
+                    with pytest.raises(errors().StructureLockedError):
+                        call()
+
+        @rule(copied=st.sampled_from([copy.deepcopy, lambda w: pickle.loads(pickle.dumps(w))]))
+        def copy(self, copied: Callable[[Any], Any]) -> None:
+            versions = [manager.version for manager in self.managers(self.w)]
+            self.w = copied(self.w)
+            assert versions == [manager.version for manager in self.managers(self.w)]
+            self.listen()
+
+        @rule(data=st.data(), kind=st.sampled_from(["lock", "shrink", "reorder", "clear"]))
+        def others(self, data: st.DataObject, kind: str) -> None:
+            """One rule, so that those of rows that come and go have more turns."""
+            module, group = self.member(data), self.grouped(self.w)
+            manager = getattr(self.w, module)
+            if kind == "lock":
+                with manager.locked():
+                    self.check_locked()
+            elif kind == "shrink":
+                manager.shrink_to_fit()
+            elif kind == "reorder":
+                order = data.draw(st.permutations(range(group.n)))
+                expected = group.entity[order].tolist()
+                group.reorder(order)
+                assert group.entity.tolist() == expected
+            elif not data.draw(st.integers(0, 4)):
+                manager.clear()
+                self.rows[module].clear()
+
+        @rule(data=st.data())
+        def create_for_the_owners_of_a_view(self, data: st.DataObject) -> None:
+            """The argument is a column of a mate, whose rows move meanwhile."""
+            (first, second), entities = list(self.members)[:2], self.w.entities
+            manager = getattr(self.w, second)
+            owners = getattr(self.w, first).data.entity
+            fit = entities.alive_many(owners) & ~manager.has_many(owners)
+            start = data.draw(st.integers(0, len(owners)))
+            view = owners[start : start + int(np.argmin(np.append(fit[start:], False)))]
+            es = view.tolist()
+            del owners
+            manager.create_many(view, **self.samples(second, range(self.k, self.k + len(es))))
+            self.know([second], es)
+
+        @rule(data=st.data())
+        def set_parent(self, data: st.DataObject) -> None:
+            module = self.member(data)
+            manager, parents = getattr(self.w, module), self.parents[module]
+            owners = list(manager)
+            if not hasattr(manager, "set_parent") or not owners:
+                return
+            child = data.draw(st.sampled_from(owners))
+            parent = data.draw(st.sampled_from([None, *owners]))
+            above = parent
+            while above is not None and above != child:
+                above = parents.get(above)
+            if above is None:
+                row = NIL if parent is None else manager.lookup(parent)
+                manager.set_parent(manager.lookup(child), row)
+                parents.pop(child, None)
+                parents |= {} if parent is None else {child: parent}
+
+        @invariant()
+        def links_and_ids_agree(self) -> None:
+            for module, manager in zip(self.members, self.managers(self.w), strict=True):
+                owners = list(manager)
+                held, rows = set(owners), list(range(len(owners)))
+                links = self.parents[module] = {
+                    c: p for c, p in self.parents[module].items() if {c, p} <= held
+                }
+                if hasattr(manager, "parent"):
+                    expected = [links.get(entity) for entity in owners]
+                    above = [manager.parent(row) for row in rows]
+                    assert [None if row == NIL else owners[row] for row in above] == expected
+                    for row in rows:
+                        children = {owners[child] for child in manager.children(row)}
+                        assert children == {c for c, p in links.items() if p == owners[row]}
+                if hasattr(manager, "id_of"):
+                    known = self.ids[module] = {
+                        e: self.ids[module].get(e, manager.id_of(row))
+                        for row, e in enumerate(owners)
+                    }
+                    assert manager.resolve_many(list(known.values())).tolist() == rows
+
+    return Machine
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3, 4])
+@pytest.mark.parametrize("group", GROUPS)
+def test_groups_of_any_policies(seed: int, group: str) -> None:
+    package = package_with_tests(schema(seed), f"groups_{seed}")
+    tests = importlib.import_module(f"{package.__name__}.tests.test_world")
+    run_machine(watched(getattr(tests, f"_{group.title()}GroupMachine")), seed, 40)

@@ -1,28 +1,32 @@
 """Behaviour of worlds whatever their schemas are, tried on the committed package.
 
-Mutants run these cases, too, beside the tests of the package that they break.
+Mutants of the library meet these cases, too, behind the tests of the package that they break.
 """
 
 from __future__ import annotations
 
 from copy import deepcopy
+from functools import partial
 from typing import Any
+from weakref import WeakSet
 
-import numpy as np
 import pytest
+from ecsgen_testing.buffers import Thing
 from ecsgen_testing.kernel_inputs import draw_keys
-from ecsgen_testing.subject import CODECS, COPIES, deaths, loaded, refuses
+from ecsgen_testing.subject import CODECS, COPIES, loaded, refuses
 
+import generated as g
 from generated import World
 
 BOTH: dict[str, Any] = {"position": {}, "velocity": {}}
 
 
-class TestWorlds:
-    @pytest.fixture(name="w")
-    def new_world(self) -> World:
-        return World()
+@pytest.fixture(name="w")
+def new_world() -> World:
+    return World()
 
+
+class TestWorlds:
     def test_parts_are_not_replaced(self) -> None:
         for w in (World(), deepcopy(World())):
             for name, part in list(vars(w).items()):
@@ -43,54 +47,102 @@ class TestWorlds:
         for absent in (es[1], 0, -1, 2**64, "text", 1.5, None):
             assert absent not in w
 
-    @pytest.mark.parametrize("times", [1, 20])
-    def test_noted_entities_die_together(self, w: World, times: int) -> None:
-        es = w.spawn(4, **BOTH).tolist()
-        died = deaths(w.entities)
-        w.destroy_later(es[2])
-        w.destroy_later(np.array(es[:1], np.uint64))
-        for _ in range(times):
-            w.destroy_later([es[2], 0, 2**70])
-        assert w.gc() == 0
-        assert w.entities.alive_many(es).all()
-        assert w.flush() == 2
-        assert died[0] == [es[2], es[0]]
-        assert w.flush() == 0
 
-    @pytest.mark.parametrize("is_clean", [False, True])
-    def test_collect_flushes(self, w: World, is_clean: bool) -> None:
-        es = w.spawn(4, **BOTH).tolist()
-        if is_clean:
-            w.collect()
-        w.destroy_later(es[0])
-        w.collect()
-        assert not w.entities.alive(es[0])
-        assert es[0] not in w.position
-        assert es[0] not in w.velocity
+class TestArchetypes:
+    def test_locked(self, w: Any) -> None:
+        e, bare = w.archetypes.create([g.Health]).tolist()[0], w.create()
+        store = w.archetypes
+        calls: list[Any] = [store.clear, store.shrink_to_fit, partial(w.destroy, e)]
+        calls += [partial(call, e, g.Health) for call in (store.remove, store.add)]
+        calls += [partial(call, [e], g.Health) for call in (store.remove_many, store.add_many)]
+        calls += [partial(store.create, [g.Health]), partial(w.spawn, 1, health={})]
+        calls += [partial(w.create, g.Health()), partial(w[bare].add, g.Health())]
+        with store.locked():
+            with store.locked():
+                pass
+            for call in calls:
+                refuses(g.StructureLockedError, call)
+        assert (len(w), len(store)) == (2, 1)
+        store.remove(e, g.Health)
+
+    def test_chunks_by_what_they_hold(self, w: Any) -> None:
+        a, b, c = g.Health, g.Armor, g.Burning
+        for rows in ([a], [b], [a, b], [a, b, c]):
+            w.archetypes.create(rows)
+
+        def held(**clauses: Any) -> list[set[Any]]:
+            return [set(chunk.components) for chunk in w.archetypes.chunks(**clauses)]
+
+        assert held() == [{a}, {b}, {a, b}, {a, b, c}]
+        assert held(any=[a, c]) == [{a}, {a, b}, {a, b, c}]
+        assert held(all=[b], any=[a, c], none=[c]) == [{a, b}]
+
+    def test_own_columns_are_arguments(self, w: Any) -> None:
+        store = w.archetypes
+        es = store.create([g.Health], 3, health={"points": [1, 2, 3]})
+        (chunk,) = store.chunks()
+        others = store.create([g.Health], 3, health={"points": chunk.health.points[::-1]})
+        assert [store.get(e, g.Health).points for e in others] == [3, 2, 1]
+        refuses(g.DuplicateInstanceError, store.add_many, [w.create()] * 2, g.Health)
+        refuses(g.MissingInstanceError, store.remove_many, [es[0]] * 2, g.Health)
+        store.remove_many(chunk.entity[:3], g.Health)
+        assert store.has_many([*es, *others], g.Health).tolist() == [False] * 3 + [True] * 3
+
+    def test_objects_are_let_go(self, w: Any) -> None:
+        things = [Thing() for _ in range(3)]
+        alive = WeakSet(things)
+        es = w.archetypes.create([g.Weapon], 3, weapon={"model": things})
+        del things
+        w.destroy(es[0])
+        assert len(alive) == 2
+        w.archetypes.remove_many(es[1:2], g.Weapon)
+        assert len(alive) == 1
+        w.archetypes.clear()
+        assert len(alive) == 0
 
 
-class TestManagersOfOnesOwn:
-    def test_all_kinds(self) -> None:
-        for module, plain in World.MANAGER_CLASSES.items():
-            body = {"__slots__": (), "_own_size": lambda m: len(m)}
-            manager_class = type("Own", (plain,), body)
-            kind: Any = type("World", (World,), {}, managers={module: manager_class})
-            w = kind()
-            assert type(getattr(w, module)) is manager_class
-            assert getattr(w, module)._own_size() == len(getattr(World(), module))
-            assert type(getattr(deepcopy(w), module)) is manager_class
-            assert type(getattr(World(), module)) is plain
+class TestRowsOfEntities:
+    def test_they_come_together_or_not_at_all(self, w: Any) -> None:
+        x, bare = w[w.create(g.Position())], w[w.create()]
+        hurt, positions = w[w.create(g.Health())], (g.Position(), g.Position())
+        before = w.to_bytes(codecs=CODECS)
+        twice = partial(w.create, g.Velocity(), *positions), partial(bare.add, *positions)
+        for call in (*twice, partial(x.add, g.Velocity(), g.Position())):
+            refuses(g.DuplicateInstanceError, "Position", call)
+        kinds: Any = (g.Energy, "stored"), (g.Villager, "energy"), (g.Health, "points")
+        for kind, name in kinds:
+            for call in (w.create, bare.add, hurt.add):
+                wrong = kind(**{name: "x"})
+                refuses(TypeError, rf"{kind.__name__}\.{name}: ", call, g.Position(), wrong)
+        with w.position.locked():
+            refuses(g.StructureLockedError, bare.add, g.Velocity(), g.Position())
+        assert w.to_bytes(codecs=CODECS) == before
+        x.add(g.SoundSource(), g.SoundSource(volume=0.5))
+        rows = w.sound_source.instances(x.entity)
+        assert [w.sound_source.volume(row) for row in rows] == [1.0, 0.5]
+        assert (x.remove(g.Position), x.remove(g.Position), len(x)) == (1, 0, 1)
 
-    def test_they_are_checked(self) -> None:
-        wrong: list[Any] = [{"no_such_component": object}, 3]
-        wrong += [{module: object} for module in World.MANAGER_CLASSES]
-        wrong += [{module: len} for module in World.MANAGER_CLASSES]
-        for managers in wrong:
-            refuses(TypeError, type, "World", (World,), {}, managers=managers)
-        for plain in World.MANAGER_CLASSES.values():
-            for taken in ("data", "__len__"):
-                message = f"has '{taken}' and does not always"
-                refuses(TypeError, message, type, "Own", (plain,), {taken: len})
+    def test_classes_and_rows_are_told_apart(self, w: Any) -> None:
+        x = w[w.create()]
+        refuses(TypeError, "Position is a class: give a row", w.create, g.Position)
+        told = "wanted the class Position, not a row"
+        refuses(TypeError, told, w.get, x.entity, g.Position())
+        for row in ((), (1, 2), g.Spark()):
+            for call in (w.create, x.add):
+                refuses(TypeError, "no component", call, row)
+            for call in (partial(w.get, x.entity), x.remove):
+                refuses(TypeError, "no component", call, type(row))
+            assert type(row) not in x
+        assert list(w) == [x.entity]
+
+    def test_the_dead_have_none(self, w: Any) -> None:
+        x = w[w.create(g.Position())]
+        x.destroy()
+        calls: list[Any] = [lambda: w[x.entity], lambda: len(x), lambda: list(x), x.add, x.destroy]
+        calls += [lambda: tuple in x, lambda: x.position, lambda: x.remove(g.Position)]
+        for call in (*calls, lambda: w.get(x.entity, g.Position)):
+            refuses(g.StaleEntityError, call)
+        assert "dead" in repr(x)
 
 
 def seeded(w: Any) -> list[Any]:

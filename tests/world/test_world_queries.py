@@ -6,12 +6,13 @@ import copy
 import pickle
 from collections.abc import Iterator
 from random import Random
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 import yaml
 from ecsgen_runtime.tables.bulk import Tuning
+from ecsgen_testing.queries import QueryCases
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -40,7 +41,8 @@ QUERIES = {
     "rares": "{all: [Rare, Mesh], none: [Direct]}",
     "alone": "{all: [Direct]}",
 }
-CLAUSES: dict[str, dict[str, list[str]]] = {
+KEYS = "all", "any", "none", "optional"
+CLAUSES: dict[str, Any] = {
     query: yaml.safe_load(clauses.lower()) for query, clauses in QUERIES.items()
 }
 SCHEMA = "\n---\n".join(
@@ -57,38 +59,15 @@ def new_world() -> Any:
     return world_package(SCHEMA, "queried_game").Game()
 
 
-def expected(world: Any, query: str) -> dict[int, list[int]]:
-    """Entities, and their rows in all and optional, by the definition alone."""
-    clauses = {"all": [], "any": [], "none": [], "optional": [], **CLAUSES[query]}
-    rows_by_entity = {}
-    for e in world.entities:
-        row = {name: getattr(world, name).lookup(e) for name in COMPONENTS}
-        if (
-            all(row[name] != NIL for name in clauses["all"])
-            and (not clauses["any"] or any(row[name] != NIL for name in clauses["any"]))
-            and all(row[name] == NIL for name in clauses["none"])
-        ):
-            rows_by_entity[e] = [row[name] for name in [*clauses["all"], *clauses["optional"]]]
-    return rows_by_entity
+class Cases(QueryCases):
+    """Those of generated tests, which compare all queries in all forms with the definition."""
+
+    queries: ClassVar = {
+        name: {**dict.fromkeys(KEYS, ()), **given} for name, given in CLAUSES.items()
+    }
 
 
-def check(world: Any) -> None:
-    """All queries, in all their forms."""
-    for name in QUERIES:
-        query = getattr(world, name)
-        wanted = expected(world, name)
-        arrays = query.rows()
-        assert arrays._fields[0] == "entity"
-        assert len({len(array) for array in arrays}) == 1
-        assert [array.dtype for array in arrays] == [np.uint64] + [np.intp] * (len(arrays) - 1)
-        rows_by_entity = {
-            e: rows for e, *rows in zip(*(array.tolist() for array in arrays), strict=True)
-        }
-        assert rows_by_entity == wanted
-        assert len(query) == len(arrays.entity) == len(wanted)
-        assert [tuple(row) for row in query] == list(
-            zip(*(array.tolist() for array in arrays), strict=True)
-        )
+check = Cases().check
 
 
 def change(world: Any, random: Random) -> None:

@@ -26,7 +26,7 @@ GROUPS = (
     ),
     module(
         "_runtime/kernels/seeding.py",
-        ("test_world_cases.py",),
+        ("test_world.py",),
         Mutant("managers have seeds of their own", r"manager\.seed = number"),
         Mutant("the world's seed stays", r"self\._stream_state\.reset\(number\)"),
         Mutant(
