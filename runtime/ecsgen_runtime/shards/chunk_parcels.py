@@ -26,7 +26,7 @@ class ShardedArchetypeStore(ArchetypeStore[ChunkT]):
     __slots__ = ()
     _entities: ShardedEntities
 
-    def _has_any(self, entities: EntityArray) -> bool:
+    def has_any(self, entities: EntityArray) -> bool:
         return bool((self.table.locations.get_many(entities) != NO_LOCATION).any())
 
     def pack(self, writer: ParcelWriter) -> None:
