@@ -27,7 +27,6 @@ from typing import Any, ClassVar, Final, Unpack
 import numpy as np
 from ecsgen_runtime.base.fast_typing import NamedTuple, TypedDict
 from ecsgen_runtime.base.handles import (
-    MAX_ROWS,
     NIL,
     Columns,
     Entity,

@@ -19,7 +19,7 @@ from typing import Final
 import ecsgen_runtime
 
 from ecsgen.config import BACKENDS
-from ecsgen.render.text.library_imports import LIBRARY
+from ecsgen.render.text.library_imports import INSTALLED_LIBRARY
 from tests.support.generated_package import shipped
 from tests.support.world_package import load, sources
 
@@ -63,7 +63,7 @@ def _words(module: ast.Module) -> Iterator[str]:
 
 def _imported(module: ast.Module) -> Iterator[tuple[str, str]]:
     for node in ast.walk(module):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(LIBRARY):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(INSTALLED_LIBRARY):
             for alias in node.names:
                 if alias.name != "*":
                     yield str(node.module), alias.name
@@ -88,7 +88,7 @@ class _Library:
                 yield f"{module}.{name}({', '.join(bases)}): {', '.join(sorted(used))}"
                 for base in bases:
                     yield from self.of(module, base)
-            case ast.ImportFrom(module=str(place)) if place.startswith(LIBRARY):
+            case ast.ImportFrom(module=str(place)) if place.startswith(INSTALLED_LIBRARY):
                 yield from self.of(place, name)
             case ast.AST():
                 yield f"{module}.{name}"
@@ -105,7 +105,7 @@ def _defined(module: str) -> Mapping[str, ast.AST]:
     of_library = [
         part
         for part in for_types
-        if isinstance(part, ast.ImportFrom) and (part.module or "").startswith(LIBRARY)
+        if isinstance(part, ast.ImportFrom) and (part.module or "").startswith(INSTALLED_LIBRARY)
     ]
     for node in (*body, *of_library):
         if isinstance(node, ast.FunctionDef | ast.ClassDef):

@@ -21,14 +21,12 @@ from ecsgen.render.components.component_tests import (
     PolicyTests,
     camel,
     find_policy_tests,
-    import_lines,
+    imported_by_tests,
 )
 from ecsgen.render.output_file import Output
-from ecsgen.render.text.formatting import import_line
-from ecsgen.render.text.jinja_environment import rendered
+from ecsgen.render.text.jinja_environment import rendered, rendered_module
 from ecsgen.render.text.library_imports import PARENT
 from ecsgen.render.text.name_shadowing import add_placeholder
-from ecsgen.render.world import world_features
 from ecsgen.render.world.world_module import BlockRenderer, WorldContext
 
 _INIT = '"""Generated tests: each manager against a naive model, and case by case."""\n'
@@ -71,46 +69,42 @@ def imported_from(options: Options) -> str:
 
 def world_tests(parts: WorldContext, package: str) -> str:
     """Return the tests of the world, and of each of its features in turn."""
-    active = dict(parts.features)
-    features = [feature for feature in world_features.FEATURES if feature.name in active]
-    supported = {"spawning"}.union(*(feature.test_support for feature in features))
     parts = replace(parts, members=tuple(m for m in parts.members if not m.is_grid))
     name, kinds = add_placeholder(parts.world.name), {
         "SUBJECTS": parts.components,
         "UNOWNED": parts.unowned,
     }
     filled = [kind for kind, members in kinds.items() if any(m.has_unique for m in members)]
-    unique = ["unique"] if filled else []
-    siblings = {f"test_{member.module}" for member in (*parts.components, *parts.unowned)}
-    exports = list(map(add_placeholder, parts.exports))
-    imports = [exports, [f"{name} as _{name}"]] if filled else [[name, *exports]]
-    blocks = BlockRenderer(
-        parts,
-        imported="\n".join(import_line(package, names) for names in imports if names),
-        support_import=import_lines([*supported, *unique]),
-        filled=", ".join(filled),
-        siblings=sorted(siblings.union(*(feature.test_modules for feature in features))),
-    )
-    return rendered("tests/world.py.j2", blocks.context)
+    tests = ["archetypes", *(member.module for member in (*parts.components, *parts.unowned))]
+    modules = {
+        **imported_by_tests(package),
+        **dict.fromkeys((name, *map(add_placeholder, parts.exports)), package),
+        **dict.fromkeys((f"test_{test}" for test in tests), "."),
+    }
+    context = BlockRenderer(parts, filled=", ".join(filled)).context
+    imported_as = {name: f"_{name}"} if filled else {}
+    return rendered_module("tests/world.py.j2", context, modules, imported_as)
 
 
 def component_tests(component: Component, package: str) -> str:
     """Return the tests of one component's manager."""
     code = ComponentCode(component)
     tests = ComponentTests(code, package, _policy_tests(code))
-    return rendered("tests/component.py.j2", {"package": package, "c": code, "t": tests})
+    modules = {**imported_by_tests(package), **tests.modules}
+    return rendered_module(
+        "tests/component.py.j2", {"c": code, "t": tests}, modules, tests.imported_as
+    )
 
 
 def archetypes_tests(world: str, components: tuple[Component, ...], package: str) -> str:
     """Return the tests of the components that have their rows in chunks."""
     members = [ComponentTests(ComponentCode(component), package, ()) for component in components]
-    enums = ["enums"] if any(t.code.enums for t in members) else []
-    names = ["EntityManager", "archetypes", *enums, *(t.imported_row for t in members)]
-    names += [add_placeholder(world)]
-    variables = {"world": add_placeholder(world), "members": members}
-    variables["support_import"] = import_lines(("chunks", "state_machine", "subject"))
-    variables["package_import"] = import_line(package, names)
-    return rendered("tests/archetypes.py.j2", variables)
+    world = add_placeholder(world)
+    names = {world, *(test.code.name for test in members)}
+    modules = {**imported_by_tests(package), **dict.fromkeys(names, package)}
+    imported_as = {name: here for test in members for name, here in test.imported_as.items()}
+    variables = {"world": world, "members": members}
+    return rendered_module("tests/archetypes.py.j2", variables, modules, imported_as)
 
 
 def _policy_tests(code: ComponentCode) -> tuple[PolicyTests, ...]:

@@ -26,13 +26,15 @@ from ecsgen.render.components.component_module import render_component_module
 from ecsgen.render.kernel_printers import loop_reasons
 from ecsgen.render.output_file import Output
 from ecsgen.render.text.formatting import PLACEHOLDER, import_line
-from ecsgen.render.text.jinja_environment import rendered
+from ecsgen.render.text.jinja_environment import rendered, rendered_module
 from ecsgen.render.text.library_imports import (
+    COMPILED,
     LIBRARY,
     PARENT,
     RUNTIME,
     SHARDS,
     collect_copies,
+    finish_module,
     locate_public_names,
     vendor_imports,
 )
@@ -92,7 +94,7 @@ def outputs(project: Project, options: Options) -> list[Output]:
     modules = [*_package(project), *_managers(project), *tests_of]
     files = [replace(file, render=partial(resolve_shadowing, file.render)) for file in modules]
     if options.runtime == "installed":
-        return files
+        return [replace(file, render=partial(finish_module, file.render)) for file in files]
     return list(_vendored(files, generated_tests.imported_from(options)))
 
 
@@ -145,7 +147,7 @@ def _package(project: Project) -> Iterator[Output]:
     if project.world.archetypes:
         yield Output.of("archetypes.py", render_archetypes_module, *archetype_subjects(project))
     if project.enums:
-        yield Output.of("enums.py", rendered, "enums.py.j2", {"enums": project.enums})
+        yield Output.of("enums.py", rendered_module, "enums.py.j2", {"enums": project.enums})
 
 
 def _exported(project: Project, parts: WorldContext) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -205,7 +207,8 @@ def entities_module(world: World, compiled: bool = False) -> str:
     if world.shards is not None:
         numbers.append(f"shard_bits={world.shards.bits}")
     variables = {"shards": world.shards, "numbers": numbers, "compiled": compiled}
-    return rendered("entities.py.j2", variables)
+    modules = {**locate_public_names(SHARDS), **locate_public_names(COMPILED)}
+    return rendered_module("entities.py.j2", variables, modules)
 
 
 def package_module(

@@ -6,16 +6,18 @@ import enum
 
 import pytest
 
-from ecsgen.config import BACKENDS, Backend
+from ecsgen import render
+from ecsgen.config import BACKENDS, RUNTIMES, Backend, load_options
 from ecsgen.render.text.formatting import PLACEHOLDER
+from ecsgen.render.text.library_imports import LIBRARY, finish_module
+from ecsgen.render.text.module_names import IMPORTS_MARKER, insert_imports
 from ecsgen.render.text.name_shadowing import (
     add_class_placeholder,
     add_placeholder,
     rename_shadowed,
-    resolve_shadowing,
 )
 from tests.support.kernel_package import manager_of
-from tests.support.world_package import world_package
+from tests.support.world_package import load, world_package
 
 SCHEMA = """\
 component: Sequence
@@ -36,6 +38,12 @@ def test_only_what_somebody_else_has_is_marked() -> None:
     )  # it makes GroupedData
 
 
+def finished(code: str, **modules: str) -> str:
+    """Return a module of code; `$` stands for the placeholder."""
+    text = f"{IMPORTS_MARKER}\n\n{code}".replace("$", PLACEHOLDER)
+    return finish_module(lambda: insert_imports(text, modules, {}))
+
+
 def test_builtins_and_imports_give_way() -> None:
     text = f'''\
 from __future__ import annotations
@@ -49,7 +57,7 @@ def rows({PLACEHOLDER}range: int, _range: int) -> Sequence[int]:
 
 class {PLACEHOLDER}Sequence: ...
 '''
-    assert resolve_shadowing(lambda: text) == '''\
+    assert rename_shadowed(text).replace(PLACEHOLDER, "") == '''\
 from __future__ import annotations
 
 from builtins import range as _range_
@@ -68,6 +76,46 @@ class Sequence: ...
 def test_modules_without_a_meeting_stay() -> None:
     text = f"def first({PLACEHOLDER}range: int) -> int:\n    return {PLACEHOLDER}range\n"
     assert rename_shadowed(text) == text
+
+
+def test_what_the_code_uses_is_imported() -> None:
+    code = '''\
+"""Sequence: a Mapping."""
+from __future__ import annotations
+
+
+class First(Field):
+    """A Column."""
+
+    Rows: ClassVar = f"{Id}"
+
+    def first(self, index: Any) -> Final:
+        """Struct."""
+        return index(self.Literal, Never=nested, Column="Struct")
+
+
+class Id: ...
+'''
+    nested, ours = f"{LIBRARY}.nested", ".."
+    imports = finished(code, nested=nested, Field=ours, Id=ours, Rows=ours).partition('\n\n"')[0]
+    assert imports == """\
+from typing import Any, ClassVar, Final
+
+from ecsgen_runtime.nested import nested
+
+from .. import Field"""
+
+
+def test_imports_that_documents_of_schemas_show_stay() -> None:
+    doc = "doc: |\n  Read\n  from ecsgen_runtime import range\n"
+    text = f"component: Body\n{doc}fields: {{range: f32}}\n"
+    for runtime in RUNTIMES:
+        (module,) = (
+            output.render()
+            for output in render.outputs(load(text), load_options(runtime=runtime))
+            if output.path == "body.py"
+        )
+        assert "from ecsgen_runtime import range\n" in module
 
 
 def test_enums_called_as_their_bases() -> None:

@@ -20,7 +20,7 @@ from ecsgen.model import Component, Enum
 from ecsgen.render import Output
 from ecsgen.render.components.component_features import CODE_FEATURES
 from ecsgen.render.text import library_imports
-from ecsgen.render.text.jinja_environment import environment
+from ecsgen.render.text.jinja_environment import rendered_module
 from ecsgen.render.world import world_features
 from ecsgen.render.world.world_features import BLOCKS
 from tests.house.floors import LIBRARY
@@ -105,8 +105,8 @@ def test_public_names_are_defined_once(package: str) -> None:
 
 
 def test_the_runtime_is_copied_as_it_is() -> None:
-    modules = [library_imports.vendor_imports(output.render) for output in outputs().values()]
-    copies = library_imports.collect_copies(modules)
+    vendored = render.outputs(shipped(), load_options(schemas=SCHEMAS, runtime="vendored"))
+    copies = library_imports.collect_copies(output.render() for output in vendored)
     assert "_runtime/managers/policies/lookup_maps.py" in copies
     for path in (path for path in copies if path.startswith("_runtime/")):
         text = copies[path]
@@ -141,7 +141,7 @@ CASES = [(TOLD,), (MODE,), (WAYS,), (MODE, LATE, WAYS)]
 
 
 def source(enums: tuple[Enum, ...]) -> str:
-    return environment().get_template("enums.py.j2").render(enums=enums)
+    return rendered_module("enums.py.j2", {"enums": enums})
 
 
 def namespace(*enums: Enum) -> dict[str, Any]:

@@ -31,7 +31,8 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from ecsgen.model import World
 from ecsgen.render.package_files import entities_module
-from tests.support.entities_package import DespawnListener, entity_manager
+from ecsgen.render.text.library_imports import finish_module
+from tests.support.entities_package import entity_manager
 from tests.support.soak import examples
 
 LAYOUTS = [
@@ -335,11 +336,10 @@ def test_a_copy_made_by_a_callback_is_at_rest() -> None:
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_the_text_is_already_in_blacks_style(layout: tuple[int, int, int]) -> None:
     index_bits, generation_bits, min_free = layout
-    source = entities_module(
-        World(index_bits=index_bits, generation_bits=generation_bits, min_free=min_free)
-    )
+    world = World(index_bits=index_bits, generation_bits=generation_bits, min_free=min_free)
+    source = finish_module(lambda: entities_module(world))
     numbers: dict[str, Any] = {"__name__": "entities"}
-    exec(source.replace("._runtime.", "ecsgen_runtime."), numbers)
+    exec(source, numbers)
     assert (numbers["INDEX_BITS"], numbers["GENERATION_BITS"], numbers["MIN_FREE"]) == layout
     assert numbers["INDEX_MASK"] == 2**index_bits - 1
     assert numbers["EntityManager"]().create() == 1 << index_bits

@@ -19,7 +19,8 @@ from ecsgen.model import Mark
 from ecsgen.policies.policy import ComponentFeature
 from ecsgen.render.components.component_features import CODE_FEATURES
 from ecsgen.render.text import library_imports
-from ecsgen.render.text.library_imports import PACKAGE
+from ecsgen.render.text.formatting import PLACEHOLDER
+from ecsgen.render.text.module_names import PACKAGE
 from ecsgen.render.world.world_module import VIEW_METHODS
 from ecsgen.schema.names import (
     CHUNK_NAMES,
@@ -65,9 +66,9 @@ def runtime_class(name: str) -> type:
         **library_imports.locate_public_names(library_imports.SHARDS),
         **library_imports.locate_public_names(library_imports.RUNTIME),
     }
-    module = import_module(known[name].replace("._runtime", "ecsgen_runtime"))
-    class_found: type = getattr(module, name)
-    return class_found
+    module = import_module(known[name].removeprefix(PLACEHOLDER))
+    found: type = getattr(module, name)
+    return found
 
 
 def public(*kinds: type) -> set[str]:

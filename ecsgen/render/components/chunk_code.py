@@ -17,11 +17,9 @@ from ecsgen.render.text.formatting import (
     literal_shape,
     width,
 )
-from ecsgen.render.text.jinja_environment import environment
+from ecsgen.render.text.jinja_environment import rendered_module
 from ecsgen.render.text.library_imports import (
-    IMPORTS_MARKER,
     SHARDS,
-    insert_imports,
     locate_public_names,
 )
 from ecsgen.render.text.name_shadowing import ComponentName, make_component_name
@@ -123,9 +121,9 @@ def cell_expression(code: ColumnCode) -> str:
 def render_chunked_module(component: Component) -> str:
     """Return the unformatted module of a component with rows in chunks."""
     code = ChunkedComponentCode(component)
-    template, table = environment().get_template("chunked_component.py.j2"), chunk_table(component)
-    text = template.render(c=code, imports_marker=IMPORTS_MARKER, columns_table=table)
-    return insert_imports(text, dict.fromkeys(code.enums, ".enums"))
+    variables = {"c": code, "columns_table": chunk_table(component)}
+    enums = dict.fromkeys(code.enums, ".enums")
+    return rendered_module("chunked_component.py.j2", variables, enums)
 
 
 SUFFIXES = ("", "Data", "Fields", "Values")
@@ -145,21 +143,19 @@ def render_archetypes_module(
     line = f"        _fields = {{{', '.join(items)}}}"
     if width(line) > WIDTH:
         line = exploded("_fields = ", items, 8, "{}")
-    template = environment().get_template("archetypes.py.j2")
-    text = template.render(
-        parts=members,
-        base="ShardedArchetypeStore" if sharded else "ArchetypeStore",
-        chunk=chunk,
-        imports_marker=IMPORTS_MARKER,
-        parts_line=collection("_DATA: ClassVar = ", [f"{name}Data" for name in names], 4),
-        any_row_line=disjunction("_AnyRow: TypeAlias = ", names),
-        given_line=line,
-        summary=f"{rows} rows with all of them fit into a chunk.",
-    )
+    variables = {
+        "parts": members,
+        "base": "ShardedArchetypeStore" if sharded else "ArchetypeStore",
+        "chunk": chunk,
+        "parts_line": collection("_DATA: ClassVar = ", [f"{name}Data" for name in names], 4),
+        "any_row_line": disjunction("_AnyRow: TypeAlias = ", names),
+        "given_line": line,
+        "summary": f"{rows} rows with all of them fit into a chunk.",
+    }
     modules = {m.name + suffix: f".{m.module}" for m in members for suffix in SUFFIXES}
     if sharded:
         modules = {**locate_public_names(SHARDS), **modules}
-    return insert_imports(text, modules)
+    return rendered_module("archetypes.py.j2", variables, modules)
 
 
 def archetype_subjects(project: Project) -> tuple[tuple[ComponentName, ...], int, int, bool]:

@@ -11,12 +11,10 @@ from ecsgen.render.components.component_code import ComponentCode
 from ecsgen.render.components.component_features import CodeFeature, collect_features
 from ecsgen.render.components.step_code import StepRenderer, indented, slot_words
 from ecsgen.render.text.formatting import call, literal_names
-from ecsgen.render.text.jinja_environment import environment
+from ecsgen.render.text.jinja_environment import environment, rendered_module
 from ecsgen.render.text.library_imports import (
     COMPILED,
-    IMPORTS_MARKER,
     SHARDS,
-    insert_imports,
     locate_public_names,
 )
 from ecsgen.render.text.name_shadowing import make_component_name
@@ -57,13 +55,11 @@ def render_component_module(component: Component) -> str:
     context: dict[str, Any] = {
         "c": c,
         "step": step,
-        "imports_marker": IMPORTS_MARKER,
         "layout_table": indented(format_layout(c.layout).removesuffix("\n"), 4),
     }
     for name, subject in subjects.items():
         template = environment().get_template(f"component_features/{name}.py.j2")
         step.templates[name] = template.make_module({**context, "it": subject})
-    text = environment().get_template("component.py.j2").render(context)
     names = dict.fromkeys(c.enums, ".enums")
     if component.on is not None:
         grid = make_component_name(component.on.grid)
@@ -72,4 +68,4 @@ def render_component_module(component: Component) -> str:
         names |= locate_public_names(SHARDS)
     if component.backend == "numba":
         names |= locate_public_names(COMPILED)
-    return insert_imports(text, names)
+    return rendered_module("component.py.j2", context, names)

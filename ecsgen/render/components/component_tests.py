@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from ecsgen.policies import max_rows
 from ecsgen.render.column_code import KINDS
 from ecsgen.render.components.component_code import ComponentCode
 from ecsgen.render.kernel_methods.kernel_oracle import KernelCheck, ReductionCheck
-from ecsgen.render.text.formatting import call, collection, import_line
+from ecsgen.render.text.formatting import call, collection
 from ecsgen.render.text.library_imports import SUPPORT, TESTING, ancestors, read_support
 from ecsgen.render.text.quoting import WIDTH, as_f32, literal, nested
 
@@ -39,36 +39,20 @@ class ComponentTests:
         self.grid = "" if grid is None else f"_{grid.name}Manager"
 
     @property
-    def package_import(self) -> str:
-        """Import of names that the package has for all components."""
-        is_grid = self.component.grid is not None
-        names = [*([] if is_grid else ["StaleInstanceError"]), "EntityManager", "World"]
-        return import_line(self.package, [*names, *(["enums"] if self.code.enums else [])])
+    def modules(self) -> dict[str, str]:
+        """Modules of names that tests import of the package: the row class and managers."""
+        names = {self.code.name: self.component, self.code.manager: self.component}
+        if grid := self.component.grid_component:
+            names[f"{grid.name}Manager"] = grid
+        dot = "" if self.package.endswith(".") else "."
+        return {name: f"{self.package}{dot}{owner.module}" for name, owner in names.items()}
 
     @property
-    def component_import(self) -> str:
-        """Import of the manager and its row class."""
-        dot, ground = "" if self.package.endswith(".") else ".", self.component.grid_component
-        names = [self.imported_row, _as_named(self.code.manager, self.manager)]
-        line = import_line(f"{self.package}{dot}{self.component.module}", names)
-        if ground is None:
-            return line
-        name = f"{ground.name}Manager as {self.grid}"
-        return "\n".join(sorted([line, f"from {self.package}{dot}{ground.module} import {name}"]))
-
-    @property
-    def imported_row(self) -> str:
-        """Item of an import for the row class."""
-        return _as_named(self.code.name, self.row)
-
-    @property
-    def support_import(self) -> str:
-        """Import of the modules of cases."""
-        kernels = ["kernel_oracle"] if self.kernels else []
-        modules = [cases.module for cases in self.policy_tests]
-        if self.component.grid is None:
-            modules += ["common_cases", "state_machine", "row_proxies"]
-        return import_lines(["subject", *modules, *kernels])
+    def imported_as(self) -> dict[str, str]:
+        """Names that tests have for these, where not those of the package."""
+        names = {self.code.name: self.row, self.code.manager: self.manager}
+        names |= {self.grid.removeprefix("_"): self.grid} if self.grid else {}
+        return {name: here for name, here in names.items() if name != here}
 
     @property
     def subject(self) -> str:
@@ -158,10 +142,6 @@ class ComponentTests:
         return lines
 
 
-def _as_named(name: str, here: str) -> str:
-    return name if name == here else f"{name} as {here}"
-
-
 def _field(field: Field) -> str:
     kind = field.type
     arguments = [literal(field.name), _default(field)]
@@ -247,6 +227,13 @@ def find_policy_tests() -> Mapping[str, PolicyTests]:
     return tests
 
 
-def import_lines(modules: Iterable[str]) -> str:
-    """Return the import of modules of cases by a test, as isort and black lay it out."""
-    return import_line(TESTING, sorted({*modules}))
+def imported_by_tests(package: str) -> dict[str, str]:
+    """Return modules of the names that all tests of a package may import."""
+    cases = (path.removeprefix(f"{SUPPORT}/").removesuffix(".py") for path in read_support())
+    return {
+        **dict.fromkeys((name for name in cases if "/" not in name), TESTING),
+        **dict.fromkeys(("example", "given"), "hypothesis"),
+        **dict.fromkeys(
+            ("EntityManager", "StaleInstanceError", "World", "archetypes", "enums"), package
+        ),
+    }

@@ -10,12 +10,15 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.util import cache_from_source
 from pathlib import Path
+from types import MappingProxyType
 
 from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, StrictUndefined
 from jinja2.ext import Extension
 
 from ecsgen.fingerprint import templates_folder
 from ecsgen.render.text.formatting import call, collection, disjunction, tuple_item
+from ecsgen.render.text.library_imports import LIBRARY, TESTING
+from ecsgen.render.text.module_names import IMPORTS_MARKER, insert_imports
 from ecsgen.render.text.name_shadowing import add_class_placeholder, add_placeholder
 from ecsgen.render.text.quoting import WIDTH, comment_text, docstring_text, literal
 
@@ -48,13 +51,24 @@ def environment() -> Environment:
         "marked_class": add_class_placeholder,
     }
     env.globals |= {"call": call, "collection": collection, "disjunction": disjunction}
-    env.globals["tuple_item"] = tuple_item
+    env.globals |= {"tuple_item": tuple_item, "imports_marker": IMPORTS_MARKER}
+    env.globals |= {"library": LIBRARY, "testing": TESTING}
     return env
 
 
 def rendered(template: str, variables: Mapping[str, object]) -> str:
     """Return the text of a template."""
     return environment().get_template(template).render(variables)
+
+
+def rendered_module(
+    template: str,
+    variables: Mapping[str, object],
+    modules: Mapping[str, str] = MappingProxyType({}),
+    imported_as: Mapping[str, str] = MappingProxyType({}),
+) -> str:
+    """Return the text of a template with its imports, as `insert_imports` does."""
+    return insert_imports(rendered(template, variables), modules, imported_as)
 
 
 def doc(text: str, indent: int = 0) -> str:

@@ -1,8 +1,8 @@
-"""Library that generated packages import, or have copies of, and imports of modules.
+"""Library that generated packages import, or have copies of.
 
-Generated modules are made to import `ecsgen_runtime`, and generated tests `ecsgen_testing` as well.
-In a vendored package they import the same modules from `_runtime` and `tests/_support`: only the
-prefix of these imports differs.
+Generated modules import `ecsgen_runtime`, and generated tests `ecsgen_testing` as well. In a
+vendored package they import the same modules from `_runtime` and `tests/_support`: only the prefix
+of these imports differs, which `finish_module` puts in.
 """
 
 from __future__ import annotations
@@ -13,11 +13,14 @@ from functools import cache
 from pathlib import PurePosixPath
 
 from ecsgen.fingerprint import import_folder
-from ecsgen.render.text.formatting import PLACEHOLDER, import_line
+from ecsgen.render.text.formatting import PLACEHOLDER
 
-LIBRARY = "ecsgen_runtime"
-TESTING = "ecsgen_testing"
+INSTALLED_LIBRARY = "ecsgen_runtime"
+INSTALLED_TESTING = "ecsgen_testing"
 """Cases of generated tests, and what these need."""
+# in imports of modules that are not finished
+LIBRARY = PLACEHOLDER + INSTALLED_LIBRARY
+TESTING = PLACEHOLDER + INSTALLED_TESTING
 RUNTIME = "_runtime"
 """Folder of copies of the library in a vendored package."""
 SUPPORT = "tests/_support"
@@ -30,14 +33,17 @@ _DEFERRED = ("snapshots", "sweeps")
 """Folders that are imported at first use: generated modules name only `SnapshotWorld` of them."""
 _DOOR = f"{RUNTIME}/snapshots/snapshot_world.py"
 
-_TOPS = {LIBRARY: RUNTIME, RUNTIME: RUNTIME, TESTING: SUPPORT, "_support": SUPPORT}
+_TOPS = {
+    INSTALLED_LIBRARY: RUNTIME,
+    RUNTIME: RUNTIME,
+    INSTALLED_TESTING: SUPPORT,
+    "_support": SUPPORT,
+}
 """Folders of copies, by the names that imports have for them."""
 _NOT_COPIED = ("accelerator", "__main__.py")
 _IMPORTS = re.compile(r"^ *from (\S+) import (?:\(([^)]*)\)|(.*))$", re.MULTILINE)
 _MODULE_ENDS = (".py", "/__init__.py")
 _IMPORTED = re.compile(r"(\w+)(?: +as +\w+)?")
-_OF_LIBRARY = re.compile(rf"^( *)from {LIBRARY}\b", re.MULTILINE)
-_OF_TESTING = re.compile(rf"^( *)from {TESTING}\b", re.MULTILINE)
 _CLASSES = re.compile(r"^class (\w+)\(([^)]*)\):", re.MULTILINE)
 _WORD = re.compile(r"\w+")
 _TEXT = re.compile(r'""".*?"""', re.DOTALL)
@@ -48,13 +54,13 @@ _DEFINED = re.compile(r"^(?:(?:class|def) ([A-Za-z]\w*)|([A-Za-z]\w*)(?:: .*)? =
 @cache
 def read_library() -> Mapping[str, str]:
     """Return the text of every module of the library, by its path in a package."""
-    return _texts(LIBRARY, RUNTIME)
+    return _texts(INSTALLED_LIBRARY, RUNTIME)
 
 
 @cache
 def read_support() -> Mapping[str, str]:
     """Return the text of every module that generated tests may use, by its path in a package."""
-    return _texts(TESTING, SUPPORT)
+    return _texts(INSTALLED_TESTING, SUPPORT)
 
 
 def _texts(package: str, folder: str) -> dict[str, str]:
@@ -87,17 +93,26 @@ def library_part(path: str) -> str:
     return RUNTIME if folder not in _DEFERRED or path == _DOOR else ""
 
 
+def finish_module(
+    make: Callable[[], str], library: str = INSTALLED_LIBRARY, testing: str = INSTALLED_TESTING
+) -> str:
+    """Render a module without placeholders.
+
+    `library`, `testing`: where it imports the library and the cases of tests from.
+    """
+    return make().replace(LIBRARY, library).replace(TESTING, testing).replace(PLACEHOLDER, "")
+
+
 def vendor_imports(make: Callable[[], str], package: str = ".") -> str:
-    """Return a module that imports the copies in a package instead of the library.
+    """Render a module that imports the copies in a package instead of the library.
 
     `package`: how it names the package, up to the dot before `_runtime`.
     """
-    text = _OF_LIBRARY.sub(rf"\1from {package}{RUNTIME}", make())
-    return _OF_TESTING.sub(r"\1from ._support", text)
+    return finish_module(make, f"{package}{RUNTIME}", "._support")
 
 
 def module_of(path: str) -> str:
-    """Return the name of the library's module with this path in a vendored package."""
+    """Return the module of the library, for imports, that a vendored package has at this path."""
     return path.removesuffix(".py").replace("/", ".").replace(RUNTIME, LIBRARY, 1)
 
 
@@ -156,7 +171,7 @@ def _copy(path: str, text: str, tests_from: str) -> str:
         return text
     is_inside = tests_from == PARENT
     package = PARENT + "." * (path.count("/") - 1) if is_inside else f"{tests_from}."
-    return vendor_imports(lambda: text, package)
+    return text.replace(f"from {INSTALLED_LIBRARY}", f"from {package}{RUNTIME}")
 
 
 @cache
@@ -179,66 +194,3 @@ def distinct_bases(names: Iterable[str]) -> list[str]:
     wanted = [name for name in dict.fromkeys(names) if name]
     implied = frozenset[str]().union(*(ancestors()[name] for name in wanted))
     return [name for name in wanted if name not in implied]
-
-
-_STANDARD = {
-    "collections.abc": "Callable Iterable Iterator Mapping Sequence",
-    "contextlib": "contextmanager",
-    "enum": "IntEnum IntFlag",
-    "operator": "index",
-    "random": "Random",
-    "struct": "Struct",
-    "types": "ModuleType",
-    "typing": "Any ClassVar Final Literal Never Protocol SupportsIndex TypeAlias TypeVar Unpack"
-    " overload",
-}
-STANDARD = {name: module for module, names in _STANDARD.items() for name in names.split()}
-NUMPY = {"ArrayLike": "numpy.typing", "NDArray": "numpy.typing", "prange": "numba"}
-PACKAGE = {
-    "NamedTuple": f"{LIBRARY}.base.fast_typing",
-    "TypedDict": f"{LIBRARY}.base.fast_typing",
-    "ArchetypeChunk": ".archetypes",
-    "Archetypes": ".archetypes",
-}
-
-OF_ENTITIES = dict.fromkeys(("EntityManager", "INDEX_MASK"), ".entities")
-"""Names that each package defines, instead of the library's."""
-
-# names are used in code: not in strings or comments, nor as attributes, keywords, or after `def`
-_NO_CODE = re.compile(r'''""".*?"""|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|#[^\n]*''', re.DOTALL)
-_CLASS = re.compile(rf"^class ({PLACEHOLDER}?\w+)", re.MULTILINE)
-_NAME = re.compile(rf"(?<![\w.{PLACEHOLDER}])(?<!def ){PLACEHOLDER}?[^\W\d_]\w*")
-
-
-IMPORTS_MARKER = "<<imports>>"
-"""Text that is replaced by a module's imports."""
-
-
-def insert_imports(text: str, modules: Mapping[str, str]) -> str:
-    """Return a module's text with its imports."""
-    return text.replace(IMPORTS_MARKER, format_imports(text, modules))
-
-
-def format_imports(text: str, modules: Mapping[str, str]) -> str:
-    """Return the import statements of a module with this text, as isort and black lay them out.
-
-    `modules`: modules of names that are made from schemas, with placeholders as in the text.
-    """
-    code = _NO_CODE.sub("", text)
-    used = set(_NAME.findall(code)) - set(_CLASS.findall(code))
-    places = {**PACKAGE, **locate_public_names(RUNTIME), **modules, **OF_ENTITIES}
-    package = {name: module for name, module in places.items() if module.startswith(".")}
-    installed = NUMPY | {name: places[name] for name in places.keys() - package.keys()}
-    groups = [
-        _from_lines(STANDARD, used),
-        ["import numpy as np"] * ("np" in used) + _from_lines(installed, used),
-        _from_lines(package, used),
-    ]
-    return "\n\n".join("\n".join(group) for group in groups if group)
-
-
-def _from_lines(places: Mapping[str, str], used: set[str]) -> list[str]:
-    modules: dict[str, list[str]] = {}
-    for name in places.keys() & used:
-        modules.setdefault(places[name], []).append(name)
-    return [import_line(module, modules[module]) for module in sorted(modules)]

@@ -17,15 +17,8 @@ from functools import cache
 from typing import Final
 
 from ecsgen.render.text.formatting import PLACEHOLDER, import_line
-from ecsgen.render.text.library_imports import (
-    COMPILED,
-    NUMPY,
-    PACKAGE,
-    RUNTIME,
-    SHARDS,
-    STANDARD,
-    locate_public_names,
-)
+from ecsgen.render.text.library_imports import COMPILED, RUNTIME, SHARDS, locate_public_names
+from ecsgen.render.text.module_names import INSTALLED, PACKAGE, STANDARD
 from ecsgen.schema.names import module_name
 
 _BUILTINS: Final = frozenset(vars(builtins))
@@ -62,7 +55,9 @@ def _known() -> frozenset[str]:
         *locate_public_names(COMPILED),
         *locate_public_names(SHARDS),
     }
-    return _BUILTINS.union(_CODE_NAMES, _OF_TESTS, STANDARD, NUMPY, PACKAGE, of_runtime) - {"super"}
+    return _BUILTINS.union(_CODE_NAMES, _OF_TESTS, STANDARD, INSTALLED, PACKAGE, of_runtime) - {
+        "super"
+    }
 
 
 @cache
@@ -106,9 +101,8 @@ def make_component_name(component: str) -> ComponentName:
 
 
 def resolve_shadowing(make: Callable[[], str]) -> str:
-    """Render a module, rename its shadowed names, and remove placeholders."""
-    text = make()
-    return rename_shadowed(text).replace(PLACEHOLDER, "") if PLACEHOLDER in text else text
+    """Render a module and rename its shadowed names."""
+    return rename_shadowed(make())
 
 
 def rename_shadowed(text: str) -> str:

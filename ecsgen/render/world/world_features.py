@@ -37,10 +37,6 @@ class WorldFeature:
     """Parameters of the world's `__init__`, with their defaults."""
     exports: Names = lambda project: ()
     """Names of `world.py` that users import from the package."""
-    test_modules: tuple[str, ...] = ()
-    """Generated tests with subjects of its own tests, besides those of managers."""
-    test_support: tuple[str, ...] = ()
-    """Modules of `ecsgen_testing` that its tests use."""
 
 
 BLOCKS = {
@@ -72,7 +68,6 @@ FEATURES: Final = (
         exports=lambda project: ("Blocks", "Parcel", "Shards"),
         attributes=lambda project: ("_rank",),
         parameters=lambda project: ("shard: int = 0",),
-        test_support=("world_features",),
     ),
     # a seed for all kernels that draw random numbers
     WorldFeature(
@@ -94,13 +89,11 @@ FEATURES: Final = (
         applies=lambda project: bool(project.world.records),
         base=lambda project: "RecordingWorld",
         attributes=lambda project: ("_recorded",),
-        test_support=("kernel_oracle", "world_kernels"),
     ),
     # Schedules: methods of the world that call kernels one after the other.
     WorldFeature(
         name="schedules",
         applies=lambda project: bool(project.world.schedules),
-        test_support=("world_kernels",),
     ),
     # kernels of the world: a method each, with its loop or blocks
     WorldFeature(name="kernel_methods", applies=lambda project: bool(project.world.kernels)),
@@ -108,7 +101,6 @@ FEATURES: Final = (
     WorldFeature(
         name="world_kernel_tests",
         applies=lambda project: bool(project.testable_kernels),
-        test_support=("kernel_oracle", "world_kernels"),
     ),
     # Signatures: the components of an entity as flags (the overview's bit sets, in one number).
     WorldFeature(
@@ -116,7 +108,6 @@ FEATURES: Final = (
         applies=lambda project: True,
         base=_signature_base,
         exports=lambda project: ("Signature",),
-        test_support=("world_features",),
     ),
     # Entities one at a time: `world[entity]`, with its components as attributes.
     WorldFeature(
@@ -125,7 +116,6 @@ FEATURES: Final = (
         # the world of archetypes is one
         base=lambda project: "" if project.world.archetypes else "EntityViewWorld",
         exports=lambda project: ("EntityView",),
-        test_support=("world_features",),
     ),
     # archetypes: components with rows in chunks of one signature instead of managers
     WorldFeature(
@@ -138,29 +128,23 @@ FEATURES: Final = (
     WorldFeature(
         name="bundles",
         applies=lambda project: bool(project.world.bundles),
-        test_support=("world_features",),
     ),
     # queries: the entities that have certain components, joined on demand
     WorldFeature(
         name="queries",
         applies=lambda project: bool(project.world.queries_of(chunked=False)),
         attributes=lambda project: tuple(q.name for q in project.world.queries_of(chunked=False)),
-        test_support=("queries",),
     ),
     # tests of kernels over queries of chunks, for every backend
     WorldFeature(
         name="chunk_kernel_tests",
         applies=lambda project: any(map(project.world.runs_over_chunks, project.world.kernels)),
-        test_modules=("test_archetypes",),
-        test_support=("world_kernels",),
     ),
     # Queries of chunks: the entities that have certain components of the archetypes.
     WorldFeature(
         name="chunk_queries",
         applies=lambda project: bool(project.world.queries_of(chunked=True)),
         attributes=lambda project: tuple(q.name for q in project.world.queries_of(chunked=True)),
-        test_modules=("test_archetypes",),
-        test_support=("queries",),
     ),
     # Groups: the rows of entities that have all of several components, aligned at the front.
     WorldFeature(
@@ -168,14 +152,12 @@ FEATURES: Final = (
         applies=lambda project: bool(project.world.groups),
         attributes=lambda project: tuple(name for name, _ in project.world.groups),
         exports=lambda project: tuple(group_class(name) for name, _ in project.world.groups),
-        test_support=("groups",),
     ),
     # saving worlds into files that later code can read, and loading them
     WorldFeature(
         name="saving",
         applies=lambda project: True,
         base=lambda project: "SnapshotWorld",
-        test_support=("world_features",),
     ),
 )
 """All features, in the order of their blocks."""

@@ -22,12 +22,10 @@ from ecsgen.render.kernel_printers import (
     make_pass_method,
 )
 from ecsgen.render.text.formatting import call, collection, mapping
-from ecsgen.render.text.jinja_environment import environment
+from ecsgen.render.text.jinja_environment import environment, rendered_module
 from ecsgen.render.text.library_imports import (
     COMPILED,
-    IMPORTS_MARKER,
     SHARDS,
-    insert_imports,
     locate_public_names,
 )
 from ecsgen.render.text.name_shadowing import ComponentName, add_class_placeholder, add_placeholder
@@ -303,8 +301,7 @@ class BlockRenderer:
 
     def __init__(self, parts: WorldContext, **variables: object) -> None:
         world = replace(parts.world, name=add_placeholder(parts.world.name))
-        self.context: dict[str, Any] = {"parts": parts, "world": world, "step": self}
-        self.context |= {"imports_marker": IMPORTS_MARKER, **variables}
+        self.context: dict[str, Any] = {"parts": parts, "world": world, "step": self, **variables}
         self._templates = [
             template.make_module({**self.context, "it": subject})
             for name, subject in parts.features
@@ -323,11 +320,10 @@ class BlockRenderer:
 
 def render_world_module(parts: WorldContext) -> str:
     """Return the unformatted module of the world."""
-    text = environment().get_template("world.py.j2").render(BlockRenderer(parts).context)
     modules = {f"{m.name}{end}": f".{m.module}" for m in parts.members for end in DERIVED}
     modules |= dict.fromkeys(parts.enums, ".enums")
     if parts.world.shards is not None:
         modules = {**locate_public_names(SHARDS), **modules}
     if parts.backend == "numba":
         modules |= locate_public_names(COMPILED)
-    return insert_imports(text, modules)
+    return rendered_module("world.py.j2", BlockRenderer(parts).context, modules)
