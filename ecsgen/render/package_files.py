@@ -41,7 +41,6 @@ from ecsgen.render.text.library_imports import (
 from ecsgen.render.text.name_shadowing import (
     add_class_placeholder,
     add_placeholder,
-    resolve_shadowing,
 )
 from ecsgen.render.text.quoting import WIDTH, literal
 from ecsgen.render.world.world_module import WorldContext, render_world_module
@@ -92,10 +91,9 @@ def outputs(project: Project, options: Options) -> list[Output]:
     project = project.made_for(options.backend)
     tests_of = generated_tests.outputs(project, options) if options.tests is not None else ()
     modules = [*_package(project), *_managers(project), *tests_of]
-    files = [replace(file, render=partial(resolve_shadowing, file.render)) for file in modules]
     if options.runtime == "installed":
-        return [replace(file, render=partial(finish_module, file.render)) for file in files]
-    return list(_vendored(files, generated_tests.imported_from(options)))
+        return [replace(file, render=partial(finish_module, file.render)) for file in modules]
+    return list(_vendored(modules, generated_tests.imported_from(options)))
 
 
 def _vendored(outputs: Iterable[Output], tests_from: str) -> Iterator[Output]:

@@ -11,11 +11,7 @@ from ecsgen.config import BACKENDS, RUNTIMES, Backend, load_options
 from ecsgen.render.text.formatting import PLACEHOLDER
 from ecsgen.render.text.library_imports import LIBRARY, finish_module
 from ecsgen.render.text.module_names import IMPORTS_MARKER, insert_imports
-from ecsgen.render.text.name_shadowing import (
-    add_class_placeholder,
-    add_placeholder,
-    rename_shadowed,
-)
+from ecsgen.render.text.name_shadowing import add_class_placeholder, add_placeholder
 from tests.support.kernel_package import manager_of
 from tests.support.world_package import load, world_package
 
@@ -45,37 +41,89 @@ def finished(code: str, **modules: str) -> str:
 
 
 def test_builtins_and_imports_give_way() -> None:
-    text = f'''\
-from __future__ import annotations
-
-from collections.abc import Iterator, Sequence
-
-def rows({PLACEHOLDER}range: int, _range: int) -> Sequence[int]:
-    """A range."""
-    return first(range({PLACEHOLDER}range), f"{{range(2)}} range", range=1).range
+    code = '''\
+def rows(self, $range: int, _range: int, *, $Sequence: Iterator[int]) -> Sequence[int]:
+    """A range of Sequence."""
+    return first(range($range), "range", range=np.size(1)).range  # range
 
 
-class {PLACEHOLDER}Sequence: ...
+class $np(rows): ...
 '''
-    assert rename_shadowed(text).replace(PLACEHOLDER, "") == '''\
-from __future__ import annotations
-
+    assert finished(code) == '''\
 from builtins import range as _range_
 from collections.abc import Iterator
 from collections.abc import Sequence as _Sequence
 
-def rows(range: int, _range: int) -> _Sequence[int]:
-    """A range."""
-    return first(_range_(range), f"{_range_(2)} range", range=1).range
+import numpy as _np
+
+def rows(self, range: int, _range: int, *, Sequence: Iterator[int]) -> _Sequence[int]:
+    """A range of Sequence."""
+    return first(_range_(range), "range", range=_np.size(1)).range  # range
 
 
-class Sequence: ...
+class np(rows): ...
 '''
 
 
+@pytest.mark.parametrize(
+    ("code", "result"),
+    [
+        ('f"{a[0:len(range(2))]} {{range}}"', 'f"{a[0:len(_range(2))]} {{range}}"'),
+        (
+            'f"{$range:{range}} range {range!r:>{range}}"',
+            'f"{range:{_range}} range {_range!r:>{_range}}"',
+        ),
+        ("f'{row[\"range\"]} {range}' 'range'", "f'{row[\"range\"]} {_range}' 'range'"),
+        ('"ä", range, b"range", r"range", \'range\'', '"ä", _range, b"range", r"range", \'range\''),
+        ('"""{range}\n\\"range"""', '"""{range}\n\\"range"""'),
+        ("row.range(range=range, rows=$range)", "row.range(range=_range, rows=range)"),
+        ("$range.range[range : $range]", "range.range[_range : range]"),
+        ("lambda range, *, $range: range", "lambda _range, *, range: _range"),
+        ("[range for range in $range]", "[_range for _range in range]"),
+    ],
+)
+def test_only_names_of_the_code_give_way(code: str, result: str) -> None:
+    text = f"def first($range: int) -> object:\n    return {code}  # range\n"
+    expected = text.replace("$", "").replace(code.replace("$", ""), result)
+    assert finished(text).partition("\n\n")[2] == expected
+    compile(finished(text), "shown", "exec")
+
+
+def test_items_of_a_class_keep_their_names() -> None:
+    code = """\
+class First:
+    MEMBERS: ClassVar = MEMBERS
+    UNOWNED = UNOWNED
+    $MEMBERS: int
+
+    @property
+    def $int(self) -> int: ...
+
+
+MEMBERS = $UNOWNED
+UNOWNED = 1
+"""
+    assert finished(code) == """\
+from builtins import int as _int
+from typing import ClassVar
+
+class First:
+    MEMBERS: ClassVar = _MEMBERS
+    UNOWNED = _UNOWNED
+    MEMBERS: _int
+
+    @property
+    def int(self) -> _int: ...
+
+
+_MEMBERS = UNOWNED
+_UNOWNED = 1
+"""
+
+
 def test_modules_without_a_meeting_stay() -> None:
-    text = f"def first({PLACEHOLDER}range: int) -> int:\n    return {PLACEHOLDER}range\n"
-    assert rename_shadowed(text) == text
+    text = "def first($range: int, imports: int) -> int:\n    return $range + imports\n"
+    assert finished(text) == f"\n\n{text.replace('$', '')}"
 
 
 def test_what_the_code_uses_is_imported() -> None:

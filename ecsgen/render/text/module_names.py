@@ -1,13 +1,18 @@
-"""Names of a generated module: its scopes say what it imports.
+"""Names of a generated module: its scopes say what it imports, and what a schema's names hide.
 
-No text is searched for names: Python's symbol tables have those in annotations and f-strings as
-well, and none of strings and comments.
+A schema's name that generated code may need has a placeholder wherever it is bare: as a parameter,
+an item of a class, a class. Where a module needs the name itself, that of a builtin say, its own
+gets another one: `from builtins import range as _range`. No text is searched for names: Python's
+symbol tables have those in annotations and f-strings as well, and none of strings and comments.
 """
 
 from __future__ import annotations
 
+import ast
+import builtins
+import re
 import symtable
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
 from ecsgen.render.text.formatting import PLACEHOLDER, import_line
@@ -38,21 +43,28 @@ _WHOLE = {"np": "numpy", "pytest": "pytest"}
 """Modules that are imported as a whole, by what generated modules call them."""
 _INSTALLED_ROOTS = ("hypothesis", "numba", "numpy", LIBRARY, TESTING)
 
-IMPORTS_MARKER: Final = f"{PLACEHOLDER}imports"
-"""Text that is replaced by a module's imports."""
+IMPORTS_MARKER: Final = f"#{PLACEHOLDER}"
+"""Comment that is replaced by a module's imports."""
 
 _LETTER: Final = "ǃ"
 """Letter that stands for the placeholder where Python reads a module."""
 _FUTURE: Final = "from __future__ import annotations\n"
+_MARKED: Final = re.compile(rf"{PLACEHOLDER}(\w+)")
 
 
 def insert_imports(text: str, modules: Mapping[str, str], imported_as: Mapping[str, str]) -> str:
-    """Return a module's text with its imports.
+    """Return a module's text with its imports, and other names for those that a schema's hide.
 
     `modules`: modules of names that other modules lack, with placeholders as in the text.
     `imported_as`: what the text calls imported names.
     """
-    return text.replace(IMPORTS_MARKER, _import_block(_free_names(text), modules, imported_as))
+    scopes = list(_scopes(text))
+    symbols = [symbol for scope in scopes for symbol in scope.get_symbols()]
+    needed = {s.get_name() for s in symbols if s.is_referenced() or s.is_parameter()}
+    taken = {symbol.get_name().lstrip(_LETTER) for symbol in symbols}
+    others = _choose_others(needed.intersection(_MARKED.findall(text)), taken)
+    imports = _import_block(_free_names(scopes), modules, imported_as, others)
+    return (_rename(text, others) if others else text).replace(IMPORTS_MARKER, imports)
 
 
 def _scopes(text: str) -> Iterator[symtable.SymbolTable]:
@@ -65,31 +77,66 @@ def _scopes(text: str) -> Iterator[symtable.SymbolTable]:
         todo += scope.get_children()
 
 
-def _free_names(text: str) -> set[str]:
+def _free_names(scopes: list[symtable.SymbolTable]) -> set[str]:
     """Return the names that a module uses and does not define, with placeholders."""
-    scopes = list(_scopes(text))
     symbols = (symbol for scope in scopes for symbol in scope.get_symbols())
     used = {s.get_name() for s in symbols if s.is_global() and s.is_referenced()}
     used -= {symbol.get_name() for symbol in scopes[0].get_symbols() if symbol.is_assigned()}
     return {name.replace(_LETTER, PLACEHOLDER) for name in used}
 
 
+def _choose_others(names: Iterable[str], taken: Collection[str]) -> dict[str, str]:
+    """Return a free name for each of these: `_range` for `range`."""
+    others = {}
+    for name in sorted(names):
+        other = f"_{name}"
+        while other in taken:
+            other += "_"
+        others[name] = other
+    return others
+
+
+def _rename(text: str, others: Mapping[str, str]) -> str:
+    """Return a module's text with other names for its own variables and parameters."""
+    lines = text.encode().split(b"\n")  # offsets are of bytes
+    tree = ast.parse(text.replace(PLACEHOLDER, "_"))
+    places = [variable for variable in _variables(tree) if variable[2] in others]
+    for row, start, name in sorted(places, reverse=True):
+        line = lines[row - 1]
+        lines[row - 1] = line[:start] + others[name].encode() + line[start + len(name) :]
+    return b"\n".join(lines).decode()
+
+
+def _variables(node: ast.AST, is_in_class: bool = False) -> Iterator[tuple[int, int, str]]:
+    """Yield line, offset and name of the variables in a tree, but for items of classes."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.arg):
+            yield child.lineno, child.col_offset, child.arg
+        elif isinstance(child, ast.Name) and not (is_in_class and isinstance(child.ctx, ast.Store)):
+            yield child.lineno, child.col_offset, child.id
+        yield from _variables(child, isinstance(node, ast.ClassDef))
+
+
 def _import_block(
     used: Collection[str],
     modules: Mapping[str, str],
     imported_as: Mapping[str, str],
+    others: Mapping[str, str],
 ) -> str:
     """Return the imports of the names that a text uses, as isort and black lay them out."""
+    hidden = dict.fromkeys(others.keys() & vars(builtins).keys(), "builtins")
     of_library = {**locate_public_names(RUNTIME), **_OF_ENTITIES}
-    places = {**STANDARD, **INSTALLED, **PACKAGE, **of_library, **modules}
+    places = {**STANDARD, **INSTALLED, **PACKAGE, **of_library, **modules, **hidden}
     names_by_module: dict[str, list[str]] = {}
     for name, module in places.items():
         if imported_as.get(name, name) in used:
             names_by_module.setdefault(module, []).append(name)
-    whole_modules = [_import_whole(_WHOLE[name], name) for name in _WHOLE if name in used]
+    whole_modules = [
+        _import_whole(_WHOLE[name], others.get(name, name)) for name in _WHOLE if name in used
+    ]
     groups: tuple[list[str], ...] = [], whole_modules, []
     for module in sorted(names_by_module, key=lambda module: (not module.startswith(".."), module)):
-        lines = _import_from(module, names_by_module[module], imported_as)
+        lines = _import_from(module, names_by_module[module], {**imported_as, **others})
         groups[_group(module)].extend(lines)
     return "\n\n".join("\n".join(group) for group in groups if group)
 

@@ -1,50 +1,27 @@
-"""Resolve names of schemas that shadow names of generated code.
+"""Names of schemas that generated code may need for something else.
 
 Most names of generated code begin with an underscore or are reserved, so only builtins, imports,
 `self` and `n` can be shadowed. A schema's name that is one of these has a placeholder wherever it
-is bare: as a parameter, an item of a class, a class. The name without placeholder is then the
-code's, and is renamed in the finished module: `from builtins import range as _range`.
+is bare: as a parameter, an item of a class, a class. What the code has under the name without
+placeholder gets another one: see `module_names`.
 """
 
 from __future__ import annotations
 
 import builtins
-import re
 from bisect import bisect_left
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from ecsgen.render.text.formatting import PLACEHOLDER, import_line
+from ecsgen.render.text.formatting import PLACEHOLDER
 from ecsgen.render.text.library_imports import COMPILED, RUNTIME, SHARDS, locate_public_names
 from ecsgen.render.text.module_names import INSTALLED, PACKAGE, STANDARD
 from ecsgen.schema.names import module_name
 
-_BUILTINS: Final = frozenset(vars(builtins))
 _CODE_NAMES: Final = frozenset(["self", "n", "np"])
 """Further names of generated modules without an underscore."""
 _OF_TESTS: Final = frozenset(["MEMBERS", "SUBJECTS", "UNOWNED"])
-
-_NOT_CODE: Final = re.compile(
-    r"""(\w*"{3}.*?"{3}|\w*"(?:\\.|[^"\\\n])*"|\w*'(?:\\.|[^'\\\n])*'|\#[^\n]*"""
-    r"""|^[ ]*from[ ]\S+[ ]import[ ](?:\([^)]*\)|[^\n]*)|^import[ ]\S+[ ]as[ ]\w+$)""",
-    re.DOTALL | re.MULTILINE,
-)
-"""Strings, comments and imports, in which names are not replaced as in code."""
-_FROM: Final = re.compile(r"( *)from (\S+) import (.*)", re.DOTALL)
-_REPLACED: Final = re.compile(r"(?<=\{)[^{}!:]+")
-_MARKED: Final = re.compile(rf"{PLACEHOLDER}(\w+)")
-_NAME: Final = re.compile(
-    rf"(?<![\w.{PLACEHOLDER}])(?<!def )(?<!class )[^\W\d]\w*\b(?!=(?!=))(?!: ClassVar)"
-)
-_WORD: Final = re.compile(r"\w+")
-_STANDARD: Final = re.compile(r"(?:import|from) (?!numpy|numba|hypothesis|pytest|\.)")
-_FUTURE: Final = "\nfrom __future__ import annotations\n"
-_FIRST: Final = re.compile(
-    r"^(?=import |from (?!__future__))(?:import (?!numpy|pytest)[^\n]*\n)*", re.M
-)
-"""Start of the imports that begin with `from`."""
 
 
 @cache
@@ -55,9 +32,9 @@ def _known() -> frozenset[str]:
         *locate_public_names(COMPILED),
         *locate_public_names(SHARDS),
     }
-    return _BUILTINS.union(_CODE_NAMES, _OF_TESTS, STANDARD, INSTALLED, PACKAGE, of_runtime) - {
-        "super"
-    }
+    return frozenset(vars(builtins)).union(
+        _CODE_NAMES, _OF_TESTS, STANDARD, INSTALLED, PACKAGE, of_runtime
+    ) - {"super"}
 
 
 @cache
@@ -98,68 +75,3 @@ class ComponentName:
 def make_component_name(component: str) -> ComponentName:
     """Return the names of a component for other modules."""
     return ComponentName(add_class_placeholder(component), module_name(component))
-
-
-def resolve_shadowing(make: Callable[[], str]) -> str:
-    """Render a module and rename its shadowed names."""
-    return rename_shadowed(make())
-
-
-def rename_shadowed(text: str) -> str:
-    """Rename the module's own names that schema names shadow: `range(n)` → `_range(n)`."""
-    parts = _NOT_CODE.split(text)
-    used = {name for code in parts[::2] for name in _NAME.findall(code)}
-    aliases = _aliases(used.intersection(_MARKED.findall(text)), text)
-    if not aliases:
-        return text
-    code = "".join(_rename(part, index % 2 == 1, aliases) for index, part in enumerate(parts))
-    return _with_builtins(code, {name: aliases[name] for name in aliases if name in _BUILTINS})
-
-
-def _aliases(names: set[str], text: str) -> dict[str, str]:
-    """Return an unused name for each of these."""
-    taken = set(_WORD.findall(text)) if names else set()
-    aliases = {}
-    for name in sorted(names):
-        alias = f"_{name}"
-        while alias in taken:
-            alias += "_"
-        aliases[name] = alias
-    return aliases
-
-
-def _rename(text: str, is_not_code: bool, aliases: Mapping[str, str]) -> str:
-    """Rename in code, in replacement fields of f-strings, and with `as` in imports."""
-    if not is_not_code:
-        return _NAME.sub(lambda match: aliases.get(match[0], match[0]), text)
-    if text.startswith(('f"', "f'")):
-        return _REPLACED.sub(lambda match: _rename(match[0], False, aliases), text)
-    if text.startswith("import "):
-        head, _, name = text.rpartition(" ")
-        return f"{head} {aliases.get(name, name)}"
-    imported = _FROM.fullmatch(text)
-    return text if imported is None else _imported(imported, aliases)
-
-
-def _imported(statement: re.Match[str], aliases: Mapping[str, str]) -> str:
-    """Return an import, with its own statement for each renamed name."""
-    indent, module = statement[1], statement[2]
-    names = [name for item in statement[3].strip("()\n ").split(",") if (name := item.strip())]
-    unchanged = [name for name in names if name not in aliases]
-    lines = [import_line(module, unchanged, len(indent))] if unchanged else []
-    lines += [
-        f"{indent}from {module} import {name} as {aliases[name]}"
-        for name in sorted(names)
-        if name in aliases
-    ]
-    return "\n".join(lines)
-
-
-def _with_builtins(text: str, aliases: Mapping[str, str]) -> str:
-    if not aliases:
-        return text
-    first = _FIRST.search(text, text.find(_FUTURE) + 1)
-    assert first is not None
-    lines = [f"from builtins import {name} as {aliases[name]}\n" for name in sorted(aliases)]
-    gap = "" if _STANDARD.match(text, first.start()) else "\n"
-    return f"{text[:first.end()]}{''.join(lines)}{gap}{text[first.end():]}"
