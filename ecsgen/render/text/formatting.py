@@ -131,7 +131,7 @@ def isort_key(name: str) -> tuple[int, str]:
     name = name.removeprefix(PLACEHOLDER)
     if name.isupper():
         return 0, name
-    return (1 if name[0].isupper() else 2), name
+    return (1 if name[0].isupper() else 2), name.lower()
 
 
 def lines_at(indent: int, *lines: str) -> str:
