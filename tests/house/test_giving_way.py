@@ -155,15 +155,15 @@ from .. import Field"""
 
 
 def test_imports_that_documents_of_schemas_show_stay() -> None:
-    doc = "doc: |\n  Read\n  from ecsgen_runtime import range\n"
-    text = f"component: Body\n{doc}fields: {{range: f32}}\n"
+    doc = f"{'x' * 84} from ecsgen_runtime import range"  # which begins a line
+    text = f"component: Body\ndoc: {doc}\nfields: {{range: f32}}\n"
     for runtime in RUNTIMES:
         (module,) = (
             output.render()
             for output in render.outputs(load(text), load_options(runtime=runtime))
             if output.path == "body.py"
         )
-        assert "from ecsgen_runtime import range\n" in module
+        assert "\nfrom ecsgen_runtime import range\n" in module
 
 
 def test_enums_called_as_their_bases() -> None:
