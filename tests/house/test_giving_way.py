@@ -154,6 +154,12 @@ from ecsgen_runtime.nested import nested
 from .. import Field"""
 
 
+@pytest.mark.parametrize("package", ["..", "game"])
+def test_the_package_is_imported_before_tests_beside(package: str) -> None:
+    text = finished("Subjects = Field, test_field\n", Field=package, test_field=".")
+    assert text.startswith(f"from {package} import Field\nfrom . import test_field\n")
+
+
 def test_imports_that_documents_of_schemas_show_stay() -> None:
     doc = f"{'x' * 84} from ecsgen_runtime import range"  # which begins a line
     text = f"component: Body\ndoc: {doc}\nfields: {{range: f32}}\n"

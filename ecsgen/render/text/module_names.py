@@ -135,10 +135,15 @@ def _import_block(
         _import_whole(_WHOLE[name], others.get(name, name)) for name in _WHOLE if name in used
     ]
     groups: tuple[list[str], ...] = [], whole_modules, []
-    for module in sorted(names_by_module, key=lambda module: (not module.startswith(".."), module)):
+    for module in sorted(names_by_module, key=_import_order):
         lines = _import_from(module, names_by_module[module], {**imported_as, **others})
         groups[_group(module)].extend(lines)
     return "\n\n".join("\n".join(group) for group in groups if group)
+
+
+def _import_order(module: str) -> tuple[bool, bool, str]:
+    """Return a key that sorts modules by name, and relative ones last, the parent before others."""
+    return module.startswith("."), not module.startswith(".."), module
 
 
 def _group(module: str) -> int:
