@@ -64,9 +64,9 @@ def classes(package: ModuleType) -> Iterator[type[Any]]:
         getattr(package, name)
     prefix = f"{package.__name__}."
     for module in [name for name in sys.modules if name.startswith(prefix)]:
-        for found in vars(sys.modules[module]).values():
-            if isinstance(found, type) and found.__module__ == module:
-                yield found
+        for value in vars(sys.modules[module]).values():
+            if isinstance(value, type) and value.__module__ == module:
+                yield value
 
 
 def managers(packages: Packages) -> Iterator[type[Any]]:
@@ -82,15 +82,15 @@ def test_each_policy_is_known_or_left_to_python() -> None:
     need_layer()
     from ecsgen_runtime.accelerator import supported
 
-    found: dict[str, set[str]] = {method: set() for method in supported.STEPS}
+    policies_by_method: dict[str, set[str]] = {method: set() for method in supported.STEPS}
     for policy in list_policies():
         template = ROOT / "templates" / "component_features" / f"{policy.name}.py.j2"
         text = template.read_text(encoding="utf-8") if policy.template else ""
         for step in STEPS:
             acts = step.name in policy.step_code or f"macro {step.name}()" in text
             if acts and step.method in ONE_ROW:
-                found[ONE_ROW[step.method]].add(policy.name)
-    for method, policies in found.items():
+                policies_by_method[ONE_ROW[step.method]].add(policy.name)
+    for method, policies in policies_by_method.items():
         assert supported.STEPS[method] <= policies, method
         assert policies - supported.STEPS[method] <= LEFT_TO_PYTHON, method
 
@@ -135,16 +135,16 @@ LIBRARY_CLASSES = """
 def test_components_may_be_called_as_classes_of_the_library(tmp_path: Path) -> None:
     """C does not go by the names of classes."""
     classes = LIBRARY_CLASSES.split()
-    found = []
+    in_c = []
     for prefix in ("", "Plain"):
         names = [f"{prefix}{name}" for name in classes]
         schemas = tmp_path / f"{prefix}named.yaml"
         schemas.write_text(named_components(names), encoding="utf-8")
         package = both(schemas, (f"{prefix}named_in_c", f"{prefix}named_in_python"))[0]
         kinds = [getattr(package, f"{name}Manager") for name in names]
-        found.append([sorted(find_accelerator(kind)) for kind in (*kinds, package.World)])
-    assert found[0] == found[1]
-    assert all({"lookup", "create"} <= {*methods} for methods in found[0][:-1])
+        in_c.append([sorted(find_accelerator(kind)) for kind in (*kinds, package.World)])
+    assert in_c[0] == in_c[1]
+    assert all({"lookup", "create"} <= {*methods} for methods in in_c[0][:-1])
 
 
 def named_components(names: list[str]) -> str:
@@ -159,13 +159,13 @@ def named_components(names: list[str]) -> str:
 
 
 def test_what_methods_in_c_stand_for_is_as_it_was(packages: Packages, update: bool) -> None:
-    found = {name: names_in(method) for name, method in called_methods()}
+    names_by_method = {name: names_in(method) for name, method in called_methods()}
     for package in packages:
         for kind in classes(package):
             for name, method in find_accelerator(kind).items():
                 at, names = named(kind, name, method)
-                found.setdefault(at, set()).update(names)
-    lines = [f"{at}: {' '.join(sorted(names))}" for at, names in sorted(found.items())]
+                names_by_method.setdefault(at, set()).update(names)
+    lines = [f"{at}: {' '.join(sorted(names))}" for at, names in sorted(names_by_method.items())]
     text = "\n".join(textwrap.fill(line, 99, subsequent_indent="    ") for line in lines) + "\n"
     if update:
         GOLDEN.write_text(text, encoding="utf-8")
@@ -175,8 +175,8 @@ def test_what_methods_in_c_stand_for_is_as_it_was(packages: Packages, update: bo
 def called_methods() -> Iterator[tuple[str, FunctionType]]:
     """Yield the library's methods in `CALLED`."""
     for line in CALLED.strip().splitlines():
-        place, *names = line.split()
-        module, owner = place.split(":")
+        location, *names = line.split()
+        module, owner = location.split(":")
         kind = getattr(importlib.import_module(f"ecsgen_runtime.{module}"), owner)
         for name in names:
             yield f"{owner}.{name}", vars(kind)[name]
@@ -191,9 +191,9 @@ def named(kind: type[Any], name: str, method: Any) -> tuple[str, set[str]]:
         return f"{owner}.{name}", used
     fields = getattr(kind, "CONVERTERS", {})
     its = "|".join([*fields, *(column.name for column in getattr(kind, "LAYOUT", ())), "-"])
-    own = re.compile(rf"{its}|_({its})_\w+|_?[A-Z]\w*")
+    generated_name = re.compile(rf"{its}|_({its})_\w+|_?[A-Z]\w*")
     at = "*" if name in fields else "set_*" if name.startswith("set_") else name
-    return f"generated {at}", {name for name in used if not own.fullmatch(name)}
+    return f"generated {at}", {name for name in used if not generated_name.fullmatch(name)}
 
 
 def names_in(method: Any) -> set[str]:

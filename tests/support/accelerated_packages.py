@@ -89,18 +89,18 @@ def find_accelerator(kind: type[Any]) -> dict[str, Any]:
 
 def calls_of(call: Callable[[], Any]) -> list[str]:
     """Return the names of the Python functions that run in a call."""
-    found: list[str] = []
+    names: list[str] = []
 
     def note(frame: FrameType, event: str, _: object) -> None:
         if event == "call":
-            found.append(frame.f_code.co_qualname)
+            names.append(frame.f_code.co_qualname)
 
     sys.setprofile(note)
     try:
         call()
     finally:
         sys.setprofile(None)
-    return found
+    return names
 
 
 def blocks_taken(exercise: Callable[[], Any]) -> int:
