@@ -189,7 +189,8 @@ class Table:
     columns: tuple[Reduction, ...] = ()
     rows: str = ""  # the source of the rows that have a line each
     fields: tuple[RecordedField, ...] = ()
-    program: ReductionProgram = EMPTY_REDUCTION  # the condition on these rows
+    where: str = ""  # the condition on these rows
+    program: ReductionProgram = EMPTY_REDUCTION
     marks: Marks = field(default_factory=dict, repr=False, compare=False)
 
     @property

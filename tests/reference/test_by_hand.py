@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_testing.reference.run import call, step
+from ecsgen_testing.reference.schema import Schema
+from ecsgen_testing.reference.spaces import FIRST_CELL as CELL
+from ecsgen_testing.reference.spaces import Grid
+from ecsgen_testing.reference.values import value
+from ecsgen_testing.reference.world import Row, World
 
-from tests.reference.grids import FIRST_CELL as CELL
-from tests.reference.grids import Grid
-from tests.reference.interpreter import call, step
-from tests.reference.values import value
-from tests.reference.world import Row, World
+from tests.support.reference_schemas import read
 
 FIELDS = "{cell: id<Patch>, want: id<Patch>, energy: f64, x: f64, seen: i64, mate: entity}"
 PASTURE = f"""
@@ -35,7 +37,8 @@ kernels:
 def farm(*kernels: str, **rows: list[dict[str, Any]]) -> World:
     """A world in which sheep are the entities 1, 2, …, birds 101, 102, …, newborn 1001, 1002, …"""
     numbers = iter(range(1001, 2000))
-    world = World(PASTURE + "".join(kernels), lambda name, owners: [next(numbers) for _ in owners])
+    schema = read(PASTURE + "".join(kernels))
+    world = World(schema, lambda name, owners: [next(numbers) for _ in owners])
     for name, all_fields in rows.items():
         for k, fields in enumerate(all_fields, 101 if name == "Bird" else 1):
             world.entities.add(k)
@@ -91,7 +94,7 @@ def index(who: int, kernel: str, j: int, count: int) -> int:
 def test_a_blinker_blinks() -> None:
     live = '{near: 1, steps: ["k = count(other.alive)", "alive = k == 3 or alive and k == 2"]}'
     text = "component: Cell\ngrid: {shape: [5, 5]}\nfields: {alive: bool}\nkernels: {live: "
-    world = World(f"{text}{live}}}")
+    world = World(read(f"{text}{live}}}"))
     upright, lying = ([k in some for k in range(25)] for some in ((11, 12, 13), (7, 12, 17)))
     put(world, "Cell", "alive", *upright)
     for wanted in (lying, upright, lying):
@@ -284,7 +287,7 @@ def test_deaths_at_once() -> None:
     )
     die = kernel("die", "Sheep", *steps, near=1)
     world = farm(die, Sheep=at(0, 1, 2, 3, -1, mate=(3, 3, 4, 0, 0), seen=range(5)))
-    assert call(world, "die").dead == [3, 2, 4]
+    assert [*call(world, "die").despawned] == [3, 2, 4]
     assert (owners(world), world.column("Sheep", "x")) == ([1, 5], [1, 0])
 
 
@@ -341,39 +344,32 @@ def test_a_newborn_holds_its_cell() -> None:
 
 def test_what_a_spawn_gives() -> None:
     """Bundles' values, outer ones over inner ones, the call's over both; what is required."""
-    text = """
-component: Body
-fields: {hp: {type: u8, default: 9}, x: f32, y: f32}
----
-component: Soul
-requires: [Body]
-fields: {age: i32}
----
-component: Seed
-owner: none
-fields: {kind: i32, next_one: id<Seed>}
----
-world: Game
-bundles: {unit: {Body: {hp: 5, x: 1}}, knight: {unit: {}, Body: {hp: 7}}}
-kernels:
-  sow:
-    over: Seed
-    turns: rows
-    steps:
-      - "spawn(knight, Body(x=2.7), Soul(age=Seed.kind), where=Seed.kind == 0)"
-      - "spawn(Soul(), where=Seed.kind == 1)"
-      - spawn(Seed(kind=Seed.kind + 10))
-      - destroy(Seed.next_one)
-      - die(where=Seed.kind == 1)
-      - spawn(Seed(kind=Seed.kind + 20))
-"""
+    steps = [
+        "spawn(knight, Body(x=2.7), Soul(age=Seed.kind), where=Seed.kind == 0)",
+        "spawn(Soul(), where=Seed.kind == 1)",
+        "spawn(Seed(kind=Seed.kind + 10))",
+        "destroy(Seed.next_one)",
+        "die(where=Seed.kind == 1)",
+        "spawn(Seed(kind=Seed.kind + 20))",
+    ]
+    components = {
+        "Body": {"fields": {"hp": {"type": "u8", "default": 9}, "x": "f32", "y": "f32"}},
+        "Soul": {"requires": ["Body"], "fields": {"age": "i32"}},
+        "Seed": {"owner": "none", "fields": {"kind": "i32", "next_one": "id<Seed>"}},
+    }
+    bundles = {
+        "unit": {"Body": {"hp": 5, "x": 1}},
+        "knight": {"unit": {}, "Body": {"hp": 7}},
+    }
+    kernels = {"sow": {"over": "Seed", "turns": "rows", "steps": steps}}
+    schema = Schema({"components": components, "world": {"bundles": bundles, "kernels": kernels}})
     world = World(
-        text, lambda name, owners: [1000 + 100 * len(name) + n for n in range(len(owners))]
+        schema, lambda name, owners: [1000 + 100 * len(name) + n for n in range(len(owners))]
     )
     for k, after in enumerate((3, 0, 4, 0), 1):
         world.add("Seed", id=k, kind=k - 1, next_one=after)
     run = call(world, "sow")
-    assert [one.id for one in run.dead if isinstance(one, Row)] == [3, 2]
+    assert [one.id for one in run.despawned if isinstance(one, Row)] == [3, 2]
     assert world.column("Seed", "kind") == [0, 3, 10, 20, 11, 13, 23]
     assert [row.id for row in world.rows["Seed"]] == [1, 4, *range(1400, 1405)]
     assert world.entities == {1000, 1001} == {*owners(world, "Body")} == {*owners(world, "Soul")}
@@ -396,7 +392,7 @@ kernels:
     turns: random
     steps: [Fly.seen = count(), Fly.prey = choice(other), destroy(Fly.prey)]
 """
-    world = World(text)
+    world = World(read(text))
     for k in range(1, 6):
         world.entities.add(k)
         world.add("Fly", k, at=(k, 0))
@@ -414,7 +410,7 @@ kernels:
             if near:
                 dead.append(near[index(who, "buzz", 1, len(near))])
                 left.remove(dead[-1])
-    assert call(world, "buzz").dead == dead
+    assert [*call(world, "buzz").despawned] == dead
     assert {row.owner: row.cells["seen"].one for row in world.rows["Fly"]} == {
         who: seen[who] for who in left
     }
@@ -435,7 +431,7 @@ def test_parents_come_first() -> None:
     steps = '["world = parent.world @ local", "place.x += world[0, 1]", "hp -= 3"]'
     fields = '{world: "f32[2,2]", local: "f32[2,2]", place: "f32[3]", hp: u8}'
     text = f"component: Body\nfields: {fields}\nhierarchy: {{orphans: root}}\n"
-    world = World(f"{text}kernels: {{k: {{steps: {steps}}}}}")
+    world = World(read(f"{text}kernels: {{k: {{steps: {steps}}}}}"))
     child, above, root = (
         world.add("Body", k, local=[[1, 2], [0, 1]], hp=hp) for k, hp in ((1, 9), (2, 2), (3, 0))
     )

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 from ecsgen_runtime.tables.bulk import Tuning
+from ecsgen_testing.reference.run import call
 
 from ecsgen.config import Backend
 from ecsgen.model import Field, Project
 from ecsgen.model.columns import split_parts
 from ecsgen.policies import max_rows
-from tests.reference.interpreter import call
 from tests.reference.world_copy import assert_same, manager, mirrored, rows_of
 from tests.support.kernel_package import random_values
 from tests.support.world_package import load, world_package
@@ -111,15 +111,15 @@ def check(
     """Run a kernel, or some rows of it, and compare all columns with what the judge makes of
     them."""
     judge = mirrored(world, text)
-    kernel = judge.kernel(name)
+    kernel = judge.schema.kernel(name)
     holder = manager(world, kernel.home) if kernel.home else world
     own = rows_of(holder) if kernel.home else []
     if chosen is None:  # values are for holes, too
-        each = [one for one, argument in kernel.args.items() if argument.each and kernel.home]
+        each = [one for one, argument in kernel.args.items() if argument.is_each and kernel.home]
         call(judge, name, None, **given | {one: [given[one][row] for row in own] for one in each})
     else:
         call(judge, name, [own.index(row) for row in chosen], **given)
-    if "turns" in kernel.keys:
+    if kernel.turns:
         holder.seed = 0
     with np.errstate(all="ignore"), Tuning.override(block_rows=(512, 512)):
         method = getattr(holder, name.rpartition(".")[2])

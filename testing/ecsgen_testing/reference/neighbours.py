@@ -1,0 +1,233 @@
+"""Neighbourhoods of one call: who is near a row, on a grid or in a continuous space, and in which
+order."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .schema import Component, Kernel, Near, Schema
+from .spaces import FIRST_CELL, Coords, Space
+from .values import Value, norm, value
+
+if TYPE_CHECKING:
+    from .run import Run
+    from .world import Actor, Row
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A neighbour, and its place less the row's."""
+
+    rows: Actor
+    offset: Value
+
+    @property
+    def row(self) -> Row:
+        """The first of its rows."""
+        return next(iter(self.rows.values()))
+
+    @property
+    def distance(self) -> Value:
+        """The length of the offset."""
+        return norm(self.offset)
+
+
+@dataclass(frozen=True)
+class Hood:
+    """A neighbourhood of a kernel: rows of `here` ask, those of `there` are met."""
+
+    near: Near
+    among: str
+    here: str
+    there: str
+    grid: str
+    """The grid; "" in a continuous space."""
+
+    @classmethod
+    def of(cls, schema: Schema, kernel: Kernel, near: Near) -> Hood:
+        """Return a neighbourhood in the space that both sides have, else on the grid."""
+
+        def is_placed(component: Component) -> bool:
+            return bool(component.shape or component.grid)
+
+        components, among = schema.components, near.among or kernel.over
+        asking, met = schema.members_of(kernel.over), schema.members_of(among)
+        for name in asking:
+            if components[name].space and name in met:
+                return cls(near, among, name, name, "")
+        here = next(name for name in asking if is_placed(components[name]))
+        there = next(name for name in met if is_placed(components[name]))
+        return cls(near, among, here, there, components[there].grid or there)
+
+    def sample(self, schema: Schema) -> Value:
+        """Return an offset, for its type and shape."""
+        if self.grid:
+            return value("i64", 0, (len(schema.components[self.grid].shape),))
+        component = schema.components[self.there]
+        return component.fields[component.space].initial
+
+
+class Neighbourhood:
+    """A neighbourhood in one call of a kernel."""
+
+    def __init__(self, run: Run, hood: Hood) -> None:
+        self._run, self._hood = run, hood
+        self._among = {actor[hood.there]: actor for actor in run.active(hood.among)}
+        self._is_same_kind = hood.among == run.kernel.over in run.world.rows
+        self._cached: dict[Row, list[Neighbour]] = {}
+
+    def around(self, actor: Actor) -> list[Neighbour]:
+        """Return the neighbours of an actor now, in order."""
+        row = actor[self._hood.here]
+        if self._run.in_turns or row not in self._cached:
+            self._cached[row] = self._search(actor, row)
+        return self._cached[row]
+
+    def _search(self, actor: Actor, row: Row) -> list[Neighbour]:
+        raise NotImplementedError
+
+    def follow(self, row: Row) -> None:
+        """Take note that a row was written in turns."""
+
+    def _met(self, row: Row, actor: Actor, offset: Value) -> list[Neighbour]:
+        """Return the neighbour that a row belongs to; none for one who asks, dead, or not asked."""
+        rows = self._among.get(row)
+        if rows is None:
+            return []
+        owner = 0 if self._is_same_kind else next(iter(actor.values())).owner
+        for other in rows.values():
+            if other in actor.values() or not self._run.world.lives(other):
+                return []
+            if owner and other.owner == owner:
+                return []
+        return [Neighbour(rows, offset)]
+
+
+class GridNeighbourhood(Neighbourhood):
+    """Neighbours come by ascending offset; on a cell in row order, then those who came to it."""
+
+    def __init__(self, run: Run, hood: Hood) -> None:
+        super().__init__(run, hood)
+        self._grid = run.world.grids[hood.grid]
+        self._shape = hood.near.hood or run.world.schema.components[hood.grid].hood
+        radius = run.radius(hood.near.radius)
+        if radius is not None and radius < 0:
+            raise ValueError(f"a radius of {radius}")
+
+    def _search(self, actor: Actor, row: Row) -> list[Neighbour]:
+        hood, run = self._hood, self._run
+        radius = int(run.radius(hood.near.radius, actor))
+        cell = row.id if hood.here == hood.grid else run.cell_number(row)
+        if not run.world.lives(row) or not self._grid.has(cell):
+            return []
+        neighbours = []
+        for offset, there in self._grid.around(cell, radius, self._shape):
+            way = value("i64", offset)
+            if hood.there != hood.grid:
+                for other in run.standing(hood.there, there):
+                    neighbours += self._met(other, actor, way)
+            elif any(offset) or hood.near.center:
+                cell_row = run.world.rows[hood.grid][there - FIRST_CELL]
+                neighbours.append(Neighbour({hood.grid: cell_row}, way))
+        return neighbours
+
+
+class SpaceNeighbourhood(Neighbourhood):
+    """Neighbours come cell by cell; in a cell in row order, then those who came into it."""
+
+    def __init__(self, run: Run, hood: Hood) -> None:
+        super().__init__(run, hood)
+        component = run.world.schema.components[hood.there]
+        self._field = component.space
+        radius = run.radius(hood.near.radius)
+        if not 0 < radius < math.inf:
+            raise ValueError(f"a radius of {radius}")
+        axes = component.fields[self._field].shape[0]
+        self._space = Space(run.world.sizes[hood.there], axes, radius)
+        self._cell_of: dict[Row, Coords | None] = {}
+        self._members: dict[Coords | None, dict[Row, None]] = defaultdict(dict)
+        for row in self._among:
+            self._enter(row)
+
+    def _place(self, row: Row) -> Value:
+        return self._run.seen(row, self._field)
+
+    def _enter(self, row: Row) -> None:
+        cell = self._cell_of[row] = self._space.cell(self._place(row))
+        self._members[cell][row] = None
+
+    def follow(self, row: Row) -> None:
+        if row in self._cell_of and self._cell_of[row] != self._space.cell(self._place(row)):
+            del self._members[self._cell_of[row]][row]
+            self._enter(row)
+
+    def _search(self, actor: Actor, row: Row) -> list[Neighbour]:
+        here = self._place(row)
+        cell = self._space.cell(here)
+        neighbours: list[Neighbour] = []
+        for around in self._space.around(cell) if cell is not None else ():
+            for other in self._members.get(around, ()):
+                offset = self._space.offset(here, self._place(other))
+                if self._space.reaches(offset):
+                    neighbours += self._met(other, actor, offset)
+        return neighbours
+
+
+def neighbourhood(run: Run, hood: Hood) -> Neighbourhood:
+    """Return a neighbourhood of a call; raises ValueError for a bad radius."""
+    return (GridNeighbourhood if hood.grid else SpaceNeighbourhood)(run, hood)
+
+
+class Occupants:
+    """Rows of a component by the cell on which they stand, in row order, then as they came there.
+
+    `empty`: the cells on which nobody stands, in order; a cell that is taken leaves its place to
+    the last one, one that becomes empty is added at the end.
+    """
+
+    def __init__(self, run: Run, name: str) -> None:
+        self._run, self._name = run, name
+        self._rows: dict[int, list[Row]] = {}
+        for row in run.world.rows[name]:
+            if run.world.lives(row):
+                self._rows.setdefault(run.cell_number(row), []).append(row)
+        cells = run.world.rows[run.components[name].grid]
+        self.empty = [cell.id for cell in cells if not self._rows.get(cell.id)]
+        self._reserved: dict[int, int] = {}
+        """Rows to be spawned in turns, by their cell."""
+
+    def standing(self, cell: int) -> list[Row]:
+        """Return the living rows on a cell."""
+        lives = self._run.world.lives
+        return [row for row in self._rows.get(cell, ()) if lives(row)] if cell else []
+
+    def count(self, cell: int) -> int:
+        """Return how many rows a cell has, those to be spawned as well."""
+        return len(self.standing(cell)) + self._reserved.get(cell, 0)
+
+    def move(self, row: Row, old: int, new: int) -> None:
+        """Move a row: the new cell is taken first, then the old one is free."""
+        if old:
+            self._rows[old].remove(row)
+        self._rows.setdefault(new, []).append(row)
+        self._take(new)
+        self.release(old)
+
+    def reserve(self, cell: int) -> None:
+        """Take a cell for a row to be spawned."""
+        self._reserved[cell] = self._reserved.get(cell, 0) + 1
+        self._take(cell)
+
+    def release(self, cell: int) -> None:
+        """Take note that a row has left a cell, or has died on it."""
+        grid = self._run.world.grids[self._run.components[self._name].grid]
+        if grid.has(cell) and not self.count(cell):
+            self.empty.append(cell)
+
+    def _take(self, cell: int) -> None:
+        if cell in self.empty:
+            self.empty[self.empty.index(cell)] = self.empty[-1]
+            self.empty.pop()
