@@ -90,12 +90,12 @@ hooks: $(READY)
 	git config core.hooksPath .githooks
 
 lint: $(STAMP)
-	$(BIN)/ruff check $(SOURCES) generated runtime
-	$(BIN)/black --quiet --check $(SOURCES) runtime
+	$(BIN)/ruff check $(SOURCES) generated runtime testing
+	$(BIN)/black --quiet --check $(SOURCES) runtime testing
 	$(BIN)/black --quiet --check --line-length 88 generated
 
 types: $(STAMP)
-	$(BIN)/mypy $(SOURCES) generated runtime/ecsgen_runtime
+	$(BIN)/mypy $(SOURCES) generated runtime/ecsgen_runtime testing/ecsgen_testing
 	$(BIN)/ecsgen build schemas/ --backend numba --output build/compiled_town --force
 	$(BIN)/mypy build/compiled_town
 	mkdir -p build/isles && cp tests/sharded.yaml build/isles/
@@ -136,10 +136,11 @@ clean:
 	rm -rf $(VENV) build dist
 
 # What ecsgen needs itself, and methods in C if there is a compiler.
-$(READY): pyproject.toml runtime/pyproject.toml runtime/setup.py
+$(READY): pyproject.toml runtime/pyproject.toml runtime/setup.py testing/pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "ecsgen needs Python 3.11 or newer")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ./runtime --editable .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+		--editable ./runtime --editable ./testing --editable .
 	touch $@
 
 # What tests and checks need besides.

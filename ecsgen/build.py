@@ -154,12 +154,10 @@ def _copies(
     """Return copies of the library modules that outputs import; skipped ones are read from disk."""
     from ecsgen import render
 
-    if before.options.runtime == "installed":
-        return {}
     paths = [output.path for output in outputs if output.path.endswith(".py")]
     file = before.places.file
     texts = (contents[path] if path in contents else file(path).read_bytes() for path in paths)
-    copies = render.collect_copies(text.decode("utf-8") for text in texts)
+    copies = render.copies((text.decode("utf-8") for text in texts), before.options)
     return {path: text.encode("utf-8") for path, text in copies.items()}
 
 

@@ -28,18 +28,19 @@ def templates_folder() -> Path:
     return inside if inside.is_dir() else PACKAGE.parent / "templates"
 
 
-def library_folder() -> Path:
-    """Return the folder of ecsgen-runtime."""
-    spec = find_spec("ecsgen_runtime")
+def import_folder(package: str) -> Path:
+    """Return the folder of a package, which is not imported: `ecsgen_testing` takes a second."""
+    spec = find_spec(package)
     if spec is None or spec.origin is None:
-        raise ModuleNotFoundError("No module named 'ecsgen_runtime'", name="ecsgen_runtime")
+        raise ModuleNotFoundError(f"No module named {package!r}", name=package)
     return Path(spec.origin).parent
 
 
 def generator() -> str:
     """Return a digest of ecsgen's sources and templates, equal for a checkout and its wheel."""
     files = _files(PACKAGE, "ecsgen", ".py") | _files(templates_folder(), "templates", ".j2")
-    files |= _files(library_folder(), "ecsgen_runtime", ".py")
+    for package in ("ecsgen_runtime", "ecsgen_testing"):
+        files |= _files(import_folder(package), package, ".py")
     digests = (f"{name} {digest(files[name].read_bytes())}\n" for name in sorted(files))
     return digest("".join(digests).encode())
 

@@ -2,12 +2,13 @@
 
     python -m tests.distributions FOLDER
 
-makes sdist and wheel of ecsgen and of ecsgen-runtime in the folder, the wheels from the sdists, and
-checks that each sdist has all that git has and that a checkout makes the same wheel. Then come
-three new environments. One gets both wheels and what they need: a project is begun, built and run
-there. One gets the library alone, and one nothing but numpy: there the package runs, as it was
-built first and with copies of the library, and takes over the world that was pickled and
-saved where it was built. At last the library is installed where there is no compiler.
+makes sdist and wheel of ecsgen, of ecsgen-runtime and of ecsgen-testing in the folder, the wheels
+from the sdists, and checks that each sdist has all that git has and that a checkout makes the same
+wheel. Then come three new environments. One gets all wheels and what they need: a project is begun,
+built, tested and run there. One gets the library alone, and one nothing but numpy: there the
+package runs, as it was built first and with copies of the library, and takes over the world that
+was pickled and saved where it was built. At last the library is installed where there is no
+compiler.
 """
 
 from __future__ import annotations
@@ -108,13 +109,14 @@ def installed(commands: Path) -> set[str]:
 
 
 def begin(commands: Path, folder: Path) -> None:
-    """Begin a project, build it in both ways, and run it."""
+    """Begin a project, build it in both ways, test it and run it."""
     (folder / "alone").mkdir(parents=True)
     for command in ("--version", "init", "build", "check"):
         print(run(commands / "ecsgen", command, cwd=folder), end="")
     print(
         run(commands / "ecsgen", "build", "--vendor", "-o", "alone/generated", cwd=folder), end=""
     )
+    run(commands / "python", "-m", "pytest", "-q", cwd=folder)
     print(run(commands / "python", "main.py", cwd=folder), end="")
     print(run(commands / "python", "-c", PLAY, cwd=folder), end="")
     for path in ("main.py", "sky.snap", "sky.pickle"):
@@ -138,11 +140,11 @@ def install_without_compiler(commands: Path, sdist: Path, folder: Path) -> None:
     play(commands, folder, "ecsgen-runtime", "numpy")
 
 
-def use(library: tuple[Path, Path], generator: Path, folder: Path) -> None:
+def use(library: tuple[Path, Path], testing: Path, generator: Path, folder: Path) -> None:
     """Build where all is installed; run where the library is, and where it is not."""
     sdist, wheel = library
     project = folder / "project"
-    begin(environment(folder / "maker", wheel, generator), project)
+    begin(environment(folder / "maker", wheel, testing, generator), project)
     player = environment(folder / "player", wheel)
     print(run(player / "python", "-m", "ecsgen_runtime", cwd=folder), end="")
     play(player, project, "ecsgen-runtime", "numpy")
@@ -152,10 +154,11 @@ def use(library: tuple[Path, Path], generator: Path, folder: Path) -> None:
 
 def main(folder: Path) -> None:
     """Make, check and use the distributions."""
-    library, generator = (make(source, folder) for source in (ROOT / "runtime", ROOT))
+    sources = (ROOT / "runtime", ROOT / "testing", ROOT)
+    library, testing, generator = (make(source, folder) for source in sources)
     with tempfile.TemporaryDirectory() as temporary:
-        use(library, generator[1], Path(temporary))
-    print(*library, *generator, sep="\n")
+        use(library, testing[1], generator[1], Path(temporary))
+    print(*library, *testing, *generator, sep="\n")
 
 
 if __name__ == "__main__":

@@ -35,9 +35,13 @@ GENERATED = ("every_type", "point_mass", "sound_source", "scene_node", "world")
 
 def lowest() -> list[str]:
     """Return what to install: each dependency in its lowest version."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    project, testing = (
+        tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        for folder in (ROOT, ROOT / "testing")
+    )
     extras = project["optional-dependencies"]
     every = [*project["dependencies"], *(one for extra in EXTRAS for one in extras[extra])]
+    every += testing["dependencies"]
     found = [re.fullmatch(r"([\w-]+)>=([\d.]+)", text) for text in every]
     return sorted({f"{one[1]}=={one[2]}" for one in found if one is not None})
 
@@ -62,7 +66,7 @@ def main(folder: Path) -> int:
     ]
     print(*lowest())
     subprocess.run([*install, *lowest()], check=True)
-    for part in (ROOT / "runtime", ROOT):
+    for part in (ROOT / "runtime", ROOT / "testing", ROOT):
         subprocess.run([*install, "--no-deps", "--editable", part], check=True)
     tests = files()
     options = ["-q", "-p", "no:cacheprovider", "-n", "auto", "--dist", "loadfile"]

@@ -112,9 +112,7 @@ def _seconds(tests: tuple[str, ...]) -> int:
 def hasten(folder: Path) -> None:
     """Let state machines stop at the first failure that they find."""
     machines = [
-        p
-        for p in folder.rglob("_runtime/testing/*.py")
-        if PHASES[0] in p.read_text(encoding="utf-8")
+        p for p in folder.rglob("tests/_support/*.py") if PHASES[0] in p.read_text(encoding="utf-8")
     ]
     if not machines:
         raise SystemExit(f"no state machine has the phases {PHASES[0]}")

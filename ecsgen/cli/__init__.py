@@ -21,7 +21,7 @@ __all__ = ["ecsgen", "inspect_command", "main"]
 FAULT = 3
 INTERRUPTED = 130
 BROKEN_PIPE = 141
-NEEDED = ("black", "ecsgen_runtime", "jinja2", "numpy", "pydantic", "yaml")
+NEEDED = ("black", "ecsgen_runtime", "ecsgen_testing", "jinja2", "numpy", "pydantic", "yaml")
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

@@ -33,7 +33,8 @@ USAGE = 2
 """Exit status: a schema or usage error, or a file in the way."""
 OUT_OF_STEP = BREAKS = 1
 USES = (
-    *("ecsgen-runtime", "black", "click", "jinja2", "numpy", "pydantic", "pyyaml"),
+    *("ecsgen-runtime", "ecsgen-testing"),
+    *("black", "click", "jinja2", "numpy", "pydantic", "pyyaml"),
     *("numba", "pyarrow", "starlette", "uvicorn", "watchfiles"),
 )
 """Distributions whose versions `--version` prints; the second line has extras."""

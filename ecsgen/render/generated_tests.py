@@ -1,6 +1,6 @@
 """Generated tests: a file per component, from cases that all components share.
 
-`ecsgen_runtime/testing/` has two classes per policy, `RingCases` and `RingRules`; the tests of a
+`ecsgen_testing` has two classes per policy, `RingCases` and `RingRules`; the tests of a
 component derive from those of its own policies.
 """
 
@@ -17,7 +17,6 @@ from ecsgen.model import Component, Project
 from ecsgen.render.components.chunk_code import chunked_components
 from ecsgen.render.components.component_code import ComponentCode
 from ecsgen.render.components.component_tests import (
-    PARENT,
     ComponentTests,
     PolicyTests,
     camel,
@@ -27,6 +26,7 @@ from ecsgen.render.components.component_tests import (
 from ecsgen.render.output_file import Output
 from ecsgen.render.text.formatting import import_line
 from ecsgen.render.text.jinja_environment import rendered
+from ecsgen.render.text.library_imports import PARENT
 from ecsgen.render.text.name_shadowing import add_placeholder
 from ecsgen.render.world import world_features
 from ecsgen.render.world.world_module import BlockRenderer, WorldContext

@@ -29,6 +29,7 @@ from ecsgen.render.text.formatting import PLACEHOLDER, import_line
 from ecsgen.render.text.jinja_environment import rendered
 from ecsgen.render.text.library_imports import (
     LIBRARY,
+    PARENT,
     RUNTIME,
     SHARDS,
     collect_copies,
@@ -84,7 +85,7 @@ _OF_CHUNKS = ("", "Data", "Fields", "Values", "Ref")
 def outputs(project: Project, options: Options) -> list[Output]:
     """Return every file that is made from the schemas; cheap, nothing is rendered yet.
 
-    A vendored package has copies of the library as well: `collect_copies`.
+    A vendored package has copies of the library as well: `copies`.
     """
     project = project.made_for(options.backend)
     tests_of = generated_tests.outputs(project, options) if options.tests is not None else ()
@@ -97,7 +98,7 @@ def outputs(project: Project, options: Options) -> list[Output]:
 
 def _vendored(outputs: Iterable[Output], tests_from: str) -> Iterator[Output]:
     """Yield files that import the copies; `tests_from`: module of the package for tests."""
-    beside = tests_from if tests_from.endswith(".") else f"{tests_from}."
+    beside = tests_from if tests_from == PARENT else f"{tests_from}."
     for output in outputs:
         package = beside if output.path.startswith(TESTS) else "."
         key = fingerprint.digest(f"vendored {output.input_digest}".encode())
@@ -109,9 +110,14 @@ def _vendored(outputs: Iterable[Output], tests_from: str) -> Iterator[Output]:
 def texts(project: Project, options: Options) -> dict[str, str]:
     """Return the whole package, unformatted: the text of each file by path."""
     files = {output.path: output.render() for output in outputs(project, options)}
+    return files | copies(files.values(), options)
+
+
+def copies(modules: Iterable[str], options: Options) -> dict[str, str]:
+    """Return the copies, by path, that a package of modules with these texts has."""
     if options.runtime == "installed":
-        return files
-    return files | collect_copies(files.values())
+        return {}
+    return collect_copies(modules, generated_tests.imported_from(options))
 
 
 def _package(project: Project) -> Iterator[Output]:

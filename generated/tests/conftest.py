@@ -1,5 +1,5 @@
 """Hooks of these tests."""
 
-from ecsgen_runtime.testing import pytest_pycollect_makemodule, pytest_terminal_summary
+from ecsgen_testing import pytest_pycollect_makemodule, pytest_terminal_summary
 
 __all__ = ["pytest_pycollect_makemodule", "pytest_terminal_summary"]

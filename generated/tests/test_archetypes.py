@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ecsgen_runtime.testing import chunks, state_machine, subject
+from ecsgen_testing import chunks, state_machine, subject
 
 from .. import Armor, Burning, EntityManager, Game, Health, Weapon, archetypes, enums
 

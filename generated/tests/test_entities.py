@@ -1,6 +1,6 @@
 """Entities: a state machine against a naive model."""
 
-from ecsgen_runtime.testing.entities import SETTINGS, EntityRules
+from ecsgen_testing.entities import SETTINGS, EntityRules
 
 from .. import EntityManager
 

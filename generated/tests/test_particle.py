@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from ecsgen_runtime.testing import (
+from ecsgen_testing import (
     buffers,
     common_cases,
     destroy,

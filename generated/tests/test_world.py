@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ecsgen_runtime.testing import (
+from ecsgen_testing import (
     groups,
     kernel_oracle,
     queries,

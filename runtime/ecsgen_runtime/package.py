@@ -57,11 +57,8 @@ def require(package: str, *, interface: int, made_by: str) -> None:
 
 def is_generated(module: str) -> bool:
     """Return whether a module is one of the library or of a generated package, tests apart."""
-    package = module.rpartition(".")[0]
-    if module in PACKAGES or package in PACKAGES:
-        return True
-    library, tests = f"{_LIBRARY}.", f"{_LIBRARY}.testing."
-    return f"{module}.".startswith(library) and not f"{module}.".startswith(tests)
+    of_package = module in PACKAGES or module.rpartition(".")[0] in PACKAGES
+    return of_package or f"{module}.".startswith(f"{_LIBRARY}.")
 
 
 def lazy_names(

@@ -116,7 +116,7 @@ def test_version_and_usage(tmp_path: Path) -> None:
 
 
 def test_what_commands_import(folder: Path) -> None:
-    heavy = {"black", "jinja2", "numpy", "pydantic", "yaml"}
+    heavy = {"black", "hypothesis", "jinja2", "numpy", "pydantic", "pytest", "yaml"}
     assert imported("validate", cwd=folder) & heavy == {"pydantic", "yaml"}
     assert imported("build", cwd=folder) & heavy == {"jinja2", "pydantic", "yaml"}
     # In step: nothing but digests.
@@ -138,11 +138,12 @@ def without(package: str, folder: Path, kept: str = "") -> dict[str, str]:
     for path in Path(black.__file__).parent.parent.iterdir():
         if path.name == kept or not path.name.startswith(package):
             (folder / path.name).symlink_to(path)
-    library = [] if package == "ecsgen_runtime" else [ROOT / "runtime"]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (folder, ROOT, *library)))}
+    ours = {"ecsgen_runtime": ROOT / "runtime", "ecsgen_testing": ROOT / "testing"}
+    kept_of_ours = (path for name, path in ours.items() if name != package)
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (folder, ROOT, *kept_of_ours)))}
 
 
-@pytest.mark.parametrize("package", ["black", "click", "ecsgen_runtime", "yaml"])
+@pytest.mark.parametrize("package", ["black", "click", "ecsgen_runtime", "ecsgen_testing", "yaml"])
 def test_a_package_that_ecsgen_needs_is_missing(
     package: str, folder: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -83,8 +83,9 @@ def test_it_lists_what_the_package_needs(project: Project, backend: str) -> None
     wanted = [f"ecsgen-runtime{extra}=={__version__}", "numpy>=1.26"]
     assert begun["project"]["dependencies"] == wanted
     black = f"black=={black_version()}"
-    assert begun["dependency-groups"]["dev"][:2] == [f"ecsgen=={__version__}", black]
-    installed = f"'ecsgen{extra}=={__version__}' {black} 'ecsgen-runtime[test]'\n"
+    tools = [f"ecsgen=={__version__}", black, f"ecsgen-testing=={__version__}"]
+    assert begun["dependency-groups"]["dev"][:3] == tools
+    installed = f"'ecsgen{extra}=={__version__}' {black}\n"
     assert f"pip install {installed}" in project.text(".github/workflows/ecsgen.yml")
     hook = f"additional_dependencies: [ecsgen=={__version__}, {black}]\n"
     assert hook in project.text(".pre-commit-config.yaml")

@@ -14,6 +14,7 @@ from typing import Final
 
 ROOT: Final = Path(__file__).parents[2]
 LIBRARY: Final = ROOT / "runtime" / "ecsgen_runtime"
+TESTING: Final = ROOT / "testing" / "ecsgen_testing"
 GENERATOR: Final = ROOT / "ecsgen"
 FLOORS: Final = {
     "ecsgen_runtime": (
@@ -28,7 +29,7 @@ FLOORS: Final = {
         ("records",),
         ("snapshots",),
         ("shards", "sweeps"),
-        ("accelerator", "testing"),
+        ("accelerator",),
     ),
     "ecsgen": (
         ("fingerprint", "model"),
@@ -59,6 +60,7 @@ FLOORS: Final = {
 DOORS: Final = {
     "ecsgen_runtime": ("", "package", "base.extensions"),
     "ecsgen": (),
+    "ecsgen_testing": (),
 }
 """Modules that import what stands above when somebody asks for it: nothing that they import counts.
 """

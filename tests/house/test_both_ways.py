@@ -24,8 +24,9 @@ import pytest
 from ecsgen.config import BACKENDS, Backend, Options, Runtime
 from ecsgen.model import Project
 from ecsgen.render import texts
-from ecsgen.render.text.library_imports import FOLDER, collect_copies
+from ecsgen.render.text.library_imports import collect_copies
 from ecsgen.source.schema_roots import SchemaRoot
+from tests.house.floors import LIBRARY, TESTING
 from tests.support.world_package import load, sources
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -69,18 +70,26 @@ def with_tests(of: Project, backend: Backend, way: Runtime) -> dict[str, str]:
 def test_nothing_but_the_prefix_of_imports_differs(which: str, backend: Backend) -> None:
     installed, vendored = (with_tests(project(which), backend, way) for way in WAYS)
     copied = vendored.keys() - installed.keys()
-    assert copied == {path for path in vendored if path.startswith("_runtime/")}
+    assert copied == {
+        path for path in vendored if path.startswith(("_runtime/", "tests/_support/"))
+    }
     for path in copied:
-        assert vendored[path] == (FOLDER / path.removeprefix("_runtime/")).read_text("utf-8"), path
+        top, below = (
+            (LIBRARY, "_runtime/") if path.startswith("_") else (TESTING, "tests/_support/")
+        )
+        installed[path] = (top / path.removeprefix(below)).read_text("utf-8")
     for path, text in installed.items():
+        if path.startswith("_runtime/"):
+            assert vendored[path] == text, path
+            continue
+        places = {"runtime": f"{'.' * (path.count('/') + 1)}_runtime", "testing": "._support"}
         lines, others = text.splitlines(), vendored[path].splitlines()
         for one, other in zip(lines, others, strict=True):
             if one != other:
-                statement = re.fullmatch(r"( *)from ecsgen_runtime(\b.*)", one)
+                statement = re.fullmatch(r"( *)from ecsgen_(runtime|testing)(\b.*)", one)
                 assert statement, (path, one)
-                dots = ".." if path.startswith("tests/") else "."
-                assert other == f"{statement[1]}from {dots}_runtime{statement[2]}"
-        assert not re.search(r"^ *(from|import) ecsgen_runtime\b", vendored[path], re.MULTILINE)
+                assert other == f"{statement[1]}from {places[statement[2]]}{statement[3]}"
+        assert not re.search(r"^ *(from|import) ecsgen_", vendored[path], re.MULTILINE)
 
 
 # -- imports ---------------------------------------------------------------------------------------
@@ -94,7 +103,7 @@ kernels: {meet: {over: Bird, steps: [Bird.mate = choice(Bird)]}}
 """
 ALL_MODULES: Final = """
 import importlib, pkgutil, sys
-sys.modules["ecsgen_runtime"] = None  # as if nobody had installed it
+sys.modules["ecsgen_runtime"] = sys.modules["ecsgen_testing"] = None  # as if not installed
 package = importlib.import_module("copied")
 for module in pkgutil.walk_packages(package.__path__, "copied."):
     if module.name.split(".")[-1] not in ("conftest", "mpi"):
@@ -104,7 +113,7 @@ for module in pkgutil.walk_packages(package.__path__, "copied."):
 
 def test_what_modules_of_the_library_import_is_copied_with_them() -> None:
     """Whatever the form of the statement: `from . import one as two`, or over several lines."""
-    library = {f"_runtime/{p.relative_to(FOLDER).as_posix()}": p for p in FOLDER.rglob("*.py")}
+    library = {f"_runtime/{p.relative_to(LIBRARY).as_posix()}": p for p in LIBRARY.rglob("*.py")}
     for path, file in library.items():
         if path.startswith("_runtime/accelerator/") or path == "_runtime/__main__.py":
             continue  # which are never copied

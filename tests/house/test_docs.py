@@ -171,7 +171,7 @@ def test_extras_are_quoted() -> None:
     """Brackets mean something else to zsh: `pip install ecsgen[inspect]` fails there."""
     files = [
         *PAGES,
-        *(path for top in ("ecsgen", "runtime") for path in (ROOT / top).rglob("*.py")),
+        *(path for top in ("ecsgen", "runtime", "testing") for path in (ROOT / top).rglob("*.py")),
     ]
     for file in files:
         text = file.read_text(encoding="utf-8")
@@ -284,7 +284,7 @@ def test_links(page: Path) -> None:
 def test_named_files_exist() -> None:
     pages = (ROOT / "docs" / "contributing.md", ROOT / "CONTRIBUTING.md")
     text = "".join(page.read_text(encoding="utf-8") for page in pages)
-    tops = "ecsgen|runtime|templates|tests|benchmarks|docs|examples|schemas"
+    tops = "ecsgen|runtime|testing|templates|tests|benchmarks|docs|examples|schemas"
     named = re.findall(rf"`((?:{tops})/[\w./]*)`", text)
     assert len(named) > 20
     examples = {
@@ -292,7 +292,7 @@ def test_named_files_exist() -> None:
     }
     missing = {path for path in named if not (ROOT / path).exists()} - examples
     assert not missing
-    folders = "ecsgen", "runtime", "generated", "tests", "docs"
+    folders = "ecsgen", "runtime", "testing", "generated", "tests", "docs"
     modules = [path.as_posix() for top in folders for path in (ROOT / top).rglob("*.py")]
     short = set(re.findall(r"`((?:\w+/)*\w+\.py)`", text)) - examples
     assert not {name for name in short if not any(path.endswith(f"/{name}") for path in modules)}

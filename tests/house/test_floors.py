@@ -14,6 +14,7 @@ from tests.house.floors import (
     FLOORS,
     GENERATOR,
     LIBRARY,
+    TESTING,
     circles,
     heights_of,
     import_graph,
@@ -29,7 +30,7 @@ def test_imports_lead_downwards(root: Path) -> None:
     assert upward_imports(root) == []
 
 
-@both
+@pytest.mark.parametrize("root", [LIBRARY, GENERATOR, TESTING], ids=lambda root: root.name)
 def test_no_circles(root: Path) -> None:
     assert circles(root) == []
 

@@ -14,10 +14,10 @@ import pytest
 from ecsgen.config import Options, Runtime, UsageError
 from ecsgen.model import Component
 from ecsgen.render import generated_tests as generated
-from ecsgen.render.components.component_tests import PARENT
 from ecsgen.render.output_file import Output
-from ecsgen.render.text.library_imports import FOLDER, collect_copies, vendor_imports
+from ecsgen.render.text.library_imports import PARENT, collect_copies, vendor_imports
 from ecsgen.source.schema_roots import SchemaRoot
+from tests.house.floors import TESTING
 from tests.mutate import mutate
 from tests.support.generated_package import SCHEMAS, build, shipped
 from tests.support.in_process_pytest import failures
@@ -120,7 +120,7 @@ def test_the_same_text_each_time(tmp_path: Path) -> None:
 def test_pieces_of_policies_that_nobody_asks_for_are_left_out() -> None:
     plain = Component(name="Plain", module="plain", lookup="hash", destroy="manual")
     tests = generated.component_tests(plain, PARENT)
-    place = "_runtime/testing/"
+    place = "tests/_support/"
     found = {
         path.removeprefix(place).removesuffix(".py")
         for path in collect_copies([vendor_imports(lambda: tests, PARENT)])
@@ -141,11 +141,10 @@ def test_copies_are_about_their_own_package(tmp_path: Path) -> None:
 
 def test_no_piece_knows_a_package() -> None:
     """So several packages share them; what is the same for all they have from the library."""
-    for path in (FOLDER / "testing").rglob("*.py"):
+    for path in TESTING.rglob("*.py"):
         text = path.read_text(encoding="utf-8")
-        dots = len(path.relative_to(FOLDER).parts)
+        dots = len(path.relative_to(TESTING).parts)
         assert f"from {'.' * (dots + 1)}" not in text, path
-        assert "ecsgen_runtime" not in text, path
         assert "from generated" not in text, path
 
 

@@ -10,13 +10,12 @@ from pathlib import Path
 import pytest
 
 from tests import lowest_versions
+from tests.house.floors import GENERATOR, LIBRARY, TESTING
 
 ROOT = Path(__file__).parents[2]
-LIBRARY = ROOT / "runtime" / "ecsgen_runtime"
 NEEDED = {*sys.stdlib_module_names, "numpy"}
 EXTRAS = {
     "compiled": {"numba"},
-    "testing": {"pytest", "hypothesis", "numba"},
     "shards": {"mpi4py"},
     "arrow": {"pyarrow"},
 }
@@ -44,6 +43,15 @@ def test_the_library_needs_numpy_alone() -> None:
         if path.name == "__main__.py":  # it is never copied, so it may say its own name
             wrong -= {"ecsgen_runtime"}
         assert not wrong, path
+
+
+def test_test_support_stands_above_the_library() -> None:
+    """It needs no generator, and neither library nor generator needs it."""
+    needed = NEEDED | {"ecsgen_runtime", "pytest", "hypothesis", "numba"}
+    for path in sorted(TESTING.rglob("*.py")):
+        assert not packages(path) - needed, path
+    for path in (*LIBRARY.rglob("*.py"), *GENERATOR.rglob("*.py")):
+        assert "ecsgen_testing" not in packages(path), path
 
 
 @pytest.mark.parametrize("folder", ["ecsgen", "generated"])

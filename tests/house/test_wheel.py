@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.house.floors import TESTING
 from tests.support.accelerated_packages import need_layer
 
 ROOT = Path(__file__).parents[2]
@@ -35,11 +36,12 @@ def run(*command: str | Path, cwd: Path, **environment: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def wheels(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """Return ecsgen's, and that of the library."""
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path]:
+    """Return ecsgen's, that of the library, and that of test support."""
     folder = tmp_path_factory.mktemp("wheel")
     (ecsgen,) = wheels_of(ROOT, folder)
-    return ecsgen, runtime_wheel(folder)
+    (testing,) = wheels_of(ROOT / "testing", folder)
+    return ecsgen, runtime_wheel(folder), testing
 
 
 def wheels_of(source: Path, folder: Path, **environment: str) -> list[Path]:
@@ -59,9 +61,9 @@ def runtime_wheel(folder: Path, **environment: str) -> Path:
 
 
 def test_the_wheels_have_all_that_is_made_into_packages_and_the_licence(
-    wheels: tuple[Path, Path],
+    wheels: tuple[Path, Path, Path],
 ) -> None:
-    names, library = (set(zipfile.ZipFile(wheel).namelist()) for wheel in wheels)
+    names, library, testing = (set(zipfile.ZipFile(wheel).namelist()) for wheel in wheels)
     templates = {p.relative_to(ROOT).as_posix() for p in (ROOT / "templates").rglob("*.j2")}
     assert templates
     assert {f"ecsgen/{name}" for name in templates} | {"ecsgen/py.typed"} <= names
@@ -73,13 +75,20 @@ def test_the_wheels_have_all_that_is_made_into_packages_and_the_licence(
     assert not any(name.endswith((".c", ".h", "README.md")) for name in library)
     assert any(name.endswith("/LICENSE") for name in names)
     assert any(name.endswith("/LICENSE") for name in library)
-    assert not any(name.startswith(("tests/", "templates/", "generated/")) for name in names)
+    of_testing = {p.relative_to(TESTING.parent).as_posix() for p in TESTING.rglob("*.py")}
+    assert {*of_testing, "ecsgen_testing/py.typed"} == {
+        name for name in testing if ".dist-info/" not in name
+    }
+    assert any(name.endswith("/LICENSE") for name in testing)
+    assert not any(
+        name.startswith(("tests/", "templates/", "generated/", "testing/")) for name in names
+    )
 
 
-def test_methods_in_c_are_optional(wheels: tuple[Path, Path], tmp_path: Path) -> None:
+def test_methods_in_c_are_optional(wheels: tuple[Path, Path, Path], tmp_path: Path) -> None:
     """Without a compiler there is a wheel as well, which does without."""
     need_layer()
-    _, with_c = wheels
+    _, with_c, _ = wheels
     without = runtime_wheel(tmp_path, CC="no-such-compiler")
     for wheel, said in ((with_c, "yes"), (without, "no (not compiled)")):
         site = tmp_path / said
@@ -91,14 +100,14 @@ def test_methods_in_c_are_optional(wheels: tuple[Path, Path], tmp_path: Path) ->
 
 
 def test_an_installed_wheel_builds_what_is_committed(
-    wheels: tuple[Path, Path], tmp_path: Path
+    wheels: tuple[Path, Path, Path], tmp_path: Path
 ) -> None:
     venv.create(tmp_path / "env")
     python = tmp_path / "env" / ("Scripts" if os.name == "nt" else "bin") / "python"
     pip = ["-m", "pip", "--quiet", "--disable-pip-version-check", f"--python={python}"]
     run(sys.executable, *pip, "install", "--no-deps", "--no-index", *wheels, cwd=tmp_path)
     (site,) = {Path(p) for p in run(python, "-c", SITE, cwd=tmp_path).split()}
-    lend_dependencies(site, {"ecsgen-runtime"})
+    lend_dependencies(site, {*OURS})
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     run(python, "-m", "ecsgen", "build", ROOT / "schemas", "-o", "made", cwd=elsewhere)
@@ -109,12 +118,14 @@ def test_an_installed_wheel_builds_what_is_committed(
     ("page", "inside"), [("README.md", True), ("docs/getting-started.md", False)]
 )
 def test_the_line_that_pages_show_installs_a_clone(page: str, inside: bool, tmp_path: Path) -> None:
-    """Both distributions come from the clone; what they need besides is lent."""
-    shown = re.search(r"^\$ pip (install \S+ \S+)$", (ROOT / page).read_text("utf-8"), re.MULTILINE)
-    assert shown, f"{page} shows no line that installs two folders"
+    """All distributions come from the clone; what they need besides is lent."""
+    shown = re.search(
+        r"^\$ pip (install \S+ \S+ \S+)$", (ROOT / page).read_text("utf-8"), re.MULTILINE
+    )
+    assert shown, f"{page} shows no line that installs three folders"
     clone = tmp_path / "ecsgen"
     left_out = shutil.ignore_patterns("build", "*.so", "*.egg-info", "__pycache__", "*_cache")
-    for part in ("runtime", "ecsgen", "templates"):
+    for part in ("runtime", "testing", "ecsgen", "templates"):
         shutil.copytree(ROOT / part, clone / part, ignore=left_out)
     for file in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / file, clone)
@@ -124,16 +135,17 @@ def test_the_line_that_pages_show_installs_a_clone(page: str, inside: bool, tmp_
     words = [*shlex.split(shown[1]), "--no-deps"]
     run(sys.executable, *pip, *words, cwd=clone if inside else tmp_path, CC="no-such-compiler")
     (site,) = {Path(p) for p in run(python, "-c", SITE, cwd=tmp_path).split()}
-    for name in ("ecsgen", "ecsgen-runtime"):
+    for name in OURS:
         (installed,) = distributions(name=name, path=[str(site)])
         assert clone.as_uri() in (installed.read_text("direct_url.json") or ""), name
-    lend_dependencies(site, {"ecsgen-runtime"})
+    lend_dependencies(site, {*OURS})
     project = tmp_path / "project"
     project.mkdir()
     for command in ("init", "build", "check"):
         run(python, "-m", "ecsgen", command, cwd=project)
 
 
+OURS = ("ecsgen", "ecsgen-runtime", "ecsgen-testing")
 SITE = "import sysconfig; print(sysconfig.get_path('purelib'), sysconfig.get_path('platlib'))"
 
 

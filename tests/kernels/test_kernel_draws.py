@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from ecsgen_runtime.kernels.random_streams import call_key, normal_into
 from ecsgen_runtime.tables.bulk import Tuning
-from ecsgen_runtime.testing import kernel_inputs
+from ecsgen_testing import kernel_inputs
 from ecsgen_testing.reference.run import call
 from numpy.typing import NDArray
 

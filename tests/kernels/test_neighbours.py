@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.testing.spaces import Space, neighbours
+from ecsgen_testing.spaces import Space, neighbours
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray

@@ -19,13 +19,13 @@ import numpy as np
 import pytest
 from ecsgen_runtime.base.errors import CapacityError, StaleEntityError, StructureLockedError
 from ecsgen_runtime.entities.entity_pool import IndexQueue
-from ecsgen_runtime.testing.entities import EntityRules
 from ecsgen_runtime.values.array_coercion import (
     all_distinct_below,
     are_stored_handles,
     as_entities,
     find_first_duplicate,
 )
+from ecsgen_testing.entities import EntityRules
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import run_state_machine_as_test

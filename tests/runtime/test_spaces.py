@@ -11,7 +11,7 @@ import pytest
 from ecsgen_runtime.kernels.spaces import cell_lists as cells
 from ecsgen_runtime.kernels.spaces import neighbour_search
 from ecsgen_runtime.kernels.spaces.neighbour_search import NeighbourSearch as Search
-from ecsgen_runtime.testing.spaces import Space, neighbours
+from ecsgen_testing.spaces import Space, neighbours
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray

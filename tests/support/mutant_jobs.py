@@ -39,7 +39,11 @@ SMALL_BATCH_COMPILED = Package("compiled", (TESTS / "compiled.yaml",), "numba")
 GRIDS = Package("farm", (TESTS / "farm.yaml",), "numpy")
 CASES = TESTS / "runtime" / "test_entity_cases.py", TESTS / "world" / "test_world_cases.py"
 """Cases of the library that run beside the tests of the first package, and are about its copy."""
-OWN = {"from ecsgen_runtime.": "from .._runtime.", "from generated ": "from .. "}
+OWN = {
+    "from ecsgen_runtime.": "from .._runtime.",
+    "from ecsgen_testing.": "from ._support.",
+    "from generated ": "from .. ",
+}
 """What they import → what they import there."""
 
 

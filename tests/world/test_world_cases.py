@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.testing.kernel_inputs import draw_keys
-from ecsgen_runtime.testing.subject import CODECS, COPIES, deaths, loaded, refuses
+from ecsgen_testing.kernel_inputs import draw_keys
+from ecsgen_testing.subject import CODECS, COPIES, deaths, loaded, refuses
 
 from generated import World
 

@@ -15,7 +15,7 @@ from ecsgen.render.column_code import KINDS
 from ecsgen.render.components.component_code import ComponentCode
 from ecsgen.render.kernel_methods.kernel_oracle import KernelCheck, ReductionCheck
 from ecsgen.render.text.formatting import call, collection, import_line
-from ecsgen.render.text.library_imports import LIBRARY, TESTING, ancestors, library
+from ecsgen.render.text.library_imports import SUPPORT, TESTING, ancestors, read_support
 from ecsgen.render.text.quoting import WIDTH, as_f32, literal, nested
 
 
@@ -204,8 +204,6 @@ def _default(field: Field, is_read: bool = False) -> str:
     return literal(value)
 
 
-PARENT = ".."
-"""Module of the package for tests that are inside of it."""
 _CASES = re.compile(r"^class (\w+)Cases\(", re.MULTILINE)
 
 
@@ -239,14 +237,14 @@ def camel(name: str) -> str:
 def find_policy_tests() -> Mapping[str, PolicyTests]:
     """Return the tests of all policies, by the prefix of their classes: `Packed`."""
     tests = {}
-    for path, text in library().items():
-        for name in _CASES.findall(text) if path.startswith(TESTING) else ():
+    for path, text in read_support().items():
+        for name in _CASES.findall(text):
             weight = sum(base.endswith("Cases") for base in ancestors()[f"{name}Cases"])
-            module = path.removeprefix(TESTING).removesuffix(".py")
+            module = path.removeprefix(f"{SUPPORT}/").removesuffix(".py")
             tests[name] = PolicyTests(module, name, weight, f"{name}Rules" in ancestors())
     return tests
 
 
 def import_lines(modules: Iterable[str]) -> str:
     """Return the import of modules of cases by a test, as isort and black lay it out."""
-    return import_line(f"{LIBRARY}.testing", sorted({*modules}))
+    return import_line(TESTING, sorted({*modules}))

@@ -1,7 +1,8 @@
 """Library that generated packages import, or have copies of, and imports of modules.
 
-Generated modules are made to import `ecsgen_runtime`. In a vendored package they import the same
-modules from `_runtime`: only the prefix of these imports differs.
+Generated modules are made to import `ecsgen_runtime`, and generated tests `ecsgen_testing` as well.
+In a vendored package they import the same modules from `_runtime` and `tests/_support`: only the
+prefix of these imports differs.
 """
 
 from __future__ import annotations
@@ -9,30 +10,34 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
-import ecsgen_runtime
-
+from ecsgen.fingerprint import import_folder
 from ecsgen.render.text.formatting import PLACEHOLDER, import_line
 
-FOLDER = Path(ecsgen_runtime.__file__).parent
 LIBRARY = "ecsgen_runtime"
+TESTING = "ecsgen_testing"
+"""Cases of generated tests, and what these need."""
 RUNTIME = "_runtime"
-"""Folder of copies in a vendored package."""
+"""Folder of copies of the library in a vendored package."""
+SUPPORT = "tests/_support"
+"""Folder of copies of what its tests import."""
+PARENT = ".."
+"""Module of the package for tests that are inside of it."""
 COMPILED = "compiled"
 SHARDS = "shards"
-TESTING = f"{RUNTIME}/testing/"
-"""Folder of the cases of generated tests."""
 _DEFERRED = ("snapshots", "sweeps")
 """Folders that are imported at first use: generated modules name only `SnapshotWorld` of them."""
 _DOOR = f"{RUNTIME}/snapshots/snapshot_world.py"
 
+_TOPS = {LIBRARY: RUNTIME, RUNTIME: RUNTIME, TESTING: SUPPORT, "_support": SUPPORT}
+"""Folders of copies, by the names that imports have for them."""
 _NOT_COPIED = ("accelerator", "__main__.py")
-_IMPORTS = re.compile(r"^ *from (\.+)([\w.]*) import (?:\(([^)]*)\)|(.*))$", re.MULTILINE)
+_IMPORTS = re.compile(r"^ *from (\S+) import (?:\(([^)]*)\)|(.*))$", re.MULTILINE)
 _MODULE_ENDS = (".py", "/__init__.py")
 _IMPORTED = re.compile(r"(\w+)(?: +as +\w+)?")
-_OF_RUNTIME = re.compile(rf"^( *)from \S*\.{RUNTIME}\b", re.MULTILINE)
-_OF_LIBRARY = re.compile(rf"^( *)from {LIBRARY}\b(.*)", re.MULTILINE)
+_OF_LIBRARY = re.compile(rf"^( *)from {LIBRARY}\b", re.MULTILINE)
+_OF_TESTING = re.compile(rf"^( *)from {TESTING}\b", re.MULTILINE)
 _CLASSES = re.compile(r"^class (\w+)\(([^)]*)\):", re.MULTILINE)
 _WORD = re.compile(r"\w+")
 _TEXT = re.compile(r'""".*?"""', re.DOTALL)
@@ -42,17 +47,22 @@ _DEFINED = re.compile(r"^(?:(?:class|def) ([A-Za-z]\w*)|([A-Za-z]\w*)(?:: .*)? =
 
 @cache
 def read_library() -> Mapping[str, str]:
-    """Return the text of every module that generated ones may use, by its path in a package."""
-    return {path: text for path, text in library().items() if not path.startswith(TESTING)}
+    """Return the text of every module of the library, by its path in a package."""
+    return _texts(LIBRARY, RUNTIME)
 
 
 @cache
-def library() -> Mapping[str, str]:
-    """Return the text of every module of the library, by its path in a package."""
+def read_support() -> Mapping[str, str]:
+    """Return the text of every module that generated tests may use, by its path in a package."""
+    return _texts(TESTING, SUPPORT)
+
+
+def _texts(package: str, folder: str) -> dict[str, str]:
+    top = import_folder(package)
     return {
-        f"{RUNTIME}/{path.relative_to(FOLDER).as_posix()}": path.read_text(encoding="utf-8")
-        for path in sorted(FOLDER.rglob("*.py"))
-        if path.relative_to(FOLDER).parts[0] not in _NOT_COPIED
+        f"{folder}/{path.relative_to(top).as_posix()}": path.read_text(encoding="utf-8")
+        for path in sorted(top.rglob("*.py"))
+        if path.relative_to(top).parts[0] not in _NOT_COPIED
     }
 
 
@@ -78,8 +88,12 @@ def library_part(path: str) -> str:
 
 
 def vendor_imports(make: Callable[[], str], package: str = ".") -> str:
-    """Return a module that imports the copies in a package instead of the library."""
-    return _OF_LIBRARY.sub(rf"\1from {package}{RUNTIME}\2", make())
+    """Return a module that imports the copies in a package instead of the library.
+
+    `package`: how it names the package, up to the dot before `_runtime`.
+    """
+    text = _OF_LIBRARY.sub(rf"\1from {package}{RUNTIME}", make())
+    return _OF_TESTING.sub(r"\1from ._support", text)
 
 
 def module_of(path: str) -> str:
@@ -92,47 +106,63 @@ def public_names(text: str) -> list[str]:
     return [defined or bound for defined, bound in _DEFINED.findall(_TEXT.sub("", text))]
 
 
-def collect_copies(modules: Iterable[str]) -> dict[str, str]:
+def collect_copies(modules: Iterable[str], tests_from: str = PARENT) -> dict[str, str]:
     """Return the text of each module that modules with these texts import, by path.
 
-    Included are indirect imports, and the `__init__` of each folder.
+    Included are indirect imports, and the `__init__` of each folder. `tests_from`: module of the
+    package for tests.
     """
-    beside = (_OF_RUNTIME.sub(rf"\1from .{RUNTIME}", text) for text in modules)
-    needed = _closure([path for text in beside for path in _imported("", text)])
-    return dict(sorted(needed.items()))
-
-
-def _closure(todo: list[str]) -> dict[str, str]:
-    """Return modules with all that they import, and the `__init__` of their folders."""
-    needed: dict[str, str] = {}
+    known = {**read_library(), **read_support()}
+    needed: set[str] = set()
+    todo = [path for text in modules for path in _imported("", text, known)]
     while todo:
         path = todo.pop()
         if path not in needed:
-            needed[path] = library()[path]
-            todo += _imported(path, needed[path])
-            todo += [f"{folder}/__init__.py" for folder in PurePosixPath(path).parents[:-1]]
-    return needed
+            needed.add(path)
+            todo += _imported(path, known[path], known)
+            inits = {f"{folder}/__init__.py" for folder in PurePosixPath(path).parents[:-1]}
+            todo += inits & known.keys()
+    return {path: _copy(path, known[path], tests_from) for path in sorted(needed)}
 
 
-def _imported(path: str, text: str) -> list[str]:
-    """Return the paths of the library's modules that the module at `path` imports."""
+def _imported(path: str, text: str, known: Mapping[str, str]) -> list[str]:
+    """Return the paths of those known modules that the module at `path` imports."""
     paths = []
-    for dots, module, several, single in _IMPORTS.findall(text):
-        base = "/".join([*path.split("/")[: -len(dots)], *filter(None, module.split("."))])
-        if f"{base}.py" in library():
+    for module, several, single in _IMPORTS.findall(text):
+        base = _place(path, module)
+        if f"{base}.py" in known:
             paths.append(f"{base}.py")
-        elif f"{base}/__init__.py" in library():
+        elif f"{base}/__init__.py" in known:
             names = _IMPORTED.findall(several or single)
             modules = (f"{base}/{name}{end}" for name in names for end in _MODULE_ENDS)
-            paths += [f"{base}/__init__.py", *(path for path in modules if path in library())]
+            paths += [f"{base}/__init__.py", *(path for path in modules if path in known)]
     return paths
+
+
+def _place(path: str, module: str) -> str:
+    """Return where a vendored package has a module, from its name in an import at `path`."""
+    name = module.lstrip(".")
+    parts = [part for part in name.split(".") if part]
+    for top, folder in _TOPS.items():
+        if top in parts:
+            return "/".join([folder, *parts[parts.index(top) + 1 :]])
+    return "/".join([*path.split("/")[: len(name) - len(module)], *parts])
+
+
+def _copy(path: str, text: str, tests_from: str) -> str:
+    """Return a module's text as a vendored package has it."""
+    if not path.startswith(f"{SUPPORT}/"):
+        return text
+    is_inside = tests_from == PARENT
+    package = PARENT + "." * (path.count("/") - 1) if is_inside else f"{tests_from}."
+    return vendor_imports(lambda: text, package)
 
 
 @cache
 def ancestors() -> Mapping[str, frozenset[str]]:
     """Return all base classes of each class of the library, indirect ones included."""
     bases: dict[str, list[str]] = {}
-    for text in library().values():
+    for text in (*read_library().values(), *read_support().values()):
         for name, base_names in _CLASSES.findall(text):
             bases[name] = _WORD.findall(base_names)
 

@@ -40,7 +40,7 @@ class WorldFeature:
     test_modules: tuple[str, ...] = ()
     """Generated tests with subjects of its own tests, besides those of managers."""
     test_support: tuple[str, ...] = ()
-    """Modules of the library's `testing/` that its tests use."""
+    """Modules of `ecsgen_testing` that its tests use."""
 
 
 BLOCKS = {

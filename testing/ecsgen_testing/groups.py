@@ -11,12 +11,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from ecsgen_runtime.base.errors import BrokenManagerError, StructureLockedError
+from ecsgen_runtime.base.handles import EntityArray
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from ..base.errors import BrokenManagerError, StructureLockedError
-from ..base.handles import EntityArray
 from .buffers import Thing
 from .common_cases import INTERRUPTED, sortable
 from .state_machine import SEARCH

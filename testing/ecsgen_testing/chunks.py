@@ -12,17 +12,17 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-
-from ..base.errors import (
+from ecsgen_runtime.base.errors import (
     CapacityError,
     DuplicateInstanceError,
     MissingInstanceError,
     StaleEntityError,
     StructureLockedError,
 )
-from ..base.handles import EntityArray
+from ecsgen_runtime.base.handles import EntityArray
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
 from .buffers import Thing
 from .common_cases import check_fields
 from .row_proxies import check_attributes, is_shown

@@ -12,10 +12,10 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pytest
+from ecsgen_runtime.base.errors import CapacityError, EcsError
+from ecsgen_runtime.tables.bulk import Tuning
 from numpy.typing import NDArray
 
-from ..base.errors import CapacityError, EcsError
-from ..tables.bulk import Tuning
 from . import kernel_inputs, kernel_oracle, spaces
 from .chunks import Chunked
 from .kernel_inputs import (

@@ -9,8 +9,12 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
+from ecsgen_runtime.base.errors import (
+    DuplicateInstanceError,
+    StaleEntityError,
+    StructureLockedError,
+)
 
-from ..base.errors import DuplicateInstanceError, StaleEntityError, StructureLockedError
 from .common_cases import check_shown
 from .subject import (
     COPIES,

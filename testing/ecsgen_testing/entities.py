@@ -6,12 +6,12 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any, ClassVar, Final
 
+from ecsgen_runtime.base.errors import CapacityError, StaleEntityError
+from ecsgen_runtime.entities.entity_manager import EntityManagerBase
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from ..base.errors import CapacityError, StaleEntityError
-from ..entities.entity_manager import EntityManagerBase
 from . import state_machine
 from .subject import COPIES, handles_with, refuses
 

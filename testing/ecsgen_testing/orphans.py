@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_runtime.base.errors import StructureLockedError
+from ecsgen_runtime.base.handles import NIL
 
-from ..base.errors import StructureLockedError
-from ..base.handles import NIL
 from .hierarchy import HierarchyCases, HierarchyRules, check_children
 from .owned import OwnedCases, OwnedRules
 from .subject import Guard, deaths, refuses

@@ -11,10 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from hypothesis import strategies as st
-from hypothesis.stateful import invariant, precondition, rule
-
-from ..base.errors import (
+from ecsgen_runtime.base.errors import (
     CapacityError,
     DuplicateInstanceError,
     MissingInstanceError,
@@ -22,8 +19,11 @@ from ..base.errors import (
     StaleInstanceError,
     StructureLockedError,
 )
-from ..base.handles import NIL, NULL_ENTITY
-from ..entities.entity_manager import EntityManagerBase
+from ecsgen_runtime.base.handles import NIL, NULL_ENTITY
+from ecsgen_runtime.entities.entity_manager import EntityManagerBase
+from hypothesis import strategies as st
+from hypothesis.stateful import invariant, precondition, rule
+
 from .common_cases import Cases
 from .state_machine import MANY_ROWS, ManagerStateMachine, Record
 from .subject import Field, Handle, create_or_skip, handles_with, need, recreate, refuses, same

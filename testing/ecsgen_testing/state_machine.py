@@ -9,11 +9,11 @@ from functools import partial
 from typing import Any, ClassVar, Final
 
 import numpy as np
+from ecsgen_runtime.base.errors import CapacityError
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from ..base.errors import CapacityError
 from .row_proxies import Followed
 from .subject import Field, Subject, refuses, same, through_pickle, through_snapshot
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_runtime.base.errors import FullCellError, StaleIdError, StaleInstanceError
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 
-from ..base.errors import FullCellError, StaleIdError, StaleInstanceError
 from .common_cases import Cases
 from .state_machine import ManagerStateMachine
 from .subject import refuses, same, through_pickle

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_runtime.base.errors import HierarchyError, StaleEntityError, StaleInstanceError
+from ecsgen_runtime.base.handles import NIL
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 
-from ..base.errors import HierarchyError, StaleEntityError, StaleInstanceError
-from ..base.handles import NIL
 from .common_cases import Cases, State
 from .ids import UnownedCases, UnownedRules
 from .owned import OwnedCases, OwnedRules

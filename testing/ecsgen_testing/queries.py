@@ -10,13 +10,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from ecsgen_runtime.base.errors import CapacityError
+from ecsgen_runtime.base.handles import NIL
+from ecsgen_runtime.tables.bulk import Tuning
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ..base.errors import CapacityError
-from ..base.handles import NIL
-from ..tables.bulk import Tuning
 from .chunks import Chunked
 from .common_cases import check_shown
 from .state_machine import SEARCH

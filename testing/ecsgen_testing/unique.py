@@ -14,12 +14,12 @@ from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
 import pytest
+from ecsgen_runtime.base.errors import DuplicateValueError, EcsError
+from ecsgen_runtime.base.handles import NIL
+from ecsgen_runtime.entities.entity_manager import EntityManagerBase
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 
-from ..base.errors import DuplicateValueError, EcsError
-from ..base.handles import NIL
-from ..entities.entity_manager import EntityManagerBase
 from .common_cases import Cases, State
 from .state_machine import ManagerStateMachine, Record
 from .subject import (

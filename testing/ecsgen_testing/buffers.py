@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_runtime.base.errors import CapacityError, StaleViewWarning
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
 
-from ..base.errors import CapacityError, StaleViewWarning
 from .common_cases import LINE, PAGE, Cases, MemoryCases, State, check_columns, check_layout
 from .state_machine import ManagerStateMachine, Record
 from .subject import Field, Float, Object, recreate, refuses, same

@@ -8,10 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
-from ..base.errors import (
+from ecsgen_runtime.base.errors import (
     CapacityError,
     DuplicateInstanceError,
     MissingInstanceError,
@@ -19,6 +16,9 @@ from ..base.errors import (
     StaleEntityError,
     StructureLockedError,
 )
+from hypothesis import given
+from hypothesis import strategies as st
+
 from .state_machine import SEARCH
 from .subject import (
     CODECS,

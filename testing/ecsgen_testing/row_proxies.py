@@ -9,8 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_runtime.base.errors import (
+    MissingInstanceError,
+    StaleIdError,
+    StaleInstanceError,
+    StaleViewWarning,
+)
 
-from ..base.errors import MissingInstanceError, StaleIdError, StaleInstanceError, StaleViewWarning
 from .common_cases import Cases
 from .subject import Enum, Field, Float, Handle, Int, Subject, refuses, same
 

@@ -8,11 +8,11 @@ from random import Random
 from typing import Any
 
 import pytest
+from ecsgen_runtime.base.errors import StructureLockedError
+from ecsgen_runtime.base.handles import NIL
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
 
-from ..base.errors import StructureLockedError
-from ..base.handles import NIL
 from .common_cases import Cases
 from .owned import OwnedCases, OwnedRules
 from .state_machine import ManagerStateMachine

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_runtime.base.errors import CapacityError, StaleIdError, StaleInstanceError
+from ecsgen_runtime.base.handles import NIL
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
 
-from ..base.errors import CapacityError, StaleIdError, StaleInstanceError
-from ..base.handles import NIL
 from .common_cases import LINE, Cases
 from .state_machine import ManagerStateMachine, Record
 from .subject import need, refuses, skip_without, through_pickle

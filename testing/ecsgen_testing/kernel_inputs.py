@@ -9,11 +9,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pytest
+from ecsgen_runtime.base.handles import EntityArray
+from ecsgen_runtime.entities.entity_manager import EntityManagerBase
+from ecsgen_runtime.tables.bulk import Tuning
 from numpy.typing import NDArray
 
-from ..base.handles import EntityArray
-from ..entities.entity_manager import EntityManagerBase
-from ..tables.bulk import Tuning
 from .common_cases import Cases
 from .subject import COPIES, Enum, Subject, create_or_skip
 

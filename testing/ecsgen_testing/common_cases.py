@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from ecsgen_runtime.base.errors import BrokenManagerError, StaleInstanceError, StructureLockedError
+from ecsgen_runtime.base.handles import NIL, EntityArray
 
-from ..base.errors import BrokenManagerError, StaleInstanceError, StructureLockedError
-from ..base.handles import NIL, EntityArray
 from .subject import (
     Bytes,
     Column,

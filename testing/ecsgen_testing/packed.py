@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_runtime.base.errors import CapacityError, StaleInstanceError
+from ecsgen_runtime.base.handles import NIL
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 
-from ..base.errors import CapacityError, StaleInstanceError
-from ..base.handles import NIL
 from .common_cases import Cases, sortable
 from .state_machine import MANY_ROWS, ManagerStateMachine, Record
 from .subject import Object, handles_with, refuses, same, skip_without

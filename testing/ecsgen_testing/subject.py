@@ -18,13 +18,12 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
+from ecsgen_runtime.base.errors import CapacityError, DuplicateValueError, StructureLockedError
+from ecsgen_runtime.base.handles import EntityArray
+from ecsgen_runtime.entities.entity_manager import EntityManagerBase
+from ecsgen_runtime.world.world_base import WorldBase
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-
-from ..base.errors import CapacityError, DuplicateValueError, StructureLockedError
-from ..base.handles import EntityArray
-from ..entities.entity_manager import EntityManagerBase
-from ..world.world_base import WorldBase
 
 Refused: TypeAlias = tuple[tuple[Any, type[Exception]], ...]
 
