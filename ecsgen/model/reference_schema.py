@@ -6,6 +6,8 @@ Keys with their default are left out, and so are fields that kernels do not see.
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -42,6 +44,21 @@ def make_reference_schema(project: Project) -> Document:
     return _without_empty(enums=enums, components=components, world=_world(project.world))
 
 
+def component_schema(project: Project, name: str) -> Document:
+    """Return the part of the schemas on which the kernels of a component depend."""
+    schemas = make_reference_schema(project)
+    component = schemas["components"][name]
+    grid = component.get("on", {}).get("grid", "")
+    components = {key: schemas["components"][key] for key in sorted({name, grid} - {""})}
+    if grid:
+        components[grid] = {**components[grid]}
+        components[grid].pop("kernels", None)
+        components[grid].pop("reductions", None)
+    words = {*re.findall(r"\w+", json.dumps(components))}
+    enums = {key: members for key, members in schemas.get("enums", {}).items() if key in words}
+    return _without_empty(enums=enums, components=components)
+
+
 def _without_empty(**items: Any) -> Document:
     return {key: item for key, item in items.items() if item not in (None, False, "", {}, [])}
 
@@ -62,6 +79,7 @@ def _component(component: Component) -> Document:
             space=space and {"field": space.field, "wrap": list(space.wrap)},
             grid=grid and {"shape": list(grid.shape), "wrap": list(grid.wrap), "hood": grid.hood},
             on=on and _without_empty(field=on.field, grid=on.grid, capacity=on.capacity),
+            unique={f.name: f.type.text for f in component.fields if "unique" in dict(f.options)},
             archetypes=bool(component.chunk),
             kernels=_kernels(component.kernels),
             reductions=_reductions(component.reductions),

@@ -9,13 +9,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pytest
-from ecsgen_runtime.base.handles import EntityArray
-from ecsgen_runtime.entities.entity_manager import EntityManagerBase
 from ecsgen_runtime.tables.bulk import Tuning
 from numpy.typing import NDArray
 
 from .common_cases import Cases
-from .subject import COPIES, Enum, Subject, create_or_skip
+from .subject import COPIES, Enum, Subject
 
 Columns: TypeAlias = Mapping[str, NDArray[Any]]
 Rng: TypeAlias = np.random.Generator
@@ -173,101 +171,9 @@ def run(manager: Any, name: str, arguments: Mapping[str, Any]) -> Any:
         return getattr(manager, name)(**arguments)
 
 
-def filled(
-    subject: Subject, rows: int, rng: Rng, name: str, inputs: Inputs, *, tame: bool = False
-) -> Any:
-    """Return a manager with rows of random bits, after a run of the kernel over the first ones."""
-    manager = _created(subject, rows, name, inputs)
-    randomize(subject, manager, rng, tame=tame)
-    columns = columns_of(subject, manager)
-    for column in columns.values():
-        if column.dtype.kind in "biuf":
-            low, high = _range(column.dtype)
-            column[rows::2], column[rows + 1 :: 2] = high, low
-    put_columns(subject, manager, columns)
-    used = used_rows(manager)
-    if hasattr(manager, "destroy_many"):
-        manager.destroy_many(used[rows:])  # leaves their cells behind the last row
-        if rows > 3:
-            manager.destroy(int(used[2]))  # leaves a hole where rows are indices
-    return manager
-
-
-def _created(subject: Subject, rows: int, name: str, inputs: Inputs) -> Any:
-    """Return a manager with some rows more than these; of a grid, with as many cells."""
-    if not hasattr(subject.manager, "create_many"):
-        axes = len(subject.manager._GRID.shape)
-        return subject.manager(shape=(max(rows, 1), 1, 1)[:axes])
-    entities = subject.entities()
-    is_owned = any(column.name == "entity" for column in subject.columns)
-    manager = subject.made(*([entities] if is_owned else []))
-    manager.reserve(min(rows, subject.reserve or rows))
-    behind = min(3, subject.reserve - rows) if subject.reserve else 3
-    for count in (rows // 2, rows - rows // 2, behind):
-        with subject.room_for(rows + behind):
-            manager.create_many(owners(manager, entities, count) if is_owned else count)
-        if count == rows // 2:
-            with np.errstate(all="ignore"):
-                run(manager, name, inputs.of(manager.data.n).plain)
-    return manager
-
-
-def owners(manager: Any, entities: EntityManagerBase, count: int) -> EntityArray:
-    """Return so many new entities, some of them twice where they can have several rows."""
-    entities_found = create_or_skip(entities, count)
-    if manager._ALLOWS_MANY:
-        entities_found[1::3] = entities_found[0::3][: len(entities_found[1::3])]
-    return entities_found
-
-
-def move_buffer(subject: Subject, manager: Any, name: str, arguments: Mapping[str, Any]) -> None:
-    """Move the rows after a kernel was run on them, which may have kept views."""
-    before = columns_of(subject, manager)
-    with np.errstate(all="ignore"):
-        run(manager, name, arguments)
-    put_columns(subject, manager, before)
-    if hasattr(manager, "reserve") and not subject.reserve:
-        manager.reserve(manager.capacity + 1)
-
-
-def _range(dtype: np.dtype[Any]) -> tuple[Any, Any]:
-    """Return the least and the greatest finite value."""
-    if dtype.kind == "b":
-        return False, True
-    limits = np.finfo(dtype) if dtype.kind == "f" else np.iinfo(dtype)
-    return limits.min, limits.max
-
-
-def related(manager: Any, rng: Rng) -> NDArray[Any]:
-    """Give rows parents and make some inactive, where there is such a thing; return parents."""
-    n = manager.data.n
-    if hasattr(manager, "set_parent"):
-        for row in range(1, n):
-            if rng.random() < 0.8:
-                manager.set_parent(row, int(rng.integers(0, row)))
-    if hasattr(manager, "deactivate_many"):
-        manager.deactivate_many(rng.random(n) < 0.3)
-    if not hasattr(manager, "set_parent"):
-        return np.full(n, -1)
-    parents = manager.data.parent.astype(np.int64)
-    parents[parents == 0xFFFF_FFFF] = -1
-    return np.asarray(parents)
-
-
 def running(manager: Any) -> int:
     """Return how many rows kernels run over."""
     return int(getattr(manager, "n_active", manager.data.n))
-
-
-def in_order(parents: NDArray[Any], n: int) -> list[int]:
-    """Return rows [0, n), parents before their children."""
-    depths = []
-    for row in range(n):
-        depth = 0
-        while parents[row] >= 0:
-            row, depth = int(parents[row]), depth + 1
-        depths.append(depth)
-    return sorted(range(n), key=depths.__getitem__)
 
 
 def used_rows(manager: Any) -> NDArray[Any]:

@@ -8,28 +8,17 @@ import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any
 
 import numpy as np
-from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from . import kernel_inputs, spaces
 from .kernel_inputs import (
     Columns,
-    Inputs,
     Rng,
-    columns_of,
-    filled,
     flat,
-    in_order,
-    move_buffer,
     put,
-    put_columns,
-    related,
-    run,
-    running,
-    same_cells,
     used_rows,
 )
 from .kernel_inputs import Drawing as Drawing
@@ -330,46 +319,6 @@ class Asked(Row):
         """Write nothing."""
 
 
-def check_reduction(
-    subject: Subject,
-    name: str,
-    value: Callable[[Row], Value],
-    how: str,
-    rows: int,
-    seed: int,
-    *,
-    all_rows: bool = False,
-) -> None:
-    """Compare a reduction with what Python makes of the values of all rows.
-
-    Also with the row of the greatest value, and that of the least, in the last place.
-    `value` gives nothing for rows that the reduction leaves out.
-    """
-    rng = np.random.default_rng(seed)
-    rows = min(rows, subject.reserve or rows)
-    manager = filled(subject, rows, rng, name, Inputs({}, rng), tame=True)
-    if hasattr(manager, "deactivate_many"):
-        manager.deactivate_many(rng.random(manager.data.n) < 0.3)
-
-    def values() -> list[Value]:
-        columns = columns_of(subject, manager)
-        bound = manager.data.n if all_rows else running(manager)
-        rows = [row for row in used_rows(manager).tolist() if row < bound]
-        with np.errstate(all="ignore"):
-            return [value(Row(columns, row)) for row in rows]
-
-    row_values = values()
-    matching = [row_value for row_value in row_values if row_value]
-    compare_reduction(run(manager, name, {}), matching, how)
-    for choose in (max, min) if matching else ():
-        row_values = values()
-        places = [k for k in range(len(row_values)) if row_values[k]]
-        last = choose(places, key=lambda k: row_values[k][0])
-        _rotate(subject, manager, len(row_values) - 1 - last)
-        matching = [row_value for row_value in values() if row_value]
-        compare_reduction(run(manager, name, {}), matching, how)
-
-
 def compare_reduction(actual: Any, values: list[Value], how: str) -> None:
     """Compare what is made of the values of all rows with what Python makes of them."""
     if how == "count":
@@ -381,15 +330,6 @@ def compare_reduction(actual: Any, values: list[Value], how: str) -> None:
             wanted, slack = _reduced(how, [float(item) for item in items])
             is_nothing = math.isnan(got) and math.isnan(wanted)
             assert is_nothing or abs(float(got) - wanted) <= slack
-
-
-def _rotate(subject: Subject, manager: Any, places: int) -> None:
-    """Move the fields of all rows on by `places` rows, those of the last ones to the first."""
-    names = [f.name for f in subject.whole]
-    used = used_rows(manager)
-    for name in (*names, *(part for parts in subject.split.values() for part in parts)):
-        column = getattr(manager.data, name)
-        column[used] = np.roll(column[used], places, axis=0)
 
 
 def _reduced(how: str, values: list[float]) -> tuple[float, float]:
@@ -413,154 +353,6 @@ def _reduced(how: str, values: list[float]) -> tuple[float, float]:
 
 # A value is a list of numpy scalars, one per element of its shape. Nothing is fast
 # here.
-
-
-Act: TypeAlias = tuple[int, list[Value]]
-"""A row, and what its steps take."""
-SEEDS = st.integers(0, 2**32 - 1)
-SIZES = st.sampled_from([0, 1, 2, 9, 33])
-SEVERAL_BLOCKS = 2500
-"""Rows that reductions take in more than two blocks, compiled or not."""
-
-
-class Kernel(NamedTuple):
-    """A kernel, and what there is to know of it."""
-
-    name: str
-    steps: Callable[..., object]
-    arguments: Mapping[str, tuple[Any, ...]]
-    """The dtype and shape of each, and the class of enums."""
-    is_exact: bool
-    has_border: bool = False
-    """True if there is a condition to look for; then `steps` return whether it holds."""
-    all_rows: bool = False
-    takes_rows: bool = False
-    drawing: Drawing | None = None
-    near: str | float = 0.0
-    """The radius for neighbours, or the argument that it is."""
-    component: str = ""
-    """Component of the kernel, if it refers or sends to other rows."""
-    turns: Literal["", "rows", "random"] = ""
-
-
-def check(
-    subject: Subject,
-    name: str,
-    steps: Callable[..., object],
-    arguments: Mapping[str, tuple[Any, ...]],
-    rows: int,
-    seed: int,
-    **options: Any,
-) -> None:
-    """Run a kernel, and its steps row by row, on the same random columns, and compare.
-
-    Then the same with some rows only, where a call can name them. `options`: more of `Kernel`.
-    """
-    kernel = Kernel(name, steps, arguments, **options)
-    comparison = _Comparison(subject, kernel, rows, seed)
-    comparison.of_all()
-    if kernel.takes_rows:
-        comparison.of_some(is_mask=False)
-        comparison.of_some(is_mask=True)
-
-
-class _Comparison:
-    """A manager to run a kernel on, and its rows after the steps."""
-
-    def __init__(self, subject: Subject, kernel: Kernel, rows: int, seed: int) -> None:
-        self.subject = subject
-        self.kernel = kernel
-        self.seed = seed
-        self.rng = rng = np.random.default_rng(seed)
-        inputs = Inputs(kernel.arguments, rng)
-        self.radius = inputs.radius(kernel.near)
-        self.manager = manager = filled(subject, rows, rng, kernel.name, inputs)
-        if self.radius or kernel.component:
-            spaces.kill_some(manager, rng)
-        if self.radius:
-            field = manager._SPACE.field
-            spaces.gather(subject, manager, field, self.radius, rng)
-        if kernel.component:
-            pool = handles([manager])
-            link(subject, manager, pool, rng)
-            inputs.lead(pool)
-        self.parents = related(manager, rng)
-        self.inputs = inputs.of(manager.data.n)
-        if rng.random() < 0.5:  # or the views that the first run kept are of fewer rows
-            move_buffer(subject, manager, kernel.name, self.inputs.plain)
-
-    @property
-    def bound(self) -> int:
-        """How many rows it can run over."""
-        is_all = self.kernel.all_rows
-        return self.manager.data.n if is_all else running(self.manager)
-
-    def of_all(self) -> None:
-        """Compare a run over all rows."""
-        order = in_order(self.parents, self.bound)
-        if self.kernel.has_border:
-            self._approach(order)
-        acts = [(row, self.inputs.cells(row)) for row in order]
-        self._compare(acts, self.inputs.plain)
-
-    def of_some(self, *, is_mask: bool) -> None:
-        """Compare a run over some rows in use, in any order, or in that of a mask."""
-        used = used_rows(self.manager)
-        rows = self.rng.permutation(used)[: (len(used) + 1) // 2].tolist()
-        rows = sorted(rows) if is_mask else rows
-        named = np.isin(np.arange(self.manager.data.n), rows) if is_mask else rows
-        inputs, bound = self.inputs.of(len(rows)), self.bound
-        pairs = ((row, inputs.cells(k)) for k, row in enumerate(rows))
-        acts = [(row, cells) for row, cells in pairs if row < bound]
-        self._compare(acts, inputs.plain | {"rows": named})
-
-    def _compare(self, acts: Sequence[Act], arguments: Mapping[str, Any]) -> None:
-        """Run the kernel, and the steps for each row; then fields are as expected."""
-        kernel, manager = self.kernel, self.manager
-        expected = columns_of(self.subject, manager)
-        stems, turns, crowd = self._stems(expected), bool(kernel.turns), None
-        if self.radius:
-            field = manager._SPACE.field
-            crowd = NaiveCellList(manager, expected, self.radius, field, in_turns=turns)
-        name, above = kernel.component, self.parents.tolist()
-        managers, columns_by_name = {name: manager}, {name: expected}
-        entities = getattr(manager, "_entities", None)
-        alive = bool if entities is None else entities.alive
-        others = Others(managers, columns_by_name, alive, in_turns=turns, crowd=crowd)
-        with np.errstate(all="ignore"):
-            run(manager, kernel.name, arguments)
-            rows = [
-                Row(expected, row, above[row], {name: row}, stems[row], crowd, others)
-                for row, _ in acts
-            ]
-            take_turns(kernel, rows, [cells for _, cells in acts])
-            others.deliver()
-        actual, used = columns_of(self.subject, manager), used_rows(manager)
-        for key, column in expected.items():
-            assert same_cells(actual[key][used], column[used], kernel.is_exact), key
-        put_columns(self.subject, manager, expected)
-
-    def _stems(self, columns: Columns) -> list[int]:
-        """Return what the random numbers of each row have in common in the next call."""
-        if (drawing := self.kernel.drawing) is None:
-            return [0] * int(self.manager.data.n)
-        self.manager.seed = self.seed
-        row_keys = kernel_inputs.who_of(self.manager, columns, drawing)
-        return kernel_inputs.stems(self.seed, drawing.name, 0, row_keys)
-
-    def _approach(self, order: list[int]) -> None:
-        """Move rows to both sides of the condition's border."""
-        columns = columns_of(self.subject, self.manager)
-
-        def matches(row: int) -> bool:
-            asked = Asked(columns, row, int(self.parents[row]))
-            return bool(self.kernel.steps(asked, *self.inputs.cells(row)))
-
-        columns_written = {name: column for name, column in columns.items() if name != "entity"}
-        rows = [row for row in order if row in set(used_rows(self.manager).tolist())]
-        with np.errstate(all="ignore"):
-            kernel_inputs.approach(columns_written, rows, matches, self.rng)
-        put_columns(self.subject, self.manager, columns)
 
 
 def take_turns(kernel: Any, rows: Sequence[Row], cells: Sequence[list[Value]]) -> None:

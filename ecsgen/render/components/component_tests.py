@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from ecsgen.model import BaseType, Field
 from ecsgen.model.columns import Column, field_columns
@@ -13,17 +14,24 @@ from ecsgen.model.types import SCALARS
 from ecsgen.policies import max_rows
 from ecsgen.render.column_code import KINDS
 from ecsgen.render.components.component_code import ComponentCode
-from ecsgen.render.kernel_methods.kernel_oracle import KernelCheck, ReductionCheck
 from ecsgen.render.text.formatting import call, collection, import_line
 from ecsgen.render.text.library_imports import SUPPORT, TESTING, ancestors, read_support
-from ecsgen.render.text.quoting import WIDTH, as_f32, literal, nested
+from ecsgen.render.text.quoting import WIDTH, as_f32, json_literal, literal, nested
 
 
 class ComponentTests:
     """Code of a component, for the template of its tests."""
 
-    def __init__(self, code: ComponentCode, package: str, pieces: tuple[PolicyTests, ...]) -> None:
+    def __init__(
+        self,
+        code: ComponentCode,
+        package: str,
+        pieces: tuple[PolicyTests, ...],
+        schema: Mapping[str, Any] = MappingProxyType({}),
+    ) -> None:
+        """`schema`: the reference interpreter's, of a component with kernels or reductions."""
         self.code = code
+        self._schema = schema
         self.component = code.component
         self.package = package
         self.pieces = pieces
@@ -62,7 +70,7 @@ class ComponentTests:
     @property
     def support_import(self) -> str:
         """Import of the modules of cases."""
-        kernels = ["kernel_oracle"] if self.kernels else []
+        kernels = ["kernel_cases"] if self._schema else []
         modules = [piece.module for piece in self.pieces]
         if self.component.grid is None:
             modules += ["common_cases", "state_machine", "row_proxies"]
@@ -138,12 +146,9 @@ class ComponentTests:
         return call("row = manager.create", ["entity", *arguments], 4)
 
     @property
-    def kernels(self) -> list[KernelCheck | ReductionCheck]:
-        """Checks of the kernels and reductions, each with a function of one row."""
-        component = self.component
-        tested = [kernel for kernel in component.kernels if not kernel.program.is_untestable]
-        kernels = [KernelCheck(kernel, component.name) for kernel in tested]
-        return [*kernels, *map(ReductionCheck, component.reductions)]
+    def schema(self) -> str:
+        """The schemas for the reference interpreter, as a literal; "" without kernels."""
+        return json_literal(self._schema) if self._schema else ""
 
     @property
     def accessors(self) -> list[str]:

@@ -1,11 +1,9 @@
-"""A kernel in the generated tests: its steps for one row, in plain Python.
+"""A kernel of the world in the generated tests: its steps for one row, in plain Python.
 
 Written from the checked program, with no code of the printers, so that tests find their mistakes.
 """
 
 from __future__ import annotations
-
-from typing import Final
 
 from ecsgen.kernels.operations import TABLE
 from ecsgen.model import Kernel, Reduction
@@ -31,11 +29,10 @@ def _kind(argument: tree.Argument) -> str:
 class RowCode:
     """Function of one row in plain Python, a statement per operation."""
 
-    def __init__(self, name: str, program: tree.Program, otherwise: str, all_rows: bool) -> None:
+    def __init__(self, name: str, program: tree.Program, otherwise: str) -> None:
         """Write the condition; `otherwise`: the result where it is false."""
         self.name = name
         self._program = program
-        self._all_rows = ["all_rows=True"] if all_rows else []
         self._lines: list[str] = []
         self._locals: dict[str, str] = {}
         self._count = 0
@@ -134,11 +131,8 @@ class RowCode:
 class KernelCheck(RowCode):
     """Function that runs a kernel's steps for one row, and call that compares."""
 
-    is_folded: Final = False
-
-    def __init__(self, kernel: Kernel, component: str = "") -> None:
-        super().__init__(kernel.name, kernel.program, "False", kernel.rows == "all")
-        self._component = component
+    def __init__(self, kernel: Kernel) -> None:
+        super().__init__(kernel.name, kernel.program, "False")
         self.turns = kernel.turns
         for step in self._program.steps:
             self._write(f"# {comment_text(step.text)}")
@@ -183,40 +177,13 @@ class KernelCheck(RowCode):
         return "\n".join([head, docstring, *self._lines])
 
     @property
-    def comparison(self) -> str:
-        """Call that compares the kernel with the function."""
-        program = self._program
-        arguments = [
-            "under_test",
-            literal(self.name),
-            f"{self.name}_of_one",
-            f"{{{', '.join(self.arguments)}}}",
-            "rows",
-            "seed",
-            f"is_exact={self.is_exact}",
-            *(["has_border=True"] if self.has_border else []),
-            *([f"drawing={self.drawing}"] if self.drawing else []),
-            *([f"near={self.near}"] if self.near else []),
-            *(
-                [f"component={literal(self._component)}"]
-                if program.effects.referenced_components
-                else []
-            ),
-            *([f"turns={literal(self.turns)}"] if self.turns else []),
-            *self._all_rows,
-            *([] if program.runs_by_level else ["takes_rows=True"]),
-        ]
-        return call("kernel_oracle.check", arguments, 4)
-
-    @property
     def drawing(self) -> str:
         """Expression for how the kernel draws random numbers; "" if it does not."""
         stream_field = self._program.stream_field
         if stream_field is None:
             return ""
-        name = f"{self._component}.{self.name}" if self._component else self.name
         key = [] if stream_field.name in MANAGER_FIELDS else [literal(stream_field.text)]
-        return f"kernel_oracle.Drawing({', '.join([literal(name), *key])})"
+        return f"kernel_oracle.Drawing({', '.join([literal(self.name), *key])})"
 
     @property
     def near(self) -> str:
@@ -255,12 +222,9 @@ def _is_exact(node: tree.Expression) -> bool:
 class ReductionCheck(RowCode):
     """Function of one row's value, and call that compares."""
 
-    is_folded: Final = True
-
     def __init__(self, reduction: Reduction) -> None:
         program = tree.Program(where=reduction.program.where)
-        super().__init__(reduction.name, program, "[]", reduction.rows != "active")
-        self._function = reduction.function
+        super().__init__(reduction.name, program, "[]")
         value = self._value(reduction.program.value)
         if f"    {value} =" in "\n".join(self._lines[-1:]):  # the last statement assigns the value
             self._lines[-1] = self._lines[-1].replace(f"{value} =", "return", 1)
@@ -274,10 +238,3 @@ class ReductionCheck(RowCode):
         return "\n".join(
             [head, f'    """Return what `{self.name}` takes of one row."""', *self._lines]
         )
-
-    @property
-    def comparison(self) -> str:
-        """Call that compares the reduction with the function."""
-        arguments = [literal(self.name), f"{self.name}_of_one", literal(self._function)]
-        call_arguments = ["under_test", *arguments, "rows", "seed", *self._all_rows]
-        return call("kernel_oracle.check_reduction", call_arguments, 4)

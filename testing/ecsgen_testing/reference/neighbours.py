@@ -8,7 +8,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .schema import Component, Kernel, Near, Schema
+from .schema import Component, Kernel, Near, Reduction, Schema
 from .spaces import FIRST_CELL, Coords, Space
 from .values import Value, norm, value
 
@@ -47,7 +47,7 @@ class Hood:
     """The grid; "" in a continuous space."""
 
     @classmethod
-    def of(cls, schema: Schema, kernel: Kernel, near: Near) -> Hood:
+    def of(cls, schema: Schema, kernel: Kernel | Reduction, near: Near) -> Hood:
         """Return a neighbourhood in the space that both sides have, else on the grid."""
 
         def is_placed(component: Component) -> bool:

@@ -86,6 +86,8 @@ class Reduction:
         self.value = parse_expression(document["of"])
         self.where = parse_expression(document["where"]) if "where" in document else None
         self.runs_all_rows = document.get("rows") == "all"
+        self.args: dict[str, Field] = {}
+        self.near: dict[str, Near] = {}
 
 
 class Table:
