@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from ecsgen.model import (
@@ -49,14 +49,41 @@ def component_schema(project: Project, name: str) -> Document:
     schemas = make_reference_schema(project)
     component = schemas["components"][name]
     grid = component.get("on", {}).get("grid", "")
-    components = {key: schemas["components"][key] for key in sorted({name, grid} - {""})}
-    if grid:
-        components[grid] = {**components[grid]}
-        components[grid].pop("kernels", None)
-        components[grid].pop("reductions", None)
-    words = {*re.findall(r"\w+", json.dumps(components))}
-    enums = {key: members for key, members in schemas.get("enums", {}).items() if key in words}
-    return _without_empty(enums=enums, components=components)
+    grids = {grid: _without_kernels(schemas["components"][grid])} if grid else {}
+    return _with_enums(schemas, {**grids, name: component}, {})
+
+
+def world_schema(project: Project) -> Document:
+    """Return the part of the schemas on which the world's kernels and tables depend."""
+    schemas = make_reference_schema(project)
+    world = {key: part for key, part in schemas["world"].items() if key != "schedules"}
+    everything, needed = schemas["components"], dict[str, Document]()
+    todo = [name for name in _words(world) if name in everything]
+    while todo:
+        name = todo.pop()
+        if name not in needed:
+            needed[name] = _without_kernels(everything[name])
+            todo += [other for other in _words(needed[name]) if other in everything]
+    return _with_enums(schemas, needed, world)
+
+
+def _without_kernels(component: Document) -> Document:
+    return {key: p for key, p in component.items() if key not in ("kernels", "reductions")}
+
+
+def _with_enums(schemas: Document, components: Mapping[str, Document], world: Document) -> Document:
+    """Return some components and a world with the enums that they name."""
+    words, enums = _words([components, world]), schemas.get("enums", {})
+    return _without_empty(
+        enums={name: members for name, members in enums.items() if name in words},
+        components={name: components[name] for name in sorted(components)},
+        world=world,
+    )
+
+
+def _words(document: object) -> list[str]:
+    """Return the words of a document, each once, in order."""
+    return list(dict.fromkeys(re.findall(r"\w+", json.dumps(document))))
 
 
 def _without_empty(**items: Any) -> Document:

@@ -93,6 +93,7 @@ def world_tests(parts: WorldContext, package: str) -> str:
         imported="\n".join(import_line(package, names) for names in imports if names),
         support_import=import_lines([*supported, *unique]),
         filled=", ".join(filled),
+        is_computing=bool(parts.world.kernels or parts.world.records),
         siblings=sorted(siblings.union(*(feature.test_modules for feature in features))),
     )
     return rendered("tests/world.py.j2", blocks.context)

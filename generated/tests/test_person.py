@@ -8,10 +8,10 @@ from ecsgen_testing import (
     common_cases,
     destroy,
     kernel_cases,
-    kernel_inputs,
     owned,
     packed,
     row_proxies,
+    seeded,
     state_machine,
     subject,
 )
@@ -48,7 +48,7 @@ class TestPerson(
     owned.OneCases,
     owned.OwnedCases,
     packed.PackedCases,
-    kernel_inputs.SeededCases,
+    seeded.SeededCases,
     row_proxies.ProxyCases,
     common_cases.CommonCases,
 ):

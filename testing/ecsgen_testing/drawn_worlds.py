@@ -4,8 +4,11 @@ entities, holes, parents, and neighbours that are near."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Final, TypeAlias
+from unittest.mock import patch
 
 import numpy as np
 from ecsgen_runtime.base.errors import EcsError
@@ -16,9 +19,11 @@ from .reference.neighbours import Hood
 from .reference.schema import Component, Field, Kernel, Reduction, Schema
 from .reference.spaces import FIRST_CELL
 from .reference.values import dtype_of
-from .reference.world_copy import column_of, manager_of, rows_of
+from .reference.world_copy import chunks_of, column_of, columns_of, manager_of, rows_of
 
 Rng: TypeAlias = np.random.Generator
+Source: TypeAlias = Kernel | Reduction
+"""A kernel or a reduction, which has rows to read."""
 SPECIAL: Final = (*(np.nan, np.inf, -np.inf, -0.0, 0.0), *(1.0, -1.0, 3e38, 1e-45, 1e19, 255.0))
 _NO_HANDLES: Final = (0, 1, 2**64 - 1, 77 << 32, FIRST_CELL + 1_000_000)
 _RADII: Final = {"i": (0, 1, 2), "u": (0, 1, 2), "f": (1, 5, 20)}
@@ -29,17 +34,17 @@ _BEHIND: Final = 3
 """Rows that are destroyed again, and leave their cells behind the last row."""
 
 
-def involved(schema: Schema, kernel: Kernel | Reduction) -> list[str]:
-    """Return the components with which a kernel has to do, in the order of the schema."""
-    names = set(schema.members_of(kernel.over)) | set(re.findall(r"\b[A-Z]\w*", kernel.text))
-    for near in kernel.near.values():
-        names.update(schema.members_of(near.among or kernel.over))
+def involved(schema: Schema, sources: Iterable[Source]) -> list[str]:
+    """Return the components with which sources have to do, in the order of the schema."""
+    names = set[str]()
+    for source in sources:
+        query = schema.queries.get(source.over, {})
+        names.update(schema.members_of(source.over), query.get("any", ()), query.get("none", ()))
+        names.update(re.findall(r"\w+", source.text))
+        for near in source.near.values():
+            names.update(schema.members_of(near.among or source.over))
     for name in [*names]:
-        if name in schema.queries or name in schema.groups:
-            names.update(schema.members_of(name))
         names.update(_bundled(schema, name))
-    query = schema.queries.get(kernel.over, {})
-    names.update(query.get("any", ()), query.get("none", ()))
     names.update([schema.components[n].grid for n in names if n in schema.components])
     return [name for name in schema.components if name in names]
 
@@ -52,18 +57,22 @@ def _bundled(schema: Schema, bundle: str) -> set[str]:
 class DrawnWorld:
     """A generated world, and some components of it that have rows."""
 
-    def __init__(self, kind: Any, schema: Schema, source: Kernel | Reduction, rng: Rng) -> None:
+    def __init__(self, kind: Any, schema: Schema, sources: Sequence[Source], rng: Rng) -> None:
         """`kind`: the class of the world."""
-        self.schema, self.source, self.rng = schema, source, rng
+        self.schema, self.rng = schema, rng
         self.is_tame = False
         """True to draw numbers that can be added."""
-        self.names = involved(schema, source)
-        self.world = kind(**self._shapes())
+        self.names = involved(schema, sources)
+        queries = [schema.queries.get(source.over, {}) for source in sources]
+        self._excluded = {name for query in queries for name in query.get("none", ())}
+        with _small_chunks(kind):
+            self.world = kind(**self._shapes())
         self.entities: EntityArray = np.empty(0, np.uint64)
-        self._hoods = [Hood.of(schema, source, near) for near in source.near.values()]
+        nears = [(source, near) for source in sources for near in source.near.values()]
+        self._hoods = [Hood.of(schema, source, near) for source, near in nears]
         self.radii = {
             near.radius: self._radius(source.args[near.radius])
-            for near in source.near.values()
+            for source, near in nears
             if isinstance(near.radius, str) and near.radius in source.args
         }
         """Radii of neighbourhoods that are arguments."""
@@ -89,10 +98,12 @@ class DrawnWorld:
         return self.rng.choice(_RADII[kind]).item()
 
     def _draw_wrap(self, name: str) -> None:
-        component, manager = self.schema.components[name], self.manager(name)
+        component = self.schema.components[name]
         if component.shape:
-            manager.wrap = tuple((self.rng.random(len(component.shape)) < 0.5).tolist())
+            wraps = self.rng.random(len(component.shape)) < 0.5
+            self.manager(name).wrap = tuple(wraps.tolist())
         elif component.space:
+            manager = self.manager(name)
             sizes = self.rng.choice([0, 0, 2.5, 3.5, 8], len(manager.wrap)) * self._scale(name)
             manager.wrap = tuple(sizes.tolist())
 
@@ -127,13 +138,16 @@ class DrawnWorld:
             self.world.entities.destroy_many(alive[self.rng.random(len(alive)) < 0.15])
 
     def _create(self, name: str, new: EntityArray) -> None:
-        component, manager, rng = self.schema.components[name], self.manager(name), self.rng
-        is_excluded = name in self.schema.queries.get(self.source.over, {}).get("none", ())
-        members = new[rng.random(len(new)) < (0.2 if is_excluded else 0.9)]
+        component, rng = self.schema.components[name], self.rng
+        members = new[rng.random(len(new)) < (0.2 if name in self._excluded else 0.9)]
+        if component.is_chunked:
+            self.world.archetypes.add_many(members, getattr(_package(type(self.world)), name))
+            return
         owners = rng.permutation(members) if component.is_owned else members
         if component.has_many:
             owners = np.concatenate([owners, owners[::3]])
-        _create_rows(manager, component, owners, self._starts(name, len(owners)))
+        starts = self._starts(name, len(owners))
+        _create_rows(self.manager(name), component, owners, starts)
 
     def _starts(self, name: str, count: int) -> dict[str, Any]:
         """Return the values of fields that rows must be created with."""
@@ -161,6 +175,8 @@ class DrawnWorld:
 
     def _relate(self, name: str) -> None:
         """Give rows parents, make some inactive, and leave a hole where rows are indices."""
+        if self.schema.components[name].is_chunked:
+            return
         manager, rng = self.manager(name), self.rng
         if hasattr(manager, "set_parent"):
             for row in range(1, len(manager)):
@@ -177,10 +193,20 @@ class DrawnWorld:
     def draw_fields(self) -> None:
         """Fill the fields of all rows anew, but those whose values are bound."""
         for name in self.names:
-            component, manager = self.schema.components[name], self.manager(name)
+            component = self.schema.components[name]
+            if component.is_chunked:
+                self._draw_chunks(name, component)
+                continue
+            manager = self.manager(name)
             for field, f in component.fields.items():
                 if field != component.stands and field not in component.unique:
                     put_column(manager, field, self._column(name, field, f, manager.data.n))
+
+    def _draw_chunks(self, name: str, component: Component) -> None:
+        for entities, data in chunks_of(self.world, self.schema, name):
+            for field, f in component.fields.items():
+                for column in columns_of(data, field, f):
+                    column[...] = self.draw(f.type, (len(entities), *column.shape[1:]))
 
     def roll(self, name: str, places: int) -> None:
         """Move the fields of a component's rows on, those of the last rows to the first."""
@@ -226,6 +252,24 @@ class DrawnWorld:
             manager = self.manager(target)
             pool.append(np.asarray(manager.id_of_many(rows_of(manager)), np.uint64))
         return np.concatenate(pool)
+
+
+def _package(kind: Any) -> Any:
+    """Return the generated package of a class."""
+    return sys.modules[kind.__module__.rpartition(".")[0]]
+
+
+@contextmanager
+def _small_chunks(kind: Any) -> Iterator[None]:
+    """Give worlds that are made meanwhile archetype chunks that a few rows fill."""
+    store = getattr(kind(), "archetypes", None)
+    if store is None:
+        yield
+        return
+    columns = [column for part in store._table.parts for column in part.LAYOUT]
+    size = 64 * (1 + len(columns)) + 4 * sum(column.nbytes for column in columns)
+    with patch.object(sys.modules[type(store).__module__], "CHUNK_BYTES", size):
+        yield
 
 
 def put_column(manager: Any, field: str, cells: NDArray[Any]) -> None:

@@ -5,20 +5,22 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from copy import deepcopy
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from ecsgen_runtime.base.errors import CapacityError
+import pytest
+from ecsgen_runtime.base.errors import CapacityError, EcsError
 from ecsgen_runtime.tables.bulk import Tuning
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from .drawn_worlds import DrawnWorld
 from .reference.expressions import Scope
-from .reference.reductions import reduced, row_values
+from .reference.neighbours import Hood
+from .reference.reductions import column_values, reduced, row_values, table_rows
 from .reference.run import Run
 from .reference.schema import Kernel, Schema
 from .reference.statements import compile_kernel
@@ -52,7 +54,7 @@ def check_kernel(kind: Any, schema: Schema, name: str, rows: int, seed: int) -> 
     """
     rng = np.random.default_rng(seed)
     kernel = schema.kernel(name)
-    drawn = DrawnWorld(kind, schema, kernel, rng)
+    drawn = DrawnWorld(kind, schema, [kernel], rng)
     comparison = KernelComparison(drawn, kernel, seed)
     with skipped_if_full():
         drawn.add_rows(rows // 2)
@@ -62,6 +64,7 @@ def check_kernel(kind: Any, schema: Schema, name: str, rows: int, seed: int) -> 
     call = comparison.call()
     approach_border(comparison, call)
     comparison.check(call)
+    comparison.check_radii(call)
     if kernel.home and not kernel.reads_parent:
         drawn.draw_fields()
         used = rows_of(comparison.holder)
@@ -69,6 +72,15 @@ def check_kernel(kind: Any, schema: Schema, name: str, rows: int, seed: int) -> 
         comparison.check(comparison.call(chosen))
         mask = np.isin(np.arange(comparison.holder.data.n), chosen)
         comparison.check(comparison.call(sorted(chosen), mask))
+
+
+@contextmanager
+def noted(errors: list[str]) -> Iterator[None]:
+    """Collect errors of entities and rows, as text."""
+    try:
+        yield
+    except EcsError as error:
+        errors.append(repr(error))
 
 
 class Call(NamedTuple):
@@ -126,28 +138,41 @@ class KernelComparison:
         """Call the kernel and compare what it leaves with what the interpreter does."""
         if hasattr(self.holder, "seed"):
             self.holder.seed = self._seed
-        run = self.run(call)
+        run, errors = self.run(call), list[str]()
         run.act()
+        twin = deepcopy(self.world) if run.despawned or run.spawned else None
         with np.errstate(all="ignore"), Tuning.override(block_rows=(8, 8)):  # several blocks
-            twin = self._changed_twin(run) if run.despawned or run.spawned else None
-            versions = [manager.version for manager in self._managers(twin or self.world)]
-            getattr(self.holder, self.kernel.own_name)(**call.keywords)
-        assert {*self.world.entities} == ({*twin.entities} if twin else run.world.entities)
+            if twin is not None:
+                with noted(errors):
+                    apply_run(run, twin)
+            expected = self.world if twin is None else twin
+            versions = [manager.version for manager in self._managers(expected)]
+            with noted(errors):
+                getattr(self.holder, self.kernel.own_name)(**call.keywords)
+        assert errors == errors[:1] * 2  # births may be refused
         assert [manager.version for manager in self._managers(self.world)] == versions
-        left = run.world if twin is None else copied_world(twin, self.schema)
-        self._compare(copied_world(self.world, self.schema), left)
+        wanted = run.world if twin is None else copied_world(twin, self.schema)
+        self._compare(copied_world(self.world, self.schema), wanted)
 
-    def _changed_twin(self, run: Run) -> Any:
-        """Return a copy of the world after what the interpreter does."""
-        twin = deepcopy(self.world)
-        apply_run(run, twin)
-        return twin
+    def check_radii(self, call: Call) -> None:
+        """Check that a radius that is none is refused, and nothing is done then."""
+        for near in self.kernel.near.values():
+            if not isinstance(near.radius, str) or near.radius not in self.kernel.args:
+                continue
+            is_on_grid = bool(Hood.of(self.schema, self.kernel, near).grid)
+            wrong = {near.radius: -1 if is_on_grid else 0}
+            before = copied_world(self.world, self.schema)
+            with pytest.raises((ValueError, OverflowError), match=near.radius):
+                getattr(self.holder, self.kernel.own_name)(**{**call.keywords, **wrong})
+            self._compare(copied_world(self.world, self.schema), before)
 
     def _managers(self, world: Any) -> list[Any]:
-        return [manager_of(world, self.schema, name) for name in self.drawn.names]
+        names = [n for n in self.drawn.names if not self.schema.components[n].is_chunked]
+        return [manager_of(world, self.schema, name) for name in names]
 
     def _compare(self, actual: World, wanted: World) -> None:
         """Compare the rows of two worlds, in order, and their fields."""
+        assert actual.entities == wanted.entities
         for name in self.drawn.names:
             pairs = [
                 [(row.owner, row.id, row.is_active) for row in world.rows[name]]
@@ -160,8 +185,7 @@ class KernelComparison:
 
     def move_buffers(self) -> None:
         """Move the rows of half of the managers: kernels may have kept views of them."""
-        for name in self.drawn.names:
-            manager = self.drawn.manager(name)
+        for manager in self._managers(self.world):
             if hasattr(manager, "reserve") and self.drawn.rng.random() < 0.5:
                 with suppress(CapacityError):
                     manager.reserve(manager.capacity + 1)
@@ -252,7 +276,7 @@ def check_reduction(kind: Any, schema: Schema, name: str, rows: int, seed: int) 
     home, _, own_name = name.rpartition(".")
     reduction = schema.components[home].reductions[own_name]
     rng = np.random.default_rng(seed)
-    drawn = DrawnWorld(kind, schema, reduction, rng)
+    drawn = DrawnWorld(kind, schema, [reduction], rng)
     with skipped_if_full():
         drawn.add_rows(rows)
     drawn.is_tame = True
@@ -270,6 +294,31 @@ def check_reduction(kind: Any, schema: Schema, name: str, rows: int, seed: int) 
         if numbers and reduction.where is None:
             drawn.roll(home, len(numbers) - 1 - numbers.index(choose(numbers)))
     check()
+
+
+def check_table(kind: Any, schema: Schema, name: str, rows: int, seed: int) -> None:
+    """Compare the lines of a table with the interpreter's rows."""
+    table = schema.tables[name]
+    drawn = DrawnWorld(kind, schema, table.sources, np.random.default_rng(seed))
+    drawn.is_tame = True
+    with skipped_if_full():
+        drawn.add_rows(rows)
+    drawn.world.tick = seed % 1000
+    copy = copied_world(drawn.world, schema)
+    lines = getattr(drawn.world.records, name)
+    with np.errstate(all="ignore"):
+        lines.write()
+    columns = lines.columns
+    assert {*columns["tick"].tolist()} <= {copy.tick}
+    for key, column in table.columns.items():
+        compare_reduction(columns[key], column.function, column_values(copy, column))
+    if table.rows is not None:
+        actors = table_rows(copy, table.rows)
+        assert len(lines) == len(actors)
+        for text in table.fields:
+            component, field = text.split(".")
+            wanted = [actor[component].cells[field].one for actor in actors]
+            assert columns[field].tolist() == wanted, text
 
 
 def compare_reduction(result: Any, function: str, values: Sequence[Value]) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_testing.kernel_inputs import draw_keys
+from ecsgen_testing.seeded import draw_keys
 from ecsgen_testing.subject import CODECS, COPIES, deaths, loaded, refuses
 
 from generated import World

@@ -16,7 +16,7 @@ from ecsgen.render.column_code import KINDS
 from ecsgen.render.components.component_code import ComponentCode
 from ecsgen.render.text.formatting import call, collection, import_line
 from ecsgen.render.text.library_imports import SUPPORT, TESTING, ancestors, read_support
-from ecsgen.render.text.quoting import WIDTH, as_f32, json_literal, literal, nested
+from ecsgen.render.text.quoting import WIDTH, as_f32, literal, nested
 
 
 class ComponentTests:
@@ -31,7 +31,7 @@ class ComponentTests:
     ) -> None:
         """`schema`: the reference interpreter's, of a component with kernels or reductions."""
         self.code = code
-        self._schema = schema
+        self.schema = schema
         self.component = code.component
         self.package = package
         self.pieces = pieces
@@ -70,7 +70,7 @@ class ComponentTests:
     @property
     def support_import(self) -> str:
         """Import of the modules of cases."""
-        kernels = ["kernel_cases"] if self._schema else []
+        kernels = ["kernel_cases"] if self.schema else []
         modules = [piece.module for piece in self.pieces]
         if self.component.grid is None:
             modules += ["common_cases", "state_machine", "row_proxies"]
@@ -144,11 +144,6 @@ class ComponentTests:
         if not self.code.is_owned:
             return call("id = manager.create", arguments, 4)
         return call("row = manager.create", ["entity", *arguments], 4)
-
-    @property
-    def schema(self) -> str:
-        """The schemas for the reference interpreter, as a literal; "" without kernels."""
-        return json_literal(self._schema) if self._schema else ""
 
     @property
     def accessors(self) -> list[str]:

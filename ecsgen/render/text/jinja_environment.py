@@ -17,7 +17,7 @@ from jinja2.ext import Extension
 from ecsgen.fingerprint import templates_folder
 from ecsgen.render.text.formatting import call, collection, disjunction, tuple_item
 from ecsgen.render.text.name_shadowing import add_class_placeholder, add_placeholder
-from ecsgen.render.text.quoting import WIDTH, comment_text, docstring_text, literal
+from ecsgen.render.text.quoting import WIDTH, comment_text, docstring_text, json_literal, literal
 
 
 def _bytecode_cache() -> FileSystemBytecodeCache | None:
@@ -41,8 +41,11 @@ def environment() -> Environment:
         extensions=[StepTag],
         autoescape=False,  # Python, not HTML; schema text only comes through the filters below
     )
-    env.filters |= {"doc": doc, "comment": comment_text, "literal": literal}
     env.filters |= {
+        "doc": doc,
+        "comment": comment_text,
+        "literal": literal,
+        "json_literal": json_literal,
         "deeper": indent_if,
         "marked": add_placeholder,
         "marked_class": add_class_placeholder,

@@ -94,21 +94,20 @@ FEATURES: Final = (
         applies=lambda project: bool(project.world.records),
         base=lambda project: "RecordingWorld",
         attributes=lambda project: ("_recorded",),
-        test_support=("kernel_oracle", "world_kernels"),
     ),
     # Schedules: methods of the world that call kernels one after the other.
     WorldFeature(
         name="schedules",
         applies=lambda project: bool(project.world.schedules),
-        test_support=("world_kernels",),
+        test_support=("schedule_cases",),
     ),
     # kernels of the world: a method each, with its loop or blocks
     WorldFeature(name="kernel_methods", applies=lambda project: bool(project.world.kernels)),
-    # tests of the world's kernels, row by row, for every backend
+    # tests of the world's kernels and tables, for every backend
     WorldFeature(
         name="world_kernel_tests",
-        applies=lambda project: bool(project.testable_kernels),
-        test_support=("kernel_oracle", "world_kernels"),
+        applies=lambda project: bool(project.world.kernels or project.world.records),
+        test_support=("kernel_cases",),
     ),
     # Signatures: the components of an entity as flags (the overview's bit sets, in one number).
     WorldFeature(
@@ -146,13 +145,6 @@ FEATURES: Final = (
         applies=lambda project: bool(project.world.queries_of(chunked=False)),
         attributes=lambda project: tuple(q.name for q in project.world.queries_of(chunked=False)),
         test_support=("queries",),
-    ),
-    # tests of kernels over queries of chunks, for every backend
-    WorldFeature(
-        name="chunk_kernel_tests",
-        applies=lambda project: any(map(project.world.runs_over_chunks, project.world.kernels)),
-        test_modules=("test_archetypes",),
-        test_support=("world_kernels",),
     ),
     # Queries of chunks: the entities that have certain components of the archetypes.
     WorldFeature(

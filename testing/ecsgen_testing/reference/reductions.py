@@ -11,7 +11,7 @@ import numpy as np
 
 from .expressions import Evaluate, ExpressionCompiler, Names, Scope
 from .run import Run
-from .schema import Reduction, Schema, Table
+from .schema import Reduction, Schema
 from .values import Value, settled
 from .world import Actor, World
 
@@ -38,11 +38,12 @@ def column_values(world: World, column: Reduction) -> list[Value]:
     return _values_of(world, column, _present(world, column.over))
 
 
-def table_rows(world: World, table: Table) -> list[Actor]:
-    """Return the actors that have a line in a table."""
-    where = _condition(world.schema, table)
-    actors = _present(world, table.rows)
-    return [actor for actor in actors if where(Scope(_Reading(world), actor, 0, {}))]
+def table_rows(world: World, rows: Reduction) -> list[Actor]:
+    """Return the actors that have a line each in a table."""
+    where, _ = _compiled(world.schema, rows)
+    reading = _Reading(world)
+    actors = _present(world, rows.over)
+    return [actor for actor in actors if where(Scope(reading, actor, 0, {}))]
 
 
 def reduced(function: str, values: Sequence[Value]) -> tuple[float, float]:
@@ -107,8 +108,3 @@ def _compiled(schema: Schema, reduction: Reduction) -> tuple[Callable[[Scope], b
     with np.errstate(all="ignore"):
         where = compiler.condition(reduction.where)
         return where, compiler.compile(reduction.value).evaluate
-
-
-@cache
-def _condition(schema: Schema, table: Table) -> Callable[[Scope], bool]:
-    return ExpressionCompiler(Names(schema, "", table.rows)).condition(table.where)

@@ -96,9 +96,19 @@ class Table:
     def __init__(self, document: Document) -> None:
         columns = document.get("columns", {}).items()
         self.columns = {name: Reduction(name, "", column) for name, column in columns}
-        self.rows: str = document.get("rows", "")
+        self.rows: Reduction | None = None
+        """Counts the rows that have a line each."""
+        if "rows" in document:
+            where = {"where": document["where"]} if "where" in document else {}
+            counted = {"function": "count", "of": "true", "over": document["rows"], **where}
+            self.rows = Reduction("", "", counted)
         self.fields: list[str] = document.get("fields", [])
-        self.where = parse_expression(document["where"]) if "where" in document else None
+        """Fields of a row's line, with their components."""
+
+    @property
+    def sources(self) -> list[Reduction]:
+        """The reductions whose rows the table reads."""
+        return [*self.columns.values()] if self.rows is None else [self.rows]
 
 
 class Component:

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 from ecsgen_runtime.kernels.deferred_commands import DeferredCommands, SpawnBatch
+from numpy.typing import NDArray
 
 from .run import Run
 from .world import Row, Spawn, World
-from .world_copy import manager_of, rows_of, stacked
+from .world_copy import chunks_of, columns_of, manager_of, rows_of, stacked
 
 
 def apply_run(run: Run, world: Any) -> None:
@@ -24,16 +25,31 @@ def apply_run(run: Run, world: Any) -> None:
 
 def write_column(copy: World, world: Any, name: str, field: str) -> None:
     """Write a field of all rows of a copy to the world that it is of."""
+    cells = stacked(copy, name, field)
+    if copy.schema.components[name].is_chunked:
+        _write_chunks(copy, world, name, field, cells)
+        return
     manager = manager_of(world, copy.schema, name)
-    rows, cells = rows_of(manager), stacked(copy, name, field)
+    rows = rows_of(manager)
     column = getattr(manager.data, field, None)
     if column is None:  # in several columns
         for row, cell in zip(rows, cells.tolist(), strict=True):
             getattr(manager, f"set_{field}")(row, cell)
     elif column.flags.writeable:
         column[rows] = cells
-    else:
-        setattr(manager.data, field, cells)
+    else:  # cells of a grid, which rows that are to be removed may still have
+        getattr(manager.data, f"_{field}_column")[rows] = cells
+        manager.data._cell_occupants.forget()
+
+
+def _write_chunks(copy: World, world: Any, name: str, field: str, cells: NDArray[Any]) -> None:
+    start, f = 0, copy.field(name, field)
+    for entities, data in chunks_of(world, copy.schema, name):
+        part = cells[start : start + len(entities)]
+        columns = columns_of(data, field, f)
+        for k, column in enumerate(columns):
+            column[...] = part.reshape(len(part), -1)[:, k] if columns[1:] else part
+        start += len(entities)
 
 
 class RecordedCommands(DeferredCommands):

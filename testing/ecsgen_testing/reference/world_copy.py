@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -59,13 +60,41 @@ def copied_world(world: Any, schema: Schema) -> World:
     for name in grids:
         copy.grids[name].wrap = manager_of(world, schema, name).wrap
     for name, component in schema.components.items():
-        if not component.is_chunked:
+        if component.is_chunked:
+            copy.rows[name] = [*_chunk_rows(world, copy, name)]
+        else:
             copy.rows[name] = [*_copied_rows(world, copy, name)]
             copy.sizes[name] = getattr(manager_of(world, schema, name), "wrap", ())
-    for query, keys in schema.queries.items():
-        if not keys.get("archetypes"):
-            copy.orders[query] = [int(entity) for entity in getattr(world, query).rows().entity]
+    for query in schema.queries:
+        copy.orders[query] = [int(entity) for entity in getattr(world, query).rows().entity]
     return copy
+
+
+def chunks_of(world: Any, schema: Schema, name: str) -> Iterator[tuple[list[int], Any]]:
+    """Yield the entities of each archetype chunk that has a component, and its columns."""
+    for chunk in world.archetypes.chunks():
+        if name in [row.__name__ for row in chunk.components]:
+            yield chunk.entity.tolist(), getattr(chunk, schema.components[name].module)
+
+
+def columns_of(data: Any, name: str, field: Field) -> list[NDArray[Any]]:
+    """Return the column of a field, or those of its elements."""
+    if hasattr(data, name):
+        return [getattr(data, name)]
+    count = math.prod(field.shape)
+    return [getattr(data, f"{name}_{k}") for k in ("xyzw"[:count] if count <= 4 else range(count))]
+
+
+def _chunk_rows(world: Any, copy: World, name: str) -> Iterator[Row]:
+    fields = copy.schema.components[name].fields.items()
+    for entities, data in chunks_of(world, copy.schema, name):
+        columns = {}
+        for field, f in fields:
+            parts = columns_of(data, field, f)
+            cells = np.stack(parts, axis=1) if parts[1:] else parts[0]
+            columns[field] = f.type, np.array(cells, dtype_of(f.type)).reshape(-1, *f.shape)
+        for row, entity in enumerate(entities):
+            yield Row(name, entity, 0, CopiedCells(columns, row), row, True)
 
 
 def _copied_rows(world: Any, copy: World, name: str) -> Iterator[Row]:
