@@ -363,11 +363,6 @@ class World:
         """Return the queries of chunks, or those of managers."""
         return [query for query in self.queries if query.chunked == chunked]
 
-    def runs_over_chunks(self, kernel: Kernel) -> bool:
-        """Return True if a kernel of the world runs over a query of chunks."""
-        query = self.query(kernel.over)
-        return query is not None and query.chunked
-
 
 Names = Mapping[str, str]
 """Former name → present name, or "" for a removed one."""

@@ -26,8 +26,9 @@ Source: TypeAlias = Kernel | Reduction
 """A kernel or a reduction, which has rows to read."""
 SPECIAL: Final = (*(np.nan, np.inf, -np.inf, -0.0, 0.0), *(1.0, -1.0, 3e38, 1e-45, 1e19, 255.0))
 _NO_HANDLES: Final = (0, 1, 2**64 - 1, 77 << 32, FIRST_CELL + 1_000_000)
-_RADII: Final = {"i": (0, 1, 2), "u": (0, 1, 2), "f": (1, 5, 20)}
-"""Radii of neighbourhoods that arguments have, by their kind of number."""
+_RADII: Final = (1, 5, 20)
+_GRID_RADII: Final = (0, 1, 2)
+"""Radii of neighbourhoods that arguments have, in continuous spaces and on grids."""
 _AXES: Final = (0, 11, 5, 3)
 """Longest axis of a grid, by how many it has."""
 _BEHIND: Final = 3
@@ -70,10 +71,10 @@ class DrawnWorld:
         self.entities: EntityArray = np.empty(0, np.uint64)
         nears = [(source, near) for source in sources for near in source.near.values()]
         self._hoods = [Hood.of(schema, source, near) for source, near in nears]
-        self.radii = {
-            near.radius: self._radius(source.args[near.radius])
-            for source, near in nears
-            if isinstance(near.radius, str) and near.radius in source.args
+        self.radii: dict[float | str, int] = {
+            hood.near.radius: rng.choice(_GRID_RADII if hood.grid else _RADII).item()
+            for (source, _), hood in zip(nears, self._hoods, strict=True)
+            if hood.near.radius in source.args
         }
         """Radii of neighbourhoods that are arguments."""
         for name in self.names:
@@ -92,10 +93,6 @@ class DrawnWorld:
             for c in components
             if c.shape
         }
-
-    def _radius(self, argument: Field) -> Any:
-        kind = dtype_of(argument.type).kind
-        return self.rng.choice(_RADII[kind]).item()
 
     def _draw_wrap(self, name: str) -> None:
         component = self.schema.components[name]
