@@ -12,18 +12,15 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
 from . import random_numbers, values
-from .neighbours import Hood, Neighbour
+from .neighbours import Hood, Neighbour, Surroundings
 from .schema import Field, Kernel, Reduction, Schema
 from .values import NUMBERS, Value, binary, cast, value
-
-if TYPE_CHECKING:
-    from .run import Run
-    from .world import Actor, Row
+from .world import Actor, Row
 
 SIGNS: dict[type, str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Mod: "%"}
 SIGNS |= {ast.FloorDiv: "//", ast.Pow: "**", ast.MatMult: "@", ast.And: "and", ast.Or: "or"}
@@ -39,7 +36,7 @@ class Scope:
 
     __slots__ = ("locals", "met", "row", "rows", "run", "stem")
 
-    def __init__(self, run: Run, rows: Actor, stem: int, locals: dict[str, Value]) -> None:
+    def __init__(self, run: Surroundings, rows: Actor, stem: int, locals: dict[str, Value]) -> None:
         self.run, self.rows, self.stem, self.locals = run, rows, stem, locals
         self.row = next(iter(rows.values()))
         self.met: Neighbour
@@ -52,7 +49,7 @@ class Scope:
 
 
 Evaluate: TypeAlias = Callable[[Scope], Value]
-FindRow: TypeAlias = Callable[[Scope], "Row | None"]
+FindRow: TypeAlias = Callable[[Scope], Row | None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,16 +5,15 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from types import MappingProxyType
 
 from .schema import Component, Kernel, Near, Reduction, Schema
+from .sight import Sight
 from .spaces import FIRST_CELL, Coords, Space
 from .values import Value, norm, value
-
-if TYPE_CHECKING:
-    from .run import Run
-    from .world import Actor, Row
+from .world import Actor, Row, World
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,16 +72,16 @@ class Hood:
 class Neighbourhood:
     """A neighbourhood in one call of a kernel."""
 
-    def __init__(self, run: Run, hood: Hood) -> None:
-        self._run, self._hood = run, hood
-        self._among = {actor[hood.there]: actor for actor in run.active(hood.among)}
-        self._is_same_kind = hood.among == run.kernel.over in run.world.rows
+    def __init__(self, sight: Sight, hood: Hood) -> None:
+        self._sight, self._hood = sight, hood
+        self._among = {actor[hood.there]: actor for actor in sight.active(hood.among)}
+        self._is_same_kind = hood.among == sight.source.over in sight.world.rows
         self._cached: dict[Row, list[Neighbour]] = {}
 
     def around(self, actor: Actor) -> list[Neighbour]:
         """Return the neighbours of an actor now, in order."""
         row = actor[self._hood.here]
-        if self._run.in_turns or row not in self._cached:
+        if self._sight.in_turns or row not in self._cached:
             self._cached[row] = self._search(actor, row)
         return self._cached[row]
 
@@ -99,7 +98,7 @@ class Neighbourhood:
             return []
         owner = 0 if self._is_same_kind else next(iter(actor.values())).owner
         for other in rows.values():
-            if other in actor.values() or not self._run.world.lives(other):
+            if other in actor.values() or not self._sight.world.lives(other):
                 return []
             if owner and other.owner == owner:
                 return []
@@ -109,28 +108,28 @@ class Neighbourhood:
 class GridNeighbourhood(Neighbourhood):
     """Neighbours come by ascending offset; on a cell in row order, then those who came to it."""
 
-    def __init__(self, run: Run, hood: Hood) -> None:
-        super().__init__(run, hood)
-        self._grid = run.world.grids[hood.grid]
-        self._shape = hood.near.hood or run.world.schema.components[hood.grid].hood
-        radius = run.radius(hood.near.radius)
+    def __init__(self, sight: Sight, hood: Hood) -> None:
+        super().__init__(sight, hood)
+        self._grid = sight.world.grids[hood.grid]
+        self._shape = hood.near.hood or sight.world.schema.components[hood.grid].hood
+        radius = sight.radius(hood.near.radius)
         if radius is not None and radius < 0:
             raise ValueError(f"a radius of {radius}")
 
     def _search(self, actor: Actor, row: Row) -> list[Neighbour]:
-        hood, run = self._hood, self._run
-        radius = int(run.radius(hood.near.radius, actor))
-        cell = row.id if hood.here == hood.grid else run.cell_number(row)
-        if not run.world.lives(row) or not self._grid.has(cell):
+        hood, sight = self._hood, self._sight
+        radius = int(sight.radius(hood.near.radius, actor))
+        cell = row.id if hood.here == hood.grid else sight.cell_number(row)
+        if not sight.world.lives(row) or not self._grid.has(cell):
             return []
         neighbours = []
         for offset, there in self._grid.around(cell, radius, self._shape):
             way = value("i64", offset)
             if hood.there != hood.grid:
-                for other in run.standing(hood.there, there):
+                for other in sight.standing(hood.there, there):
                     neighbours += self._met(other, actor, way)
             elif any(offset) or hood.near.center:
-                cell_row = run.world.rows[hood.grid][there - FIRST_CELL]
+                cell_row = sight.world.rows[hood.grid][there - FIRST_CELL]
                 neighbours.append(Neighbour({hood.grid: cell_row}, way))
         return neighbours
 
@@ -138,22 +137,22 @@ class GridNeighbourhood(Neighbourhood):
 class SpaceNeighbourhood(Neighbourhood):
     """Neighbours come cell by cell; in a cell in row order, then those who came into it."""
 
-    def __init__(self, run: Run, hood: Hood) -> None:
-        super().__init__(run, hood)
-        component = run.world.schema.components[hood.there]
+    def __init__(self, sight: Sight, hood: Hood) -> None:
+        super().__init__(sight, hood)
+        component = sight.world.schema.components[hood.there]
         self._field = component.space
-        radius = run.radius(hood.near.radius)
+        radius = sight.radius(hood.near.radius)
         if not 0 < radius < math.inf:
             raise ValueError(f"a radius of {radius}")
         axes = component.fields[self._field].shape[0]
-        self._space = Space(run.world.sizes[hood.there], axes, radius)
+        self._space = Space(sight.world.sizes[hood.there], axes, radius)
         self._cell_of: dict[Row, Coords | None] = {}
         self._members: dict[Coords | None, dict[Row, None]] = defaultdict(dict)
         for row in self._among:
             self._enter(row)
 
     def _place(self, row: Row) -> Value:
-        return self._run.seen(row, self._field)
+        return self._sight.seen(row, self._field)
 
     def _enter(self, row: Row) -> None:
         cell = self._cell_of[row] = self._space.cell(self._place(row))
@@ -176,58 +175,37 @@ class SpaceNeighbourhood(Neighbourhood):
         return neighbours
 
 
-def neighbourhood(run: Run, hood: Hood) -> Neighbourhood:
-    """Return a neighbourhood of a call; raises ValueError for a bad radius."""
-    return (GridNeighbourhood if hood.grid else SpaceNeighbourhood)(run, hood)
+class Surroundings(Sight):
+    """Sight with neighbourhoods, and with rows of which one is chosen by chance."""
 
+    def __init__(
+        self,
+        world: World,
+        source: Kernel | Reduction,
+        arguments: Mapping[str, Value] = MappingProxyType({}),
+        chosen: Iterable[str] = (),
+    ) -> None:
+        """`chosen`: the components whose living rows are chosen from."""
+        super().__init__(world, source, arguments)
+        self.candidates = {
+            name: [row for row in world.rows[name] if row.is_active and world.lives(row)]
+            for name in chosen
+        }
+        """Rows of which one is chosen by chance: those that lived before the kernel."""
+        self._nearby: dict[str, Neighbourhood] = {}
 
-class Occupants:
-    """Rows of a component by the cell on which they stand, in row order, then as they came there.
+    def look_around(self, hoods: Mapping[str, Hood]) -> None:
+        """Begin with the neighbourhoods of a kernel. Raises ValueError for a bad radius."""
+        for name, hood in hoods.items():
+            kind = GridNeighbourhood if hood.grid else SpaceNeighbourhood
+            self._nearby[name] = kind(self, hood)
 
-    `empty`: the cells on which nobody stands, in order; a cell that is taken leaves its place to
-    the last one, one that becomes empty is added at the end.
-    """
+    def neighbours(self, near: str, actor: Actor) -> list[Neighbour]:
+        """Return the neighbours of an actor, in order."""
+        return self._nearby[near].around(actor)
 
-    def __init__(self, run: Run, name: str) -> None:
-        self._run, self._name = run, name
-        self._rows: dict[int, list[Row]] = {}
-        for row in run.world.rows[name]:
-            if run.world.lives(row):
-                self._rows.setdefault(run.cell_number(row), []).append(row)
-        cells = run.world.rows[run.components[name].grid]
-        self.empty = [cell.id for cell in cells if not self._rows.get(cell.id)]
-        self._reserved: dict[int, int] = {}
-        """Rows to be spawned in turns, by their cell."""
-
-    def standing(self, cell: int) -> list[Row]:
-        """Return the living rows on a cell."""
-        lives = self._run.world.lives
-        return [row for row in self._rows.get(cell, ()) if lives(row)] if cell else []
-
-    def count(self, cell: int) -> int:
-        """Return how many rows a cell has, those to be spawned as well."""
-        return len(self.standing(cell)) + self._reserved.get(cell, 0)
-
-    def move(self, row: Row, old: int, new: int) -> None:
-        """Move a row: the new cell is taken first, then the old one is free."""
-        if old:
-            self._rows[old].remove(row)
-        self._rows.setdefault(new, []).append(row)
-        self._take(new)
-        self.release(old)
-
-    def reserve(self, cell: int) -> None:
-        """Take a cell for a row to be spawned."""
-        self._reserved[cell] = self._reserved.get(cell, 0) + 1
-        self._take(cell)
-
-    def release(self, cell: int) -> None:
-        """Take note that a row has left a cell, or has died on it."""
-        grid = self._run.world.grids[self._run.components[self._name].grid]
-        if grid.has(cell) and not self.count(cell):
-            self.empty.append(cell)
-
-    def _take(self, cell: int) -> None:
-        if cell in self.empty:
-            self.empty[self.empty.index(cell)] = self.empty[-1]
-            self.empty.pop()
+    def follow(self, row: Row) -> None:
+        """Take note that a row was written; in turns its neighbours see it."""
+        if self.in_turns:
+            for near in self._nearby.values():
+                near.follow(row)

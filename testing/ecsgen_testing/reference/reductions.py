@@ -10,19 +10,12 @@ from functools import cache
 import numpy as np
 
 from .expressions import Evaluate, ExpressionCompiler, Names, Scope
-from .run import Run
+from .neighbours import Surroundings
 from .schema import Reduction, Schema
 from .values import Value, settled
 from .world import Actor, World
 
 _MASK = 2**64 - 1
-
-
-class _Reading(Run):
-    """The run of expressions that no kernel evaluates."""
-
-    def __init__(self, world: World) -> None:
-        self.world, self.arguments, self._before = world, {}, {}
 
 
 def row_values(world: World, reduction: Reduction) -> list[Value]:
@@ -41,7 +34,7 @@ def column_values(world: World, column: Reduction) -> list[Value]:
 def table_rows(world: World, rows: Reduction) -> list[Actor]:
     """Return the actors that have a line each in a table."""
     where, _ = _compiled(world.schema, rows)
-    reading = _Reading(world)
+    reading = Surroundings(world, rows)
     actors = _present(world, rows.over)
     return [actor for actor in actors if where(Scope(reading, actor, 0, {}))]
 
@@ -96,7 +89,7 @@ def _present(world: World, over: str) -> list[Actor]:
 
 def _values_of(world: World, reduction: Reduction, actors: Sequence[Actor]) -> list[Value]:
     where, evaluate = _compiled(world.schema, reduction)
-    reading = _Reading(world)
+    reading = Surroundings(world, reduction)
     with np.errstate(all="ignore"):
         scopes = [Scope(reading, actor, 0, {}) for actor in actors]
         return [settled(evaluate(scope)) for scope in scopes if where(scope)]

@@ -11,9 +11,8 @@ import numpy as np
 
 from . import random_numbers
 from .expressions import Scope
-from .neighbours import Neighbour, Occupants, neighbourhood
-from .schema import Field, Kernel, Schema
-from .statements import CompiledKernel, compile_kernel
+from .schema import Kernel, Schema
+from .statements import CompiledKernel, Effects, compile_kernel
 from .values import Value, binary, replaced, value
 from .world import Actor, Row, Spawn, World
 
@@ -47,7 +46,7 @@ def _compiled(schema: Schema, kernel: Kernel) -> CompiledKernel:
     return compile_kernel(schema, kernel)
 
 
-class Run:
+class Run(Effects):
     """One call of a kernel."""
 
     def __init__(
@@ -55,54 +54,28 @@ class Run:
     ) -> None:
         """`rows`: those of a component that a call names; None for all. Raises ValueError for a bad
         radius, and then the call is not counted."""
-        self.world, self.kernel = world, world.schema.kernel(name)
-        self.components = world.schema.components
-        self.in_turns = bool(self.kernel.turns)
+        self.kernel = kernel = world.schema.kernel(name)
+        self._compiled = compiled = _compiled(world.schema, kernel)
+        super().__init__(world, kernel, _converted(kernel, arguments), compiled.names.chosen)
         self.despawned: dict[int | Row, None] = {}
         """Entities, and rows without owner, in the order of their deaths."""
         self.spawned: list[Spawn] = []
         self.written: set[tuple[str, str]] = set()
         """Components and fields."""
-        self._compiled = compiled = _compiled(world.schema, self.kernel)
-        self._before: dict[Row, dict[str, Value]] = {}
-        """Fields that rows have written, as they were before; empty in turns."""
         self._messages: list[Message] = []
-        self._occupants: dict[str, Occupants] = {}
-        self.candidates = {
-            component: [row for row in world.rows[component] if row.is_active and world.lives(row)]
-            for component in compiled.names.chosen
-        }
-        """Rows of which one is chosen by chance: those that lived before the kernel."""
         for component in compiled.names.emptied:
             self.occupants(component)
         actors = self._chosen(rows)
-        self.arguments, each = self._converted(arguments, len(actors))
-        hoods = compiled.names.hoods.items()
-        self._nearby = {near: neighbourhood(self, hood) for near, hood in hoods}
+        each = _converted_each(kernel, arguments, len(actors))
+        self.look_around(compiled.names.hoods)
         number = world.calls.get(name, 0)
         world.calls[name] = number + 1
-        seed = world.seeds.get(self.kernel.home, 0)
-        self._key = random_numbers.call_key(seed, self.kernel.name, number)
+        seed = world.seeds.get(kernel.home, 0)
+        self._key = random_numbers.call_key(seed, kernel.name, number)
         self.scopes = [
             Scope(self, actor, 0, {argument: numbers[k] for argument, numbers in each.items()})
             for k, actor in enumerate(actors)
         ]
-
-    def _converted(
-        self, arguments: Mapping[str, Any], count: int
-    ) -> tuple[dict[str, Value], dict[str, list[Value]]]:
-        """Return arguments for all rows, and those with a value for each."""
-
-        def converted(field: Field, data: Any) -> Value:
-            return value(field.type, data, field.shape)
-
-        args = self.kernel.args.items()
-        alike = {name: converted(f, arguments[name]) for name, f in args if not f.is_each}
-        each = {
-            name: [converted(f, data) for data in arguments[name]] for name, f in args if f.is_each
-        }
-        assert all(len(numbers) == count for numbers in each.values())
-        return alike, each
 
     def _chosen(self, rows: Sequence[int] | None) -> list[Actor]:
         """Return the actors that take part of an argument, inactive rows of a component's own
@@ -123,48 +96,6 @@ class Run:
             has_many = over in self.components and self.components[over].has_many
             who = row.id if has_many or not row.owner else row.owner
         return random_numbers.row_stem(who, self._key)
-
-    # What rows see of each other
-
-    def active(self, over: str) -> list[Actor]:
-        """Return the actors of a component, group or query whose rows are all active."""
-        actors = self.world.actors(over)
-        return [actor for actor in actors if all(row.is_active for row in actor.values())]
-
-    def seen(self, row: Row, field: str) -> Value:
-        """Return a field as others see it: as it was before the kernel; in turns as it is now."""
-        if self._before and row in self._before and field in self._before[row]:
-            return self._before[row][field]
-        return row.cells[field]
-
-    def neighbours(self, near: str, actor: Actor) -> list[Neighbour]:
-        """Return the neighbours of an actor, in order."""
-        return self._nearby[near].around(actor)
-
-    def radius(self, radius: float | str, actor: Actor | None = None) -> Any:
-        """Return a radius: a number, an argument, a setting; of a row also a field, else None."""
-        if not isinstance(radius, str):
-            return radius
-        if radius in self.arguments:
-            return self.arguments[radius].one
-        *base, name = radius.split(".")
-        if base == ["settings"]:
-            return self.world.settings[name].one
-        return self.seen(actor[base[0] if base else self.kernel.home], name).one if actor else None
-
-    def cell_number(self, row: Row) -> int:
-        """Return the id of the cell on which others see a row stand."""
-        return int(self.seen(row, self.components[row.component].stands).one)
-
-    def occupants(self, name: str) -> Occupants:
-        """Return the rows of a component by their cells: those before the kernel, or of now."""
-        if name not in self._occupants:
-            self._occupants[name] = Occupants(self, name)
-        return self._occupants[name]
-
-    def standing(self, name: str, cell: int) -> list[Row]:
-        """Return the rows of a component on a cell, in row order, then as they came there."""
-        return self.occupants(name).standing(cell)
 
     # The rows
 
@@ -194,12 +125,11 @@ class Run:
                 continue
             scope.stem = self._stem(scope.rows)  # a key may be what others' turns have left
             if compiled.where(scope):
-                any(act(scope) for act in compiled.steps)
+                any(act(self, scope) for act in compiled.steps)
 
     def write(self, row: Row, field: str, index: tuple[int, ...], new: Value) -> None:
         """Write a row's own field, or an element of it."""
-        if not self.in_turns:
-            self._before.setdefault(row, {}).setdefault(field, row.cells[field])
+        self.remember(row, field)
         self._put(row, field, replaced(row.cells[field], index, new) if index else new)
 
     def send(self, row: Row, field: str, index: tuple[int, ...], sign: str, operand: Value) -> None:
@@ -224,9 +154,7 @@ class Run:
             self._move(row, field, new)
         else:
             row.cells[field] = new
-        if self.in_turns:
-            for near in self._nearby.values():
-                near.follow(row)
+        self.follow(row)
 
     # Moves: in turns everybody sees them; the new cell is taken first, then the old one is free
 
@@ -308,3 +236,22 @@ class Run:
 
 def _depth(row: Row) -> int:
     return 1 + _depth(row.parent) if row.parent else 0
+
+
+def _converted(kernel: Kernel, arguments: Mapping[str, Any]) -> dict[str, Value]:
+    """Return the arguments that are the same for all rows."""
+    args = kernel.args.items()
+    return {name: value(f.type, arguments[name], f.shape) for name, f in args if not f.is_each}
+
+
+def _converted_each(
+    kernel: Kernel, arguments: Mapping[str, Any], count: int
+) -> dict[str, list[Value]]:
+    """Return the arguments with a value for each of `count` rows."""
+    each = {
+        name: [value(f.type, data, f.shape) for data in arguments[name]]
+        for name, f in kernel.args.items()
+        if f.is_each
+    }
+    assert all(len(numbers) == count for numbers in each.values())
+    return each

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 
@@ -18,15 +18,36 @@ from .expressions import (
     Place,
     Scope,
 )
+from .neighbours import Surroundings
 from .schema import Kernel, Schema
-from .values import assigned, binary, settled
-
-if TYPE_CHECKING:
-    from .world import Row
+from .values import Value, assigned, binary, settled
+from .world import Row, Spawn
 
 MESSAGES: Final = ("+", "-", "min", "max", "and", "or")
 """Operators of messages, which are applied when they arrive."""
-Step: TypeAlias = Callable[[Scope], bool]
+
+
+class Effects(Surroundings):
+    """Surroundings that steps act on."""
+
+    def write(self, row: Row, field: str, index: tuple[int, ...], new: Value) -> None:
+        """Write a row's own field, or an element of it."""
+        raise NotImplementedError
+
+    def send(self, row: Row, field: str, index: tuple[int, ...], sign: str, operand: Value) -> None:
+        """Send a message, which arrives after the last row; in turns at once."""
+        raise NotImplementedError
+
+    def despawn(self, scope: Scope, dead: int | Row | None) -> bool:
+        """Despawn an entity or a row; return True if it is the scope's own."""
+        raise NotImplementedError
+
+    def spawn(self, spawn: Spawn) -> None:
+        """Spawn, unless a cell has no capacity."""
+        raise NotImplementedError
+
+
+Step: TypeAlias = Callable[[Effects, Scope], bool]
 """Acts for a row; returns True if the row's later steps do not happen."""
 
 
@@ -94,13 +115,13 @@ class StepCompiler:
         if old is None:
             locals_[name] = settled(new.sample)
 
-            def first(scope: Scope) -> bool:
+            def first(run: Effects, scope: Scope) -> bool:
                 scope.locals[name] = settled(evaluate(scope))
                 return False
 
             return first
 
-        def again(scope: Scope) -> bool:
+        def again(run: Effects, scope: Scope) -> bool:
             result = evaluate(scope)
             if sign:
                 result = binary(sign, scope.locals[name], result)
@@ -113,13 +134,13 @@ class StepCompiler:
         evaluate, field, find = new.evaluate, target.field, target.find
         read, like = old.evaluate, old.sample
 
-        def act(scope: Scope) -> bool:
+        def act(run: Effects, scope: Scope) -> bool:
             result = evaluate(scope)
             if sign:
                 result = binary(sign, read(scope), result)
             row = find(scope)
             assert row is not None
-            scope.run.write(row, field, target.index, assigned(result, like))
+            run.write(row, field, target.index, assigned(result, like))
             return False
 
         return act
@@ -129,15 +150,15 @@ class StepCompiler:
         evaluate, read, find, like = new.evaluate, old.evaluate, target.find, old.sample
         is_deferred = not sign or sign in MESSAGES
 
-        def act(scope: Scope) -> bool:
+        def act(run: Effects, scope: Scope) -> bool:
             row = find(scope)
-            if row is None or not scope.run.world.lives(scope.row):
+            if row is None or not run.world.lives(scope.row):
                 return False
             result = evaluate(scope)
             if not is_deferred:
                 result = binary(sign, read(scope), result)
             message = assigned(result, like)
-            scope.run.send(row, target.field, target.index, sign if is_deferred else "", message)
+            run.send(row, target.field, target.index, sign if is_deferred else "", message)
             return False
 
         return act
@@ -149,15 +170,15 @@ class StepCompiler:
         where = self._where(call)
         is_entity = handle is not None and handle.sample.type == "entity"
 
-        def act(scope: Scope) -> bool:
+        def act(run: Effects, scope: Scope) -> bool:
             if not where(scope):
                 return False
             dead: int | Row | None = scope.row.owner or scope.row
             if handle is not None:
                 number = handle.evaluate(scope).one
-                world = scope.run.world
+                world = run.world
                 dead = number if is_entity else world.with_id(handle.sample.target, number)
-            return scope.run.despawn(scope, dead)
+            return run.despawn(scope, dead)
 
         return act
 
@@ -172,15 +193,15 @@ class StepCompiler:
                 values_of.setdefault(name, []).append((str(keyword.arg), new))
         where = self._where(call)
 
-        def act(scope: Scope) -> bool:
+        def act(run: Effects, scope: Scope) -> bool:
             if where(scope):
-                world = scope.run.world
+                world = run.world
                 spawn = world.spawned(bundles)
                 for name, fields in values_of.items():
                     for field, new in fields:
                         like = world.field(name, field).initial
                         spawn[name][field] = assigned(new(scope), like)
-                scope.run.spawn(spawn)
+                run.spawn(spawn)
             return False
 
         return act
