@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import pickle
 import re
-import weakref
 from collections.abc import Iterator
 from copy import deepcopy
 from functools import cache
@@ -290,22 +288,3 @@ fields:
         row = w.archetypes.get(e, package.Node)
         np.testing.assert_allclose(row.turn, turn @ turn)
         assert row.alone == row.turn[0]
-
-
-def test_memory_is_given_back(small: Subject) -> None:
-    """That which kernels keep, and no chunk is held by it."""
-    kernel = small.project.world.kernels[0]
-    w = filled(small, (30, 3, 1, 0, 9), np.random.default_rng(0))
-    w.archetypes.shrink_to_fit()
-    before = w.archetypes.nbytes
-    with np.errstate(all="ignore"):
-        getattr(w, kernel.name)(**arguments(kernel))
-        assert w.archetypes.nbytes == before + w.archetypes._kept[kernel.name].nbytes
-        w.archetypes.shrink_to_fit()
-        assert w.archetypes.nbytes == before
-        getattr(w, kernel.name)(**arguments(kernel))
-    buffers = [weakref.ref(chunk.buffer.base) for chunk in w.archetypes.chunks()]
-    w.archetypes.clear()
-    w.archetypes.shrink_to_fit()
-    gc.collect()
-    assert not any(buffer() is not None for buffer in buffers)

@@ -5,6 +5,8 @@ Mutants run these cases, too, beside the tests of the package that they break.
 
 from __future__ import annotations
 
+import gc
+import weakref
 from copy import deepcopy
 from typing import Any
 
@@ -13,7 +15,7 @@ import pytest
 from ecsgen_testing.seeded import draw_keys
 from ecsgen_testing.subject import CODECS, COPIES, deaths, loaded, refuses
 
-from generated import World
+from generated import Burning, Health, World
 
 BOTH: dict[str, Any] = {"position": {}, "velocity": {}}
 
@@ -126,3 +128,23 @@ class TestSeeds:
             for other in others:
                 assert other.seed == seed
                 assert draw_keys(*seeded(other)) == expected
+
+
+class TestKernelsOverChunks:
+    """What they keep in the store."""
+
+    def test_memory_is_given_back(self) -> None:
+        w = World()
+        w.archetypes.create([Health, Burning], 150)
+        w.archetypes.shrink_to_fit()
+        before = w.archetypes.nbytes
+        w.scorch(0.5, 0.25)
+        assert w.archetypes.nbytes == before + w.archetypes._kept["scorch"].nbytes
+        w.archetypes.shrink_to_fit()
+        assert w.archetypes.nbytes == before
+        w.scorch(0.5, 0.25)
+        buffers = [weakref.ref(chunk.buffer.base) for chunk in w.archetypes.chunks()]
+        w.archetypes.clear()
+        w.archetypes.shrink_to_fit()
+        gc.collect()
+        assert not any(buffer() is not None for buffer in buffers)
