@@ -6,6 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_testing.reference.reductions import (
+    column_values,
+    reduced,
+    row_values,
+    table_rows,
+)
 from ecsgen_testing.reference.run import call, step
 from ecsgen_testing.reference.schema import Schema
 from ecsgen_testing.reference.spaces import FIRST_CELL as CELL
@@ -439,3 +445,101 @@ def test_parents_come_first() -> None:
     call(world, "Body.k")
     assert [place[0] for place in world.column("Body", "place")] == [6, 4, 2]
     assert world.column("Body", "hp") == [6, 255, 253]
+
+
+def test_draws_are_numbered_as_they_are_written() -> None:
+    """Also those of the side of `if` that is not taken, and of what `and` leaves out."""
+    steps = (
+        "Bird.x = random() if Bird.seen > 0 else random()",
+        "Bird.energy = 1 if Bird.seen > 0 and random() >= 0 else 0",
+        "Bird.mate = choice(Bird)",
+    )
+    world = farm(kernel("draw", "Bird", *steps), Bird=at(0, 1, seen=(1, 0)))
+    call(world, "draw")
+    wanted = [(word(who, "draw", j) >> 11) * 2.0**-53 for who, j in ((101, 0), (102, 1))]
+    assert world.column("Bird", "x") == wanted
+    assert world.column("Bird", "energy") == [1, 0]
+    mates = [(101, 102)[index(who, "draw", 3, 2)] for who in (101, 102)]
+    assert world.column("Bird", "mate") == mates
+
+
+def test_where_there_is_no_row() -> None:
+    """The default is read, of a square matrix without one the identity; new rows have zeros."""
+    text = """
+component: Spot
+owner: none
+fields:
+  turn: "f32[2,2]"
+  bent: {type: "f32[2,2]", default: 3}
+  far: {type: f64, default: -.inf}
+---
+component: Probe
+fields: {turn: "f32[2,2]", bent: "f32[2,2]", far: f64, to: id<Spot>}
+---
+world: Game
+kernels:
+  look:
+    over: Probe
+    steps: [Probe.turn = Probe.to.turn, Probe.bent = Probe.to.bent, Probe.far = Probe.to.far]
+  sow: {over: Probe, steps: ["spawn(Spot(far=1))"]}
+"""
+    world = World(read(text))
+    world.entities.add(1)
+    world.add("Probe", 1)
+    call(world, "look")
+    assert world.column("Probe", "turn") == [[[1, 0], [0, 1]]]
+    assert world.column("Probe", "bent") == [[[3, 3], [3, 3]]]
+    assert world.column("Probe", "far") == [-np.inf]
+    call(world, "sow")
+    assert world.column("Spot", "turn") == [[[0, 0], [0, 0]]]
+
+
+@pytest.mark.parametrize(
+    ("function", "wanted"),
+    [
+        ("sum", 10),
+        ("mean", 2.5),
+        ("min", 1),
+        ("max", 4),
+        ("count", 4),
+        ("std", 1.25**0.5),
+        ("median", 2.5),
+        ("gini", 0.25),  # 2 * (1 + 4 + 9 + 16) / (4 * 10) - 5 / 4
+    ],
+)
+def test_reductions(function: str, wanted: float) -> None:
+    values = [value("f64", x) for x in (3, 1, 4, 2)]
+    found, slack = reduced(function, values)
+    assert abs(found - wanted) <= max(slack, 1e-15)
+    nothing = 0 if function in ("sum", "count") else np.nan
+    np.testing.assert_equal(reduced(function, [])[0], nothing)
+
+
+def test_sums_of_integers_wrap() -> None:
+    assert reduced("sum", [value("i64", 2**63 - 1), value("i64", 1)]) == (-(2**63), 0)
+    assert reduced("sum", [value("u8", 255)] * 2) == (510, 0)
+
+
+def test_tables_read_living_active_rows() -> None:
+    text = """
+component: Sheep
+partition: {start: active}
+fields: {energy: i32}
+reductions: {fat: {sum: energy, where: energy > 1}, all_fat: {sum: energy, rows: all}}
+---
+world: Farm
+records:
+  herd: {rows: Sheep, fields: [energy], where: Sheep.energy > 1}
+  total: {energy: {sum: Sheep.energy}}
+"""
+    world = World(read(text))
+    sheep = [world.add("Sheep", k, energy=k) for k in range(1, 6)]
+    world.entities = {1, 2, 3, 4}
+    sheep[2].is_active = False
+    herd, total = (world.schema.tables[name] for name in ("herd", "total"))
+    assert herd.rows is not None
+    assert [actor["Sheep"].owner for actor in table_rows(world, herd.rows)] == [2, 4]
+    assert reduced("sum", column_values(world, total.columns["energy"]))[0] == 7
+    fat, all_fat = world.schema.components["Sheep"].reductions.values()
+    assert reduced("sum", row_values(world, fat))[0] == 11  # the dead are rows as ever
+    assert reduced("sum", row_values(world, all_fat))[0] == 15

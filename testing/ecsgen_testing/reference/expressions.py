@@ -399,7 +399,7 @@ class ExpressionCompiler:
     def _question(self, name: str, node: ast.Call) -> Expression:
         near = self._named(node)
         number = self._reserve(1) if name in ("choice", "max_by", "min_by") else 0
-        inner = ExpressionCompiler(self.names, near)
+        inner = type(self)(self.names, near)
         where = inner.condition(next((keyword.value for keyword in node.keywords), None))
 
         def matching(scope: Scope) -> list[Scope]:
