@@ -14,9 +14,10 @@ from ecsgen_testing.reference.run import Run
 from ecsgen_testing.reference.schema import Component, Field, Schema
 from ecsgen_testing.reference.spaces import FIRST_CELL
 from ecsgen_testing.reference.world import Row, World
+from ecsgen_testing.reference.world_copy import rows_of
 from numpy.random import Generator
 
-from tests.reference.world_copy import assert_same, cell_number, manager, mirrored, rows_of
+from tests.reference.world_copy import assert_same, cell_number, manager, mirrored
 from tests.support.reference_schemas import read
 
 LONGEST = 0, 11, 5, 3
