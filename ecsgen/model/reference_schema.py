@@ -14,6 +14,7 @@ from typing import Any, Final
 from ecsgen.model import (
     BaseType,
     Component,
+    Enum,
     Field,
     Kernel,
     NearClause,
@@ -39,51 +40,49 @@ _POLICIES: Final = {
 
 def make_reference_schema(project: Project) -> Document:
     """Return the schemas of a project as JSON."""
-    enums = {enum.name: dict(enum.values) for enum in project.enums}
     components = {component.name: _component(component) for component in project.components}
-    return _without_empty(enums=enums, components=components, world=_world(project.world))
+    return _document(components, _world(project.world), project.enums)
 
 
-def component_schema(project: Project, name: str) -> Document:
+def component_schema(project: Project, component: Component) -> Document:
     """Return the part of the schemas on which the kernels of a component depend."""
-    schemas = make_reference_schema(project)
-    component = schemas["components"][name]
-    grid = component.get("on", {}).get("grid", "")
-    grids = {grid: _without_kernels(schemas["components"][grid])} if grid else {}
-    return _with_enums(schemas, {**grids, name: component}, {})
+    ground = component.grid_component
+    grids = {} if ground is None else {ground.name: _without_kernels(_component(ground))}
+    return _document({**grids, component.name: _component(component)}, {}, project.enums)
 
 
 def world_schema(project: Project) -> Document:
     """Return the part of the schemas on which the world's kernels and tables depend."""
-    schemas = make_reference_schema(project)
-    world = {key: part for key, part in schemas["world"].items() if key != "schedules"}
-    everything, needed = schemas["components"], dict[str, Document]()
-    todo = [name for name in _words(world) if name in everything]
+    world = {key: part for key, part in _world(project.world).items() if key != "schedules"}
+    by_name, needed = project.by_name, dict[str, Document]()
+    todo = _words(world)
     while todo:
         name = todo.pop()
-        if name not in needed:
-            needed[name] = _without_kernels(everything[name])
-            todo += [other for other in _words(needed[name]) if other in everything]
-    return _with_enums(schemas, needed, world)
+        if name in by_name and name not in needed:
+            needed[name] = _without_kernels(_component(by_name[name]))
+            todo |= _words(needed[name])
+    return _document(needed, world, project.enums)
+
+
+def _document(
+    components: Mapping[str, Document], world: Document, enums: Iterable[Enum]
+) -> Document:
+    """Return components and a world with the enums that they name."""
+    words = _words([components, world])
+    return _without_empty(
+        enums={enum.name: dict(enum.values) for enum in enums if enum.name in words},
+        components={name: components[name] for name in sorted(components)},
+        world=world,
+    )
 
 
 def _without_kernels(component: Document) -> Document:
     return {key: p for key, p in component.items() if key not in ("kernels", "reductions")}
 
 
-def _with_enums(schemas: Document, components: Mapping[str, Document], world: Document) -> Document:
-    """Return some components and a world with the enums that they name."""
-    words, enums = _words([components, world]), schemas.get("enums", {})
-    return _without_empty(
-        enums={name: members for name, members in enums.items() if name in words},
-        components={name: components[name] for name in sorted(components)},
-        world=world,
-    )
-
-
-def _words(document: object) -> list[str]:
-    """Return the words of a document, each once, in order."""
-    return list(dict.fromkeys(re.findall(r"\w+", json.dumps(document))))
+def _words(document: object) -> set[str]:
+    """Return all words of a document."""
+    return set(re.findall(r"\w+", json.dumps(document)))
 
 
 def _without_empty(**items: Any) -> Document:

@@ -57,7 +57,7 @@ def outputs(project: Project, options: Options) -> Iterator[Output]:
     for component in (component for component in project.components if not component.chunk):
         path = f"tests/test_{component.module}.py"
         is_computing = component.kernels or component.reductions
-        schema = component_schema(project, component.name) if is_computing else {}
+        schema = component_schema(project, component) if is_computing else {}
         yield Output.of(path, component_tests, component, package, schema)
 
 
