@@ -53,14 +53,19 @@ def component_schema(project: Project, component: Component) -> Document:
 
 def world_schema(project: Project) -> Document:
     """Return the part of the schemas on which the world's kernels and tables depend."""
-    world = {key: part for key, part in _world(project.world).items() if key != "schedules"}
-    by_name, needed = project.by_name, dict[str, Document]()
-    todo = _words(world)
-    while todo:
-        name = todo.pop()
-        if name in by_name and name not in needed:
-            needed[name] = _without_kernels(_component(by_name[name]))
-            todo |= _words(needed[name])
+    everything, by_name = _world(project.world), project.by_name
+    world: Document = {
+        key: everything[key] for key in ("name", "kernels", "records") if key in everything
+    }
+    needed, seen = dict[str, Document](), set[str]()
+    while todo := _words([world, needed]) - seen:
+        seen |= todo
+        for name in sorted(todo):
+            for kind in ("bundles", "groups", "queries"):
+                if name in everything.get(kind, {}):
+                    world.setdefault(kind, {})[name] = everything[kind][name]
+            if name in by_name:
+                needed[name] = _without_kernels(_component(by_name[name]))
     return _document(needed, world, project.enums)
 
 

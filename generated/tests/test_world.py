@@ -143,25 +143,10 @@ class TestSchedules(schedule_cases.ScheduleCases):
 schema = kernel_cases.read_schema(r"""
 {
  "enums": {
-  "Animation": {"idle": 0, "walk": 1, "attack": 2, "die": 3},
   "Condition": {"susceptible": 0, "infectious": 1, "recovered": 2},
-  "Effect": {"none": 0, "poison": 1, "slow": 2, "haste": 3, "shield": 4},
-  "Element": {"blunt": 0, "fire": 1, "frost": 2},
-  "Loot": {"nothing": 0, "coins": 1, "sword": 10, "potion": 20}
+  "Element": {"blunt": 0, "fire": 1, "frost": 2}
  },
  "components": {
-  "AiState": {
-   "module": "ai_state",
-   "fields": {
-    "animation": {"type": "Animation", "default": 0},
-    "energy": {"type": "f64", "default": 100.0},
-    "goal": "f32[2]",
-    "loot": {"type": "Loot", "default": 1},
-    "min_drops": {"type": "u8", "default": 0},
-    "max_drops": {"type": "u8", "default": 1},
-    "chance_of_drop": {"type": "f64", "default": 0.5}
-   }
-  },
   "Armor": {
    "module": "armor",
    "fields": {
@@ -204,15 +189,6 @@ schema = kernel_cases.read_schema(r"""
    "ids": true,
    "fields": {"one": "entity", "other": "entity"}
   },
-  "Particle": {
-   "module": "particle",
-   "fields": {
-    "position": "f32[2]",
-    "velocity": "f32[2]",
-    "life": {"type": "f32", "default": 1.0},
-    "colour": {"type": "u8[4]", "default": [255, 255, 255, 255]}
-   }
-  },
   "Person": {
    "module": "person",
    "fields": {
@@ -233,66 +209,7 @@ schema = kernel_cases.read_schema(r"""
   },
   "Position": {"module": "position", "fields": {"value": "f32[3]"}},
   "Predator": {"module": "predator"},
-  "SkinnedMesh": {
-   "module": "skinned_mesh",
-   "destroy": "callback",
-   "fields": {
-    "vertex_buffers": "u32[2]",
-    "index_buffer": "u32",
-    "shader": "u32",
-    "material": "u32",
-    "bone_count": {"type": "u16", "default": 1},
-    "visible": {"type": "bool", "default": true}
-   }
-  },
-  "SoundSource": {
-   "module": "sound_source",
-   "instances": "many",
-   "lookup": "hash",
-   "destroy": "manual",
-   "fields": {
-    "volume": {"type": "f32", "default": 1.0},
-    "pitch": {"type": "f32", "default": 1.0},
-    "offset": "f32[3]",
-    "elapsed": "f32",
-    "looping": "bool"
-   }
-  },
   "Static": {"module": "static"},
-  "StatusEffect": {
-   "module": "status_effect",
-   "instances": "many",
-   "ids": true,
-   "fields": {
-    "effect": {"type": "Effect", "default": 0},
-    "strength": {"type": "f32", "default": 1.0},
-    "remaining": {"type": "f32", "default": 5.0},
-    "caster": "entity",
-    "icon": "id<Texture>"
-   }
-  },
-  "Texture": {
-   "module": "texture",
-   "owner": "none",
-   "ids": true,
-   "fields": {
-    "device_handle": "u64",
-    "width": {"type": "u16", "default": 1},
-    "height": {"type": "u16", "default": 1}
-   },
-   "unique": {"file": "str[64]"}
-  },
-  "Tile": {
-   "module": "tile",
-   "lookup": "direct",
-   "ids": true,
-   "fields": {
-    "height": "f32",
-    "walk_cost": {"type": "u8", "default": 1},
-    "flow": "f32[2]",
-    "explored": "bool"
-   }
-  },
   "Transform": {
    "module": "transform",
    "lookup": "direct",
@@ -303,16 +220,6 @@ schema = kernel_cases.read_schema(r"""
    }
   },
   "Velocity": {"module": "velocity", "fields": {"value": "f32[3]"}},
-  "Villager": {
-   "module": "villager",
-   "fields": {
-    "energy": {"type": "f64", "default": 100.0},
-    "goal": "f32[2]",
-    "loot": {"type": "Loot", "default": 0},
-    "chance_of_drop": {"type": "f32", "default": 0.1},
-    "home": "f32[2]"
-   }
-  },
   "Weapon": {
    "module": "weapon",
    "fields": {
@@ -329,32 +236,6 @@ schema = kernel_cases.read_schema(r"""
  },
  "world": {
   "name": "Game",
-  "bundles": {
-   "prop": {"Transform": {}, "SkinnedMesh": {}},
-   "creature": {"prop": {}, "AiState": {}},
-   "hero": {
-    "creature": {},
-    "PointMass": {},
-    "SoundSource": {},
-    "Health": {},
-    "Weapon": {}
-   }
-  },
-  "groups": {
-   "bodies": ["Position", "Velocity"],
-   "actors": ["AiState", "SkinnedMesh", "Villager"]
-  },
-  "queries": {
-   "movers": {"all": ["Transform", "PointMass"], "none": ["Static"]},
-   "drawn": {"all": ["Transform"], "any": ["SkinnedMesh", "Tile", "Particle"]},
-   "visible": {"any": ["SkinnedMesh", "Tile", "Particle"]},
-   "afflicted": {"all": ["StatusEffect", "AiState"]},
-   "grazers": {"all": ["Position", "Velocity", "Energy", "Kin"], "none": ["Predator"]},
-   "hunters": {"all": ["Position", "Velocity", "Energy", "Kin", "Predator"]},
-   "hawks": {"all": ["Boid", "Hawk"]},
-   "ablaze": {"all": ["Health", "Burning"], "none": ["Armor"], "archetypes": true},
-   "fighters": {"all": ["Weapon"], "any": ["Health", "Armor"], "archetypes": true}
-  },
   "kernels": {
    "carry": {
     "over": "movers",
@@ -514,7 +395,15 @@ schema = kernel_cases.read_schema(r"""
     "fields": ["Person.condition", "Person.exposed"],
     "where": "Person.condition == Condition.infectious"
    }
-  }
+  },
+  "queries": {
+   "ablaze": {"all": ["Health", "Burning"], "none": ["Armor"], "archetypes": true},
+   "fighters": {"all": ["Weapon"], "any": ["Health", "Armor"], "archetypes": true},
+   "grazers": {"all": ["Position", "Velocity", "Energy", "Kin"], "none": ["Predator"]},
+   "hawks": {"all": ["Boid", "Hawk"]},
+   "movers": {"all": ["Transform", "PointMass"], "none": ["Static"]}
+  },
+  "groups": {"bodies": ["Position", "Velocity"]}
  }
 }
 """)
