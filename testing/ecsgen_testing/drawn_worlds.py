@@ -242,6 +242,14 @@ class DrawnWorld:
         with np.errstate(all="ignore"):
             return (_tame_numbers if self.is_tame else _numbers)(dtype, shape, rng)
 
+    def draw_argument(self, name: str, argument: Field, shape: tuple[int, ...]) -> NDArray[Any]:
+        """Return values of an argument: a radius, a share or chance, or any."""
+        if name in self.radii:
+            return np.asarray(self.radii[name])
+        if argument.type.startswith("f") and self.rng.random() < 0.4:
+            return np.asarray(self.rng.random(shape)).astype(dtype_of(argument.type))
+        return self.draw(argument.type, shape)
+
     def _handles(self, type_: str) -> NDArray[np.uint64]:
         pool = [np.array(_NO_HANDLES, np.uint64), self.entities]
         target = type_[3:-1]

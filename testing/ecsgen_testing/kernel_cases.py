@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from copy import deepcopy
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -35,6 +36,8 @@ SEEDS: Final = st.integers(0, 2**32 - 1)
 SIZES: Final = st.sampled_from([0, 1, 2, 9, 33])
 SEVERAL_BLOCKS: Final = 2500
 """Rows that reductions take in more than two blocks, compiled or not."""
+SMALL_BLOCKS: Final = partial(Tuning.override, block_rows=(8, 8))
+"""Lets kernels take few rows in several blocks."""
 _INEXACT: Final = re.compile(
     r"\b(exp|log|log2|log10|sin|cos|tan|asin|acos|atan2|sinh|cosh|tanh|hypot)\(|\*\*"
 )
@@ -120,8 +123,7 @@ class KernelComparison:
         keywords, values = dict[str, Any](), dict[str, Any]()
         for name, argument in kernel.args.items():
             shape = (count, *argument.shape) if argument.is_each else argument.shape
-            data = self.drawn.radii.get(name)
-            numbers = self.drawn.draw(argument.type, shape) if data is None else np.asarray(data)
+            numbers = self.drawn.draw_argument(name, argument, shape)
             keywords[name] = numbers.tolist()
             values[name] = numbers[used] if argument.is_each else keywords[name]
         if rows is not None:
@@ -141,7 +143,7 @@ class KernelComparison:
         run, errors = self.run(call), list[str]()
         run.act()
         twin = deepcopy(self.world) if run.despawned or run.spawned else None
-        with np.errstate(all="ignore"), Tuning.override(block_rows=(8, 8)):  # several blocks
+        with np.errstate(all="ignore"), SMALL_BLOCKS():
             if twin is not None:
                 with noted(errors):
                     apply_run(run, twin)
@@ -284,7 +286,7 @@ def check_reduction(kind: Any, schema: Schema, name: str, rows: int, seed: int) 
 
     def check() -> list[Value]:
         values = row_values(copied_world(drawn.world, schema), reduction)
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), SMALL_BLOCKS():
             result = getattr(drawn.manager(home), own_name)()
         compare_reduction(result, reduction.function, values)
         return values
@@ -306,7 +308,7 @@ def check_table(kind: Any, schema: Schema, name: str, rows: int, seed: int) -> N
     drawn.world.tick = seed % 1000
     copy = copied_world(drawn.world, schema)
     lines = getattr(drawn.world.records, name)
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), SMALL_BLOCKS():
         lines.write()
     columns = lines.columns
     assert {*columns["tick"].tolist()} <= {copy.tick}
