@@ -246,7 +246,7 @@ class DrawnWorld:
         """Return values of an argument: a radius, a share or chance, or any."""
         if name in self.radii:
             return np.asarray(self.radii[name])
-        if argument.type.startswith("f") and self.rng.random() < 0.4:
+        if argument.type.startswith("f") and self.rng.random() < 0.5:
             return np.asarray(self.rng.random(shape)).astype(dtype_of(argument.type))
         return self.draw(argument.type, shape)
 

@@ -33,7 +33,7 @@ from .state_machine import SEARCH as SEARCH
 from .subject import skipped_if_full
 
 SEEDS: Final = st.integers(0, 2**32 - 1)
-SIZES: Final = st.sampled_from([0, 1, 2, 9, 33])
+SIZES: Final = st.sampled_from([0, 1, 2, 9, 33, 33, 33])
 SEVERAL_BLOCKS: Final = 2500
 """Rows that reductions take in more than two blocks, compiled or not."""
 SMALL_BLOCKS: Final = partial(Tuning.override, block_rows=(8, 8))
@@ -52,8 +52,8 @@ def read_schema(text: str) -> Schema:
 def check_kernel(kind: Any, schema: Schema, name: str, rows: int, seed: int) -> None:
     """Compare a kernel with the interpreter; `kind`: the class of the world.
 
-    First with half of the rows, then with all in a buffer that may have moved, then, of a
-    component's kernel, for some rows in any order, and for those of a mask.
+    First with half of the rows, then with all in a buffer that may have moved, then with other
+    values, then, of a component's kernel, for some rows in any order, and for those of a mask.
     """
     rng = np.random.default_rng(seed)
     kernel = schema.kernel(name)
@@ -68,6 +68,9 @@ def check_kernel(kind: Any, schema: Schema, name: str, rows: int, seed: int) -> 
     approach_border(comparison, call)
     comparison.check(call)
     comparison.check_radii(call)
+    for _ in range(2):
+        drawn.draw_fields()
+        comparison.check(comparison.call())
     if kernel.home and not kernel.reads_parent:
         drawn.draw_fields()
         used = rows_of(comparison.holder)
