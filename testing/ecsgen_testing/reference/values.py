@@ -172,7 +172,7 @@ def _power(base: Value, exponent: Value) -> Value:
         return binary("*", base, base)
     if exponent.is_literal and exponent.one == 0.5:
         return typed(np.sqrt(floating(base).data))
-    return typed(np.power(base.data, exponent.data))
+    return typed(np.power(meeting(base, exponent).data, meeting(exponent, base).data))
 
 
 def chosen(condition: Value, yes: Value, no: Value) -> Value:
