@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import re
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from _compare_operation import Operation
+from _compare_operations import Operation
 from _timing import Case, measure
 
 SUSPECT = 1.03
-"""What looks slower than this is measured again before anybody has to believe it."""
+"""A larger ratio is measured again before anybody has to believe it."""
 
 AGAIN = 5
 """How often that is done; each time with fresh subjects, so that they lie elsewhere in memory.
 
-Once for what looks quicker: else chance would only ever be looked into on one side.
+Once for quicker ones: else chance would only ever be looked into on one side.
 """
-
-SHORT, LONG = 0.002, 0.02
-"""Runs that take so many seconds with what they need: the first are cheap to repeat, and the others
-a mean of many things by themselves."""
 
 
 @dataclass(slots=True)
@@ -41,56 +36,44 @@ class Finding:
 
 @dataclass(slots=True)
 class Comparison:
-    """What was found, and what could not be: operations by what they raised."""
+    """The findings, and operations that there are none of, by what they raised."""
 
     findings: list[Finding] = field(default_factory=list)
     left_out: dict[str, list[str]] = field(default_factory=dict)
     broken: dict[str, str] = field(default_factory=dict)
 
 
-def compare(
-    old: Any, new: Any, operations: Iterable[Operation], rounds: int, tell: Callable[[str], object]
-) -> Comparison:
-    """Time each operation on both packages in turns, and again what looks slower in the new one."""
-    found = Comparison()
+def compare(old: Any, new: Any, operations: Iterable[Operation], rounds: int) -> Comparison:
+    """Time each operation on both packages in turns, and again what seems slower in the new one."""
+    comparison = Comparison()
     try:
         for operation in operations:
-            tell(operation.title)
-            _first(found, Finding(operation), old, new, rounds)
+            _first(comparison, Finding(operation), old, new, rounds)
         for again in range(AGAIN):
-            for finding in found.findings:
+            for finding in comparison.findings:
                 if finding.ratio > SUSPECT or (again == 0 and finding.ratio < 1 / SUSPECT):
-                    tell(f"again: {finding.operation.title}")
                     _time(finding, old, new, max(rounds, finding.rounds // 2))
-    except KeyboardInterrupt:  # what was found until then is worth showing
-        tell("interrupted\n")
-    return found
+    except KeyboardInterrupt:  # the findings until then are worth showing
+        print("interrupted")
+    return comparison
 
 
-def _first(found: Comparison, finding: Finding, old: Any, new: Any, rounds: int) -> None:
+def _first(comparison: Comparison, finding: Finding, old: Any, new: Any, rounds: int) -> None:
     title = finding.operation.title
     try:
-        began = time.perf_counter()
         finding.operation.stage(old)()()
-        taken = time.perf_counter() - began
     except Exception as error:  # the package can't do this: a capacity too small, no such column
         reason = f"{type(error).__name__}: {error}".partition("\n")[0]
         kind = re.sub(r"'[^']*'", "'…'", re.sub(r"\d+", "N", reason))
-        found.left_out.setdefault(kind, []).append(title)
+        comparison.left_out.setdefault(kind, []).append(title)
         return
     try:
         finding.operation.stage(new)()()
     except Exception as error:
-        found.broken[title] = f"{type(error).__name__}: {error}"
+        comparison.broken[title] = f"{type(error).__name__}: {error}"
         return
-    found.findings.append(finding)
-    _time(finding, old, new, _rounds(taken, rounds))
-
-
-def _rounds(taken: float, rounds: int) -> int:
-    if taken < SHORT:
-        return 3 * rounds
-    return rounds if taken < LONG else max(2, rounds // 2)
+    comparison.findings.append(finding)
+    _time(finding, old, new, rounds)
 
 
 def _time(finding: Finding, old: Any, new: Any, rounds: int) -> None:

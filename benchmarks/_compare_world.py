@@ -144,7 +144,7 @@ def _query(name: str) -> Operations:
 
 def _anew(world: Any, rows: Callable[[], object]) -> None:
     """Find a query's rows after each of some structural changes."""
-    for part in world._READ_ONLY[1:]:
+    for part in world.READ_ONLY[1:]:
         create = getattr(getattr(world, part), "create", None)
         if create is not None and "entity" in inspect.signature(create).parameters:
             entity = world.entities.create()

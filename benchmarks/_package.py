@@ -8,11 +8,12 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from _missing import MissingError
+from _missing_contenders import MissingError
 
 from ecsgen import schema
 from ecsgen.config import Backend, Options, Runtime
@@ -23,7 +24,7 @@ from ecsgen.source.schema_roots import SchemaRoot
 ROOT = Path(__file__).resolve().parent.parent
 SCHEMAS = Path(__file__).resolve().parent / "schemas"
 
-# The generated Python is what is measured; fast.py has the same methods in C.
+# The generated Python is what is measured; accelerator.py has the same methods in C.
 os.environ.setdefault("ECSGEN_PURE", "1")
 
 
@@ -51,6 +52,17 @@ def built(folder: Path, backend: Backend, *schemas: Path, runtime: Runtime = "in
     return importlib.import_module(package.name)
 
 
+def packages(folder: Path, backends: Iterable[Backend], *schemas: Path) -> dict[str, Any]:
+    """Build schema files for each backend that is there, and say which ones are not."""
+    by_backend: dict[str, Any] = {}
+    for backend in backends:
+        try:
+            by_backend[backend] = built(folder, backend, *schemas)
+        except MissingError as missing:
+            print(f"{backend} is left out: {missing}")
+    return by_backend
+
+
 def _files(source: Path, package: Path, backend: Backend, runtime: Runtime) -> dict[str, str]:
     diagnostics = Diagnostics()
     project = schema.load(source, diagnostics)
@@ -63,7 +75,7 @@ def _files(source: Path, package: Path, backend: Backend, runtime: Runtime) -> d
         line_length=88,
         runtime=runtime,
     )
-    found = {} if project is None else texts(project, options)
+    texts_by_path = {} if project is None else texts(project, options)
     if project is None or diagnostics.errors:
         raise ValueError(f"{source} has {diagnostics.errors} errors")
-    return found
+    return texts_by_path

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-import _simulate_results as names
-from _simulate_results import Results
+from _results import Results
 
 from ecsgen.pictures.svg_drawing import Drawing
 
@@ -16,16 +15,16 @@ LABEL = 17
 
 # Ours thick and warm, compiled peers blue, numpy green, the rest grey and violet.
 STYLES: Mapping[str, tuple[str, float]] = {
-    names.NUMBA: ("#e4572e", 3.0),
-    names.NUMPY: ("#e39a1e", 3.0),
-    names.GCC: ("#2b59a8", 1.4),
-    names.LOOP: ("#5f9bd8", 1.4),
-    names.BY_HAND: ("#2f8f5b", 1.4),
-    names.IN_BLOCKS: ("#7cbf6a", 1.4),
-    names.STRUCTURED: ("#8a6d3b", 1.4),
-    names.POLARS: ("#8a4fbf", 1.4),
-    names.ESPER: ("#5b6478", 1.4),
-    names.OBJECTS: ("#a0a7b5", 1.4),
+    "generated, numba": ("#e4572e", 3.0),
+    "generated, numpy": ("#e39a1e", 3.0),
+    "gcc -O3 -march=native": ("#2b59a8", 1.4),
+    "numba loop by hand": ("#5f9bd8", 1.4),
+    "numpy by hand": ("#2f8f5b", 1.4),
+    "numpy by hand, blocks": ("#7cbf6a", 1.4),
+    "numpy structured array": ("#8a6d3b", 1.4),
+    "polars": ("#8a4fbf", 1.4),
+    "esper": ("#5b6478", 1.4),
+    "plain objects": ("#a0a7b5", 1.4),
 }
 
 
@@ -110,21 +109,21 @@ def _name_curves(drawing: Chart, ends: Mapping[str, tuple[float, float]]) -> Non
     """Write the names in one column at the right, apart from each other, with a line to each."""
     order = sorted(ends, key=lambda name: ends[name][1])
     places = _apart([ends[name][1] for name in order])
-    for name, place in zip(order, places, strict=True):
+    for name, level in zip(order, places, strict=True):
         colour, width = STYLES[name]
         x, y = ends[name]
         right = LEFT + WIDTH + 40
         drawing.stroke(
-            [(x + width + 4, y), (right - 24, y), (right - 4, place)], colour, 1.0, "2 4"
+            [(x + width + 4, y), (right - 24, y), (right - 4, level)], colour, 1.0, "2 4"
         )
-        drawing.text(right, place + 4, name, "strong" if width > 2 else "", 13)
+        drawing.text(right, level + 4, name, "strong" if width > 2 else "", 13)
 
 
 def _apart(wanted: list[float]) -> list[float]:
     """Move ascending places as little downwards as keeps them apart, then all up into the frame."""
     places: list[float] = []
-    for place in wanted:
-        places.append(max(place, places[-1] + LABEL) if places else place)
+    for level in wanted:
+        places.append(max(level, places[-1] + LABEL) if places else level)
     limit = float(TOP + HEIGHT)
     for k in reversed(range(len(places))):
         places[k] = min(places[k], limit)

@@ -1,8 +1,9 @@
-"""What benchmarks/systems.py runs: `position += velocity * dt` for entities that have both."""
+"""Worlds of benchmarks/systems.py: `position += velocity * dt` for entities that have both."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from ctypes import c_float, c_size_t
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -10,7 +11,9 @@ from typing import Any, Protocol, TypeAlias
 from unittest.mock import patch
 
 import numpy as np
+from _compile_c import compiled, pointer_to
 from _package import SCHEMAS, built
+from _results import Results
 from numpy.typing import NDArray
 
 from ecsgen.config import Backend
@@ -25,7 +28,7 @@ Numbers: TypeAlias = NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What every contender begins with: columns of shape (entities, 3), and who moves."""
+    """The beginning for every contender: columns of shape (entities, 3), and entities that move."""
 
     position: NDArray[np.float32]
     velocity: NDArray[np.float32]
@@ -46,6 +49,20 @@ class Start:
         """Return where each entity is after it moved for some frames."""
         way = self.velocity.astype(np.float64) * float(DT)
         return self.position.astype(np.float64) + way * frames[:, None]
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    """ns per moving entity and frame, by contender and by how many percent of all move."""
+
+    entities: int
+    still: Results
+    changing: Results
+
+    @classmethod
+    def from_json(cls, read: dict[str, Any]) -> Both:
+        results = (Results.from_json(read[name]) for name in ("still", "changing"))
+        return cls(read["entities"], *results)
 
 
 class System(Protocol):
@@ -72,7 +89,7 @@ Step: TypeAlias = Callable[[Any], None]
 class Managers:
     """A generated world with a manager per component, for queries and for groups."""
 
-    def __init__(self, package: Any, way: Step, order: Order, start: Start) -> None:
+    def __init__(self, package: Any, order: Order, way: Step, start: Start) -> None:
         self.world = world = package.World()
         self._way = way
         self._velocity = start.velocity
@@ -83,8 +100,8 @@ class Managers:
 
     def position(self) -> NDArray[np.float32]:
         position = self.world.position
-        found: NDArray[np.float32] = position.data.value[position.lookup_many(self.entities)]
-        return found
+        places: NDArray[np.float32] = position.data.value[position.lookup_many(self.entities)]
+        return places
 
     def change(self, losing: Numbers, getting: Numbers) -> None:
         velocity, entities = self.world.velocity, self.entities
@@ -139,10 +156,10 @@ def kernel(world: Any) -> None:
 
 
 def managers(
-    folder: Path, schema: str, way: Step, order: Order, backend: Backend = "numpy"
+    folder: Path, schema: str, order: Order, way: Step, backend: Backend = "numpy"
 ) -> Make:
     """Return the contender of a query or of a group."""
-    return partial(Managers, package(folder, schema, backend), way, order)
+    return partial(Managers, package(folder, schema, backend), order, way)
 
 
 def package(folder: Path, schema: str, backend: Backend = "numpy") -> Any:
@@ -172,10 +189,10 @@ class Chunks:
         self._way(self._world)
 
     def position(self) -> NDArray[np.float32]:
-        found = np.empty((len(self.entities), 3), np.float32)
+        places = np.empty((len(self.entities), 3), np.float32)
         for chunk in self._store.chunks(all=[self._package.Position]):
-            found[np.searchsorted(self.entities, chunk.entity)] = chunk.position.value
-        return found
+            places[np.searchsorted(self.entities, chunk.entity)] = chunk.position.value
+        return places
 
     def change(self, losing: Numbers, getting: Numbers) -> None:
         store, velocity = self._store, self._package.Velocity
@@ -195,11 +212,11 @@ def chunks(folder: Path, size: int, way: Step, backend: Backend = "numpy") -> Ma
 
 
 class Single:
-    """A generated manager with both fields, of those that move alone: what all others aim at."""
+    """A generated manager with both fields, of those that move alone: the aim of all others."""
 
     def __init__(self, package: Any, start: Start) -> None:
         entities = package.EntityManager()
-        self._init_empty = start
+        self._start = start
         self._bodies = package.BodyManager(entities)
         self._bodies.create_many(
             entities.create_many(len(start.moving)),
@@ -211,11 +228,34 @@ class Single:
         self._bodies.move(DT.item())
 
     def position(self) -> NDArray[np.float32]:
-        found = self._init_empty.position.copy()
-        found[self._init_empty.moving] = self._bodies.data.position
-        return found
+        places = self._start.position.copy()
+        places[self._start.moving] = self._bodies.data.position
+        return places
 
 
 def single(folder: Path, backend: Backend) -> Make:
     """Return the contender of one component's kernel."""
     return partial(Single, built(folder, backend, SCHEMAS / "systems_single.yaml"))
+
+
+class OverRows:
+    """A loop in C over the rows of a query, which are asked for once: as fast as memory lets it."""
+
+    def __init__(self, package: Any, loop: Any, order: Order, start: Start) -> None:
+        managers = Managers(package, order, columns, start)
+        position, velocity, rows = (
+            managers.world.position,
+            managers.world.velocity,
+            managers.world.movers.rows(),
+        )
+        values = velocity.data.value, position.data.value
+        self.step = partial(loop, len(rows.entity), DT, rows.velocity, rows.position, *values)
+        self.position = managers.position
+
+
+def over_rows(folder: Path, loop: str, order: Order) -> Make:
+    """Compile the loop of a C file; raises `MissingError` without gcc."""
+    rows, array = pointer_to(np.intp), pointer_to(np.float32)
+    types = c_size_t, c_float, rows, rows, array, array
+    in_c = compiled(folder, Path(__file__).with_name(loop), *types)
+    return partial(OverRows, package(folder, "systems_query.yaml"), in_c, order)

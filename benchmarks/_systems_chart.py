@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 
-import _systems_results as names
-from _simulate_results import Results
-from _systems_results import Both
+from _results import Results
+from _systems import Both
 
 from ecsgen.pictures.svg_drawing import Drawing
 
@@ -16,34 +15,16 @@ GAP = 60
 
 # What ecsgen makes is warm, by storage; what it is measured against is blue and grey.
 COLOURS = {
-    names.SINGLE: "#2f8f5b",
-    names.SINGLE_NUMBA: "#2f8f5b",
-    names.GROUP: "#e4572e",
-    names.GROUP_KERNEL: "#e4572e",
-    names.GROUP_NUMBA: "#e4572e",
-    names.TOGETHER: "#e39a1e",
-    names.CREATED: "#e39a1e",
-    names.CREATED_KERNEL: "#e39a1e",
-    names.CREATED_NUMBA: "#e39a1e",
-    names.SHUFFLED: "#b8860b",
-    names.SHUFFLED_KERNEL: "#b8860b",
-    names.SHUFFLED_NUMBA: "#b8860b",
-    names.UNITY: "#8a4fbf",
-    names.UNITY_KERNEL: "#8a4fbf",
-    names.UNITY_NUMBA: "#8a4fbf",
-    names.DEFAULT: "#8a4fbf",
-    names.DEFAULT_KERNEL: "#8a4fbf",
-    names.DEFAULT_NUMBA: "#8a4fbf",
-    names.LARGE: "#8a4fbf",
-    names.LARGE_KERNEL: "#8a4fbf",
-    names.LARGE_NUMBA: "#8a4fbf",
-    names.POOLS: "#5f9bd8",
-    names.C: "#2b59a8",
-    names.C_CREATED: "#2b59a8",
-    names.C_SHUFFLED: "#2b59a8",
-    names.C_AHEAD: "#2b59a8",
-    names.ESPER: "#5b6478",
+    "one component": "#2f8f5b",
+    "group": "#e4572e",
+    "query, shuffled": "#b8860b",
+    "query": "#e39a1e",
+    "chunks": "#8a4fbf",
+    "pools": "#5f9bd8",
+    "C": "#2b59a8",
+    "esper": "#5b6478",
 }
+"""By how names begin, the first that fits."""
 SIZES = {1: 3.0, 10: 4.5, 50: 6.0, 100: 7.5}
 """Radius of the dot of a share."""
 
@@ -79,13 +60,14 @@ class Chart(Drawing):
                 self.rule(x, top, x, bottom, "#d5d9e2" if part == 1 else "#f0f2f6")
             self.text(self.x(10.0**decade) - 6, bottom + 18, f"{10.0**decade:g}", "muted", 12)
         self.text(LEFT + WIDTH + 40, bottom + 18, "ns", "muted", 12)
-        for place, (name, times) in enumerate(results.best.items()):
-            y = top + LINE * (place + 0.5)
+        for number, (name, times) in enumerate(results.best.items()):
+            y = top + LINE * (number + 0.5)
+            colour = next(COLOURS[start] for start in COLOURS if name.startswith(start))
             self.text(LEFT - 12, y + 4, name, "", 12, end=True)
             inside = [self.x(ns) for ns in times.values()]
             self.rule(min(inside), y, max(inside), y, "#a0a7b5")
             for share, ns in sorted(times.items(), reverse=True):
-                self.dot(self.x(ns), y, SIZES.get(share, 4.0), COLOURS[name])
+                self.dot(self.x(ns), y, SIZES.get(share, 4.0), colour)
         return bottom
 
 

@@ -1,4 +1,4 @@
-"""What benchmarks/systems.py measures the generated worlds against."""
+"""Peers of the generated worlds in benchmarks/systems.py: pools by hand, C, esper."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _missing import library
-from _native import compiled, pointer_to
+from _compile_c import compiled, pointer_to
+from _missing_contenders import library
 from _systems import DT, Make, Numbers, Start
 from numpy.typing import NDArray
 
@@ -65,10 +65,10 @@ class Pools:
         columns["position"][:n] += columns["velocity"][:n] * DT
 
     def position(self) -> NDArray[np.float32]:
-        found = np.empty((len(self._row), 3), np.float32)
+        places = np.empty((len(self._row), 3), np.float32)
         for pool in (self._still, self._moving):
-            found[pool.owner[: pool.n]] = pool.columns["position"][: pool.n]
-        return found
+            places[pool.owner[: pool.n]] = pool.columns["position"][: pool.n]
+        return places
 
     def change(self, losing: Numbers, getting: Numbers) -> None:
         self._move(losing, self._moving, self._still)
@@ -87,7 +87,7 @@ class Compiled:
     """A loop in C over arrays of those that move."""
 
     def __init__(self, loop: Any, start: Start) -> None:
-        self._init_empty = start
+        self._start = start
         self._loop = loop
         self._position = start.position[start.moving]
         self._velocity = start.velocity[start.moving]
@@ -96,9 +96,9 @@ class Compiled:
         self._loop(self._position.size, DT, self._velocity, self._position)
 
     def position(self) -> NDArray[np.float32]:
-        found = self._init_empty.position.copy()
-        found[self._init_empty.moving] = self._position
-        return found
+        places = self._start.position.copy()
+        places[self._start.moving] = self._position
+        return places
 
 
 def in_c(folder: Path) -> Make:
@@ -137,15 +137,15 @@ class Esper:
         self._velocity = start.velocity
         esper.clear_database()
         self._places = [Place(*row) for row in start.position.tolist()]
-        self._entities = [esper.create_entity(place) for place in self._places]
+        self._entities = [esper.create_entity(position) for position in self._places]
         self.change(start.moving[:0], start.moving)
 
     def step(self) -> None:
         dt = float(DT)
-        for _, (place, speed) in self._esper.get_components(Place, Speed):
-            place.x += speed.x * dt
-            place.y += speed.y * dt
-            place.z += speed.z * dt
+        for _, (position, speed) in self._esper.get_components(Place, Speed):
+            position.x += speed.x * dt
+            position.y += speed.y * dt
+            position.z += speed.z * dt
 
     def position(self) -> NDArray[np.float32]:
         return np.array([(each.x, each.y, each.z) for each in self._places], np.float32)

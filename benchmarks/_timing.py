@@ -6,12 +6,13 @@ import gc
 import os
 import statistics
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from functools import partial
+from typing import Any, TypeAlias
 
 Run: TypeAlias = Callable[[], object]
-"""What is timed."""
+"""The work that is timed."""
 
 Prepare: TypeAlias = Callable[[], Run]
 """Makes a fresh run, untimed."""
@@ -24,6 +25,11 @@ class Case:
     name: str
     count: int
     contenders: Mapping[str, Prepare]
+
+    @classmethod
+    def of(cls, name: str, count: int, runs: Mapping[str, Run]) -> Case:
+        """Make the case of runs that need no preparation between rounds."""
+        return cls(name, count, {contender: always(run) for contender, run in runs.items()})
 
 
 def measure(case: Case, rounds: int, warm_up: int = 1) -> dict[str, list[float]]:
@@ -46,6 +52,14 @@ def measure(case: Case, rounds: int, warm_up: int = 1) -> dict[str, list[float]]
     return times
 
 
+def loop(statement: str, values: Iterable[Any], **names: Any) -> Run:
+    """Return a run that executes a statement for each `e` of some values, with local names."""
+    scope: dict[str, Any] = {}
+    parameters = ", ".join(("es", *names))
+    exec(f"def run({parameters}):\n    for e in es:\n        {statement}\n", scope)
+    return partial(scope["run"], values, **names)
+
+
 def always(run: Run) -> Prepare:
     """Prepare what may run any number of times."""
     return lambda: run
@@ -63,14 +77,22 @@ def heading(ours: Sequence[str]) -> str:
     return f"| | ns each: best | median |{ratios}\n| --- | --- | --- |{' --- |' * len(ours)}"
 
 
+def table(cases: Iterable[Case], rounds: int, ours: Sequence[str]) -> None:
+    """Measure cases when they are made, one after the other, and print them below a heading."""
+    print(f"{machine()}\n\n{heading(ours)}")
+    for case in cases:
+        show(case, rounds, ours)
+
+
 def show(case: Case, rounds: int, ours: Sequence[str]) -> None:
     """Measure a case; print best and median ns of each contender, and our best by its best."""
     times = measure(case, rounds)
     print(f"| **{case.name}**, {case.count:,} | | |{' |' * len(ours)}")
-    for name, found in times.items():
-        cells = [_ratio(times.get(our, []), found) if name not in ours else "" for our in ours]
+    for name, theirs in times.items():
+        cells = [_ratio(times.get(our, []), theirs) if name not in ours else "" for our in ours]
         ratios = "".join(f" {cell} |" for cell in cells)
-        print(f"| {name} | {min(found):.1f} | {statistics.median(found):.1f} |{ratios}", flush=True)
+        median = statistics.median(theirs)
+        print(f"| {name} | {min(theirs):.1f} | {median:.1f} |{ratios}", flush=True)
 
 
 def _ratio(ours: list[float], theirs: list[float]) -> str:

@@ -7,16 +7,16 @@ The system is `v += a * dt; p += v * dt` over f32[3] columns. Changes run at the
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+from _arguments import parsed
 from _package import SCHEMAS, built
-from _timing import Case, Prepare, always, heading, show
+from _timing import Case, Prepare, Run, loop, table
 
 SIZES = {"16 KiB": 1 << 14, "256 KiB": 1 << 18, "1 MiB": 1 << 20}
 DT = np.float32(0.01)
@@ -57,87 +57,65 @@ def chunked(package: Any, world: Any) -> Callable[[], None]:
 
 def system(package: Any, rows: int) -> Case:
     """Return the case of the system."""
-    runs = {
-        f"chunks of {name}": always(chunked(package, filled(package, size, rows)))
-        for name, size in SIZES.items()
-    }
-    ours = runs.pop("chunks of 256 KiB")
-    return Case(
-        "v += a * dt; p += v * dt",
-        rows,
-        {"chunks of 256 KiB": ours, "whole arrays": always(whole(rows)), **runs},
-    )
+    runs: dict[str, Run] = {"whole arrays": whole(rows)}
+    for name, size in SIZES.items():
+        runs[f"chunks of {name}"] = chunked(package, filled(package, size, rows))
+    return Case.of("v += a * dt; p += v * dt", rows, runs)
 
 
-def changes(package: Any, rows: int) -> list[Case]:
-    """Return the cases of structural changes, at the default size."""
-    size = SIZES["256 KiB"]
-    some = rows // 10
-    order = np.random.default_rng(0).permutation(rows)[:some]
+def changes(package: Any, rows: int) -> Iterator[Case]:
+    """Yield the cases of structural changes, at the default size."""
+    tenth = np.random.default_rng(0).permutation(rows)[: rows // 10]
 
-    def create() -> Callable[[], object]:
+    def create() -> Run:
         world = package.World()
         return lambda: world.archetypes.create([package.Motion, package.Fuel], rows)
 
-    def add() -> Callable[[], object]:
-        world = filled(package, size, rows)
-        es = world.entities.live()[order]
-        return lambda: world.archetypes.add_many(es, package.Marked)
+    def changed(change: Callable[[Any, Any], object]) -> Prepare:
+        def prepare() -> Run:
+            world = filled(package, SIZES["256 KiB"], rows)
+            entities = world.entities.live()[tenth]
+            return lambda: change(world, entities)
 
-    def remove() -> Callable[[], object]:
-        world = filled(package, size, rows)
-        es = world.entities.live()[order]
-        return lambda: world.archetypes.remove_many(es, package.Fuel)
+        return prepare
 
-    def destroy() -> Callable[[], object]:
-        world = filled(package, size, rows)
-        es = world.entities.live()[order]
-        return lambda: world.destroy_many(es)
-
-    bulk: dict[str, tuple[int, Prepare]] = {
-        "create": (rows, create),
-        "add_many, a random 10 %": (some, add),
-        "remove_many, a random 10 %": (some, remove),
-        "destroy_many, a random 10 %": (some, destroy),
+    yield Case("create", rows, {"chunks": create})
+    bulk: dict[str, Callable[[Any, Any], object]] = {
+        "add_many": lambda world, es: world.archetypes.add_many(es, package.Marked),
+        "remove_many": lambda world, es: world.archetypes.remove_many(es, package.Fuel),
+        "destroy_many": lambda world, es: world.destroy_many(es),
     }
-    return [Case(name, count, {"chunks": run}) for name, (count, run) in bulk.items()]
+    for name, change in bulk.items():
+        yield Case(f"{name}, a random 10 %", len(tenth), {"chunks": changed(change)})
 
 
-def one_row(package: Any, calls: int) -> list[Case]:
-    """Return the cases of calls for one entity."""
+def one_row(package: Any, calls: int) -> Iterator[Case]:
+    """Yield the cases of calls for one entity."""
     world = filled(package, SIZES["256 KiB"], 1000)
     store = world.archetypes
     entity = int(world.entities.live()[500])
 
-    def toggle() -> None:
-        for _ in range(calls):
-            store.add(entity, package.Marked)
-            store.remove(entity, package.Marked)
-
-    def get() -> None:
-        for _ in range(calls):
-            store.get(entity, package.Fuel)
-
-    def write() -> None:
-        for _ in range(calls):
-            store.set(entity, package.Fuel, amount=2.0)
-
-    runs = {"add and remove": toggle, "get": get, "set": write}
-    return [Case(f"{name}, one row", calls, {"chunks": always(run)}) for name, run in runs.items()]
+    names = {"add": store.add, "remove": store.remove, "get": store.get, "entity": entity}
+    kinds = {"Marked": package.Marked, "Fuel": package.Fuel}
+    statements = {
+        "add and remove": "add(entity, Marked); remove(entity, Marked)",
+        "get": "get(entity, Fuel)",
+    }
+    for name, statement in statements.items():
+        run = loop(statement, range(calls), **names, **kinds)
+        yield Case.of(f"{name}, one row", calls, {"chunks": run})
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--rounds", type=int, default=7)
-    given = parser.parse_args()
+    options = parsed(__doc__, rows=1_000_000, rounds=15)
     with TemporaryDirectory() as folder:
         package = built(Path(folder), "numpy", SCHEMAS / "archetypes.yaml")
-        ours = ("chunks",)
-        print(heading(ours))
-        show(system(package, given.rows), given.rounds, ours)
-        for case in [*changes(package, given.rows), *one_row(package, 2000)]:
-            show(case, given.rounds, ours)
+        table(
+            [system(package, options.rows)], options.rounds, [f"chunks of {size}" for size in SIZES]
+        )
+        print()
+        cases = *changes(package, options.rows), *one_row(package, 2000)
+        table(cases, options.rounds, ())
 
 
 if __name__ == "__main__":

@@ -6,12 +6,14 @@ OLD and NEW are folders of packages from the same schemas. Both are imported her
 managers of both can do is timed in turns: old, new, old, new. The table has the ratios of the best
 times, new / old; what looks slower is measured again and again before it is believed. With --only,
 operations whose title matches: 'PointMassManager: create', say. All of it takes some ten minutes,
-most of them for 100,000 rows; Ctrl-C shows what was found until then.
+most of them for 100,000 rows; Ctrl-C shows the findings until then.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
+import os
 import re
 import statistics
 import sys
@@ -20,66 +22,61 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from _compare_archetypes import archetypes
-from _compare_bulk import bulk
-from _compare_kernels import kernels
-from _compare_one_row import one_row
-from _compare_operation import Operation
-from _compare_package import imported, managers, methods
+from _compare_operations import managers, methods, operations
 from _compare_timing import SUSPECT, Comparison, Finding, compare
-from _compare_world import entities, worlds
 from _timing import machine
+
+# The generated Python is compared; accelerator.py has the same methods in C.
+os.environ.setdefault("ECSGEN_PURE", "1")
 
 SLOWER = 1.05
 WORST = 40
 
 
-def operations(old: Any, new: Any, counts: tuple[int, ...]) -> Iterator[Operation]:
-    """What both packages can do."""
-    yield from entities(counts)
-    for name in managers(old):
-        if name in managers(new):
-            before, after = getattr(old, name), getattr(new, name)
-            has = {*methods(before)} & {*methods(after)}
-            fields = getattr(old, name.removesuffix("Manager"))._fields
-            yield from one_row(name, has, fields)
-            for count in counts:
-                yield from bulk(name, has, count)
-                yield from kernels(name, before, count)
-    yield from archetypes(old, new)
-    yield from worlds(old, new)
+def imported(folder: Path, name: str) -> Any:
+    """Import a package's folder under a name of its own; ValueError if it is no package."""
+    file = folder / "__init__.py"
+    if not file.is_file():
+        raise ValueError(f"{folder} is not a package")
+    folders = [str(folder)]
+    spec = importlib.util.spec_from_file_location(name, file, submodule_search_locations=folders)
+    assert spec is not None
+    assert spec.loader is not None
+    package = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(package)
+    return package
 
 
 def _differences(old: Any, new: Any) -> Iterator[str]:
-    """Say which managers and methods one of them lacks."""
-    for one, other, where in ((old, new, "OLD"), (new, old, "NEW")):
-        for name in managers(one):
+    """Yield which managers and methods one of them lacks."""
+    for owner, other, where in ((old, new, "OLD"), (new, old, "NEW")):
+        for name in managers(owner):
             if name not in managers(other):
                 yield f"{where}: {name}"
                 continue
-            lacking = {*methods(getattr(one, name))} - {*methods(getattr(other, name))}
+            lacking = {*methods(getattr(owner, name))} - {*methods(getattr(other, name))}
             if lacking:
                 yield f"{where}: {name}: {', '.join(sorted(lacking))}"
 
 
-def show(found: Comparison) -> None:
+def show(comparison: Comparison) -> None:
     """Print a row per operation over all managers, the worst ones by name, and the sum of it."""
     by_name: dict[str, list[Finding]] = defaultdict(list)
-    for finding in found.findings:
+    for finding in comparison.findings:
         by_name[finding.operation.name].append(finding)
     print("| new / old | how many | median | worst | of |\n| --- | --- | --- | --- | --- |")
     for name, findings in by_name.items():
         worst = max(findings, key=lambda finding: finding.ratio)
         cells = (name, str(len(findings)), f"{_median(findings):.2f}", f"{worst.ratio:.2f}")
         print("|", " | ".join(cells), "|", worst.operation.owner, "|")
-    slower = [finding for finding in found.findings if finding.ratio > SLOWER]
+    slower = [finding for finding in comparison.findings if finding.ratio > SLOWER]
     print(f"\nThe slowest of {len(slower)} above {SLOWER}:\n")
     for finding in sorted(slower, key=lambda finding: -finding.ratio)[:WORST]:
         print(f"{finding.ratio:.3f} {finding.operation.title} ({finding.rounds} rounds)")
-    _show_left_out(found)
-    if found.findings:
-        ratios = sorted(finding.ratio for finding in found.findings)
-        print(f"\n{len(ratios)} operations, median {_median(found.findings):.3f},", end=" ")
+    _show_left_out(comparison)
+    if comparison.findings:
+        ratios = sorted(finding.ratio for finding in comparison.findings)
+        print(f"\n{len(ratios)} operations, median {_median(comparison.findings):.3f},", end=" ")
         alike = sum(1 / SUSPECT < ratio < SUSPECT for ratio in ratios)
         print(f"{ratios[0]:.2f} to {ratios[-1]:.2f}, {alike} within {SUSPECT},", end=" ")
         print(f"{len(slower)} above {SLOWER}; {machine()}")
@@ -89,10 +86,10 @@ def _median(findings: Iterable[Finding]) -> float:
     return statistics.median(finding.ratio for finding in findings)
 
 
-def _show_left_out(found: Comparison) -> None:
-    for reason, titles in found.left_out.items():
+def _show_left_out(comparison: Comparison) -> None:
+    for reason, titles in comparison.left_out.items():
         print(f"\nLeft out, {len(titles)} as {titles[0]}: {reason}")
-    for title, reason in found.broken.items():
+    for title, reason in comparison.broken.items():
         print(f"\nBROKEN in the new package: {title}: {reason}")
 
 
@@ -108,13 +105,7 @@ def main() -> None:
     print("".join(f"Only in {line}\n" for line in _differences(old, new)))
     wanted = operations(old, new, tuple(options.bulk))
     chosen = (each for each in wanted if re.search(options.only, each.title))
-    show(compare(old, new, chosen, options.rounds, _tell))
-
-
-def _tell(title: str) -> None:
-    """Say what is being timed, to whoever watches."""
-    if sys.stderr.isatty():
-        print(f"\r{title:.78}\033[K", end="\r", file=sys.stderr, flush=True)
+    show(compare(old, new, chosen, options.rounds))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """How long imports of the shipped package take beside numpy's own, each in a process of its own.
 
-    python benchmarks/imports.py [PACKAGE] [--rounds N]
+    python benchmarks/imports.py [--package FOLDER] [--rounds N]
 
 The processes of a round come in turns. A package is measured over numpy, which is there already,
 and from bytecode. The last cases show what is left when nothing is done: as many files with
@@ -9,7 +9,6 @@ nothing in them, the package's bytecode read but not run, and its classes made a
 
 from __future__ import annotations
 
-import argparse
 import compileall
 import shutil
 import statistics
@@ -19,6 +18,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from _arguments import parsed
 from _timing import machine
 
 GENERATED = Path(__file__).resolve().parents[1] / "generated"
@@ -50,38 +50,39 @@ SLOTS = ("member_descriptor", "getset_descriptor")
 
 def programs(package: Path, folder: Path) -> dict[str, str]:
     """Return what each case runs; `folder` is for copies."""
-    whole, empty, name = folder / "whole", folder / "empty", package.name
+    copied, empty, name = folder / "copied", folder / "empty", package.name
     skip = shutil.ignore_patterns("tests", "__pycache__")
-    for copy in (whole, empty):
+    for copy in (copied, empty):
         shutil.copytree(package, copy / name, ignore=skip)
     files = sorted(empty.rglob("*.py"))
     for file in files:
         file.write_text("")
     modules = [".".join(file.relative_to(empty).with_suffix("").parts) for file in files]
-    for copy in (whole, empty):
+    for copy in (copied, empty):
         compileall.compile_dir(copy, quiet=1)
-    read = [str(path) for path in whole.rglob("*.pyc")]
+    read = [str(path) for path in copied.rglob("*.pyc")]
     kinds = f"import {name}.world\nSLOTS = {SLOTS!r}{KINDS.format(name=name)}"
     manager = next(path.stem for path in sorted(package.glob("*.py")) if is_manager(path))
     return {
         NUMPY: timed([], "", "import numpy"),
-        f"import {name}": timed([whole], "", f"import {name}"),
-        f"a manager ({manager})": timed([whole], "", f"import {name}.{manager}"),
-        "the world": timed([whole], "", f"from {name} import World"),
-        "all its names": timed([whole], "", f"from {name} import *"),
+        f"import {name}": timed([copied], "", f"import {name}"),
+        f"a manager ({manager})": timed([copied], "", f"import {name}.{manager}"),
+        "the world": timed([copied], "", f"from {name} import World"),
         f"{len(files)} empty files": timed(
-            [empty], "", "\n".join(f"import {one.removesuffix('.__init__')}" for one in modules)
+            [empty],
+            "",
+            "\n".join(f"import {module.removesuffix('.__init__')}" for module in modules),
         ),
         "bytecode, read only": timed([], f"import marshal\npaths = {read!r}", READ),
         "plain classes, again": timed(
-            [whole], kinds, "for name, bases, body in bodies: type(name, bases, body)"
+            [copied], kinds, "for name, bases, body in bodies: type(name, bases, body)"
         ),
     }
 
 
 def is_manager(path: Path) -> bool:
-    """Whether a module is that of a component with a manager."""
-    return "_ROWS: ClassVar = " in path.read_text(encoding="utf-8")
+    """Return whether a module is that of a component with a manager."""
+    return "ROWS: ClassVar = " in path.read_text(encoding="utf-8")
 
 
 def timed(folders: list[Path], before: str, what: str) -> str:
@@ -103,17 +104,15 @@ def measure(cases: Mapping[str, str], rounds: int) -> dict[str, list[float]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
-    parser.add_argument("package", nargs="?", type=Path, default=GENERATED)
-    parser.add_argument("--rounds", type=int, default=20)
-    given = parser.parse_args()
+    options = parsed(__doc__, package=Path, rounds=20)
+    package = (options.package or GENERATED).resolve()
     with tempfile.TemporaryDirectory() as folder:
-        times = measure(programs(given.package.resolve(), Path(folder)), given.rounds)
-    print(f"{given.package.name}, {machine()}, {given.rounds} rounds\n")
+        times = measure(programs(package, Path(folder)), options.rounds)
+    print(f"{package.name}, {machine()}, {options.rounds} rounds\n")
     print("| over numpy | ms: best | median | / numpy |\n| --- | --- | --- | --- |")
-    for name, found in times.items():
-        ratio = min(found) / min(times[NUMPY])
-        print(f"| {name} | {min(found):.1f} | {statistics.median(found):.1f} | {ratio:.2f} |")
+    for name, ms in times.items():
+        ratio = min(ms) / min(times[NUMPY])
+        print(f"| {name} | {min(ms):.1f} | {statistics.median(ms):.1f} | {ratio:.2f} |")
 
 
 if __name__ == "__main__":

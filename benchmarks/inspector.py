@@ -9,14 +9,12 @@ after" has 5 ms between two ticks in it. The page is timed in the system's brows
 
 from __future__ import annotations
 
-import argparse
 import http.client
 import shutil
 import statistics
 import sys
 import threading
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -26,6 +24,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from _arguments import parsed
 from _timing import machine
 
 from ecsgen.inspector import Inspector, serve
@@ -36,26 +35,14 @@ NOTHING = 5e-5  # seconds: what ticks with nothing to answer stay below
 FIRST = 1 << 32
 PATHS = (
     "world",
-    "frames",
-    "archetypes",
-    "rows/point_mass?count=100",
     "rows/point_mass?count=500&start={last}",
-    "rows/point_mass?sort=mass",
-    "rows/transform?sort=entity&desc=1",
-    "rows/tile?count=100",
+    "entity/{first}",
     "rows/weapon?start={half}",
     "rows/weapon?sort=damage",
-    "entities?start={half}",
-    "entities?all=point_mass&none=static",
-    "query/movers",
+    "rows/point_mass?sort=mass",
     "query/movers?sort=point_mass.mass",
-    "group/bodies?sort=entity&desc=1",
     "histogram/point_mass/mass",
     "histogram/point_mass/position",
-    "histogram/weapon/damage",
-    "tree/kin",
-    "tree/kin?parent={first}",
-    "entity/{first}",
 )
 
 
@@ -102,16 +89,16 @@ class Asked:
 
     def ask(self, path: str) -> tuple[list[float], float]:
         """Return the seconds of each tick that answered, and those until the whole answer came."""
-        found = self._threads.submit(self._send, path)
+        answer = self._threads.submit(self._send, path)
         shares = []
-        while not found.done():
+        while not answer.done():
             began, used = time.perf_counter(), time.thread_time()
             self._inspector.tick()
             spent = min(time.perf_counter() - began, time.thread_time() - used)
             if spent > NOTHING:
                 shares.append(spent)
             time.sleep(FRAME)
-        return shares, found.result()
+        return shares, answer.result()
 
 
 def show_requests(world: World, rows: int, rounds: int) -> None:
@@ -125,10 +112,10 @@ def show_requests(world: World, rows: int, rounds: int) -> None:
             named = path.format(first=FIRST, half=rows // 2, last=max(rows * 9 // 10 - 500, 0))
             for _ in range(rounds):
                 touch(world)
-                found, waited = asked.ask(named)
-                shares += found or [0.0]
+                answered, waited = asked.ask(named)
+                shares += answered or [0.0]
                 waits.append(waited)
-                ticks = len(found)
+                ticks = len(answered)
             longest, median = 1e3 * max(shares), 1e3 * statistics.median(shares)
             cells = f"{longest:.2f} ms | {median:.2f} ms | {1e3 * min(waits):.0f} ms"
             print(f"| {path} | {ticks} | {cells} |", flush=True)
@@ -171,9 +158,9 @@ def show_page(world: World, rounds: int) -> None:
         shown.close()
         ended.set()
         thread.join()
-    for place, what in enumerate(("first rows after the start", "the last row after scrolling")):
-        found = [pair[place] for pair in times]
-        print(f"{what}: {min(found):.3f} s at best, {statistics.median(found):.3f} s median")
+    names = "first rows after the start", "the last row after scrolling"
+    for what, seconds in zip(names, zip(*times, strict=True), strict=True):
+        print(f"{what}: {min(seconds):.3f} s at best, {statistics.median(seconds):.3f} s median")
 
 
 def ticking(inspector: Inspector, ended: threading.Event) -> None:
@@ -198,20 +185,13 @@ def looked(browser: Any, url: str, rows: int) -> tuple[float, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--without-browser", action="store_true")
-    given = parser.parse_args()
-    print(f"{given.rows:,} rows, {machine()}")
-    steps: list[Callable[[], None]] = []
-    world = large(given.rows)
-    steps.append(lambda: show_tick(world, 20_000 if given.rows > 1000 else 20))
-    steps.append(lambda: show_requests(world, given.rows, given.rounds))
-    if not given.without_browser:
-        steps.append(lambda: show_page(world, given.rounds))
-    for step in steps:
-        step()
+    options = parsed(__doc__, rows=1_000_000, rounds=5, without_browser=False)
+    print(f"{options.rows:,} rows, {machine()}")
+    world = large(options.rows)
+    show_tick(world, 20_000 if options.rows > 1000 else 20)
+    show_requests(world, options.rows, options.rounds)
+    if not options.without_browser:
+        show_page(world, options.rounds)
 
 
 if __name__ == "__main__":

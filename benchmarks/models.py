@@ -1,32 +1,26 @@
-"""The six models of examples/models/, beside loops written by hand for numba, and beside mesa.
+"""The six models of examples/models/ with numba and with numpy alone.
 
-    python benchmarks/models.py [--only NAME ...] [--sizes NAME ...] [--share N] [--rounds N]
-        [--mesa-rounds N] [--mesa PYTHON] [--backend NAME]
+    python benchmarks/models.py [--only NAME ...] [--sizes NAME ...] [--steps N] [--rounds N]
+        [--backends NAME ...]
 
-Steps alone, compiled and warm; each round makes the model anew, untimed. `ecsgen / by hand` is how
-many times as long as the loops the generated package takes, `mesa / ecsgen` how many times as long
-mesa takes. mesa has an environment of its own: `python -m venv .venv-mesa`, `.venv-mesa/bin/python
--m pip install 'mesa>=3.2,<4'`; without it, or with `--mesa-rounds 0`, it is left out. `--share N`
-does the N-th part of the steps.
+Steps alone, compiled and warm; each round makes the model anew, untimed. Numpy's loops over agents
+are plain Python.
 """
 
 from __future__ import annotations
 
-import argparse
-import gc
-import json
-import subprocess
 import sys
-import tempfile
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from statistics import median
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from _missing import MissingError
-from _package import ROOT, built
-from _timing import machine
+from _arguments import BACKENDS, parsed
+from _package import ROOT, packages
+from _timing import Case, Prepare, Run, table
+
+from ecsgen.config import Backend
 
 EXAMPLES = ROOT / "examples" / "models"
 sys.path.insert(0, str(EXAMPLES))
@@ -39,51 +33,55 @@ import sugarscape  # noqa: E402
 import wolf_sheep  # noqa: E402
 
 Step = Callable[[], object]
-SIZES: dict[tuple[str, str], tuple[int, dict[str, Any]]] = {
-    ("flocking", "small"): (100, {"count": 200, "size": 100.0, "vision": 5.0}),
-    ("flocking", "large"): (100, {"count": 400, "size": 150.0, "vision": 15.0}),
-    ("wolf_sheep", "small"): (
-        100,
-        {"side": 25, "sheep": 60, "wolves": 40, "regrowth": 20, "lambs": 0.2, "pups": 0.1},
-    ),
-    ("wolf_sheep", "large"): (
-        100,
-        {"side": 100, "sheep": 1000, "wolves": 500, "regrowth": 10, "lambs": 0.4, "pups": 0.2},
-    ),
-    ("schelling", "small"): (20, {"side": 40, "count": 1000, "radius": 1, "wanted": 3}),
-    ("schelling", "large"): (20, {"side": 100, "count": 8000, "radius": 2, "wanted": 8}),
-    ("life", "small"): (100, {"side": 50}),
-    ("life", "large"): (100, {"side": 200}),
-    ("boltzmann", "small"): (100, {"count": 1000}),
-    ("boltzmann", "large"): (10, {"count": 100_000}),
-    ("sugarscape", "small"): (100, {"side": 50, "count": 400}),
-    ("sugarscape", "large"): (10, {"side": 200, "count": 10_000}),
+SIZES: dict[tuple[str, str], tuple[Any, ...]] = {
+    ("flocking", "small"): (200, 100.0, 5.0),
+    ("flocking", "large"): (400, 150.0, 15.0),
+    ("wolf_sheep", "small"): (25, 60, 40, 20, 0.2, 0.1),
+    ("wolf_sheep", "large"): (100, 1000, 500, 10, 0.4, 0.2),
+    ("schelling", "small"): (40, 1000, 1, 3),
+    ("schelling", "large"): (100, 8000, 2, 8),
+    ("life", "small"): (50,),
+    ("life", "large"): (200,),
+    ("boltzmann", "small"): (1000,),
+    ("boltzmann", "large"): (100_000,),
+    ("sugarscape", "small"): (50, 400),
+    ("sugarscape", "large"): (200, 10_000),
 }
-"""By model and size: how many steps, and of what."""
+"""The arguments of each model by size."""
 
 
-def fly(made: Any, count: int, size: float, vision: float, seed: int) -> Step:
-    boids = flocking.flock(made, count, size, seed).boid
+def fly(package: Any, count: int, size: float, vision: float, seed: int) -> Step:
+    boids = flocking.flock(package, count, size, seed).boid
     return lambda: boids.fly(vision, 1.0, size)
 
 
-def roam(made: Any, *, regrowth: int, lambs: float, pups: float, **others: int) -> Step:
-    world = wolf_sheep.meadow(made, regrowth=regrowth, **others)
+def roam(
+    package: Any,
+    side: int,
+    sheep: int,
+    wolves: int,
+    regrowth: int,
+    lambs: float,
+    pups: float,
+    seed: int,
+) -> Step:
+    kinds = {"sheep": sheep, "wolves": wolves}
+    world = wolf_sheep.meadow(package, side=side, regrowth=regrowth, seed=seed, **kinds)
     return lambda: wolf_sheep.day(world, regrowth, lambs, pups)
 
 
-def settle(made: Any, side: int, count: int, radius: int, wanted: int, seed: int) -> Step:
-    households = schelling.town(made, side, count, seed).household
+def settle(package: Any, side: int, count: int, radius: int, wanted: int, seed: int) -> Step:
+    households = schelling.town(package, side, count, seed).household
     return lambda: households.settle(radius, wanted)
 
 
-def live(made: Any, side: int, seed: int) -> Step:
-    step: Step = life.soup(made, side, 0.3, seed).cell.live
+def live(package: Any, side: int, seed: int) -> Step:
+    step: Step = life.soup(package, side, 0.3, seed).cell.live
     return step
 
 
-def give(made: Any, count: int, seed: int) -> Step:
-    world = boltzmann.market(made, count, seed)
+def give(package: Any, count: int, seed: int) -> Step:
+    world = boltzmann.market(package, count, seed)
 
     def step() -> float:
         world.person.give()
@@ -92,8 +90,8 @@ def give(made: Any, count: int, seed: int) -> Step:
     return step
 
 
-def forage(made: Any, side: int, count: int, seed: int) -> Step:
-    step: Step = sugarscape.settled(made, side, count, seed).step
+def forage(package: Any, side: int, count: int, seed: int) -> Step:
+    step: Step = sugarscape.settled(package, side, count, seed).step
     return step
 
 
@@ -107,106 +105,43 @@ OURS: dict[str, Callable[..., Step]] = {
 }
 
 
-def by_hand(name: str) -> Callable[..., Step]:
-    """Return what makes a model as loops; MissingError without numba."""
-    try:
-        import _models_by_hand as hand
-    except ModuleNotFoundError:
-        raise MissingError("numba is not installed (pip install numba)") from None
-    made: Callable[..., Step] = getattr(hand, name)
-    if name == "sugarscape":
-        return lambda side, **others: made(sugarscape.hills(side).ravel(), side, **others)
-    return made
+def stepping(make: Callable[..., Step], arguments: tuple[Any, ...], steps: int) -> Prepare:
+    """Prepare a new model and some steps of it."""
+
+    def prepare() -> Run:
+        step = make(*arguments, seed=1)
+
+        def run() -> None:
+            for _ in range(steps):
+                step()
+
+        return run
+
+    return prepare
 
 
-def spent(step: Step, steps: int) -> float:
-    """Return the ms of so many steps. Time in which others have the core does not count."""
-    gc.disable()
-    began, used = time.perf_counter(), time.process_time()
-    for _ in range(steps):
-        step()
-    elapsed = min(time.perf_counter() - began, time.process_time() - used)
-    gc.enable()
-    return 1e3 * elapsed
-
-
-def of_mesa(python: Path, name: str, arguments: Mapping[str, Any], steps: int) -> float:
-    """Return the ms that a process with mesa measures."""
-    if name == "sugarscape":
-        limit = sugarscape.hills(arguments["side"]).ravel().tolist()
-        arguments = {"limit": limit, **arguments}
-    script = Path(__file__).with_name("_models_mesa.py")
-    command = [str(python), str(script), name, json.dumps(arguments), str(steps)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return float(done.stdout)
-
-
-def contenders(
-    folder: Path, name: str, options: argparse.Namespace
-) -> Iterator[tuple[str, Callable[..., Step]]]:
-    """Give whoever can take part beside mesa, and say who is left out."""
-    try:
-        made = built(folder, options.backend, EXAMPLES / name / f"{name}.yaml")
-        yield "ecsgen", lambda **arguments: OURS[name](made, **arguments)
-        yield "by hand", by_hand(name)
-    except MissingError as missing:
-        print(f"{name}: somebody is left out: {missing}")
-
-
-def measured(
-    folder: Path, name: str, size: str, options: argparse.Namespace
-) -> dict[str, list[float]]:
-    """Return the ms of each round, by contender."""
-    steps, arguments = SIZES[name, size]
-    steps = max(1, steps // options.share)
-    makers = dict(contenders(folder, name, options))
-    times: dict[str, list[float]] = {who: [] for who in makers}
-    for make in makers.values():
-        spent(make(**arguments, seed=1), 2)
-    for round_ in range(options.rounds):
-        for who, make in makers.items():
-            times[who].append(spent(make(**arguments, seed=round_), steps))
-        if round_ < options.mesa_rounds:
-            took = of_mesa(options.mesa, name, {**arguments, "seed": round_}, steps)
-            times.setdefault("mesa", []).append(took)
-    return times
-
-
-def line(title: str, times: Mapping[str, list[float]]) -> str:
-    """Return a row of the table: best and median of each, and ratios of the best and medians."""
-    cells = [title]
-    for who in ("ecsgen", "by hand", "mesa"):
-        found = times.get(who)
-        cells.append(f"{min(found):.2f} / {median(found):.2f}" if found else "")
-    for above, under in (("ecsgen", "by hand"), ("mesa", "ecsgen")):
-        a, b = times.get(above), times.get(under)
-        cells.append(f"{min(a) / min(b):.3g} / {median(a) / median(b):.3g}" if a and b else "")
-    return f"| {' | '.join(cells)} |"
+def cases(
+    folder: Path, names: list[str], sizes: list[str], backends: list[Backend], steps: int
+) -> Iterator[Case]:
+    """Yield a case for each model and size."""
+    for name in names:
+        built = packages(folder, backends, EXAMPLES / name / f"{name}.yaml")
+        for size in sizes:
+            arguments = SIZES[name, size]
+            runs = {
+                str(backend): stepping(partial(OURS[name], package), arguments, steps)
+                for backend, package in built.items()
+            }
+            yield Case(f"{name}, {size}, a step", steps, runs)
 
 
 def main() -> None:
-    names = [*dict.fromkeys(name for name, _ in SIZES)]
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--only", nargs="+", default=names, choices=names)
-    parser.add_argument("--sizes", nargs="+", default=["small", "large"])
-    parser.add_argument("--share", type=int, default=1, help="of the steps: one N-th of them")
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--mesa-rounds", type=int, default=2)
-    parser.add_argument("--mesa", type=Path, default=ROOT / ".venv-mesa" / "bin" / "python")
-    parser.add_argument("--backend", default="numba", choices=["numpy", "numba"])
-    options = parser.parse_args()
-    if options.mesa_rounds and not options.mesa.is_file():
-        print(f"mesa is left out: there is no {options.mesa}; the head of this file says how")
-        options.mesa_rounds = 0
-    print(f"{machine()}\n\nms, best / median\n")
-    print("| | steps | ecsgen | by hand | mesa | ecsgen / by hand | mesa / ecsgen |")
-    print("| --- | --- | --- | --- | --- | --- | --- |")
-    with tempfile.TemporaryDirectory() as folder:
-        for name in options.only:
-            for size in options.sizes:
-                steps = max(1, SIZES[name, size][0] // options.share)
-                times = measured(Path(folder), name, size, options)
-                print(line(f"{name}, {size} | {steps}", times), flush=True)
+    options = parsed(
+        __doc__, only=(*OURS,), sizes=("small", "large"), steps=10, rounds=3, backends=BACKENDS
+    )
+    with TemporaryDirectory() as folder:
+        every = cases(Path(folder), options.only, options.sizes, options.backends, options.steps)
+        table(every, options.rounds, ["numpy"])
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What each storage policy costs: the same fields and operations, one policy from the defaults.
+"""The cost of each storage policy: the same fields and operations, one policy from the defaults.
 
     python benchmarks/policies.py [--calls N] [--bulk ROWS] [--rounds N]
 
@@ -8,15 +8,15 @@ measured in turns in one process. The schemas are docs/policies/policies.yaml.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from _arguments import parsed
 from _package import ROOT, built
-from _timing import Case, Prepare, measure
+from _timing import Case, Prepare, Run, loop, measure
 
 SCHEMAS = ROOT / "docs" / "policies" / "policies.yaml"
 DEFAULT = "Sparse"
@@ -32,7 +32,7 @@ def names_of(package: Any) -> list[str]:
 class Subject:
     """A manager, filled or not, and handles to its instances: entities, or ids without an owner."""
 
-    def __init__(self, package: Any, name: str, live: int, ready: int = 0, some: int = 0):
+    def __init__(self, package: Any, name: str, live: int, ready: int = 0, asked: int = 0):
         self.owned = name != "Unowned"
         make = getattr(package, f"{name}Manager")
         if not self.owned:
@@ -47,44 +47,38 @@ class Subject:
             self.ready = entities.create_many(ready)
         order = np.random.default_rng(0).permutation(live)
         self.shuffled = self.handles[order]
-        self.some = self.shuffled[:some].tolist()
+        self.asked = self.shuffled[:asked].tolist()
         self.lookup = self.manager.lookup if self.owned else self.manager.resolve
         self.lookup_many = self.manager.lookup_many if self.owned else self.manager.resolve_many
 
 
-def create(subject: Subject) -> None:
-    add = subject.manager.create
-    if subject.owned:
-        for entity in subject.ready.tolist():
-            add(entity, mass=2.0)
-    else:
-        for _ in subject.ready:
-            add(mass=2.0)
+def create(subject: Subject) -> Run:
+    add, ready = subject.manager.create, subject.ready.tolist()
+    return loop("add(e, mass=2.0)" if subject.owned else "add(mass=2.0)", ready, add=add)
 
 
-def find(subject: Subject) -> None:
-    mass, lookup = subject.manager.mass, subject.lookup
-    for handle in subject.some:
-        mass(lookup(handle))
+def find(subject: Subject) -> Run:
+    names = {"mass": subject.manager.mass, "lookup": subject.lookup}
+    return loop("mass(lookup(e))", subject.asked, **names)
 
 
-def destroy(subject: Subject) -> None:
-    remove, lookup = subject.manager.destroy, subject.lookup
-    for handle in subject.some:
-        remove(lookup(handle))
+def destroy(subject: Subject) -> Run:
+    names = {"destroy": subject.manager.destroy, "lookup": subject.lookup}
+    return loop("destroy(lookup(e))", subject.asked, **names)
 
 
-def create_many(subject: Subject) -> None:
-    subject.manager.create_many(subject.ready if subject.owned else len(subject.ready))
+def create_many(subject: Subject) -> Run:
+    ready = subject.ready if subject.owned else len(subject.ready)
+    return lambda: subject.manager.create_many(ready)
 
 
-def find_many(subject: Subject) -> None:
-    subject.lookup_many(subject.shuffled)
+def find_many(subject: Subject) -> Run:
+    return lambda: subject.lookup_many(subject.shuffled)
 
 
-def destroy_many(subject: Subject) -> None:
+def destroy_many(subject: Subject) -> Run:
     gone = subject.shuffled[: len(subject.shuffled) // 10]
-    subject.manager.destroy_many(subject.lookup_many(gone))
+    return lambda: subject.manager.destroy_many(subject.lookup_many(gone))
 
 
 def cases(package: Any, names: list[str], calls: int, bulk: int) -> list[Case]:
@@ -92,29 +86,20 @@ def cases(package: Any, names: list[str], calls: int, bulk: int) -> list[Case]:
     alive = 4 * calls
 
     def case(
-        title: str,
-        run: Callable[[Subject], None],
-        count: int,
-        live: int,
-        ready: int = 0,
-        some: int = 0,
+        title: str, run: Callable[[Subject], Run], count: int, live: int, ready: int, asked: int
     ) -> Case:
         def prepare(name: str) -> Prepare:
-            def fresh() -> Callable[[], object]:
-                subject = Subject(package, name, live, ready, some)
-                return lambda: run(subject)
-
-            return fresh
+            return lambda: run(Subject(package, name, live, ready, asked))
 
         return Case(title, count, {name: prepare(name) for name in names})
 
     return [
-        case("create", create, calls, 100, ready=calls),
-        case("lookup, read", find, calls, alive, some=calls),
-        case("lookup, destroy", destroy, calls, alive, some=calls),
-        case("create_many", create_many, bulk, 100, ready=bulk),
-        case("lookup_many", find_many, bulk, bulk),
-        case("destroy_many 10 %", destroy_many, bulk // 10, bulk),
+        case("create", create, calls, 100, calls, 0),
+        case("lookup, read", find, calls, alive, 0, calls),
+        case("lookup, destroy", destroy, calls, alive, 0, calls),
+        case("create_many", create_many, bulk, 100, bulk, 0),
+        case("lookup_many", find_many, bulk, bulk, 0, 0),
+        case("destroy_many 10 %", destroy_many, bulk // 10, bulk, 0, 0),
     ]
 
 
@@ -126,17 +111,13 @@ def bytes_each(package: Any, name: str, bulk: int) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--calls", type=int, default=5_000, help="of one row each")
-    parser.add_argument("--bulk", type=int, default=100_000)
-    parser.add_argument("--rounds", type=int, default=12)
-    arguments = parser.parse_args()
+    options = parsed(__doc__, calls=5_000, bulk=100_000, rounds=12)
     with TemporaryDirectory() as folder:
         package = built(Path(folder), "numpy", SCHEMAS)
         names = names_of(package)
-        rows = cases(package, names, arguments.calls, arguments.bulk)
+        rows = cases(package, names, options.calls, options.bulk)
         best = [
-            {name: min(times) for name, times in measure(case, arguments.rounds).items()}
+            {name: min(times) for name, times in measure(case, options.rounds).items()}
             for case in rows
         ]
         print("| | bytes each |", " | ".join(case.name for case in rows), "|")
@@ -146,7 +127,7 @@ def main() -> None:
                 f"{each[name]:.0f} ns" if name == DEFAULT else f"{each[name] / each[DEFAULT]:.2f}"
                 for each in best
             ]
-            size = f"{bytes_each(package, name, arguments.bulk):.0f}"
+            size = f"{bytes_each(package, name, options.bulk):.0f}"
             print(f"| {name.lower()} | {size} |", " | ".join(figures), "|")
 
 

@@ -11,26 +11,26 @@ theirs / ours: above 1, ecsgen is faster.
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import os
 import statistics
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 from unittest.mock import patch
 
-import _meadow
-import _scene
-import _shooter
-from _missing import MissingError, library_or_none, need_methods_in_c
+import _program_meadow
+import _program_scene
+import _program_shooter
+from _arguments import parsed
+from _missing_contenders import MissingError, library_or_none, need_methods_in_c
 from _package import SCHEMAS, built
 from _timing import Case, Prepare, Run, machine, measure
 
-from ecsgen.config import BACKENDS, Backend
+from ecsgen.config import Backend
 
 FRAMES = 8
 """So many frames are played before one is timed, and so many are timed."""
@@ -51,45 +51,48 @@ Packages: TypeAlias = dict[str, Any]
 
 def shooters(packages: Packages, esper: Any, count: int) -> Iterator[Part]:
     """A frame of the shooter."""
-    makers: dict[str, Callable[[], _shooter.Shooter]]
+    makers: dict[str, Callable[[], _program_shooter.Shooter]]
     makers = {
-        f"ecsgen{how}": partial(_shooter.OurShooter, package, count)
+        f"ecsgen{how}": partial(_program_shooter.OurShooter, package, count)
         for how, package in packages.items()
     }
     if esper:
-        makers["esper"] = lambda: _shooter.EsperShooter(esper, count)
+        makers["esper"] = lambda: _program_shooter.EsperShooter(esper, count)
     alike(*(played(make, "frame", FRAMES * 2).state() for make in makers.values()))
     runs = {name: playing(make, "frame") for name, make in makers.items()}
     yield Part("shooter: a frame", *parted(runs))
 
 
-def scenes(packages: Packages, count: int) -> Iterator[Part]:
+def scenes(packages: Packages, _: Any, count: int) -> Iterator[Part]:
     """Building a scene, steps, and killing a root."""
-    made = _scene.plan(count)
-    kinds: dict[str, Callable[[], Any]] = {"objects": _scene.ObjectScene}
+    nodes = _program_scene.plan(count)
+    kinds: dict[str, Callable[[], Any]] = {"objects": _program_scene.ObjectScene}
     for how, package in packages.items():
-        kinds[f"ecsgen{how}"] = partial(_scene.OurScene, package)
-        kinds[f"ecsgen{how}, in bulk"] = partial(_scene.OurSceneInBulk, package)
-    alike(*(acted(built_scene(make, made), count) for make in kinds.values()))
+        kinds[f"ecsgen{how}"] = partial(_program_scene.OurScene, package)
+        kinds[f"ecsgen{how}, in bulk"] = partial(_program_scene.OurSceneInBulk, package)
+    alike(*(acted(built_scene(make, nodes), count) for make in kinds.values()))
     names = ("building", "a step", "killing a root")
     runs = (
-        {name: building(make, made) for name, make in kinds.items()},
-        {name: stepping(make, made) for name, make in kinds.items()},
-        {name: killing(make, made) for name, make in kinds.items()},
+        {name: of_each(make, lambda scene: scene.build(nodes)) for name, make in kinds.items()},
+        {name: stepping(make, nodes) for name, make in kinds.items()},
+        {
+            name: of_each(partial(built_scene, make, nodes), lambda scene: scene.kill(0))
+            for name, make in kinds.items()
+        },
     )
-    for name, found in zip(names, runs, strict=True):
-        yield Part(f"scene: {name}", *parted(found))
+    for name, ways in zip(names, runs, strict=True):
+        yield Part(f"scene: {name}", *parted(ways))
 
 
 def meadows(packages: Packages, esper: Any, count: int) -> Iterator[Part]:
     """A turn of all agents."""
-    makers: dict[str, Callable[[], Any]] = {"objects": partial(_meadow.ObjectMeadow, count)}
+    makers: dict[str, Callable[[], Any]] = {"objects": partial(_program_meadow.ObjectMeadow, count)}
     for how, package in packages.items():
-        makers[f"ecsgen{how}, row objects"] = partial(_meadow.OurMeadow, package, count)
-        lists = partial(_meadow.OurMeadowInLists, package, count)
+        makers[f"ecsgen{how}, row objects"] = partial(_program_meadow.OurMeadow, package, count)
+        lists = partial(_program_meadow.OurMeadowInLists, package, count)
         makers[f"ecsgen{how}, a kernel and lists"] = lists
     if esper:
-        makers["esper"] = lambda: _meadow.EsperMeadow(esper, count)
+        makers["esper"] = lambda: _program_meadow.EsperMeadow(esper, count)
     alike(*(played(make, "turn", FRAMES * 2).state() for make in makers.values()))
     runs = {name: playing(make, "turn") for name, make in makers.items()}
     yield Part("agents: a turn", *parted(runs))
@@ -116,7 +119,7 @@ def played(make: Callable[[], Any], method: str, times: int) -> Any:
 
 
 def playing(make: Callable[[], Any], method: str) -> Prepare:
-    """Prepare a program; what is timed are some frames in the midst of it."""
+    """Prepare a program; some frames in the midst of it are timed."""
 
     def prepare() -> Run:
         frame = getattr(played(make, method, FRAMES), method)
@@ -133,64 +136,49 @@ def playing(make: Callable[[], Any], method: str) -> Prepare:
 def acted(scene: Any, count: int) -> Any:
     """Return what there is in a scene after each thing that one can do with it."""
     for step in range(3):
-        scene.move(list(_scene.shifts(count, step)))
+        scene.move(list(_program_scene.shifts(count, step)))
         scene.place()
     before = scene.places()
     scene.kill(0)
     scene.place()
-    scene.kill(2 * _scene.ROOTS)
+    scene.kill(2 * _program_scene.ROOTS)
     return before, scene.places(), scene.alive()
 
 
-def built_scene(make: Callable[[], Any], made: list[_scene.Made]) -> Any:
+def built_scene(make: Callable[[], Any], nodes: list[_program_scene.Made]) -> Any:
     """Return a scene with its nodes."""
     scene = make()
-    scene.build(made)
+    scene.build(nodes)
     return scene
 
 
-def building(make: Callable[[], Any], made: list[_scene.Made]) -> Prepare:
-    """Prepare empty scenes; what is timed is how their nodes are built."""
+def of_each(make: Callable[[], Any], act: Callable[[Any], object]) -> Prepare:
+    """Prepare scenes; an act upon each is timed."""
 
     def prepare() -> Run:
-        several = [make() for _ in range(FRAMES)]
+        scenes = [make() for _ in range(FRAMES)]
 
         def run() -> None:
-            for scene in several:
-                scene.build(made)
+            for scene in scenes:
+                act(scene)
 
         return run
 
     return prepare
 
 
-def stepping(make: Callable[[], Any], made: list[_scene.Made]) -> Prepare:
-    """Prepare a scene; what is timed are steps."""
+def stepping(make: Callable[[], Any], nodes: list[_program_scene.Made]) -> Prepare:
+    """Prepare a scene; steps are timed."""
 
     def prepare() -> Run:
-        scene = built_scene(make, made)
-        moved = [list(_scene.shifts(len(made), step)) for step in range(FRAMES)]
+        scene = built_scene(make, nodes)
+        moved = [list(_program_scene.shifts(len(nodes), step)) for step in range(FRAMES)]
         scene.place()
 
         def run() -> None:
-            for some in moved:
-                scene.move(some)
+            for shifts in moved:
+                scene.move(shifts)
                 scene.place()
-
-        return run
-
-    return prepare
-
-
-def killing(make: Callable[[], Any], made: list[_scene.Made]) -> Prepare:
-    """Prepare scenes; what is timed is how one root of each is killed."""
-
-    def prepare() -> Run:
-        several = [built_scene(make, made) for _ in range(FRAMES)]
-
-        def run() -> None:
-            for scene in several:
-                scene.kill(0)
 
         return run
 
@@ -204,9 +192,9 @@ def show(part: Part, count: int, rounds: int) -> None:
     for ours in part.ours:
         cells = [part.name, ours, f"{count:,}", _microseconds(times[ours])]
         for theirs in ("esper", "objects"):
-            found = times.get(theirs)
-            cells.append(_microseconds(found) if found else "")
-            cells.append(f"**{min(found) / min(times[ours]):.2f}**" if found else "")
+            others = times.get(theirs)
+            cells.append(_microseconds(others) if others else "")
+            cells.append(f"**{min(others) / min(times[ours]):.2f}**" if others else "")
         print(f"| {' | '.join(cells)} |", flush=True)
 
 
@@ -216,48 +204,39 @@ def _microseconds(times: list[float]) -> str:
 
 def as_generated_and_in_c(folder: Path, backend: Backend, schema: Path) -> Packages:
     """Build a schema, and import it as generated, and with methods in C."""
-    found = {"": built(folder, backend, schema, runtime="vendored")}
+    packages = {"": built(folder, backend, schema, runtime="vendored")}
     try:
         need_methods_in_c()
     except MissingError as reason:
         print(f"left out: {reason}")
     else:
         with patch.dict(os.environ, ECSGEN_PURE="0"):
-            package = found[" in C"] = built(folder / "in_c", backend, schema, runtime="vendored")
+            package = packages[" in C"] = built(
+                folder / "in_c", backend, schema, runtime="vendored"
+            )
             importlib.import_module(f"{package.__name__}._runtime.base.specialisation")
-    return found
+    return packages
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--sizes", type=int, nargs="+", default=[100, 1_000, 10_000])
-    parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--only", nargs="+", default=["shooter", "scene", "meadow"])
-    parser.add_argument("--backend", choices=BACKENDS, default="numpy")
-    options = parser.parse_args()
+    sizes, names = (100, 1_000, 10_000), ("shooter", "scene", "meadow")
+    options = parsed(__doc__, sizes=sizes, rounds=15, only=names, backend="numpy")
     esper = library_or_none("esper")
     print(
         f"{machine()}\n\n| | written with | entities | µs: best (median) | esper, µs | / ours "
         "| objects, µs | / ours |\n| --- | --- | --- | --- | --- | --- | --- | --- |"
     )
-    with tempfile.TemporaryDirectory() as folder:
-
-        (Path(folder) / "in_c").mkdir()
-
-        @cache
-        def packages(name: str) -> Packages:
-            return as_generated_and_in_c(Path(folder), options.backend, SCHEMAS / f"{name}.yaml")
-
+    programs = {"shooter": shooters, "scene": scenes, "meadow": meadows}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "in_c").mkdir()
+        packages = {
+            only: as_generated_and_in_c(folder, options.backend, SCHEMAS / f"{only}.yaml")
+            for only in options.only
+        }
         for count in options.sizes:
-            parts: list[Iterator[Part]] = []
-            if "shooter" in options.only:
-                parts.append(shooters(packages("shooter"), esper, count))
-            if "scene" in options.only:
-                parts.append(scenes(packages("scene"), count))
-            if "meadow" in options.only:
-                parts.append(meadows(packages("meadow"), esper, count))
-            for some in parts:
-                for part in some:
+            for only in options.only:
+                for part in programs[only](packages[only], esper, count):
                     show(part, count, options.rounds)
 
 

@@ -1,4 +1,4 @@
-"""What recording costs, beside what it is made of, in one process and one run.
+"""The cost of recording, beside that of its parts, in one process and one run.
 
     python benchmarks/records.py [--rows ROWS ...] [--rounds N] [--backends NAME ...]
 
@@ -8,16 +8,20 @@ copies of their columns; a Parquet file of these beside pyarrow's own writing of
 
 from __future__ import annotations
 
-import argparse
 import itertools
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from _missing import MissingError
-from _package import SCHEMAS, built
-from _timing import Case, Prepare, Run, always, heading, machine, show
+from _arguments import BACKENDS, parsed
+from _missing_contenders import MissingError, library
+from _package import SCHEMAS, packages
+from _timing import Case, Prepare, Run
+from _timing import table as show_table
+
+from ecsgen.config import Backend
 
 OURS = ("the record",)
 ROWS = (1_000, 100_000)
@@ -30,8 +34,8 @@ def farm(package: Any, rows: int) -> Any:
     """Return a world with so many sheep."""
     world, random = package.Farm(), np.random.default_rng(1)
     floats = {name: random.random(rows) for name in ("energy", "age", "weight")}
-    whole = {"lambs": random.integers(0, 9, rows), "woolly": random.random(rows) < 0.5}
-    world.spawn(rows, sheep={**floats, **whole})
+    others = {"lambs": random.integers(0, 9, rows), "woolly": random.random(rows) < 0.5}
+    world.spawn(rows, sheep={**floats, **others})
     return world
 
 
@@ -49,8 +53,8 @@ def ten_reductions(world: Any, backend: str, rows: int, work: int) -> Case:
             for name in REDUCTIONS:
                 getattr(sheep, name)()
 
-    prepared = {"the record": always(record), "the reductions": always(calls)}
-    return Case(f"{backend}, ten reductions of {rows:,} rows", times, prepared)
+    runs = {"the record": record, "the reductions": calls}
+    return Case.of(f"{backend}, ten reductions of {rows:,} rows", times, runs)
 
 
 def lines_of_rows(world: Any, rows: int, work: int) -> Case:
@@ -69,12 +73,12 @@ def lines_of_rows(world: Any, rows: int, work: int) -> Case:
         return run
 
     def copies() -> Run:
-        kept: list[Any] = []
+        copied: list[Any] = []
         columns = [ticks, data.entity, data.energy, data.age, data.weight, data.lambs, data.woolly]
 
         def run() -> None:
             for _ in range(times):
-                kept.append([column.copy() for column in columns])
+                copied.append([column.copy() for column in columns])
 
         return run
 
@@ -83,10 +87,7 @@ def lines_of_rows(world: Any, rows: int, work: int) -> Case:
 
 def files(world: Any, rows: int, folder: Path) -> Case:
     """Return a file of lines of rows, and pyarrow's."""
-    try:
-        import pyarrow.parquet as pq
-    except ImportError:
-        raise MissingError("pyarrow is not installed (pip install pyarrow)") from None
+    pq = library("pyarrow.parquet")
     table, numbers = world.records.herd, itertools.count()
 
     def record() -> Run:
@@ -100,38 +101,33 @@ def files(world: Any, rows: int, folder: Path) -> Case:
     def by_pyarrow() -> Run:
         table.clear()
         table.write()
-        whole, path = table.to_arrow(), folder / f"{next(numbers)}.parquet"
-        return lambda: pq.write_table(whole, path)
+        lines, path = table.to_arrow(), folder / f"{next(numbers)}.parquet"
+        return lambda: pq.write_table(lines, path)
 
     contenders: dict[str, Prepare] = {"the record": record, "pyarrow": by_pyarrow}
     return Case(f"a Parquet file of {rows:,} rows", 1, contenders)
 
 
+def cases(folder: Path, backends: list[Backend], sizes: list[int], work: int) -> Iterator[Case]:
+    """Yield lines of reductions for each backend, and lines of rows and files for the last one."""
+    built = packages(folder, backends, SCHEMAS / "records.yaml")
+    for backend, package in built.items():
+        for rows in sizes:
+            yield ten_reductions(farm(package, rows), backend, rows, work)
+    for rows in sizes:
+        world = farm(package, rows)
+        yield lines_of_rows(world, rows, work)
+        try:
+            yield files(world, rows, folder)
+        except MissingError as missing:
+            print(f"| {missing} |")
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--rows", type=int, nargs="+", default=ROWS)
-    parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--work", type=int, default=WORK)
-    parser.add_argument("--backends", nargs="+", default=("numpy", "numba"))
-    options = parser.parse_args()
+    options = parsed(__doc__, rows=ROWS, rounds=15, work=WORK, backends=BACKENDS)
     with TemporaryDirectory() as folder:
-        print(f"{machine()}\n\n{heading(OURS)}")
-        for backend in options.backends:
-            try:
-                package = built(Path(folder), backend, SCHEMAS / "records.yaml")
-            except MissingError as missing:
-                print(f"| {backend}: {missing} |")
-                continue
-            for rows in options.rows:
-                world = farm(package, rows)
-                show(ten_reductions(world, backend, rows, options.work), options.rounds, OURS)
-        for rows in options.rows:
-            world = farm(package, rows)
-            show(lines_of_rows(world, rows, options.work), options.rounds, OURS)
-            try:
-                show(files(world, rows, Path(folder)), options.rounds, OURS)
-            except MissingError as missing:
-                print(f"| {missing} |")
+        every = cases(Path(folder), options.backends, options.rows, options.work)
+        show_table(every, options.rounds, OURS)
 
 
 if __name__ == "__main__":

@@ -7,15 +7,14 @@ The kernels share a pass, so a block of rows goes through all five while it is i
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from _missing import MissingError
-from _package import SCHEMAS, built
-from _timing import Case, Run, always, heading, machine, show
+from _arguments import BACKENDS, parsed
+from _package import SCHEMAS, packages
+from _timing import Case, table
 
 OURS = ("the schedule",)
 ROWS = (1_000, 10_000, 100_000, 1_000_000)
@@ -47,28 +46,20 @@ def case(package: Any, backend: str, rows: int, work: int) -> Case:
             mass.bounce()
             mass.measure()
 
-    contenders: dict[str, Run] = {"the schedule": schedule, "the calls": calls}
-    prepared = {name: always(run) for name, run in contenders.items()}
-    return Case(f"{backend}, {rows:,} rows", times * rows, prepared)
+    runs = {"the schedule": schedule, "the calls": calls}
+    return Case.of(f"{backend}, {rows:,} rows", times * rows, runs)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--rows", type=int, nargs="+", default=ROWS)
-    parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--work", type=int, default=WORK)
-    parser.add_argument("--backends", nargs="+", default=("numpy", "numba"))
-    options = parser.parse_args()
+    options = parsed(__doc__, rows=ROWS, rounds=15, work=WORK, backends=BACKENDS)
     with TemporaryDirectory() as folder:
-        print(f"{machine()}\n\n{heading(OURS)}")
-        for backend in options.backends:
-            try:
-                package = built(Path(folder), backend, SCHEMAS / "frame.yaml")
-            except MissingError as missing:
-                print(f"| {backend}: {missing} |")
-                continue
-            for rows in options.rows:
-                show(case(package, backend, rows, options.work), options.rounds, OURS)
+        built = packages(Path(folder), options.backends, SCHEMAS / "frame.yaml")
+        cases = (
+            case(package, backend, rows, options.work)
+            for backend, package in built.items()
+            for rows in options.rows
+        )
+        table(cases, options.rounds, OURS)
 
 
 if __name__ == "__main__":

@@ -7,15 +7,15 @@ Moving goes out of one world and into another. For several processes there is sh
 
 from __future__ import annotations
 
-import argparse
-import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from _missing import MissingError
-from _package import SCHEMAS, built
-from _timing import Case, Prepare, Run, always, heading, machine, show
+from _arguments import BACKENDS, parsed
+from _package import SCHEMAS, packages
+from _timing import Case, Prepare, Run, always, table
 from shards_flock import spawn
 
 
@@ -26,13 +26,11 @@ class Mirror:
 
     def exchange(self, parts: Any) -> list[Any]:
         """Return what came: from the other rank, what went there; of its numbers, other ones."""
-        said = bytes(parts[1])
-        if b'"shard": 0' in said:
-            return [parts[0], said.replace(b'"shard": 0', b'"shard": 1')]
-        return [parts[0], said]
+        sent = bytes(parts[1])
+        return [parts[0], sent.replace(b'"shard": 0', b'"shard": 1')]
 
 
-def moving(package: Any, rows: int, some: int) -> Prepare:
+def moving(package: Any, rows: int, count: int) -> Prepare:
     """Return what lets some of so many go from one world to another; then from there back."""
     worlds = package.Yard(0), package.Yard(1)
     for world in worlds:
@@ -42,17 +40,17 @@ def moving(package: Any, rows: int, some: int) -> Prepare:
     def prepare() -> Run:
         here, there = ways[0]
         ways.reverse()
-        es = random.permutation(here.entities.live())[:some].copy()
+        es = random.permutation(here.entities.live())[:count].copy()
         return lambda: there.absorb(here.extract(es))
 
     return prepare
 
 
-def refreshing(package: Any, rows: int, some: int) -> Prepare:
+def refreshing(package: Any, rows: int, count: int) -> Prepare:
     """Return what sends the values of ghosts, and takes as many."""
     shards = package.Shards(package.Yard(), Mirror())
     es = spawn(shards.world, rows)
-    shards.refresh(np.random.default_rng(1).permutation(es)[:some], 1)
+    shards.refresh(np.random.default_rng(1).permutation(es)[:count], 1)
     return always(shards.refresh)
 
 
@@ -66,37 +64,28 @@ def finding(package: Any, rows: int, is_visitor: bool) -> Prepare:
     return always(lambda: bird.lookup_many(es))
 
 
-def alone(packages: dict[str, Any], rows: int, rounds: int) -> None:
-    """Measure what a process does for itself."""
-    print(f"{machine()}\n\n{heading(())}")
-    for some in (min(5000, rows), min(500, rows)):
-        made = {name: moving(each, rows, some) for name, each in packages.items()}
-        show(Case("moving", some, made), rounds, ())
-    some = min(20_000, rows)
-    made = {name: refreshing(each, rows, some) for name, each in packages.items()}
-    show(Case("refresh, a ghost out and one in", some, made), rounds, ())
-    made = {
-        f"{name}, {'visitors' if visits else 'natives'}": finding(each, rows, visits)
-        for name, each in packages.items()
-        for visits in (False, True)
+def cases(built: dict[str, Any], rows: int) -> Iterator[Case]:
+    """Yield what a process does for itself."""
+    for count in (min(5000, rows), min(500, rows)):
+        yield Case(
+            "moving", count, {b: moving(package, rows, count) for b, package in built.items()}
+        )
+    count = min(20_000, rows)
+    refreshes = {b: refreshing(package, rows, count) for b, package in built.items()}
+    yield Case("refresh, a ghost out and one in", count, refreshes)
+    lookups = {
+        f"{backend}, {'visitors' if is_visitor else 'natives'}": finding(package, rows, is_visitor)
+        for backend, package in built.items()
+        for is_visitor in (False, True)
     }
-    show(Case("lookup_many", rows, made), rounds, ())
+    yield Case("lookup_many", rows, lookups)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--rows", type=int, default=100_000)
-    parser.add_argument("--rounds", type=int, default=40)
-    parser.add_argument("--backends", nargs="+", default=("numpy", "numba"))
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        packages = {}
-        for name in options.backends:
-            try:
-                packages[name] = built(Path(folder), name, SCHEMAS / "shards.yaml")
-            except MissingError as missing:
-                print(f"{name} is left out: {missing}")
-        alone(packages, options.rows, options.rounds)
+    options = parsed(__doc__, rows=100_000, rounds=40, backends=BACKENDS)
+    with TemporaryDirectory() as folder:
+        built = packages(Path(folder), options.backends, SCHEMAS / "shards.yaml")
+        table(cases(built, options.rows), options.rounds, ())
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ sleeps, so the CPU time tells what to expect of idle cores.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import tempfile
@@ -20,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _mpi import said
+from _arguments import parsed
+from _mpi_run import said
 from _package import SCHEMAS, built
 from _timing import machine
 
@@ -67,12 +67,13 @@ class Watch:
     def medians(self) -> list[list[float]]:
         """Return clock and CPU of each phase and of whole ticks."""
         ticks = np.array([self.spent[name] for name in PHASES])[:, WARM:]
-        whole = np.concatenate((ticks, ticks.sum(0)[None]))
-        return [[float(x) for x in row] for row in np.median(whole, axis=1)]
+        with_sums = np.concatenate((ticks, ticks.sum(0)[None]))
+        medians: list[list[float]] = np.median(with_sums, axis=1).tolist()
+        return medians
 
 
 def fly(folder: str, name: str, count: int, ticks: int) -> None:
-    """Let the birds of this rank fly; rank 0 prints what each rank has spent."""
+    """Move the birds of this rank; rank 0 prints the times of the slower rank."""
     sys.path.insert(0, folder)
     package = import_module(name)
     with package.Shards(package.Yard(), timeout=600) as shards:
@@ -119,24 +120,18 @@ def together(backend: str, package: Any, count: int, ticks: int, rounds: int) ->
     for phase, name in enumerate((*PHASES, "**tick**")):
         cells = (f"{each[phase][0]:.1f}, {each[phase][1]:.1f}" for each in best.values())
         print(f"| {name} | {' | '.join(cells)} |")
-    one, two, twice = (each[-1] for each in best.values())
-    strong, weak = one / two, one / twice
+    alone, two, twice = (each[-1] for each in best.values())
+    strong, weak = alone / two, alone / twice
     print(f"\nstrong scaling, one / two: {strong[0]:.2f} by the clock, {strong[1]:.2f} of CPU time")
     print(f"weak scaling, one / twice: {weak[0]:.2f} by the clock, {weak[1]:.2f} of CPU time")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--backend", choices=("numpy", "numba"), default="numba")
-    parser.add_argument("--flock", type=int, default=1_000_000)
-    parser.add_argument("--ticks", type=int, default=6)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--fly", nargs=4, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.fly:
-        home, name, count, ticks = options.fly
+    if sys.argv[1:2] == ["--fly"]:  # on a rank
+        home, name, count, ticks = sys.argv[2:]
         fly(home, name, int(count), int(ticks))
         return
+    options = parsed(__doc__, backend="numba", flock=1_000_000, ticks=6, rounds=3)
     with tempfile.TemporaryDirectory() as folder:
         package = built(Path(folder), options.backend, SCHEMAS / "shards.yaml")
         together(options.backend, package, options.flock, options.ticks, options.rounds)

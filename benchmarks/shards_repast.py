@@ -9,32 +9,33 @@ which has both, FILE the mpiexec of the same MPI.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import tempfile
 import time
+from argparse import Namespace
 from collections.abc import Callable
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from _mpi import said
+from _arguments import parsed
+from _mpi_run import said
 
 MOVES = 12
 """In each process; the first two are not counted."""
 
 
-def by_repast(rows: int, some: int) -> tuple[Any, Callable[[], object]]:
-    """Return the communicator, and what moves some agents."""
+def by_repast(rows: int, count: int) -> tuple[Any, Callable[[], object]]:
+    """Return the communicator, and a run that moves agents."""
     from mpi4py import MPI
 
     agent: Any = import_module("repast4py.core").Agent
     shared: Any = import_module("repast4py.context").SharedContext
 
     class Bird(agent):  # type: ignore[misc]
-        """One with as many values as three components have."""
+        """A bird with as many values as three components have."""
 
         def __init__(self, local: int, rank: int, values: Any) -> None:
             super().__init__(id=local, type=0, rank=rank)
@@ -55,14 +56,14 @@ def by_repast(rows: int, some: int) -> tuple[Any, Callable[[], object]]:
         context.add(Bird(k, comm.rank, values))
 
     def move() -> None:
-        leaving = [bird.uid for bird in islice(context.agents(shuffle=False), some)]
+        leaving = [bird.uid for bird in islice(context.agents(shuffle=False), count)]
         context.move_agents([(uid, 1 - comm.rank) for uid in leaving], came)
 
     return comm, move
 
 
-def by_ecsgen(folder: str, name: str, rows: int, some: int) -> tuple[Any, Callable[[], object]]:
-    """Return the communicator, and what moves some entities."""
+def by_ecsgen(folder: str, name: str, rows: int, count: int) -> tuple[Any, Callable[[], object]]:
+    """Return the communicator, and a run that moves entities."""
     import numpy as np
     from mpi4py import MPI
 
@@ -73,14 +74,14 @@ def by_ecsgen(folder: str, name: str, rows: int, some: int) -> tuple[Any, Callab
     random = np.random.default_rng(shards.rank)
 
     def move() -> None:
-        leaving = random.permutation(shards.world.entities.live())[:some]
-        shards.migrate(leaving, np.full(some, 1 - shards.rank))
+        leaving = random.permutation(shards.world.entities.live())[:count]
+        shards.migrate(leaving, np.full(count, 1 - shards.rank))
 
     return MPI.COMM_WORLD, move
 
 
-def measured(comm: Any, move: Callable[[], object], some: int) -> None:
-    """Let rank 0 print the ns for each agent that goes and one that comes, best and median."""
+def measured(comm: Any, move: Callable[[], object], count: int) -> None:
+    """Print, on rank 0, the ns for each agent that goes and one that comes, best and median."""
     spent = []
     for _ in range(MOVES):
         comm.Barrier()
@@ -89,43 +90,35 @@ def measured(comm: Any, move: Callable[[], object], some: int) -> None:
         spent.append(comm.allreduce(time.perf_counter() - since) / comm.size)
     spent = sorted(spent[2:])
     if comm.rank == 0:
-        print(json.dumps([1e9 * spent[0] / some, 1e9 * spent[len(spent) // 2] / some]))
+        print(json.dumps([1e9 * spent[0] / count, 1e9 * spent[len(spent) // 2] / count]))
 
 
 def of_two_ranks(mpiexec: str, python: str, *arguments: object) -> tuple[float, float]:
-    """Return what they say."""
+    """Return the best time and the median that rank 0 prints."""
     script = [python, __file__, "--ranks", *map(str, arguments)]
     best, median = said(mpiexec, 2, script)
     return best, median
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--repast", metavar="PYTHON", help="one that has repast4py")
-    parser.add_argument("--mpiexec", metavar="FILE", default="mpiexec", help="that of its MPI")
-    parser.add_argument("--rows", type=int, default=20_000)
-    parser.add_argument("--some", type=int, default=5_000)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--ranks", nargs="+", help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.ranks:
-        *package, rows, some = options.ranks
+    if sys.argv[1:2] == ["--ranks"]:  # on a rank
+        *package, rows, count = sys.argv[2:]
         make: Callable[..., Any] = by_ecsgen if package else by_repast
-        comm, move = make(*package, int(rows), int(some))
-        measured(comm, move, int(some))
+        comm, move = make(*package, int(rows), int(count))
+        measured(comm, move, int(count))
         return
-    compare(options)
+    compare(parsed(__doc__, repast="", mpiexec="mpiexec", rows=20_000, some=5_000, rounds=3))
 
 
-def compare(options: argparse.Namespace) -> None:
+def compare(options: Namespace) -> None:
     """Run both in turns, and print what they took."""
     from _package import SCHEMAS, built
     from _timing import machine
 
-    own = str(Path(sys.executable).parent / "mpiexec"), sys.executable
-    found: dict[str, list[tuple[float, float]]] = {"ecsgen, numpy": []}
+    ours = str(Path(sys.executable).parent / "mpiexec"), sys.executable
+    times: dict[str, list[tuple[float, float]]] = {"ecsgen, numpy": []}
     if options.repast:
-        found["Repast4Py"] = []
+        times["Repast4Py"] = []
     else:
         print("Repast4Py is left out: --repast says where it is installed")
     with tempfile.TemporaryDirectory() as folder:
@@ -133,16 +126,16 @@ def compare(options: argparse.Namespace) -> None:
         home = Path(package.__file__).parents[1]
         for _ in range(options.rounds):
             amounts = options.rows, options.some
-            found["ecsgen, numpy"].append(of_two_ranks(*own, home, package.__name__, *amounts))
+            times["ecsgen, numpy"].append(of_two_ranks(*ours, home, package.__name__, *amounts))
             if options.repast:
                 theirs = of_two_ranks(options.mpiexec, options.repast, *amounts)
-                found["Repast4Py"].append(theirs)
+                times["Repast4Py"].append(theirs)
     print(f"{machine()}\n\n| {options.some:,} of {options.rows:,} agents | ns: best | median |")
     print("| --- | --- | --- |")
-    for name, times in found.items():
-        print(f"| {name} | {min(b for b, _ in times):.0f} | {min(m for _, m in times):.0f} |")
+    for name, pairs in times.items():
+        print(f"| {name} | {min(b for b, _ in pairs):.0f} | {min(m for _, m in pairs):.0f} |")
     if options.repast:
-        (best, median), (b, m) = (min(times) for times in reversed(found.values()))
+        (best, median), (b, m) = (min(pairs) for pairs in reversed(times.values()))
         print(
             f"\nRepast4Py / ecsgen: {best / b:.1f} of the best times, {median / m:.1f} of medians"
         )

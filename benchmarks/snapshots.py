@@ -1,4 +1,4 @@
-"""Times saving and loading a world against writing and reading the same bytes.
+"""Saving and loading a world, beside writing and reading the same bytes.
 
     python benchmarks/snapshots.py [--rows N ...] [--folder FOLDER]
 
@@ -10,7 +10,6 @@ should not depend on its size.
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import tempfile
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _arguments import parsed
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -43,14 +43,14 @@ def world_of(rows: int, modules: tuple[str, ...]) -> Any:
 
 def best(*calls: Callable[[], object]) -> list[float]:
     """Return the least seconds of each call, which take turns."""
-    found = [float("inf")] * len(calls)
+    least = [float("inf")] * len(calls)
     for _ in range(MAX_STEPS):
         for k, call in enumerate(calls):
             start = time.perf_counter()
-            kept = call()
-            found[k] = min(found[k], time.perf_counter() - start)
-            del kept
-    return found
+            result = call()
+            least[k] = min(least[k], time.perf_counter() - start)
+            del result
+    return least
 
 
 def raw_write(path: Path, data: bytes, sync: bool) -> None:
@@ -99,21 +99,16 @@ def measure(what: str, world: Any, path: Path) -> None:
     print(f"  opened by mmap          {opened * 1e3:6.2f} ms, a new world {empty * 1e3:.2f} ms")
 
 
-def main() -> int:
-    """Print all ratios."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--rows", type=int, nargs="*", default=[1_000_000, 10_000_000])
-    parser.add_argument("--folder", type=Path)
-    given = parser.parse_args()
-    with tempfile.TemporaryDirectory(dir=given.folder) as folder:
+def main() -> None:
+    options = parsed(__doc__, rows=(1_000_000, 10_000_000), folder=Path)
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         path = Path(folder) / "world.snap"
-        for rows in given.rows:
+        for rows in options.rows:
             for modules in (PLAIN, LINKED):
                 world = world_of(rows, modules)
                 measure(f"{rows:,} rows of {', '.join(modules)}", world, path)
                 del world
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

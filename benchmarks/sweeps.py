@@ -1,6 +1,6 @@
-"""What sweeps cost beside the model: runs of a millisecond, results of many lines, memory.
+"""The cost of sweeps beside the model: runs of a millisecond.
 
-    python benchmarks/sweeps.py [--runs N] [--lines N] [--workers N] [--rounds N]
+    python benchmarks/sweeps.py [--runs N] [--workers N] [--rounds N]
 
 The runs of a sweep come in turns with as many in processes that are there already, and with those
 of a `ProcessPoolExecutor`. What a sweep takes longer is its overhead; to begin processes is a part
@@ -9,9 +9,7 @@ of it, and stands apart as well.
 
 from __future__ import annotations
 
-import argparse
 import multiprocessing
-import resource
 import statistics
 import tempfile
 import time
@@ -20,7 +18,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+from _arguments import parsed
 from _timing import machine
 from ecsgen_runtime import sweep
 
@@ -34,12 +32,6 @@ def short(seed: int, number: int) -> dict[str, int]:
     while time.perf_counter() < until:
         pass
     return {"number_again": number}
-
-
-def long(seed: int, lines: int) -> dict[str, Any]:
-    """Return many lines."""
-    rng = np.random.default_rng(seed)
-    return {"tick": np.arange(lines), "share": rng.random(lines), "is_odd": rng.random(lines) < 0.5}
 
 
 def seconds(call: Callable[[], object]) -> float:
@@ -101,40 +93,17 @@ def short_runs(runs: int, workers: int, rounds: int) -> None:
                 times[name].append(call())
     print(f"| {runs:,} runs of 1 ms, {workers} processes | s: best | median | ms per run over it |")
     print("| --- | --- | --- | --- |")
-    for name, found in times.items():
-        best, median = min(found), statistics.median(found)
+    for name, taken in times.items():
+        best, median = min(taken), statistics.median(taken)
         over = 1e3 * (median - statistics.median(times[IDEAL])) / runs
         shown = f"{over:.2f}" if "one run" not in name and name != IDEAL else ""
         print(f"| {name} | {best:.2f} | {median:.2f} | {shown} |")
 
 
-def many_lines(lines: int) -> None:
-    """Print how long one result of many lines takes, written and read again."""
-    with tempfile.TemporaryDirectory() as folder:
-        options: dict[str, Any] = {"workers": 1, "progress": False}
-        model = seconds(lambda: long(0, lines))
-        plain = seconds(lambda: sweep(long, {"lines": [lines]}, **options))
-        options["path"] = Path(folder) / "runs"
-        written = seconds(lambda: sweep(long, {"lines": [lines]}, **options))
-        read = seconds(lambda: sweep(long, {"lines": [lines]}, **options))
-    print(f"\n| a result of {lines:,} lines | s |\n| --- | --- |")
-    cases = {"the model": model, "a sweep": plain, "with a file": written, "from the file": read}
-    for name, found in cases.items():
-        print(f"| {name} | {found:.2f} |")
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"\nat most {memory:.0f} MiB in this process")
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
-    parser.add_argument("--runs", type=int, default=1000)
-    parser.add_argument("--lines", type=int, default=1_000_000)
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=3)
-    given = parser.parse_args()
+    options = parsed(__doc__, runs=1000, workers=2, rounds=3)
     print(f"{machine()}\n")
-    short_runs(given.runs, given.workers, given.rounds)
-    many_lines(given.lines)
+    short_runs(options.runs, options.workers, options.rounds)
 
 
 if __name__ == "__main__":

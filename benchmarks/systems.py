@@ -1,103 +1,105 @@
 """A system over two components: through queries, groups and archetype chunks, beside others.
 
-    python benchmarks/systems.py [--rows N] [--shares PERCENT ...] [--rounds N]
-                                 [--without NAME ...] [--json FILE] [--svg FILE]
+    python benchmarks/systems.py [--rows N] [--shares PERCENT ...] [--rounds N] [--work MOVES]
+        [--without NAME ...] [--json FILE] [--svg FILE] [--again FILE]
 
 `position += velocity * dt`, three f32 each. All entities have a position, some also a velocity,
 and these are scattered among the others. First nothing but the system runs; then in each frame 1 %
 of those that move lose their velocity, and those that lost it the frame before get it back. Every
 contender is checked to arrive at the same places. esper has 20,000 entities at most, for its time
-per entity does not depend on it much. Contenders not installed are named and left out.
+per entity does not depend on it much. Contenders not installed are named and left out, with
+`--without` those whose names have one of these parts. `--work` is how many moves a run has at
+least; `--again` reads the figures of an earlier `--json`, and measures nothing.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import sys
-from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from argparse import Namespace
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import cast
+from typing import TypeAlias, cast
 
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import _systems as s
-import _systems_floor as memory
 import _systems_peers as peers
-import _systems_results as names
-from _missing import MissingError
-from _simulate_results import Results
-from _systems import PARTS, Changing, Make, Start, System
+from _arguments import parsed
+from _missing_contenders import Contender, available
+from _results import OPTIONS, Results, table, write
+from _systems import PARTS, Both, Changing, Make, Start, System
 from _systems_chart import charts
-from _systems_results import Both, tables
 from _timing import Case, always, measure
 
 SHARES = (1, 10, 50, 100)
 MOST_OBJECTS = 20_000
 WARM_UP = 2
+SINGLE, GROUP, CHUNKS = "one component's kernel", "group", "chunks of 256 KiB"
+TOGETHER, CREATED, SHUFFLED = "query, spawned together", "query, as created", "query, shuffled"
+FLOOR = "C over the query's rows"
+SIZES = {"chunks of 16 KiB": 1 << 14, CHUNKS: 1 << 18, "chunks of 1 MiB": 1 << 20}
+
+RATIOS = (
+    (f"{GROUP}, kernel", SINGLE),
+    (f"{GROUP}, kernel, numba", f"{SINGLE}, numba"),
+    (GROUP, SINGLE),
+    (CHUNKS, GROUP),
+    (f"{CHUNKS}, kernel", f"{GROUP}, kernel"),
+    (f"{CHUNKS}, kernel, numba", f"{GROUP}, kernel, numba"),
+    ("chunks of 16 KiB, kernel, numba", f"{GROUP}, kernel, numba"),
+    (GROUP, "pools by hand"),
+    (SINGLE, "C"),
+)
+IN_ORDER, IN_NO_ORDER = "; wanted: 3", "; wanted: 8"
+NOTES = {
+    (TOGETHER, GROUP): IN_ORDER,
+    (CREATED, GROUP): IN_ORDER,
+    (f"{CREATED}, kernel", f"{GROUP}, kernel"): IN_ORDER,
+    (f"{CREATED}, kernel, numba", f"{GROUP}, kernel, numba"): IN_ORDER,
+    (f"{FLOOR}, as created", "C"): "; what memory takes",
+    (SHUFFLED, GROUP): IN_NO_ORDER,
+    (f"{SHUFFLED}, kernel", f"{GROUP}, kernel"): IN_NO_ORDER,
+    (f"{SHUFFLED}, kernel, numba", f"{GROUP}, kernel, numba"): IN_NO_ORDER,
+    (f"{FLOOR}, shuffled", "C"): "; what memory takes",
+    (f"{FLOOR}, shuffled, fetched ahead", "C"): "; the same",
+}
+"""Differences, and a note beside each while nothing changes."""
+Named: TypeAlias = Iterator[tuple[str, Callable[[], Make]]]
 
 
-@dataclass(frozen=True, slots=True)
-class Contender:
-    """Makes a system over any number of entities up to a limit."""
-
-    name: str
-    make: Make
-    limit: float
-
-
-def contenders(
-    folder: Path, without: Iterable[str], skipped: dict[str, str]
-) -> Iterator[Contender]:
-    """Find who can take part; of the others note why not."""
-    inf = math.inf
+def everybody(folder: Path) -> Named:
+    """Yield what makes each contender, in the order of the tables."""
     query = partial(s.managers, folder, "systems_query.yaml")
-    group = partial(s.managers, folder, "systems_group.yaml", order=s.as_created)
-    floor = partial(memory.floor, folder)
-    chunks = partial(s.chunks, folder)
-    everybody: tuple[tuple[str, Callable[[], Make], float], ...] = (
-        (names.SINGLE, lambda: s.single(folder, "numpy"), inf),
-        (names.SINGLE_NUMBA, lambda: s.single(folder, "numba"), inf),
-        (names.GROUP, lambda: group(s.columns), inf),
-        (names.GROUP_KERNEL, lambda: group(s.kernel), inf),
-        (names.GROUP_NUMBA, lambda: group(s.kernel, backend="numba"), inf),
-        (names.TOGETHER, lambda: query(s.columns, s.together), inf),
-        (names.CREATED, lambda: query(s.columns, s.as_created), inf),
-        (names.CREATED_KERNEL, lambda: query(s.kernel, s.as_created), inf),
-        (names.CREATED_NUMBA, lambda: query(s.kernel, s.as_created, "numba"), inf),
-        (names.SHUFFLED, lambda: query(s.columns, s.shuffled), inf),
-        (names.SHUFFLED_KERNEL, lambda: query(s.kernel, s.shuffled), inf),
-        (names.SHUFFLED_NUMBA, lambda: query(s.kernel, s.shuffled, "numba"), inf),
-        (names.UNITY, lambda: chunks(1 << 14, s.by_chunk), inf),
-        (names.UNITY_KERNEL, lambda: chunks(1 << 14, s.kernel), inf),
-        (names.UNITY_NUMBA, lambda: chunks(1 << 14, s.kernel, "numba"), inf),
-        (names.DEFAULT, lambda: chunks(1 << 18, s.by_chunk), inf),
-        (names.DEFAULT_KERNEL, lambda: chunks(1 << 18, s.kernel), inf),
-        (names.DEFAULT_NUMBA, lambda: chunks(1 << 18, s.kernel, "numba"), inf),
-        (names.LARGE, lambda: chunks(1 << 20, s.by_chunk), inf),
-        (names.LARGE_KERNEL, lambda: chunks(1 << 20, s.kernel), inf),
-        (names.LARGE_NUMBA, lambda: chunks(1 << 20, s.kernel, "numba"), inf),
-        (names.POOLS, lambda: peers.Pools, inf),
-        (names.C, lambda: peers.in_c(folder), inf),
-        (names.C_CREATED, lambda: floor("systems_rows.c", s.as_created), inf),
-        (names.C_SHUFFLED, lambda: floor("systems_rows.c", s.shuffled), inf),
-        (names.C_AHEAD, lambda: floor("systems_ahead.c", s.shuffled), inf),
-        (names.ESPER, peers.in_esper, MOST_OBJECTS),
-    )
-    for name, prepare, limit in everybody:
-        if name in without:
-            skipped[name] = "not asked for"
-            continue
-        try:
-            yield Contender(name, prepare(), limit)
-        except MissingError as reason:
-            skipped[name] = str(reason)
+    floor = partial(s.over_rows, folder)
+    yield SINGLE, lambda: s.single(folder, "numpy")
+    yield f"{SINGLE}, numba", lambda: s.single(folder, "numba")
+    group = partial(s.managers, folder, "systems_group.yaml", s.as_created)
+    yield from in_three_ways(GROUP, s.columns, group)
+    yield TOGETHER, lambda: query(s.together, s.columns)
+    yield from in_three_ways(CREATED, s.columns, partial(query, s.as_created))
+    yield from in_three_ways(SHUFFLED, s.columns, partial(query, s.shuffled))
+    for name, size in SIZES.items():
+        yield from in_three_ways(name, s.by_chunk, partial(s.chunks, folder, size))
+    yield "pools by hand", lambda: peers.Pools
+    yield "C", lambda: peers.in_c(folder)
+    yield f"{FLOOR}, as created", lambda: floor("systems_rows.c", s.as_created)
+    yield f"{FLOOR}, shuffled", lambda: floor("systems_rows.c", s.shuffled)
+    yield f"{FLOOR}, shuffled, fetched ahead", lambda: floor("systems_prefetch.c", s.shuffled)
+    yield "esper", peers.in_esper
+
+
+def in_three_ways(name: str, way: s.Step, make: Callable[..., Make]) -> Named:
+    """Yield a line of numpy, a kernel, and a kernel that numba compiles."""
+    yield name, lambda: make(way)
+    yield f"{name}, kernel", lambda: make(s.kernel)
+    yield f"{name}, kernel, numba", lambda: make(s.kernel, "numba")
 
 
 def still(system: System, frames: int) -> None:
@@ -149,12 +151,12 @@ def expect(name: str, system: System, start: Start, frames: s.Numbers) -> None:
     np.testing.assert_allclose(system.position(), start.after(frames), atol=1e-6, err_msg=name)
 
 
-def measure_share(found: list[Contender], share: int, options: Namespace, both: Both) -> None:
+def measure_share(contenders: list[Contender], share: int, options: Namespace, both: Both) -> None:
     """Measure everybody at one share, those with a limit of their own in their own rounds."""
-    for limit in sorted({contender.limit for contender in found}, reverse=True):
+    for limit in sorted({contender.limit for contender in contenders}, reverse=True):
         rows = int(min(limit, options.rows))
         start = Start.of(rows, share)
-        systems = {each.name: each.make(start) for each in found if each.limit == limit}
+        systems = {each.name: each.make(start) for each in contenders if each.limit == limit}
         for name, system in systems.items():
             check(name, system, start)
         work = options.work if math.isinf(limit) else options.work // 10
@@ -185,32 +187,39 @@ def add(
 def measured(options: Namespace) -> Both:
     both = Both(options.rows, Results(), Results())
     with TemporaryDirectory() as folder:
-        found = list(contenders(Path(folder), options.without, both.still.skipped))
-        for name, reason in both.still.skipped.items():
-            print(f"{name} is left out: {reason}")
+        named = (
+            (name, make, MOST_OBJECTS if name == "esper" else math.inf)
+            for name, make in everybody(Path(folder))
+        )
+        contenders = available(named, options.without, both.still.skipped)
         for share in options.shares:
             print(f"{share} % …", file=sys.stderr, flush=True)
-            measure_share(found, share, options, both)
+            measure_share(contenders, share, options, both)
     return both
 
 
+def tables(both: Both) -> str:
+    """Return Markdown: what each contender takes, then how that compares."""
+    titles = "no structural change", "1 % lose their velocity, 1 % get one, each frame"
+    parts = []
+    for title, results in zip(titles, (both.still, both.changing), strict=True):
+        shares = [f"{share} %" for share in results.sizes()]
+        parts.append(table(f"{title}; ns: best (median)", shares, results.times()))
+        notes = NOTES if results is both.still else {}
+        ratios = results.compared(RATIOS)
+        differences = results.compared(NOTES, "−", lambda a, b: f"{a - b:.1f}", notes)
+        parts.append(table("best and best", shares, ratios, differences))
+    return "\n\n".join(part for part in parts if part)
+
+
 def main() -> None:
-    parser = ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--rows", type=int, default=1_000_000, help="entities")
-    parser.add_argument("--shares", type=int, nargs="+", default=SHARES, metavar="PERCENT")
-    parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--work", type=int, default=1_000_000, help="moves in a run, at least")
-    parser.add_argument("--without", nargs="*", default=[], help="contenders' names")
-    parser.add_argument("--json", type=Path, help="write the figures")
-    parser.add_argument("--again", type=Path, help="do not measure, read the figures from a file")
-    parser.add_argument("--svg", type=Path, help="write the plot")
-    options = parser.parse_args()
-    both = Both.load(options.again) if options.again else measured(options)
+    options = parsed(__doc__, rows=1_000_000, shares=SHARES, rounds=9, work=1_000_000, **OPTIONS)
+    if options.again:
+        both = Both.from_json(json.loads(options.again.read_text(encoding="utf-8")))
+    else:
+        both = measured(options)
     print(tables(both))
-    if options.json is not None:
-        both.save(options.json)
-    if options.svg is not None:
-        options.svg.write_text(charts(both), encoding="utf-8", newline="\n")
+    write(options.json, both, options.svg, partial(charts, both))
 
 
 if __name__ == "__main__":

@@ -11,21 +11,21 @@ over several seeds. Without mesa there is nothing to compare with: `pip install 
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from _missing import MissingError, library
-from _package import SCHEMAS, built
-from _timing import Case, Run, always, heading, machine, show
+from _arguments import BACKENDS, parsed
+from _missing_contenders import MissingError, library
+from _package import SCHEMAS, packages
+from _timing import Case, Run, table
 from numpy.typing import NDArray
 
 VISION, APART, DENSITY = 10.0, 2.0, 0.01
 Model = Callable[[int, int], tuple[Run, Callable[[], NDArray[np.float64]]]]
-"""How many boids and which seed → what does a step, and what tells their places."""
+"""How many boids and which seed → a run of a step, and a function that returns their places."""
 
 
 def size_of(count: int) -> float:
@@ -35,7 +35,7 @@ def size_of(count: int) -> float:
 def ours(package: Any) -> Model:
     """Return the boids of a generated package."""
 
-    def made(count: int, seed: int) -> tuple[Run, Callable[[], NDArray[np.float64]]]:
+    def flock(count: int, seed: int) -> tuple[Run, Callable[[], NDArray[np.float64]]]:
         world, random, size = package.Flock(), np.random.default_rng(seed), size_of(count)
         boids = world.boid
         world.spawn(count, boid={"place": random.random((count, 2)) * size})
@@ -47,7 +47,7 @@ def ours(package: Any) -> Model:
 
         return step, lambda: np.array(boids.data.place)
 
-    return made
+    return flock
 
 
 def theirs(count: int, seed: int) -> tuple[Run, Callable[[], NDArray[np.float64]]]:
@@ -64,16 +64,16 @@ def theirs(count: int, seed: int) -> tuple[Run, Callable[[], NDArray[np.float64]
 
 
 def our_givers(package: Any) -> Callable[[int], Run]:
-    """Return what makes the givers of a generated package, and lets them give."""
+    """Return a function that makes the givers of a generated package, and returns a step."""
 
-    def made(count: int) -> Run:
+    def bank(count: int) -> Run:
         world = package.Bank()
         friends = world.spawn(count, giver={})[someone(count)]
         world.giver.data.friend = friends
         run: Run = world.giver.give
         return run
 
-    return made
+    return bank
 
 
 def their_givers(count: int) -> Run:
@@ -111,25 +111,14 @@ def nearest(places: NDArray[np.float64], size: float) -> float:
 
 def statistic(model: Model, count: int, steps: int, seeds: int) -> str:
     """Return that mean after some steps, over several seeds."""
-    found = []
+    means = []
     for seed in range(seeds):
         step, places = model(count, seed)
         for _ in range(steps):
             step()
-        found.append(nearest(places(), size_of(count)))
-    error = np.std(found) / np.sqrt(max(seeds - 1, 1))
-    return f"{np.mean(found):.3f} ± {error:.3f}"
-
-
-def packages(folder: Path, backends: list[str], schema: str) -> dict[str, Any]:
-    """Return the package of each backend that can take part, and say who is left out."""
-    found = {}
-    for backend in backends:
-        try:
-            found[f"ecsgen, {backend}"] = built(folder, backend, SCHEMAS / schema)
-        except MissingError as missing:
-            print(f"{backend} is left out: {missing}")
-    return found
+        means.append(nearest(places(), size_of(count)))
+    error = np.std(means) / np.sqrt(max(seeds - 1, 1))
+    return f"{np.mean(means):.3f} ± {error:.3f}"
 
 
 def with_mesa(ours: dict[str, Any], theirs: Callable[..., Any], *arguments: int) -> dict[str, Any]:
@@ -143,27 +132,26 @@ def with_mesa(ours: dict[str, Any], theirs: Callable[..., Any], *arguments: int)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--rows", type=int, nargs="+", default=(1_000, 10_000))
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--steps", type=int, default=60)
-    parser.add_argument("--flock", type=int, default=300, help="boids of the statistic")
-    parser.add_argument("--seeds", type=int, default=8)
-    parser.add_argument("--backends", nargs="+", default=["numpy", "numba"])
-    options = parser.parse_args()
-    with TemporaryDirectory() as folder:
-        place, backends = Path(folder), options.backends
-        flocks = packages(place, backends, "flock_in_turns.yaml")
-        banks = packages(place, backends, "givers_in_turns.yaml")
-        known = with_mesa({name: ours(it) for name, it in flocks.items()}, theirs, 1, 0)
-        givers = with_mesa({name: our_givers(it) for name, it in banks.items()}, their_givers, 1)
-        print(f"{machine()}\n\n{heading(list(flocks))}")
-        for rows in options.rows:
-            runs = {name: always(make(rows)) for name, make in givers.items()}
-            show(Case("a step of givers", rows, runs), options.rounds, list(flocks))
-        for rows in options.rows:
-            runs = {name: always(model(rows, 1)[0]) for name, model in known.items()}
-            show(Case("a step of boids", rows, runs), options.rounds, list(flocks))
+    sizes = {"rows": (1_000, 10_000), "steps": 60, "flock": 300, "seeds": 8}
+    options = parsed(__doc__, **sizes, rounds=3, backends=BACKENDS)
+    with TemporaryDirectory() as name:
+        folder, backends = Path(name), options.backends
+        flocks = packages(folder, backends, SCHEMAS / "flock_in_turns.yaml")
+        banks = packages(folder, backends, SCHEMAS / "givers_in_turns.yaml")
+        known = with_mesa({b: ours(package) for b, package in flocks.items()}, theirs, 1, 0)
+        givers = with_mesa(
+            {b: our_givers(package) for b, package in banks.items()}, their_givers, 1
+        )
+        cases = [
+            Case.of("a step of givers", rows, {name: make(rows) for name, make in givers.items()})
+            for rows in options.rows
+        ] + [
+            Case.of(
+                "a step of boids", rows, {name: make(rows, 1)[0] for name, make in known.items()}
+            )
+            for rows in options.rows
+        ]
+        table(cases, options.rounds, backends)
         print(f"\n| nearest, {options.flock} boids, {options.steps} steps | |\n| --- | --- |")
         for name, model in known.items():
             print(f"| {name} | {statistic(model, options.flock, options.steps, options.seeds)} |")

@@ -4,7 +4,7 @@
     mpiexec -n 2 python examples/flock_shards.py --svg examples/flock.svg
 
 The package is made from examples/flock_shards/ into build/flock. Birds live where they fly; each
-looks around with a kernel that also sees those beyond the border. Some are born, some die.
+looks around with a kernel that also sees those beyond the border. Some are spawned, some destroyed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 BUILD = Path(__file__).resolve().parents[1] / "build"
 VISION, APART, SPEED = 10.0, 2.0, 1.0  # m, m, m per step
 NEAR = 3.3  # others near each, at first
-FATE, PLACE, TURN = range(3)  # streams of random numbers
+CHANCE, PLACE, TURN = range(3)  # streams of random numbers
 COLOURS = ["#4269d0", "#ff725c", "#3ca951", "#a463f2", "#efb118", "#6cc5b0"]
 
 
@@ -43,29 +43,29 @@ class Flock:
             self.hatch(keys, self.draws.uniform(keys, 0, PLACE, 2) * self.size, 0)
 
     def hatch(self, keys: Any, places: Any, tick: int) -> None:
-        """Let birds begin somewhere, with a heading by their key."""
+        """Spawn birds at places, with a heading by their key."""
         angles = self.draws.uniform(keys, tick, TURN) * 2 * pi
         headings = np.stack([np.cos(angles), np.sin(angles)], axis=1)
         boid = {"key": keys, "position": places, "heading": headings}
         self.world.spawn(len(keys), boid=boid)
 
     def step(self, tick: int) -> None:
-        """Go where each lives from now on, look around, fly; be born and die."""
+        """Migrate to the rank of each bird's place, look around, fly; spawn and destroy."""
         shards, boids, space = self.shards, self.boids, self.space
         shards.migrate(boids.data.entity, space.owner(boids.data.position))
         rows, ranks = space.borders(boids.data.position, VISION, shards.rank)
         shards.refresh(boids.data.entity[rows], ranks)
         boids.steer(VISION, APART)
         boids.fly(SPEED, self.size)
-        fate = self.draws.uniform(boids.data.key, tick, FATE)
-        parents, dying = fate < 0.002, boids.data.entity[fate > 0.998].copy()
+        chance = self.draws.uniform(boids.data.key, tick, CHANCE)
+        parents, dying = chance < 0.002, boids.data.entity[chance > 0.998].copy()
         children = self.draws.child_keys(boids.data.key[parents], tick)
         self.hatch(children, boids.data.position[parents].copy(), tick)
         self.world.destroy_many(dying)
         self.world.collect()
 
     def gather(self) -> Any:
-        """Let all birds live on rank 0; return its columns, by key."""
+        """Migrate all birds to rank 0; return its columns, by key."""
         alive = self.boids.data.entity
         self.shards.migrate(alive, np.zeros(len(alive), int))
         data = self.boids.data

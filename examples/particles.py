@@ -1,7 +1,7 @@
 """A fountain of a million short-lived particles: spawn, simulate, kill and collect, frame by frame.
 
-As many are born per frame as die, so the number alive stays where it is. Every step is a bulk call
-on the managers or an operation on their columns; no Python code runs per particle.
+As many are spawned per frame as are destroyed, so the number alive stays where it is. Every step is
+a bulk call on the managers or an operation on their columns; no Python code runs per particle.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Fountain:
     def __init__(self, alive: int, seed: int = 1) -> None:
         self.world = World()
         self.rng = np.random.default_rng(seed)
-        self.births = max(1, round(alive * FRAME / (LONGEST / 2)))
+        self.spawns_per_frame = max(1, round(alive * FRAME / (LONGEST / 2)))
         # In the steady state lives are left over as a triangle: many short ones, few long ones.
         self.emit(alive, LONGEST * (1.0 - np.sqrt(self.rng.random(alive))))
 
@@ -49,8 +49,8 @@ class Fountain:
         )
 
     def spawn(self) -> None:
-        """Let one frame's particles be born."""
-        self.emit(self.births, self.rng.uniform(0.0, LONGEST, self.births))
+        """Spawn one frame's particles."""
+        self.emit(self.spawns_per_frame, self.rng.uniform(0.0, LONGEST, self.spawns_per_frame))
 
     def simulate(self) -> None:
         """Advance all particles by a frame, in place."""
@@ -88,7 +88,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     frames = [[timed(step) for step in steps] for _ in range(options.frames)]
 
     particles = fountain.world.particle
-    print(f"{len(particles):,} particles alive, {fountain.births:,} born per frame,", end=" ")
+    print(f"{len(particles):,} particles alive,", end=" ")
+    print(f"{fountain.spawns_per_frame:,} spawned per frame,", end=" ")
     print(f"{particles.nbytes / 2**20:.1f} MiB\n\nms per frame      best    median")
     columns = [*zip(*frames, strict=True), [sum(frame) for frame in frames]]
     for name, column in zip(

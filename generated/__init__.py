@@ -12,6 +12,8 @@ __ecsgen__ = "0.1.0"
 _require(__name__, interface=3, made_by=__ecsgen__)
 
 if TYPE_CHECKING:
+    from ecsgen_runtime import Sweep as Sweep
+    from ecsgen_runtime import sweep as sweep
     from ecsgen_runtime.base.errors import BrokenManagerError as BrokenManagerError
     from ecsgen_runtime.base.errors import CapacityError as CapacityError
     from ecsgen_runtime.base.errors import (
@@ -38,8 +40,6 @@ if TYPE_CHECKING:
     from ecsgen_runtime.kernels.spaces.spatial import Neighbours as Neighbours
     from ecsgen_runtime.snapshots.migration_view import Snapshot as Snapshot
     from ecsgen_runtime.snapshots.migration_view import SnapshotTable as SnapshotTable
-    from ecsgen_runtime.sweeps.sweep import Sweep as Sweep
-    from ecsgen_runtime.sweeps.sweep import sweep as sweep
     from ecsgen_runtime.values.field_tables import FieldInfo as FieldInfo
 
     from .ai_state import AiState as AiState

@@ -34,6 +34,7 @@ from ecsgen_runtime.base.handles import (
     Instance,
     RowArray,
 )
+from ecsgen_runtime.managers.manager import ManagerParts
 from ecsgen_runtime.managers.policies.destroy import Gc
 from ecsgen_runtime.managers.policies.instances import MappedOne
 from ecsgen_runtime.managers.policies.lookup_maps import Sparse, grow_map
@@ -176,7 +177,7 @@ class AiStateGroupedData(LeadingRows):
     `data`."""
 
     __slots__ = ("_data",)
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
 
     def __init__(self, data: AiStateData) -> None:
@@ -339,7 +340,7 @@ class AiStateData(GroupMemberRows):
     )
     MANAGER: ClassVar = "AiStateManager"
     LAYOUT: ClassVar = _COLUMNS
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
 
     @property
@@ -479,13 +480,14 @@ class AiStateManager(GroupMember, Sparse, MappedOne, Gc):
 
     __slots__ = ("_entities", "_other_members", "_rng", "_sparse", "_sparse_cells")
     GROUP: ClassVar = "actors"
-    _STEPS: ClassVar = {
-        "row": "grouped",
-        "create": "grouped sparse one",
-        "_destroy_row": "grouped sparse",
-    }
-    _ROWS: ClassVar = AiStateData
-    _CONVERTERS: ClassVar = _FIELDS.converters
+    _PARTS: ClassVar = ManagerParts(
+        row=AiState,
+        accessors=("grouped",),
+        create=("grouped", "sparse", "one"),
+        destroy_row=("grouped", "sparse"),
+    )
+    ROWS: ClassVar = AiStateData
+    CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = (
         "animation",
         "energy",
@@ -728,7 +730,7 @@ class AiStateManager(GroupMember, Sparse, MappedOne, Gc):
             if self._other_members:
                 row = self._join_group(row, entity)
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return row
 
@@ -756,7 +758,7 @@ class AiStateManager(GroupMember, Sparse, MappedOne, Gc):
         span = slice(n, end)
         rows = np.arange(n, end)
         joining = self._plan_join(entities, rows)
-        slots = self._entities._slots(entities)
+        slots = self._entities.slots(entities)
         try:
             data._entity_column[span] = entities
             data._animation_column[span] = columns["animation"]
@@ -772,7 +774,7 @@ class AiStateManager(GroupMember, Sparse, MappedOne, Gc):
             if joining is not None:
                 rows = self._join_group_many(joining)
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return rows
 
@@ -796,7 +798,7 @@ class AiStateManager(GroupMember, Sparse, MappedOne, Gc):
             data._n = last
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return 1
 

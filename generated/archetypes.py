@@ -74,12 +74,12 @@ class Archetypes(ArchetypeStore[ArchetypeChunk]):
     _DATA: ClassVar = (ArmorData, BurningData, HealthData, WeaponData)
 
     def __init__(self, entities: EntityManager) -> None:
-        EntityManager._check_entity_manager(entities, self)
+        EntityManager.check_entity_manager(entities, self)
         super().__init__(entities, ArchetypeChunk, self._DATA, CHUNK_BYTES)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         Archetypes.__init__(self, state["entities"])
-        self._load(state)
+        self.load_state(state)
 
     def create(
         self,
@@ -276,5 +276,5 @@ class Archetypes(ArchetypeStore[ArchetypeChunk]):
             StaleEntityError: the entity is dead.
             MissingInstanceError: it does not have the component.
         """
-        row: _Row = self._get(entity, component)
+        row: _Row = self.get_row(entity, component)
         return row

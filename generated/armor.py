@@ -83,11 +83,11 @@ class ArmorData(ChunkColumns, HotColumns):
     rows, after the same checks as everywhere: `chunk.armor.x = 2.0`.
     """
 
-    _ROW: ClassVar = Armor
-    _CONVERTERS: ClassVar = _FIELDS.converters
+    ROW: ClassVar = Armor
+    CONVERTERS: ClassVar = _FIELDS.converters
     FIELDS: ClassVar = _FIELDS.infos
     LAYOUT: ClassVar = _COLUMNS
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
 
     __slots__ = (
         "_element_cells",

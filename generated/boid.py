@@ -41,6 +41,7 @@ from ecsgen_runtime.kernels.blocks import (
 )
 from ecsgen_runtime.kernels.spaces.neighbour_search import NeighbourBlocks
 from ecsgen_runtime.kernels.spaces.spatial import OwnedSpatial, SpaceLayout
+from ecsgen_runtime.managers.manager import ManagerParts
 from ecsgen_runtime.managers.policies.destroy import Gc
 from ecsgen_runtime.managers.policies.instances import MappedOne
 from ecsgen_runtime.managers.policies.lookup_maps import Sparse, grow_map
@@ -146,7 +147,7 @@ class BoidData(OwnedRows, WorldKernelRows, KernelRows, HotColumns):
     )
     MANAGER: ClassVar = "BoidManager"
     LAYOUT: ClassVar = _COLUMNS
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
 
     def _fly_blocks(self) -> KernelBlocks:
@@ -213,13 +214,14 @@ class BoidManager(Sparse, MappedOne, Gc, OwnedSpatial):
     _SPACE: ClassVar = SpaceLayout(
         "position", ("_position_column",), "_n", (100.0, 60.0)
     )
-    _STEPS: ClassVar = {
-        "row": "packed",
-        "create": "packed sparse one",
-        "_destroy_row": "packed sparse",
-    }
-    _ROWS: ClassVar = BoidData
-    _CONVERTERS: ClassVar = _FIELDS.converters
+    _PARTS: ClassVar = ManagerParts(
+        row=Boid,
+        accessors=("packed",),
+        create=("packed", "sparse", "one"),
+        destroy_row=("packed", "sparse"),
+    )
+    ROWS: ClassVar = BoidData
+    CONVERTERS: ClassVar = _FIELDS.converters
     data: BoidData
 
     def position(self, row: int, /) -> tuple[float, float]:
@@ -346,7 +348,7 @@ class BoidManager(Sparse, MappedOne, Gc, OwnedSpatial):
             self._sparse_cells[_slot] = row
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return row
 
@@ -373,7 +375,7 @@ class BoidManager(Sparse, MappedOne, Gc, OwnedSpatial):
         end = n + count
         span = slice(n, end)
         rows = np.arange(n, end)
-        slots = self._entities._slots(entities)
+        slots = self._entities.slots(entities)
         try:
             data._entity_column[span] = entities
             put_cells(data._position_column, span, columns["position"])
@@ -382,7 +384,7 @@ class BoidManager(Sparse, MappedOne, Gc, OwnedSpatial):
             self._sparse[slots] = rows.astype(np.uint32)
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return rows
 
@@ -402,7 +404,7 @@ class BoidManager(Sparse, MappedOne, Gc, OwnedSpatial):
             data._n = src
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return 1
 

@@ -41,9 +41,9 @@ class BurningData(ChunkColumns, HotColumns):
     rows, after the same checks as everywhere: `chunk.burning.x = 2.0`.
     """
 
-    _ROW: ClassVar = Burning
+    ROW: ClassVar = Burning
     LAYOUT: ClassVar = _COLUMNS
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
 
     __slots__ = ()
 

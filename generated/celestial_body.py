@@ -41,6 +41,7 @@ from ecsgen_runtime.kernels.blocks import (
     rows_last,
     selected_blocks,
 )
+from ecsgen_runtime.managers.manager import ManagerParts
 from ecsgen_runtime.managers.policies.destroy import Gc
 from ecsgen_runtime.managers.policies.instances import MappedOne
 from ecsgen_runtime.managers.policies.lookup_maps import Sparse, grow_map
@@ -195,7 +196,7 @@ class CelestialBodyData(OwnedRows, KernelRows):
     )
     MANAGER: ClassVar = "CelestialBodyManager"
     LAYOUT: ClassVar = _COLUMNS
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
 
     def _kick_blocks(self) -> KernelBlocks:
@@ -366,13 +367,14 @@ class CelestialBodyManager(Sparse, MappedOne, Gc):
     """
 
     __slots__ = ("_entities", "_rng", "_sparse", "_sparse_cells")
-    _STEPS: ClassVar = {
-        "row": "packed",
-        "create": "packed sparse one",
-        "_destroy_row": "packed sparse",
-    }
-    _ROWS: ClassVar = CelestialBodyData
-    _CONVERTERS: ClassVar = _FIELDS.converters
+    _PARTS: ClassVar = ManagerParts(
+        row=CelestialBody,
+        accessors=("packed",),
+        create=("packed", "sparse", "one"),
+        destroy_row=("packed", "sparse"),
+    )
+    ROWS: ClassVar = CelestialBodyData
+    CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = ("gm", "radius", "name")
     data: CelestialBodyData
 
@@ -593,7 +595,7 @@ class CelestialBodyManager(Sparse, MappedOne, Gc):
             self._sparse_cells[_slot] = row
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return row
 
@@ -620,7 +622,7 @@ class CelestialBodyManager(Sparse, MappedOne, Gc):
         end = n + count
         span = slice(n, end)
         rows = np.arange(n, end)
-        slots = self._entities._slots(entities)
+        slots = self._entities.slots(entities)
         try:
             data._entity_column[span] = entities
             data._gm_column[span] = columns["gm"]
@@ -633,7 +635,7 @@ class CelestialBodyManager(Sparse, MappedOne, Gc):
             self._sparse[slots] = rows.astype(np.uint32)
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return rows
 
@@ -657,7 +659,7 @@ class CelestialBodyManager(Sparse, MappedOne, Gc):
             data._n = src
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return 1
 

@@ -21,4 +21,4 @@ class EntityManager(EntityManagerBase):
     """Manager that creates entities with these bits, and checks that they are alive."""
 
     __slots__ = ()
-    _LAYOUT = LAYOUT
+    HANDLE_LAYOUT = LAYOUT

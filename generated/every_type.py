@@ -53,6 +53,7 @@ from ecsgen_runtime.base.handles import (
     Instance,
     RowArray,
 )
+from ecsgen_runtime.managers.manager import ManagerParts
 from ecsgen_runtime.managers.policies.destroy import Gc, Release
 from ecsgen_runtime.managers.policies.instances import MappedOne
 from ecsgen_runtime.managers.policies.lookup_maps import Sparse, grow_map
@@ -475,7 +476,7 @@ class EveryTypeData(OwnedRows):
     )
     MANAGER: ClassVar = "EveryTypeManager"
     LAYOUT: ClassVar = _COLUMNS
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
     OBJECTS: ClassVar = ("_payload_column", "_note_column")
     _payload_column: NDArray[np.object_]
@@ -880,18 +881,16 @@ class EveryTypeManager(Sparse, MappedOne, Gc, Release):
 
     __slots__ = ("_entities", "_released", "_rng", "_sparse", "_sparse_cells")
     _HOLDS_OBJECTS: ClassVar = True
-    _STEPS: ClassVar = {
-        "row": "packed",
-        "create": "packed sparse one",
-        "_destroy_row": "packed sparse objects release",
-        "payload": "objects",
-        "set_payload": "objects",
-        "note": "objects",
-        "set_note": "objects",
-    }
-    _ROWS: ClassVar = EveryTypeData
+    _PARTS: ClassVar = ManagerParts(
+        row=EveryType,
+        accessors=("packed",),
+        create=("packed", "sparse", "one"),
+        destroy_row=("packed", "sparse", "objects", "release"),
+        guarded=("payload", "set_payload", "note", "set_note"),
+    )
+    ROWS: ClassVar = EveryTypeData
     _CAPACITY: ClassVar = 64
-    _CONVERTERS: ClassVar = _FIELDS.converters
+    CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = (
         "flag",
         "tiny",
@@ -1566,7 +1565,7 @@ class EveryTypeManager(Sparse, MappedOne, Gc, Release):
             self._sparse_cells[_slot] = row
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return row
 
@@ -1593,7 +1592,7 @@ class EveryTypeManager(Sparse, MappedOne, Gc, Release):
         end = n + count
         span = slice(n, end)
         rows = np.arange(n, end)
-        slots = self._entities._slots(entities)
+        slots = self._entities.slots(entities)
         try:
             data._entity_column[span] = entities
             data._flag_column[span] = columns["flag"]
@@ -1625,7 +1624,7 @@ class EveryTypeManager(Sparse, MappedOne, Gc, Release):
             self._sparse[slots] = rows.astype(np.uint32)
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return rows
 
@@ -1673,7 +1672,7 @@ class EveryTypeManager(Sparse, MappedOne, Gc, Release):
             data._note_column[data._n] = None
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return 1
 

@@ -27,6 +27,7 @@ from typing import Any, ClassVar, Final, Unpack
 import numpy as np
 from ecsgen_runtime.base.fast_typing import NamedTuple, TypedDict
 from ecsgen_runtime.base.handles import (
+    MAX_ROWS,
     NIL,
     Columns,
     Entity,
@@ -40,6 +41,7 @@ from ecsgen_runtime.kernels.blocks import (
     SelectedRows,
     selected_blocks,
 )
+from ecsgen_runtime.managers.manager import ManagerParts
 from ecsgen_runtime.managers.policies.instances import LinkedRows, Many
 from ecsgen_runtime.managers.policies.lookup_maps import Sparse, grow_map
 from ecsgen_runtime.managers.policies.owners import make_ensure
@@ -150,9 +152,9 @@ class FootprintData(LinkedRows, RingRows, KernelRows, HotColumns):
     )
     MANAGER: ClassVar = "FootprintManager"
     LAYOUT: ClassVar = _COLUMNS
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
-    _MAX_ROWS: ClassVar = 4096
+    MAX_ROWS: ClassVar = 4096
 
     def _fade_blocks(self) -> KernelBlocks:
         """Cut the columns of `fade` into blocks; good until they move or n changes."""
@@ -233,13 +235,14 @@ class FootprintManager(Many, Sparse, Ring):
     """
 
     __slots__ = ("_entities", "_sparse", "_sparse_cells")
-    _STEPS: ClassVar = {
-        "row": "packed",
-        "create": "packed many sparse ring",
-        "_destroy_row": "packed many ring",
-    }
-    _ROWS: ClassVar = FootprintData
-    _CONVERTERS: ClassVar = _FIELDS.converters
+    _PARTS: ClassVar = ManagerParts(
+        row=Footprint,
+        accessors=("packed",),
+        create=("packed", "many", "sparse", "ring"),
+        destroy_row=("packed", "many", "ring"),
+    )
+    ROWS: ClassVar = FootprintData
+    CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = ("heading", "depth")
     data: FootprintData
 
@@ -363,7 +366,7 @@ class FootprintManager(Many, Sparse, Ring):
             return self._evict_and_create(
                 *_evicted, entity, place=place, heading=heading, depth=depth
             )
-        if data._n == data._MAX_ROWS:
+        if data._n == data.MAX_ROWS:
             _evicted = self._drop_oldest, data._oldest, self.create  # the oldest goes
             return self._evict_and_create(
                 *_evicted, entity, place=place, heading=heading, depth=depth
@@ -384,7 +387,7 @@ class FootprintManager(Many, Sparse, Ring):
             data._add_newest(row)
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return row
 
@@ -422,7 +425,7 @@ class FootprintManager(Many, Sparse, Ring):
             data._add_newest_rows(rows)
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return rows
 
@@ -449,7 +452,7 @@ class FootprintManager(Many, Sparse, Ring):
             data._n = src
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return 1
 

@@ -31,6 +31,7 @@ from ecsgen_runtime.base.handles import (
     RowArray,
 )
 from ecsgen_runtime.kernels.blocks import WorldKernelRows
+from ecsgen_runtime.managers.manager import ManagerParts
 from ecsgen_runtime.managers.policies.destroy import Gc
 from ecsgen_runtime.managers.policies.instances import MappedOne
 from ecsgen_runtime.managers.policies.lookup_maps import Sparse, grow_map
@@ -131,7 +132,7 @@ class HawkData(OwnedRows, WorldKernelRows, HotColumns):
     )
     MANAGER: ClassVar = "HawkManager"
     LAYOUT: ClassVar = _COLUMNS
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
 
     @property
@@ -190,13 +191,14 @@ class HawkManager(Sparse, MappedOne, Gc):
     """
 
     __slots__ = ("_entities", "_rng", "_sparse", "_sparse_cells")
-    _STEPS: ClassVar = {
-        "row": "packed",
-        "create": "packed sparse one",
-        "_destroy_row": "packed sparse",
-    }
-    _ROWS: ClassVar = HawkData
-    _CONVERTERS: ClassVar = _FIELDS.converters
+    _PARTS: ClassVar = ManagerParts(
+        row=Hawk,
+        accessors=("packed",),
+        create=("packed", "sparse", "one"),
+        destroy_row=("packed", "sparse"),
+    )
+    ROWS: ClassVar = HawkData
+    CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = ("hunger", "prey", "rivals")
     data: HawkData
 
@@ -329,7 +331,7 @@ class HawkManager(Sparse, MappedOne, Gc):
             self._sparse_cells[_slot] = row
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return row
 
@@ -356,7 +358,7 @@ class HawkManager(Sparse, MappedOne, Gc):
         end = n + count
         span = slice(n, end)
         rows = np.arange(n, end)
-        slots = self._entities._slots(entities)
+        slots = self._entities.slots(entities)
         try:
             data._entity_column[span] = entities
             data._hunger_column[span] = columns["hunger"]
@@ -366,7 +368,7 @@ class HawkManager(Sparse, MappedOne, Gc):
             self._sparse[slots] = rows.astype(np.uint32)
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return rows
 
@@ -387,7 +389,7 @@ class HawkManager(Sparse, MappedOne, Gc):
             data._n = src
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return 1
 

@@ -91,11 +91,11 @@ class HealthData(ChunkColumns, HotColumns):
     rows, after the same checks as everywhere: `chunk.health.x = 2.0`.
     """
 
-    _ROW: ClassVar = Health
-    _CONVERTERS: ClassVar = _FIELDS.converters
+    ROW: ClassVar = Health
+    CONVERTERS: ClassVar = _FIELDS.converters
     FIELDS: ClassVar = _FIELDS.infos
     LAYOUT: ClassVar = _COLUMNS
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
 
     __slots__ = (
         "_limit_cells",

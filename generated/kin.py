@@ -1,6 +1,6 @@
 """Kin: lookup sparse, instances one, destroy gc.
 
-Who is whose child. The young of the dead are on their own.
+The parent of each young animal. The young of dead animals have none.
 
 One buffer of 28 bytes per row, column after column:
 
@@ -31,6 +31,7 @@ from ecsgen_runtime.base.handles import (
     Instance,
     RowArray,
 )
+from ecsgen_runtime.managers.manager import ManagerParts
 from ecsgen_runtime.managers.policies.destroy import Gc
 from ecsgen_runtime.managers.policies.hierarchy import (
     OrphansRoot,
@@ -62,7 +63,7 @@ _COLUMNS: Final = (
 _BORN_FIELD: Final = IntField("Kin.born", "i32")
 _BORN_DEFAULT: Final = 0
 _FIELDS: Final = component_fields(
-    (_BORN_FIELD, "i32", _BORN_DEFAULT, ("hot",), "", "The tick of its birth."),
+    (_BORN_FIELD, "i32", _BORN_DEFAULT, ("hot",), "", "The tick when it was spawned."),
 )
 
 
@@ -70,7 +71,7 @@ class Kin(NamedTuple):
     """One row of a KinManager, copied out."""
 
     born: int = _BORN_DEFAULT
-    """The tick of its birth."""
+    """The tick when it was spawned."""
 
 
 class KinFields(TypedDict, total=False):
@@ -85,7 +86,7 @@ class KinColumns(QueryColumns):
     __slots__ = ()
 
     born = QueryColumn[np.int32]("born", _BORN_FIELD, _BORN_DEFAULT)
-    """The tick of its birth. Shape (n,)."""
+    """The tick when it was spawned. Shape (n,)."""
 
 
 class KinData(OwnedHierarchyRows, HotColumns):
@@ -107,12 +108,12 @@ class KinData(OwnedHierarchyRows, HotColumns):
     )
     MANAGER: ClassVar = "KinManager"
     LAYOUT: ClassVar = _COLUMNS
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
 
     @property
     def born(self) -> NDArray[np.int32]:
-        """The tick of its birth. Shape (n,)."""
+        """The tick when it was spawned. Shape (n,)."""
         return self._born_column[: self._n]
 
     @born.setter
@@ -148,7 +149,7 @@ class KinData(OwnedHierarchyRows, HotColumns):
 class KinManager(Sparse, MappedOne, OwnedHierarchy, OrphansRoot, Gc):
     """Manager of every Kin: lookup sparse, instances one, destroy gc.
 
-    Who is whose child. The young of the dead are on their own.
+    The parent of each young animal. The young of dead animals have none.
     """
 
     __slots__ = (
@@ -159,19 +160,20 @@ class KinManager(Sparse, MappedOne, OwnedHierarchy, OrphansRoot, Gc):
         "_sparse_cells",
         "_tracked_parents",
     )
-    _STEPS: ClassVar = {
-        "row": "packed",
-        "create": "packed sparse one hierarchy owned_children",
-        "create_many": "owned_children",
-        "_destroy_row": "packed sparse hierarchy orphans_root",
-    }
-    _ROWS: ClassVar = KinData
-    _CONVERTERS: ClassVar = _FIELDS.converters
+    _PARTS: ClassVar = ManagerParts(
+        row=Kin,
+        accessors=("packed",),
+        create=("packed", "sparse", "one", "hierarchy", "owned_children"),
+        create_many=("owned_children",),
+        destroy_row=("packed", "sparse", "hierarchy", "orphans_root"),
+    )
+    ROWS: ClassVar = KinData
+    CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = ("born",)
     data: KinData
 
     def born(self, row: int, /) -> int:
-        """The tick of its birth."""
+        """The tick when it was spawned."""
         data = self.data
         if type(row) is not int or not 0 <= row < data._n:
             row = self._require_row(row)
@@ -263,7 +265,7 @@ class KinManager(Sparse, MappedOne, OwnedHierarchy, OrphansRoot, Gc):
             data._previous_sibling_cells[row] = row
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return row
 
@@ -296,7 +298,7 @@ class KinManager(Sparse, MappedOne, OwnedHierarchy, OrphansRoot, Gc):
         end = n + count
         span = slice(n, end)
         rows = np.arange(n, end)
-        slots = self._entities._slots(entities)
+        slots = self._entities.slots(entities)
         try:
             data._entity_column[span] = entities
             data._born_column[span] = columns["born"]
@@ -308,7 +310,7 @@ class KinManager(Sparse, MappedOne, OwnedHierarchy, OrphansRoot, Gc):
             data._previous_sibling_column[span] = rows
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return rows
 
@@ -336,7 +338,7 @@ class KinManager(Sparse, MappedOne, OwnedHierarchy, OrphansRoot, Gc):
             data._n = src
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return 1
 

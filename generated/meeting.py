@@ -33,6 +33,7 @@ from ecsgen_runtime.base.handles import (
     RowArray,
 )
 from ecsgen_runtime.kernels.blocks import WorldKernelRows
+from ecsgen_runtime.managers.manager import ManagerParts
 from ecsgen_runtime.managers.policies.ids import SLOT_BITS, IdRows, Ids, ids_of
 from ecsgen_runtime.managers.policies.owners import Unowned
 from ecsgen_runtime.managers.row_proxies import IdProxy, RowField
@@ -97,7 +98,7 @@ class MeetingData(IdRows, WorldKernelRows, HotColumns):
     )
     MANAGER: ClassVar = "MeetingManager"
     LAYOUT: ClassVar = _COLUMNS
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
 
     @property
@@ -147,13 +148,14 @@ class MeetingManager(Unowned, Ids):
     """
 
     __slots__ = ("_failures",)
-    _STEPS: ClassVar = {
-        "row": "packed",
-        "create": "packed ids",
-        "_destroy_row": "packed ids",
-    }
-    _ROWS: ClassVar = MeetingData
-    _CONVERTERS: ClassVar = _FIELDS.converters
+    _PARTS: ClassVar = ManagerParts(
+        row=Meeting,
+        accessors=("packed",),
+        create=("packed", "ids"),
+        destroy_row=("packed", "ids"),
+    )
+    ROWS: ClassVar = MeetingData
+    CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = ("one", "other")
     data: MeetingData
 
@@ -237,7 +239,7 @@ class MeetingManager(Unowned, Ids):
             data._id_row_cells[_new_slot] = row
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return Id(data._id_generation_cells[_new_slot] << SLOT_BITS | _new_slot)
 
@@ -275,7 +277,7 @@ class MeetingManager(Unowned, Ids):
             data._id_row_column[taken] = rows
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return ids
 
@@ -295,7 +297,7 @@ class MeetingManager(Unowned, Ids):
             data._free_slot(slot)
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return 1
 

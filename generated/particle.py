@@ -39,6 +39,7 @@ from ecsgen_runtime.kernels.blocks import (
     rows_last,
     selected_blocks,
 )
+from ecsgen_runtime.managers.manager import ManagerParts
 from ecsgen_runtime.managers.policies.destroy import Gc
 from ecsgen_runtime.managers.policies.instances import MappedOne
 from ecsgen_runtime.managers.policies.lookup_maps import Sparse, grow_map
@@ -175,7 +176,7 @@ class ParticleData(OwnedRows, KernelRows):
     )
     MANAGER: ClassVar = "ParticleManager"
     LAYOUT: ClassVar = _COLUMNS
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
 
     def _simulate_blocks(self) -> KernelBlocks:
@@ -293,13 +294,14 @@ class ParticleManager(Sparse, MappedOne, Gc):
     """
 
     __slots__ = ("_entities", "_rng", "_sparse", "_sparse_cells")
-    _STEPS: ClassVar = {
-        "row": "packed",
-        "create": "packed sparse one",
-        "_destroy_row": "packed sparse",
-    }
-    _ROWS: ClassVar = ParticleData
-    _CONVERTERS: ClassVar = _FIELDS.converters
+    _PARTS: ClassVar = ManagerParts(
+        row=Particle,
+        accessors=("packed",),
+        create=("packed", "sparse", "one"),
+        destroy_row=("packed", "sparse"),
+    )
+    ROWS: ClassVar = ParticleData
+    CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = ("life",)
     data: ParticleData
 
@@ -485,7 +487,7 @@ class ParticleManager(Sparse, MappedOne, Gc):
             self._sparse_cells[_slot] = row
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return row
 
@@ -512,7 +514,7 @@ class ParticleManager(Sparse, MappedOne, Gc):
         end = n + count
         span = slice(n, end)
         rows = np.arange(n, end)
-        slots = self._entities._slots(entities)
+        slots = self._entities.slots(entities)
         try:
             data._entity_column[span] = entities
             put_cells(data._position_column, span, columns["position"])
@@ -523,7 +525,7 @@ class ParticleManager(Sparse, MappedOne, Gc):
             self._sparse[slots] = rows.astype(np.uint32)
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return rows
 
@@ -545,7 +547,7 @@ class ParticleManager(Sparse, MappedOne, Gc):
             data._n = src
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return 1
 

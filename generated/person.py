@@ -40,6 +40,7 @@ from ecsgen_runtime.kernels.blocks import (
 )
 from ecsgen_runtime.kernels.random_streams import derive_stream_keys, draw_random
 from ecsgen_runtime.kernels.seeding import Seeded
+from ecsgen_runtime.managers.manager import ManagerParts
 from ecsgen_runtime.managers.policies.destroy import Gc
 from ecsgen_runtime.managers.policies.instances import MappedOne
 from ecsgen_runtime.managers.policies.lookup_maps import Sparse, grow_map
@@ -125,7 +126,7 @@ class PersonData(OwnedRows, WorldKernelRows, KernelRows, HotColumns):
     )
     MANAGER: ClassVar = "PersonManager"
     LAYOUT: ClassVar = _COLUMNS
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
 
     def _decide_blocks(self) -> KernelBlocks:
@@ -234,13 +235,14 @@ class PersonManager(Sparse, MappedOne, Gc, Seeded):
     _RANDOM_KERNELS: ClassVar = {
         "decide": 0x2F200A73BB0CCDF6,
     }
-    _STEPS: ClassVar = {
-        "row": "packed",
-        "create": "packed sparse one",
-        "_destroy_row": "packed sparse",
-    }
-    _ROWS: ClassVar = PersonData
-    _CONVERTERS: ClassVar = _FIELDS.converters
+    _PARTS: ClassVar = ManagerParts(
+        row=Person,
+        accessors=("packed",),
+        create=("packed", "sparse", "one"),
+        destroy_row=("packed", "sparse"),
+    )
+    ROWS: ClassVar = PersonData
+    CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = ("condition", "exposed", "days")
     data: PersonData
 
@@ -375,7 +377,7 @@ class PersonManager(Sparse, MappedOne, Gc, Seeded):
             self._sparse_cells[_slot] = row
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return row
 
@@ -402,7 +404,7 @@ class PersonManager(Sparse, MappedOne, Gc, Seeded):
         end = n + count
         span = slice(n, end)
         rows = np.arange(n, end)
-        slots = self._entities._slots(entities)
+        slots = self._entities.slots(entities)
         try:
             data._entity_column[span] = entities
             data._condition_column[span] = columns["condition"]
@@ -412,7 +414,7 @@ class PersonManager(Sparse, MappedOne, Gc, Seeded):
             self._sparse[slots] = rows.astype(np.uint32)
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return rows
 
@@ -433,7 +435,7 @@ class PersonManager(Sparse, MappedOne, Gc, Seeded):
             data._n = src
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return 1
 

@@ -40,6 +40,7 @@ from ecsgen_runtime.kernels.blocks import (
     rows_last,
     selected_blocks,
 )
+from ecsgen_runtime.managers.manager import ManagerParts
 from ecsgen_runtime.managers.policies.destroy import Gc
 from ecsgen_runtime.managers.policies.instances import MappedOne
 from ecsgen_runtime.managers.policies.lookup_maps import Hash, remember
@@ -198,7 +199,7 @@ class PointMassData(OwnedRows, WorldKernelRows, KernelRows):
     )
     MANAGER: ClassVar = "PointMassManager"
     LAYOUT: ClassVar = _COLUMNS
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
 
     def _simulate_blocks(self) -> KernelBlocks:
@@ -322,13 +323,14 @@ class PointMassManager(Hash, MappedOne, Gc):
     """
 
     __slots__ = ("_entities", "_rng", "_rows")
-    _STEPS: ClassVar = {
-        "row": "packed",
-        "create": "packed hash one",
-        "_destroy_row": "packed hash",
-    }
-    _ROWS: ClassVar = PointMassData
-    _CONVERTERS: ClassVar = _FIELDS.converters
+    _PARTS: ClassVar = ManagerParts(
+        row=PointMass,
+        accessors=("packed",),
+        create=("packed", "hash", "one"),
+        destroy_row=("packed", "hash"),
+    )
+    ROWS: ClassVar = PointMassData
+    CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = ("mass", "label")
     data: PointMassData
 
@@ -510,7 +512,7 @@ class PointMassManager(Hash, MappedOne, Gc):
             self._rows[entity] = row
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return row
 
@@ -548,7 +550,7 @@ class PointMassManager(Hash, MappedOne, Gc):
             remember(self._rows, entities, rows)
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return rows
 
@@ -571,7 +573,7 @@ class PointMassManager(Hash, MappedOne, Gc):
             data._n = src
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return 1
 

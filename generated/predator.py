@@ -26,6 +26,7 @@ from ecsgen_runtime.base.handles import (
     Instance,
     RowArray,
 )
+from ecsgen_runtime.managers.manager import ManagerParts
 from ecsgen_runtime.managers.policies.destroy import Gc
 from ecsgen_runtime.managers.policies.instances import MappedOne
 from ecsgen_runtime.managers.policies.lookup_maps import Sparse, grow_map
@@ -60,7 +61,7 @@ class PredatorData(OwnedRows, HotColumns):
     __slots__ = ("_entity_cells", "_entity_column")
     MANAGER: ClassVar = "PredatorManager"
     LAYOUT: ClassVar = _COLUMNS
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
 
     def _bind_columns(self) -> None:
         """Cut the columns out of the buffer; O(1)."""
@@ -79,12 +80,13 @@ class PredatorManager(Tag, Sparse, MappedOne, Gc):
     """
 
     __slots__ = ("_entities", "_rng", "_sparse", "_sparse_cells")
-    _STEPS: ClassVar = {
-        "row": "packed",
-        "create": "packed sparse one",
-        "_destroy_row": "packed sparse",
-    }
-    _ROWS: ClassVar = PredatorData
+    _PARTS: ClassVar = ManagerParts(
+        row=Predator,
+        accessors=("packed",),
+        create=("packed", "sparse", "one"),
+        destroy_row=("packed", "sparse"),
+    )
+    ROWS: ClassVar = PredatorData
     data: PredatorData
 
     def row(self, row: int, /) -> Predator:
@@ -142,7 +144,7 @@ class PredatorManager(Tag, Sparse, MappedOne, Gc):
             self._sparse_cells[_slot] = row
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return row
 
@@ -154,14 +156,14 @@ class PredatorManager(Tag, Sparse, MappedOne, Gc):
         end = n + count
         span = slice(n, end)
         rows = np.arange(n, end)
-        slots = self._entities._slots(entities)
+        slots = self._entities.slots(entities)
         try:
             data._entity_column[span] = entities
             data._n = end
             self._sparse[slots] = rows.astype(np.uint32)
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return rows
 
@@ -177,7 +179,7 @@ class PredatorManager(Tag, Sparse, MappedOne, Gc):
             data._n = src
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return 1
 

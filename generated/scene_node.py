@@ -35,6 +35,7 @@ from ecsgen_runtime.base.handles import (
 )
 from ecsgen_runtime.kernels.blocks import BlockColumn, KernelRows, rows_last
 from ecsgen_runtime.kernels.levels import LevelBlocks, ParentColumn
+from ecsgen_runtime.managers.manager import ManagerParts
 from ecsgen_runtime.managers.policies.destroy import Callback, Release
 from ecsgen_runtime.managers.policies.hierarchy import (
     OrphansDestroy,
@@ -152,7 +153,7 @@ class SceneNodeData(OwnedHierarchyRows, KernelRows, HotColumns):
     )
     MANAGER: ClassVar = "SceneNodeManager"
     LAYOUT: ClassVar = _COLUMNS
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
 
     def _place_blocks(self, levels: tuple[RowArray, ...], version: int) -> LevelBlocks:
@@ -244,14 +245,15 @@ class SceneNodeManager(
         "_sparse_cells",
         "_tracked_parents",
     )
-    _STEPS: ClassVar = {
-        "row": "packed",
-        "create": "packed sparse one hierarchy owned_children",
-        "create_many": "owned_children",
-        "_destroy_row": "packed sparse hierarchy orphans_destroy release",
-    }
-    _ROWS: ClassVar = SceneNodeData
-    _CONVERTERS: ClassVar = _FIELDS.converters
+    _PARTS: ClassVar = ManagerParts(
+        row=SceneNode,
+        accessors=("packed",),
+        create=("packed", "sparse", "one", "hierarchy", "owned_children"),
+        create_many=("owned_children",),
+        destroy_row=("packed", "sparse", "hierarchy", "orphans_destroy", "release"),
+    )
+    ROWS: ClassVar = SceneNodeData
+    CONVERTERS: ClassVar = _FIELDS.converters
     data: SceneNodeData
 
     def local(self, row: int, /) -> tuple[tuple[float, ...], ...]:
@@ -371,7 +373,7 @@ class SceneNodeManager(
             data._previous_sibling_cells[row] = row
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return row
 
@@ -404,7 +406,7 @@ class SceneNodeManager(
         end = n + count
         span = slice(n, end)
         rows = np.arange(n, end)
-        slots = self._entities._slots(entities)
+        slots = self._entities.slots(entities)
         try:
             data._entity_column[span] = entities
             put_cells(data._local_column, span, columns["local"])
@@ -417,7 +419,7 @@ class SceneNodeManager(
             data._previous_sibling_column[span] = rows
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return rows
 
@@ -427,7 +429,7 @@ class SceneNodeManager(
         """Remove a row that is known to be in use and return how many went."""
         data = self.data
         if data._first_child_cells[row] != NIL:
-            return self._destroy_rows(np.array([row]))
+            return self.destroy_rows(np.array([row]))
         if not notified and self._released.entries:
             return self._destroy_notified(row)
         try:
@@ -448,7 +450,7 @@ class SceneNodeManager(
             data._n = src
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return 1
 

@@ -34,6 +34,7 @@ from ecsgen_runtime.base.handles import (
     Instance,
     RowArray,
 )
+from ecsgen_runtime.managers.manager import ManagerParts
 from ecsgen_runtime.managers.policies.destroy import Callback, Release
 from ecsgen_runtime.managers.policies.instances import MappedOne
 from ecsgen_runtime.managers.policies.lookup_maps import Sparse, grow_map
@@ -174,7 +175,7 @@ class SkinnedMeshGroupedData(LeadingRows):
     `data`."""
 
     __slots__ = ("_data",)
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
 
     def __init__(self, data: SkinnedMeshData) -> None:
@@ -309,7 +310,7 @@ class SkinnedMeshData(GroupMemberRows, HotColumns):
     )
     MANAGER: ClassVar = "SkinnedMeshManager"
     LAYOUT: ClassVar = _COLUMNS
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
     OBJECTS: ClassVar = ("_resource_column",)
     _resource_column: NDArray[np.object_]
@@ -439,15 +440,15 @@ class SkinnedMeshManager(GroupMember, Sparse, MappedOne, Callback, Release):
     __slots__ = ("_entities", "_other_members", "_released", "_sparse", "_sparse_cells")
     GROUP: ClassVar = "actors"
     _HOLDS_OBJECTS: ClassVar = True
-    _STEPS: ClassVar = {
-        "row": "grouped",
-        "create": "grouped sparse one",
-        "_destroy_row": "grouped sparse objects release",
-        "resource": "objects",
-        "set_resource": "objects",
-    }
-    _ROWS: ClassVar = SkinnedMeshData
-    _CONVERTERS: ClassVar = _FIELDS.converters
+    _PARTS: ClassVar = ManagerParts(
+        row=SkinnedMesh,
+        accessors=("grouped",),
+        create=("grouped", "sparse", "one"),
+        destroy_row=("grouped", "sparse", "objects", "release"),
+        guarded=("resource", "set_resource"),
+    )
+    ROWS: ClassVar = SkinnedMeshData
+    CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = (
         "index_buffer",
         "shader",
@@ -686,7 +687,7 @@ class SkinnedMeshManager(GroupMember, Sparse, MappedOne, Callback, Release):
             if self._other_members:
                 row = self._join_group(row, entity)
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return row
 
@@ -714,7 +715,7 @@ class SkinnedMeshManager(GroupMember, Sparse, MappedOne, Callback, Release):
         span = slice(n, end)
         rows = np.arange(n, end)
         joining = self._plan_join(entities, rows)
-        slots = self._entities._slots(entities)
+        slots = self._entities.slots(entities)
         try:
             data._entity_column[span] = entities
             put_cells(data._vertex_buffers_column, span, columns["vertex_buffers"])
@@ -730,7 +731,7 @@ class SkinnedMeshManager(GroupMember, Sparse, MappedOne, Callback, Release):
             if joining is not None:
                 rows = self._join_group_many(joining)
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return rows
 
@@ -758,7 +759,7 @@ class SkinnedMeshManager(GroupMember, Sparse, MappedOne, Callback, Release):
             data._resource_column[data._n] = None
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return 1
 

@@ -28,6 +28,7 @@ from typing import Any, ClassVar, Final, Literal, Unpack, overload
 import numpy as np
 from ecsgen_runtime.base.fast_typing import NamedTuple, TypedDict
 from ecsgen_runtime.base.handles import Columns, Entity, EntityArray, Instance, RowArray
+from ecsgen_runtime.managers.manager import ManagerParts
 from ecsgen_runtime.managers.policies.instances import LinkedRows, Many
 from ecsgen_runtime.managers.policies.lookup_maps import Hash
 from ecsgen_runtime.managers.policies.owners import make_ensure
@@ -177,7 +178,7 @@ class SoundSourceData(LinkedRows):
     )
     MANAGER: ClassVar = "SoundSourceManager"
     LAYOUT: ClassVar = _COLUMNS
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
 
     @property
@@ -298,13 +299,14 @@ class SoundSourceManager(Many, Hash):
     """
 
     __slots__ = ("_entities", "_rows")
-    _STEPS: ClassVar = {
-        "row": "packed",
-        "create": "packed many",
-        "_destroy_row": "packed many",
-    }
-    _ROWS: ClassVar = SoundSourceData
-    _CONVERTERS: ClassVar = _FIELDS.converters
+    _PARTS: ClassVar = ManagerParts(
+        row=SoundSource,
+        accessors=("packed",),
+        create=("packed", "many"),
+        destroy_row=("packed", "many"),
+    )
+    ROWS: ClassVar = SoundSourceData
+    CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = ("clip", "volume", "pitch", "elapsed", "looping")
     data: SoundSourceData
 
@@ -493,7 +495,7 @@ class SoundSourceManager(Many, Hash):
             self._link_row(entity, row)
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return row
 
@@ -533,7 +535,7 @@ class SoundSourceManager(Many, Hash):
             self._commit_chains(lists)
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return rows
 
@@ -559,7 +561,7 @@ class SoundSourceManager(Many, Hash):
             data._n = src
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return 1
 

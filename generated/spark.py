@@ -46,6 +46,7 @@ from ecsgen_runtime.kernels.random_streams import (
     draw_random,
 )
 from ecsgen_runtime.kernels.seeding import Seeded
+from ecsgen_runtime.managers.manager import ManagerParts
 from ecsgen_runtime.managers.policies.ids import SLOT_BITS, IdRows, Ids, ids_of
 from ecsgen_runtime.managers.policies.owners import Unowned
 from ecsgen_runtime.managers.policies.packed import Partition, PartitionedRows
@@ -146,7 +147,7 @@ class SparkActiveData(LeadingRows):
     """The columns of the active rows: views that are assigned to like those of `data`."""
 
     __slots__ = ("_data",)
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
 
     def __init__(self, data: SparkData) -> None:
@@ -251,7 +252,7 @@ class SparkData(PartitionedRows, IdRows, KernelRows):
     )
     MANAGER: ClassVar = "SparkManager"
     LAYOUT: ClassVar = _COLUMNS
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
 
     @property
@@ -389,14 +390,15 @@ class SparkManager(Partition, Unowned, Ids, Seeded):
     _RANDOM_KERNELS: ClassVar = {
         "flicker": 0x7A394F986D178C10,
     }
-    _STEPS: ClassVar = {
-        "row": "partition",
-        "create": "partition ids",
-        "_destroy_row": "partition ids",
-    }
-    _ROWS: ClassVar = SparkData
+    _PARTS: ClassVar = ManagerParts(
+        row=Spark,
+        accessors=("partition",),
+        create=("partition", "ids"),
+        destroy_row=("partition", "ids"),
+    )
+    ROWS: ClassVar = SparkData
     _CAPACITY: ClassVar = 1024
-    _CONVERTERS: ClassVar = _FIELDS.converters
+    CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = ("heat",)
     data: SparkData
 
@@ -507,7 +509,7 @@ class SparkManager(Partition, Unowned, Ids, Seeded):
             data._id_row_cells[_new_slot] = row
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return Id(data._id_generation_cells[_new_slot] << SLOT_BITS | _new_slot)
 
@@ -555,7 +557,7 @@ class SparkManager(Partition, Unowned, Ids, Seeded):
             data._id_row_column[taken] = rows
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return ids
 
@@ -577,7 +579,7 @@ class SparkManager(Partition, Unowned, Ids, Seeded):
             data._free_slot(slot)
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return 1
 

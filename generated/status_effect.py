@@ -38,6 +38,7 @@ from ecsgen_runtime.base.handles import (
     Instance,
     RowArray,
 )
+from ecsgen_runtime.managers.manager import ManagerParts
 from ecsgen_runtime.managers.policies.destroy import Gc
 from ecsgen_runtime.managers.policies.ids import IdRows, Ids
 from ecsgen_runtime.managers.policies.instances import LinkedRows, Many
@@ -200,7 +201,7 @@ class StatusEffectData(LinkedRows, IdRows):
     )
     MANAGER: ClassVar = "StatusEffectManager"
     LAYOUT: ClassVar = _COLUMNS
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
 
     @property
@@ -316,13 +317,14 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
     """
 
     __slots__ = ("_entities", "_rng", "_sparse", "_sparse_cells")
-    _STEPS: ClassVar = {
-        "row": "packed",
-        "create": "packed many sparse ids",
-        "_destroy_row": "packed many ids",
-    }
-    _ROWS: ClassVar = StatusEffectData
-    _CONVERTERS: ClassVar = _FIELDS.converters
+    _PARTS: ClassVar = ManagerParts(
+        row=StatusEffect,
+        accessors=("packed",),
+        create=("packed", "many", "sparse", "ids"),
+        destroy_row=("packed", "many", "ids"),
+    )
+    ROWS: ClassVar = StatusEffectData
+    CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = ("effect", "strength", "remaining", "caster", "icon")
     data: StatusEffectData
 
@@ -507,7 +509,7 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
             data._id_row_cells[_new_slot] = row
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return row
 
@@ -550,7 +552,7 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
             data._id_row_column[taken] = rows
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return rows
 
@@ -580,7 +582,7 @@ class StatusEffectManager(Many, Sparse, Ids, Gc):
             data._free_slot(slot)
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return 1
 

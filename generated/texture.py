@@ -34,6 +34,7 @@ from ecsgen_runtime.base.handles import (
     Instance,
     RowArray,
 )
+from ecsgen_runtime.managers.manager import ManagerParts
 from ecsgen_runtime.managers.policies.destroy import Release
 from ecsgen_runtime.managers.policies.ids import SLOT_BITS, IdRows, Ids, ids_of
 from ecsgen_runtime.managers.policies.owners import Unowned
@@ -158,7 +159,7 @@ class TextureData(UniqueRows, IdRows):
     )
     MANAGER: ClassVar = "TextureManager"
     LAYOUT: ClassVar = _COLUMNS
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
     OBJECTS: ClassVar = ("_staging_column",)
     _staging_column: NDArray[np.object_]
@@ -269,16 +270,15 @@ class TextureManager(Unique, Unowned, Ids, Release):
 
     __slots__ = ("_failures", "_released")
     _HOLDS_OBJECTS: ClassVar = True
-    _STEPS: ClassVar = {
-        "row": "packed",
-        "create": "unique packed ids",
-        "_destroy_row": "unique packed ids objects release",
-        "set_file": "unique",
-        "staging": "objects",
-        "set_staging": "objects",
-    }
-    _ROWS: ClassVar = TextureData
-    _CONVERTERS: ClassVar = _FIELDS.converters
+    _PARTS: ClassVar = ManagerParts(
+        row=Texture,
+        accessors=("packed",),
+        create=("unique", "packed", "ids"),
+        destroy_row=("unique", "packed", "ids", "objects", "release"),
+        guarded=("set_file", "staging", "set_staging"),
+    )
+    ROWS: ClassVar = TextureData
+    CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = ("device_handle", "width", "height", "file")
     data: TextureData
 
@@ -428,7 +428,7 @@ class TextureManager(Unique, Unowned, Ids, Release):
             data._id_row_cells[_new_slot] = row
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return Id(data._id_generation_cells[_new_slot] << SLOT_BITS | _new_slot)
 
@@ -470,7 +470,7 @@ class TextureManager(Unique, Unowned, Ids, Release):
             data._id_row_column[taken] = rows
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return ids
 
@@ -499,7 +499,7 @@ class TextureManager(Unique, Unowned, Ids, Release):
             data._staging_column[data._n] = None
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return 1
 

@@ -32,6 +32,7 @@ from ecsgen_runtime.base.handles import (
     Instance,
     RowArray,
 )
+from ecsgen_runtime.managers.manager import ManagerParts
 from ecsgen_runtime.managers.policies.destroy import Gc
 from ecsgen_runtime.managers.policies.direct import DirectIdRows, DirectIds
 from ecsgen_runtime.managers.policies.growth import ReservedRows
@@ -156,7 +157,7 @@ class TileData(DirectIdRows, ReservedRows):
     )
     MANAGER: ClassVar = "TileManager"
     LAYOUT: ClassVar = _COLUMNS
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
 
     @property
@@ -241,14 +242,15 @@ class TileManager(DirectIds, Gc):
     """
 
     __slots__ = ("_entities", "_rng")
-    _STEPS: ClassVar = {
-        "row": "direct",
-        "create": "direct direct_ids",
-        "_destroy_row": "direct",
-    }
-    _ROWS: ClassVar = TileData
+    _PARTS: ClassVar = ManagerParts(
+        row=Tile,
+        accessors=("direct",),
+        create=("direct", "direct_ids"),
+        destroy_row=("direct",),
+    )
+    ROWS: ClassVar = TileData
     _CAPACITY: ClassVar = 4096
-    _CONVERTERS: ClassVar = _FIELDS.converters
+    CONVERTERS: ClassVar = _FIELDS.converters
     data: TileData
 
     def height(self, row: int, /) -> float:
@@ -417,7 +419,7 @@ class TileManager(DirectIds, Gc):
                 data._peak = row + 1
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return row
 
@@ -440,8 +442,8 @@ class TileManager(DirectIds, Gc):
         """Add rows of checked columns, for which there is room."""
         data = self.data
         count = len(entities)
-        rows = span = self._entities._slots(entities)
-        end = self._entities._span(entities)
+        rows = span = self._entities.slots(entities)
+        end = self._entities.span(entities)
         try:
             data._entity_column[span] = entities
             data._height_column[span] = columns["height"]
@@ -454,7 +456,7 @@ class TileManager(DirectIds, Gc):
             data._peak = max(data._peak, end)
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return rows
 
@@ -472,7 +474,7 @@ class TileManager(DirectIds, Gc):
             data._count -= 1
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return 1
 

@@ -40,6 +40,7 @@ from ecsgen_runtime.kernels.blocks import (
     rows_last,
     selected_blocks,
 )
+from ecsgen_runtime.managers.manager import ManagerParts
 from ecsgen_runtime.managers.policies.destroy import Gc
 from ecsgen_runtime.managers.policies.direct import Direct, DirectRows
 from ecsgen_runtime.managers.policies.owners import make_ensure
@@ -148,7 +149,7 @@ class TransformData(DirectRows, WorldKernelRows, KernelRows, HotColumns):
     )
     MANAGER: ClassVar = "TransformManager"
     LAYOUT: ClassVar = _COLUMNS
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
 
     def _straighten_blocks(self) -> KernelBlocks:
@@ -228,13 +229,14 @@ class TransformManager(Direct, Gc):
     """
 
     __slots__ = ("_entities", "_rng")
-    _STEPS: ClassVar = {
-        "row": "direct",
-        "create": "direct",
-        "_destroy_row": "direct",
-    }
-    _ROWS: ClassVar = TransformData
-    _CONVERTERS: ClassVar = _FIELDS.converters
+    _PARTS: ClassVar = ManagerParts(
+        row=Transform,
+        accessors=("direct",),
+        create=("direct",),
+        destroy_row=("direct",),
+    )
+    ROWS: ClassVar = TransformData
+    CONVERTERS: ClassVar = _FIELDS.converters
     data: TransformData
 
     def translation(self, row: int, /) -> tuple[float, float, float]:
@@ -387,7 +389,7 @@ class TransformManager(Direct, Gc):
             data._count += 1
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return row
 
@@ -410,8 +412,8 @@ class TransformManager(Direct, Gc):
         """Add rows of checked columns, for which there is room."""
         data = self.data
         count = len(entities)
-        rows = span = self._entities._slots(entities)
-        end = self._entities._span(entities)
+        rows = span = self._entities.slots(entities)
+        end = self._entities.span(entities)
         try:
             data._entity_column[span] = entities
             put_cells(data._translation_column, span, columns["translation"])
@@ -421,7 +423,7 @@ class TransformManager(Direct, Gc):
             data._count += count
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return rows
 
@@ -439,7 +441,7 @@ class TransformManager(Direct, Gc):
             data._count -= 1
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return 1
 

@@ -29,6 +29,7 @@ from ecsgen_runtime.base.handles import (
     RowArray,
 )
 from ecsgen_runtime.kernels.blocks import WorldKernelRows
+from ecsgen_runtime.managers.manager import ManagerParts
 from ecsgen_runtime.managers.policies.destroy import Gc
 from ecsgen_runtime.managers.policies.instances import MappedOne
 from ecsgen_runtime.managers.policies.lookup_maps import Sparse, grow_map
@@ -75,7 +76,7 @@ class VelocityGroupedData(LeadingRows):
     `data`."""
 
     __slots__ = ("_data",)
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
 
     def __init__(self, data: VelocityData) -> None:
@@ -128,7 +129,7 @@ class VelocityData(GroupMemberRows, WorldKernelRows, HotColumns):
     )
     MANAGER: ClassVar = "VelocityManager"
     LAYOUT: ClassVar = _COLUMNS
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
 
     @property
@@ -163,13 +164,14 @@ class VelocityManager(GroupMember, Sparse, MappedOne, Gc):
 
     __slots__ = ("_entities", "_other_members", "_rng", "_sparse", "_sparse_cells")
     GROUP: ClassVar = "bodies"
-    _STEPS: ClassVar = {
-        "row": "grouped",
-        "create": "grouped sparse one",
-        "_destroy_row": "grouped sparse",
-    }
-    _ROWS: ClassVar = VelocityData
-    _CONVERTERS: ClassVar = _FIELDS.converters
+    _PARTS: ClassVar = ManagerParts(
+        row=Velocity,
+        accessors=("grouped",),
+        create=("grouped", "sparse", "one"),
+        destroy_row=("grouped", "sparse"),
+    )
+    ROWS: ClassVar = VelocityData
+    CONVERTERS: ClassVar = _FIELDS.converters
     data: VelocityData
 
     def value(self, row: int, /) -> tuple[float, float, float]:
@@ -265,7 +267,7 @@ class VelocityManager(GroupMember, Sparse, MappedOne, Gc):
             if self._other_members:
                 row = self._join_group(row, entity)
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return row
 
@@ -293,7 +295,7 @@ class VelocityManager(GroupMember, Sparse, MappedOne, Gc):
         span = slice(n, end)
         rows = np.arange(n, end)
         joining = self._plan_join(entities, rows)
-        slots = self._entities._slots(entities)
+        slots = self._entities.slots(entities)
         try:
             data._entity_column[span] = entities
             put_cells(data._value_column, span, columns["value"])
@@ -303,7 +305,7 @@ class VelocityManager(GroupMember, Sparse, MappedOne, Gc):
             if joining is not None:
                 rows = self._join_group_many(joining)
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return rows
 
@@ -327,7 +329,7 @@ class VelocityManager(GroupMember, Sparse, MappedOne, Gc):
             data._n = last
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return 1
 

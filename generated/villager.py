@@ -39,6 +39,7 @@ from ecsgen_runtime.base.handles import (
     Instance,
     RowArray,
 )
+from ecsgen_runtime.managers.manager import ManagerParts
 from ecsgen_runtime.managers.policies.cold import (
     ColdRows,
     Indirect,
@@ -196,7 +197,7 @@ class VillagerGroupedData(LeadingRows):
     `data`."""
 
     __slots__ = ("_data",)
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
 
     def __init__(self, data: VillagerData) -> None:
@@ -262,7 +263,7 @@ class VillagerColdData(ColdRows):
     )
     MANAGER: ClassVar = "VillagerManager"
     LAYOUT: ClassVar = _COLD_COLUMNS
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
     DEFAULTS: ClassVar = _COLD_DEFAULTS
 
@@ -382,9 +383,9 @@ class VillagerData(GroupMemberRows, IndirectRows):
     )
     MANAGER: ClassVar = "VillagerManager"
     LAYOUT: ClassVar = _COLUMNS
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
     FIELDS: ClassVar = _FIELDS.infos
-    _COLD: ClassVar = VillagerColdData
+    COLD: ClassVar = VillagerColdData
     _cold: VillagerColdData
 
     @property
@@ -461,21 +462,24 @@ class VillagerManager(GroupMember, Sparse, MappedOne, Gc, Indirect):
     __slots__ = ("_entities", "_other_members", "_rng", "_sparse", "_sparse_cells")
     GROUP: ClassVar = "actors"
     LAYOUT_COLD: ClassVar = _COLD_COLUMNS
-    _STEPS: ClassVar = {
-        "row": "grouped",
-        "create": "grouped sparse one indirect",
-        "_destroy_row": "grouped sparse indirect",
-        "loot": "indirect",
-        "set_loot": "indirect",
-        "chance_of_drop": "indirect",
-        "set_chance_of_drop": "indirect",
-        "home": "indirect",
-        "set_home": "indirect",
-        "nickname": "indirect",
-        "set_nickname": "indirect",
-    }
-    _ROWS: ClassVar = VillagerData
-    _CONVERTERS: ClassVar = _FIELDS.converters
+    _PARTS: ClassVar = ManagerParts(
+        row=Villager,
+        accessors=("grouped",),
+        create=("grouped", "sparse", "one", "indirect"),
+        destroy_row=("grouped", "sparse", "indirect"),
+        guarded=(
+            "loot",
+            "set_loot",
+            "chance_of_drop",
+            "set_chance_of_drop",
+            "home",
+            "set_home",
+            "nickname",
+            "set_nickname",
+        ),
+    )
+    ROWS: ClassVar = VillagerData
+    CONVERTERS: ClassVar = _FIELDS.converters
     _SORT_KEYS: ClassVar = ("energy", "loot", "chance_of_drop", "nickname")
     data: VillagerData
 
@@ -531,7 +535,7 @@ class VillagerManager(GroupMember, Sparse, MappedOne, Gc, Indirect):
         if _cold_row == NIL:
             if _LOOT_STRUCT.pack(_value) == _LOOT_BYTES:
                 return
-            _cold_row = data._take_cold_row(row)
+            _cold_row = data.take_cold_row(row)
         data._cold._loot_cells[_cold_row] = _value
 
     def chance_of_drop(self, row: int, /) -> float:
@@ -554,7 +558,7 @@ class VillagerManager(GroupMember, Sparse, MappedOne, Gc, Indirect):
         if _cold_row == NIL:
             if _CHANCE_OF_DROP_STRUCT.pack(_value) == _CHANCE_OF_DROP_BYTES:
                 return
-            _cold_row = data._take_cold_row(row)
+            _cold_row = data.take_cold_row(row)
         data._cold._chance_of_drop_cells[_cold_row] = _value
 
     def home(self, row: int, /) -> tuple[float, float]:
@@ -577,7 +581,7 @@ class VillagerManager(GroupMember, Sparse, MappedOne, Gc, Indirect):
         if _cold_row == NIL:
             if _HOME_STRUCT.pack(*_value) == _HOME_BYTES:
                 return
-            _cold_row = data._take_cold_row(row, (value,))
+            _cold_row = data.take_cold_row(row, (value,))
         _at = 2 * _cold_row
         data._cold._home_cells[_at] = _value[0]
         data._cold._home_cells[_at + 1] = _value[1]
@@ -602,7 +606,7 @@ class VillagerManager(GroupMember, Sparse, MappedOne, Gc, Indirect):
         if _cold_row == NIL:
             if _NICKNAME_STRUCT.pack(_value) == _NICKNAME_BYTES:
                 return
-            _cold_row = data._take_cold_row(row)
+            _cold_row = data.take_cold_row(row)
         data._cold._nickname_column[_cold_row] = _value
 
     def row(self, row: int, /) -> Villager:
@@ -734,7 +738,7 @@ class VillagerManager(GroupMember, Sparse, MappedOne, Gc, Indirect):
             if self._other_members:
                 row = self._join_group(row, entity)
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return row
 
@@ -762,7 +766,7 @@ class VillagerManager(GroupMember, Sparse, MappedOne, Gc, Indirect):
         span = slice(n, end)
         rows = np.arange(n, end)
         joining = self._plan_join(entities, rows)
-        slots = self._entities._slots(entities)
+        slots = self._entities.slots(entities)
         cold = data._plan_cold_rows(columns, count)
         try:
             data._entity_column[span] = entities
@@ -775,7 +779,7 @@ class VillagerManager(GroupMember, Sparse, MappedOne, Gc, Indirect):
             if joining is not None:
                 rows = self._join_group_many(joining)
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return rows
 
@@ -801,7 +805,7 @@ class VillagerManager(GroupMember, Sparse, MappedOne, Gc, Indirect):
             data._n = last
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return 1
 

@@ -195,11 +195,11 @@ class WeaponData(ChunkColumns):
     rows, after the same checks as everywhere: `chunk.weapon.x = 2.0`.
     """
 
-    _ROW: ClassVar = Weapon
-    _CONVERTERS: ClassVar = _FIELDS.converters
+    ROW: ClassVar = Weapon
+    CONVERTERS: ClassVar = _FIELDS.converters
     FIELDS: ClassVar = _FIELDS.infos
     LAYOUT: ClassVar = _COLUMNS
-    _ENTITIES: ClassVar = EntityManager
+    ENTITIES: ClassVar = EntityManager
 
     __slots__ = (
         "_code_column",

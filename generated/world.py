@@ -359,12 +359,12 @@ def _strike_kernel(
     f32_0_1 = np.float32(0.1)
     f32_0_0 = np.float32(0.0)
     f32_0_9 = np.float32(0.9)
-    places = cells_now.places
+    places = cells_now.positions
     size_x = cells_now.sizes[0, 0]
     half_x = cells_now.sizes[1, 0]
     size_y = cells_now.sizes[0, 1]
     half_y = cells_now.sizes[1, 1]
-    found = np.empty(cells_now.most + 1, np.intp)
+    found = np.empty(cells_now.n_members + 1, np.intp)
     for i in order:
         boid_row = row_at(boid_rows, i)
         boid_j = 2 * boid_row
@@ -465,12 +465,12 @@ def _spread_kernel(
     f64_0_0 = np.float64(0.0)
     f32_0_5 = np.float32(0.5)
     i64_1 = np.int64(1)
-    places = cells_now.places
+    places = cells_now.positions
     size_x = cells_now.sizes[0, 0]
     half_x = cells_now.sizes[1, 0]
     size_y = cells_now.sizes[0, 1]
     half_y = cells_now.sizes[1, 1]
-    found = np.empty(cells_now.most + 1, np.intp)
+    found = np.empty(cells_now.n_members + 1, np.intp)
     for i in order:
         boid_row = row_at(boid_rows, i)
         boid_j = 2 * boid_row
@@ -512,12 +512,12 @@ def _dodge_kernel(
     f32_0_0 = np.float32(0.0)
     f64_0_0 = np.float64(0.0)
     f32_0_5 = np.float32(0.5)
-    places = cells_now.places
+    places = cells_now.positions
     size_x = cells_now.sizes[0, 0]
     half_x = cells_now.sizes[1, 0]
     size_y = cells_now.sizes[0, 1]
     half_y = cells_now.sizes[1, 1]
-    found = np.empty(cells_now.most + 1, np.intp)
+    found = np.empty(cells_now.n_members + 1, np.intp)
     for i in order:
         j = 2 * i
         x = boid_position[j]
@@ -673,8 +673,8 @@ class MoversQuery(RowQuery[MoversRows, MoversRow]):
 
     __slots__ = ()
 
-    _ROWS = MoversRows
-    _ROW = MoversRow
+    ROWS = MoversRows
+    ROW = MoversRow
     _COLUMNS: ClassVar = (TransformColumns, PointMassColumns)
     _columns: tuple[TransformColumns, PointMassColumns]
 
@@ -717,8 +717,8 @@ class DrawnQuery(RowQuery[DrawnRows, DrawnRow]):
 
     __slots__ = ()
 
-    _ROWS = DrawnRows
-    _ROW = DrawnRow
+    ROWS = DrawnRows
+    ROW = DrawnRow
     _COLUMNS: ClassVar = (TransformColumns, AiStateColumns)
     _columns: tuple[TransformColumns, AiStateColumns]
 
@@ -754,8 +754,8 @@ class VisibleQuery(RowQuery[VisibleRows, VisibleRow]):
 
     __slots__ = ()
 
-    _ROWS = VisibleRows
-    _ROW = VisibleRow
+    ROWS = VisibleRows
+    ROW = VisibleRow
 
 
 class AfflictedRows(NamedTuple):
@@ -787,8 +787,8 @@ class AfflictedQuery(RowQuery[AfflictedRows, AfflictedRow]):
 
     __slots__ = ()
 
-    _ROWS = AfflictedRows
-    _ROW = AfflictedRow
+    ROWS = AfflictedRows
+    ROW = AfflictedRow
     _COLUMNS: ClassVar = (StatusEffectColumns, AiStateColumns, PointMassColumns)
     _columns: tuple[StatusEffectColumns, AiStateColumns, PointMassColumns]
 
@@ -837,8 +837,8 @@ class GrazersQuery(RowQuery[GrazersRows, GrazersRow]):
 
     __slots__ = ()
 
-    _ROWS = GrazersRows
-    _ROW = GrazersRow
+    ROWS = GrazersRows
+    ROW = GrazersRow
     _COLUMNS: ClassVar = (PositionColumns, VelocityColumns, EnergyColumns, KinColumns)
     _columns: tuple[PositionColumns, VelocityColumns, EnergyColumns, KinColumns]
 
@@ -894,8 +894,8 @@ class HuntersQuery(RowQuery[HuntersRows, HuntersRow]):
 
     __slots__ = ()
 
-    _ROWS = HuntersRows
-    _ROW = HuntersRow
+    ROWS = HuntersRows
+    ROW = HuntersRow
     _COLUMNS: ClassVar = (
         PositionColumns,
         VelocityColumns,
@@ -958,8 +958,8 @@ class HawksQuery(RowQuery[HawksRows, HawksRow]):
 
     __slots__ = ()
 
-    _ROWS = HawksRows
-    _ROW = HawksRow
+    ROWS = HawksRows
+    ROW = HawksRow
     _COLUMNS: ClassVar = (BoidColumns, HawkColumns)
     _columns: tuple[BoidColumns, HawkColumns]
 
@@ -995,10 +995,10 @@ class AblazeQuery(ChunkQuery[ArchetypeChunk, AblazeRows, AblazeRow]):
 
     __slots__ = ()
 
-    _ALL: ClassVar = (Health, Burning)
-    _NONE: ClassVar = (Armor,)
-    _ROWS = AblazeRows
-    _ROW = AblazeRow
+    ALL: ClassVar = (Health, Burning)
+    NONE: ClassVar = (Armor,)
+    ROWS = AblazeRows
+    ROW = AblazeRow
 
 
 class FightersRows(NamedTuple):
@@ -1022,11 +1022,11 @@ class FightersQuery(ChunkQuery[ArchetypeChunk, FightersRows, FightersRow]):
 
     __slots__ = ()
 
-    _ALL: ClassVar = (Weapon,)
-    _ANY: ClassVar = (Health, Armor)
-    _OPTIONAL: ClassVar = (Burning,)
-    _ROWS = FightersRows
-    _ROW = FightersRow
+    ALL: ClassVar = (Weapon,)
+    ANY: ClassVar = (Health, Armor)
+    OPTIONAL: ClassVar = (Burning,)
+    ROWS = FightersRows
+    ROW = FightersRow
 
 
 class BodiesGroup(Group):
@@ -1126,7 +1126,7 @@ class Game(
     )
     _GROUPS: ClassVar = ("bodies", "actors")
     _BUNDLES: ClassVar = ("spawn_prop", "spawn_creature", "spawn_hero")
-    _READ_ONLY: ClassVar = (
+    READ_ONLY: ClassVar = (
         "entities",
         "ai_state",
         "boid",
@@ -1169,7 +1169,7 @@ class Game(
         "bodies",
         "actors",
     )
-    _MANAGER_CLASSES: ClassVar = {
+    MANAGER_CLASSES: ClassVar = {
         "tile": TileManager,
         "ai_state": AiStateManager,
         "boid": BoidManager,
@@ -1261,7 +1261,7 @@ class Game(
             Velocity: self.velocity,
             Villager: self.villager,
         }
-        self._collecting_managers = (
+        self.collecting_managers = (
             self.ai_state,
             self.boid,
             self.celestial_body,
@@ -1404,7 +1404,7 @@ class Game(
     def _line_of_outbreak(self) -> None:
         """Write a line of `outbreak`; O(rows)."""
         _rows = self._living_rows(
-            self.person, self.person.data._n, self.entities._has_no_dead_rows
+            self.person, self.person.data._n, self.entities.has_no_dead_rows
         )
         _value1_fold = CountReduction()
         _value2_fold = CountReduction()
@@ -1458,7 +1458,7 @@ class Game(
             _value6 = _value6_fold.result
             _value7 = _value7_fold.result
         _rows2 = self._living_rows(
-            self.position, self.bodies.n, self.entities._has_no_dead_rows
+            self.position, self.bodies.n, self.entities.has_no_dead_rows
         )
         _value8_fold = ValuesReduction(_rows2.n)
         _columns2 = (
@@ -1494,7 +1494,7 @@ class Game(
     def _line_of_ill(self) -> None:
         """Write a line for each row of `ill`; O(rows)."""
         _rows = self._living_rows(
-            self.person, self.person.data._n, self.entities._has_no_dead_rows
+            self.person, self.person.data._n, self.entities.has_no_dead_rows
         )
         _where_fold = ValuesReduction(_rows.n, np.bool_)
         _columns = (BlockColumn(self.person.data._condition_column, _rows.members[0]),)
@@ -1782,7 +1782,7 @@ class Game(
         """
         _dt = np.array(_SCORCH_DT_ARGUMENT.to_cell(dt), np.float32)
         _heat = np.array(_SCORCH_HEAT_ARGUMENT.to_cell(heat), np.float32)
-        _blocks = self.archetypes._kept.get("scorch") or self._scorch_blocks()
+        _blocks = self.archetypes.kernel_blocks.get("scorch") or self._scorch_blocks()
         _once = np.multiply(_heat, _dt)
         for health_points, _tmp in _blocks.current():
             # Health.points = max(Health.points - heat * dt, 0)
@@ -1811,7 +1811,7 @@ class Game(
         _each_share = each_value(_STRAIN_SHARE_ARGUMENT, share, _before)
         _each_share = _each_share.copy()
         check_unchanged(_before, len(self.fighters))
-        _blocks = self.archetypes._kept.get("strain") or self._strain_blocks()
+        _blocks = self.archetypes.kernel_blocks.get("strain") or self._strain_blocks()
         for (
             weapon_direction,
             _tmp,
@@ -1840,7 +1840,7 @@ class Game(
         """
         _blow = np.array(_PARRY_BLOW_ARGUMENT.to_cell(blow), np.float32).reshape(3, 1)
         _far = np.array(_PARRY_FAR_ARGUMENT.to_cell(far), np.float32)
-        _blocks = self.archetypes._kept.get("parry") or self._parry_blocks()
+        _blocks = self.archetypes.kernel_blocks.get("parry") or self._parry_blocks()
         for (
             weapon_reach,
             weapon_direction,
@@ -1896,13 +1896,13 @@ class Game(
         _all_led = rows_of_live_entities(
             self.person,
             self.meeting.data._other_column[:_n],
-            self.entities._has_no_dead_rows,
+            self.entities.has_no_dead_rows,
         )
         _all_person_condition = self.person.data._condition_column
         _all_led2 = rows_of_live_entities(
             self.person,
             self.meeting.data._one_column[:_n],
-            self.entities._has_no_dead_rows,
+            self.entities.has_no_dead_rows,
         )
         for (
             meeting_id_slot,
@@ -2040,8 +2040,8 @@ class Game(
         `reach`; `reach` is finite and above 0, or ValueError is raised; `reach` is in
         m. O(n log n + pairs in reach), n rows; no structural change.
         """
-        _reach = np.float32(_HUDDLE_REACH_ARGUMENT.to_cell(reach))
-        _radius = float(_reach)
+        _reach_ = np.float32(_HUDDLE_REACH_ARGUMENT.to_cell(reach))
+        _radius = float(_reach_)
         _n = self.boid.data._n
         _boid_rows = member_row_array(slice(0, _n))
         _search_arguments = join_search_arguments(
@@ -2183,8 +2183,8 @@ class Game(
         finite and above 0, or ValueError is raised; `reach` is in m. O(n log n + pairs
         in reach), n rows; no structural change.
         """
-        _reach = _STRIKE_REACH_ARGUMENT.to_cell(reach)
-        _radius = float(np.float32(_reach))
+        _reach_ = _STRIKE_REACH_ARGUMENT.to_cell(reach)
+        _radius = float(np.float32(_reach_))
         _match = self.hawks._join.match()
         _asked = self.boid.data._n
         _boid_rows = member_row_array(_match.members[0])
@@ -2210,8 +2210,8 @@ class Game(
                 self.boid.data._entity_column[: self.boid.data._n].data,
                 INDEX_MASK,
                 self.boid._sparse.data,
-                self.entities._handles.data,
-                self.entities._has_no_dead_rows,
+                self.entities.handles.data,
+                self.entities.has_no_dead_rows,
                 self.boid.data._position_column.reshape(-1),
             )
 

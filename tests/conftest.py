@@ -1,4 +1,4 @@
-"""What all tests share."""
+"""Fixtures and options of all tests."""
 
 from __future__ import annotations
 
@@ -52,19 +52,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture
 def update(request: pytest.FixtureRequest) -> bool:
-    """Whether golden files are to be rewritten instead of compared."""
+    """Return True if golden files are to be rewritten instead of compared."""
     return bool(request.config.getoption("--update"))
 
 
 @pytest.fixture(autouse=True, scope="module")
 def _set_aside() -> None:
-    """What the files before have left is no concern of the garbage collector's."""
+    """Freeze what earlier files have left, so that the garbage collector passes over it."""
     set_aside()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the dearest files: workers that get them last would end long after the others."""
-    places = {name: place for place, name in enumerate(soak.DEAREST)}
+    places = {name: index for index, name in enumerate(soak.DEAREST)}
     items.sort(key=lambda item: places.get(item.path.name, len(places)))
     for item in items:
         soak.mark(item)

@@ -82,9 +82,9 @@ def make(source: Path, folder: Path) -> tuple[Path, Path]:
     """Make sdist and wheel of a folder of the repository, check them, and return both."""
     build = (sys.executable, "-m", "build", "--outdir")
     with tempfile.TemporaryDirectory() as temporary:
-        made = Path(temporary, "made")
-        run(*build, made, source)
-        (sdist,), (wheel,) = made.glob("*.tar.gz"), made.glob("*.whl")
+        target = Path(temporary, "made")
+        run(*build, target, source)
+        (sdist,), (wheel,) = target.glob("*.tar.gz"), target.glob("*.whl")
         check_sdist(sdist, source)
         shutil.rmtree(source / "build", ignore_errors=True)  # what setuptools made once goes along
         run(*build, Path(temporary, "direct"), "--wheel", source)
@@ -105,7 +105,7 @@ def environment(folder: Path, *wheels: str | Path) -> Path:
 def installed(commands: Path) -> set[str]:
     """Return the names of what an environment has beyond what every one has."""
     listed = json.loads(run(commands / "pip", "list", "--format", "json"))
-    return {one["name"].lower() for one in listed} - BY_THEMSELVES
+    return {package["name"].lower() for package in listed} - BY_THEMSELVES
 
 
 def begin(commands: Path, folder: Path) -> None:
@@ -133,8 +133,8 @@ def play(commands: Path, folder: Path, *needs: str) -> None:
 def install_without_compiler(commands: Path, sdist: Path, folder: Path) -> None:
     """Install the library where nothing compiles; nobody hears of it, and packages run."""
     pip = ("-m", "pip", "install", "--no-deps", "--no-cache-dir", "--force-reinstall", sdist)
-    said = run(commands / "python", *pip, cwd=folder, **NO_COMPILER)
-    assert not any(word in said.lower() for word in ("error", "warning", "failed")), said
+    output = run(commands / "python", *pip, cwd=folder, **NO_COMPILER)
+    assert not any(word in output.lower() for word in ("error", "warning", "failed")), output
     says = run(commands / "python", "-m", "ecsgen_runtime", cwd=folder, ECSGEN_PURE="0")
     assert "methods in C: no (not compiled)" in says, says
     play(commands, folder, "ecsgen-runtime", "numpy")

@@ -55,9 +55,6 @@ _ODD: Final[tuple[Any, ...]] = (
 )
 
 
-# --- a world to begin with --------------------------------------------------------------
-
-
 @cache
 def town(seed: int) -> bytes:
     """The file of a world in which all components have rows, and some entities have died."""
@@ -99,11 +96,8 @@ def _populate_chunks(world: Any) -> None:
     archetypes = world.archetypes
     archetypes.create([generated.Health, generated.Armor], n=3)
     archetypes.create([generated.Weapon], n=2, weapon={"model": ("sword", 3), "name": "ü"})
-    (one,) = archetypes.create([generated.Burning], n=1).tolist()
-    archetypes.add(one, generated.Health)
-
-
-# --- what a world that was loaded has to stand --------------------------------------------
+    (entity,) = archetypes.create([generated.Burning], n=1).tolist()
+    archetypes.add(entity, generated.Health)
 
 
 def exercise(world: Any, seed: int) -> None:
@@ -140,13 +134,13 @@ def _look(manager: Any) -> None:
     for row in rows.tolist():
         manager.row(row)
     if hasattr(manager, "lookup"):
-        found = manager.lookup_many(manager.data.entity[rows])
+        rows_found = manager.lookup_many(manager.data.entity[rows])
         if not hasattr(manager, "first"):
-            assert (found == rows).all()
+            assert (rows_found == rows).all()
     if hasattr(manager, "first"):
         owners = set(manager.data.entity.tolist())
         lists = [list(islice(manager.instances(owner), n + 1)) for owner in owners]
-        assert sorted(row for one in lists for row in one) == rows.tolist()
+        assert sorted(row for rows_of_list in lists for row in rows_of_list) == rows.tolist()
     if hasattr(manager, "resolve"):
         assert (manager.resolve_many(manager.id_of_many(rows)) == rows).all()
     if hasattr(manager, "levels"):
@@ -159,17 +153,14 @@ def _look(manager: Any) -> None:
 def _change(manager: Any, choose: random.Random) -> None:
     n = manager.data.n
     for _ in range(min(n, 6)):
-        one, other = choose.randrange(n), choose.randrange(n)
+        child, other = choose.randrange(n), choose.randrange(n)
         if hasattr(manager, "set_parent"):
             with suppress(generated.HierarchyError):
-                manager.set_parent(one, choose.choice([other, NIL]))
+                manager.set_parent(child, choose.choice([other, NIL]))
         if hasattr(manager, "activate"):
-            choose.choice([manager.activate, manager.deactivate])(one)
+            choose.choice([manager.activate, manager.deactivate])(child)
         if hasattr(manager, "set_nickname"):
-            manager.set_nickname(one, "ü")
-
-
-# --- how files are broken -----------------------------------------------------------------
+            manager.set_nickname(child, "ü")
 
 
 @dataclass
@@ -183,24 +174,24 @@ class Parts:
 
 def taken_apart(data: bytes) -> Parts:
     size = 8 + int.from_bytes(data[:8], "little")
-    said = json.loads(data[8:size])
+    header = json.loads(data[8:size])
     for name in ("schema", "state", "checksums"):
-        said["__metadata__"][name] = json.loads(said["__metadata__"][name])
-    return Parts(said, bytearray(data[size:]))
+        header["__metadata__"][name] = json.loads(header["__metadata__"][name])
+    return Parts(header, bytearray(data[size:]))
 
 
 def mended(parts: Parts) -> bytes:
     """A file of these parts, with all checksums right."""
-    said: dict[str, Any] = json.loads(json.dumps(parts.said))
-    metadata = said.get("__metadata__")
+    header: dict[str, Any] = json.loads(json.dumps(parts.said))
+    metadata = header.get("__metadata__")
     if type(metadata) is dict:
-        _mend_checksums(said, metadata, parts.data)
+        _mend_checksums(header, metadata, parts.data)
         for name in ("schema", "state", "checksums"):
             if name in metadata:
                 metadata[name] = json.dumps(metadata[name], separators=(",", ":"))
         if "schema" in metadata and "fingerprint" in metadata:
             metadata["fingerprint"] = sha256(metadata["schema"].encode()).hexdigest()
-    text = json.dumps(said, separators=(",", ":")).encode()
+    text = json.dumps(header, separators=(",", ":")).encode()
     size = -(-(8 + len(text)) // PAGE) * PAGE
     head = bytearray((size - 8).to_bytes(8, "little") + text.ljust(size - 8))
     head[47:55] = b"0" * 8
@@ -208,11 +199,11 @@ def mended(parts: Parts) -> bytes:
     return bytes(head + parts.data)
 
 
-def _mend_checksums(said: dict[str, Any], metadata: Any, data: bytearray) -> None:
+def _mend_checksums(header: dict[str, Any], metadata: Any, data: bytearray) -> None:
     sums = metadata.get("checksums")
     for name in sums if type(sums) is dict else ():
         try:
-            start, end = said[name]["data_offsets"]
+            start, end = header[name]["data_offsets"]
             sums[name] = f"{zlib.crc32(data[start:end]):08x}"
         except (KeyError, TypeError, ValueError):
             pass  # what is broken there is to be found
@@ -265,7 +256,7 @@ def break_cells(choose: random.Random, parts: Parts) -> None:
         for name, entry in parts.said.items()
         if name != "__metadata__" and entry["data_offsets"][0] < entry["data_offsets"][1]
     ]
-    _, entry = min(choose.sample(sized, 2), key=lambda one: one[0].startswith("_pad."))
+    _, entry = min(choose.sample(sized, 2), key=lambda tensor: tensor[0].startswith("_pad."))
     start, end = entry["data_offsets"]
     kind = {"B": "u1", "I": "i", "U": "u", "F": "u"}[entry["dtype"][0]]
     dtype = np.dtype(kind if len(kind) > 1 else f"{kind}{int(entry['dtype'][1:]) // 8}")
@@ -303,9 +294,6 @@ def broken_file(choose: random.Random) -> tuple[str, bytes]:
     return how, mended(parts)
 
 
-# --- what must be true then ---------------------------------------------------------------
-
-
 def try_one(seed: int) -> str:
     """Break a file and load it; return what came of it. Raises what should not have been."""
     how, data = broken_file(random.Random(seed))
@@ -340,20 +328,20 @@ def _loaded(data: bytes, is_mapped: bool) -> Any:
 
 
 def _is_exhausted(world: Any) -> bool:
-    """Whether a few more changes are more than a file may count."""
+    """Return True if a few more changes are more than a file may count."""
     counts = [getattr(world, name).version for name in world.MANAGERS]
     return any(count > 2**62 for count in (*counts, world.archetypes.version))
 
 
 def _compare(data: bytes, world: Any) -> None:
-    """Let every cell be what the file said; those of holes aside."""
+    """Check that every cell is what the file said, but for those of holes."""
     before, after = read_snapshot(data), read_snapshot(world.to_bytes(codecs=CODECS))
     for name, array in before.arrays.items():
-        found = after.arrays[name]
+        cells = after.arrays[name]
         holes = _holes(name, before.arrays)
         if holes is not None:
-            array, found = array[~holes], found[~holes]
-        assert array.tobytes() == found.tobytes(), name
+            array, cells = array[~holes], cells[~holes]
+        assert array.tobytes() == cells.tobytes(), name
     state = [json.loads(file.metadata["state"]) for file in (before, after)]
     for numbers in state:
         numbers["transform"].pop("count", None)  # which may be left out

@@ -20,8 +20,8 @@ CODECS = {"*": (lambda thing: repr(thing).encode(), bytes.decode)}
 OWNED = [
     name
     for name in package.Many.MANAGERS
-    if hasattr(package.Many._MANAGER_CLASSES[name], "lookup")
-    and package.Many._MANAGER_CLASSES[name].__name__ in MANAGERS
+    if hasattr(package.Many.MANAGER_CLASSES[name], "lookup")
+    and package.Many.MANAGER_CLASSES[name].__name__ in MANAGERS
 ]
 
 
@@ -114,10 +114,10 @@ class Life:
         """Return what is wrong with the world, if anything is."""
         w = self.world
         parts = {name: getattr(w, name) for name in w.MANAGERS}
-        whole = {"entities": w.entities, "archetypes": w.archetypes, **parts}
-        if any(is_broken(part) for part in whole.values()):
+        managers = {"entities": w.entities, "archetypes": w.archetypes, **parts}
+        if any(is_broken(part) for part in managers.values()):
             return None
-        for name, part in whole.items():
+        for name, part in managers.items():
             if name != "entities" and part._is_locked():
                 return f"{name} is locked"
         if w.entities.dispatch.is_open():
@@ -149,9 +149,9 @@ def interrupted_worlds(seconds: float, seed: int) -> tuple[int, list[str]]:
         count += 1
         if not isinstance(error, KeyboardInterrupt) and not bell.is_lost:
             wrong.append(f"the interrupt was lost: {error!r}")
-        found = life.wrong()
-        if found is not None:
-            wrong.append(found)
+        problem = life.wrong()
+        if problem is not None:
+            wrong.append(problem)
         life = Life(random)
     return count, wrong
 

@@ -32,7 +32,7 @@ for number in range(int(sys.argv[2]), 2**31):
 
 @dataclass
 class Outcome:
-    """What many kills have left."""
+    """Counts of files after many kills."""
 
     kills: int = 0
     saves: int = 0
@@ -63,14 +63,14 @@ def _kill_one(path: Path, first: int, wait: float, outcome: Outcome) -> int:
     snapshot = read_snapshot(path)
     snapshot.verify()
     numbers = snapshot.arrays["body.number"]
-    found = int(numbers[0])
-    is_whole = len(numbers) == 1_000_000 and bool((numbers == found).all())
+    number = int(numbers[0])
+    is_whole = len(numbers) == 1_000_000 and bool((numbers == number).all())
     left = list(path.parent.glob(f".{path.name}.*.new"))
     outcome.kills += 1
     outcome.saves += done - first + 1
     outcome.left_over += bool(left)
-    outcome.damaged += not (is_whole and done <= found <= done + 1 and len(left) <= 1)
-    return found + 1
+    outcome.damaged += not (is_whole and done <= number <= done + 1 and len(left) <= 1)
+    return number + 1
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ from tests.support.gc_settings import collect_rarely
 from tests.support.mutant_jobs import Job, build_all, idle, jobs, senseless, spread
 
 LIMITS = sys.platform == "linux"
-"""Whether the system limits what a process takes."""
+"""True if the system limits what a process takes."""
 SECONDS, SECONDS_PER_FILE = 900, 20
 """A run that takes longer is a kill: an endless loop is noticed, too. At most, and for each file
 of tests beside two more for the start; of the processor where the system can tell, else, and ten
@@ -64,7 +64,7 @@ FORKS.set_forkserver_preload(["__main__", "numpy", "pytest", "hypothesis.statefu
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the tests said to one broken module."""
+    """The verdict of tests on one broken module."""
 
     job: Job
     killed_by: str  # empty if it survived
@@ -74,13 +74,13 @@ class Outcome:
 def run(job: Job, folder: Path) -> Outcome:
     """Run the tests against one broken module, in a folder that nobody else uses meanwhile."""
     path = folder / job.package / job.file
-    whole, times = path.read_bytes(), path.stat()
+    content, times = path.read_bytes(), path.stat()
     path.write_text(job.text, encoding="utf-8")
     start = time.perf_counter()
     try:
         killed_by = _killed_by(job, folder)
     finally:
-        path.write_bytes(whole)
+        path.write_bytes(content)
         os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))  # its compiled form is good again
     return Outcome(job, killed_by, time.perf_counter() - start)
 
@@ -110,7 +110,7 @@ def _seconds(tests: tuple[str, ...]) -> int:
 
 
 def hasten(folder: Path) -> None:
-    """Let state machines stop at the first failure that they find."""
+    """Make state machines stop at the first failure that they find."""
     machines = [
         p for p in folder.rglob("tests/_support/*.py") if PHASES[0] in p.read_text(encoding="utf-8")
     ]
@@ -128,8 +128,8 @@ def check_whole(todo: list[Job], folder: Path) -> None:
     for package in sorted({job.package for job in todo}):
         concerned = [job for job in todo if job.package == package]
         tests = tuple(sorted({name for job in concerned for name in job.tests}))
-        some = tests if all(job.tests for job in concerned) else ()
-        process, output = _init_empty(folder / package, some, keeps_compiled=True)
+        tests_run = tests if all(job.tests for job in concerned) else ()
+        process, output = _init_empty(folder / package, tests_run, keeps_compiled=True)
         process.join()
         if process.exitcode != 0:
             raise SystemExit(f"the whole package fails:\n{output.read_text(encoding='utf-8')}")
@@ -187,7 +187,7 @@ def run_all(todo: list[Job], folder: Path, workers: int) -> Iterator[Outcome]:
         shutil.copytree(folder, copy)
         copies.put(copy)
 
-    def one(job: Job) -> Outcome:
+    def run_job(job: Job) -> Outcome:
         copy = copies.get()
         try:
             return run(job, copy)
@@ -195,7 +195,7 @@ def run_all(todo: list[Job], folder: Path, workers: int) -> Iterator[Outcome]:
             copies.put(copy)
 
     with ThreadPoolExecutor(workers) as pool:
-        yield from pool.map(one, todo)
+        yield from pool.map(run_job, todo)
 
 
 def mutate(count: int, only: str, workers: int, share: str = "0/1") -> list[Outcome]:
@@ -249,8 +249,8 @@ def main() -> int:
     parser.add_argument("--share", default="0/1", help="run a part of all: 0/4 … 3/4")
     parser.add_argument("--only", default="", help="run those whose title matches this pattern")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
-    given = parser.parse_args()
-    return report(mutate(given.sample, given.only, given.workers, given.share))
+    options = parser.parse_args()
+    return report(mutate(options.sample, options.only, options.workers, options.share))
 
 
 if __name__ == "__main__":

@@ -7,12 +7,11 @@ one on every machine: 32 KiB and 8 ways at the first level, 8 MiB and 16 ways at
 64 bytes. Each runs twice, with few and with more steps; the difference is what the steps cost, the
 start of the program and the making of the rows left out. The time, of the processor, is the best
 of some runs without valgrind. "position only" is `position += velocity * dt`, 24 of the 36 bytes.
-What is not installed is named.
+What is not installed is named. `--only` takes beginnings of names in the table.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import shutil
 import subprocess
@@ -26,7 +25,8 @@ from tempfile import TemporaryDirectory
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from _missing import MissingError
+from _arguments import parsed
+from _missing_contenders import MissingError
 from _package import SCHEMAS, built
 
 from ecsgen.config import BACKENDS, Backend
@@ -76,8 +76,8 @@ def misses(program: Program, rows: int, steps: int, folder: Path) -> Misses:
     lines = out.read_text(encoding="utf-8").splitlines()
     events = next(line for line in lines if line.startswith("events:")).split()[1:]
     counts = next(line for line in lines if line.startswith("summary:")).split()[1:]
-    found = dict(zip(events, map(int, counts), strict=True))
-    return Misses(found["D1mr"], found["DLmr"])
+    counts_by_event = dict(zip(events, map(int, counts), strict=True))
+    return Misses(counts_by_event["D1mr"], counts_by_event["DLmr"])
 
 
 def programs(folder: Path) -> Iterator[tuple[str, Callable[[], Program]]]:
@@ -118,17 +118,14 @@ def cells(program: Program, rows: int, folder: Path) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--only", nargs="*", default=[""], help="how names in the table begin")
-    options = parser.parse_args()
+    options = parsed(__doc__, rows=1_000_000, only=())
     for tool in ("valgrind", "gcc"):
         if shutil.which(tool) is None:
             print(f"{tool} is not installed, nothing counted (on Debian: apt install {tool})")
             return
     with TemporaryDirectory() as name:
         folder = Path(name)
-        wanted = tuple(options.only)
+        wanted = tuple(options.only) or ""
         print(f"{options.rows:,} rows; per row and step\n")
         print("| | D1 read misses | LL read misses | bytes from memory | ns |")
         print("| --- | --- | --- | --- | --- |")

@@ -7,7 +7,7 @@ import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Final
 
-from ecsgen_runtime.snapshots.rule_types import cell_type
+from ecsgen_runtime.snapshots.cell_types import cell_type
 from ecsgen_runtime.snapshots.type_conversion import MAY_NOT_FIT, NO_RULE, change_of, verdict
 
 from ecsgen.breaking.comparison import (

@@ -14,6 +14,7 @@ from ecsgen.inspector.column_cache import ColumnCache
 from ecsgen.inspector.component_readers import (
     ChunkReader,
     ComponentReader,
+    InspectedWorld,
     ManagerReader,
     make_readers,
 )
@@ -29,7 +30,7 @@ from ecsgen.inspector.tick_queue import RequestError, TickQueue, make_not_found,
 class Api:
     """Parses requests. Names in them are looked up in tables made when the inspector starts."""
 
-    def __init__(self, world: Any, queue: TickQueue, frames: Frames, edit: bool) -> None:
+    def __init__(self, world: InspectedWorld, queue: TickQueue, frames: Frames, edit: bool) -> None:
         self._ask = queue.run_in_tick
         self._world = world
         self._frames = frames
@@ -234,11 +235,11 @@ def _found(what: str, table: Mapping[str, Any], name: str) -> Any:
 
 
 def _query_conditions(query: Any, readers: Mapping[str, ComponentReader]) -> Conditions:
-    if hasattr(query, "_ALL"):
+    if hasattr(query, "ALL"):
         by_row = {s.row: s.name for s in readers.values() if isinstance(s, ChunkReader)}
-        parts = (query._ALL, query._ANY, query._NONE, query._OPTIONAL)
+        parts = (query.ALL, query.ANY, query.NONE, query.OPTIONAL)
         return Conditions(*(tuple(by_row[row] for row in rows) for rows in parts))
     join = query._join
     names = {id(s.manager): s.name for s in readers.values() if isinstance(s, ManagerReader)}
-    members = (join._required, join._any_of, join._none_of, join._optional)
+    members = (join.required, join.any_of, join.none_of, join.optional)
     return Conditions(*(tuple(names[id(m.manager)] for m in part) for part in members))

@@ -92,7 +92,7 @@ class ColumnCache:
             ColumnSource(
                 (reader.name, f"·{name}"),
                 lambda: (reader.version, reader.n),
-                lambda rows: getattr(data, column)[: data._n][rows].copy(),
+                lambda rows: getattr(data, column)[: data.n][rows].copy(),
                 lambda: PIECE // 4,
             )
         )
@@ -174,7 +174,7 @@ async def table_order(
     order = await key.derived(("order", desc), sorted_rows, desc)
     if used is None:
         return order
-    return await asyncio.to_thread(_without_holes, order, used.cells)
+    return await asyncio.to_thread(without_holes, order, used.cells)
 
 
 def sort_column(reader: ComponentReader, sort: str) -> str:
@@ -201,6 +201,6 @@ def sorted_rows(key: NDArray[Any], desc: bool) -> NDArray[np.intp]:
     return order
 
 
-def _without_holes(order: NDArray[np.intp], owners: NDArray[np.uint64]) -> NDArray[np.intp]:
+def without_holes(order: NDArray[np.intp], owners: NDArray[np.uint64]) -> NDArray[np.intp]:
     order = order.compress(order < len(owners))
     return order.compress(owners[order] != 0)

@@ -10,11 +10,13 @@ from bisect import bisect_right
 from collections.abc import Mapping
 from itertools import accumulate
 from math import prod
-from typing import Any, Final, TypeAlias
+from typing import Any, ClassVar, Final, Protocol, TypeAlias
 
 import numpy as np
 from ecsgen_runtime.base.handles import NIL
+from ecsgen_runtime.managers.policies.cold import cold_row_column
 from ecsgen_runtime.values.field_tables import FieldInfo
+from ecsgen_runtime.world.archetypes.chunks import chunk_columns
 from numpy.typing import NDArray
 
 from ecsgen.inspector.json_values import type_names
@@ -128,7 +130,7 @@ class ManagerReader(ComponentReader):
         self.manager: Any = manager
         super().__init__(name, manager.data.MANAGER.removesuffix("Manager"), type(manager))
         self.has_holes = hasattr(manager.data, "present")
-        self.is_list = bool(manager._ALLOWS_MANY)
+        self.is_list = bool(manager.ALLOWS_MANY)
         self.is_tree = hasattr(manager, "set_parent")
         if not hasattr(type(manager.data), "entity"):
             self.owner = "_id" if "id" in self.field else "id"
@@ -171,15 +173,15 @@ class ManagerReader(ComponentReader):
         data = self.manager.data
         if hasattr(type(data), name):
             return _copied(getattr(data, name), rows)
-        cold_rows = data._cold_row_column[: data._n][rows]
+        cold_rows = cold_row_column(data)[: data.n][rows]
         if info.dtype is None:
             cells = np.full(len(cold_rows), "NoneType", np.object_)
         else:
-            default = data._cold.DEFAULTS[name]
+            default = data.cold.DEFAULTS[name]
             cells = np.full((len(cold_rows), *default.shape), default, info.dtype)
         has_cold_row = cold_rows != NIL
         rows = cold_rows[has_cold_row].astype(np.intp)
-        cells[has_cold_row] = _copied(getattr(data._cold, name), rows)
+        cells[has_cold_row] = _copied(getattr(data.cold, name), rows)
         return cells
 
     def find(self, entities: NDArray[np.uint64]) -> NDArray[np.intp]:
@@ -226,7 +228,7 @@ class ManagerReader(ComponentReader):
         manager = self.manager
         columns = columns_json(manager.LAYOUT, manager.capacity)
         if hasattr(manager, "LAYOUT_COLD"):
-            room = manager.data._cold.allocated
+            room = manager.data.cold.allocated
             columns += columns_json(manager.LAYOUT_COLD, room, "cold")
         return columns
 
@@ -235,8 +237,8 @@ class ChunkReader(ComponentReader):
     """A component whose rows live in archetype chunks, in the order of the archetypes."""
 
     def __init__(self, name: str, store: Any, row: type[Any]) -> None:
-        self._number: int = store._number(row)
-        self.part: Any = store._table.parts[self._number]
+        self._number: int = store.number_of(row)
+        self.part: Any = store.table.parts[self._number]
         super().__init__(name, row.__name__, self.part)
         self.store = store
         self.row = row
@@ -248,7 +250,7 @@ class ChunkReader(ComponentReader):
         return int(self.store.version)
 
     def _archetypes(self) -> list[Any]:
-        return [each for each in self.store._table.archetypes if each.has(self._number)]
+        return [each for each in self.store.table.archetypes if each.has(self._number)]
 
     @property
     def n(self) -> int:
@@ -296,14 +298,14 @@ class ChunkReader(ComponentReader):
             archetypes = self._archetypes()
             numbers = [column(archetype) for archetype in archetypes]
             for index, (k, chunk, position) in enumerate(self._locations(archetypes, wanted)):
-                cells[index] = archetypes[k].chunks[chunk]._columns[numbers[k]][position]
+                cells[index] = chunk_columns(archetypes[k].chunks[chunk])[numbers[k]][position]
             return cells
         start = base = 0
         for archetype in self._archetypes():
             end = int(wanted.searchsorted(base + archetype.n))
             number = column(archetype)
             for chunk, inside, part in archetype.runs(wanted[start:end] - base):
-                cells[start + part.start : start + part.stop] = chunk._columns[number][inside]
+                cells[start + part.start : start + part.stop] = chunk_columns(chunk)[number][inside]
             start, base = end, base + archetype.n
         return cells
 
@@ -338,8 +340,8 @@ class ChunkReader(ComponentReader):
             first, last = max(start, base) - base, min(stop - base, archetype.n)
             number, at = column(archetype), base + first - start
             if first < last:
-                for chunk, inside, part in archetype._spans(first, last):
-                    cells[at + part.start : at + part.stop] = chunk._columns[number][inside]
+                for chunk, inside, part in archetype.spans(first, last):
+                    cells[at + part.start : at + part.stop] = chunk_columns(chunk)[number][inside]
             base += archetype.n
         return cells
 
@@ -363,7 +365,7 @@ class ChunkReader(ComponentReader):
             before += archetype.n
         rows = np.full(len(entities), NIL, np.intp)
         for index, entity in enumerate(entities.tolist()):
-            archetype, position = self.store._table.of(entity)
+            archetype, position = self.store.table.of(entity)
             base = bases.get(id(archetype))
             if base is not None:
                 rows[index] = base + position
@@ -423,17 +425,29 @@ def _check_only(instance: int | None) -> None:
         raise RequestError(422, f"there is no instance {instance}: an entity has one at most")
 
 
-def store_of(world: Any) -> Any:
+class InspectedWorld(Protocol):
+    """A world of a generated package, which may have a copy of the library."""
+
+    MANAGERS: ClassVar[tuple[str, ...]]
+    QUERIES: ClassVar[tuple[str, ...]]
+    GROUPS: ClassVar[tuple[str, ...]]
+
+    @property
+    def entities(self) -> Any: ...
+    def destroy(self, entity: Any, /) -> None: ...
+
+
+def store_of(world: InspectedWorld) -> Any:
     """Return a world's archetypes, None without any: a component may have that name."""
-    return world.archetypes if hasattr(world, "_chunked") else None
+    return getattr(world, "archetypes", None) if hasattr(world, "_chunked") else None
 
 
-def make_readers(world: Any) -> dict[str, ComponentReader]:
+def make_readers(world: InspectedWorld) -> dict[str, ComponentReader]:
     """Return the readers of a world's components by their names in it."""
     readers: dict[str, ComponentReader] = {}
     for name in world.MANAGERS:
         readers[name] = ManagerReader(name, getattr(world, name))
     for row in getattr(world, "_chunked", ()):
         name = row.__module__.rpartition(".")[2]  # as chunks call it
-        readers[name] = ChunkReader(name, world.archetypes, row)
+        readers[name] = ChunkReader(name, store_of(world), row)
     return readers

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecsgen.inspector.column_cache import PIECE, ColumnCache, ColumnSource, sorted_rows
-from ecsgen.inspector.component_readers import OWNER, ComponentReader
+from ecsgen.inspector.component_readers import OWNER, ComponentReader, InspectedWorld
 
 
 class Conditions(NamedTuple):
@@ -29,7 +29,7 @@ class EntityFinder:
     """Finds entities that fulfil conditions."""
 
     def __init__(
-        self, world: Any, cache: ColumnCache, readers: Mapping[str, ComponentReader]
+        self, world: InspectedWorld, cache: ColumnCache, readers: Mapping[str, ComponentReader]
     ) -> None:
         self._entities = world.entities
         self._cache = cache
@@ -89,16 +89,16 @@ class EntityFinder:
         entities = self._entities
 
         def state() -> tuple[Any, int]:
-            free = entities._free
+            free = entities.free_indices
             version: tuple[int, ...]
-            version = free._head, free.count, entities._n_used, entities._n_retired
+            version = free.head, free.count, entities.n_used, entities.n_retired
             if self.shard_bits:
                 version += (
-                    entities._foreign_slots.count,
-                    entities._revived,
-                    entities._dead_foreign_count,
+                    entities.foreign_slots.count,
+                    entities.revived,
+                    entities.dead_foreign_count,
                 )
-            return version, entities._n_used
+            return version, entities.n_used
 
         return await self._cache.of(
             ColumnSource((None, "handles"), state, self._copied, lambda: PIECE // 8)
@@ -139,11 +139,11 @@ class EntityFinder:
 
     def _copied(self, rows: slice) -> NDArray[np.uint64]:
         """Return the handles of slots; with shards, 0 for entities that are not in this shard."""
-        cells: NDArray[np.uint64] = self._entities._handles[rows].copy()
+        cells: NDArray[np.uint64] = self._entities.handles[rows].copy()
         if self.shard_bits:
             living = self._are_own(cells, rows.start)
             living &= cells >= np.uint64(1 << self.index_bits + self.shard_bits)
-            foreign, places = self._entities._foreign_slots.items()
+            foreign, places = self._entities.foreign_slots.items()
             here = (places >= rows.start) & (places < rows.start + len(cells))
             places = places[here] - rows.start
             living[places] = cells[places] == foreign[here]

@@ -8,10 +8,11 @@ import webbrowser
 from contextlib import suppress
 from secrets import token_urlsafe
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Final, Self
 from urllib.parse import quote
 
 from ecsgen.inspector.api import Api
+from ecsgen.inspector.component_readers import InspectedWorld
 from ecsgen.inspector.overview import Frames
 from ecsgen.inspector.server import HOST, Guard, Server, application, page_files
 from ecsgen.inspector.tick_queue import TickQueue
@@ -29,7 +30,7 @@ class Inspector:
     The world is read and written in `tick` only, so call that once a frame, on the world's thread.
     """
 
-    def __init__(self, world: Any, port: int, token: str | None, edit: bool) -> None:
+    def __init__(self, world: InspectedWorld, port: int, token: str | None, edit: bool) -> None:
         if not isinstance(getattr(type(world), "MANAGERS", None), tuple):
             raise TypeError(f"wanted a world of a generated package, not {type(world).__name__}")
         token = token_urlsafe(_TOKEN_BYTES) if token is None else _checked_token(token)
@@ -73,7 +74,7 @@ class Inspector:
 
 
 def serve(
-    world: Any,
+    world: InspectedWorld,
     *,
     port: int = 0,
     token: str | None = None,

@@ -6,11 +6,16 @@ from collections import deque
 from collections.abc import Mapping
 from operator import attrgetter
 from time import perf_counter
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from ecsgen_runtime.values.field_tables import FieldInfo
 
-from ecsgen.inspector.component_readers import ChunkReader, ComponentReader, store_of
+from ecsgen.inspector.component_readers import (
+    ChunkReader,
+    ComponentReader,
+    InspectedWorld,
+    store_of,
+)
 from ecsgen.inspector.json_values import Json, json_value
 
 KEPT: Final = 600
@@ -26,7 +31,7 @@ _count_used: Final = attrgetter("_count")
 class Frames:
     """The last frames. `note` takes 2 µs: it counts rows without calls of managers."""
 
-    def __init__(self, world: Any) -> None:
+    def __init__(self, world: InspectedWorld) -> None:
         self.count = 0
         self._kept: deque[Frame] = deque(maxlen=KEPT)
         self._last = 0.0
@@ -64,10 +69,10 @@ class Frames:
 
     def _chunked_rows(self) -> int:
         store = self._store
-        if store._version != self._version:
-            archetypes = store._table.archetypes
+        if store.version != self._version:
+            archetypes = store.table.archetypes
             self._chunked = sum(each.n * len(each.layout.components) for each in archetypes)
-            self._version = store._version
+            self._version = store.version
         return self._chunked
 
 
@@ -76,7 +81,7 @@ class Overview:
 
     def __init__(
         self,
-        world: Any,
+        world: InspectedWorld,
         readers: Mapping[str, ComponentReader],
         frames: Frames,
         constants: Mapping[str, Json],
@@ -139,7 +144,7 @@ class Overview:
                 archetype.n,
                 archetype.capacity,
             )
-            for archetype in store._table.archetypes
+            for archetype in store.table.archetypes
             if archetype.layout.components
         ]
 

@@ -71,7 +71,7 @@ class ReadField(Statement):
     """Read a field of a row that was looked up; the default without one."""
 
     to: tree.Local
-    place: FieldOfRow
+    field: FieldOfRow
     default: tuple[bool | Number, ...]
     from_copy: bool
     """True if the kernel writes the field: it is read as before the kernel, from a copy."""
@@ -90,7 +90,7 @@ class AggregateNeighbours(Statement):
     """Aggregate over the listed rows."""
 
     to: tree.Local
-    question: tree.NeighbourAggregate
+    aggregate: tree.NeighbourAggregate
     """The aggregate, with pure children."""
 
 
@@ -158,7 +158,7 @@ class SendMessage(Statement):
 class UpdatePosition(Statement):
     """Update the row's own position in the index of neighbours."""
 
-    place: tree.FieldValue
+    position: tree.FieldValue
 
 
 @dataclass(frozen=True, slots=True)

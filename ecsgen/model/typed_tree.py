@@ -161,7 +161,7 @@ class CellAt:
 
     type: Type
     grid: str
-    place: Expression
+    coordinates: Expression
 
 
 @dataclass(frozen=True, slots=True)
@@ -562,7 +562,7 @@ _PARTS: Final[dict[type[Expression], tuple[str, ...]]] = {
     ReferencedField: ("handle",),
     Exists: ("handle",),
     Coordinates: ("handle",),
-    CellAt: ("place",),
+    CellAt: ("coordinates",),
     NeighbourAggregate: ("value", "keys", "where"),
 }
 """The attributes with an expression, None, or several expressions."""

@@ -14,7 +14,7 @@ def _settings(component: Component) -> str:
     assert grid is not None
     return f"""
         _GRID: ClassVar = GridLayout({grid.shape!r}, {grid.wrap!r})
-        _HOOD: ClassVar = "{grid.hood}"
+        HOOD: ClassVar = "{grid.hood}"
     """
 
 
@@ -33,7 +33,7 @@ CELLS = Policy(
     order=0,
     manager_base="GridManager",
     rows_base="GridRows",
-    manager_slots=("_layout",),
+    manager_slots=("grid_layout",),
     step_code={"check_row": CHECK_ROW, "settings": _settings},
     losses=(
         Loss("grid", "E903", "saved rows are not its cells", _has_other_axes, is_all=True),

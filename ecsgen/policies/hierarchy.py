@@ -68,7 +68,7 @@ ORPHANS_ROOT = Policy(
 
 _WITH_ITS_DESCENDANTS = """
     if data._first_child_cells[row] != NIL:
-        return self._destroy_rows(np.array([row]))
+        return self.destroy_rows(np.array([row]))
 """
 
 ORPHANS_DESTROY = Policy(

@@ -27,7 +27,7 @@ SPARSE = Policy(
             "self._evict_stale, _found",
             A_DEAD_ENTITY,
         ),
-        "plan_append": for_one("slots = self._entities._slots(entities)"),
+        "plan_append": for_one("slots = self._entities.slots(entities)"),
         "append_one": for_one("self._sparse_cells[_slot] = row"),
         "append_many": for_one("self._sparse[slots] = rows.astype(np.uint32)"),
         "unlink_one": for_one("self._sparse_cells[{slot_of_row}] = NIL"),

@@ -240,8 +240,8 @@ DIRECT = Policy(
             data._count += 1
         """,
         "plan_append": """
-            rows = span = self._entities._slots(entities)
-            end = self._entities._span(entities)
+            rows = span = self._entities.slots(entities)
+            end = self._entities.span(entities)
         """,
         "append_many": """
             data._n = max(data._n, end)

@@ -55,9 +55,9 @@ RING = Policy(
         Column("older", "u32", doc=_OLDER, holds_rows=True),
     ),
     step_code={
-        "data_settings": lambda c: f"_MAX_ROWS: ClassVar = {KEY.value(c)}",
+        "data_settings": lambda c: f"MAX_ROWS: ClassVar = {KEY.value(c)}",
         "evict_one": eviction(
-            "data._n == data._MAX_ROWS", "self._drop_oldest, data._oldest", "the oldest goes"
+            "data._n == data.MAX_ROWS", "self._drop_oldest, data._oldest", "the oldest goes"
         ),
         "append_one": "data._add_newest(row)",
         "append_many": "data._add_newest_rows(rows)",

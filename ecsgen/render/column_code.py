@@ -357,15 +357,15 @@ class ColumnCode:
         return f"{self.scalar_type}({value})"
 
     @property
-    def accessor_steps(self) -> dict[str, str]:
-        """Policies that accessors involve, by the accessor's name."""
-        reading = self._reading
-        does = {self.name: reading, f"set_{self.name}": self.guard or reading}
-        return {name: policy for name, policy in does.items() if policy}
+    def guarded_accessors(self) -> list[str]:
+        """Accessors that do more than read or write a cell."""
+        setters = [f"set_{self.name}"] if self.is_elsewhere or self.guard else []
+        return [self.name, *setters] if self.is_elsewhere else setters
 
     @property
-    def _reading(self) -> str:
-        return "objects" if self.is_object else ""
+    def is_elsewhere(self) -> bool:
+        """True if cells lie outside of the buffer."""
+        return self.is_object
 
     @property
     def cell_of(self) -> str:

@@ -222,7 +222,9 @@ def package_module(
     places = {".entities": ("EntityManager",), **dict(modules)}
     known = {**locate_public_names(RUNTIME), **locate_public_names(SHARDS)}
     of_all = [
-        (f"{LIBRARY}{module}", name) for module, names in EXPORTED.items() for name in names.split()
+        (f"{LIBRARY}{module}".rstrip("."), name)
+        for module, names in EXPORTED.items()
+        for name in names.split()
     ]
     of_library = [*of_all, *((known[name], name) for name in also)]
     named = [(module, name) for module, names in places.items() for name in names]

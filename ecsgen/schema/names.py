@@ -38,6 +38,18 @@ FIELD_NAMES: Final[Names] = {
         "n allocated buffer entity tagged decoded to_arrow present active cold row FIELDS LAYOUT "
         "MANAGER OBJECTS ROW_BYTES"
     ),
+    "the library calls": _words(
+        "ALLOWS_MANY are_all_alive BULK CAN_ACCELERATE capacity_for CELL_CAPACITY CELL_FIELD "
+        "cell_of_id cells_now check_row_values clear_objects COLD CONVERTERS create_checked "
+        "DESPAWNS_OWNERS destroy_rows drop_row_caches empty_objects ENTITIES evict_and_append "
+        "extra_arrays first_invalid_cell first_rows grid_layout HAS_ORDER "
+        "HAS_RELEASE_CALLBACKS has_room_on held_rows HOOD ids_in json_state lie_smallest "
+        "load_json_state mark_broken MAX_ROWS MEMBER objects_of order_rows prepare_columns "
+        "READ_ONLY REMOVE_HOOKS remove_rows_one_by_one reserve_rows ROW ROWS rows_from "
+        "rows_of_many saved_columns saved_numbers saved_objects set_ids subtables "
+        "take_cold_row take_columns take_objects takes_small_batch with_descendants "
+        "without_holes"
+    ),
     "managers keep a column": _words("cold_row id_slot id_row id_generation newer older"),
 }
 """Names reserved among fields, kernels, reductions and arguments."""
@@ -58,7 +70,12 @@ WORLD_NAMES: Final[Names] = {
         "entities spawn destroy destroy_many destroy_later flush gc collect components "
         "empty_entities signature signatures archetypes create get save load to_bytes FINGERPRINT "
         "MANAGERS QUERIES GROUPS BUNDLES seed tick records"
-    )
+    ),
+    "the library calls": _words(
+        "all_managers CHUNKED collecting_managers json_state load_json_state MANAGER_CLASSES "
+        "mark_broken noted_entities ownerless_hint READ_ONLY remove_rows_one_by_one "
+        "rollback_spawn STAYS"
+    ),
 }
 """Names reserved among queries, groups, kernels and schedules of the world."""
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from operator import attrgetter
 from typing import Any, Final
 
+from .base.extensions import unusable_library
 from .base.version import INTERFACES, __version__
 
 PACKAGES: Final[set[str]] = set()
@@ -22,9 +24,10 @@ EXPORTED: Final = {
     " StaleIdError StaleInstanceError StaleViewWarning StructureLockedError",
     ".base.handles": "NIL NULL_ENTITY Entity EntityArray Id Instance RowArray",
     ".snapshots.migration_view": "Snapshot SnapshotTable",
-    ".sweeps.sweep": "Sweep sweep",
+    ".": "Sweep sweep",
 }
-"""Public names of the library that every package has, by module."""
+"""Public names of the library that every package has, by module; `.` is the library itself, which
+has its copies of these where it is installed."""
 SOME_EXPORT: Final = {
     ".base.errors": "FullCellError",
     ".kernels.seeding": "Draws",
@@ -78,11 +81,12 @@ def lazy_names(
         for module, names in tables.items()
         for name in names.split()
     }
+    absent = {*EXPORTED["."].split()} if unusable_library() else set()
     members = vars(sys.modules[package])
 
     def getattr(name: str) -> Any:
         if name in found_in:
-            members[name] = vars(import_module(*found_in[name]))[name]
+            members[name] = attrgetter(name)(import_module(*found_in[name]))
             return members[name]
         if f".{name}" in places:
             return import_module(f".{name}", package)
@@ -90,6 +94,6 @@ def lazy_names(
         raise AttributeError(message, name=name, obj=sys.modules[package])
 
     def dir() -> list[str]:
-        return sorted({*members, *found_in, *(module[1:] for module in places)})
+        return sorted({*members, *found_in, *(module[1:] for module in places)} - absent)
 
-    return getattr, dir, sorted(found_in)
+    return getattr, dir, sorted(found_in.keys() - absent)

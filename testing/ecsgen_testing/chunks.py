@@ -57,7 +57,7 @@ class Chunked(WorldTests):
     def small_chunks(self) -> Any:
         """Return a patch: worlds made meanwhile have chunks that a few rows fill."""
         store = self.world().archetypes
-        parts = store._table.parts
+        parts = store.table.parts
         columns = 1 + sum(len(part.LAYOUT) for part in parts)
         wide = sum(c.nbytes for part in parts for c in part.LAYOUT)
         module = sys.modules[type(store).__module__]
@@ -330,7 +330,7 @@ class ChunkStructureCases(Chunked):
     def test_without_memory_nothing_changes(self) -> None:
         for module, subject, w in self.each():
             (e,) = w.spawn(1).tolist()
-            with methods_of(w.archetypes._table.pool, take=lack):
+            with methods_of(w.archetypes.table.pool, take=lack):
                 for call in (
                     partial(w.archetypes.create, [subject.row], 2),
                     partial(w.archetypes.add, e, subject.row),

@@ -271,7 +271,7 @@ def _small_chunks(kind: Any) -> Iterator[None]:
     if store is None:
         yield
         return
-    columns = [column for part in store._table.parts for column in part.LAYOUT]
+    columns = [column for part in store.table.parts for column in part.LAYOUT]
     size = 64 * (1 + len(columns)) + 4 * sum(column.nbytes for column in columns)
     with patch.object(sys.modules[type(store).__module__], "CHUNK_BYTES", size):
         yield

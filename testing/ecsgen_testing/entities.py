@@ -27,7 +27,7 @@ class EntityRules(RuleBasedStateMachine):
 
     @property
     def layout(self) -> Any:
-        return self.manager._LAYOUT
+        return self.manager.HANDLE_LAYOUT
 
     @initialize(count=st.sampled_from([3, 10, 90]), min_free=st.integers(0, 3))
     def begin(self, count: int, min_free: int) -> None:
@@ -113,7 +113,7 @@ class EntityRules(RuleBasedStateMachine):
     def take_back(self, count: int) -> None:
         if count <= self.left():
             es = self.entities.create_many(count)
-            self.entities._undo_create(es)
+            self.entities.undo_create(es)
             assert not self.entities.alive_many(es).any()
 
     @rule(copied=st.sampled_from(COPIES))

@@ -79,7 +79,7 @@ class OccupantCases(Cases):
 
     def crowded(self, *others: int) -> tuple[Any, Any, str, int]:
         """Return the same, the first cell being full, and how many rows that takes."""
-        most = self.new()[1].data._CELL_CAPACITY
+        most = self.new()[1].data.CELL_CAPACITY
         if not 0 < most <= 100:
             pytest.skip("cells are never full")
         return *self.standing(*[FIRST] * most, *others), most
@@ -147,7 +147,7 @@ class OccupantRules(ManagerStateMachine):
 
     def is_full(self, count: int) -> bool:
         """Return whether so many are more than may stand on a cell."""
-        most: int = self.manager.data._CELL_CAPACITY
+        most: int = self.manager.data.CELL_CAPACITY
         return 0 < most < count
 
     @precondition(lambda self: self.used())

@@ -270,7 +270,7 @@ class SpawningCases(CopyingCases, UnlimitedWorldTests):
 
     def test_nothing_is_left_of_who_dies_of_a_collection(self) -> None:
         for module, manager in self.managers(self.world()).items():
-            if not (manager._DESPAWNS_OWNERS and hasattr(manager, "collect")):
+            if not (manager.DESPAWNS_OWNERS and hasattr(manager, "collect")):
                 continue
             w = self.world()
             es = self.populate(w, 3, list(self.subjects))

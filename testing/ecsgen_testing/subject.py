@@ -279,7 +279,7 @@ def handles_with(
     manager: EntityManagerBase | type[EntityManagerBase], **numbers: int
 ) -> Iterator[None]:
     """Give handles of an entity manager's package other numbers: `MIN_FREE=0`."""
-    layout = manager._LAYOUT
+    layout = manager.HANDLE_LAYOUT
     with ExitStack() as patches:
         for names in (vars(layout), *layout._globals.values()):
             patches.enter_context(patch.dict(names, numbers))
@@ -316,7 +316,7 @@ def through_snapshot(kind: type[WorldBase], value: Any) -> Any:
     Only worlds are saved, so one of a kind takes them in for the while.
     """
     manager, entities = value if isinstance(value, tuple) else (value, None)
-    name = next(n for n, of in kind._MANAGER_CLASSES.items() if isinstance(manager, of))
+    name = next(n for n, of in kind.MANAGER_CLASSES.items() if isinstance(manager, of))
 
     around: Any = type("Around", (kind,), {}, managers={name: type(manager)})
     world = around()
@@ -393,8 +393,8 @@ class Subject:
             yield
             return
         world: Any = self.world
-        data, schema = self.manager._ROWS, world._schema()
-        assert self.max_rows == data._MAX_ROWS
+        data, schema = self.manager.ROWS, world._schema()
+        assert self.max_rows == data.MAX_ROWS
         # files with more rows than their schema says are refused
         document = json.loads(schema.SCHEMA)
         for component in document["components"].values():
@@ -404,7 +404,7 @@ class Subject:
         text = json.dumps(document, separators=(",", ":"))
         known_by = sha256(text.encode()).hexdigest()
         with (
-            patch.object(data, "_MAX_ROWS", rows),
+            patch.object(data, "MAX_ROWS", rows),
             patch.multiple(schema, SCHEMA=text, FINGERPRINT=known_by),
         ):
             yield
@@ -629,7 +629,7 @@ class Guard:
     def __init__(self, entities: EntityManagerBase, locks: int = 1) -> None:
         self._locks = locks
         self.heard: list[list[int]] = []
-        entities._add_listener(self, Guard.remove)
+        entities.add_listener(self, Guard.remove)
 
     def _check_can_despawn(self) -> None:
         if self._locks:

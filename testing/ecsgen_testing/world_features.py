@@ -342,7 +342,7 @@ class ShardCases(WorldTests):
             assert there.tolist() == es[:2]
             assert home.entities.alive_many(es).tolist() == [False, False, True]
             assert other.entities.alive_many(es).tolist() == [True, True, False]
-            stays = module in type(self.world())._STAYS
+            stays = module in type(self.world()).STAYS
             expected = [] if stays else before[:2]
             assert self.same(self.rows(other, module, es[:2]), expected)
             home.absorb(through_pickle(other.extract(there[::-1])))

@@ -1,4 +1,4 @@
-"""What tests of methods in C share: the shipped package with them, and without."""
+"""The shipped package with methods in C, and without, for all tests here."""
 
 from __future__ import annotations
 

@@ -20,11 +20,15 @@ from typing import Any, ClassVar
 
 import ecsgen_runtime
 import pytest
+from ecsgen_runtime.managers.manager import ManagerParts
 
 import ecsgen
 from tests.support.accelerated_packages import (
     METHODS,
+    ROOT,
     Packages,
+    both,
+    calls_of,
     filled,
     find_accelerator,
     need_layer,
@@ -107,8 +111,23 @@ def test_what_is_patched_is_called(quick: ModuleType) -> None:
     assert manager.remove(owners[0]) == 1
 
 
+def test_whatever_is_patched_all_is_python(quick: ModuleType) -> None:
+    """C does the work of many methods of the library: if one is another, it leaves all to them."""
+    kind = quick.EnergyManager
+    manager, _, owners = filled(quick, "EnergyManager")
+    library = {name: m for base in kind.__mro__[1:-1] for name, m in vars(base).items()}
+    methods = [name for name, m in library.items() if inspect.isfunction(m) and name[:2] != "__"]
+    assert {"_require_row", "_evict_stale", "collect", "lookup_many"} <= set(methods)
+    assert calls_of(partial(manager.lookup, owners[0])) == []
+    for name in methods:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(kind, name, lambda *arguments: None)
+            assert name == "lookup" or calls_of(partial(manager.lookup, owners[0])), name
+    assert calls_of(partial(manager.lookup, owners[0])) == []
+
+
 def test_subclasses(quick: ModuleType) -> None:
-    """What is patched in one of them is called, and others go on in C."""
+    """A method that is patched is called, and others go on in C."""
 
     class Loud(quick.EnergyManager):  # type: ignore[name-defined, misc]
         told: list[int]
@@ -136,7 +155,7 @@ def test_subclasses(quick: ModuleType) -> None:
 def test_a_broken_manager_says_so(quick: ModuleType) -> None:
     manager, _, owners = filled(quick, "EnergyManager")
     lookup, create = manager.lookup, quick.EnergyManager.create
-    manager._mark_broken()
+    manager.mark_broken()
     for call in (partial(lookup, owners[0]), partial(create, manager, 1)):
         with pytest.raises(quick.BrokenManagerError):
             call()
@@ -161,10 +180,10 @@ def test_an_entity_that_somebody_is_told_of(packages: Packages) -> None:
     """Rows go with their entities, and callbacks are told, whatever was patched on the way."""
     for package in packages:
         manager, entities, owners = filled(package, "SkinnedMeshManager")
-        told: list[list[int]] = []
-        entities.on_destroy(lambda dead, told=told: told.append(dead.tolist()))
+        notified: list[list[int]] = []
+        entities.on_destroy(lambda dead, notified=notified: notified.append(dead.tolist()))
         entities.destroy(owners[1])
-        assert (told, manager.has(owners[1]), len(entities)) == ([owners[1:2]], False, 2)
+        assert (notified, manager.has(owners[1]), len(entities)) == ([owners[1:2]], False, 2)
         freed: list[int] = []
         quiet = package.EntityManager()
         entity = quiet.create()
@@ -240,10 +259,10 @@ def test_the_library_says_what_it_has(case: str, tmp_path: Path) -> None:
     if case == "0":
         need_layer()
     command = [sys.executable, "-m", "ecsgen_runtime"]
-    said = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    assert said.stdout.splitlines()[0] == f"ecsgen-runtime {ecsgen_runtime.__version__}"
-    assert said.stdout.endswith(SAID[case])
-    assert said.stderr == ""
+    process = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert process.stdout.splitlines()[0] == f"ecsgen-runtime {ecsgen_runtime.__version__}"
+    assert process.stdout.endswith(SAID[case])
+    assert process.stderr == ""
 
 
 def test_classes_of_the_library_itself_have_them() -> None:
@@ -282,12 +301,14 @@ def test_code_that_is_not_known_stays() -> None:
     from ecsgen_runtime.accelerator.supported import supports_all_steps
 
     class Newer:
-        _STEPS: ClassVar = {"row": "packed", "create": "packed newer", "_destroy_row": "packed"}
+        _PARTS: ClassVar = ManagerParts(
+            accessors=("packed",), create=("packed", "newer"), destroy_row=("packed",)
+        )
 
     class Silent:
-        _STEPS: ClassVar[dict[str, str]] = {}
+        _PARTS: ClassVar = ManagerParts()
 
-    methods = ("row", "create", "create_many", "_destroy_row")
+    methods = ("accessors", "create", "create_many", "destroy_row")
     assert [supports_all_steps(Newer, method) for method in methods] == [True, False, True, True]
     assert not any(supports_all_steps(Silent, method) for method in methods)
 
@@ -299,3 +320,14 @@ def test_a_hole_belongs_to_nobody(packages: Packages) -> None:
         assert (manager.remove_many([0]), manager.remove(0), len(manager)) == (0, 0, 1)
         assert manager.lookup_many([0]).tolist() == [package.NIL]
         assert not manager.has(0)
+
+
+def test_visitors_from_other_shards_are_among_the_entities() -> None:
+    """Their handles have another shard's indices, which Python alone finds."""
+    for package in both(ROOT / "tests" / "sharded.yaml", ("quick_shards", "plain_shards")):
+        here, there = package.Isles(0), package.Isles(1)
+        visitors = there.spawn(3, rare={})
+        natives = here.spawn(3, rare={})
+        here.absorb(there.extract(visitors))
+        assert all(entity in here.entities for entity in [*natives.tolist(), *visitors.tolist()])
+        assert not any(entity in there.entities for entity in visitors.tolist())

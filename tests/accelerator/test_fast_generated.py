@@ -30,7 +30,7 @@ RULES = (
 
 @pytest.fixture
 def in_c(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let packages that are imported from now on have methods in C."""
+    """Make packages that are imported from now on have methods in C."""
     need_layer()
     monkeypatch.setenv("ECSGEN_PURE", "0")
 

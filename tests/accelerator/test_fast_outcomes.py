@@ -1,4 +1,4 @@
-"""What methods and rows in C return, raise and leave behind is what the generated ones do."""
+"""Methods and rows in C return, raise and leave behind the same as the generated ones."""
 
 from __future__ import annotations
 
@@ -53,23 +53,27 @@ def test_odd_arguments_have_the_same_outcome(packages: Packages, name: str) -> N
         entities.destroy(dead)
         manager.remove(gone)
         handles = (*ODD, *owners, dead, Number(owners[0]), np.uint64(owners[0]), owners[0] + 2**32)
-        found: list[Any] = []
+        outcomes_seen: list[Any] = []
         for method in find_accelerator(getattr(packages[0], name)):
             if method.startswith(("_", "set_", "create")):
                 continue
             for argument in handles:
-                one = copy.deepcopy(manager)
-                found.append(
-                    (method, outcome(partial(getattr(one, method), argument)), one.version)
+                copied = copy.deepcopy(manager)
+                outcomes_seen.append(
+                    (method, outcome(partial(getattr(copied, method), argument)), copied.version)
                 )
         for argument in handles:
-            one = copy.deepcopy(manager)
-            found.append(("create", outcome(partial(one.create, argument)), one.version))
-        found.append((outcome(manager.lookup), outcome(partial(manager.lookup, 1, 2))))
-        found.append((outcome(partial(manager.create, gone, nonsense=1)), outcome(manager.create)))
+            copied = copy.deepcopy(manager)
+            outcomes_seen.append(
+                ("create", outcome(partial(copied.create, argument)), copied.version)
+            )
+        outcomes_seen.append((outcome(manager.lookup), outcome(partial(manager.lookup, 1, 2))))
+        outcomes_seen.append(
+            (outcome(partial(manager.create, gone, nonsense=1)), outcome(manager.create))
+        )
         for entity in (gone, *owners):
-            found.append(outcome(partial(manager.ensure, entity, nonsense=1)))
-        outcomes.append(found)
+            outcomes_seen.append(outcome(partial(manager.ensure, entity, nonsense=1)))
+        outcomes.append(outcomes_seen)
     assert outcomes[0] == outcomes[1]
 
 
@@ -93,33 +97,33 @@ def test_values_have_the_same_outcome(packages: Packages) -> None:
     for package in packages:
         manager, _, _ = filled(package, "EveryTypeManager")
         values = (*VALUES, *package.Mode, *package.Access, ~package.Access(0), package.Element(1))
-        found: list[Any] = []
-        for field in manager._CONVERTERS:
+        calls: list[Any] = []
+        for field in manager.CONVERTERS:
             getter, setter = getattr(manager, field), getattr(manager, f"set_{field}")
             for value in values:
-                found.append((field, outcome(partial(setter, 1, value))))
-                found.append((field, outcome(partial(getter, 1))))
-        found.append(outcome(partial(manager.row, 1)))
-        outcomes.append(found)
-    for one, other in zip(*outcomes, strict=True):
-        assert one == other
+                calls.append((field, outcome(partial(setter, 1, value))))
+                calls.append((field, outcome(partial(getter, 1))))
+        calls.append(outcome(partial(manager.row, 1)))
+        outcomes.append(calls)
+    for first, other in zip(*outcomes, strict=True):
+        assert first == other
 
 
 def test_values_of_new_rows_have_the_same_outcome(packages: Packages) -> None:
     outcomes = []
     for package in packages:
-        found: list[Any] = []
+        rows: list[Any] = []
         for name in ("PointMassManager", "StatusEffectManager", "AiStateManager"):
             manager, entities, _ = filled(package, name, 0)
-            for field in manager._CONVERTERS:
+            for field in manager.CONVERTERS:
                 for value in VALUES:
-                    found.append(
+                    rows.append(
                         outcome(partial(manager.create, entities.create(), **{field: value}))
                     )
-            found += [outcome(partial(manager.row, row)) for row in range(len(manager))]
-        outcomes.append(found)
-    for one, other in zip(*outcomes, strict=True):
-        assert one == other
+            rows += [outcome(partial(manager.row, row)) for row in range(len(manager))]
+        outcomes.append(rows)
+    for first, other in zip(*outcomes, strict=True):
+        assert first == other
 
 
 def test_bytes_that_are_no_text(packages: Packages) -> None:
@@ -139,23 +143,23 @@ def test_vectors_that_somebody_has_stay_what_they_are(packages: Packages) -> Non
         manager, _, owners = filled(package, "PointMassManager", 20)
         for number, owner in enumerate(owners):
             manager.set_position(manager.lookup(owner), (number, number + 0.25, -number))
-        kept = [manager.position(manager.lookup(owner)) for owner in owners]
+        positions = [manager.position(manager.lookup(owner)) for owner in owners]
         elements = []
         for row in range(len(manager)):
             x, y, z = manager.position(row)
             elements.append((x, y, z))
-        one = manager.position(manager.lookup(owners[3]))
-        x = one[0]
-        del one
+        position = manager.position(manager.lookup(owners[3]))
+        x = position[0]
+        del position
         seen = [manager.position(manager.lookup(owner))[0] for owner in owners]
-        outcomes.append((kept, elements, x, seen, [manager.row(row) for row in range(20)]))
+        outcomes.append((positions, elements, x, seen, [manager.row(row) for row in range(20)]))
     assert outcomes[0] == outcomes[1]
 
 
 def exercise(package: ModuleType, name: str) -> None:
     """Use every method in C, its unusual cases too."""
     manager, entities, owners = filled(package, name, 40)
-    fields = manager._CONVERTERS
+    fields = manager.CONVERTERS
     for owner in owners:
         row = manager.lookup(owner)
         _ = owner in manager, manager.has(owner), manager.require(owner), manager.row(row)
@@ -229,23 +233,23 @@ def test_attributes_have_the_same_outcome(packages: Packages, name: str) -> None
     outcomes = []
     for package in packages:
         manager, entities, owners = rows_of(package, name)
-        proxy, found = manager[owners[1]], []
-        names = [*manager._CONVERTERS, "row", "entity", "nonsense"]
+        proxy, results = manager[owners[1]], []
+        names = [*manager.CONVERTERS, "row", "entity", "nonsense"]
         for step in range(4):
             for field in names:
-                found.append(outcome(partial(getattr, proxy, field)))
+                results.append(outcome(partial(getattr, proxy, field)))
                 for value in PROXIES_VALUES:
-                    found.append(outcome(partial(setattr, proxy, field, value)))
-                    found.append(outcome(partial(getattr, proxy, field)))
-                found.append(outcome(partial(delattr, proxy, field)))
+                    results.append(outcome(partial(setattr, proxy, field, value)))
+                    results.append(outcome(partial(getattr, proxy, field)))
+                results.append(outcome(partial(delattr, proxy, field)))
             if entities is None:
                 manager.destroy_id(owners[step])
             elif step == 2:
                 entities.destroy(owners[1])
             else:
                 manager.remove(owners[2 * step % 3])  # the first, then the third, then the row
-        found.append(outcome(partial(repr, proxy)))
-        outcomes.append(found)
+        results.append(outcome(partial(repr, proxy)))
+        outcomes.append(results)
     assert outcomes[0] == outcomes[1]
 
 
@@ -255,50 +259,50 @@ def test_loops_are_the_same(packages: Packages, name: str) -> None:
     outcomes = []
     for package in packages:
         manager, entities, owners = rows_of(package, name)
-        found: list[Any] = []
+        results: list[Any] = []
 
         def loop(
             manager: Any = manager,
             entities: Any = entities,
             owners: Any = owners,
-            found: Any = found,
+            rows_seen: Any = results,
         ) -> None:
             for proxy in manager.rows():
-                found.append((proxy.row, proxy.entity))
+                rows_seen.append((proxy.row, proxy.entity))
                 if proxy.entity == owners[1]:
                     manager.remove(owners[0])
                     manager.remove(owners[3])
                     manager.create(entities.create())
 
-        found.append(outcome(loop))
-        found.append([proxy.row for proxy in manager.rows()])
-        found.append(outcome(partial(next, iter(()), 7)))
+        results.append(outcome(loop))
+        results.append([proxy.row for proxy in manager.rows()])
+        results.append(outcome(partial(next, iter(()), 7)))
         ended = manager.rows()
-        found += [len(list(ended)), len(list(ended))]
-        outcomes.append(found)
+        results += [len(list(ended)), len(list(ended))]
+        outcomes.append(results)
     assert outcomes[0] == outcomes[1]
 
 
 def test_a_loop_gives_out_again_what_nobody_has(packages: Packages) -> None:
-    """What somebody kept, of a row or the row itself, stays what it is."""
+    """A row, or the row object, that somebody kept stays as it is."""
     outcomes = []
     for package in packages:
         manager, _, owners = filled(package, "EnergyManager", 600)
         manager.data.stored = np.arange(600)
-        kept = [proxy for proxy in manager.rows() if proxy.row % 3 == 0]
+        proxies = [proxy for proxy in manager.rows() if proxy.row % 3 == 0]
         parts = [(proxy.row, proxy.entity, proxy.stored) for proxy in manager.rows()]
         loop = manager.rows()
         first, second = next(loop), next(loop)
         third = next(loop)
         del second
         list(loop)
-        found: list[Any] = [(first.row, first.entity), (third.row, third.entity)]
-        for proxy in kept:
+        rows_seen: list[Any] = [(first.row, first.entity), (third.row, third.entity)]
+        for proxy in proxies:
             proxy.stored += 0.5
-            found.append((proxy.row, proxy.entity, proxy.stored))
-        assert len(set(map(id, kept))) == len(kept)
+            rows_seen.append((proxy.row, proxy.entity, proxy.stored))
+        assert len(set(map(id, proxies))) == len(proxies)
         assert [owner for _, owner, _ in parts] == owners
-        outcomes.append([found, parts, manager.data.stored.tolist()])
+        outcomes.append([rows_seen, parts, manager.data.stored.tolist()])
     assert outcomes[0] == outcomes[1]
 
 
@@ -308,7 +312,7 @@ def test_one_object_is_enough_for_a_loop(quick: ModuleType) -> None:
 
 
 def test_a_subclass_is_asked(quick: ModuleType) -> None:
-    """What finds rows in another way is asked where it is patched, and so are properties."""
+    """A patched way of finding rows is used, and so are patched properties."""
 
     class Hidden(quick.EnergyManager):  # type: ignore[name-defined, misc]
         is_hidden = False
@@ -366,7 +370,7 @@ def test_what_is_patched_is_found(quick: ModuleType, monkeypatch: pytest.MonkeyP
 def test_a_broken_manager_says_so(quick: ModuleType) -> None:
     manager, _, owners = filled(quick, "EnergyManager")
     proxy, loop = manager[owners[0]], manager.rows()
-    manager._mark_broken()
+    manager.mark_broken()
     for call in (partial(getattr, proxy, "stored"), partial(setattr, proxy, "stored", 2.0)):
         with pytest.raises(quick.BrokenManagerError):
             call()
@@ -377,14 +381,14 @@ def test_a_broken_manager_says_so(quick: ModuleType) -> None:
 def test_proxies_nothing_leaks(quick: ModuleType) -> None:
     def exercise() -> None:
         manager, entities, owners = filled(quick, "EnergyManager", 400)
-        kept = [manager[owner] for owner in owners]
+        proxies = [manager[owner] for owner in owners]
         for proxy in manager.rows():
             proxy.stored += proxy.row
             if proxy.row % 50 == 7:
                 manager.remove(owners[3])
                 manager.create(entities.create())
         manager.remove(owners[0])
-        for proxy in kept[1:]:
+        for proxy in proxies[1:]:
             with pytest.raises((TypeError, ValueError)):
                 proxy.stored = "x"
             _ = outcome(partial(getattr, proxy, "stored")), proxy.entity

@@ -1,4 +1,4 @@
-"""What tests of commands share: an empty folder in which they run."""
+"""An empty folder in which commands run, for all tests here."""
 
 from __future__ import annotations
 

@@ -133,10 +133,10 @@ def test_what_commands_import(folder: Path) -> None:
     assert "black" in imported("build", cwd=folder)
 
 
-def without(package: str, folder: Path, kept: str = "") -> dict[str, str]:
+def without(package: str, folder: Path, kept_file: str = "") -> dict[str, str]:
     """Return an environment that lacks a package, or only its metadata."""
     for path in Path(black.__file__).parent.parent.iterdir():
-        if path.name == kept or not path.name.startswith(package):
+        if path.name == kept_file or not path.name.startswith(package):
             (folder / path.name).symlink_to(path)
     ours = {"ecsgen_runtime": ROOT / "runtime", "ecsgen_testing": ROOT / "testing"}
     kept_of_ours = (path for name, path in ours.items() if name != package)
@@ -180,7 +180,7 @@ def test_ctrl_c_while_ecsgen_is_imported_is_130(program: tuple[str, str], folder
 
 
 def test_black_needs_no_metadata(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    environment = without("black", tmp_path_factory.mktemp("site"), kept="black")
+    environment = without("black", tmp_path_factory.mktemp("site"), kept_file="black")
     for command, says in (("build", "written"), ("check", "in step")):
         done = subprocess.run(
             [sys.executable, "-S", "-m", "ecsgen", command],

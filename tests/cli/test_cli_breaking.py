@@ -40,7 +40,7 @@ def git(folder: Path, *arguments: str) -> None:
 
 
 def codes(output: str) -> list[tuple[str, int]]:
-    return [(found["code"], found["line"]) for found in json.loads(output)]
+    return [(report["code"], report["line"]) for report in json.loads(output)]
 
 
 EXPECTED = [("E901", 2), ("E951", 2), ("E902", 3), ("E952", 3)]
@@ -148,9 +148,9 @@ def test_a_snapshot(tmp_path: Path) -> None:
     file.write_text(text.replace('"str[24]"', '"str[4]"'), encoding="utf-8")
     (tmp_path / "schemas" / "footprint.yaml").unlink()
     done = run("breaking", "--against", "town.snap", "--format", "json", cwd=tmp_path)
-    found = [(one["code"], one["path"]) for one in json.loads(done.stdout)]
+    reports = [(report["code"], report["path"]) for report in json.loads(done.stdout)]
     mass = "schemas/point_mass.yaml"
-    assert found == [("E901", "schemas"), ("E951", "schemas"), ("E902", mass)]
+    assert reports == [("E901", "schemas"), ("E951", "schemas"), ("E902", mass)]
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,8 @@ def test_the_schemas_of_a_folder_with_the_name_of_a_pattern(folder: Path) -> Non
 
 
 def _hostile(folder: Path) -> Path:
-    """Let the repository's configuration name a program wherever it can; where that writes."""
+    """Make the repository's configuration name a program wherever it can; return where that
+    writes."""
     marker, program = folder / "it ran", folder / "program"
     program.write_text(f"#!/bin/sh\ntouch '{marker}'\nexit 1\n", encoding="utf-8")
     program.chmod(0o755)
@@ -354,7 +355,7 @@ def test_wrong_schemas_on_either_side(folder: Path) -> None:
     (folder / "old" / "body.yaml").write_text("component: body\n")
     done = run("breaking", "--against", "old", "--format", "json", cwd=folder)
     assert done.returncode == 2
-    assert [found["path"] for found in json.loads(done.stdout)] == ["old/body.yaml"]
+    assert [report["path"] for report in json.loads(done.stdout)] == ["old/body.yaml"]
     shutil.copy(folder / "old" / "body.yaml", folder / "schemas")
     done = run("breaking", "--against", "old", cwd=folder)
     assert done.returncode == 2

@@ -122,14 +122,14 @@ def test_mending_repeats_the_arguments(project: Project) -> None:
 
 def test_a_package_that_is_not_there(project: Project) -> None:
     """One line for all of it, and for whatever else is in the folder none."""
-    said = "MISSING generated: none of the package's 5 files is there\nto mend: ecsgen build\n"
-    assert project("check") == (1, said, "")
+    expected = "MISSING generated: none of the package's 5 files is there\nto mend: ecsgen build\n"
+    assert project("check") == (1, expected, "")
     project.put("generated/notes.txt", "mine")
-    assert project("check") == (1, said, "")
+    assert project("check") == (1, expected, "")
     status, out, err = project("check", "--format", "json")
-    found = [(e["path"], e["code"], e["message"], e["hint"]) for e in json.loads(out)]
+    reports = [(e["path"], e["code"], e["message"], e["hint"]) for e in json.loads(out)]
     message = "MISSING: none of the package's 5 files is there"
-    assert (status, found) == (1, [("generated", "E701", message, "run ecsgen build")])
+    assert (status, reports) == (1, [("generated", "E701", message, "run ecsgen build")])
     assert err == "to mend: ecsgen build\n"
     project.put("generated/mass.py", "x = 1\n")
     assert "MISSING generated/sound.py\n" in project("check").out
@@ -145,7 +145,7 @@ def test_a_package_that_is_not_there(project: Project) -> None:
 def test_an_option_of_the_last_build_does_not_go_without_a_word(
     project: Project, key: str, was: str, now: str, flag: str
 ) -> None:
-    def said(was: str, now: str, stays: str) -> str:
+    def message(was: str, now: str, stays: str) -> str:
         return (
             f"generated was built with {key} = {was}, and this is {key} = {now}; {key} = {stays} in"
             " [tool.ecsgen] of pyproject.toml makes it stay\n"
@@ -155,15 +155,15 @@ def test_an_option_of_the_last_build_does_not_go_without_a_word(
     assert project("build", flag).err == ""
     for command, status in (("check", 1), ("diff", 1), ("build", 0)):
         done = project(command)
-        assert (done.status, done.err) == (status, said(now, was, now))
+        assert (done.status, done.err) == (status, message(now, was, now))
     assert project("build").err == ""
-    assert project("check", flag).err == said(was, now, now)
-    assert project("build", flag).err == said(was, now, now)
+    assert project("check", flag).err == message(was, now, now)
+    assert project("build", flag).err == message(was, now, now)
     listed = "\n[project]\ndependencies = ['ecsgen-runtime']"
     project.configure(f"{key} = {now}{listed}")
     assert project("build").err == ""
     project.configure(f'schemas = "package:nowhere"{listed}')  # what the command line says counts
-    assert project("build", "schemas").err == said(now, was, now)
+    assert project("build", "schemas").err == message(now, was, now)
 
 
 @pytest.mark.parametrize("command", ["build", "check", "diff"])
@@ -236,8 +236,8 @@ def test_machines_read_states_too(project: Project) -> None:
     (project.folder / "generated/mass.py").unlink()
     project.put("generated/sound.py", "mine = 1\n")
     status, out, _ = project("check", "--format", "json")
-    found = [(e["path"], e["code"], e["message"], e["hint"]) for e in json.loads(out)]
-    assert (status, found) == (
+    reports = [(e["path"], e["code"], e["message"], e["hint"]) for e in json.loads(out)]
+    assert (status, reports) == (
         1,
         [
             ("generated/mass.py", "E701", "MISSING", "run ecsgen build"),
@@ -262,8 +262,8 @@ def test_no_build_mends_what_is_no_file(project: Project) -> None:
         "generated: out of step, made for numpy",
         "to mend, after moving away what is not a file: ecsgen build",
     ]
-    (found,) = json.loads(project("check", "--format", "json")[1])
-    assert found["hint"] == "it is a folder: move that away, then run ecsgen build"
+    (report,) = json.loads(project("check", "--format", "json")[1])
+    assert report["hint"] == "it is a folder: move that away, then run ecsgen build"
     (project.folder / "generated/mass.py").rmdir()
     assert project("build")[0] == 0
 
@@ -740,10 +740,10 @@ def test_several_processes_that_are_interrupted_say_so_once(tmp_path: Path) -> N
         time.sleep(0.01)
     time.sleep(0.15)  # others import now what they need
     os.killpg(process.pid, signal.SIGINT)
-    _, said = process.communicate(timeout=PATIENCE)
+    _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
-    assert said.strip().startswith("interrupted; ")
-    assert said.strip().count("\n") == 0, said
+    assert errors.strip().startswith("interrupted; ")
+    assert errors.strip().count("\n") == 0, errors
 
 
 def test_line_length(project: Project) -> None:
@@ -785,10 +785,10 @@ class Watched:
 
     def until(self, text: str) -> str:
         """Wait for a line that has a text in it, and return all lines up to it."""
-        said, end = "", time.monotonic() + PATIENCE
-        while text not in said:
-            said += self._lines.get(timeout=max(0.1, end - time.monotonic()))
-        return said
+        output, end = "", time.monotonic() + PATIENCE
+        while text not in output:
+            output += self._lines.get(timeout=max(0.1, end - time.monotonic()))
+        return output
 
     def stop(self) -> int:
         self._process.send_signal(signal.SIGINT)
@@ -812,16 +812,16 @@ def watched(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Watched]
         (tmp_path / "without").mkdir()
         (tmp_path / "without" / "watchfiles.py").write_text("raise ImportError\n")
         path = f"{tmp_path / 'without'}{os.pathsep}{path}"
-    made = Watched(tmp_path, path)
-    yield made
-    made.kill()
+    command = Watched(tmp_path, path)
+    yield command
+    command.kill()
 
 
 def test_watching(watched: Watched, tmp_path: Path) -> None:
     schema, module = tmp_path / "schemas" / "body.yaml", tmp_path / "generated" / "body.py"
-    said = watched.until("watching")
-    assert "written" in said
-    assert "watching schemas; Ctrl-C ends" in said
+    output = watched.until("watching")
+    assert "written" in output
+    assert "watching schemas; Ctrl-C ends" in output
 
     schema.write_text(BODY.replace("mass", "weight"))
     watched.until("watching")
@@ -864,11 +864,11 @@ def test_promises(
     wanted: dict[str, str], last: dict[str, str], interrupted: dict[str, str], data: st.DataObject
 ) -> None:
     paths = wanted.keys() | last.keys() | interrupted.keys()
-    found = {path: data.draw(STANDINGS) for path in sorted(paths)}
-    verdicts = plan(wanted, [last, interrupted], found)
+    entries = {path: data.draw(STANDINGS) for path in sorted(paths)}
+    verdicts = plan(wanted, [last, interrupted], entries)
     assert list(verdicts) == sorted(paths)
     for path, verdict in verdicts.items():
-        there, ours = found[path], {last.get(path), interrupted.get(path)} - {None}
+        there, ours = entries[path], {last.get(path), interrupted.get(path)} - {None}
         is_ours = there.kind is Kind.FILE and there.digest in ours
         for action in (verdict.action, verdict.forced):
             if action is Action.WRITE:
@@ -902,7 +902,7 @@ def test_each_state() -> None:
     last = dict.fromkeys(
         ["kept", "changed", "edited", "extra", "extra_edited", "gone", "half"], "old"
     )
-    found = {
+    entries = {
         "kept": DiskEntry(Kind.FILE, "new"),
         "changed": DiskEntry(Kind.FILE, "old"),
         "missing": DiskEntry(Kind.NOTHING),
@@ -914,7 +914,7 @@ def test_each_state() -> None:
         "extra_edited": DiskEntry(Kind.FILE, "mine"),
         "gone": DiskEntry(Kind.NOTHING),
     }
-    verdicts = plan(wanted, [last, {"half": "between"}], found)
+    verdicts = plan(wanted, [last, {"half": "between"}], entries)
     seen = {path: (v.state.value, v.action.value, v.forced.value) for path, v in verdicts.items()}
     assert seen == {
         "kept": ("IN STEP", "keep", "keep"),

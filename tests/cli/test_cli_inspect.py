@@ -55,14 +55,14 @@ def ecsgen(project: Project, monkeypatch: pytest.MonkeyPatch) -> Iterator[Projec
 @pytest.fixture
 def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The worlds of the inspectors that `inspect` ran, as they were shown; Ctrl-C comes at once."""
-    found: list[str] = []
+    worlds: list[str] = []
 
     def tick(self: Inspector, budget: float = 0.0) -> int:
-        found.append(repr(self._api._world))
+        worlds.append(repr(self._api._world))
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Inspector, "tick", tick)
-    return found
+    return worlds
 
 
 @pytest.mark.parametrize("name", ["world", "make", "World"])
@@ -150,10 +150,10 @@ def test_the_package_of_a_file_is_the_one_that_saved_it(tmp_path: Path) -> None:
     (e,) = town.spawn(1, body={})
     town.save(tmp_path / "town.snap")
     (tmp_path / "work").mkdir()
-    found = load_saved(tmp_path / "town.snap", tmp_path / "work")
-    assert found.FINGERPRINT == package.World.FINGERPRINT
-    assert repr(found[e].body.name) == "'№ 😀'"
-    assert found.to_bytes() == town.to_bytes()
+    world = load_saved(tmp_path / "town.snap", tmp_path / "work")
+    assert world.FINGERPRINT == package.World.FINGERPRINT
+    assert repr(world[e].body.name) == "'№ 😀'"
+    assert world.to_bytes() == town.to_bytes()
 
 
 def test_every_schema_comes_back() -> None:

@@ -362,8 +362,8 @@ def test_loops_with_numpy_are_said_to_be_slow(project: Project) -> None:
         'on numpy these kernels are loops in plain Python: {}; backend = "numba" in [tool.ecsgen],'
         " or --backend numba, compiles them (pip install numba): 9 to 600 times as fast\n"
     )
-    told = about.format("Mass.age (turns)")
-    assert project("build").err == told
+    message = about.format("Mass.age (turns)")
+    assert project("build").err == message
     assert project("build", "--force").err == ""
     project.put("schemas/other.yaml", "component: Other\n")
     assert project("build").err == ""
@@ -372,18 +372,18 @@ def test_loops_with_numpy_are_said_to_be_slow(project: Project) -> None:
     end = "end: {over: Mass, turns: rows, steps: [die(where=Mass.x < 0)]}"
     go = "go: {over: Mass, steps: [die(where=Mass.x < 0)]}"  # in blocks
     over = f"kernels: {{{turns}, {end}, {go}}}\n"
-    told = about.format("Mass.age (turns), grow (turns), end (turns)")
+    message = about.format("Mass.age (turns), grow (turns), end (turns)")
     project.put("schemas/world.yaml", f"world: Sea\n{over}")
-    assert project("build").err == told
+    assert project("build").err == message
     project.put("schemas/mass.yaml", f"component: Mass\nfields: {{x: f64}}\n{kernel}")
-    assert project("build").err == told  # once, though two modules have some
+    assert project("build").err == message  # once, though two modules have some
     project.configure('backend = "numba"')
-    assert told not in project("build").err
+    assert message not in project("build").err
 
 
 def test_json_of_bad_names(project: Project) -> None:
-    (found,) = json.loads(project("check", "-o", "my-pkg", "--format", "json").out)
-    assert (found["path"], found["line"], found["code"]) == ("my-pkg", 0, "E101")
+    (report,) = json.loads(project("check", "-o", "my-pkg", "--format", "json").out)
+    assert (report["path"], report["line"], report["code"]) == ("my-pkg", 0, "E101")
 
 
 def test_options_come_sorted(project: Project) -> None:

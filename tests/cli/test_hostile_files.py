@@ -51,8 +51,8 @@ def make_socket(path: Path) -> None:
     here = Path.cwd()
     os.chdir(path.parent)  # the address may not be long
     try:
-        with socket.socket(socket.AF_UNIX) as made:
-            made.bind(path.name)
+        with socket.socket(socket.AF_UNIX) as unix_socket:
+            unix_socket.bind(path.name)
     finally:
         os.chdir(here)
 
@@ -78,7 +78,7 @@ def test_a_huge_schema_is_not_read(project: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("os.open", lambda *_: pytest.fail("opened"))
     diagnostics = Diagnostics()
     assert read(huge, "huge.yaml", diagnostics) == []
-    assert [found.code for found in diagnostics.errors] == ["E202"]
+    assert [error.code for error in diagnostics.errors] == ["E202"]
     (project / "schemas" / "mass.yaml").unlink()
     assert schema_digests([SchemaRoot(project / "schemas")]) == {"huge.yaml": ""}
 
@@ -96,7 +96,7 @@ def test_a_file_that_is_larger_than_it_says_is_read_in_part(
     monkeypatch.setattr("ecsgen.source.regular_files.os.stat", empty)
     diagnostics = Diagnostics()
     assert read(growing, "growing.yaml", diagnostics) == []
-    assert [found.code for found in diagnostics.errors] == ["E202"]
+    assert [error.code for error in diagnostics.errors] == ["E202"]
     assert schema_digests([SchemaRoot(tmp_path)]) == {"growing.yaml": ""}
 
 
@@ -146,9 +146,12 @@ def test_a_full_standard_output_is_an_error(
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="rights are other ones there")
-@pytest.mark.parametrize("place", ["generated/mass.py", "generated", "generated/.ecsgen.json"])
+@pytest.mark.parametrize("unreadable", ["generated/mass.py", "generated", "generated/.ecsgen.json"])
 def test_what_may_not_be_read_is_an_error(
-    project: Path, place: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    project: Path,
+    unreadable: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """The rights themselves do not stop the superuser, who may be running this."""
     from ecsgen.cli import main
@@ -156,31 +159,31 @@ def test_what_may_not_be_read_is_an_error(
     assert run("build", cwd=project).returncode == 0
     (project / "schemas" / "mass.yaml").write_text(SCHEMA + "doc: Other.\n", encoding="utf-8")
     monkeypatch.chdir(project)
-    refused = os.path.join(project, *place.split("/"))
+    refused = os.path.join(project, *unreadable.split("/"))
 
     def guarded(call: Callable[..., object]) -> Callable[..., object]:
         def checked(path: object, *arguments: object, **options: object) -> object:
             asked = os.fspath(path) if isinstance(path, str | Path) else ""
-            below = place == "generated" and asked.startswith(refused + os.sep)
+            below = unreadable == "generated" and asked.startswith(refused + os.sep)
             if asked == refused or below:
                 raise PermissionError(13, "Permission denied", asked)
             return call(path, *arguments, **options)
 
         return checked
 
-    if place == "generated":
+    if unreadable == "generated":
         monkeypatch.setattr("os.lstat", guarded(os.lstat))
     monkeypatch.setattr("os.open", guarded(os.open))
     for command in ("build", "check", "diff"):
         with pytest.raises(SystemExit) as ended:
             main([command])
-        told = capsys.readouterr().err
-        if place.endswith(".json"):  # then everything there is somebody else's
-            assert "can't be used" in told
+        errors = capsys.readouterr().err
+        if unreadable.endswith(".json"):  # then everything there is somebody else's
+            assert "can't be used" in errors
             continue
-        assert ended.value.code == 2, told
-        assert "Error: can't read generated" in told
-        assert "Permission denied" in told
+        assert ended.value.code == 2, errors
+        assert "Error: can't read generated" in errors
+        assert "Permission denied" in errors
 
 
 def test_a_key_that_is_there_is_suggested_too(project: Path) -> None:

@@ -23,7 +23,7 @@ BARE = ["pyproject.toml", "schemas/bodies.yaml", "schemas/world.yaml"]
 
 @pytest.fixture(params=["numpy", "numba"])
 def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """What a project begins with: numba is installed, or is not."""
+    """Begin projects as if numba is installed, or is not."""
     name: str = request.param
     if name == "numpy":
         monkeypatch.setattr("ecsgen.cli.starter.find_spec", lambda name: None)
@@ -57,7 +57,7 @@ def test_what_it_writes_works(project: Project, backend: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "bare", "said"),
+    ("options", "bare", "message"),
     [
         ('schemas = "q"', True, "schemas = 'q'"),
         ('schemas = ["./schemas/", "package:physics"]', False, ""),
@@ -66,14 +66,14 @@ def test_what_it_writes_works(project: Project, backend: str) -> None:
     ],
 )
 def test_options_that_name_other_folders(
-    project: Project, options: str, bare: bool, said: str
+    project: Project, options: str, bare: bool, message: str
 ) -> None:
     project.put("pyproject.toml", f"[tool.ecsgen]\n{options}\n")
     before = project.files("")
     done = project("init", *["--bare"] * bare)
-    assert done.status == (2 if said else 0)
-    assert f"{said}: that project has begun already" in done.err if said else done.err == ""
-    assert (project.files("") == before) == bool(said)
+    assert done.status == (2 if message else 0)
+    assert f"{message}: that project has begun already" in done.err if message else done.err == ""
+    assert (project.files("") == before) == bool(message)
 
 
 def test_it_lists_what_the_package_needs(project: Project, backend: str) -> None:
@@ -122,9 +122,9 @@ def test_what_to_ignore_beside_what_is_ignored(project: Project) -> None:
     project.put(".gitignore", "# mine\n/__pycache__\n*.snap\n.venv\n.hypothesis/")
     out = project("init").out
     assert "kept      .gitignore\n" in out
-    said = "to add to .gitignore: .mypy_cache/ .pytest_cache/ .ruff_cache/ .ecsgen.new/\n"
-    assert said in out
-    assert said in project("init").out
+    advice = "to add to .gitignore: .mypy_cache/ .pytest_cache/ .ruff_cache/ .ecsgen.new/\n"
+    assert advice in out
+    assert advice in project("init").out
     text = project.text(".gitignore")
     project.put(".gitignore", text + "\n.ecsgen.new\n.mypy_cache\n.pytest_cache/\n.ruff_cache/\n")
     assert "to add" not in project("init").out
@@ -136,8 +136,8 @@ def test_what_to_ignore_beside_what_is_ignored(project: Project) -> None:
 def test_bare(project: Project) -> None:
     done = project("init", "--bare")
     new = [f"new       {path}" for path in BARE]
-    said = 'backend = "numba", for it is installed here: kernels are compiled'
-    assert (done.status, done.out) == (0, "\n".join([*new, said, "next: ecsgen build\n"]))
+    note = 'backend = "numba", for it is installed here: kernels are compiled'
+    assert (done.status, done.out) == (0, "\n".join([*new, note, "next: ecsgen build\n"]))
     assert list(project.files(".")) == BARE
     assert project("validate").status == 0
 
@@ -288,9 +288,11 @@ def test_a_backend_of_its_own(simple: Project) -> None:
 def test_poetry_writes_it_otherwise(simple: Project, backend: str) -> None:
     simple.put("pyproject.toml", "[tool.poetry.dependencies]\nnumpy = '*'\n")
     version = f'"{__version__}"'
-    told = {"numpy": version, "numba": f'{{version = {version}, extras = ["numba"]}}'}[backend]
+    requirement = {"numpy": version, "numba": f'{{version = {version}, extras = ["numba"]}}'}[
+        backend
+    ]
     err = simple("build", "--backend", backend).err
-    assert err == f"{SAID}ecsgen-runtime = {told} in [tool.poetry.dependencies]\n"
+    assert err == f"{SAID}ecsgen-runtime = {requirement} in [tool.poetry.dependencies]\n"
 
 
 @pytest.mark.parametrize(

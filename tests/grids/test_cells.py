@@ -66,9 +66,6 @@ def world(package: Any) -> Any:
     return package.World()
 
 
-# --- cells ------------------------------------------------------------------------------------
-
-
 def test_cells_are_there_from_the_beginning(world: Any) -> None:
     assert (len(world.patch), len(world.line), len(world.room)) == (20, 7, 24)
     assert world.patch.data.grass.tolist() == [1.0] * 20
@@ -119,9 +116,9 @@ def test_places_of_any_size(world: Any) -> None:
     grid = world.patch.grid  # [4, 5], the first axis goes around
     large = np.array([[2**63 + 1, 2], [2**64 - 1, 0], [0, 2**63]], np.uint64)
     assert grid.at_many(large).tolist() == [C + 7, C + 15, 0]
-    assert [grid.at(place) for place in ((2**63 + 1, 2), (2**70 - 1, 0), (0, 2**70))] == [
-        *(C + 7, C + 15, 0)
-    ]
+    assert [
+        grid.at(coordinates) for coordinates in ((2**63 + 1, 2), (2**70 - 1, 0), (0, 2**70))
+    ] == [*(C + 7, C + 15, 0)]
 
 
 def test_what_is_no_place_is_refused(world: Any) -> None:
@@ -153,18 +150,15 @@ def test_cells_are_copied_with_their_shape(package: Any) -> None:
         assert twin.patch.data.grass.tolist() == [*range(6)]
 
 
-# --- who is in reach --------------------------------------------------------------------------
-
-
 def naive(shape: tuple[int, ...], wrap: tuple[bool, ...], cell: int, reach: Any) -> Iterator[int]:
     """Cells in reach of one, by offset."""
-    place = np.unravel_index(cell, shape)
+    coordinates = np.unravel_index(cell, shape)
     spans = [
         range(-((s - 1) // 2), s // 2 + 1) if around else range(1 - s, s)
         for s, around in zip(shape, wrap, strict=True)
     ]
     for offset in product(*spans):
-        there = [int(p) + o for p, o in zip(place, offset, strict=True)]
+        there = [int(p) + o for p, o in zip(coordinates, offset, strict=True)]
         there = [t % s if w else t for t, s, w in zip(there, shape, wrap, strict=True)]
         if all(0 <= t < s for t, s in zip(there, shape, strict=True)) and reach(offset):
             yield int(np.ravel_multi_index(there, shape))
@@ -184,10 +178,12 @@ def test_cells_around_cells(world: Any, hood: str, radius: int) -> None:
         manager = getattr(world, name)
         shape, wrap = manager.grid.shape, manager.wrap
         ids = [*manager]
-        found = manager.near(ids, radius, hood=hood)
+        neighbours = manager.near(ids, radius, hood=hood)
         for k, cell in enumerate(range(len(ids))):
             wanted = naive(shape, wrap, cell, lambda o: any(o) and HOODS[hood](o, radius))
-            assert found.rows[found.starts[k] : found.starts[k + 1]].tolist() == [*wanted]
+            assert neighbours.rows[neighbours.starts[k] : neighbours.starts[k + 1]].tolist() == [
+                *wanted
+            ]
 
 
 def test_the_center_is_met_if_asked_for(world: Any) -> None:
@@ -218,9 +214,6 @@ def test_rows_around_cells_are_those_who_stand_there(world: Any) -> None:
     assert world.wolf.near([C + 1], 0).rows.tolist() == [2]  # the last row filled the hole
     world.wolf.set_cell(2, C + 2)
     assert world.wolf.near([C + 1, C + 2], 0).starts.tolist() == [0, 0, 1]
-
-
-# --- how many may stand on a cell -------------------------------------------------------------
 
 
 def test_full_cells_take_nobody(world: Any) -> None:
@@ -373,16 +366,16 @@ kernels:
 @pytest.mark.parametrize("side", [2, 3, 9])
 def test_what_is_asked_of_all_cells_around(side: int) -> None:
     """Of how many there are nobody makes a list; at the rim they are fewer."""
-    found = []
+    columns = []
     for backend in BACKENDS:
         schema = STENCIL.replace("SIDE", str(side))
         tiles = world_package(schema, f"tiles_{side}_{backend}", backend).World().tile
         tiles.data.h = np.random.default_rng(side).random(8 * side)
         for _ in range(3):
             tiles.average()
-        found.append([getattr(tiles.data, name).tolist() for name in "gkl"])
-    assert found[0] == found[1]
-    assert min(found[0][1]) % 100 < max(count % 100 for count in found[0][1])
+        columns.append([getattr(tiles.data, name).tolist() for name in "gkl"])
+    assert columns[0] == columns[1]
+    assert min(columns[0][1]) % 100 < max(count % 100 for count in columns[0][1])
 
 
 TELLING = """component: Tile
@@ -419,9 +412,9 @@ kernels: {look: {near: {radius: see, among: Patch}, steps: [met = count()]}}
             assert patches.data.met.tolist() == [0] * 19 + [3 * (least[-1] > 0)]
 
 
-@pytest.mark.parametrize("given", ["line", "none", "number"])
-def test_a_manager_takes_the_grid_that_its_cells_are_of(package: Any, given: str) -> None:
-    grid = {"line": package.LineManager(), "none": None, "number": 5}[given]
+@pytest.mark.parametrize("grid_name", ["line", "none", "number"])
+def test_a_manager_takes_the_grid_that_its_cells_are_of(package: Any, grid_name: str) -> None:
+    grid = {"line": package.LineManager(), "none": None, "number": 5}[grid_name]
     with pytest.raises(TypeError, match="grid must be a PatchManager, not "):
         package.SheepManager(package.EntityManager(), grid)
     with pytest.raises(TypeError, match="grid must be a PatchManager, not "):

@@ -39,8 +39,8 @@ component: Sheep
 on: cell
 fields: {cell: id<Patch>, offset: f32}
 """
-    found = checked(text)[1].errors
-    assert [(one.code, one.mark.line, one.mark.column) for one in found] == [
+    errors = checked(text)[1].errors
+    assert [(error.code, error.mark.line, error.mark.column) for error in errors] == [
         ("E103", 3, 10),
         ("E103", 3, 23),
         ("E103", 3, 38),

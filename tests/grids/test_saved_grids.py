@@ -89,9 +89,6 @@ def refused(old: Any, text: str, **options: Any) -> str:
     return str(caught.value).removeprefix("<bytes>: ")
 
 
-# --- the same schema --------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("mapped", [False, True])
 def test_grids_are_loaded_as_they_were(tmp_path: Path, backend: Any, mapped: bool) -> None:
@@ -120,11 +117,11 @@ def test_rows_of_every_policy_stand_where_they_stood(policy: str) -> None:
     world, again = lived(text), lived(text)
     new = package(text).World.load(world.to_bytes())
     assert new.to_bytes() == world.to_bytes()
-    for one in (new, again):
+    for saved_world in (new, again):
         if policy != "none":
-            one.spawn(1, sheep={"cell": C + 7, "x": 9})
-            one.collect()
-        one.sheep.data.cell = [*reversed(one.sheep.data.cell.tolist())]
+            saved_world.spawn(1, sheep={"cell": C + 7, "x": 9})
+            saved_world.collect()
+        saved_world.sheep.data.cell = [*reversed(saved_world.sheep.data.cell.tolist())]
     assert new.to_bytes() == again.to_bytes()
     every_cell = new.patch.id_of_many(np.arange(12))
     assert new.sheep.near(every_cell, 0).starts.tolist() == (
@@ -174,9 +171,6 @@ def test_verifying_finds_who_stands_nowhere_or_too_close() -> None:
         assert len(type(world).load(data, verify=False).sheep) == 4
     world.sheep.data._cell_column[2] = C  # where the dead one stood
     assert type(world).load(world.to_bytes()).sheep.near([C], 0).rows.tolist() == [2]
-
-
-# --- other schemas ----------------------------------------------------------------------------
 
 
 def test_fields_of_cells_change_as_others_do() -> None:
@@ -264,9 +258,6 @@ def test_fewer_may_stand_on_a_cell() -> None:
     assert "sheep.cell[0]: 1 may" in refused(new, OLD)
 
 
-# --- what other code wrote --------------------------------------------------------------------
-
-
 def changed(world: Any, what: str, change: Callable[[Any], object]) -> Any:
     """A file in which a document says something else."""
     file = read_snapshot(world.to_bytes(), map_pages=False)
@@ -343,8 +334,6 @@ def test_schemas_that_no_grid_has(path: str, value: Any, why: str) -> None:
         checked_documents(file, SnapshotFormat(), None)
 
 
-# --- breaking ---------------------------------------------------------------------------------
-
 FLAT = "component: Patch\nowner: none\nfields: {grass: f32}\n---\n"
 CUBE = patch("grass: f32", "[1, 2, 3]").replace("[true, false]", "true")
 BREAKING = {
@@ -378,14 +367,14 @@ BREAKING = {
 @pytest.mark.parametrize("case", BREAKING)
 def test_what_breaks(tmp_path: Path, case: str) -> None:
     old, new, wanted = BREAKING[case]
-    found = breaks(tmp_path, old, new).errors
-    assert " ".join(f"{one.code}:{one.mark.line}" for one in found) == wanted, found
+    errors = breaks(tmp_path, old, new).errors
+    assert " ".join(f"{error.code}:{error.mark.line}" for error in errors) == wanted, errors
 
 
 def test_what_breaks_is_said(tmp_path: Path) -> None:
-    found = breaks(tmp_path, patch("grass: f32") + sheep("cell"), CUBE + sheep()).errors
+    errors = breaks(tmp_path, patch("grass: f32") + sheep("cell"), CUBE + sheep()).errors
     axes = "'Patch' has a grid of 3 axes, and had a grid of 2 axes"
-    assert [(one.message, one.hint) for one in found] == [
+    assert [(error.message, error.hint) for error in errors] == [
         (f"{axes}: saved rows are not its cells", "go back to a grid of 2 axes"),
         (f"{axes}: coordinates are others", "go back to a grid of 2 axes"),
         (

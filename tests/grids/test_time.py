@@ -140,9 +140,9 @@ def test_what_happens_at_times_is_a_pass_of_its_own() -> None:
     entries = "[Bear.eat, Bear.nap, tick, Bear.nap, {run: Bear.nap}, Bear.nap, tick, {run: tick}]"
     project = load(f"{SCHEMA}  step: {entries}\n")
     calls = resolve_calls(project.world.schedules[0][1], project.by_name, project.world)
-    found = passes(calls, project.world)
-    assert [len(one.calls) for one in found] == [2, 1, 1, 1, 1, 1, 1]
-    assert [one.why for one in found[1:4]] == [
+    fused = passes(calls, project.world)
+    assert [len(fused_pass.calls) for fused_pass in fused] == [2, 1, 1, 1, 1, 1, 1]
+    assert [fused_pass.why for fused_pass in fused[1:4]] == [
         "tick advances the time",
         "tick advances the time",
         "Bear.nap does not run at every tick",
@@ -150,11 +150,11 @@ def test_what_happens_at_times_is_a_pass_of_its_own() -> None:
 
 
 def test_values_for_rows_that_may_be_gone() -> None:
-    fates = SCHEMA.replace("{args: {by: i64}", "{args: {by: {type: i64, each: true}}")
-    fates = fates.replace("kernels: {wake", "kernels: {end: {over: Bear, steps: [die()]}, wake")
+    schema = SCHEMA.replace("{args: {by: i64}", "{args: {by: {type: i64, each: true}}")
+    schema = schema.replace("kernels: {wake", "kernels: {end: {over: Bear, steps: [die()]}, wake")
     schedules = "  step: [Bear.eat, end, Bear.nap]\n  bad: [end, Bear.eat]\n"
-    (found,) = checked(fates + schedules)[1].errors
-    assert (found.code, found.mark.line) == ("E514", 11)
+    (error,) = checked(schema + schedules)[1].errors
+    assert (error.code, error.mark.line) == ("E514", 11)
 
 
 @pytest.mark.parametrize(
@@ -173,9 +173,9 @@ def test_values_for_rows_that_may_be_gone() -> None:
     ],
 )
 def test_entries_that_are_none(entry: str, code: str) -> None:
-    _, found = checked(f"{SCHEMA}  step: [{entry}]\n")
-    assert [one.code for one in found.errors] == [code]
-    assert found.errors[0].mark.line == 10
+    _, diagnostics = checked(f"{SCHEMA}  step: [{entry}]\n")
+    assert [error.code for error in diagnostics.errors] == [code]
+    assert diagnostics.errors[0].mark.line == 10
 
 
 SKY = """\

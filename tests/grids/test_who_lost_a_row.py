@@ -1,4 +1,4 @@
-"""Who has lost a row in turns is met no more in a group or query in which each has such a row."""
+"""Entities that lost a row in turns: no group or query that needs the row meets them any more."""
 
 from __future__ import annotations
 

@@ -77,8 +77,8 @@ def imported_modules(module: str, modules: dict[str, Path]) -> Iterator[str]:
             above = package[: len(package) - node.level + 1] if node.level else []
             origin = ".".join([*above, *filter(None, [node.module])])
             for alias in node.names:
-                whole = f"{origin}.{alias.name}"
-                target = whole if whole in modules else origin
+                submodule = f"{origin}.{alias.name}"
+                target = submodule if submodule in modules else origin
                 if target in modules and target != module:
                     yield target
 
@@ -103,34 +103,34 @@ def circles(root: Path) -> list[list[str]]:
     """Return the modules that reach each other by imports: each circle's names, sorted."""
     graph = import_graph(root)
     reached = {name: reachable(name, graph) for name in graph}
-    found = {
+    circles_found = {
         frozenset(other for other in reached[name] if name in reached[other]) for name in graph
     }
-    return sorted(sorted(circle) for circle in found if circle)
+    return sorted(sorted(circle) for circle in circles_found if circle)
 
 
 def reachable(module: str, graph: dict[str, set[str]]) -> set[str]:
     """Return the modules that one imports, directly or by way of others."""
-    found: set[str] = set()
+    names: set[str] = set()
     todo = [module]
     while todo:
-        new = graph[todo.pop()] - found
-        found |= new
+        new = graph[todo.pop()] - names
+        names |= new
         todo += new
-    return found
+    return names
 
 
 def upward_imports(root: Path) -> list[tuple[str, str]]:
     """Return every import of a module from a higher floor, as (importer, imported)."""
     graph = import_graph(root)
-    found = set()
+    edges = set()
     for house in FLOORS:
         heights = heights_of(house, graph)
         for name in heights:
-            found |= {
+            edges |= {
                 (name, other) for other in graph[name] if heights[name] < heights.get(other, -1)
             }
-    return sorted(found)
+    return sorted(edges)
 
 
 def heights_of(house: str, modules: Iterable[str]) -> dict[str, int]:

@@ -35,14 +35,14 @@ BROKEN = {"world.py"}
 
 @cache
 def is_blacks(text: bytes) -> bool:
-    """Whether black leaves a module as it is."""
+    """Return True if black leaves a module as it is."""
     return PINNED.apply(text) == text
 
 
 @cache
 def shipped_modules() -> dict[str, Output]:
-    made = render.outputs(shipped(), load_options(schemas=SCHEMAS))
-    return {output.path: output for output in made if output.path.endswith(".py")}
+    outputs = render.outputs(shipped(), load_options(schemas=SCHEMAS))
+    return {output.path: output for output in outputs if output.path.endswith(".py")}
 
 
 @pytest.mark.parametrize("path", sorted(shipped_modules().keys() - BROKEN))
@@ -53,9 +53,9 @@ def test_black_leaves_the_text_alone(path: str) -> None:
 
 def rendered(schemas: Path, backend: Backend = "numpy") -> dict[str, bytes]:
     """The modules of a package with its tests, before black."""
-    found = Diagnostics()
-    project = schema.load(schemas, found)
-    assert project is not None, found.errors
+    diagnostics = Diagnostics()
+    project = schema.load(schemas, diagnostics)
+    assert project is not None, diagnostics.errors
     options = Options(
         (SchemaRoot(schemas),), schemas / "out", backend, schemas / "out/tests", 1, line_length=88
     )
@@ -186,8 +186,8 @@ def text(source: str) -> str:
 def test_only_python_is_formatted() -> None:
     outputs = [Output(path, digest(b""), partial(text, LONG)) for path in ("a.py", "a.txt")]
     seen = []
-    made = render_files(outputs, PINNED, 1, lambda *progress: seen.append(progress))
-    assert made == {"a.py": blackened(LONG.encode()), "a.txt": LONG.encode()}
+    texts = render_files(outputs, PINNED, 1, lambda *progress: seen.append(progress))
+    assert texts == {"a.py": blackened(LONG.encode()), "a.txt": LONG.encode()}
     assert seen == [(1, 2), (2, 2)]
 
 
@@ -198,8 +198,8 @@ def test_nothing_to_make_calls_nobody() -> None:
 def test_the_line_length_is_kept_to() -> None:
     source = f"x = [{', '.join(['1000'] * 12)}]\n"
     outputs = [Output("a.py", digest(b""), partial(text, source))]
-    made = render_files(outputs, Style(PINNED_BLACK, 60), 1, lambda *_: None)
-    assert made == {"a.py": blackened(source.encode(), 60)}
+    texts = render_files(outputs, Style(PINNED_BLACK, 60), 1, lambda *_: None)
+    assert texts == {"a.py": blackened(source.encode(), 60)}
 
 
 def test_what_is_no_python_is_a_fault_that_names_the_file() -> None:

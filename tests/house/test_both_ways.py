@@ -21,6 +21,7 @@ from typing import Any, Final, get_args
 
 import pytest
 
+from ecsgen import __version__
 from ecsgen.config import BACKENDS, Backend, Options, Runtime
 from ecsgen.model import Project
 from ecsgen.render import texts
@@ -43,7 +44,7 @@ class My{manager}({manager}):
 class MyWorld(World, managers={{"{module}": My{manager}}}):
     pass
 """
-"""What a user has beside a package."""
+"""A user's module beside a package."""
 CODECS: Final = {"*": (pickle.dumps, pickle.loads)}
 
 
@@ -60,9 +61,6 @@ def with_tests(of: Project, backend: Backend, way: Runtime) -> dict[str, str]:
     """Return the text of each file of a package, unformatted."""
     options = Options((SchemaRoot(ROOT),), ROOT / "made", backend, ROOT / "made/tests", 1, 88, way)
     return texts(of, options)
-
-
-# -- texts -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -84,15 +82,13 @@ def test_nothing_but_the_prefix_of_imports_differs(which: str, backend: Backend)
             continue
         places = {"runtime": f"{'.' * (path.count('/') + 1)}_runtime", "testing": "._support"}
         lines, others = text.splitlines(), vendored[path].splitlines()
-        for one, other in zip(lines, others, strict=True):
-            if one != other:
-                statement = re.fullmatch(r"( *)from ecsgen_(runtime|testing)(\b.*)", one)
-                assert statement, (path, one)
+        for line, other in zip(lines, others, strict=True):
+            if line != other:
+                statement = re.fullmatch(r"( *)from ecsgen_(runtime|testing)(\b.*)", line)
+                assert statement, (path, line)
                 assert other == f"{statement[1]}from {places[statement[2]]}{statement[3]}"
         assert not re.search(r"^ *(from|import) ecsgen_", vendored[path], re.MULTILINE)
 
-
-# -- imports ---------------------------------------------------------------------------------------
 
 CHOICES: Final = """
 component: Bird
@@ -120,10 +116,10 @@ def test_what_modules_of_the_library_import_is_copied_with_them() -> None:
         imported = set[str]()
         for node in ast.walk(ast.parse(file.read_text("utf-8"))):
             if isinstance(node, ast.ImportFrom) and node.level:
-                place = "/".join(path.split("/")[: -node.level])
-                place += f"/{node.module}".replace(".", "/") if node.module else ""
+                target = "/".join(path.split("/")[: -node.level])
+                target += f"/{node.module}".replace(".", "/") if node.module else ""
                 names = "__init__", *(name.name for name in node.names)
-                imported |= {f"{place}.py", *(f"{place}/{name}.py" for name in names)}
+                imported |= {f"{target}.py", *(f"{target}/{name}.py" for name in names)}
             elif isinstance(node, ast.Import):
                 assert not any(name.name.startswith("ecsgen_runtime") for name in node.names), path
         module = path.removesuffix(".py").replace("/", ".")
@@ -151,9 +147,6 @@ def test_vendored_packages_need_no_library(which: str, backend: Backend, tmp_pat
     assert done.returncode == 0, done.stderr
 
 
-# -- pickles ---------------------------------------------------------------------------------------
-
-
 class BothWays:
     """One package made in both ways, under one name, with what a user has beside it."""
 
@@ -161,8 +154,12 @@ class BothWays:
         self.name = f"both_{which}"
         self._modules: dict[Runtime, dict[str, ModuleType]] = {}
         self._folders = {way: Path(mkdtemp()) for way in WAYS}
-        one = next(c for c in project(which).components if not c.chunk)
-        names = {"name": self.name, "module": one.module, "manager": f"{one.name}Manager"}
+        component = next(c for c in project(which).components if not c.chunk)
+        names = {
+            "name": self.name,
+            "module": component.module,
+            "manager": f"{component.name}Manager",
+        }
         for way, folder in self._folders.items():
             texts = {f"{self.name}_own.py": OWN.format(**names)}
             for path, text in sources(project(which), runtime=way).items():
@@ -173,7 +170,8 @@ class BothWays:
 
     @contextmanager
     def made(self, way: Runtime) -> Iterator[Any]:
-        """Let the package of one of the ways be what imports and pickles find; yield `_own`."""
+        """Make the package of one of the ways the one that imports and pickles find; yield
+        `_own`."""
         sys.modules.update(self._modules.get(way, {}))
         sys.path.insert(0, str(self._folders[way]))
         try:
@@ -192,7 +190,7 @@ def both(request: pytest.FixtureRequest) -> BothWays:
 def inhabited(kind: type[Any]) -> Any:
     """Return a world in which something lived, of every component that it has."""
     w = kind()
-    for name, manager in w._MANAGER_CLASSES.items():
+    for name, manager in w.MANAGER_CLASSES.items():
         is_unique = any(method.startswith("find_") for method in dir(manager))
         if hasattr(manager, "lookup"):
             w.spawn(1 if is_unique else 5, **{name: {}})
@@ -210,7 +208,7 @@ def inhabited(kind: type[Any]) -> Any:
 
 
 def goes_on(w: Any) -> list[Any]:
-    """Let a world live on, and return all that there is to see of it."""
+    """Change a world, and return all that there is to see of it."""
     seen: list[Any] = [w.kept[0] is w, w.kept[1], type(w).__name__]
     seen += [w.gc(), w.flush(), w.collect(), w.entities.create_many(7).tolist()]
     for name in w.MANAGERS:
@@ -235,17 +233,17 @@ def parts(w: Any) -> Iterator[Any]:
 
 def named(pickled: bytes) -> set[str]:
     """Return the modules that a pickle of protocol 3 names."""
-    found = (one for code, one, _ in pickletools.genops(pickled) if code.name == "GLOBAL")
-    return {str(one).split()[0] for one in found}
+    names = (name for code, name, _ in pickletools.genops(pickled) if code.name == "GLOBAL")
+    return {str(name).split()[0] for name in names}
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_pickles_name_the_package_only(both: BothWays, way: Runtime) -> None:
-    with both.made(way) as own:
-        w = inhabited(own.MyWorld)
+    with both.made(way) as package:
+        w = inhabited(package.MyWorld)
         for part in (*parts(w), *parts(deepcopy(w)), *parts(pickle.loads(pickle.dumps(w)))):
             modules = named(pickle.dumps(part, protocol=3))
-            mine = {name for name in modules if name.split(".")[0] in (own.__name__, both.name)}
+            mine = {name for name in modules if name.split(".")[0] in (package.__name__, both.name)}
             assert mine, part
             assert not any("_runtime" in name for name in mine), part
             known = {*sys.stdlib_module_names, "numpy"}
@@ -254,13 +252,13 @@ def test_pickles_name_the_package_only(both: BothWays, way: Runtime) -> None:
 
 @pytest.mark.parametrize(("here", "there"), [*permutations(WAYS)])
 def test_pickles_go_on_in_the_other(both: BothWays, here: Runtime, there: Runtime) -> None:
-    with both.made(here) as own:
-        w = inhabited(own.MyWorld)
+    with both.made(here) as package:
+        w = inhabited(package.MyWorld)
         copy, pickled = deepcopy(w), pickle.dumps(w)
         wanted = goes_on(w)
         assert goes_on(copy) == wanted
-    with both.made(there) as own:
+    with both.made(there) as package:
         other = pickle.loads(pickled)
-        assert type(other) is own.MyWorld
+        assert type(other) is package.MyWorld
         assert goes_on(other) == wanted
         assert goes_on(pickle.loads(pickle.dumps(pickle.loads(pickled)))) == wanted

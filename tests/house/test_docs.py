@@ -49,14 +49,14 @@ class Block:
 
 def blocks(page: Path, *languages: str) -> list[Block]:
     """The page's blocks in these languages, in order."""
-    found = []
+    blocks_found = []
     inside: Block | None = None
     lines: list[str] = []
     for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
         if inside is None and line.startswith("```"):
             inside, lines = Block(line[3:].strip(), "", number + 1), []
         elif inside is not None and line == "```":
-            found.append(
+            blocks_found.append(
                 Block(inside.language, "".join(f"{each}\n" for each in lines), inside.line)
             )
             inside = None
@@ -65,7 +65,7 @@ def blocks(page: Path, *languages: str) -> list[Block]:
     assert (
         inside is None
     ), f"{page}: a block that begins at line {inside and inside.line} has no end"
-    return [block for block in found if block.language in languages]
+    return [block for block in blocks_found if block.language in languages]
 
 
 def is_walk(page: Path) -> bool:
@@ -317,9 +317,11 @@ def test_readme_begins_with_the_two_commands() -> None:
 def test_pictures_are_as_their_script_makes_them(tmp_path: Path) -> None:
     script = ROOT / "docs" / "pictures.py"
     subprocess.run([sys.executable, script, tmp_path], check=True)
-    for made in tmp_path.iterdir():
-        shown = ROOT / "docs" / made.name
-        assert made.read_text() == shown.read_text(), f"run: python docs/pictures.py ({made.name})"
+    for picture in tmp_path.iterdir():
+        shown = ROOT / "docs" / picture.name
+        assert (
+            picture.read_text() == shown.read_text()
+        ), f"run: python docs/pictures.py ({picture.name})"
 
 
 DOCS = ROOT / "docs"
@@ -329,9 +331,9 @@ def test_pictures_are_as_their_script_draws_them(tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     script = str(DOCS / "policy_pictures.py")
     subprocess.run([sys.executable, script, str(tmp_path)], check=True, env=environment)
-    made = {file.name: file.read_text(encoding="utf-8") for file in tmp_path.iterdir()}
-    shown = {name: (DOCS / "pictures" / name).read_text(encoding="utf-8") for name in made}
-    assert made == shown, "run: python docs/policy_pictures.py"
+    pictures = {file.name: file.read_text(encoding="utf-8") for file in tmp_path.iterdir()}
+    shown = {name: (DOCS / "pictures" / name).read_text(encoding="utf-8") for name in pictures}
+    assert pictures == shown, "run: python docs/policy_pictures.py"
 
 
 def test_every_picture_is_shown() -> None:

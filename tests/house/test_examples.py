@@ -66,10 +66,10 @@ def test_solar_system(checkout: Path) -> None:
 def test_particles(checkout: Path) -> None:
     done = run(checkout, "particles.py", "--count", "5000", "--frames", "5")
     assert done.returncode == 0, done.stderr
-    match = re.match(r"([\d,]+) particles alive, (\d+) born per frame", done.stdout)
+    match = re.match(r"([\d,]+) particles alive, (\d+) spawned per frame", done.stdout)
     assert match
-    alive, born = int(match[1].replace(",", "")), int(match[2])
-    assert born == 83
+    alive, spawned = int(match[1].replace(",", "")), int(match[2])
+    assert spawned == 83
     assert 4500 < alive < 5500
     rows = re.findall(r"^(\w[\w ]*?)\s+([\d.]+)\s+([\d.]+)$", done.stdout, re.MULTILINE)
     assert [name for name, *_ in rows] == ["spawn", "simulate", "kill", "collect", "whole frame"]
@@ -95,8 +95,8 @@ def test_ecosystem(checkout: Path) -> None:
         pictures.append((checkout / name).read_text(encoding="utf-8"))
     assert pictures[0] == pictures[1]  # the same seed
 
-    found = r"^(\w+) +([\d,]+) alive, ([\d,]+) to ([\d,]+) in 150 ticks$"
-    rows = re.findall(found, done.stdout, re.MULTILINE)
+    pattern = r"^(\w+) +([\d,]+) alive, ([\d,]+) to ([\d,]+) in 150 ticks$"
+    rows = re.findall(pattern, done.stdout, re.MULTILINE)
     counts = {name: [int(n.replace(",", "")) for n in numbers] for name, *numbers in rows}
     assert counts.keys() == {"grazers", "hunters"}
     assert all(0 < low <= now <= high for now, low, high in counts.values())

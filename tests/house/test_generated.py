@@ -120,23 +120,24 @@ def test_the_same_text_each_time(tmp_path: Path) -> None:
 def test_pieces_of_policies_that_nobody_asks_for_are_left_out() -> None:
     plain = Component(name="Plain", module="plain", lookup="hash", destroy="manual")
     tests = generated.component_tests(plain, PARENT, {})
-    place = "tests/_support/"
-    found = {
-        path.removeprefix(place).removesuffix(".py")
+    folder = "tests/_support/"
+    modules = {
+        path.removeprefix(folder).removesuffix(".py")
         for path in collect_copies([vendor_imports(lambda: tests, PARENT)])
     }
-    assert {"common_cases", "state_machine", "owned", "packed"} <= found
+    assert {"common_cases", "state_machine", "owned", "packed"} <= modules
     assert (
-        not {"chunks", "destroy", "hierarchy", "ids", "kernel_cases", "orphans", "unique"} & found
+        not {"chunks", "destroy", "hierarchy", "ids", "kernel_cases", "orphans", "unique"}
+        & modules
     )
 
 
 def test_copies_are_about_their_own_package(tmp_path: Path) -> None:
     """Where they are written they import the shipped one, which would be found again."""
-    found = {output.path: output.render() for output in outputs(tmp_path)}
-    assert [path for path in found if "import generated" in found[path]] == []
-    assert [path for path in found if "from generated" in found[path]] == []
-    assert "from .. import EntityManager\n" in found["tests/test_entities.py"]
+    texts = {output.path: output.render() for output in outputs(tmp_path)}
+    assert [path for path in texts if "import generated" in texts[path]] == []
+    assert [path for path in texts if "from generated" in texts[path]] == []
+    assert "from .. import EntityManager\n" in texts["tests/test_entities.py"]
 
 
 def test_no_piece_knows_a_package() -> None:
@@ -149,10 +150,12 @@ def test_no_piece_knows_a_package() -> None:
 
 
 def test_of_tests_each_package_has_what_names_its_components(tmp_path: Path) -> None:
-    found = {output.path for output in outputs(tmp_path) if output.path.startswith("tests/")}
-    modules = {f"test_{one.module}" for one in shipped().components if not one.chunk}
+    paths = {output.path for output in outputs(tmp_path) if output.path.startswith("tests/")}
+    modules = {
+        f"test_{component.module}" for component in shipped().components if not component.chunk
+    }
     modules |= {"__init__", "conftest", "test_archetypes", "test_entities", "test_world"}
-    assert found == {f"tests/{name}.py" for name in modules}
+    assert paths == {f"tests/{name}.py" for name in modules}
 
 
 def test_moved_tests_need_a_package_with_a_name(tmp_path: Path) -> None:
@@ -165,6 +168,18 @@ def test_moved_tests_find_their_package(tmp_path: Path) -> None:
     (tmp_path / "pair").rename(tmp_path / "elsewhere")
     checks = tmp_path / "elsewhere" / "far" / "checks"
     run_pytest(tmp_path, checks, select="TestStatic or TestWorld")
+
+
+def test_moved_tests_have_their_own_copies(tmp_path: Path) -> None:
+    """Which find the package's copies of the library, as a part of it."""
+    schemas = tmp_path / "schemas"
+    schemas.mkdir()
+    (schemas / "tag.yaml").write_text("component: Tag\n", encoding="utf-8")
+    checks = tmp_path / "far" / "checks"
+    build(schemas, tmp_path / "apart", checks, runtime="vendored")
+    text = (checks / "_support" / "packed.py").read_text(encoding="utf-8")
+    assert "from apart._runtime.base.handles import NIL\n" in text
+    run_pytest(tmp_path, checks, select="not Machine")
 
 
 def test_every_policy_passes_its_tests(tmp_path: Path) -> None:
@@ -223,7 +238,11 @@ def test_compiled_packages_pass_their_tests(tmp_path: Path) -> None:
     schemas.mkdir()
     shutil.copy(Path(__file__).parents[1] / "compiled.yaml", schemas)
     project = build(schemas, tmp_path / "package", backend="numba")
-    modules = [one.module for one in project.components if one.kernels and one.name != "Bead"]
+    modules = [
+        component.module
+        for component in project.components
+        if component.kernels and component.name != "Bead"
+    ]
     tests = [tmp_path / "package" / "tests" / f"test_{name}.py" for name in (*modules, "world")]
     run_pytest(tmp_path, *tests, select="not Machine")
 

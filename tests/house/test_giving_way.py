@@ -1,4 +1,4 @@
-"""What generated code has for itself gives way to what schemas name so."""
+"""Names of generated code that schemas hide are renamed in generated code."""
 
 from __future__ import annotations
 
@@ -75,18 +75,18 @@ def test_enums_called_as_their_bases() -> None:
     other = "enum: Mode\nvalues: [d]\n---\nenum: Traits\nflags: true\nvalues: [e]"
     fields = "{base: IntEnum, flag: IntFlag, mode: Mode, traits: Traits}"
     text = f"component: Coin\nfields: {fields}\n---\n{enums}\n---\n{other}\n"
-    made = world_package(text, "giving_way_enums")
-    assert isinstance(made.Mode.d, enum.IntEnum)
-    assert isinstance(made.Traits.e, enum.IntFlag)
-    assert [made.IntEnum.b, made.IntFlag.c] == [1, 1]
+    package = world_package(text, "giving_way_enums")
+    assert isinstance(package.Mode.d, enum.IntEnum)
+    assert isinstance(package.Traits.e, enum.IntFlag)
+    assert [package.IntEnum.b, package.IntFlag.c] == [1, 1]
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_kernels_and_reductions(backend: Backend) -> None:
     rows = manager_of(SCHEMA, f"giving_way_{backend}", backend)
     for number in (1, 2):
-        given = {"self": 2.0, "np": 1.0, "int": number, "range": number}
-        rows.create(rows._entities.create(), **given)
+        values = {"self": 2.0, "np": 1.0, "int": number, "range": number}
+        rows.create(rows._entities.create(), **values)
     rows.chosen(3.0)
     rows.cells(2.0, 5.0)
     rows.cells(1.0, 6.0, rows=[1])

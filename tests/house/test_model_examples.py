@@ -39,7 +39,7 @@ Made = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Made]:
+def build_package(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Made]:
     """Gives the package of a model, for a backend; its folder bears the names of examples'."""
     root = tmp_path_factory.mktemp("models")
     names: list[str] = []
@@ -59,9 +59,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Made]:
         del sys.modules[name]
 
 
-def pattern(made: Made, *alive: tuple[int, int]) -> Any:
+def pattern(build_package: Made, *alive: tuple[int, int]) -> Any:
     """The cells of a torus of 8 by 8 on which these are alive."""
-    cells = made("life").World(cell=(8, 8)).cell
+    cells = build_package("life").World(cell=(8, 8)).cell
     cells.data.alive.reshape(8, 8)[tuple(np.transpose(alive))] = True
     return cells
 
@@ -73,16 +73,16 @@ GLIDER = (5, 6), (6, 7), (7, 5), (7, 6), (7, 7)
 
 
 @pytest.mark.parametrize("still", [BLOCK, BEEHIVE])
-def test_still_lifes_stay(made: Made, still: tuple[tuple[int, int], ...]) -> None:
-    cells = pattern(made, *still)
+def test_still_lifes_stay(build_package: Made, still: tuple[tuple[int, int], ...]) -> None:
+    cells = pattern(build_package, *still)
     before = cells.data.alive.copy()
     for _ in range(3):
         cells.live()
         assert (cells.data.alive == before).all()
 
 
-def test_a_blinker_has_period_two(made: Made) -> None:
-    cells = pattern(made, *BLINKER)
+def test_a_blinker_has_period_two(build_package: Made) -> None:
+    cells = pattern(build_package, *BLINKER)
     before = cells.data.alive.copy()
     cells.live()
     assert np.argwhere(cells.data.alive.reshape(8, 8)).tolist() == [[2, 3], [3, 3], [4, 3]]
@@ -90,8 +90,8 @@ def test_a_blinker_has_period_two(made: Made) -> None:
     assert (cells.data.alive == before).all()
 
 
-def test_a_glider_glides_around_the_torus(made: Made) -> None:
-    cells = pattern(made, *GLIDER)
+def test_a_glider_glides_around_the_torus(build_package: Made) -> None:
+    cells = pattern(build_package, *GLIDER)
     for _ in range(3):
         before = cells.data.alive.reshape(8, 8).copy()
         for _ in range(4):
@@ -100,8 +100,8 @@ def test_a_glider_glides_around_the_torus(made: Made) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_flock_finds_its_way(made: Made, seed: int) -> None:
-    world = flocking.flock(made("flocking"), 50, 40.0, seed)
+def test_a_flock_finds_its_way(build_package: Made, seed: int) -> None:
+    world = flocking.flock(build_package("flocking"), 50, 40.0, seed)
     first = flocking.order(world)
     for _ in range(60):
         world.boid.fly(5.0, 1.0, 40.0)
@@ -110,8 +110,8 @@ def test_a_flock_finds_its_way(made: Made, seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_groups_keep_apart(made: Made, seed: int) -> None:
-    world = schelling.town(made("schelling"), 20, 250, seed)
+def test_groups_keep_apart(build_package: Made, seed: int) -> None:
+    world = schelling.town(build_package("schelling"), 20, 250, seed)
     first = schelling.alike(world)
     for _ in range(10):
         world.household.settle(1, 3)
@@ -121,10 +121,10 @@ def test_groups_keep_apart(made: Made, seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_wealth_becomes_exponential(made: Made, seed: int) -> None:
+def test_wealth_becomes_exponential(build_package: Made, seed: int) -> None:
     """An exponential distribution has a Gini coefficient of 1/2, and the poorer half of all has
     (1 - ln 2) / 2 of what there is."""
-    world = boltzmann.market(made("boltzmann"), 200, seed)
+    world = boltzmann.market(build_package("boltzmann"), 200, seed)
     world.person.data.coins = 10
     for _ in range(300):
         world.person.give()
@@ -135,9 +135,9 @@ def test_wealth_becomes_exponential(made: Made, seed: int) -> None:
     assert coins[:100].sum() / 2000 == pytest.approx((1 - np.log(2)) / 2, abs=0.05)
 
 
-def test_as_many_ants_live_as_the_land_carries(made: Made) -> None:
+def test_as_many_ants_live_as_the_land_carries(build_package: Made) -> None:
     """Some starve, those who need much or see little; the others live on for good."""
-    world = sugarscape.settled(made("sugarscape"), 30, 150, 1)
+    world = sugarscape.settled(build_package("sugarscape"), 30, 150, 1)
     needed, numbers = world.ant.data.need.mean(), []
     for _ in range(40):
         world.step()
@@ -149,10 +149,10 @@ def test_as_many_ants_live_as_the_land_carries(made: Made) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_wolves_follow_the_sheep(made: Made, seed: int) -> None:
+def test_wolves_follow_the_sheep(build_package: Made, seed: int) -> None:
     """Both live on, and there are many wolves some days after there were many sheep, not before."""
     history = []
-    world = wolf_sheep.meadow(made("wolf_sheep"), 25, 60, 40, 20, seed)
+    world = wolf_sheep.meadow(build_package("wolf_sheep"), 25, 60, 40, 20, seed)
     for _ in range(150):
         wolf_sheep.day(world, 20, 0.2, 0.1)
         history.append((len(world.sheep), len(world.wolf)))
@@ -163,8 +163,8 @@ def test_wolves_follow_the_sheep(made: Made, seed: int) -> None:
     assert after > before + 0.3
 
 
-def related(some: NDArray[np.int64], others: NDArray[np.int64]) -> float:
-    return float(np.corrcoef(some, others)[0, 1])
+def related(values: NDArray[np.int64], others: NDArray[np.int64]) -> float:
+    return float(np.corrcoef(values, others)[0, 1])
 
 
 def small(name: str, package: Any) -> tuple[Any, Callable[[], object]]:
@@ -199,26 +199,28 @@ def columns(world: Any) -> dict[str, NDArray[Any]]:
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_the_same_bits_on_both_backends(made: Made, name: str) -> None:
+def test_the_same_bits_on_both_backends(build_package: Made, name: str) -> None:
     pytest.importorskip("numba")
-    (ours, step), (theirs, other) = (small(name, made(name, b)) for b in ("numpy", "numba"))
+    (ours, step), (theirs, other) = (
+        small(name, build_package(name, b)) for b in ("numpy", "numba")
+    )
     first = columns(ours)
     for _ in range(5):
         step(), other()
-        found, expected = columns(ours), columns(theirs)
-        assert all(np.array_equal(found[key], expected[key]) for key in found)
-    assert any(not np.array_equal(first[key], found[key]) for key in first)
+        columns_found, expected = columns(ours), columns(theirs)
+        assert all(np.array_equal(columns_found[key], expected[key]) for key in columns_found)
+    assert any(not np.array_equal(first[key], columns_found[key]) for key in first)
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_scripts_tell_and_draw(
     name: str,
-    made: Made,
+    build_package: Made,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    build_folder = Path(made(name).__file__).parents[1]
+    build_folder = Path(build_package(name).__file__).parents[1]
     monkeypatch.setattr(_models, "BUILD", build_folder)
     monkeypatch.setattr(sys, "path", [*sys.path])
     picture, size = tmp_path / "picture.svg", "--days" if name == "wolf_sheep" else "--steps"

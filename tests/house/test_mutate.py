@@ -33,7 +33,7 @@ def test_every_mutant_breaks_something(tmp_path: Path) -> None:
 
 
 def has_test(folder: Path, job: Job, test: str) -> bool:
-    """Whether a job's package has tests of this name, be they a file or a class in one."""
+    """Return True if a job's package has tests of this name: a file, or a class in one."""
     name, _, of = test.partition("::")
     file = folder / job.package / "tests" / name
     return file.is_file() and f"class {of}" in file.read_text(encoding="utf-8")
@@ -49,10 +49,10 @@ def has_test(folder: Path, job: Job, test: str) -> bool:
     ],
 )
 def test_mutants_are_programs(text: str, flaw: str) -> None:
-    """What fails whatever the tests are would be a kill that says nothing."""
-    found = senseless(Job("generated", "a.py", "a.py", 0, Mutant("it breaks", "a", "b"), text, ()))
-    assert flaw in found
-    assert bool(found) == bool(flaw)
+    """A mutant that fails without its tests, too, is senseless."""
+    flaws = senseless(Job("generated", "a.py", "a.py", 0, Mutant("it breaks", "a", "b"), text, ()))
+    assert flaw in flaws
+    assert bool(flaws) == bool(flaw)
 
 
 def test_no_mutant_at_all_is_an_error() -> None:

@@ -89,9 +89,11 @@ def words() -> frozenset[str]:
 
 
 def may_meet(name: str) -> bool:
-    """Whether generated code may have a name, or one that is made of it."""
-    made = [name, *(name + end for end in DERIVED_CLASSES)]
-    return any(may_be_shadowed(one) or one.lower().strip("_") in words() for one in made)
+    """Return True if generated code may have a name, or one that is made of it."""
+    names = [name, *(name + end for end in DERIVED_CLASSES)]
+    return any(
+        may_be_shadowed(candidate) or candidate.lower().strip("_") in words() for candidate in names
+    )
 
 
 def public(*lists: Mapping[str, frozenset[str]]) -> frozenset[str]:
@@ -106,13 +108,14 @@ def usable_fields() -> list[str]:
 
 
 def usable_components() -> list[str]:
-    """The same of components; one may make a class that is called like another."""
+    """Return the names that components can have together, as none makes a class called like
+    another."""
     taken, modules = public(CLASS_NAMES), public(MODULE_NAMES)
-    made = {(name + end).casefold() for name in listed("components") for end in DERIVED_CLASSES}
+    derived = {(name + end).casefold() for name in listed("components") for end in DERIVED_CLASSES}
     return [
         name
         for name in listed("components")
-        if name not in taken and name.casefold() not in made and module_name(name) not in modules
+        if name not in taken and name.casefold() not in derived and module_name(name) not in modules
         if ALL or may_meet(name) or may_meet(module_name(name))
     ]
 
@@ -120,18 +123,18 @@ def usable_components() -> list[str]:
 @pytest.mark.parametrize("kind", ["fields", "components"])
 def test_all_but_the_published_names_are_free(kind: str) -> None:
     lists = [FIELD_NAMES] if kind == "fields" else [CLASS_NAMES, MODULE_NAMES]
-    told = Diagnostics()
+    diagnostics = Diagnostics()
 
     def is_free(name: str) -> bool:
         if kind == "fields":
-            return check_member(name, "a field", BROKEN_MARKER, told)
-        is_class = check_class(name, "a component", BROKEN_MARKER, told)
-        return is_class and check_module(name, BROKEN_MARKER, told, MODULE_NAMES)
+            return check_member(name, "a field", BROKEN_MARKER, diagnostics)
+        is_class = check_class(name, "a component", BROKEN_MARKER, diagnostics)
+        return is_class and check_module(name, BROKEN_MARKER, diagnostics, MODULE_NAMES)
 
     refused = [name for name in listed(kind) if not is_free(name)]
     assert refused == [n for n in listed(kind) if {n, module_name(n)} & public(*lists)]
     assert len(refused) < len(listed(kind)) / 50 < 50
-    assert {error.code for error in told.errors} == {"E102"}
+    assert {error.code for error in diagnostics.errors} == {"E102"}
 
 
 def batches(names: Sequence[str], size: int) -> Iterator[tuple[int, Sequence[str]]]:
@@ -145,16 +148,16 @@ def schemas_of_fields() -> Iterator[str]:
     for number, names in batches(usable_fields(), 40):
         policy = POLICIES[number % len(POLICIES)]
         fields = []
-        for place, name in enumerate(names):
-            tag = ", tags: [cold]" if place % 2 and "cold" in policy else ""
-            kind = TYPES[(7 * place + number) % len(TYPES)]
+        for index, name in enumerate(names):
+            tag = ", tags: [cold]" if index % 2 and "cold" in policy else ""
+            kind = TYPES[(7 * index + number) % len(TYPES)]
             fields.append(f"  {name}: {{type: '{kind}'{tag}}}\n")
         yield f"component: Fields{number}\n{policy}\nfields:\n{''.join(fields)}"
         kernels = (f"  {name}: {{steps: [x0 += y0]}}\n" for name in names[::2])
         folds = (f"  {name}: {{sum: x0}}\n" for name in names[1::2])
         arguments = ", ".join(f"{name}: f32" for name in names)
         added = ", ".join(f"y0 += {name}" for name in names)
-        named = ", ".join(f"{name} = y0 * {place}" for place, name in enumerate(names))
+        named = ", ".join(f"{name} = y0 * {index}" for index, name in enumerate(names))
         yield (
             f"component: Methods{number}\nfields: {{x0: f32, y0: f32}}\n"
             f"kernels:\n{''.join(kernels)}reductions:\n{''.join(folds)}"
@@ -171,12 +174,12 @@ def schemas_of_components() -> Iterator[str]:
     names, taken = usable_components(), public(QUERY_NAMES, GROUP_NAMES, CHUNK_NAMES)
     free = [name for name in names if module_name(name) not in taken]
     aligned, chunked = free[::4], free[1::4]
-    for place, name in enumerate(names):
-        is_plain = name in (*aligned, *chunked) or "cold" in POLICIES[place % len(POLICIES)]
-        policy = "" if is_plain else POLICIES[place % len(POLICIES)] + "\n"
+    for index, name in enumerate(names):
+        is_plain = name in (*aligned, *chunked) or "cold" in POLICIES[index % len(POLICIES)]
+        policy = "" if is_plain else POLICIES[index % len(POLICIES)] + "\n"
         field = module_name(name) + "_" * (module_name(name) in public(FIELD_NAMES))
         fields = f"{{{field}: f32, my_{field}: {{type: f64, tags: [cold]}}}}"
-        if is_plain and place % 3 == 0:
+        if is_plain and index % 3 == 0:
             fields = "{}"
         yield f"component: '{name}'\n{policy}fields: {fields}\n"
     aligned_pairs = [pair for _, pair in batches(aligned[len(aligned) % 2 :], 2)]
@@ -251,17 +254,17 @@ def test_real_names_run(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def use(world: Any, manager: Any) -> None:
     """Create a row; read and write it in all ways, and run the kernels."""
-    given = {field.name: field.default for field in getattr(manager, "FIELDS", ())}
+    values = {field.name: field.default for field in getattr(manager, "FIELDS", ())}
     if hasattr(manager, "has"):
         handle = world.entities.create()
-        row = manager.create(handle, **given)
-        manager.create_many(world.entities.create_many(2), **given)
+        row = manager.create(handle, **values)
+        manager.create_many(world.entities.create_many(2), **values)
     else:
-        handle = manager.create(**given)
+        handle = manager.create(**values)
         row = manager.resolve(handle)
-        manager.create_many(2, **given)
+        manager.create_many(2, **values)
     copy, proxy = manager.row(row), manager[handle]
-    for name in given:
+    for name in values:
         value = getattr(manager, name)(row)
         getattr(manager, f"set_{name}")(row, value)
         setattr(proxy, name, value)

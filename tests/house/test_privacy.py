@@ -11,9 +11,9 @@ from tests.house.privacy import found_in
 
 CEILINGS = {
     (GENERATOR, "underscores"): 28,
-    (GENERATOR, "seams"): 9,
-    (LIBRARY, "underscores"): 620,
-    (LIBRARY, "seams"): 91,
+    (GENERATOR, "seams"): 1,
+    (LIBRARY, "underscores"): 613,
+    (LIBRARY, "seams"): 3,
 }
 """Lines that there are today: who takes some away lowers the number."""
 

@@ -47,9 +47,9 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path]:
 def wheels_of(source: Path, folder: Path, **environment: str) -> list[Path]:
     """Make the wheel of a project in a folder that has none."""
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
-    made = folder / source.name
-    run(*pip, "wheel", "--no-deps", "--wheel-dir", made, source, cwd=folder, **environment)
-    return list(made.glob("*.whl"))
+    wheels = folder / source.name
+    run(*pip, "wheel", "--no-deps", "--wheel-dir", wheels, source, cwd=folder, **environment)
+    return list(wheels.glob("*.whl"))
 
 
 def runtime_wheel(folder: Path, **environment: str) -> Path:
@@ -90,12 +90,12 @@ def test_methods_in_c_are_optional(wheels: tuple[Path, Path, Path], tmp_path: Pa
     need_layer()
     _, with_c, _ = wheels
     without = runtime_wheel(tmp_path, CC="no-such-compiler")
-    for wheel, said in ((with_c, "yes"), (without, "no (not compiled)")):
-        site = tmp_path / said
+    for wheel, answer in ((with_c, "yes"), (without, "no (not compiled)")):
+        site = tmp_path / answer
         zipfile.ZipFile(wheel).extractall(site)
         command = (sys.executable, "-m", "ecsgen_runtime")
         assert run(*command, cwd=tmp_path, PYTHONPATH=str(site), ECSGEN_PURE="0").endswith(
-            f"methods in C: {said}\n"
+            f"methods in C: {answer}\n"
         )
 
 
@@ -149,7 +149,7 @@ OURS = ("ecsgen", "ecsgen-runtime", "ecsgen-testing")
 SITE = "import sysconfig; print(sysconfig.get_path('purelib'), sysconfig.get_path('platlib'))"
 
 
-def lend_dependencies(site: Path, found: set[str]) -> None:
+def lend_dependencies(site: Path, names: set[str]) -> None:
     """Link what a wheel says it needs, and what that needs, from this environment, and no more.
 
     `found`: what is there already.
@@ -160,9 +160,9 @@ def lend_dependencies(site: Path, found: set[str]) -> None:
     wanted = needs(installed)
     while wanted:
         name = wanted.pop()
-        if name in found:
+        if name in names:
             continue
-        found.add(name)
+        names.add(name)
         lent = distribution(name)
         wanted += needs(lent)
         for top in {path.parts[0] for path in lent.files or ()} - {"..", "__pycache__"}:

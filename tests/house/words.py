@@ -15,7 +15,7 @@ from typing import Final
 LOCALS: Final = frozenset(
     ["found", "one", "given", "place", "made", "kept", "said", "told", "whole", "own", "some"]
 )
-"""Say the role in a sentence, not what the variable holds."""
+"""Names for a role in a sentence, not for what a variable holds."""
 OPENINGS: Final = re.compile(r"(What|Who|Whose|Whom|Whether|Let|The same|Says?|Tells?)\b")
 """A docstring begins with a verb, or with what the thing is."""
 EXCEPTIONS: Final[dict[str, frozenset[str]]] = {}

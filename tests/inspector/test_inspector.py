@@ -1,4 +1,4 @@
-"""What the inspector answers, for every way of storing components, and when it touches worlds."""
+"""Answers of the inspector, for every way of storing components, and when it touches worlds."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ ONE = 1 << 32
 
 @pytest.fixture(scope="module")
 def seen() -> Iterator[Inspected]:
-    with Inspected(town()) as found:
-        yield found
+    with Inspected(town()) as inspected:
+        yield inspected
 
 
 def town() -> World:
@@ -61,10 +61,10 @@ def entities(texts: list[str]) -> list[int]:
 
 
 def test_world(seen: Inspected) -> None:
-    found = seen.json("world")
-    assert (found["world"], found["alive"], found["edit"]) == ("Game", 56, False)
-    assert found["index_bits"] == 32
-    components = {one["name"]: one for one in found["components"]}
+    answer = seen.json("world")
+    assert (answer["world"], answer["alive"], answer["edit"]) == ("Game", 56, False)
+    assert answer["index_bits"] == 32
+    components = {component["name"]: component for component in answer["components"]}
     assert components.keys() == {*World.MANAGERS, "armor", "burning", "health", "weapon"}
     mass, world = components["point_mass"], seen.world
     assert mass["rows"] == 50
@@ -75,41 +75,43 @@ def test_world(seen: Inspected) -> None:
     assert first.items() <= mass["fields"][0].items()
     assert [column["column"] for column in mass["layout"]][:2] == ["entity", "mass"]
     assert components["health"]["rows"] == 6
-    assert [query["name"] for query in found["queries"]] == list(World.QUERIES)
-    assert [group["name"] for group in found["groups"]] == list(World.GROUPS)
+    assert [query["name"] for query in answer["queries"]] == list(World.QUERIES)
+    assert [group["name"] for group in answer["groups"]] == list(World.GROUPS)
 
 
 @pytest.mark.parametrize("name", World.MANAGERS)
 def test_rows_of_every_manager(seen: Inspected, name: str) -> None:
     manager = getattr(seen.world, name)
-    found = seen.json(f"rows/{name}?start=1&count=7")
+    answer = seen.json(f"rows/{name}?start=1&count=7")
     used = [row for row in range(manager.data.n) if is_used(manager, row)]
-    assert found["n"] == len(manager)
-    assert found["rows"] == used[1:8]
-    columns = found["columns"]
+    assert answer["n"] == len(manager)
+    assert answer["rows"] == used[1:8]
+    columns = answer["columns"]
     owner = "entity" if hasattr(manager.data, "entity") else "id"
     assert list(columns) == [owner, *(field.name for field in manager.FIELDS)]
     whose = manager.entity if owner == "entity" else manager.id_of
-    assert entities(columns[owner]) == [whose(row) for row in found["rows"]]
-    for place, row in enumerate(found["rows"]):
+    assert entities(columns[owner]) == [whose(row) for row in answer["rows"]]
+    for index, row in enumerate(answer["rows"]):
         for field, value in zip(manager.FIELDS, manager.row(row), strict=True):
-            assert same(columns[field.name][place], value), field.name
+            assert same(columns[field.name][index], value), field.name
 
 
 def is_used(manager: Any, row: int) -> bool:
     return not hasattr(manager.data, "present") or bool(manager.data.present[row])
 
 
-def same(told: Any, value: Any) -> bool:
-    """Whether a JSON value is what an accessor returned."""
+def same(json_value: Any, value: Any) -> bool:
+    """Return True if a JSON value is what an accessor returned."""
     if isinstance(value, tuple):
-        return len(told) == len(value) and all(map(same, told, value))
-    if isinstance(value, int | float) and isinstance(told, str):
+        return len(json_value) == len(value) and all(map(same, json_value, value))
+    if isinstance(value, int | float) and isinstance(json_value, str):
         name = getattr(value, "name", None)
-        return told == (name if name is not None else f"{value}") or float(told) == value
+        return (
+            json_value == (name if name is not None else f"{value}") or float(json_value) == value
+        )
     if isinstance(value, bytes):
-        return bool(told == value.hex())
-    return bool(told == (value if value is not None else "NoneType"))
+        return bool(json_value == value.hex())
+    return bool(json_value == (value if value is not None else "NoneType"))
 
 
 def test_every_type(seen: Inspected) -> None:
@@ -163,10 +165,10 @@ def test_no_more_than_500_rows() -> None:
 
 
 def test_sorted(seen: Inspected) -> None:
-    found = seen.json("rows/point_mass?sort=mass&count=3")
-    assert found["columns"]["mass"] == [10.0, 11.0, 12.0]
-    found = seen.json("rows/point_mass?sort=mass&desc=1&count=2&start=1")
-    assert found["columns"]["mass"] == [58.0, 57.0]
+    answer = seen.json("rows/point_mass?sort=mass&count=3")
+    assert answer["columns"]["mass"] == [10.0, 11.0, 12.0]
+    answer = seen.json("rows/point_mass?sort=mass&desc=1&count=2&start=1")
+    assert answer["columns"]["mass"] == [58.0, 57.0]
     assert seen.json("rows/tile?sort=height&count=2")["columns"]["height"] == [5.0, 6.0]
     heights = seen.json("rows/tile?sort=height&desc=true")["columns"]["height"]
     assert heights == sorted(heights, reverse=True)
@@ -207,54 +209,54 @@ def copies_are_old(seen: Inspected) -> None:
 @pytest.mark.parametrize("name", World.QUERIES)
 def test_queries(seen: Inspected, name: str) -> None:
     query = getattr(seen.world, name)
-    found = seen.json(f"query/{name}?count=500")
-    assert found["n"] == len(query)
-    assert entities(found["columns"]["entity"]) == query.rows().entity.tolist()
+    answer = seen.json(f"query/{name}?count=500")
+    assert answer["n"] == len(query)
+    assert entities(answer["columns"]["entity"]) == query.rows().entity.tolist()
 
 
 def test_optional_components_of_queries(seen: Inspected) -> None:
-    found = seen.json("query/drawn")
-    energy, has = found["columns"]["ai_state.energy"], seen.world.ai_state.has_many
-    there = has(np.array(entities(found["columns"]["entity"]), np.uint64))
+    answer = seen.json("query/drawn")
+    energy, has = answer["columns"]["ai_state.energy"], seen.world.ai_state.has_many
+    there = has(np.array(entities(answer["columns"]["entity"]), np.uint64))
     assert [value is not None for value in energy] == there.tolist()
-    assert {"rows": list(range(len(energy))), "n": len(energy)}.items() <= found.items()
+    assert {"rows": list(range(len(energy))), "n": len(energy)}.items() <= answer.items()
 
 
 def test_sorted_query(seen: Inspected) -> None:
-    found = seen.json("query/movers?sort=point_mass.mass&count=2")
-    assert found["columns"]["point_mass.mass"] == [10.0, 11.0]
-    found = seen.json("query/movers?sort=entity&desc=1&count=1")
-    assert entities(found["columns"]["entity"]) == [ONE + 49]
-    found = seen.json("query/drawn?sort=ai_state.energy")
-    assert found["columns"]["ai_state.energy"][-1] is None
+    answer = seen.json("query/movers?sort=point_mass.mass&count=2")
+    assert answer["columns"]["point_mass.mass"] == [10.0, 11.0]
+    answer = seen.json("query/movers?sort=entity&desc=1&count=1")
+    assert entities(answer["columns"]["entity"]) == [ONE + 49]
+    answer = seen.json("query/drawn?sort=ai_state.energy")
+    assert answer["columns"]["ai_state.energy"][-1] is None
     assert seen.get("query/movers?sort=static.x").status == 404
     assert seen.get("query/movers?sort=point_mass").status == 404
 
 
 def test_groups(seen: Inspected) -> None:
-    found = seen.json("group/bodies?start=2&count=2")
-    assert (found["n"], found["rows"]) == (50, [2, 3])
+    answer = seen.json("group/bodies?start=2&count=2")
+    assert (answer["n"], answer["rows"]) == (50, [2, 3])
     bodies = seen.world.bodies
-    assert entities(found["columns"]["entity"]) == bodies.entity[2:4].tolist()
-    assert found["columns"]["position.value"] == bodies.position.value[2:4].tolist()
-    found = seen.json("group/bodies?sort=entity&desc=1&count=1")
-    assert entities(found["columns"]["entity"]) == [ONE + 49]
+    assert entities(answer["columns"]["entity"]) == bodies.entity[2:4].tolist()
+    assert answer["columns"]["position.value"] == bodies.position.value[2:4].tolist()
+    answer = seen.json("group/bodies?sort=entity&desc=1&count=1")
+    assert entities(answer["columns"]["entity"]) == [ONE + 49]
     assert seen.json("group/actors")["n"] == 0
     assert seen.get("group/bodies?sort=position.value").status == 400
 
 
 def test_entities(seen: Inspected) -> None:
     world = seen.world
-    found = seen.json("entities?count=500")
-    assert entities(found["entities"]) == world.entities.live().tolist()
-    assert found["n"] == len(world)
-    found = seen.json("entities?all=PointMass,tile&none=ai_state&count=3")
+    answer = seen.json("entities?count=500")
+    assert entities(answer["entities"]) == world.entities.live().tolist()
+    assert answer["n"] == len(world)
+    answer = seen.json("entities?all=PointMass,tile&none=ai_state&count=3")
     live = [e for e in world if world.tile.has(e) and not world.ai_state.has(e)]
-    assert (found["n"], entities(found["entities"])) == (len(live), live[:3])
-    found = seen.json("entities?any=health,ai_state&count=500")
+    assert (answer["n"], entities(answer["entities"])) == (len(live), live[:3])
+    answer = seen.json("entities?any=health,ai_state&count=500")
     live = [e for e in world if world.ai_state.has(e) or world.archetypes.has(e, Health)]
-    assert entities(found["entities"]) == live
-    for names, entity in zip(found["components"], live, strict=True):
+    assert entities(answer["entities"]) == live
+    for names, entity in zip(answer["components"], live, strict=True):
         rows = {kind.__name__ for kind in world.components(entity)}
         assert {name.replace("_", "") for name in names} == {row.lower() for row in rows}
     assert seen.get("entities?all=nothing").status == 404
@@ -274,9 +276,9 @@ def test_dead_entities_are_not_found() -> None:
 
 
 def test_entity(seen: Inspected) -> None:
-    found = seen.json(f"entity/{ONE + 7}")
-    assert (found["entity"], found["alive"]) == (str(ONE + 7), True)
-    parts = found["components"]
+    answer = seen.json(f"entity/{ONE + 7}")
+    assert (answer["entity"], answer["alive"]) == (str(ONE + 7), True)
+    parts = answer["components"]
     assert parts["point_mass"]["label"] == "rock"
     assert [sound["clip"] for sound in parts["sound_source"]] == ["wind", "rain"]
     assert parts["ai_state"]["loot"] == "sword"
@@ -293,11 +295,11 @@ def test_entity(seen: Inspected) -> None:
 
 
 def test_histogram(seen: Inspected) -> None:
-    found = seen.json("histogram/point_mass/mass?bins=5")
-    assert found["counts"] == [10] * 5
-    assert found["edges"][0] == 10.0
-    assert found["edges"][-1] == 59.0
-    assert not found["sampled"]
+    answer = seen.json("histogram/point_mass/mass?bins=5")
+    assert answer["counts"] == [10] * 5
+    assert answer["edges"][0] == 10.0
+    assert answer["edges"][-1] == 59.0
+    assert not answer["sampled"]
     assert seen.json("histogram/scene_node/local")["cells"] == 16 * len(seen.world.scene_node)
     assert seen.json("histogram/every_type/flag")["edges"] == ["false", "true"]
     assert seen.json("histogram/weapon/direction")["cells"] == 12
@@ -318,8 +320,8 @@ def test_histogram_of_the_largest_floats() -> None:
     most = np.finfo(np.float64).max
     world.spawn(2, every_type={"double": [-most, most]})
     with Inspected(world) as seen:
-        found = seen.json("histogram/every_type/double?bins=2")
-    assert (found["counts"], found["edges"]) == ([1, 1], [-most, 0.0, most])
+        answer = seen.json("histogram/every_type/double?bins=2")
+    assert (answer["counts"], answer["edges"]) == ([1, 1], [-most, 0.0, most])
 
 
 @pytest.mark.parametrize(
@@ -342,24 +344,28 @@ def test_histogram_of_values_that_floats_hardly_tell_apart(
     world.spawn(3, every_type={})
     setattr(world.every_type.data, field, values)
     with Inspected(world) as seen:
-        found = seen.json(f"histogram/every_type/{field}?bins={bins}")
-    assert (sum(found["counts"]), len(found["counts"]), len(found["edges"])) == (3, bins, bins + 1)
-    assert all(isinstance(edge, float) for edge in found["edges"])
+        answer = seen.json(f"histogram/every_type/{field}?bins={bins}")
+    assert (sum(answer["counts"]), len(answer["counts"]), len(answer["edges"])) == (
+        3,
+        bins,
+        bins + 1,
+    )
+    assert all(isinstance(edge, float) for edge in answer["edges"])
 
 
 def test_histogram_of_many_is_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ecsgen.inspector.histograms.SAMPLED", 20)
     with Inspected(town()) as seen:
-        found = seen.json("histogram/point_mass/mass")
-    assert found["sampled"]
-    assert sum(found["counts"]) == found["counted"] == 17
+        answer = seen.json("histogram/point_mass/mass")
+    assert answer["sampled"]
+    assert sum(answer["counts"]) == answer["counted"] == 17
 
 
 def test_tree(seen: Inspected) -> None:
     nodes = seen.world.scene_node
-    found = seen.json("tree/scene_node?count=500")
-    assert [node["row"] for node in found["nodes"]] == nodes.roots().tolist()
-    for node in found["nodes"]:
+    answer = seen.json("tree/scene_node?count=500")
+    assert [node["row"] for node in answer["nodes"]] == nodes.roots().tolist()
+    for node in answer["nodes"]:
         assert int(node["entity"]) == nodes.entity(node["row"])
         assert node["children"] == len(nodes.children(node["row"]))
     below = seen.json(f"tree/scene_node?parent={ONE + 1}")
@@ -373,21 +379,23 @@ def test_tree(seen: Inspected) -> None:
 
 
 def test_archetypes(seen: Inspected) -> None:
-    found = {tuple(one["components"]): one for one in seen.json("archetypes")}
-    both = found["health", "weapon"]
+    archetypes = {
+        tuple(archetype["components"]): archetype for archetype in seen.json("archetypes")
+    }
+    both = archetypes["health", "weapon"]
     (chunk,) = seen.world.archetypes.chunks(all=[Weapon])
     assert both["entities"] == 4
     assert both["chunks"] == [{"rows": 4, "capacity": chunk.capacity}]
-    assert found["armor", "burning", "health"]["entities"] == 2
+    assert archetypes["armor", "burning", "health"]["entities"] == 2
 
 
 def test_frames(seen: Inspected) -> None:
     seen.inspector.tick()
     seen.inspector.tick()
-    found = seen.json("frames")
-    rows = sum(one["rows"] for one in seen.json("world")["components"])
-    assert len(found["ms"]) == len(found["entities"]) == len(found["rows"]) > 1
-    assert (found["entities"][-1], found["rows"][-1]) == (56, rows)
+    answer = seen.json("frames")
+    rows = sum(component["rows"] for component in seen.json("world")["components"])
+    assert len(answer["ms"]) == len(answer["entities"]) == len(answer["rows"]) > 1
+    assert (answer["entities"][-1], answer["rows"][-1]) == (56, rows)
 
 
 def test_the_last_600_frames() -> None:
@@ -549,7 +557,7 @@ def test_a_broken_manager_is_told_to_the_browser() -> None:
     world = World()
     world.spawn(2, point_mass={})
     with Inspected(world) as seen:
-        world.point_mass._mark_broken()
+        world.point_mass.mark_broken()
         with pytest.raises(BrokenManagerError):
             len(world.point_mass)
         answer = seen.get("rows/point_mass")
@@ -596,11 +604,11 @@ def test_closing_refuses_what_waits() -> None:
 
 
 def test_two_at_once() -> None:
-    with Inspected(World()) as one, Inspected(World()) as other:
-        assert one.port != other.port
-        assert one.token != other.token
-        assert one.json("world")["alive"] == other.json("world")["alive"] == 0
-        assert one.send("GET", "/api/world", {"X-Ecsgen-Token": other.token}).status == 401
+    with Inspected(World()) as first, Inspected(World()) as other:
+        assert first.port != other.port
+        assert first.token != other.token
+        assert first.json("world")["alive"] == other.json("world")["alive"] == 0
+        assert first.send("GET", "/api/world", {"X-Ecsgen-Token": other.token}).status == 401
 
 
 def test_copies_are_dropped_when_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -609,8 +617,8 @@ def test_copies_are_dropped_when_nobody_looks(monkeypatch: pytest.MonkeyPatch) -
     world.spawn(10, point_mass={})
     with Inspected(world) as seen:
         seen.json("rows/point_mass?sort=mass")
-        kept = seen.inspector._api._tables._cache._kept
+        copies = seen.inspector._api._tables._cache._kept
         deadline = time.monotonic() + 60
-        while kept and time.monotonic() < deadline:
+        while copies and time.monotonic() < deadline:
             time.sleep(0.005)
-        assert not kept
+        assert not copies

@@ -1,4 +1,4 @@
-"""What the inspector lets whom do: edits, and who may look."""
+"""Permissions of the inspector: edits, and who may look."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def seen() -> Iterator[Inspected]:
     world = World()
     world.spawn(3, point_mass={"mass": [1, 2, 3]}, every_type={}, sound_source={})
     world.archetypes.create([Health], n=1)
-    with Inspected(world, edit=True) as found:
-        yield found
+    with Inspected(world, edit=True) as inspected:
+        yield inspected
 
 
 def test_only_if_that_was_asked_for() -> None:
@@ -55,17 +55,17 @@ def test_fields(seen: Inspected) -> None:
 
 
 def test_every_type_as_it_is_told(seen: Inspected) -> None:
-    told = seen.json(f"entity/{ONE}")["components"]["every_type"]
+    fields = seen.json(f"entity/{ONE}")["components"]["every_type"]
     before = seen.world.every_type.row(0)
-    given = {name: value for name, value in told.items() if name not in ("payload", "note")}
-    assert seen.ask("PATCH", f"entity/{ONE + 1}/every_type", given).status == 200
+    changes = {name: value for name, value in fields.items() if name not in ("payload", "note")}
+    assert seen.ask("PATCH", f"entity/{ONE + 1}/every_type", changes).status == 200
     assert seen.world.every_type.row(1) == before
-    given = {
+    changes = {
         "mode": "running", "access": "read|execute", "quad_word": "7", "single": "NaN",
         "large": str(1 - (1 << 63)), "double": "Infinity",
         "digest": "0102", "modes": ["off", 5], "target": str(ONE + 2),
     }  # fmt: skip
-    assert seen.ask("PATCH", f"entity/{ONE}/every_type", given).status == 200
+    assert seen.ask("PATCH", f"entity/{ONE}/every_type", changes).status == 200
     row = seen.world.every_type.row(0)
     assert (row.mode, row.access, row.quad_word) == (Mode.running, Access.read | Access.execute, 7)
     assert np.isnan(row.single)
@@ -75,7 +75,7 @@ def test_every_type_as_it_is_told(seen: Inspected) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("changes", "message"),
     [
         ({"mass": 1.0, "label": "x" * 25}, "takes 25 bytes"),
         ({"mass": "heavy"}, "'heavy' is no f32"),
@@ -88,9 +88,9 @@ def test_every_type_as_it_is_told(seen: Inspected) -> None:
     ],
 )
 def test_values_that_do_not_fit_change_nothing(
-    seen: Inspected, given: object, message: str
+    seen: Inspected, changes: object, message: str
 ) -> None:
-    answer = seen.ask("PATCH", f"entity/{ONE + 1}/point_mass", given)
+    answer = seen.ask("PATCH", f"entity/{ONE + 1}/point_mass", changes)
     assert answer.status == 422
     assert message in answer.error
     row = seen.world.point_mass.row(1)
@@ -98,11 +98,11 @@ def test_values_that_do_not_fit_change_nothing(
 
 
 @pytest.mark.parametrize(
-    "given",
+    "changes",
     [{"mode": "flying"}, {"mode": "off|standby"}, {"digest": "xx"}, {"payload": 1}, {"tiny": 1.5}],
 )
-def test_values_of_other_types(seen: Inspected, given: object) -> None:
-    assert seen.ask("PATCH", f"entity/{ONE}/every_type", given).status == 422
+def test_values_of_other_types(seen: Inspected, changes: object) -> None:
+    assert seen.ask("PATCH", f"entity/{ONE}/every_type", changes).status == 422
 
 
 @pytest.mark.parametrize("body", [b"{", b"NaN", b'{"mass": 1e999}', b"[" * 50_000, b"\xff"])
@@ -213,8 +213,8 @@ PAGE = Path(ecsgen.inspector.__file__).parent / "page"
 
 @pytest.fixture(scope="module")
 def guard_seen() -> Iterator[Inspected]:
-    with Inspected(World()) as found:
-        yield found
+    with Inspected(World()) as inspected:
+        yield inspected
 
 
 def test_it_listens_on_this_machine_alone(guard_seen: Inspected) -> None:
@@ -302,11 +302,11 @@ def test_writing_takes_the_header_only() -> None:
 def answers(seen: Inspected) -> list[Answer]:
     known = {"X-Ecsgen-Token": seen.token}
     paths = ["/", "/static/main.js", "/static/nothing", "/api/world", "/api/rows/x", "/x"]
-    found = [seen.send("GET", path, known) for path in paths]
-    found.append(seen.send("POST", "/api/world", known))
-    found.append(seen.send("OPTIONS", "/api/world", known))
-    found += [seen.send("GET", path, {}) for path in paths]
-    return [*found, seen.get("world", Host="evil.example"), seen.get("world", Origin="null")]
+    responses = [seen.send("GET", path, known) for path in paths]
+    responses.append(seen.send("POST", "/api/world", known))
+    responses.append(seen.send("OPTIONS", "/api/world", known))
+    responses += [seen.send("GET", path, {}) for path in paths]
+    return [*responses, seen.get("world", Host="evil.example"), seen.get("world", Origin="null")]
 
 
 def test_every_answer_is_guarded(guard_seen: Inspected) -> None:
@@ -377,5 +377,6 @@ def test_a_port_that_is_taken() -> None:
 
 
 def test_what_is_no_world() -> None:
+    no_world: Any = World
     with pytest.raises(TypeError, match="wanted a world"):
-        serve(World)
+        serve(no_world)

@@ -44,6 +44,7 @@ class Ticking:
     """An inspector whose world lives on a thread of its own, since playwright has the test's."""
 
     def __init__(self, world: Any, **options: Any) -> None:
+        self.world = world
         self.inspector = serve(world, **options)
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run)
@@ -79,9 +80,9 @@ def large() -> World:
 
 @pytest.fixture(scope="module")
 def shown() -> Iterator[Ticking]:
-    found = Ticking(large(), edit=True)
-    yield found
-    found.close()
+    inspected = Ticking(large(), edit=True)
+    yield inspected
+    inspected.close()
 
 
 @pytest.fixture
@@ -92,16 +93,16 @@ def page(browser: Browser, shown: Ticking, tmp_path: Any) -> Iterator[Page]:
     page = context.new_page()
     wrong: list[str] = []
     page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on("console", lambda said: wrong.extend([said.text] if is_wrong(said) else []))
+    page.on("console", lambda message: wrong.extend([message.text] if is_wrong(message) else []))
     yield page
     page.screenshot(path=tmp_path / "page.png")  # kept if the test fails
     context.close()
     assert wrong == []
 
 
-def is_wrong(said: ConsoleMessage) -> bool:
-    """Whether a message is an error; requests that are refused are told on the page."""
-    return said.type == "error" and "Failed to load resource" not in said.text
+def is_wrong(message: ConsoleMessage) -> bool:
+    """Return True if a message is an error; the page tells of refused requests itself."""
+    return message.type == "error" and "Failed to load resource" not in message.text
 
 
 def test_a_million_rows(page: Page, shown: Ticking) -> None:
@@ -139,13 +140,13 @@ def test_search_and_entity(page: Page, shown: Ticking) -> None:
     assert urlsplit(page.url).query == ""
     rows = page.locator("[data-row]")
     expect(rows).not_to_have_count(0)
-    for text, told in (
+    for text, advice in (
         ("scene_nodes", "no component is called scene_nodes"),
         ("tile|a -b", "no component is called a; no component is called b"),
         ("scene_node Spark", "rows of Spark belong to no entities"),
     ):
         page.locator("#search").fill(text)
-        expect(page.locator(".facts").first).to_have_text(f"0 entities found; {told}")
+        expect(page.locator(".facts").first).to_have_text(f"0 entities found; {advice}")
         expect(rows).to_have_count(0)
     page.locator("#search").fill("scene_node")
     expect(page.locator(".facts").first).to_have_text("200 entities found")
@@ -163,11 +164,11 @@ def test_search_and_entity(page: Page, shown: Ticking) -> None:
     expect(page.get_by_role("alert").first).to_contain_text("'heavy' is no f32")
     mass.press("Escape")
     expect(mass).to_have_value("7.5")
-    assert shown.inspector._api._world.point_mass.mass(1) == 7.5
+    assert shown.world.point_mass.mass(1) == 7.5
 
 
 def test_changes_go_one_after_the_other(page: Page, shown: Ticking) -> None:
-    """What a slow change is answered does not hide what is wrong with the one after it."""
+    """The answer to a slow change does not hide the error of the change after it."""
     held: list[Route] = []
 
     def hold_the_first(route: Route) -> None:
@@ -194,8 +195,8 @@ def test_changes_go_one_after_the_other(page: Page, shown: Ticking) -> None:
     expect(page.get_by_role("alert").first).to_contain_text("'heavy' is no f32")
     mass.press("Escape")
     expect(mass).to_have_value("8.5")
-    assert shown.inspector._api._world.point_mass.mass(2) == 8.5
-    assert shown.inspector._api._world.point_mass.label(2) == "stone"
+    assert shown.world.point_mass.mass(2) == 8.5
+    assert shown.world.point_mass.label(2) == "stone"
 
 
 def test_each_refused_field_says_what_is_wrong(page: Page, shown: Ticking) -> None:

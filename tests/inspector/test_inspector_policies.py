@@ -80,24 +80,24 @@ def package() -> Any:
 
 @pytest.fixture
 def world(package: Any) -> Any:
-    found = package.World()
-    es = found.spawn(40, cell={"side": (1, 2, 3)}, tag={}, wide={"bits": 1})
-    found.stray.create_many(3, id=[7, 8, 9])
-    found.rumour.create_many(30, way=np.arange(180).reshape(30, 6))
-    rumours = found.rumour
+    world = package.World()
+    es = world.spawn(40, cell={"side": (1, 2, 3)}, tag={}, wide={"bits": 1})
+    world.stray.create_many(3, id=[7, 8, 9])
+    world.rumour.create_many(30, way=np.arange(180).reshape(30, 6))
+    rumours = world.rumour
     rumours.set_heat(3, (7, 8))
     rumours.set_note(4, [1])
     rumours.set_text(5, "loud")
     rumours.set_parent_many(np.arange(1, 30), np.arange(29) // 4)
-    found.twig.create_many(np.repeat(es[:10], 3), length=np.arange(30))
-    found.twig.set_parent(4, 3)
-    found.plate.create_many(es[:2], number=[1, 2])
-    found.archetypes.add_many(es[::2], kind(found, "Mark"))
-    found.archetypes.add_many(es[::4], kind(found, "Scent"), strength=(1, 2, 3))
-    found.destroy_many(es[3:8])
-    found.collect()
-    found.spawn(2, cell={})
-    return found
+    world.twig.create_many(np.repeat(es[:10], 3), length=np.arange(30))
+    world.twig.set_parent(4, 3)
+    world.plate.create_many(es[:2], number=[1, 2])
+    world.archetypes.add_many(es[::2], kind(world, "Mark"))
+    world.archetypes.add_many(es[::4], kind(world, "Scent"), strength=(1, 2, 3))
+    world.destroy_many(es[3:8])
+    world.collect()
+    world.spawn(2, cell={})
+    return world
 
 
 def kind(world: Any, name: str) -> Any:
@@ -106,8 +106,8 @@ def kind(world: Any, name: str) -> Any:
 
 @pytest.fixture
 def seen(world: Any) -> Iterator[Inspected]:
-    with Inspected(world, edit=True) as found:
-        yield found
+    with Inspected(world, edit=True) as inspected:
+        yield inspected
 
 
 def test_cells_are_those_of_rows(world: Any) -> None:
@@ -118,16 +118,18 @@ def test_cells_are_those_of_rows(world: Any) -> None:
         assert len(used) == subject.used
         rows = np.array(used[::-1], np.intp)
         for field in subject.fields:
-            told = json_column(subject.cells(field.name, rows), field)
+            json_values = json_column(subject.cells(field.name, rows), field)
             values = [getattr(subject.manager.row(row), field.name) for row in used[::-1]]
-            assert all(map(shown_as, told, values)), (subject.name, field.name)
-            whole = subject.cells(field.name, slice(0, None))
-            assert (whole[rows] == subject.cells(field.name, rows)).all()
-            assert whole.base is None or not np.may_share_memory(whole, subject.manager.data.buffer)
+            assert all(map(shown_as, json_values, values)), (subject.name, field.name)
+            column = subject.cells(field.name, slice(0, None))
+            assert (column[rows] == subject.cells(field.name, rows)).all()
+            assert column.base is None or not np.may_share_memory(
+                column, subject.manager.data.buffer
+            )
 
 
-def shown_as(told: Any, value: Any) -> bool:
-    return same(told, value) or told == type(value).__name__
+def shown_as(json_value: Any, value: Any) -> bool:
+    return same(json_value, value) or json_value == type(value).__name__
 
 
 def test_chunked_cells(world: Any) -> None:
@@ -144,16 +146,16 @@ def test_chunked_cells(world: Any) -> None:
 def test_queries(seen: Inspected) -> None:
     for name in ("leaves", "any_of", "marked"):
         query = getattr(seen.world, name)
-        found = entities(seen.json(f"query/{name}?count=500")["columns"]["entity"])
-        assert sorted(found) == sorted(query.rows().entity.tolist()), name
-        assert len(query) == len(found)
+        entities_found = entities(seen.json(f"query/{name}?count=500")["columns"]["entity"])
+        assert sorted(entities_found) == sorted(query.rows().entity.tolist()), name
+        assert len(query) == len(entities_found)
 
 
 def test_a_field_called_id(seen: Inspected) -> None:
-    found = seen.json("rows/stray?sort=_id&desc=1&count=2")["columns"]
+    columns = seen.json("rows/stray?sort=_id&desc=1&count=2")["columns"]
     strays = seen.world.stray
-    assert entities(found["_id"]) == [strays.id_of(2), strays.id_of(1)]
-    assert found["id"] == [9, 8]
+    assert entities(columns["_id"]) == [strays.id_of(2), strays.id_of(1)]
+    assert columns["id"] == [9, 8]
 
 
 def test_trees_without_entities(seen: Inspected) -> None:
@@ -189,14 +191,16 @@ fields: {cell: id<Patch>}
     world.save(tmp_path / "a.snap")
     saved = load_saved(tmp_path / "a.snap", tmp_path)
     assert saved.sheep.data.cell.tolist() == [2**32 + 4, 0]
-    for one in (world, saved):
-        with Inspected(one, edit=True) as seen:
-            told = {found["name"]: found for found in seen.get("world").json["components"]}
-            assert (told["patch"]["grid"], told["sheep"]["grid"]) == ([2, 3], None)
-            assert (told["patch"]["rows"], told["patch"]["owner"]) == (6, "id")
-            found = seen.json("rows/patch?start=2&count=2")
-            assert found["columns"]["id"] == [str(2**32 + 2), str(2**32 + 3)]
-            assert found["columns"]["grass"] == [2.0, 3.0]
+    for grid_world in (world, saved):
+        with Inspected(grid_world, edit=True) as seen:
+            components = {
+                component["name"]: component for component in seen.get("world").json["components"]
+            }
+            assert (components["patch"]["grid"], components["sheep"]["grid"]) == ([2, 3], None)
+            assert (components["patch"]["rows"], components["patch"]["owner"]) == (6, "id")
+            answer = seen.json("rows/patch?start=2&count=2")
+            assert answer["columns"]["id"] == [str(2**32 + 2), str(2**32 + 3)]
+            assert answer["columns"]["grass"] == [2.0, 3.0]
 
 
 def test_flags_of_64_bits(seen: Inspected) -> None:
@@ -222,11 +226,11 @@ def test_queries_of_chunks_show_optional_components(package: Any) -> None:
     strong = store.create([mark, scent], scent={"strength": (1, 2, 3), "thing": 7}).tolist()
     with Inspected(world) as seen:
         columns = seen.json("query/scented?sort=entity&desc=1")["columns"]
-        said = {query["name"]: query["optional"] for query in seen.json("world")["queries"]}
+        optional = {query["name"]: query["optional"] for query in seen.json("world")["queries"]}
     assert entities(columns["entity"]) == strong + without
     assert columns["scent.strength"] == [[1.0, 2.0, 3.0], None]
     assert columns["scent.thing"] == ["int", None]
-    assert said == {"leaves": [], "any_of": [], "marked": [], "scented": ["scent"]}
+    assert optional == {"leaves": [], "any_of": [], "marked": [], "scented": ["scent"]}
 
 
 SHARDS_SCHEMA = """
@@ -254,29 +258,29 @@ fields: {value: f32}
 def worlds() -> list[Any]:
     """Worlds between which entities went to and fro, and died."""
     sea = world_package(SHARDS_SCHEMA, "inspected_sea")
-    found = [sea.World(shard=shard) for shard in (0, 1, 5)]
+    shards = [sea.World(shard=shard) for shard in (0, 1, 5)]
     chance = random.Random(1)
-    for world in found:
+    for world in shards:
         world.spawn(20, fish={"length": range(20)}, sick={})
         world.spawn(20, fish={}, weight={})
         world.spawn(10, weight={})
     for _ in range(60):
-        one, other = chance.sample(found, 2)
-        some = chance.sample(one.entities.live().tolist(), min(5, len(one) - 1))
-        other.absorb(one.extract(some))
-        one.destroy_many(chance.sample(one.entities.live().tolist(), 1))
+        source, other = chance.sample(shards, 2)
+        moving = chance.sample(source.entities.live().tolist(), min(5, len(source) - 1))
+        other.absorb(source.extract(moving))
+        source.destroy_many(chance.sample(source.entities.live().tolist(), 1))
         if chance.random() < 0.5:
-            one.collect()
-            one.spawn(3, sick={"days": 3})
-    return found
+            source.collect()
+            source.spawn(3, sick={"days": 3})
+    return shards
 
 
-@pytest.mark.parametrize("place", range(3))
-def test_all_that_live_here_are_found(worlds: list[Any], place: int) -> None:
-    world = worlds[place]
+@pytest.mark.parametrize("shard", range(3))
+def test_all_that_live_here_are_found(worlds: list[Any], shard: int) -> None:
+    world = worlds[shard]
     with Inspected(world) as seen:
-        said = seen.json("world")
-        assert (said["index_bits"], said["shard_bits"]) == (20, 12)
+        answer = seen.json("world")
+        assert (answer["index_bits"], answer["shard_bits"]) == (20, 12)
         alive = seen.json("entities?count=500")
         healthy = seen.json("entities?all=fish&none=sick&count=500")["entities"]
     assert alive["n"] == len(world)
@@ -286,9 +290,9 @@ def test_all_that_live_here_are_found(worlds: list[Any], place: int) -> None:
     ]
 
 
-@pytest.mark.parametrize("place", range(3))
-def test_shards_queries(worlds: list[Any], place: int) -> None:
-    world = worlds[place]
+@pytest.mark.parametrize("shard", range(3))
+def test_shards_queries(worlds: list[Any], shard: int) -> None:
+    world = worlds[shard]
     with Inspected(world) as seen:
         fish = seen.json("query/school?count=500")["columns"]["entity"]
         lengths = seen.json("query/school?sort=fish.length&count=500")["columns"]["fish.length"]

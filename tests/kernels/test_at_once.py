@@ -1,4 +1,4 @@
-"""Births, deaths and choices at once on numpy: blocks of rows, with the bits of compiled loops."""
+"""Spawns, despawns and choices at once on numpy: blocks of rows, with the bits of loops."""
 
 from __future__ import annotations
 
@@ -92,17 +92,17 @@ def played(backend: Any, count: int) -> list[Any]:
     world.entities.destroy_many(entities[5:9])
     world.seed = 5
     world.sheep.data.pal[:] = np.random.default_rng(1).permutation(entities)[: len(world.sheep)]
-    found = []
+    states = []
     for _ in range(3):
         for kernel in KERNELS:
             getattr(world, kernel)()
-            found += [
+            states += [
                 (kernel, name, cells.tobytes())
                 for manager in (world.sheep, world.spare, world.note, world.old)
-                for name, cells in manager.data._saved_columns().items()
+                for name, cells in manager.data.saved_columns().items()
             ]
-            found.append((kernel, len(world.entities), world.entities.create()))
-    return found
+            states.append((kernel, len(world.entities), world.entities.create()))
+    return states
 
 
 @pytest.mark.parametrize("rows", [(16, 16), (1 << 10, 1 << 20)])
@@ -144,15 +144,15 @@ def test_deaths_and_births_that_fail_happen_all_or_break_what_they_change(error:
         world.sheep.create_many(world.entities.create_many(6), energy=[1, 0, 3, 0, 2, 4])
         return world
 
-    events, kept = Events(package="at_once_failing"), 0
+    events, survived = Events(package="at_once_failing"), 0
     assert traced(events, filled().swap) is None
     for at in events.times():
         world = filled()
         failed = traced(Events(at, error, "at_once_failing"), world.swap)
         if not any(map(is_broken, (world.entities, world.sheep))):
-            kept += 1
+            survived += 1
             assert len(world.entities) == len(world.sheep), at
             assert len(world.sheep) in (
                 (6, 4, 7) if failed else (7,)
             ), at  # the two die first, then three are born
-    assert kept
+    assert survived

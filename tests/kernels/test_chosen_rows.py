@@ -1,4 +1,4 @@
-"""Who was chosen among all rows, and what becomes of that later in the same turn."""
+"""Rows that were chosen among all, and what becomes of them later in the same turn."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ def test_another_may_take_the_name(backend: str) -> None:
 
 
 def test_those_destroyed_since_are_not_there() -> None:
-    found = []
+    states = []
     for backend in BACKENDS:
         world = world_package(SCHEMA, f"chosen_{backend}", backend).World()
         world.spawn(40, kid={"coins": np.arange(40)})
         for _ in range(3):
             world.play()
         data = world.kid.data
-        found.append((data.entity.tolist(), data.coins.tolist(), data.seen.tolist()))
-    assert found[0] == found[1]
-    assert 0 < len(found[0][0]) < 40
+        states.append((data.entity.tolist(), data.coins.tolist(), data.seen.tolist()))
+    assert states[0] == states[1]
+    assert 0 < len(states[0][0]) < 40

@@ -78,7 +78,7 @@ def spelled(text: str) -> str:
         return f"{owner}.{match[0]}" if owner else match[0]
 
     quoted = re.sub(
-        r'"[^"]*"', lambda found: re.sub(r"(?<![\w.])[a-z]\w*(?!\()", name, found[0]), text
+        r'"[^"]*"', lambda match: re.sub(r"(?<![\w.])[a-z]\w*(?!\()", name, match[0]), text
     )
     return quoted.replace(": {args", ": {over: whole, args")
 
@@ -86,13 +86,13 @@ def spelled(text: str) -> str:
 @cache
 def schema(chunk: int) -> str:
     """A schema with kernels of random texts, those that have no error."""
-    found: list[str] = []
+    kernels_found: list[str] = []
     for seed in range(10 * KERNELS):
-        kernels = "".join([*found, spelled(kernel(seed))])
+        kernels = "".join([*kernels_found, spelled(kernel(seed))])
         text = COMPONENTS + WORLD.format(chunk=chunk, kernels=kernels) + ENUM
         if checked(text)[0] is not None:
-            found.append(spelled(kernel(seed)))
-            if len(found) == KERNELS:
+            kernels_found.append(spelled(kernel(seed)))
+            if len(kernels_found) == KERNELS:
                 return text
     raise AssertionError("too many of the texts have errors")
 
@@ -145,20 +145,22 @@ def scramble(subject: Subject, w: Any, random: np.random.Generator) -> None:
 def chunks(subject: Subject, w: Any, name: str) -> Iterator[tuple[Any, dict[str, NDArray[Any]]]]:
     """The entities with a component, and copies of its columns, chunk by chunk."""
     for chunk in w.archetypes.chunks(all=rows(subject, (name,))):
-        found = {}
+        columns_by_field = {}
         for text, field in subject.fields.items():
-            owner, own = text.split(".")
+            owner, field_name = text.split(".")
             if owner == name:
                 data = getattr(chunk, owner.lower())
-                columns = [getattr(data, f"{own}_{a}") for a in "xyz"] if field.split else []
-                found[own] = np.stack(columns, axis=1) if columns else getattr(data, own).copy()
-        yield chunk.entity.tolist(), found
+                columns = [getattr(data, f"{field_name}_{a}") for a in "xyz"] if field.split else []
+                columns_by_field[field_name] = (
+                    np.stack(columns, axis=1) if columns else getattr(data, field_name).copy()
+                )
+        yield chunk.entity.tolist(), columns_by_field
 
 
 def check(subject: Subject, w: Any, kernel: Kernel) -> None:
     """Run a kernel and compare with the judge, which finds entities itself."""
     judge = World(read(subject.text))
-    judge.entities = {int(one) for one in w.entities}
+    judge.entities = {int(entity) for entity in w.entities}
     for name in (*OWNERS, "Mark", "Label"):
         for entities, columns in chunks(subject, w, name):
             for k, entity in enumerate(entities):
@@ -211,14 +213,14 @@ def change(subject: Subject, w: Any, random: np.random.Generator) -> Any:
     store, package, entities = w.archetypes, subject.package, np.array(list(w.entities), np.uint64)
     row = random.choice(rows(subject, (*OWNERS, "Mark", "Label")))
     having = store.has_many(entities, row)
-    some = random.random(len(entities)) < random.choice([0.05, 0.5])
+    chosen = random.random(len(entities)) < random.choice([0.05, 0.5])
     match random.integers(8):
         case 0:
-            store.add_many(entities[~having & some], row)
+            store.add_many(entities[~having & chosen], row)
         case 1:
-            store.remove_many(entities[having & some], row)
+            store.remove_many(entities[having & chosen], row)
         case 2:
-            w.destroy_many(entities[some])
+            w.destroy_many(entities[chosen])
         case 3:
             store.create(rows(subject, (*OWNERS, "Mark")), int(random.integers(30)))
         case 4:
@@ -261,7 +263,7 @@ def test_chunks_are_cut_into_blocks(
     w = filled(small, (40, 33, 5, 0, 64), random)
     kernel = small.project.world.kernels[number]
     check(small, w, kernel)
-    blocks = w.archetypes._kept[kernel.name].current()
+    blocks = w.archetypes.kernel_blocks[kernel.name].current()
     assert [block[0].shape[-1] for block in blocks] == [32, 8, 32, 1, 32, 32]
 
 
@@ -281,10 +283,10 @@ fields:
   alone: {{type: "f64[2]", split: true}}
 """
     package = world_package(text, f"split_matrices_{chunk}")
-    w, given = package.Game(), np.random.default_rng(1).random((50, 2, 2))
-    es = w.archetypes.create([package.Node], 50, node={"turn": given})
+    w, turns = package.Game(), np.random.default_rng(1).random((50, 2, 2))
+    es = w.archetypes.create([package.Node], 50, node={"turn": turns})
     w.turn()
-    for e, turn in zip(es.tolist(), given, strict=True):
+    for e, turn in zip(es.tolist(), turns, strict=True):
         row = w.archetypes.get(e, package.Node)
         np.testing.assert_allclose(row.turn, turn @ turn)
         assert row.alone == row.turn[0]

@@ -140,20 +140,20 @@ def test_both_backends_give_the_same_bits(
     monkeypatch.setattr(Tuning, "block_rows", (8, 8))
     for w in worlds:
         w.seed = 12345
-    for module, kernel, given in CALLS * 2:
+    for module, kernel, arguments in CALLS * 2:
         for w in worlds:
-            getattr(getattr(w, module), kernel)(**given)
+            getattr(getattr(w, module), kernel)(**arguments)
     for kernel in ("wane", "keep", "stir", "wane"):
         for w in worlds:
             getattr(w, kernel)()
-    one, other = worlds
-    assert one.seed == other.seed == 12345
+    first, other = worlds
+    assert first.seed == other.seed == 12345
     for module in ("body", "node", "spark", "item"):
         component = next(c for c in packages[0][0].components if c.module == module)
-        found, wanted = (columns(getattr(w, module).data, component) for w in worlds)
+        result, wanted = (columns(getattr(w, module).data, component) for w in worlds)
         for name in wanted:
-            assert found[name].tobytes() == wanted[name].tobytes(), (module, name)
-    for a, b in zip(one.archetypes.chunks(), other.archetypes.chunks(), strict=True):
+            assert result[name].tobytes() == wanted[name].tobytes(), (module, name)
+    for a, b in zip(first.archetypes.chunks(), other.archetypes.chunks(), strict=True):
         assert a.charm.luck.tobytes() == b.charm.luck.tobytes()
 
 
@@ -163,20 +163,20 @@ def test_as_the_judge_says(packages: Any, backend: int) -> None:
     w = filled(packages[backend][1], 33)
     w.body.seed = 99
     calls: dict[str, int] = {}
-    for module, kernel, given in CALLS:
+    for module, kernel, arguments in CALLS:
         if module == "body":
             judge = mirrored(SimpleNamespace(entities=w.entities, body=w.body), BODY)
             judge.seed(99)
             judge.calls = calls
-            run = call(judge, f"Body.{kernel}", **given)
-            getattr(w.body, kernel)(**given)
+            run = call(judge, f"Body.{kernel}", **arguments)
+            getattr(w.body, kernel)(**arguments)
             assert_same(w, judge, run.kernel)
 
 
 def first_words(name: str, who: Any) -> list[int]:
     """Words of rows in the first call with seed 3."""
     key = random_numbers.call_key(3, name, 0)
-    return [random_numbers.word(random_numbers.row_stem(int(one), key), 0) for one in who]
+    return [random_numbers.word(random_numbers.row_stem(int(row_key), key), 0) for row_key in who]
 
 
 def normal(word: int) -> float:
@@ -224,9 +224,9 @@ def test_the_order_of_rows_does_not_matter(packages: Any) -> None:
         w = filled(package, 20)
         other = deepcopy(w)
         other.body.reorder(np.arange(20)[::-1])
-        for one in (w, other):
-            one.body.parts()
-            one.stir()
+        for each_world in (w, other):
+            each_world.body.parts()
+            each_world.stir()
         es = w.body.data.entity
         rows = other.body.require_many(es)
         assert np.array_equal(w.body.data.t, other.body.data.t[rows])
@@ -251,9 +251,9 @@ def test_saved_and_loaded(packages: Any) -> None:
             assert (other.seed, other.body.seed, other.node.seed) == (2**64 - 1, 4, 2**64 - 1)
             assert other._stream_state.calls == {"stir": 1}
             assert other.body._stream_state.calls == {"parts": 1}
-            for one in (w, other):
-                one.body._stream_state.calls = {"parts": 1}
-                one.body.parts()
+            for each_world in (w, other):
+                each_world.body._stream_state.calls = {"parts": 1}
+                each_world.body.parts()
             assert np.array_equal(w.body.data.parted_x, other.body.data.parted_x)
 
 
@@ -293,8 +293,8 @@ def test_numbers_go_by_where_they_are_written() -> None:
     program = load(text).components[0].kernels[0].program
     assert program.where is not None
     drawn = [
-        sorted({(n.number, n.distribution) for n in walk(one) if isinstance(n, Draw)})
-        for one in (program.where, *(step.value for step in program.steps))
+        sorted({(n.number, n.distribution) for n in walk(expression) if isinstance(n, Draw)})
+        for expression in (program.where, *(step.value for step in program.steps))
     ]
     assert drawn == [
         [(0, "random")],
@@ -325,12 +325,12 @@ def test_quantiles() -> None:
     edges = [0, 1, 2, 2**51 - 1, 2**51, int(0.075 * 2**52), int(0.075 * 2**52) + 1]
     words = np.concatenate([tails, np.array(edges)]).astype(np.uint64)
     words = np.concatenate([words, 2**52 - 1 - words])
-    found = np.empty(len(words))
-    normal_into(words.copy(), found, np.empty(len(words)))
+    normals = np.empty(len(words))
+    normal_into(words.copy(), normals, np.empty(len(words)))
     places = (words.astype(np.float64) + 0.5) * 2.0**-52
-    wanted = np.array([NormalDist().inv_cdf(place) for place in places.tolist()])
-    assert np.abs(found - wanted).max() < 5e-13
-    assert np.array_equal(found[: len(words) // 2], -found[len(words) // 2 :])
+    wanted = np.array([NormalDist().inv_cdf(probability) for probability in places.tolist()])
+    assert np.abs(normals - wanted).max() < 5e-13
+    assert np.array_equal(normals[: len(words) // 2], -normals[len(words) // 2 :])
 
 
 def test_compiled_quantiles_have_the_same_bits() -> None:
@@ -344,12 +344,12 @@ def test_compiled_quantiles_have_the_same_bits() -> None:
 
     n = 300_000
     stems = np.random.default_rng(2).integers(0, 2**64, n, np.uint64)
-    found, wanted = np.empty(n), np.empty(n)
-    loop(stems, found)
+    normals, wanted = np.empty(n), np.empty(n)
+    loop(stems, normals)
     from ecsgen_runtime.kernels.random_streams import draw_normal
 
     draw_normal(stems, 3, wanted, np.empty(n, np.uint64), np.empty(n, np.uint64))
-    assert found.tobytes() == wanted.tobytes()
+    assert normals.tobytes() == wanted.tobytes()
     assert abs(wanted.mean()) < 0.01
     assert abs(wanted.std() - 1) < 0.01
 
@@ -362,18 +362,18 @@ def test_draws_for_python_code(packages: Any) -> None:
     def stems(seed: int, stream: int, tick: int) -> list[int]:
         step = 0x9E3779B97F4A7C15
         key = random_numbers.mix((random_numbers.mix(seed ^ stream) + tick * step) % 2**64)
-        return [random_numbers.mix(one ^ key) for one in keys.tolist()]
+        return [random_numbers.mix(entity_key ^ key) for entity_key in keys.tolist()]
 
-    for how, found in (
+    for how, numbers in (
         ("random", draws.uniform(keys, 7, 3, 4, seed=9)),
         ("normal", draws.normal(keys, 7, 3, 4, seed=9)),
     ):
-        assert found.shape == (3, 4)
-        assert found.dtype == np.float64
+        assert numbers.shape == (3, 4)
+        assert numbers.dtype == np.float64
         words = [[random_numbers.word(stem, j) for j in range(4)] for stem in stems(9, 3, 7)]
         make = normal if how == "normal" else random_numbers.unit_number
         wanted = [list(map(make, of_row)) for of_row in words]
-        assert np.allclose(found, wanted, rtol=0, atol=1e-12)
+        assert np.allclose(numbers, wanted, rtol=0, atol=1e-12)
     first = draws.bits(keys, 7, 3, seed=9)
     assert first.dtype == np.uint64
     assert (first >> np.uint64(11)).tolist() == [

@@ -59,17 +59,17 @@ class Case(NamedTuple):
 def edges(scalar: str) -> NDArray[Any]:
     """Values of a type at which something happens, as many for each type."""
     if scalar == "bool":
-        found: list[Any] = [False, True]
+        values: list[Any] = [False, True]
     elif scalar in FLOATS:
         limits = np.finfo(dtype_of(scalar))
-        found = [0.0, -0.0, 1.0, np.nan, np.inf, -np.inf, limits.max, limits.min, 0.5, -2.5, 255.5]
-        found += [limits.smallest_subnormal, 2.0**31, 2.0**32, -(2.0**31), 2.0**63, 2.0**64]
+        values = [0.0, -0.0, 1.0, np.nan, np.inf, -np.inf, limits.max, limits.min, 0.5, -2.5, 255.5]
+        values += [limits.smallest_subnormal, 2.0**31, 2.0**32, -(2.0**31), 2.0**63, 2.0**64]
     else:
         low, high = np.iinfo(dtype_of(scalar)).min, np.iinfo(dtype_of(scalar)).max
-        found = [0, 1, 2, 3, 7, high, high - 1, high // 2, high // 2 + 1, 100]
-        found += [low, low + 1, low // 2, -1, -2, -7] if low else [high - 7, 10, 5, 6, 64, 128]
-        found.append(int(high**0.5))
-    return np.resize(np.array(found, dtype_of(scalar)), 17)
+        values = [0, 1, 2, 3, 7, high, high - 1, high // 2, high // 2 + 1, 100]
+        values += [low, low + 1, low // 2, -1, -2, -7] if low else [high - 7, 10, 5, 6, 64, 128]
+        values.append(int(high**0.5))
+    return np.resize(np.array(values, dtype_of(scalar)), 17)
 
 
 def met(left: str, right: str) -> str:
@@ -129,8 +129,8 @@ def of_literals() -> Iterator[Case]:
             low, high = np.iinfo(dtype_of(scalar)).min, np.iinfo(dtype_of(scalar)).max
             numbers = ["0", "1", "3", str(high), *(["-1", str(low)] if low else []), "0.5"]
         for number in numbers:
-            whole = "." not in number
-            wanted = scalar if whole or scalar in FLOATS else "f64"
+            is_whole = "." not in number
+            wanted = scalar if is_whole or scalar in FLOATS else "f64"
             for sign in ARITHMETIC:
                 yield Case(real(wanted) if sign == "/" else wanted, f"{a} {sign} {number}")
                 yield Case(real(wanted) if sign == "/" else wanted, f"{number} {sign} {a}")
@@ -160,31 +160,31 @@ def of_logic() -> Iterator[Case]:
         yield Case("bool", f"a_bool == {word}")
         yield Case("bool", f"{word} if b_bool else a_bool")
     for name in ("sign", "hypot", "tanh", "log2"):
-        given = "-3, 4" if name == "hypot" else "0.25"
-        yield Case("f32", f"a_f32 + {name}({given})", ulps=4)
+        arguments = "-3, 4" if name == "hypot" else "0.25"
+        yield Case("f32", f"a_f32 + {name}({arguments})", ulps=4)
     yield Case("bool", "a_bool if b_bool else not a_bool")
-    for one, other in product(("a_f64 < b_f64", "a_i64 == b_u64"), ("a_u8 > 1", "not b_bool")):
-        yield Case("bool", f"{one} and {other}")
-        yield Case("bool", f"not ({one} or {other})")
+    for left, other in product(("a_f64 < b_f64", "a_i64 == b_u64"), ("a_u8 > 1", "not b_bool")):
+        yield Case("bool", f"{left} and {other}")
+        yield Case("bool", f"not ({left} or {other})")
     yield Case("bool", "a_i64 < b_u64 <= a_u64")
 
 
 def of_two_steps() -> Iterator[Case]:
-    """What an integer operation gives, put to use at once: nothing may know that it wrapped."""
+    """Yield results of integer operations that are used at once: they must have wrapped by then."""
     for scalar in INTEGERS:
         a, b = f"a_{scalar}", f"b_{scalar}"
         first = [f"({a} {sign} {b})" for sign in ("+", "-", "*", "//", "%")]
         first += [f"({a} {sign} 1)" for sign in ("+", "-")]
         first += [f"({a} * {a})", f"(-{a})", f"abs({a})", f"({a} ** 3)"]
-        for one in first:
-            yield Case("bool", f"{one} > {a}")
-            yield Case("bool", f"{one} >= 0")
+        for expression in first:
+            yield Case("bool", f"{expression} > {a}")
+            yield Case("bool", f"{expression} >= 0")
             for sign in ("+", "*", "//", "%"):
-                yield Case(scalar, f"{one} {sign} {a}")
+                yield Case(scalar, f"{expression} {sign} {a}")
             for wanted in ("i64", "f64", "u8"):
-                yield Case(wanted, f"{wanted}({one})")
-            yield Case(scalar, f"min({one}, {b})")
-            yield Case(scalar, f"-{one}")
+                yield Case(wanted, f"{wanted}({expression})")
+            yield Case(scalar, f"min({expression}, {b})")
+            yield Case(scalar, f"-{expression}")
         yield Case(scalar, f"{a} * {b} * {a} * {b} + {a} * {a} * {a}")
         yield Case(scalar, f"{a} * {a} + {b} * {b} - (-{a}) * {b}")
         yield Case(scalar, f"sign({a} - {b}) * {b} - sign({b})")
@@ -210,9 +210,9 @@ SUBJECTS = {
 
 
 def is_compiled(subject: str, case: Case) -> bool:
-    """Whether numba compiles a case: it takes 30 ms for each.
+    """Return True if numba compiles a case, for 30 ms.
 
-    Left out is what differs from the others in conversions alone. `ECSGEN_EDGES=all` compiles all.
+    Cases that differ from others in conversions alone are left out, unless `ECSGEN_EDGES=all`.
     """
     types = set(re.findall(r"[ab]_([iuf]\d+)", case.text))
     if "ECSGEN_EDGES" in os.environ or subject == "logic":
@@ -237,15 +237,15 @@ class Kernel(NamedTuple):
 
 def kernels(way: str) -> Iterator[Kernel]:
     for subject, cases in SUBJECTS.items():
-        kept: dict[str, list[Case]] = {}
+        cases_by_where: dict[str, list[Case]] = {}
         for case in cases():
             if way == "numpy" or is_compiled(subject, case):
-                kept.setdefault(case.where, []).append(case)
-        for number, (where, alike) in enumerate(kept.items()):
+                cases_by_where.setdefault(case.where, []).append(case)
+        for number, (where, alike) in enumerate(cases_by_where.items()):
             for start in range(0, len(alike), WIDTH):
-                some = alike[start : start + WIDTH]
-                steps = [f"r_{case.scalar}[{k}] = {case.text}" for k, case in enumerate(some)]
-                yield Kernel(f"{subject}_{number}_{start}", where, some, steps)
+                chunk = alike[start : start + WIDTH]
+                steps = [f"r_{case.scalar}[{k}] = {case.text}" for k, case in enumerate(chunk)]
+                yield Kernel(f"{subject}_{number}_{start}", where, chunk, steps)
 
 
 KERNELS = {way: {kernel.name: kernel for kernel in kernels(way)} for way in WAYS}
@@ -268,11 +268,11 @@ def schema(way: str) -> str:
 @cache
 def edge_manager(way: str) -> Any:
     """A manager with a row for each pair of edge values."""
-    found = manager_of(schema(way), f"edges_{way}", "numba" if way == "numba" else "numpy")
-    found.create_many(found._entities.create_many(17 * 17))
+    manager = manager_of(schema(way), f"edges_{way}", "numba" if way == "numba" else "numpy")
+    manager.create_many(manager._entities.create_many(17 * 17))
     for column, values in COLUMNS.items():
-        getattr(found.data, column)[...] = values
-    return found
+        getattr(manager.data, column)[...] = values
+    return manager
 
 
 COLUMNS = {f"a_{scalar}": np.repeat(edges(scalar), 17) for scalar in SCALARS}
@@ -291,27 +291,26 @@ def inputs(case: Case) -> dict[str, NDArray[Any]]:
 
 @cache
 def expected(case: Case) -> NDArray[Any]:
-    """What the judge gives for each row, where nothing is assigned a one.
+    """Return the judge's result for each row, where none is assigned.
 
-    What need not be exact is computed in more bits; but not powers, for those of C err there.
+    Results that need not be exact have more bits; but not powers, for those of C err there.
     """
-    dtype, given = dtype_of(case.scalar), inputs(case)
+    dtype, values = dtype_of(case.scalar), inputs(case)
     with np.errstate(all="ignore"):
         if case.ulps:
             kind = np.float64 if "**" in case.text else np.longdouble
-            wide = {name: column.astype(dtype).astype(kind) for name, column in given.items()}
-            found: NDArray[Any] = eval(case.text, {**ROOTS, "sign": np.sign}, wide)
-            return found.astype(dtype)
-        cells = {name: Value(name[2:], column) for name, column in given.items()}
+            wide = {name: column.astype(dtype).astype(kind) for name, column in values.items()}
+            result: NDArray[Any] = eval(case.text, {**ROOTS, "sign": np.sign}, wide)
+            return result.astype(dtype)
+        cells = {name: Value(name[2:], column) for name, column in values.items()}
         names = Names(Schema({"components": {"Edge": {}}}), "", "Edge", locals=cells)
         scope = Scope(NOTHING, {"Edge": NOTHING}, 0, cells)
-        text, where = (
-            ExpressionCompiler(names).compile(parse_expression(one)).evaluate(scope)
-            for one in (case.text, case.where or "true")
+        new, where = (
+            ExpressionCompiler(names).compile(parse_expression(text)).evaluate(scope)
+            for text in (case.text, case.where or "true")
         )
         ones = value(case.scalar, 1, (17 * 17,))
-        found = assigned(text, ones).data
-        return np.where(where.data, found, ones.data)
+        return np.where(where.data, assigned(new, ones).data, ones.data)
 
 
 @pytest.mark.parametrize(("way", "name"), CHOICES)
@@ -322,15 +321,15 @@ def test_edges(way: str, name: str) -> None:
     with np.errstate(all="ignore"):
         getattr(manager, name)()
     wrong = []
-    for place, case in enumerate(kernel.cases):
-        got = getattr(manager.data, f"r_{case.scalar}")[:, place].copy()
+    for index, case in enumerate(kernel.cases):
+        got = getattr(manager.data, f"r_{case.scalar}")[:, index].copy()
         wanted = expected(case)
         bad = differing(got, wanted, case.ulps)
         if case.scalar in FLOATS and case.text.startswith(("min", "max", "clip")):
             bad &= ~((got == 0) & (wanted == 0))  # the sign of such a zero is open
         for row in np.flatnonzero(bad)[:1]:
-            given = {name: column[row] for name, column in inputs(case).items()}
-            wrong.append(f"{case}: {given} gives {got[row]!r}, not {wanted[row]!r}")
+            values = {name: column[row] for name, column in inputs(case).items()}
+            wrong.append(f"{case}: {values} gives {got[row]!r}, not {wanted[row]!r}")
     assert not wrong, f"{len(wrong)} cases: " + "\n".join(wrong)
 
 

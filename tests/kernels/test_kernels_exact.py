@@ -45,7 +45,7 @@ def family() -> Subject:
 
 @pytest.fixture(scope="module")
 def loops() -> Subject:
-    """The same kernels as `subject` has, where rows take turns: loops in plain Python."""
+    """Return the kernels of `subject` with turns: loops in plain Python."""
     text = schema("", KERNELS // 2, first=0)
     return built(text.replace(": {args:", ": {turns: rows, args:"), "kernels_loops")
 
@@ -59,13 +59,13 @@ def check(subject: Subject, number: int, rows: int, seed: int) -> None:
     judged(subject, manager, kernel.name, arguments(kernel))
 
 
-def judged(subject: Subject, manager: Any, name: str, given: dict[str, Any]) -> None:
+def judged(subject: Subject, manager: Any, name: str, arguments: dict[str, Any]) -> None:
     """Call a kernel, which leaves the same bits as the judge."""
     world = SimpleNamespace(entities=manager._entities, body=manager)
     judge = mirrored(world, subject.text)
-    kernel = call(judge, f"Body.{name}", **given).kernel
+    kernel = call(judge, f"Body.{name}", **arguments).kernel
     with np.errstate(all="ignore"):
-        getattr(manager, name)(**given)
+        getattr(manager, name)(**arguments)
     assert_same(world, judge, kernel, is_strict=True)
 
 
@@ -186,9 +186,9 @@ def test_shapes_and_trees(large: Subject, number: int, rows: int) -> None:
     for field in component.fields:
         if rows > 1 and field.type.scalar[0] == "f":  # with values that stay finite
             write(manager.data, field, random.standard_normal((rows, *field.type.shape)))
-    given = {"dt": 0.25, "gains": tuple(range(40))}
-    given = {argument.name: given[argument.name] for argument in kernel.program.arguments}
-    judged(large, manager, kernel.name, given)
+    arguments = {"dt": 0.25, "gains": tuple(range(40))}
+    arguments = {argument.name: arguments[argument.name] for argument in kernel.program.arguments}
+    judged(large, manager, kernel.name, arguments)
 
 
 FUNCTIONS = (
@@ -220,9 +220,9 @@ def test_functions_are_within_four_ulps(backend: Backend) -> None:
     data.x_f64 = data.x_f32 = np.linspace(0.001, 0.999, 400, dtype=np.float32)
     manager.shape()
     for name in names:
-        found = getattr(data, name)
+        results = getattr(data, name)
         true = ROOTS[name[:-4]](data.x_f64.astype(np.longdouble))
-        error = np.abs(found - true) / np.spacing(np.abs(found))
+        error = np.abs(results - true) / np.spacing(np.abs(results))
         assert error.max() <= 4, name
 
 
@@ -287,8 +287,8 @@ Forest = st.integers(1, 40).flatmap(
 @given(Forest, st.sampled_from([1, 2, 4, 16]))
 def test_at_once_is_as_level_by_level(forest: Any, size: int) -> None:
     parents, idle = forest
-    one, other = wood(parents, idle), wood(parents, idle)
-    at_once = ran(one)
+    first, other = wood(parents, idle), wood(parents, idle)
+    at_once = ran(first)
     with Tuning.override(block_rows=(size, size)):
         assert ran(other) == at_once
 
@@ -297,9 +297,9 @@ def test_at_once_is_as_level_by_level(forest: Any, size: int) -> None:
 @given(Forest, st.sampled_from([1, 4, 1024]))
 def test_rows_in_order_are_as_gathered(forest: Any, size: int) -> None:
     parents, idle = sorted(forest[0]), forest[1]
-    one, other = wood(parents, idle), wood(parents, idle)
+    first, other = wood(parents, idle), wood(parents, idle)
     with Tuning.override(block_rows=(size, size)), pytest.MonkeyPatch.context() as patch:
-        where_they_are = ran(one)
+        where_they_are = ran(first)
         patch.setattr("ecsgen_runtime.kernels.levels.rows_to_slice", lambda rows: rows)
         assert ran(other) == where_they_are
 
@@ -318,8 +318,8 @@ def test_parents_that_are_not_active_are_read_as_they_are() -> None:
     e = world.entities
     branches.data.own = 10
     branches.some()
-    own = {e.index(owner): branches.own(branches.lookup(owner)) for owner in branches}
-    assert own == {0: 1.0, 1: 10.0, 2: 11.0}
+    values_by_index = {e.index(owner): branches.own(branches.lookup(owner)) for owner in branches}
+    assert values_by_index == {0: 1.0, 1: 10.0, 2: 11.0}
 
 
 def test_there_may_be_no_rows() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import pickle
+import re
 import warnings
 from functools import partial
 from inspect import signature
@@ -56,9 +57,9 @@ def package() -> ModuleType:
 @pytest.fixture
 def manager(package: Any) -> Any:
     entities = package.EntityManager()
-    found = package.BodyManager(entities)
-    found.create_many(entities.create_many(100))
-    return found
+    bodies = package.BodyManager(entities)
+    bodies.create_many(entities.create_many(100))
+    return bodies
 
 
 def move(manager: Any, **changed: Any) -> None:
@@ -143,12 +144,12 @@ def test_functions_are_within_4_ulp(manager: Any, name: str) -> None:
     getattr(manager, name if name == "power" else f"{name}_")()
     second = (0.5,) if name in ("atan2", "hypot") else ()
     function = getattr(math, name, abs)
-    for given, found in (("x", "out"), ("wide", "wide_out")):
-        results = getattr(manager.data, found)
-        wanted = [function(float(x), *second) for x in getattr(manager.data, given)]
+    for input_name, output_name in (("x", "out"), ("wide", "wide_out")):
+        results = getattr(manager.data, output_name)
+        wanted = [function(float(x), *second) for x in getattr(manager.data, input_name)]
         exponent = 0.3 if results.dtype == np.float64 else float(np.float32(0.3))
         if name == "power":
-            wanted = [abs(float(x)) ** exponent for x in getattr(manager.data, given)]
+            wanted = [abs(float(x)) ** exponent for x in getattr(manager.data, input_name)]
         off = np.abs(results.astype(np.float64) - wanted)
         assert (off <= 4 * np.spacing(np.abs(results))).all()
 
@@ -285,6 +286,100 @@ def test_arguments_called_like_what_finds_neighbours(backend: Backend) -> None:
     assert world.grass.data.trodden.tolist() == [123.75, 123.75, 23.75]
 
 
+DYING = """\
+component: Cell
+grid: {shape: [3, 3]}
+fields: {heat: f64}
+kernels:
+  spread: {near: 1, args: {around: f64}, steps: ["heat += around * sum(other.heat)"]}
+---
+component: Hen
+fields: {age: f64, chick: entity, other: entity}
+---
+world: Coop
+kernels:
+  end:
+    over: Hen
+    args: {commands: f64, living: f64}
+    steps: ["Hen.age += commands", "die(where=Hen.age > living)", "spawn(Hen(age=commands))"]
+  feed:
+    over: Hen
+    args: {led: f64, led2: f64}
+    steps: ["Hen.chick.Hen.age += led", "Hen.other.Hen.age += led2"]
+"""
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_arguments_called_like_what_ends_rows_and_finds_others(backend: Backend) -> None:
+    world = world_package(DYING, f"coop_{backend}", backend).Coop()
+    world.cell.data.heat = [0, 0, 0, 0, 1, 0, 0, 0, 0]
+    world.cell.spread(0.5)
+    assert world.cell.data.heat.tolist() == [0.5] * 4 + [1.0] + [0.5] * 4
+    first, other = world.spawn(2, hen={"age": [1, 4]}).tolist()
+    world.hen.data.chick = [other, first]
+    world.hen.data.other = first
+    world.feed(2.0, 0.5)
+    assert world.hen.data.age.tolist() == [4, 6]
+    world.end(1.5, 6.0)
+    assert world.hen.data.age.tolist() == [5.5, 1.5]
+
+
+TABLES = ("patch_axes", "reach", "hare_living", "hare_crowds", "hare_empty", "elk_table", "elk_ids")
+MOVING = """\
+component: Patch
+grid: {shape: [5, 5], wrap: true}
+fields: {heat: f64}
+kernels:
+  warm: {near: 1, turns: rows, args: {reach: f64}, steps: ["heat += reach * sum(other.heat) + 1"]}
+---
+component: Hare
+on: cell
+fields: {cell: id<Patch>, food: f64, kin: entity}
+---
+component: Elk
+lookup: hash
+fields: {size: f64}
+---
+world: Land
+kernels:
+  move:
+    over: Hare
+    turns: rows
+    near: {radius: 1, among: Hare}
+    args: {patch_axes: f64, hare_crowds: f64, hare_empty: f64, elk_table: f64, elk_ids: f64}
+    steps:
+      - "Hare.food += hare_crowds * count()"
+      - "Hare.cell = random_empty(Hare)"
+      - "Hare.kin.Elk.size += elk_table + elk_ids"
+      - "die(where=Hare.food > 30 * patch_axes)"
+      - "spawn(Hare(cell=Hare.cell, food=hare_empty), where=Hare.food > 20)"
+  choose:
+    over: Hare
+    args: {hare_living: f64, hare_empty: f64}
+    steps: ["Hare.kin = choice(Hare)", "Hare.food += hare_living + hare_empty"]
+"""
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_arguments_called_like_tables_of_loops(backend: Backend) -> None:
+    """The results are those of arguments with other names."""
+    plain = re.sub("|".join(TABLES), lambda match: f"number{TABLES.index(match[0])}", MOVING)
+    results = []
+    for name, text in (("tables", MOVING), ("plain", plain)):
+        world = world_package(text, f"land_{name}_{backend}", backend).Land()
+        world.patch.data.heat = 1.0
+        cells = [(1 << 32) + k for k in range(5)]
+        world.spawn(5, hare={"cell": cells, "food": [1, 2, 3, 40, 5]}, elk={})
+        world.hare.data.kin = world.hare.data.entity[::-1].copy()
+        world.patch.warm(0.25)
+        world.move(1.5, 0.5, 9.0, 2.0, 4.0)
+        world.choose(8.0, 16.0)
+        hares = world.hare.data
+        results.append([c.tolist() for c in (hares.food, hares.cell, hares.kin)])
+        results[-1] += [world.patch.data.heat.tolist(), world.elk.data.size.tolist()]
+    assert results[0] == results[1]
+
+
 INPUTS_SCHEMA = """\
 component: Body
 fields: {place: "f32[3]", speed: "f32[3]", hits: u8, mode: Mode}
@@ -352,9 +447,9 @@ def inputs_package(request: Any) -> Any:
 @pytest.fixture
 def w(inputs_package: Any) -> Any:
     """A world of ten bodies, all of which spin and burn."""
-    found = inputs_package.Game()
-    found.spawn(10, body={"speed": (1, 2, 3)}, spin={}, fuel={})
-    return found
+    world = inputs_package.Game()
+    world.spawn(10, body={"speed": (1, 2, 3)}, spin={}, fuel={})
+    return world
 
 
 @pytest.mark.parametrize(
@@ -514,14 +609,14 @@ def test_values_go_with_chunks(w: Any) -> None:
     values = np.arange(10, dtype=np.float32).reshape(5, 2)
     w.bless(values)
     w.bless(0.5)
-    found = [np.array(chunk.spell.power) for chunk in w.charmed.chunks()]
-    assert (np.concatenate(found) == values + np.float32(0.5)).all()
+    powers = [np.array(chunk.spell.power) for chunk in w.charmed.chunks()]
+    assert (np.concatenate(powers) == values + np.float32(0.5)).all()
     with pytest.raises(ValueError, match=r"bless\.by"):
         w.bless(np.zeros((4, 2)))
 
 
 def test_rows_that_refer_to_others(w: Any) -> None:
-    """What others have is read where they are, whichever rows a call names."""
+    """Fields of other rows are read where they are, whichever rows a call names."""
     w.spawn(40, node={})
     data, random = w.node.data, np.random.default_rng(1)
     data.value, data.y = random.random(40), random.random(40)

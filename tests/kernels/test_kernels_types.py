@@ -65,8 +65,8 @@ def test_promotion_is_numpys(left: str, right: str) -> None:
     ],
 )
 def test_operations_have_the_type_of_their_operands(step: str, scalar: str) -> None:
-    (one,) = kernel(step).steps
-    operation = next(node for node in walk(one.value) if isinstance(node, Operation))
+    (step_found,) = kernel(step).steps
+    operation = next(node for node in walk(step_found.value) if isinstance(node, Operation))
     assert operation.type.scalar == scalar
     assert all(
         part.type.scalar in (scalar, "bool") for part in operation.operands
@@ -152,9 +152,9 @@ def spelled(scalar: str, text: str) -> tuple[str, list[str]]:
 )
 def test_a_number_that_fits_is_a_constant(scalar: str, text: str) -> None:
     name, lines = spelled(scalar, text)
-    found: dict[str, Any] = {}
-    exec("\n".join(lines).replace(": Final", ""), {"np": np}, found)
-    array = found[name]
+    names: dict[str, Any] = {}
+    exec("\n".join(lines).replace(": Final", ""), {"np": np}, names)
+    array = names[name]
     assert (array.dtype, array.shape) == (np.dtype(SCALARS[scalar].code), ())
     python = float(text) if SCALARS[scalar].kind == "f" else int(text)
     weak = np.add(np.zeros(1, array.dtype), python)
@@ -190,5 +190,5 @@ def test_names_tell_numbers_and_types_apart() -> None:
 
 
 def test_operands_of_two_types_are_left_to_numpy() -> None:
-    given = [column("u8"), column("i32"), number("1")]
-    assert Constants().operand_texts(given) == ["x", "x", "1"]
+    operands = [column("u8"), column("i32"), number("1")]
+    assert Constants().operand_texts(operands) == ["x", "x", "1"]

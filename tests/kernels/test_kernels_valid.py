@@ -37,25 +37,25 @@ ARGUMENTS = "args: {dt: f32, shift: i16, gain: 'f32[3]', on: bool, kind: Mode}"
 def idle(random: Random) -> list[str]:
     """A step or two that change little or nothing."""
 
-    def pick(some: Any) -> str:
-        return str(random.choice(tuple(some)))
+    def pick(choices: Any) -> str:
+        return str(random.choice(tuple(choices)))
 
     numbers = TYPES | SHAPED
     name = pick(numbers)
-    place = pick((*numbers, *OTHERS, *ELEMENTS))
+    target = pick((*numbers, *OTHERS, *ELEMENTS))
     condition = pick(CONDITIONS)
     return random.choice(
         [
-            [f"{place} = {place}"],
+            [f"{target} = {target}"],
             [f"{name} = +{name}"],
             [f"{name} = -(-{name})"],
             [f"{name} = {numbers[name]}({name})"],
             [f"{name} {pick('+-*')}= {pick('01')}"],
             [f"{name} = {pick('01')}"],
-            [f"{place} = {place} if {condition} else {place}"],
+            [f"{target} = {target} if {condition} else {target}"],
             [f"{name} = {name} if {condition} else {pick('01')}"],
-            [f"part = {place}", f"{place} = part"],
-            [f"part = {place}", "other = part", f"{place} = other"],
+            [f"part = {target}", f"{target} = part"],
+            [f"part = {target}", "other = part", f"{target} = other"],
             [f"part = {pick('01')}", f"{name} = {numbers[name]}(part)"],
             [f"part = {name}", "part = part", f"{name} = part"],
             [f"part = {pick(('dt', 'shift', 'gain'))}", "place = f32(part)"],
@@ -113,7 +113,7 @@ def reduction(seed: int) -> str:
 
 def valid(head: str, seeds: range, text: Callable[[int], str]) -> list[str]:
     """The texts that have no error under some keys of a component."""
-    return [one for one in map(text, seeds) if checked(head + one + ENUM)[0] is not None]
+    return [step for step in map(text, seeds) if checked(head + step + ENUM)[0] is not None]
 
 
 def schema(keys: str, seeds: range) -> str:
@@ -141,8 +141,8 @@ def test_valid_kernels_make_python(tmp_path: Path, setup: str, backend: Backend)
 def test_valid_kernels_run(text: Callable[[int], str], backend: Backend, seeds: range) -> None:
     """They give what the judge says, shapes included."""
     head = FIELDS.format(keys="") + "kernels:\n"
-    found = head + "".join(valid(head, seeds, text)) + ENUM
-    subject = built(found, f"valid_{text.__name__}_{backend}", backend)
+    schema = head + "".join(valid(head, seeds, text)) + ENUM
+    subject = built(schema, f"valid_{text.__name__}_{backend}", backend)
     manager = filled(subject, 12, np.random.default_rng(1))
     world = SimpleNamespace(entities=manager._entities, body=manager)
     known: dict[str, Any] = {
@@ -152,10 +152,10 @@ def test_valid_kernels_run(text: Callable[[int], str], backend: Backend, seeds: 
         "shift": -3,
         "gain": (0.5, -2.0, 0.0),
     }
-    for one in subject.component.kernels:
-        given = {argument.name: known[argument.name] for argument in one.program.arguments}
-        judge = mirrored(world, found)
-        kernel = call(judge, f"Body.{one.name}", **given).kernel
+    for tested in subject.component.kernels:
+        arguments = {argument.name: known[argument.name] for argument in tested.program.arguments}
+        judge = mirrored(world, schema)
+        kernel = call(judge, f"Body.{tested.name}", **arguments).kernel
         with np.errstate(all="ignore"):
-            getattr(manager, one.name)(**given)
+            getattr(manager, tested.name)(**arguments)
         assert_same(world, judge, kernel)

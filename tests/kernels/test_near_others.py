@@ -65,7 +65,7 @@ STEPS = {
       - OWN.i = OWN.i + i32(count(other.entity != OWN.foe))""",
 }
 COMPILED = ("hunting_shout", "Flea.tell")
-"""What numba compiles, which takes seconds for each; `ECSGEN_EDGES=all` compiles all."""
+"""Kernels that numba compiles, which takes seconds for each; `ECSGEN_EDGES=all` compiles all."""
 TURNS = {"roam": "rows", "chase": "random"}
 ARGS = {
     "tell": "args: {reach: f32, gain: {type: f32, each: true}}",
@@ -74,26 +74,27 @@ ARGS = {
 PLAIN = "args: {reach: f32}"
 
 
-def component(name: str, keys: str, place: str) -> str:
+def component(name: str, keys: str, position_type: str) -> str:
     """A component, and its kernels."""
     kernels = ""
     for kernel, steps in STEPS.items():
         steps = steps.replace(".OWN", f".{name}").replace(".HOME", f".{name}")
-        for own in ("OWN.", "PART.", "HOME."):
-            steps = steps.replace(own, "")
+        for prefix in ("OWN.", "PART.", "HOME."):
+            steps = steps.replace(prefix, "")
         where = "    where: count() > 0 or on\n" if kernel != "see" else ""
         kernels += f"  {kernel}:\n    near: reach\n    {ARGS.get(kernel, PLAIN)}\n{where}"
         kernels += f"    turns: {TURNS[kernel]}\n" if kernel in TURNS else ""
         kernels += f"    steps:{steps}\n"
-    head = f"component: {name}\n{keys}fields: {{at: {place}, {FIELDS}}}\nspace: {{field: at}}\n"
+    head = f"component: {name}\n{keys}fields: {{at: {position_type}, {FIELDS}}}\n"
+    head += "space: {field: at}\n"
     return f"{head}kernels:\n{kernels}"
 
 
-def of_the_world(name: str, over: str, among: str, own: str, part: str) -> str:
+def of_the_world(name: str, over: str, among: str, own_prefix: str, part: str) -> str:
     """Kernels of the world over rows that ask others."""
     kernels = ""
     for kernel, steps in STEPS.items():
-        steps = steps.replace("OWN", own).replace("PART", part).replace("HOME", "Bird")
+        steps = steps.replace("OWN", own_prefix).replace("PART", part).replace("HOME", "Bird")
         near = f"{{radius: reach, among: {among}}}" if among else "reach"
         kernels += f"  {name}_{kernel}:\n    over: {over}\n    near: {near}\n"
         kernels += f"    {ARGS.get(kernel, PLAIN)}\n"
@@ -157,21 +158,21 @@ def test_kernels(game: tuple[Any, Project], count: int, seed: int, reach: float)
         part = manager(world, name)
         for kernel in component.kernels.values():
             if is_tried(project, kernel.name):
-                given = values_of(kernel, reach, part.data.n, random)
-                check(world, SCHEMA, kernel.name, given)
-                some = random.permutation(rows_of(part))[: len(rows_of(part)) // 2].tolist()
-                given = values_of(kernel, reach, len(some), random)
-                check(world, SCHEMA, kernel.name, given, some)
+                arguments = values_of(kernel, reach, part.data.n, random)
+                check(world, SCHEMA, kernel.name, arguments)
+                chosen = random.permutation(rows_of(part))[: len(rows_of(part)) // 2].tolist()
+                arguments = values_of(kernel, reach, len(chosen), random)
+                check(world, SCHEMA, kernel.name, arguments, chosen)
     for kernel in schema.kernels.values():
         if is_tried(project, kernel.name):
-            given = values_of(kernel, reach, len(manager(world, kernel.over)), random)
-            check(world, SCHEMA, kernel.name, given)
+            arguments = values_of(kernel, reach, len(manager(world, kernel.over)), random)
+            check(world, SCHEMA, kernel.name, arguments)
 
 
 def values_of(kernel: Kernel, reach: float, count: int, random: np.random.Generator) -> Any:
     """Values for its arguments, of which one may have a value for each row."""
-    given = {"reach": reach, "scale": 0.5, "gain": random.normal(size=count)}
-    return {name: given[name] for name in kernel.args}
+    arguments = {"reach": reach, "scale": 0.5, "gain": random.normal(size=count)}
+    return {name: arguments[name] for name in kernel.args}
 
 
 TIES_STEPS = """\
@@ -236,8 +237,8 @@ def test_who_comes_back_is_the_last_in_its_cell() -> None:
 
 
 @pytest.mark.parametrize(("backend", "kernel"), KERNELS)
-@pytest.mark.parametrize("place", range(1, 5))
-def test_what_is_no_number_passes_on(backend: Backend, kernel: str, place: int) -> None:
+@pytest.mark.parametrize("row", range(1, 5))
+def test_what_is_no_number_passes_on(backend: Backend, kernel: str, row: int) -> None:
     """Wherever it stands in the order, with anything before it and behind it."""
     world = dots(backend, *AROUND, (50, 50))
     data = world.dot.data
@@ -245,7 +246,7 @@ def test_what_is_no_number_passes_on(backend: Backend, kernel: str, place: int) 
     getattr(world.dot, kernel)()
     assert (data.least[0], data.most[0]) == (-np.inf, np.inf)
     assert np.isnan([data.least[5], data.most[5]]).all()  # of no neighbours
-    data.size[place] = np.nan
+    data.size[row] = np.nan
     getattr(world.dot, kernel)()
     assert np.isnan([data.least[0], data.most[0]]).all()
 

@@ -64,22 +64,22 @@ kernels:
 
 
 def chosen(places: NDArray[Any], columns: dict[str, NDArray[Any]]) -> dict[str, list[Any]]:
-    """What `choose` counts and finds without chance, in a space that goes around nowhere."""
-    found: dict[str, list[Any]] = {"seen": [], "least": []}
-    for k, place in enumerate(places):
-        apart = places - place
+    """Return what `choose` counts and finds without chance, in a space without wrapped axes."""
+    columns_found: dict[str, list[Any]] = {"seen": [], "least": []}
+    for k, position in enumerate(places):
+        apart = places - position
         squares = np.square(apart).sum(axis=1, dtype="f4")
-        met = [one for one in np.flatnonzero(squares <= 9) if one != k]
-        older = [one for one in met if columns["age"][one] > columns["age"][k]]
-        found["seen"].append(len(met) + 1000 * sum(columns["bold"][one] for one in older))
-        sizes = [columns["size"][one] for one in met]
-        found["least"].append(columns["entity"][met[int(np.argmin(sizes))]] if met else 0)
-    return found
+        met = [row for row in np.flatnonzero(squares <= 9) if row != k]
+        older = [row for row in met if columns["age"][row] > columns["age"][k]]
+        columns_found["seen"].append(len(met) + 1000 * sum(columns["bold"][row] for row in older))
+        sizes = [columns["size"][row] for row in met]
+        columns_found["least"].append(columns["entity"][met[int(np.argmin(sizes))]] if met else 0)
+    return columns_found
 
 
 @pytest.fixture(scope="module")
 def packages() -> list[ModuleType]:
-    """The same component for both backends."""
+    """One component, for both backends."""
     return [world_package(SCHEMA, f"near_{backend}", backend) for backend in BACKENDS]
 
 
@@ -97,8 +97,10 @@ def filled(package: ModuleType, rows: int, seed: int, order: Any = None) -> tupl
         "bold": random.random(rows) < 0.3,
     }
     columns["place"][: rows // 20] = np.nan
-    some = np.arange(rows) if order is None else order(rows)
-    manager.create_many(es[some], **{name: cells[some] for name, cells in columns.items()})
+    rows_in_order = np.arange(rows) if order is None else order(rows)
+    manager.create_many(
+        es[rows_in_order], **{name: cells[rows_in_order] for name, cells in columns.items()}
+    )
     return manager, es
 
 
@@ -124,16 +126,16 @@ def state(manager: Any, es: Any) -> dict[str, NDArray[Any]]:
 @settings(max_examples=examples(12), deadline=None)
 @given(rows=st.sampled_from([0, 1, 2, 60, 300]), seed=st.integers(0, 2**32 - 1))
 def test_both_backends(packages: list[ModuleType], rows: int, seed: int) -> None:
-    """The same bits, sums of floats included: they are added in the order of neighbours."""
-    found = []
+    """Bits are equal, sums of floats included: they are added in the order of neighbours."""
+    states = []
     for package in packages:
         manager, es = filled(package, rows, seed)
         manager.wrap = [(20, 0), (0, 0), (3, 24)][seed % 3]
         with np.errstate(all="ignore"):
             called(manager, manager._entities, es)
-        found.append(state(manager, es))
-    for name, column in found[0].items():
-        assert not differing(column, found[1][name]).any(), name
+        states.append(state(manager, es))
+    for name, column in states[0].items():
+        assert not differing(column, states[1][name]).any(), name
 
 
 @pytest.mark.parametrize("backend", [0, 1])
@@ -155,8 +157,8 @@ def test_some_of_them(packages: list[ModuleType], backend: int) -> None:
 
 @pytest.mark.parametrize("backend", [0, 1])
 def test_rows_in_any_order(packages: list[ModuleType], backend: int) -> None:
-    """Who is near, what is counted and drawn, does not depend on it; nor on collecting."""
-    found = []
+    """Neighbours, counts and draws do not depend on the order of rows; nor on collecting."""
+    states = []
     for turn in range(2):
 
         def order(rows: int, turn: int = turn) -> Any:
@@ -168,10 +170,12 @@ def test_rows_in_any_order(packages: list[ModuleType], backend: int) -> None:
             manager.collect()
         manager.court()
         manager.stray(2.0)
-        kept = np.delete(es, np.s_[::4])
-        found.append({name: state(manager, kept)[name] for name in ("mate", "seen", "bold", "way")})
-    for name, column in found[0].items():
-        assert not differing(column, found[1][name]).any(), name
+        survivors = np.delete(es, np.s_[::4])
+        states.append(
+            {name: state(manager, survivors)[name] for name in ("mate", "seen", "bold", "way")}
+        )
+    for name, column in states[0].items():
+        assert not differing(column, states[1][name]).any(), name
 
 
 def test_what_is_no_radius(packages: list[ModuleType]) -> None:
@@ -252,7 +256,7 @@ kernels:
 
 @pytest.fixture(scope="module")
 def world_packages() -> list[ModuleType]:
-    """The same world for both backends."""
+    """One world, for both backends."""
     return [world_package(WORLD_SCHEMA, f"pasture_{backend}", backend) for backend in BACKENDS]
 
 
@@ -313,26 +317,26 @@ def columns(w: Any) -> dict[str, NDArray[Any]]:
 
 @pytest.mark.parametrize(("seed", "count"), [(0, 60), (1, 60), (2, 0), (3, 200)])
 def test_world_both_backends(world_packages: list[ModuleType], seed: int, count: int) -> None:
-    """The same bits."""
-    found = []
+    """Both backends give equal bits."""
+    states = []
     for package in world_packages:
         w = world_filled(package, seed, count)
         w.place.wrap = [(20, 0), (0, 0), (3, 24), (7, 21)][seed]
         with np.errstate(all="ignore"):
             world_called(w)
-        found.append(columns(w))
-    for name, column in found[0].items():
-        assert not differing(column, found[1][name]).any(), name
+        states.append(columns(w))
+    for name, column in states[0].items():
+        assert not differing(column, states[1][name]).any(), name
 
 
 def around(w: Any, radius: float, asking: Any, asked: Any, active: Any = True) -> list[list[int]]:
     """For each entity that asks, the living ones of others that it should find, in order of
     rows, and of these the active ones; by the definition."""
     places = np.array(w.place.data.at)
-    one, other = w.place.lookup_many(asking), w.place.lookup_many(asked)
+    asking_rows, other = w.place.lookup_many(asking), w.place.lookup_many(asked)
     alive = (w.entities.alive_many(asked) & active).tolist()
     space = Space(radius, w.place.wrap, places.dtype)
-    rows = neighbours(space, places[one], places[other], alive)
+    rows = neighbours(space, places[asking_rows], places[other], alive)
     pairs = zip(asking.tolist(), rows, strict=True)
     return [[k for k in near if asked[k] != e] for e, near in pairs]
 
@@ -372,9 +376,11 @@ def test_rows_of_a_component(world_packages: list[ModuleType], backend: int) -> 
     data, active = w.flea.data, w.flea.n_active
     alive = w.entities.alive_many(data.entity)[:active].tolist()
     places = np.array(data.at)[:active]
-    found = neighbours(Space(2.0, (0, 0), places.dtype), places, places, alive)
+    neighbour_rows = neighbours(Space(2.0, (0, 0), places.dtype), places, places, alive)
     w.gather()
-    assert data.bites[:active].tolist() == [len({*near} - {k}) for k, near in enumerate(found)]
+    assert data.bites[:active].tolist() == [
+        len({*near} - {k}) for k, near in enumerate(neighbour_rows)
+    ]
     with pytest.raises(ValueError, match=r"Game\.crowd: r: .*above 0, not 0\.0$"):
         w.crowd(np.float32(0.0))
 

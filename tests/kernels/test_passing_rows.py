@@ -119,42 +119,42 @@ def call(world: Any, name: str, **more: Any) -> None:
 
 
 def columns(world: Any) -> list[bytes]:
-    found = []
+    texts = []
     for name in ("pond", "ant", "bird", "sack"):
         data = getattr(world, name).data
         fields = ("grass", "wet", "food", "k", "v", "mate", "at", "weight", "entity")
-        found += [getattr(data, one).tobytes() for one in fields if hasattr(data, one)]
-    return found
+        texts += [getattr(data, name).tobytes() for name in fields if hasattr(data, name)]
+    return texts
 
 
 @pytest.mark.parametrize("rows", [None, [7, 2, 19, 11, 0]])
 @pytest.mark.parametrize("name", CALLS)
 def test_the_same_bits(name: str, rows: list[int] | None) -> None:
     pytest.importorskip("numba")
-    given = {"rows": rows} if rows and "." in name else {}
+    arguments = {"rows": rows} if rows and "." in name else {}
     worlds = [town(backend) for backend in BACKENDS]
     before = columns(worlds[0])
     for world in worlds:
         for _ in range(3):
-            call(world, name, **given)
+            call(world, name, **arguments)
             world.tick += 1
     assert columns(worlds[0]) == columns(worlds[1])
-    assert given or columns(worlds[0]) != before
+    assert arguments or columns(worlds[0]) != before
 
 
 def runs(world: Any, name: str, monkeypatch: pytest.MonkeyPatch, **more: Any) -> list[int]:
     """Return the rows that the loop of a kernel is told."""
     holder, _, kernel = name.rpartition(".")
     module = sys.modules[type(getattr(world, holder) if holder else world).__module__]
-    loop, told = getattr(module, f"_{kernel}_kernel"), []
+    loop, rows_seen = getattr(module, f"_{kernel}_kernel"), []
 
     def noted(order: list[int], *rest: Any) -> None:
-        told.extend(order)
+        rows_seen.extend(order)
         loop(order, *rest)
 
     monkeypatch.setattr(module, f"_{kernel}_kernel", noted)
     call(world, name, **more)
-    return told
+    return rows_seen
 
 
 @pytest.mark.parametrize(
@@ -171,9 +171,9 @@ def test_only_rows_that_pass_run(name: str, monkeypatch: pytest.MonkeyPatch) -> 
             "bear": k > 2,
         }.get(name.rpartition(".")[2], k > 1)
     expected = passing.nonzero()[0].tolist()
-    told = runs(world, name, monkeypatch)
-    assert sorted(told) == expected
-    assert 0 < len(told) < 30
+    rows_seen = runs(world, name, monkeypatch)
+    assert sorted(rows_seen) == expected
+    assert 0 < len(rows_seen) < 30
 
 
 def test_of_rows_that_a_call_names_those_that_pass(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,7 +216,7 @@ class Wheres(Text):
         lines += ["    near: 2.3"] if self.asks else []
         lines += [f"    turns: {self.turns}", f'    where: "{where}"', "    steps:"]
         steps = [self.own(), *self.pick([[], [self.sent()]]), self.own()]
-        return "\n".join([*lines, *(f'    - "{one}"' for one in steps), ""])
+        return "\n".join([*lines, *(f'    - "{step}"' for step in steps), ""])
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -60,10 +60,10 @@ def text(seed: int) -> str:
     steps = [*STEPS, *(ASKING * 3 if near else ()), *(IN_TURNS * 3 if turns else ())]
     terms = [*TERMS, *(QUESTIONS if near else ())]
 
-    def filled_in(given: str) -> str:
-        while "TERM" in given:
-            given = given.replace("TERM", random.choice(terms), 1)
-        return given
+    def filled_in(text: str) -> str:
+        while "TERM" in text:
+            text = text.replace("TERM", random.choice(terms), 1)
+        return text
 
     chosen = [filled_in(random.choice(steps)) for _ in range(random.randint(1, 6))]
     if random.random() < 0.4:
@@ -79,23 +79,23 @@ def text(seed: int) -> str:
 
 def kernels_of(texts: list[str]) -> str:
     """A schema with kernels: of the component, and of the world."""
-    own = "".join(texts).replace("OWN.", "").replace("PART.", "")
+    own_kernels = "".join(texts).replace("OWN.", "").replace("PART.", "")
     world = "".join(texts).replace("OWN", "Ball").replace("PART", "Ball")
     world = re.sub(r"^  k\d+:\n", r"\g<0>    over: Ball\n", world, flags=re.MULTILINE)
-    return f"{BALL}kernels:\n{own}---\nworld: Hall\nkernels:\n{world}"
+    return f"{BALL}kernels:\n{own_kernels}---\nworld: Hall\nkernels:\n{world}"
 
 
 def valid(wanted: int, first: int) -> list[str]:
     """As many texts without an error."""
-    found: list[str] = []
-    while len(found) < wanted:
+    kernels: list[str] = []
+    while len(kernels) < wanted:
         try:
             load(kernels_of([text(first)]))
-            found.append(text(first))
+            kernels.append(text(first))
         except AssertionError:
             pass
         first += 1
-    return found
+    return kernels
 
 
 @pytest.mark.parametrize("first", [0, 1000, 2000])
@@ -103,8 +103,8 @@ def test_random_kernels_that_see_others(first: int) -> None:
     """Lookups are forgotten in time, messages wait where somebody would notice."""
     schema = kernels_of(valid(30, first))
     module, project = world_package(schema, f"random_others_{first}"), load(schema)
-    names = [*(f"Ball.{one.name}" for one in project.components[0].kernels)]
-    names += [one.name for one in project.world.kernels]
+    names = [*(f"Ball.{kernel.name}" for kernel in project.components[0].kernels)]
+    names += [kernel.name for kernel in project.world.kernels]
     for count in (0, 1, 9, 26):
         random = np.random.default_rng(count + first)
         for name in names:
@@ -133,8 +133,11 @@ def test_rows_are_found_once_for_each_handle() -> None:
     """They are found again when the handle may have changed: in turns through others any write
     may do that."""
     (ball,) = load(FOLLOWING).components
-    forms = {one.name: lower_kernel(one.program, "Ball", {}) for one in ball.kernels}
-    finds = {k: sum(isinstance(one, FindRow) for one in form.body) for k, form in forms.items()}
+    forms = {kernel.name: lower_kernel(kernel.program, "Ball", {}) for kernel in ball.kernels}
+    finds = {
+        k: sum(isinstance(statement, FindRow) for statement in form.body)
+        for k, form in forms.items()
+    }
     assert finds == {
         "twice": 1,
         "led": 2,
@@ -144,9 +147,14 @@ def test_rows_are_found_once_for_each_handle() -> None:
         "far": 3,
         "quiet": 1,
     }
-    sends = [one for form in forms.values() for one in form.body if isinstance(one, SendMessage)]
-    assert [(one.is_deferred, one.number, one.count) for one in sends] == [
+    sends = [
+        statement
+        for form in forms.values()
+        for statement in form.body
+        if isinstance(statement, SendMessage)
+    ]
+    assert [(send.is_deferred, send.number, send.count) for send in sends] == [
         *[(True, 0, 1), (False, 0, 1), (False, 0, 2), (False, 1, 2)]
     ]
-    fetched = [one for one in forms["led"].body if isinstance(one, ReadField)]
-    assert [one.from_copy for one in fetched] == [True, True, True]
+    fetched = [statement for statement in forms["led"].body if isinstance(statement, ReadField)]
+    assert [read.from_copy for read in fetched] == [True, True, True]

@@ -60,10 +60,10 @@ def manager(package: Any, request: pytest.FixtureRequest, monkeypatch: pytest.Mo
     kind = getattr(package, request.param)
     if find_spec("ecsgen_runtime.kernels.blocks"):  # with numba there are none
         monkeypatch.setattr(Tuning, "block_rows", (512, 512))
-    found = kind(entities)
+    manager_made = kind(entities)
     random = np.random.default_rng(1)
     everyone = entities.create_many(ROWS)
-    found.create_many(
+    manager_made.create_many(
         everyone,
         mass=random.random(ROWS, np.float32) * 1e5,
         place=random.standard_normal((ROWS, 3)),
@@ -73,8 +73,8 @@ def manager(package: Any, request: pytest.FixtureRequest, monkeypatch: pytest.Mo
         big=random.integers(-(2**40), 2**40, ROWS),
         alive=random.random(ROWS) < 0.5,
     )
-    found.remove_many(everyone[::3])
-    return found
+    manager_made.remove_many(everyone[::3])
+    return manager_made
 
 
 def rows_of(manager: Any) -> list[Any]:
@@ -136,10 +136,10 @@ def test_no_rows(manager: Any) -> None:
     assert type(manager.weight()) is float
     assert manager.tables() == ((0, 0), (0, 0))
     assert manager.everyone() == 0
-    for found in (*manager.spread(), *manager.middle(), manager.unequal(), manager.even()):
-        assert math.isnan(found)
-    for found in (manager.least(), manager.highest(), manager.mean_hp(), *manager.center()):
-        assert math.isnan(found)
+    for value in (*manager.spread(), *manager.middle(), manager.unequal(), manager.even()):
+        assert math.isnan(value)
+    for value in (manager.least(), manager.highest(), manager.mean_hp(), *manager.center()):
+        assert math.isnan(value)
 
 
 EDGES = """\
@@ -174,7 +174,7 @@ def test_edges(backend: Backend) -> None:
     big = [2**63 - 1, -(2**63), -1, 0, 2**63 - 2, 2**63 - 1] * 300
     vast = [2**63, 2**64 - 1, 2**64 - 1, 0, 2**63 - 1, 2**63 - 1] * 300
     small = [127, -128, -128, -1, 0, 127] * 300
-    pairs = [[one, -2] for one in big]
+    pairs = [[number, -2] for number in big]
     entities = manager._entities.create_many(len(big))
     manager.create_many(entities, big=big, vast=vast, small=small, pair=pairs, x=-1.0)
     assert manager.total() == wrapped(sum(big), 64)
@@ -182,10 +182,10 @@ def test_edges(backend: Backend) -> None:
     assert manager.negative() == wrapped(-sum(big), 64)
     assert manager.vast_total() == sum(vast) % 2**64
     assert manager.small_total() == sum(small)
-    assert manager.doubled() == sum(wrapped(2 * one, 8) for one in small)
+    assert manager.doubled() == sum(wrapped(2 * number, 8) for number in small)
     assert manager.below() == sum(a < b for a, b in zip(big, vast, strict=True))
     assert manager.same() == sum(a == b for a, b in zip(big, vast, strict=True))
-    assert manager.grown() == sum(one != 2**63 - 1 for one in big)
+    assert manager.grown() == sum(number != 2**63 - 1 for number in big)
     assert (manager.least(), manager.most()) == (-(2**63), 2**64 - 1)
     assert manager.divided() == math.inf
 
@@ -253,9 +253,9 @@ def columns(manager: Any, kind: str) -> dict[str, Any]:
     if kind == "Rested":
         used &= np.arange(data.n) < manager.n_active
     names = ("mass", "place", "big", "hp", "alive")
-    found = {name: getattr(data, name)[used] for name in names}
-    found["parted"] = np.stack([data.parted_x, data.parted_y], axis=1)[used]
-    return found
+    columns_found = {name: getattr(data, name)[used] for name in names}
+    columns_found["parted"] = np.stack([data.parted_x, data.parted_y], axis=1)[used]
+    return columns_found
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -274,12 +274,12 @@ def test_some_rows(package_where: Any, kind: str, rows: int) -> None:
 
     assert close(manager.weight(), c["mass"][alive].astype(np.float64).sum())
     assert close(manager.center(), mean((c["place"] * c["mass"][:, None])[hp > 3]))
-    some = c["parted"][(hp > 3) & alive]
-    assert close(manager.right(), some.max(0) if len(some) else nan)
-    some = c["big"][c["big"] < 2000]
-    assert manager.highest() == some.max() if len(some) else np.isnan(manager.highest())
-    some = c["mass"][~alive]
-    assert close(manager.lightest(), some.min() if len(some) else nan)
+    matching = c["parted"][(hp > 3) & alive]
+    assert close(manager.right(), matching.max(0) if len(matching) else nan)
+    matching = c["big"][c["big"] < 2000]
+    assert manager.highest() == matching.max() if len(matching) else np.isnan(manager.highest())
+    matching = c["mass"][~alive]
+    assert close(manager.lightest(), matching.min() if len(matching) else nan)
     assert close(manager.mean_hp(), mean(hp[alive]))
     assert manager.total() == c["big"][hp % 2 == 0].sum()
     assert manager.strong() == ((c["mass"] > 0.5) & alive).sum()

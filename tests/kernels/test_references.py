@@ -143,16 +143,16 @@ def game(request: pytest.FixtureRequest) -> tuple[Any, Project]:
 
 def arguments(world: Any, kernel: Kernel, random: np.random.Generator) -> dict[str, Any]:
     """Some arguments of a kernel of the world that looks at others."""
-    found: dict[str, Any] = {}
-    for argument, one in kernel.args.items():
-        found[argument] = 0.5
-        if one.type == "entity":
+    values: dict[str, Any] = {}
+    for argument, declared in kernel.args.items():
+        values[argument] = 0.5
+        if declared.type == "entity":
             alive = world.entities.live()
-            found[argument] = int(random.choice(alive)) if len(alive) else 5
-        elif one.type.startswith("id<"):
-            ids = getattr(world.seeker.data, one.type[3:-1].lower()).ravel()
-            found[argument] = int(random.choice(ids)) if len(ids) else 0
-    return found
+            values[argument] = int(random.choice(alive)) if len(alive) else 5
+        elif declared.type.startswith("id<"):
+            ids = getattr(world.seeker.data, declared.type[3:-1].lower()).ravel()
+            values[argument] = int(random.choice(ids)) if len(ids) else 0
+    return values
 
 
 @pytest.mark.parametrize("count", [0, 1, 40, 4097])
@@ -163,7 +163,7 @@ def test_kernels_of_the_world(count: int, game: tuple[Any, Project]) -> None:
     names = [*WORLD, "swap", "grouped"] if count < 4000 else ["see_hash", "by_many", "swap"]
     if project.backend == "numba":  # each takes a second to compile
         names = [name for name in names if name not in ALIKE]
-    kernels = [one for one in read(SCHEMA).kernels.values() if one.name in names]
+    kernels = [kernel for kernel in read(SCHEMA).kernels.values() if kernel.name in names]
     for kernel in kernels:
         check(world, SCHEMA, kernel.name, arguments(world, kernel, random))
     if 0 < count < 4000:
@@ -180,10 +180,10 @@ def test_kernels_of_components(count: int, game: tuple[Any, Project]) -> None:
     everybody = [0, *world.node.data.entity.tolist()]
     for home, name in OF_COMPONENTS:
         kernel = read(SCHEMA).components[home].kernels[name]
-        given: dict[str, Any] = {}
+        arguments_given: dict[str, Any] = {}
         if kernel.args:
-            given = {"whom": everybody[-1], "both": random.choice(everybody, 2)}
-        check(world, SCHEMA, kernel.name, given)
+            arguments_given = {"whom": everybody[-1], "both": random.choice(everybody, 2)}
+        check(world, SCHEMA, kernel.name, arguments_given)
 
 
 @pytest.mark.parametrize("value", ["bird", None, 1.5, True])
@@ -351,13 +351,13 @@ def messages_game(request: pytest.FixtureRequest) -> tuple[Any, Project]:
 
 def addressed(world: Any, kernel: Kernel, random: np.random.Generator) -> dict[str, int]:
     """Some arguments of a kernel that sends."""
-    names, found = [*kernel.args], {}
+    names, values = [*kernel.args], {}
     if "whom" in names:
-        found["whom"] = int(random.choice(world.sparse.data.entity)) if len(world.sparse) else 7
+        values["whom"] = int(random.choice(world.sparse.data.entity)) if len(world.sparse) else 7
     if "which" in names:
         ids = world.sender.data.nobody
-        found["which"] = int(random.choice(ids)) if len(ids) else 0
-    return found
+        values["which"] = int(random.choice(ids)) if len(ids) else 0
+    return values
 
 
 @pytest.mark.parametrize("count", [0, 1, 40, 4097])
@@ -370,8 +370,8 @@ def test_messages_of_the_world(count: int, messages_game: tuple[Any, Project]) -
         names = [name for name in names if name not in MESSAGES_ALIKE]
     for kernel in read(MESSAGES_SCHEMA).kernels.values():
         if kernel.name in names:
-            given = addressed(world, kernel, random)
-            check(world, MESSAGES_SCHEMA, kernel.name, given)
+            values = addressed(world, kernel, random)
+            check(world, MESSAGES_SCHEMA, kernel.name, values)
 
 
 @pytest.mark.parametrize("count", [0, 1, 60])
@@ -458,8 +458,8 @@ def test_links_of_all_kinds(balls: tuple[Any, Project], count: int, links: str, 
     n = len(world.ball)
     for kernel in kernels:
         check(world, BALLS_SCHEMA, kernel.name, given_to(kernel, n, random))
-        some = random.permutation(n)[: n // 2].tolist()
-        check(world, BALLS_SCHEMA, kernel.name, given_to(kernel, len(some), random), some)
+        chosen = random.permutation(n)[: n // 2].tolist()
+        check(world, BALLS_SCHEMA, kernel.name, given_to(kernel, len(chosen), random), chosen)
 
 
 def given_to(kernel: Kernel, count: int, random: np.random.Generator) -> dict[str, Any]:
@@ -469,7 +469,7 @@ def given_to(kernel: Kernel, count: int, random: np.random.Generator) -> dict[st
 
 @pytest.mark.parametrize("count", [4095, 4096, 4097])
 def test_both_backends_give_the_same_bits(count: int) -> None:
-    found = []
+    results = []
     for backend in BACKENDS:
         module, _ = built(BALLS_SCHEMA, "random_others", backend)
         world = linked(module, count, "any", count)
@@ -478,5 +478,5 @@ def test_both_backends_give_the_same_bits(count: int) -> None:
                 getattr(world.ball, kernel)()
         rows = rows_of(world.ball)
         columns = (world.ball.data.f, world.ball.data.d, world.ball.data.i, world.ball.data.on)
-        found.append([np.nan_to_num(column[rows], nan=7.0).tobytes() for column in columns])
-    assert found[0] == found[1]
+        results.append([np.nan_to_num(column[rows], nan=7.0).tobytes() for column in columns])
+    assert results[0] == results[1]

@@ -1,5 +1,5 @@
-"""What numpy's plain loops and numba's compiled ones compute of the time, of no neighbours, of
-very many of them: the same bits."""
+"""Loops of numpy and numba give the same bits for the time, no neighbours, and very many of
+them."""
 
 from __future__ import annotations
 

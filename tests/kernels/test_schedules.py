@@ -50,8 +50,8 @@ kernels:
   whole: {rows: all, args: {dt: f32}, steps: [angle += dt]}
   stir:
     rows: all
-    args: {key: f32, key_1: f32, stem: f32}
-    steps: ["angle += f32(random()) * key + stem - key_1"]
+    args: {key: f32, key_1: f32, key_of_row: f32}
+    steps: ["angle += f32(random()) * key + key_of_row - key_1"]
 ---
 component: Fuel
 fields: {left: f64, use: "f64[2]"}
@@ -122,13 +122,15 @@ VALUES = {
     "use": (0.5, 2.0),
     "key": 2.0,
     "key_1": 0.75,
-    "stem": 0.5,
+    "key_of_row": 0.5,
 }
 
 
 def schedules() -> dict[str, list[str]]:
     """Some that try a lot in few passes, and random ones of neighbours that may share a pass."""
-    found = {f"step_{k}": text.removesuffix(", drift_2").split(", ") for k, text in enumerate(ALL)}
+    entries_by_name = {
+        f"step_{k}": text.removesuffix(", drift_2").split(", ") for k, text in enumerate(ALL)
+    }
     random = Random(1)
     for k in range(6):
         entries = []
@@ -136,8 +138,8 @@ def schedules() -> dict[str, list[str]]:
             holder = random.choice(("Body", "Spin", "Bone", "Shot", ""))
             alike = [name for name in KERNELS if name.rpartition(".")[0] == holder]
             entries += random.choices(alike, k=3)
-        found[f"any_{k}"] = entries
-    return found
+        entries_by_name[f"any_{k}"] = entries
+    return entries_by_name
 
 
 SCHEDULES = schedules()
@@ -180,15 +182,15 @@ def filled(package: Any, count: int, seed: int) -> Any:
 
 def columns(w: Any) -> dict[str, bytes]:
     """All cells of a world."""
-    found = {}
+    columns_by_name = {}
     for manager in (w.body, w.spin, w.fuel, w.bone, w.shot):
         for column in manager.LAYOUT:
-            found[f"{type(manager).__name__}.{column.name}"] = getattr(
+            columns_by_name[f"{type(manager).__name__}.{column.name}"] = getattr(
                 manager.data, f"_{column.name}_column"
             )[: manager.data.n].tobytes()
     lucks = [np.array(chunk.charm.luck) for chunk in w.lucky.chunks()]
-    found["luck"] = np.concatenate(lucks).tobytes() if lucks else b""
-    return found
+    columns_by_name["luck"] = np.concatenate(lucks).tobytes() if lucks else b""
+    return columns_by_name
 
 
 def call(w: Any, entries: list[str], by: Any) -> None:
@@ -221,13 +223,13 @@ def test_the_same_as_the_calls(package: Any, name: str, count: int, seed: int) -
             run(w, name, by)
             call(other, SCHEDULES[name], by)
             assert columns(w) == columns(other)
-            for one in (w, other):
-                one.spawn(70, body={"speed": (1, 2, 3)}, spin={}, fuel={}, bone={})
+            for world in (w, other):
+                world.spawn(70, body={"speed": (1, 2, 3)}, spin={}, fuel={}, bone={})
             by = np.concatenate([by, np.ones(70)])
 
 
 def test_a_pass_is_as_quiet_as_its_kernels(package: Any) -> None:
-    """What `push` makes of its arguments for all rows may be infinite."""
+    """Arguments of `push` for all rows may become infinite."""
     w = package.Game()
     with np.errstate(all="raise"):
         w.step_0(k=0.5, dt=1e30, force=(3e38, 1.0, 1.0))
@@ -246,9 +248,9 @@ def test_arguments_are_checked_before_anything_runs(package: Any) -> None:
     ]
     for name, bad, error in wrong:
         names = inspect.signature(getattr(w, name)).parameters
-        given = {key: (VALUES | {"by": by} | bad)[key] for key in names}
+        arguments = {key: (VALUES | {"by": by} | bad)[key] for key in names}
         with pytest.raises(error, match=rf"Game\.{name}\."):
-            getattr(w, name)(**given)
+            getattr(w, name)(**arguments)
     assert columns(w) == before
     assert dict(w.body._stream_state.calls) == calls
 
@@ -267,9 +269,9 @@ def test_radii_are_checked_before_anything_runs(package: Any, radius: float) -> 
 def test_positional_arguments_give_a_warning_and_do_the_same(package: Any) -> None:
     w = package.Game()
     w.spawn(2, dust={})
-    with pytest.warns(DeprecationWarning, match=r"Game\.gather: give arguments by name") as told:
+    with pytest.warns(DeprecationWarning, match=r"Game\.gather: give arguments by name") as warned:
         w.gather(0.5)
-    assert told[0].filename == __file__
+    assert warned[0].filename == __file__
     assert w.dust.data.met.tolist() == [1.5, 1.5]
     with pytest.raises(TypeError), pytest.warns(DeprecationWarning, match="gather"):
         w.gather(0.5, reach=0.5)
@@ -283,14 +285,14 @@ def test_parameters_come_as_they_first_come_up(package: Any) -> None:
 
 
 def test_says_what_it_does(package: Any) -> None:
-    said = " ".join((inspect.getdoc(package.Game.step_1) or "").split())
-    assert "pass 1: burn reads Fuel.left, Body.mass; writes Fuel.left, Fuel.use." in said
-    assert "pass 2: unwhirl reads Body.hits, Spin.angle, Body.place; writes" in said
-    assert "pass 3: Spin.halve reads Spin.angle; writes Spin.angle." in said
+    doc = " ".join((inspect.getdoc(package.Game.step_1) or "").split())
+    assert "pass 1: burn reads Fuel.left, Body.mass; writes Fuel.left, Fuel.use." in doc
+    assert "pass 2: unwhirl reads Body.hits, Spin.angle, Body.place; writes" in doc
+    assert "pass 3: Spin.halve reads Spin.angle; writes Spin.angle." in doc
 
 
 TABLE = """\
-step_2(dt: f32, key: f32, key_1: f32, stem: f32)
+step_2(dt: f32, key: f32, key_1: f32, key_of_row: f32)
 pass  kernel        over  reads           writes
    1  Shot.fly      Shot  life            life
    1  Shot.flicker  Shot  life, random    life
@@ -340,12 +342,12 @@ def test_what_kernels_have_to_do_with_other_rows(tmp_path: Path) -> None:
     assert text.count(">sends to ") == 2
     assert text.count(">of others ") == 3
     package = world_package(SEEING, "schedules_seeing")
-    said = " ".join((inspect.getdoc(package.Hill.day) or "").split())
-    assert "Ant.look reads Ant.food; of others Ant.food; writes Ant.food." in said
-    assert "Ant.share reads Ant.mate, Ant.food; sends to Ant.food." in said
-    assert "Ant.beg reads of others Ant.mate; sends to Ant.food." in said
-    said = " ".join((inspect.getdoc(package.AntManager.beg) or "").split())
-    assert "of whom it reads mate" in said
+    doc = " ".join((inspect.getdoc(package.Hill.day) or "").split())
+    assert "Ant.look reads Ant.food; of others Ant.food; writes Ant.food." in doc
+    assert "Ant.share reads Ant.mate, Ant.food; sends to Ant.food." in doc
+    assert "Ant.beg reads of others Ant.mate; sends to Ant.food." in doc
+    doc = " ".join((inspect.getdoc(package.AntManager.beg) or "").split())
+    assert "of whom it reads mate" in doc
 
 
 FATEFUL = """\
@@ -372,11 +374,11 @@ def test_who_is_born_and_that_somebody_dies(tmp_path: Path) -> None:
     table = CliRunner().invoke(ecsgen, layout).stdout
     assert table.split()[-3:] == ["Sheep.mates", "Sheep", "rows"]
     world = world_package(FATEFUL, "schedules_fateful").Farm
-    said = " ".join((inspect.getdoc(world.day) or "").split())
-    assert "writes Sheep.mates; spawns Sheep; destroys." in said
-    said = " ".join((inspect.getdoc(world.live) or "").split())
-    assert "within 1; asks neighbours within 9; of these it reads Sheep.energy; destroys;" in said
-    assert "structural" not in said
+    doc = " ".join((inspect.getdoc(world.day) or "").split())
+    assert "writes Sheep.mates; spawns Sheep; destroys." in doc
+    doc = " ".join((inspect.getdoc(world.live) or "").split())
+    assert "within 1; asks neighbours within 9; of these it reads Sheep.energy; destroys;" in doc
+    assert "structural" not in doc
 
 
 TIMED = """\
@@ -393,8 +395,8 @@ def test_at_which_ticks_a_kernel_happens(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(TIMED, encoding="utf-8")
     layout = ["layout", "--schemas", str(tmp_path), "--schedule", "day"]
     _, heading, *lines = CliRunner().invoke(ecsgen, layout).stdout.splitlines()
-    place = heading.index("at ticks")
-    assert [line[place : place + 8].rstrip() for line in lines[:2]] == ["3, 10, …", ""]
+    column = heading.index("at ticks")
+    assert [line[column : column + 8].rstrip() for line in lines[:2]] == ["3, 10, …", ""]
     picture = tmp_path / "day.svg"
     assert CliRunner().invoke(ecsgen, [*layout, "--svg", str(picture)]).exit_code == 0
     assert picture.read_text("utf-8").count(">at ticks 3, 10, …<") == 1
@@ -418,10 +420,10 @@ schedule: {day: [Body.become, turn]}
 
 def test_tests_of_schedules_give_members_of_enums(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(CHOSEN, encoding="utf-8")
-    made = tmp_path / "schedules_chosen"
-    built = CliRunner().invoke(ecsgen, ["build", str(tmp_path), "--output", str(made)])
+    folder = tmp_path / "schedules_chosen"
+    built = CliRunner().invoke(ecsgen, ["build", str(tmp_path), "--output", str(folder)])
     assert built.exit_code == 0, built.output
-    assert failures(tmp_path, made / "tests" / "test_world.py", "-k", "Schedule") == []
+    assert failures(tmp_path, folder / "tests" / "test_world.py", "-k", "Schedule") == []
 
 
 ALIKE = """\

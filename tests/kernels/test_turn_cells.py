@@ -30,9 +30,9 @@ def test_moves(wrap: tuple[float, ...], is_one: bool, is_outside: bool) -> None:
     names = plain.NO_KEYS if is_one else names
     sizes = np.array([size or np.inf for size in wrap])
     rows = np.arange(COUNT)
-    given = names, names, 1.3, wrap
-    fast = compiled.live_cell_list(places.copy(), rows.copy(), *given)
-    slow = plain.live_cell_list(places.copy(), rows.copy(), *given)
+    arguments = names, names, 1.3, wrap
+    fast = compiled.live_cell_list(places.copy(), rows.copy(), *arguments)
+    slow = plain.live_cell_list(places.copy(), rows.copy(), *arguments)
     lists = np.empty(COUNT + 1, np.uint32), np.empty(COUNT + 1, np.intp)
     ways = np.empty((axes, COUNT + 1), kind)
     middle = rng.random(axes) * 9
@@ -45,15 +45,15 @@ def test_moves(wrap: tuple[float, ...], is_one: bool, is_outside: bool) -> None:
         spot = middle + rng.normal(0, spread, axes)
         if not is_outside or step < 400:
             spot = np.where(np.isinf(sizes), spot, spot % sizes)
-        place = tuple(spot.astype(kind))
+        position = tuple(spot.astype(kind))
         if step % 50 == 7:
-            place = (kind(np.inf), *place[1:])
+            position = (kind(np.inf), *position[1:])
         if step in (700, 900):
             compiled.remove_from_cells(fast, row)
             slow.leave(row)
         else:
-            compiled.move_to_cell(fast, row, place)
-            slow.move(row, place)
+            compiled.move_to_cell(fast, row, position)
+            slow.move(row, position)
         asked = tuple((middle + rng.normal(0, 1, axes)).astype(kind))
         count = compiled.find_neighbours_now(fast, row, asked, lists[0], ways)
         assert count == slow.find(row, asked, lists[1])

@@ -103,14 +103,14 @@ def test_kernels_of_the_world(count: int, game: tuple[Any, Project]) -> None:
     module, project = game
     world = filled(module, project, count, np.random.default_rng(count))
     for kernel in read(SCHEMA).kernels.values():
-        given: dict[str, Any] = {}
+        arguments: dict[str, Any] = {}
         if kernel.name == "fed":
             random = np.random.default_rng(count)
             n = len(world.pairs)
-            given = {"by": random.normal(size=(n, 3)), "hit": random.integers(-9, 9, n)}
+            arguments = {"by": random.normal(size=(n, 3)), "hit": random.integers(-9, 9, n)}
         elif kernel.args:
-            given = {"whom": int(world.entities.live()[0]) if count else 0}
-        check(world, SCHEMA, kernel.name, given)
+            arguments = {"whom": int(world.entities.live()[0]) if count else 0}
+        check(world, SCHEMA, kernel.name, arguments)
 
 
 @pytest.mark.parametrize("count", [0, 1, 80])
@@ -121,8 +121,8 @@ def test_kernels_of_components(name: str, count: int, game: tuple[Any, Project])
     kernel = read(SCHEMA).components["Node"].kernels[name]
     random, n = np.random.default_rng(count), len(world.node)
     check(world, SCHEMA, kernel.name, each_of(kernel, n, random))
-    some = random.permutation(n)[: n // 2].tolist()
-    check(world, SCHEMA, kernel.name, each_of(kernel, len(some), random), some)
+    chosen = random.permutation(n)[: n // 2].tolist()
+    check(world, SCHEMA, kernel.name, each_of(kernel, len(chosen), random), chosen)
 
 
 def each_of(kernel: Kernel, count: int, random: np.random.Generator) -> dict[str, Any]:
@@ -137,8 +137,8 @@ def test_a_mask_names_rows_in_their_order(game: tuple[Any, Project]) -> None:
     rows = np.flatnonzero(np.arange(len(worlds[0].node)) % 3 == 0)
     worlds[0].node.hop(rows=rows)
     worlds[1].node.hop(rows=np.arange(len(worlds[1].node)) % 3 == 0)
-    found = [w.node.data.value.tobytes() for w in worlds]
-    assert found[0] == found[1]
+    columns = [w.node.data.value.tobytes() for w in worlds]
+    assert columns[0] == columns[1]
 
 
 def test_rows_that_are_not_there_change_nothing(game: tuple[Any, Project]) -> None:
@@ -170,10 +170,10 @@ def _unmixed(word: int) -> int:
     """The number of which SplitMix64's mixer makes a word."""
     all_ = (1 << 64) - 1
     for shift, factor in ((31, 0x94D0_49BB_1331_11EB), (27, 0xBF58_476D_1CE4_E5B9), (30, 1)):
-        found = word
+        bits = word
         for _ in range(64 // shift):
-            found = word ^ found >> shift
-        word = found * pow(factor, -1, 1 << 64) & all_
+            bits = word ^ bits >> shift
+        word = bits * pow(factor, -1, 1 << 64) & all_
     return word
 
 

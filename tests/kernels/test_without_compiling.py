@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 TESTS = (
     "grids/test_cells.py::test_what_is_asked_of_all_cells_around",
     "grids/test_cells.py::test_cells_of_all_kinds_are_heard",
-    "grids/test_fates_both_ways.py::test_many_generations",
+    "grids/test_commands_both_ways.py::test_many_generations",
     "grids/test_time.py",
     "reference/test_named_rows.py::test_only_rows_that_a_call_names_run",
     "reference/test_random_lives.py",
@@ -30,10 +30,10 @@ TESTS = (
 def test_python_runs_kernels_as_numba_does() -> None:
     """Every warning is an error there, but those of what is not a number: it is asked for."""
     pytest.importorskip("numba")
-    given = [*(f"tests/{one}" for one in TESTS), "-q", "-n", "0", "-p", "no:cacheprovider"]
+    arguments = [*(f"tests/{file}" for file in TESTS), "-q", "-n", "0", "-p", "no:cacheprovider"]
     quiet = ["-W", "ignore:invalid value:RuntimeWarning"]
     ran = subprocess.run(
-        [sys.executable, "-m", "pytest", *given, *quiet],
+        [sys.executable, "-m", "pytest", *arguments, *quiet],
         cwd=ROOT,
         env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
         capture_output=True,
@@ -55,6 +55,6 @@ print(share(True), share(False))
     file.write_text(program)
     for switch in ("0", "1"):
         env = {**os.environ, "NUMBA_DISABLE_JIT": switch}
-        given = [sys.executable, "-W", "ignore", str(file)]
-        ran = subprocess.run(given, env=env, capture_output=True, text=True)
+        command = [sys.executable, "-W", "ignore", str(file)]
+        ran = subprocess.run(command, env=env, capture_output=True, text=True)
         assert ran.stdout == "inf 0.5\n", ran.stderr

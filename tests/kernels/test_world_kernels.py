@@ -90,8 +90,8 @@ def filled(count: int, seed: int, backend: Backend = "numpy") -> Any:
 
 @pytest.fixture(scope="module", params=BACKENDS)
 def backend(request: pytest.FixtureRequest) -> Backend:
-    found: Backend = request.param
-    return found
+    backend_name: Backend = request.param
+    return backend_name
 
 
 def state(world: Any) -> list[Any]:
@@ -108,15 +108,15 @@ def state(world: Any) -> list[Any]:
 def test_over_a_query(count: int, seed: int, backend: Backend) -> None:
     world, twin = filled(count, seed, backend), filled(count, seed, backend)
     dt, limit = np.float32(0.1), 0.6
-    for _, place, speed in ((r.entity, r.place, r.speed) for r in twin.movers):
-        if twin.place.far(place) < limit:
+    for _, row, speed in ((r.entity, r.place, r.speed) for r in twin.movers):
+        if twin.place.far(row) < limit:
             way: NDArray[np.float32] = np.array(twin.speed.way(speed), np.float32)
-            at = np.array(twin.place.at(place), np.float32) + way * dt
+            at = np.array(twin.place.at(row), np.float32) + way * dt
             way[0] *= np.float32(0.5)
-            twin.place.set_at(place, at)
+            twin.place.set_at(row, at)
             twin.speed.set_way(speed, way)
             turned = float(np.float64(at[1]) + np.float64(twin.speed.turn(speed)[0][1]))
-            twin.place.set_far(place, turned)
+            twin.place.set_far(row, turned)
             twin.speed.set_hits(speed, twin.speed.hits(speed) + 1)
     world.move(0.1, limit)
     assert state(world) == state(twin)
@@ -202,11 +202,11 @@ def test_kept_memory_is_counted() -> None:
     managers = (world.place, world.speed)
     before = sum(manager.nbytes for manager in managers)
     world.move(0.1, 1.0)
-    kept = sum(manager.nbytes for manager in managers) - before
+    kept_bytes = sum(manager.nbytes for manager in managers) - before
     count = len(world.movers)
     # Gathered at, far, way, turn and hits; at least a mask and one of f32[3] beside them.
-    assert kept >= count * (12 + 8 + 12 + 16 + 4 + 1 + 12)
-    assert kept < 3 * count * (12 + 8 + 12 + 16 + 4 + 1 + 12)
+    assert kept_bytes >= count * (12 + 8 + 12 + 16 + 4 + 1 + 12)
+    assert kept_bytes < 3 * count * (12 + 8 + 12 + 16 + 4 + 1 + 12)
 
 
 def test_memory_that_was_given_back_is_not_counted() -> None:
@@ -295,7 +295,7 @@ def large(backend: Backend, scattered: bool) -> Any:
 
 @pytest.mark.parametrize("scattered", [False, True])
 def test_large_cells(scattered: bool) -> None:
-    """What numba does in inner loops and on several cores is what numpy does."""
+    """Inner loops and several cores of numba give what numpy gives."""
     results = []
     for each in BACKENDS:
         world = large(each, scattered)
@@ -305,8 +305,8 @@ def test_large_cells(scattered: bool) -> None:
         left, right = world.left.data, world.right.data
         cells = (left.long, left.square, right.long, right.square)
         results.append([*cells, right.parts_x, right.parts_z])
-    for one, other in zip(*results, strict=True):
-        np.testing.assert_array_equal(one, other)
+    for first, other in zip(*results, strict=True):
+        np.testing.assert_array_equal(first, other)
 
 
 SPLIT = """
@@ -332,10 +332,10 @@ kernels:
 
 @pytest.mark.parametrize("way", ["of_component", "of_group", "of_query"])
 def test_split_fields_that_need_themselves(way: str) -> None:
-    world, given = world_package(SPLIT, "split_game").Game(), np.random.random((50, 2, 2))
-    world.spawn(50, node={"turn": given}, mark={})
+    world, turns = world_package(SPLIT, "split_game").Game(), np.random.random((50, 2, 2))
+    world.spawn(50, node={"turn": turns}, mark={})
     getattr(world.node if way == "of_component" else world, way)()
-    for row, turn in enumerate(given):
+    for row, turn in enumerate(turns):
         np.testing.assert_allclose(world.node.turn(row), turn @ turn)
         assert world.node.line(row) == world.node.turn(row)[0]
 
@@ -343,15 +343,15 @@ def test_split_fields_that_need_themselves(way: str) -> None:
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_kernels_are_made_once(backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each is laid out once, though several blocks of the template are about it."""
-    parts, made, make = WorldContext.of(shipped().made_for(backend)), [], KernelTexts.of
+    parts, calls, make = WorldContext.of(shipped().made_for(backend)), [], KernelTexts.of
 
-    def counted(*given: Any) -> Any:
-        made.append(given)
-        return make(*given)
+    def counted(*arguments: Any) -> Any:
+        calls.append(arguments)
+        return make(*arguments)
 
     monkeypatch.setattr(KernelTexts, "of", counted)
     render_world_module(parts)
-    assert len(made) == 1
+    assert len(calls) == 1
 
 
 OVER_SCHEMA = """
@@ -441,7 +441,7 @@ def test_active_rows(game: Any) -> None:
 
 
 def test_holes_are_quiet(game: Any) -> None:
-    """What lies in rows that are not in use has no part in it."""
+    """Values in rows that are not in use have no part in the result."""
     world = game.Game()
     es = world.spawn(6, place={"height": [-1, 4, 9, 16, 25, 36]})
     world.place.remove(es[0])
@@ -498,13 +498,13 @@ def packages() -> Packages:
 def check_call(packages: Packages, worlds: list[Any], number: int) -> None:
     """Run a kernel in several worlds that are alike."""
     kernel = packages.project.world.kernels[number]
-    given = arguments(kernel)
+    values = arguments(kernel)
     judge = mirrored(worlds[0], packages.text)
     judge.orders.clear()  # it finds itself who takes part
-    judged = call(judge, kernel.name, **given).kernel
+    judged = call(judge, kernel.name, **values).kernel
     for world in worlds:
         with np.errstate(all="ignore"):
-            getattr(world, kernel.name)(**given)
+            getattr(world, kernel.name)(**values)
         assert_same(world, judge, judged, is_strict=True)
 
 

@@ -93,7 +93,7 @@ def columns(serials: Iterable[int]) -> dict[str, Any]:
 
 @dataclass
 class Rows:
-    """What the model knows of a component."""
+    """The model's knowledge of a component."""
 
     policies: Policies
     serials: dict[int, int] = field(default_factory=dict)  # by entity
@@ -160,9 +160,9 @@ def check_groups(world: Any, model: dict[str, Rows]) -> None:
     for name, members in GROUPS.items():
         group = getattr(world, name)
         n = group.n
-        whole = set.intersection(*(set(model[module].serials) for module in members))
-        assert n == len(group) == len(whole)
-        assert set(group.entity.tolist()) == whole
+        complete = set.intersection(*(set(model[module].serials) for module in members))
+        assert n == len(group) == len(complete)
+        assert set(group.entity.tolist()) == complete
         for module in members:
             manager, part = getattr(world, module), getattr(group, module)
             assert part.n == n

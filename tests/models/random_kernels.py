@@ -62,34 +62,39 @@ class Drawing:
         pick = self.random.random
         if depth == 0 or pick() < 0.15:
             return self._leaf(shape)
-        one = self.number(shape if pick() < 0.7 else (), depth - 1)
+        term = self.number(shape if pick() < 0.7 else (), depth - 1)
         other = self.number(shape if pick() < 0.4 else (), depth - 1)
-        if shape and "literal" not in one:
-            one = self.number(shape, depth - 1)
+        if shape and "literal" not in term:
+            term = self.number(shape, depth - 1)
         ways = [
-            *(f"({one} {sign} {other})" for sign in ("+", "-", "*", "/", "+", "*", "//", "%")),
-            *(f"({one} + {other})", f"-({one})", f"abs({one})"),
-            f"sqrt({one})",
-            f"({one}) ** 2",
-            *(f"{name}({one})" for name in ("floor", "ceil", "round")),
-            f"({self.random.choice(('min', 'max'))}({one}, {other}) + 0)",
-            f"(clip({one}, -2, {other}) + 0)",
-            f"({one} if {self.condition((), depth - 1)} else {other})",
-            f"({other} if {self.condition(shape, depth - 1)} else {one})",
-            f"{self.random.choice(('f32', 'f64', 'i32', 'u8', 'i64', 'u64'))}({one})",
+            *(f"({term} {sign} {other})" for sign in ("+", "-", "*", "/", "+", "*", "//", "%")),
+            *(f"({term} + {other})", f"-({term})", f"abs({term})"),
+            f"sqrt({term})",
+            f"({term}) ** 2",
+            *(f"{name}({term})" for name in ("floor", "ceil", "round")),
+            f"({self.random.choice(('min', 'max'))}({term}, {other}) + 0)",
+            f"(clip({term}, -2, {other}) + 0)",
+            f"({term} if {self.condition((), depth - 1)} else {other})",
+            f"({other} if {self.condition(shape, depth - 1)} else {term})",
+            f"{self.random.choice(('f32', 'f64', 'i32', 'u8', 'i64', 'u64'))}({term})",
             *self._of_vectors(shape, depth),
         ]
         if not self.exact:
-            ways += [f"{name}({one})" for name in ("sin", "cos", "exp", "log", "tan")]
+            ways += [f"{name}({term})" for name in ("sin", "cos", "exp", "log", "tan")]
         return str(self.random.choice(ways))
 
     def _of_vectors(self, shape: Shape, depth: int) -> list[str]:
-        one, other = (self.number((3,), depth - 1) for _ in range(2))
+        left, other = (self.number((3,), depth - 1) for _ in range(2))
         if shape == ():
-            vector = self.random.choice(("place", "speed", one))
-            return [f"dot({one}, {other})", f"norm({one})", f"({one} @ {other})", f"({vector}).y"]
+            vector = self.random.choice(("place", "speed", left))
+            return [
+                f"dot({left}, {other})",
+                f"norm({left})",
+                f"({left} @ {other})",
+                f"({vector}).y",
+            ]
         if shape == (3,):
-            return [f"cross({one}, {other})", f"normalize({one})", "table[1]"]
+            return [f"cross({left}, {other})", f"normalize({left})", "table[1]"]
         if shape == (2, 2):
             square = self.number((2, 2), depth - 1)
             return [f"(local @ {square})", f"({square} @ world)"]
@@ -103,8 +108,8 @@ class Drawing:
         compared = f"({self.number(shape, max(depth - 1, 0))} {sign} {self.number((), 0)})"
         if depth <= 0:
             return compared
-        one, other = (self.condition(shape, depth - 1) for _ in range(2))
-        ways = [compared, f"({one} and {other})", f"({one} or {other})", f"(not {one})"]
+        left, other = (self.condition(shape, depth - 1) for _ in range(2))
+        ways = [compared, f"({left} and {other})", f"({left} or {other})", f"(not {left})"]
         if shape == ():
             ways += ["(mode == Mode.walk)", "(target != 0)", "(far < mass)", "(0 < mass < 2)"]
         return str(self.random.choice(ways))

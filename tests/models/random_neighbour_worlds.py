@@ -59,7 +59,7 @@ class NearWorlds:
         if single:
             first, *others = single
             sets["alone"] = [first]
-            clauses = "".join(f", none: [{one.name}]" for one in others[-1:])
+            clauses = "".join(f", none: [{component.name}]" for component in others[-1:])
             queries = f"  alone: {{all: [{first.name}]{clauses}}}\n"
             sets["whole"] = single
             queries += f"  whole: {{all: [{', '.join(d.name for d in single)}]}}\n"
@@ -78,17 +78,19 @@ class NearWorlds:
         """A kernel over one of the sets, which asks one with the same places."""
         random = self.random
         over = random.choice(sorted(sets))
-        own = random.choice(sets[over])
-        among = random.choice(sorted(name for name, of_one in sets.items() if own in of_one))
-        shared = [one for one in sets[over] if one in sets[among]]
+        asking = random.choice(sets[over])
+        among = random.choice(sorted(name for name, of_one in sets.items() if asking in of_one))
+        shared = [name for name in sets[over] if name in sets[among]]
         if len(shared) > 1:  # which space is meant would be open
-            among = own.name
+            among = asking.name
         other = random.choice(sets[among])
-        how = random.choice([one for one in STEPS if self._is_owned(own) or one not in OF_ENTITIES])
-        steps = (WHERE.get(how, "") + "    steps:" + STEPS[how]).format(
-            own=own.name, other=other.name
+        how = random.choice(
+            [step for step in STEPS if self._is_owned(asking) or step not in OF_ENTITIES]
         )
-        is_known = not self._is_many(own) or own.keys.get("ids") == "true"
+        steps = (WHERE.get(how, "") + "    steps:" + STEPS[how]).format(
+            own=asking.name, other=other.name
+        )
+        is_known = not self._is_many(asking) or asking.keys.get("ids") == "true"
         turns = random.choice(["", "rows", "random" if is_known else "rows"])
         lines = [f"  run_{number}:", f"    over: {over}"]
         lines += [f"    turns: {turns}"] if turns else []

@@ -106,7 +106,7 @@ def joined(drafts: list[Draft], random: Random) -> str:
     first, second, *others = names
     clauses = [f"all: [{first}, {second}]"]
     keys = random.sample(["any", "none", "optional"], len(others))
-    clauses += [f"{key}: [{one}]" for key, one in zip(keys, others, strict=True)]
+    clauses += [f"{key}: [{component}]" for key, component in zip(keys, others, strict=True)]
     return f"joined: {{{', '.join(clauses)}}}"
 
 
@@ -115,7 +115,10 @@ def over_chunks(drafts: list[Draft], other: str = "") -> str:
     first where there are numbers."""
     first, *others = drafts
     clauses = [f"all: [{first.name}]"]
-    clauses += [f"{key}: [{one.name}]" for key, one in zip(("any", "none"), others, strict=False)]
+    clauses += [
+        f"{key}: [{component.name}]"
+        for key, component in zip(("any", "none"), others, strict=False)
+    ]
     queries = [f"few: {{{', '.join(clauses)}}}", *filter(None, [other])]
     text = f"queries: {{{', '.join(queries)}}}\n"
     numbers = [name for name, form in first.fields.items() if re.search(r'"[iuf]\d', form)]
@@ -191,8 +194,8 @@ class Schemas:
         """Return a component with two keys that contradict each other, and these keys."""
         draft = self.component(name)
         wrong = self.random.choice(CONTRADICTIONS)
-        kept = {key: value for key, value in draft.keys.items() if key not in wrong}
-        items = [*kept.items(), *wrong.items()]
+        remaining = {key: value for key, value in draft.keys.items() if key not in wrong}
+        items = [*remaining.items(), *wrong.items()]
         self.random.shuffle(items)
         draft.keys = dict(items)
         first, second = (key for key, _ in items if key in wrong)
@@ -201,7 +204,7 @@ class Schemas:
     def _policies(self) -> dict[str, str]:
         """Return the keys of a component that go together, in any order."""
         random, keys = self.random, {}
-        some = random.choices
+        choices = random.choices
         unowned = random.random() < 0.25
         direct = not unowned and random.random() < 0.2
         if unowned:
@@ -213,23 +216,23 @@ class Schemas:
             keys["instances"] = random.choice(["one", "many"])
         if not direct:
             starts = ["{start: active}", "{start: inactive}", "off"]
-            keys["partition"] = some(starts, [2, 2, 3])[0]
+            keys["partition"] = choices(starts, [2, 2, 3])[0]
             orphans = ["{orphans: root}", "{orphans: destroy}", "off", "{orphans: die}"]
-            keys["hierarchy"] = some(orphans, [2, 2, 3, 0 if unowned else 2])[0]
-            keys["cold"] = some(["indirect", "inline"], [1, 2])[0]
+            keys["hierarchy"] = choices(orphans, [2, 2, 3, 0 if unowned else 2])[0]
+            keys["cold"] = choices(["indirect", "inline"], [1, 2])[0]
         keys["ids"] = "true" if unowned else random.choice(["true", "false"])
         fixed = keys.get("destroy") == "callback"
         keys["release"] = "true" if fixed else random.choice(["true", "false"])
         reserve = random.choice([64, 100, 512, 5000, 100_000])
-        keys["growth"] = some([f"{{reserve: {reserve}}}", "double"], [1, 3])[0]
+        keys["growth"] = choices([f"{{reserve: {reserve}}}", "double"], [1, 3])[0]
         room = reserve if keys["growth"] != "double" else 200
         if not direct and random.random() < 0.2:
             room = random.choice([1, 7, 64])
             keys["ring"] = str(room)
         keys["capacity"] = str(random.choice([0, 0, 1, 64, min(room, 100)]))
-        kept = [(key, value) for key, value in keys.items() if random.random() < 0.9]
-        random.shuffle(kept)
-        return dict(kept)
+        chosen = [(key, value) for key, value in keys.items() if random.random() < 0.9]
+        random.shuffle(chosen)
+        return dict(chosen)
 
     def _fields(self, least: int) -> dict[str, str]:
         count = self.random.choice([0, 1, 2, 3, 5]) or least

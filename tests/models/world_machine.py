@@ -1,4 +1,4 @@
-"""What happens to managers, groups and queries of a whole world: rules of a state machine."""
+"""Rules of a state machine for managers, groups and queries of a whole world."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ some_names = st.lists(st.sampled_from(NAMES), unique=True, max_size=len(NAMES))
 
 
 class ManagerRules(RuleBasedStateMachine):
-    """The same changes to a world and to a dict."""
+    """Rules that change a world and a dict alike."""
 
     @initialize(n=st.integers(0, 12), names=some_names, value=number)
     def begin(self, n: int, names: list[str], value: int) -> None:
@@ -52,8 +52,6 @@ class ManagerRules(RuleBasedStateMachine):
         known = st.sampled_from(sorted(self.model))
         return data.draw(st.lists(known, unique=True, max_size=most))
 
-    # --- new entities ------------------------------------------------------------------
-
     @rule(n=few, names=some_names, value=number)
     def spawn_some(self, n: int, names: list[str], value: int) -> None:
         if len(self.model) + n <= MOST:
@@ -62,20 +60,18 @@ class ManagerRules(RuleBasedStateMachine):
     @rule(bundle=st.sampled_from(sorted(BUNDLES)), data=st.data(), value=number)
     def spawn_bundle(self, bundle: str, data: st.DataObject, value: int) -> None:
         if len(self.model) <= MOST:
-            given = data.draw(st.sampled_from(BUNDLES[bundle]))
+            component = data.draw(st.sampled_from(BUNDLES[bundle]))
             spawn = getattr(self.world, f"spawn_{bundle}")
-            (e,) = spawn(1, **{given: columns(given, [value])}).tolist()
-            self.model[e] = {name: [7] for name in BUNDLES[bundle]} | {given: [value]}
+            (e,) = spawn(1, **{component: columns(component, [value])}).tolist()
+            self.model[e] = {name: [7] for name in BUNDLES[bundle]} | {component: [value]}
 
     @rule(names=some_names, failing=st.sampled_from(["worker", "armor"]))
     def fail_to_spawn(self, names: list[str], failing: str) -> None:
-        given: dict[str, Any] = {name: {} for name in names}
+        values: dict[str, Any] = {name: {} for name in names}
         with pytest.raises(TypeError):
-            self.world.spawn(3, **given | {failing: {"x": "much"}})
+            self.world.spawn(3, **values | {failing: {"x": "much"}})
         with pytest.raises(MemoryError):
-            self.world.spawn(129, **given)
-
-    # --- managers ----------------------------------------------------------------------
+            self.world.spawn(129, **values)
 
     @precondition(lambda self: self.model)
     @rule(data=st.data(), name=st.sampled_from(IN_MANAGERS), value=number)
@@ -128,8 +124,6 @@ class ManagerRules(RuleBasedStateMachine):
     def shuffle_a_manager(self, name: str, random: Random) -> None:
         manager = getattr(self.world, name)
         manager.reorder(random.sample(range(len(manager)), len(manager)))
-
-    # --- queries and groups ------------------------------------------------------------
 
     @rule(query=st.sampled_from(sorted(QUERIES)), value=st.integers(-5, 5))
     def write_through_a_query(self, query: str, value: int) -> None:

@@ -94,7 +94,7 @@ def fields(name: str, x: Any) -> dict[str, Any]:
 
 
 def columns(name: str, xs: list[int]) -> dict[str, list[Any]]:
-    """The same for one instance per value."""
+    """Return the fields of one instance per value, as columns."""
     return {field: [fields(name, x)[field] for x in xs] for field in fields(name, 0)}
 
 
@@ -121,9 +121,9 @@ def check_components(world: Any, model: Model) -> None:
 
 def check_signatures(world: Any, model: Model) -> None:
     flags = package().Signature
-    for e, found in zip(model, world.signatures(list(model)).tolist(), strict=True):
-        assert found == world.signature(e)
-        assert found == sum(1 << NAMES.index(name) for name in model[e])
+    for e, signature in zip(model, world.signatures(list(model)).tolist(), strict=True):
+        assert signature == world.signature(e)
+        assert signature == sum(1 << NAMES.index(name) for name in model[e])
         for name, modules in BUNDLES.items():
             assert world.signature(e).all_of(flags[name.upper()]) == (set(modules) <= set(model[e]))
 
@@ -161,7 +161,7 @@ def check_queries(world: Any, model: Model) -> None:
 
 def check_group(world: Any, model: Model) -> None:
     owners = [getattr(world, name).data.entity[: world.pair.n].tolist() for name in GROUP]
-    assert all(found == owners[0] for found in owners)
+    assert all(owner == owners[0] for owner in owners)
     alive = {e for e in owners[0] if e in model}
     assert alive == {e for e, has in model.items() if has.keys() >= set(GROUP)}
     for name in GROUP:
@@ -201,9 +201,11 @@ def check_chunks_asked_for(world: Any, model: Model) -> None:
         {"all": ["armor"], "none": ["fuel"]},
         {"any": ["armor", "fuel"], "none": ["armor"]},
     ):
-        given = {key: [row_class(name) for name in names] for key, names in clauses.items()}
-        found = [e for chunk in world.archetypes.chunks(**given) for e in chunk.entity.tolist()]
-        assert sorted(found) == sorted(matching(model, **clauses))
+        classes = {key: [row_class(name) for name in names] for key, names in clauses.items()}
+        entities = [
+            e for chunk in world.archetypes.chunks(**classes) for e in chunk.entity.tolist()
+        ]
+        assert sorted(entities) == sorted(matching(model, **clauses))
     for name, row in (("armor", armor), ("fuel", fuel)):
         having = [name in has for has in model.values()]
         assert world.archetypes.has_many(list(model), row).tolist() == having

@@ -13,7 +13,7 @@ __all__ = ["Group", "Mutant", "Targets", "every"]
 
 def every() -> list[Group]:
     """Return all groups of mutants, in the order of their modules."""
-    found = [m.name for m in walk_packages(__path__, f"{__name__}.") if not m.ispkg]
-    modules = [name for name in found if not name.rpartition(".")[2].startswith("_")]
+    module_names = [m.name for m in walk_packages(__path__, f"{__name__}.") if not m.ispkg]
+    modules = [name for name in module_names if not name.rpartition(".")[2].startswith("_")]
     groups: list[Group] = [group for name in modules for group in import_module(name).GROUPS]
     return groups

@@ -1,4 +1,4 @@
-"""What a mutant is, and how a group of them says which generated files it breaks."""
+"""Mutants, and groups of them that say which generated files they break."""
 
 from __future__ import annotations
 

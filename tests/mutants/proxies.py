@@ -48,10 +48,10 @@ GROUPS = (
         "_runtime/world/entity_views.py",
         WORLD,
         Mutant("two rows of one", r"if len\(class_rows\) > 1 and", "if False and"),
-        Mutant("values are not checked first", r"holders\[kind\]\._check_row_values\(row\)"),
+        Mutant("values are not checked first", r"holders\[kind\]\.check_row_values\(row\)"),
         Mutant(
             "a second instance is added",
-            r"not holder\._ALLOWS_MANY and holder\.has\(entity\)",
+            r"not holder\.ALLOWS_MANY and holder\.has\(entity\)",
             "False",
         ),
         Mutant("dead entities are in the world", r"and self\.entities\.alive\(.*\)", ""),

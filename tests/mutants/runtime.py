@@ -104,7 +104,7 @@ GROUPS = (
         SMALL_BATCH,
         Mutant(
             "the row behind the last is accepted",
-            r"number < self\.data\._n",
+            r"number < self\.data\.n",
             "number <= self.data._n",
         ),
         Mutant(

@@ -10,7 +10,7 @@ GROUPS = (
         "_runtime/snapshots/serialisation.py",
         ALL,
         Mutant("notes are not saved", r"if len\(noted\):", "if False:"),
-        Mutant("generators and maps are not saved", r"manager\._extra_arrays\(\)\.items\(\)", "()"),
+        Mutant("generators and maps are not saved", r"manager\.extra_arrays\(\)\.items\(\)", "()"),
         Mutant("columns lie in no buffer", r"rows\.ROW_BYTES \* capacity", "0"),
     ),
     module(
@@ -19,7 +19,7 @@ GROUPS = (
         Mutant("retired indices are forgotten", r"n_retired\)$", "0)"),
         Mutant("groups have to be made anew", r"_n_grouped = .*", "_n_grouped = 0"),
         Mutant("notes are not loaded", r'if "entities\.noted" in saved\.arrays:', "if False:"),
-        Mutant("objects are not loaded", r"rows\._take_objects\(.*\)"),
+        Mutant("objects are not loaded", r"rows\.take_objects\(.*\)"),
         Mutant("what follows is not worked out", r"rows\._restore\(\)"),
         Mutant("maps are not made", r"^( +)manager\._restore\(", r"\1dict("),
         Mutant("generators begin anew", r'\("_rng",\)', "()"),

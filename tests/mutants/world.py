@@ -23,7 +23,7 @@ GROUPS = (
         Mutant("a failing spawn leaves all", r"(?<!def )\brollback_creation\(.*\)"),
         Mutant(
             "failures of a spawn are hidden",
-            r"(_rollback_spawn\((?:entities|np\.array\(entities.*)\)\n +)raise$",
+            r"(rollback_spawn\((?:entities|np\.array\(entities.*)\)\n +)raise$",
             r"\1pass",
         ),
         Mutant(
@@ -31,17 +31,17 @@ GROUPS = (
         ),
         Mutant(
             "callbacks write to what is spawned",
-            r"manager\._HAS_RELEASE_CALLBACKS and manager\._has_release_listeners:$",
+            r"manager\.HAS_RELEASE_CALLBACKS and manager\._has_release_listeners:$",
             "False:",
         ),
         Mutant(
             "a manager is left out of the sum",
-            r"(sum\(.*)in self\._collecting_managers\)",
-            r"\1in self._collecting_managers[1:])",
+            r"(sum\(.*)in self\.collecting_managers\)",
+            r"\1in self.collecting_managers[1:])",
         ),
         Mutant(
             "nobody dies of a collection",
-            r"if not any\(manager\._DESPAWNS_OWNERS .*\):",
+            r"if not any\(manager\.DESPAWNS_OWNERS .*\):",
             "if True:",
         ),
         Mutant("empty entities are all", r"entities = entities\[.*\]"),
@@ -56,7 +56,7 @@ GROUPS = (
         Mutant("the dead are meant", r"handles\[self\.entities\.alive_many\(.*\)\]", "handles"),
         Mutant("the dead are meant among a few", r"if alive\(note\) and ", "if "),
         Mutant("each of a few notes is a death", r" and note not in doomed", ""),
-        Mutant("nobody of a few dies", r"self\.entities\._destroy_small_batch\(few\)"),
+        Mutant("nobody of a few dies", r"self\.entities\.destroy_small_batch\(few\)"),
         Mutant("each note is a death", r"drop_duplicates\((.*)\)$", r"\1"),
         Mutant("nobody dies", r"self\.entities\.destroy_many\(doomed\)"),
         Mutant("nobody is counted", r"len\(self\._flush\(\)\)", "0 * len(self._flush())"),
@@ -71,9 +71,9 @@ GROUPS = (
         ("test_world.py",),
         Mutant(
             "parts of the world are replaced",
-            r"name in self\._READ_ONLY and hasattr\(.*\):",
+            r"name in self\.READ_ONLY and hasattr\(.*\):",
             "False:",
         ),
-        Mutant("parts of the world are deleted", r"if name in self\._READ_ONLY:", "if False:"),
+        Mutant("parts of the world are deleted", r"if name in self\.READ_ONLY:", "if False:"),
     ),
 )

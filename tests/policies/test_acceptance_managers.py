@@ -1,4 +1,4 @@
-"""What every manager promises, whatever its policies, and generated tests do not try."""
+"""Promises of every manager, whatever its policies, that generated tests do not try."""
 
 from __future__ import annotations
 
@@ -101,16 +101,16 @@ def test_the_group_of_callbacks_is_flat_shows_and_pickles(name: str) -> None:
 def test_rows_that_come_back_are_not_the_argument() -> None:
     entities, manager = manager_of("Parted")
     manager.create_many(entities.create_many(3))
-    given = np.arange(2)
-    manager.activate_many(given)[0] = 2
-    assert given.tolist() == [0, 1]
+    rows_given = np.arange(2)
+    manager.activate_many(rows_given)[0] = 2
+    assert rows_given.tolist() == [0, 1]
 
 
 def test_field_names_meet_nothing_in_creations() -> None:
     entities, manager = manager_of("Odd")
-    one, other = entities.create_many(2).tolist()
+    first, other = entities.create_many(2).tolist()
     values = {"X": 2.0, "owner": 1, "place": 2, "found": 3, "taken": 4, "borrowed": 5, "old": "o"}
-    assert manager.row(manager.create(one, **values))._asdict() == values
+    assert manager.row(manager.create(first, **values))._asdict() == values
     manager.create_many([other], **values)
     assert manager.row(manager.lookup(other))._asdict() == values
     entities, manager = manager_of("Icy")

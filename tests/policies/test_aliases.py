@@ -91,34 +91,34 @@ def _holders(m: Any, values: Any, form: str) -> Iterator[str]:
         column = getattr(m.data, name, None)
         if column is None or column.ndim != 1:
             continue
-        whole = np.asarray(values).astype(np.uint64)
+        numbers = np.asarray(values).astype(np.uint64)
         if column.dtype.kind == "O" or (
-            column.dtype.kind in "iu" and int(whole.max()) <= np.iinfo(column.dtype).max
+            column.dtype.kind in "iu" and int(numbers.max()) <= np.iinfo(column.dtype).max
         ):
             yield name
 
 
 def _taken(m: Any, name: str, values: Any, form: str) -> Any:
     column = getattr(m.data, f"_{name}_column")
-    place = FORMS[form](len(values))
-    whole = [int(v) for v in values]
-    column[place] = (
-        whole if column.dtype.kind == "O" else np.array(whole, np.uint64).astype(column.dtype)
+    index = FORMS[form](len(values))
+    numbers = [int(v) for v in values]
+    column[index] = (
+        numbers if column.dtype.kind == "O" else np.array(numbers, np.uint64).astype(column.dtype)
     )
-    return column[: m.data._n][place]
+    return column[: m.data._n][index]
 
 
 def _outcome(call: Call, m: Any, argument: Any) -> Any:
-    """What a call returns or raises, and what it leaves."""
+    """The result or exception of a call, and the state that it leaves."""
     try:
-        found = call.make(m, argument)
+        result = call.make(m, argument)
     except Exception as error:
         return type(error), str(error), snapshot(m)
-    if isinstance(found, np.ndarray):
-        assert not np.shares_memory(found, argument)
-        assert not np.may_share_memory(found, m.data.buffer)
-        found = (found.dtype, found.tolist())
-    return found, snapshot(m)
+    if isinstance(result, np.ndarray):
+        assert not np.shares_memory(result, argument)
+        assert not np.may_share_memory(result, m.data.buffer)
+        result = (result.dtype, result.tolist())
+    return result, snapshot(m)
 
 
 def _calls(name: str) -> list[Call]:
@@ -205,7 +205,7 @@ def test_masks_are_as_good_as_copies(name: str, needs: str) -> None:
 
 def _worlds(count: int = 2) -> list[Any]:
     """Worlds of the same three members of a group, some of whose rows are dead entities'."""
-    found = []
+    worlds = []
     for _ in range(count):
         w = package.Many()
         owners = w.entities.create_many(200)
@@ -213,8 +213,8 @@ def _worlds(count: int = 2) -> list[Any]:
             populate(m, owners, ROWS, np.random.default_rng(3))
         w.entities.destroy(int(owners[3]))
         w.entities.create()
-        found.append(w)
-    return found
+        worlds.append(w)
+    return worlds
 
 
 def _members(w: Any) -> list[Any]:
@@ -237,12 +237,12 @@ def test_a_group_keeps_in_step_when_ordered_by_a_column() -> None:
 
 def test_members_take_each_others_columns() -> None:
     copied, viewed = _worlds()
-    for w, kept in ((copied, np.copy), (viewed, lambda a: a)):
+    for w, as_argument in ((copied, np.copy), (viewed, lambda a: a)):
         w.left.remove_many(ENTITIES[8:20])
         lacking = ~w.left.has_many(w.right.data.entity)
         assert lacking[-8:].all()
-        w.left.create_many(kept(w.right.data.entity[-8:]), k=kept(w.third.data.k[:8]))
-        w.left.create_many(ENTITIES[60:62], k=kept(w.right.data.k[:2]))
-        w.right.remove_many(kept(w.third.data.entity[2:9]))
-        w.third.destroy_many(kept(w.left.data.k[1:2]) % 3)
+        w.left.create_many(as_argument(w.right.data.entity[-8:]), k=as_argument(w.third.data.k[:8]))
+        w.left.create_many(ENTITIES[60:62], k=as_argument(w.right.data.k[:2]))
+        w.right.remove_many(as_argument(w.third.data.entity[2:9]))
+        w.third.destroy_many(as_argument(w.left.data.k[1:2]) % 3)
     assert _members(copied) == _members(viewed)

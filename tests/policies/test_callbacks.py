@@ -50,23 +50,23 @@ def raiser_of_two(error: BaseException) -> Callable[[Any, Any], None]:
 
 
 def test_all_run_in_order_whatever_they_raise() -> None:
-    callbacks, told = Callbacks[int](), []
+    callbacks, calls = Callbacks[int](), []
     errors: list[BaseException] = []
     first, second = KeyboardInterrupt(), ValueError()
-    callbacks.add(lambda n: told.append(("a", n)))
+    callbacks.add(lambda n: calls.append(("a", n)))
     callbacks.add(raiser(first))
-    callbacks.add(lambda n: told.append(("b", n)))
+    callbacks.add(lambda n: calls.append(("b", n)))
     callbacks.add(raiser(ExceptionGroup("", [second, ExceptionGroup("", [second])])))
-    callbacks.add(lambda n: told.append(("c", n)))
+    callbacks.add(lambda n: calls.append(("c", n)))
     callbacks.run(7, errors)
-    assert told == [("a", 7), ("b", 7), ("c", 7)]
+    assert calls == [("a", 7), ("b", 7), ("c", 7)]
     assert errors == [first, second, second]
 
 
 def test_cancelling_takes_out_one_registration() -> None:
-    callbacks, told = Callbacks[int](), list[int]()
-    first = callbacks.add(told.append)
-    second = callbacks.add(told.append)
+    callbacks, calls = Callbacks[int](), list[int]()
+    first = callbacks.add(calls.append)
+    second = callbacks.add(calls.append)
     callbacks.run(1, [])
     first.cancel()
     first.cancel()
@@ -74,41 +74,41 @@ def test_cancelling_takes_out_one_registration() -> None:
     callbacks.run(2, [])
     second.cancel()
     callbacks.run(3, [])
-    assert told == [1, 1, 2]
+    assert calls == [1, 1, 2]
     assert callbacks.entries == ()
 
 
 def test_changes_during_a_run() -> None:
-    callbacks, told = Callbacks[int](), list[str]()
+    callbacks, calls = Callbacks[int](), list[str]()
     later: list[Subscription] = []
 
     def change(_: int) -> None:
-        told.append("change")
+        calls.append("change")
         later[0].cancel()
         this.cancel()
-        callbacks.add(lambda _: told.append("added"))
+        callbacks.add(lambda _: calls.append("added"))
 
     this = callbacks.add(change)
-    later.append(callbacks.add(lambda _: told.append("cancelled")))
-    callbacks.add(lambda _: told.append("last"))
+    later.append(callbacks.add(lambda _: calls.append("cancelled")))
+    callbacks.add(lambda _: calls.append("last"))
     callbacks.run(0, [])
-    assert told == ["change", "last"]
+    assert calls == ["change", "last"]
     callbacks.run(0, [])
-    assert told == ["change", "last", "last", "added"]
+    assert calls == ["change", "last", "last", "added"]
 
 
 def test_a_run_inside_of_a_run() -> None:
-    callbacks, told = Callbacks[int](), list[int]()
+    callbacks, calls = Callbacks[int](), list[int]()
 
     def again(n: int) -> None:
-        told.append(n)
+        calls.append(n)
         if n:
             callbacks.run(n - 1, [])
 
     callbacks.add(again)
-    callbacks.add(told.append)
+    callbacks.add(calls.append)
     callbacks.run(2, [])
-    assert told == [2, 1, 0, 0, 1, 2]
+    assert calls == [2, 1, 0, 0, 1, 2]
 
 
 def test_only_callables() -> None:
@@ -117,18 +117,18 @@ def test_only_callables() -> None:
 
 
 def test_followers_are_not_kept_alive() -> None:
-    deaths, kept, gone = DespawnListeners(), DespawnListener(), DespawnListener()
+    deaths, listener, gone = DespawnListeners(), DespawnListener(), DespawnListener()
     deaths.add_listener(gone, DespawnListener.remove)
-    deaths.add_listener(kept, DespawnListener.remove)
+    deaths.add_listener(listener, DespawnListener.remove)
     deaths.check()
     deaths.run(single_entity_array(Entity(1)), [])
     deaths.run_one(Entity(2), [])
-    assert gone.dead == kept.dead == [1, 2]
+    assert gone.dead == listener.dead == [1, 2]
     del gone
     deaths.check()
     deaths.run(single_entity_array(Entity(3)), [])
     deaths.run_one(Entity(4), [])
-    assert kept.dead == [1, 2, 3, 4]
+    assert listener.dead == [1, 2, 3, 4]
 
 
 def test_gone_followers_are_dropped() -> None:
@@ -150,20 +150,20 @@ def test_a_locked_follower_refuses() -> None:
 
 def test_one_death_is_told_as_many_are() -> None:
     deaths, follower = DespawnListeners(), DespawnListener()
-    told: list[np.ndarray[Any, Any]] = []
+    notified: list[np.ndarray[Any, Any]] = []
     errors: list[BaseException] = []
     first, second = KeyboardInterrupt(), ValueError()
     deaths.add(raiser(first))
-    deaths.add(told.append)
+    deaths.add(notified.append)
     deaths.add_listener(follower, DespawnListener.remove)
     deaths.add(raiser(ExceptionGroup("", [second])))
-    cancelled = deaths.add(told.append)
-    deaths.add(told.append)
+    cancelled = deaths.add(notified.append)
+    deaths.add(notified.append)
     cancelled.cancel()
     deaths.run_one(Entity(7), errors)
     assert follower.dead == [7]
-    assert [es.tolist() for es in told] == [[7], [7]]
-    assert not any(es.flags.writeable for es in told)
+    assert [es.tolist() for es in notified] == [[7], [7]]
+    assert not any(es.flags.writeable for es in notified)
     assert errors == [first, second]
 
 
@@ -190,8 +190,8 @@ def test_leaves_are_in_order(error: BaseException) -> None:
             return [leaf for inner in error.exceptions for leaf in expected(inner)]
         return [error]
 
-    found = flatten_exceptions(error)
-    assert list(map(id, found)) == list(map(id, expected(error)))
+    leaves = flatten_exceptions(error)
+    assert list(map(id, leaves)) == list(map(id, expected(error)))
 
 
 def test_leaves_of_a_very_deep_group() -> None:
@@ -200,9 +200,6 @@ def test_leaves_of_a_very_deep_group() -> None:
     for _ in range(5000):
         group = ExceptionGroup("", [group])
     assert flatten_exceptions(group) == [error]
-
-
-# -- dispatch --------------------------------------------------------------------------------------
 
 
 class Owner:
@@ -381,24 +378,24 @@ def test_a_dispatch_without_an_owner() -> None:
 
 
 class Told:
-    """What callbacks are told about."""
+    """An argument of callbacks."""
 
 
 def test_what_failed_keeps_nothing_that_was_told() -> None:
     """No garbage collector is needed: what is held meanwhile are frames of managers, with views."""
 
-    def fail(told: Told) -> None:
+    def fail(argument: Told) -> None:
         raise ValueError
 
     dispatch, callbacks = Dispatch(), Callbacks[Told]()
     callbacks.add(fail)
-    told = Told()
-    is_there = ref(told)
+    argument = Told()
+    is_there = ref(argument)
     gc.disable()
     try:
         with suppress(ExceptionGroup):
-            dispatch.run(dispatch.notify, callbacks.run, told)
-        del told
+            dispatch.run(dispatch.notify, callbacks.run, argument)
+        del argument
         assert is_there() is None
     finally:
         gc.enable()
@@ -556,20 +553,20 @@ def test_rows_that_callbacks_are_given_are_read_only(kind: str) -> None:
     w = package.Half()
     m = getattr(w, kind)
     m.create_many(w.entities.create_many(9))
-    kept = []
+    released = []
 
     def callback(rows: Any) -> None:
-        kept.append(rows)
+        released.append(rows)
         rows += 1
 
     m.on_release(callback)
-    given = np.array([1, 4])
+    rows_given = np.array([1, 4])
     with pytest.raises(ExceptionGroup):
-        m.destroy_many(given)
+        m.destroy_many(rows_given)
     with pytest.raises(ExceptionGroup):
         m.destroy(m.data._used_rows()[0])
-    assert given.tolist() == [1, 4]
-    assert not np.shares_memory(kept[0], given)
+    assert rows_given.tolist() == [1, 4]
+    assert not np.shares_memory(released[0], rows_given)
     assert len(m) == 6
     assert snapshot(m)
     agree(m)

@@ -73,8 +73,8 @@ def check_package(number: int, folder: Path) -> None:
     name = f"mixture_{number}"
     documents = [world, ENUMS, KNOWN, *(draft.text for draft in (*drafts, *chunked))]
     try:
-        made = write(folder / f"schemas_{number}", documents)
-        build(made, folder / name, runtime=WAYS[number % 2])
+        schema_folder = write(folder / f"schemas_{number}", documents)
+        build(schema_folder, folder / name, runtime=WAYS[number % 2])
         importlib.invalidate_caches()
         for draft in drafts:
             check_component(
@@ -146,12 +146,12 @@ def run_case(case: Any, function: Callable[..., Any], arguments: dict[str, Any])
 
 def fixtures(case: Any, names: Iterable[str]) -> dict[str, Any]:
     """Return what the fixtures of these names give a case: a new world, or a new manager."""
-    given = {}
+    values = {}
     if "w" in names:
-        given["w"] = case.world()
+        values["w"] = case.world()
     if "m" in names or "source" in names:
-        given["source"], given["m"] = case.new()
-    return {name: value for name, value in given.items() if name in names}
+        values["source"], values["m"] = case.new()
+    return {name: value for name, value in values.items() if name in names}
 
 
 def parameters(function: Callable[..., Any]) -> Iterator[dict[str, Any]]:
@@ -175,13 +175,13 @@ def test_contradictions_are_refused(number: int, tmp_path: Path) -> None:
     lines = (folder / "mixture.yaml").read_text(encoding="utf-8").splitlines()
     # The component is the last one of the file.
     line = {text.partition(":")[0]: number for number, text in enumerate(lines, 1)}
-    for found in diagnostics.errors:
-        assert found.mark.path.endswith("mixture.yaml")
-        text = lines[found.mark.line - 1]
-        assert text[found.mark.column - 1 :][: found.mark.length].strip()
+    for error in diagnostics.errors:
+        assert error.mark.path.endswith("mixture.yaml")
+        text = lines[error.mark.line - 1]
+        assert text[error.mark.column - 1 :][: error.mark.length].strip()
     places = [(line[first], line[second]), (line[second], line[first])]
     assert any(
-        found.mark.line == here and f"line {there}" in found.message
-        for found in diagnostics.errors
+        error.mark.line == here and f"line {there}" in error.message
+        for error in diagnostics.errors
         for here, there in places
     ), (draft.text, diagnostics.errors)

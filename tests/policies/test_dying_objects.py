@@ -216,7 +216,7 @@ ANSWERS: dict[str, Callable[[Scene], object]] = {
 
 
 def run(change: Callable[[], object], answer: Callable[[], object], turn: int) -> None:
-    """Let the object whose turn it is answer when a change ends it."""
+    """Make the object whose turn it is answer when a change ends it."""
     failed: list[BaseException] = []
     left = turn
 
@@ -267,8 +267,8 @@ def chunked() -> Any:
     for number in range(COUNT):
         kinds = [package.Chunked, package.Other][: 1 + number % 2]
         values = {"k": number, "thing": Thing(number)}
-        given = {kind.__name__.lower(): values for kind in kinds}
-        w.archetypes.create(kinds, 1, **given)
+        columns = {kind.__name__.lower(): values for kind in kinds}
+        w.archetypes.create(kinds, 1, **columns)
     return w
 
 
@@ -409,8 +409,12 @@ def test_as_the_setter(name: str, value: Any) -> None:
     other = shelf()
     other.spawn(1, item={})
     accessors = getattr(other.item, name), getattr(other.item, f"set_{name}")
-    told = outcome(lambda: getattr(item, name), lambda given: setattr(item, name, given), value)
-    assert told == outcome(lambda: accessors[0](0), lambda given: accessors[1](0, given), value)
+    expected = outcome(
+        lambda: getattr(item, name), lambda argument: setattr(item, name, argument), value
+    )
+    assert expected == outcome(
+        lambda: accessors[0](0), lambda argument: accessors[1](0, argument), value
+    )
 
 
 def test_they_follow_their_entities_when_they_write() -> None:

@@ -59,8 +59,8 @@ def run(
     assert tally.tried
     assert not tally.wrong, tally.wrong[:5]
     if STEP == 1:  # else too few of all places were tried
-        kept = (tally.as_it_was + tally.done) / tally.tried
-        assert kept >= SHARE, tally.broke
+        share = (tally.as_it_was + tally.done) / tally.tried
+        assert share >= SHARE, tally.broke
 
 
 def trials(
@@ -118,8 +118,8 @@ def test_taking_back_takes_no_memory(kind: str) -> None:
     tracemalloc.start()
     try:
         before, _ = tracemalloc.get_traced_memory()
-        taker._remove_rows_one_by_one(entities)
-        w.entities._undo_create(entities)
+        taker.remove_rows_one_by_one(entities)
+        w.entities.undo_create(entities)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -155,7 +155,7 @@ def interrupted(scenes: list[Scene], operations: dict[str, Operation]) -> None:
 
 
 class Signalled(BaseException):
-    """What a handler of signals may raise."""
+    """An exception that a handler of signals may raise."""
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -208,7 +208,7 @@ def test_rows_go_with_their_entities_if_memory_is_short_before_the_manager_begin
 
 def broken(name: str) -> Any:
     _, m = filled(name, 20)
-    m._mark_broken()
+    m.mark_broken()
     return m
 
 

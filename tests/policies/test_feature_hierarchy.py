@@ -287,14 +287,14 @@ def test_nobody_dies_while_a_manager_is_locked(world: Any) -> None:
 
 
 def test_the_oldest_take_their_children_along(world: Any) -> None:
-    one, other = world.spawn(2).tolist()
+    first_owner, other = world.spawn(2).tolist()
     buds = world.bud
-    first = buds.create(one)
+    first = buds.create(first_owner)
     buds.create(other, parent=first)
-    buds.create(one)
-    buds.create(one)  # the first goes, and with it the other
+    buds.create(first_owner)
+    buds.create(first_owner)  # the first goes, and with it the other
     assert not world.entities.alive(other)
-    assert world.entities.alive(one)
+    assert world.entities.alive(first_owner)
     assert len(buds) == 2
 
 

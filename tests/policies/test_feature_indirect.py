@@ -73,7 +73,7 @@ def test_cells_of_many_elements(shape: tuple[int, ...], count: int) -> None:
     default = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
     columns = np.broadcast_to(default, (count, *shape)).copy()
     columns[1::3, ..., -1] = np.nan
-    given: list[np.ndarray[Any, Any]] = [
+    columns_given: list[np.ndarray[Any, Any]] = [
         columns,
         columns.copy(order="F"),
         np.repeat(columns, 2, axis=0)[::2],
@@ -82,15 +82,15 @@ def test_cells_of_many_elements(shape: tuple[int, ...], count: int) -> None:
         default + 1,
         default[..., -1:],
     ]
-    for values in given:
-        whole = np.broadcast_to(values, (count, *shape))
-        expected = [cell.tobytes() != default.tobytes() for cell in whole]
-        found = differing({"home": values}, {"home": default}, count)
-        assert found.tolist() == expected
-        wanted = np.flatnonzero(found)
+    for values in columns_given:
+        all_cells = np.broadcast_to(values, (count, *shape))
+        expected = [cell.tobytes() != default.tobytes() for cell in all_cells]
+        rows_found = differing({"home": values}, {"home": default}, count)
+        assert rows_found.tolist() == expected
+        wanted = np.flatnonzero(rows_found)
         cells = select_rows(values, (count, *shape), wanted)
         assert np.array_equal(
-            np.broadcast_to(cells, (len(wanted), *shape)), whole[wanted], equal_nan=True
+            np.broadcast_to(cells, (len(wanted), *shape)), all_cells[wanted], equal_nan=True
         )
 
 

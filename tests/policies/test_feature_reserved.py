@@ -89,9 +89,9 @@ def picture(manager: Any) -> tuple[object, ...]:
 
 
 def test_no_trace_of_the_other_growth_in_a_module() -> None:
-    made = sources(load(SCHEMA + "---\n" + f"component: Doubling\nfields: {FIELDS}\n"))
-    assert "ReservedRows" in made["sparse.py"]
-    assert "ReservedRows" not in made["doubling.py"]
+    texts = sources(load(SCHEMA + "---\n" + f"component: Doubling\nfields: {FIELDS}\n"))
+    assert "ReservedRows" in texts["sparse.py"]
+    assert "ReservedRows" not in texts["doubling.py"]
 
 
 @pytest.mark.parametrize("name", ["sparse", "hash", "many", "callback", "ids", "parted"])
@@ -193,17 +193,17 @@ def test_resident_memory_follows_use(large: Any) -> None:
 def test_pages_behind_the_last_row_are_given_back_and_others_kept(large: Any) -> None:
     world = large.World()
     manager = world.large
-    k, kept = 20_000, 5_000
+    k, remaining = 20_000, 5_000
     manager.create_many(world.entities.create_many(k), a=1.0, b=2.0)
-    manager.destroy_many(np.arange(kept, k))
+    manager.destroy_many(np.arange(remaining, k))
     version = manager.version
     manager.shrink_to_fit()
     assert manager.version == version
     assert (manager.data.a == 1.0).all()
     assert (manager.data.b == 2.0).all()
     for column in manager.LAYOUT:
-        start = column.offset(BIG) + column.nbytes * kept
-        behind = manager.data.buffer[start + 4096 : start + column.nbytes * (k - kept)]
+        start = column.offset(BIG) + column.nbytes * remaining
+        behind = manager.data.buffer[start + 4096 : start + column.nbytes * (k - remaining)]
         assert not behind.any(), column.name
 
 

@@ -1,4 +1,4 @@
-"""What is wrong with arguments, and what their conversion does to the manager meanwhile."""
+"""Wrong arguments, and arguments whose conversion changes the manager meanwhile."""
 
 from __future__ import annotations
 
@@ -473,7 +473,7 @@ def test_objects_of_a_query_are_replaced_before_they_end() -> None:
 
 def test_rows_of_a_chunk_are_looked_at_after_values_are_converted() -> None:
     w = Asking()
-    kinds = {kind.__name__: kind for kind in w.archetypes._numbers}
+    kinds = {kind.__name__: kind for kind in w.archetypes.numbers}
     w.archetypes.create([kinds["Chunked"]], 3)
     (chunk,) = w.archetypes.chunks()
 
@@ -498,10 +498,12 @@ def test_room_for_less_than_nothing(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [n for n in MANAGERS if hasattr(getattr(package, n), "lookup")])
-@pytest.mark.parametrize("given", [3, None, "entities"])
-def test_managers_take_the_entity_manager(name: str, given: object) -> None:
-    with pytest.raises(TypeError, match=f"{name} takes the EntityManager .*{type(given).__name__}"):
-        getattr(package, name)(given)
+@pytest.mark.parametrize("argument", [3, None, "entities"])
+def test_managers_take_the_entity_manager(name: str, argument: object) -> None:
+    with pytest.raises(
+        TypeError, match=f"{name} takes the EntityManager .*{type(argument).__name__}"
+    ):
+        getattr(package, name)(argument)
 
 
 @pytest.mark.parametrize("name", MANAGERS)
@@ -529,7 +531,7 @@ OF_NOBODY = [n for n in MANAGERS if not hasattr(getattr(package, n), "lookup")]
 @pytest.mark.parametrize("name", OF_NOBODY)
 def test_entities_have_no_rows_of_nobody(name: str) -> None:
     w, row = package.World(), getattr(package, name.removesuffix("Manager"))
-    (module,) = [k for k, kind in w._MANAGER_CLASSES.items() if kind.__name__ == name]
+    (module,) = [k for k, kind in w.MANAGER_CLASSES.items() if kind.__name__ == name]
     x = w[w.create()]
     message = rf": its rows have no entities, {module}\.create_many makes them$"
     calls = [partial(w.spawn, 2, **{module: {}}), partial(w.create, row()), partial(x.add, row())]
@@ -569,9 +571,6 @@ def test_copies_of_views_of_entities() -> None:
     assert copy.copy(x).celestial_body.gm == 2
 
 
-# --- managers of one's own --------------------------------------------------------------------
-
-
 def own(base: type[Any], **body: object) -> type[Any]:
     """A subclass of a manager."""
     return type("Mine", (base,), {"__slots__": (), **body})
@@ -595,12 +594,12 @@ def test_what_managers_have_is_not_overridden(name: str) -> None:
 @pytest.mark.parametrize("name", MANAGERS)
 def test_ways_out_of_overriding_what_removes_rows(name: str) -> None:
     kind = getattr(package, name)
-    told = "on_release is told of all rows that go"
+    message = "on_release is told of all rows that go"
     if not hasattr(kind, "on_release"):
-        told = "with `release: true` in the schema, " + told
+        message = "with `release: true` in the schema, " + message
     removing = {"destroy_many", "destroy_id", "destroy_id_many", "remove_many", "collect", "gc"}
     for removes in ["destroy", "clear", *(removing & {*dir(kind)})]:
-        with pytest.raises(TypeError, match=rf"has '{removes}' .* another name; {told}$"):
+        with pytest.raises(TypeError, match=rf"has '{removes}' .* another name; {message}$"):
             own(kind, **{removes: lambda self, *_: None})
 
 
@@ -613,7 +612,7 @@ def test_names_of_ones_own(name: str) -> None:
     entities = package.EntityManager()
     m = child(entities) if hasattr(kind, "lookup") else child()
     assert (m.heaviest(), m._helper, repr(m), m._repr_html_()) == (7, 3, "mine", "")
-    m._mark_broken()
+    m.mark_broken()
     with pytest.raises(package.BrokenManagerError):
         len(m)
 

@@ -28,14 +28,18 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     folder = tmp_path_factory.mktemp("schemas")
     for path in SCHEMAS:
         (folder / path.name).write_text(path.read_text("utf-8"), encoding="utf-8")
-    found = schema.load(folder, Diagnostics())
-    assert found is not None
-    return found
+    loaded = schema.load(folder, Diagnostics())
+    assert loaded is not None
+    return loaded
 
 
 def managed(project: Project) -> list[tuple[Component, dict[str, Any]]]:
-    said = make_snapshot_schema(project)["components"]
-    return [(one, said[one.name]) for one in project.components if not one.chunk]
+    saved = make_snapshot_schema(project)["components"]
+    return [
+        (component, saved[component.name])
+        for component in project.components
+        if not component.chunk
+    ]
 
 
 def test_files_have_the_columns_and_numbers_of_managers(project: Project) -> None:

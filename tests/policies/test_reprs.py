@@ -1,4 +1,4 @@
-"""What worlds, managers, columns, queries, groups, chunks and entities show of themselves."""
+"""Reprs of worlds, managers, columns, queries, groups, chunks and entities."""
 
 from __future__ import annotations
 
@@ -291,9 +291,9 @@ def test_an_id_that_is_given_as_a_row_is_said_to_be_one(name: str) -> None:
         return
     e = m._entities.create()
     number = m.id_of(m.create(e))
-    said = r"is not in use; rows are 0 to 0; .*that is an id; resolve\(id\) gives its row$"
-    for wrong in (m.row, m.destroy, lambda one: m.destroy_many([one])):
-        with pytest.raises(IndexError, match=said):
+    message = r"is not in use; rows are 0 to 0; .*that is an id; resolve\(id\) gives its row$"
+    for wrong in (m.row, m.destroy, lambda wrong_row: m.destroy_many([wrong_row])):
+        with pytest.raises(IndexError, match=message):
             wrong(number)
     m.destroy_id(number)
     with pytest.raises(IndexError) as gone:

@@ -115,13 +115,13 @@ def test_rows_of_a_group_make_room(package: ModuleType) -> None:
 
 def test_an_entity_may_drive_itself_out(package: ModuleType) -> None:
     world = package.Rings()
-    one, other = world.spawn(2).tolist()
+    first, other = world.spawn(2).tolist()
     trail = world.trail
-    trail.create_many([one, other, one], d=[0, 1, 2])
-    trail.create(one, d=3)
-    assert [trail.d(row) for row in trail.instances(one)] == [2, 3]
-    trail.create_many([one, one], d=[4, 5])
-    assert [trail.d(row) for row in trail.instances(one)] == [3, 4, 5]
+    trail.create_many([first, other, first], d=[0, 1, 2])
+    trail.create(first, d=3)
+    assert [trail.d(row) for row in trail.instances(first)] == [2, 3]
+    trail.create_many([first, first], d=[4, 5])
+    assert [trail.d(row) for row in trail.instances(first)] == [3, 4, 5]
     assert not trail.has(other)
 
 
@@ -172,9 +172,6 @@ def test_a_ring_that_doubles_does_not_outgrow_itself(package: ModuleType) -> Non
     assert (len(line), line.capacity) == (3, 64)
 
 
-# --- what a creation that is refused leaves: everything, the rows of the dead as well -------------
-
-
 REFUSED = """
 component: Twig
 ring: 4
@@ -202,7 +199,7 @@ def refusing() -> ModuleType:
 
 
 def heirs(world: Any, es: Any) -> Any:
-    """Let entities die, and return others with the same indices."""
+    """Destroy entities, and return others with the same indices."""
     world.destroy_many(es)
     return world.spawn(len(es))
 

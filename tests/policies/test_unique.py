@@ -95,13 +95,13 @@ def test_columns_of_queries(package: ModuleType, town: Any, order: list[int]) ->
     with pytest.raises(ValueError, match="read-only"):
         town.both.driver.badge[0] = 9
     town.both.driver.badge = [10, 20, 30, 4]
-    found = town.both.driver.badge.tolist()
-    assert found == [10, 20, 30, 4]
-    rows = town.driver.find_badge_many(found)
-    assert town.driver.data.badge[rows].tolist() == found
+    badges = town.both.driver.badge.tolist()
+    assert badges == [10, 20, 30, 4]
+    rows = town.driver.find_badge_many(badges)
+    assert town.driver.data.badge[rows].tolist() == badges
     with pytest.raises(package.DuplicateValueError):
         town.both.driver.badge = 7
-    assert town.both.driver.badge.tolist() == found
+    assert town.both.driver.badge.tolist() == badges
 
 
 def test_optional_columns_of_queries(package: ModuleType, town: Any) -> None:

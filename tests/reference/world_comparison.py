@@ -111,7 +111,7 @@ class Nursery:
 
         def bury() -> None:
             world.entities.destroy_many(entities)
-            for part in world._collecting_managers:
+            for part in world.collecting_managers:
                 part.remove_many(entities)
             for name in {row.component for row in rows}:
                 part = manager(world, name)

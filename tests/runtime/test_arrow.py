@@ -25,7 +25,7 @@ IS_COPIED = ("bool", "str")
 
 
 def expected(value: Any, info: Any) -> Any:
-    """What pyarrow makes of a cell that an accessor returned."""
+    """Return pyarrow's value of a cell that an accessor returned."""
     if isinstance(value, tuple):
         return [expected(element, info) for element in value]
     if info.enum is not None and not issubclass(info.enum, IntFlag):
@@ -41,8 +41,8 @@ def cells_of(row: dict[str, Any], info: Any) -> Any:
     """A field of a row of a table, whether it is split or not."""
     if info.name in row:
         return row[info.name]
-    found = [row[name] for name in row if name.rpartition("_")[0] == info.name]
-    return np.array(found, object).reshape(info.shape).tolist()
+    cells = [row[name] for name in row if name.rpartition("_")[0] == info.name]
+    return np.array(cells, object).reshape(info.shape).tolist()
 
 
 def rows_of(m: Any) -> list[int]:
@@ -50,7 +50,7 @@ def rows_of(m: Any) -> list[int]:
 
 
 def here(data: Any, info: Any) -> bool:
-    """Whether columns have a field, which is not an object."""
+    """Return True if columns have a field, which is not an object."""
     names = [info.name, f"{info.name}_x", f"{info.name}_0"]
     return info.dtype is not None and any(hasattr(type(data), name) for name in names)
 
@@ -60,12 +60,12 @@ def test_a_table_has_what_the_accessors_return(name: str) -> None:
     _, m = filled(name, 40)
     batch = m.data.to_arrow()
     batch.validate(full=True)
-    for row, found in zip(rows_of(m), batch.to_pylist(), strict=True):
+    for row, values in zip(rows_of(m), batch.to_pylist(), strict=True):
         if hasattr(m.data, "entity"):
-            assert found["entity"] == m.entity(row)
+            assert values["entity"] == m.entity(row)
         for info in m.FIELDS:
             if here(m.data, info):
-                assert cells_of(found, info) == expected(getattr(m, info.name)(row), info)
+                assert cells_of(values, info) == expected(getattr(m, info.name)(row), info)
     shown = [info.name for info in m.FIELDS if here(m.data, info)]
     left = [info.name for info in m.FIELDS if info.name not in shown]
     notes = {b"ecsgen.component": name.removesuffix("Manager"), b"ecsgen.left_out": ",".join(left)}
@@ -181,9 +181,9 @@ def test_a_direct_manager_shows_present_rows() -> None:
     w = g.World()
     es = w.spawn(5, transform={"scale": np.arange(15).reshape(5, 3)})
     w.transform.remove_many(es[[1, 2]])
-    found = w.transform.data.to_arrow()
-    assert found["entity"].to_pylist() == es[[0, 3, 4]].tolist()
-    assert found["scale"].to_pylist() == [[0, 1, 2], [9, 10, 11], [12, 13, 14]]
+    table = w.transform.data.to_arrow()
+    assert table["entity"].to_pylist() == es[[0, 3, 4]].tolist()
+    assert table["scale"].to_pylist() == [[0, 1, 2], [9, 10, 11], [12, 13, 14]]
 
 
 def test_what_raw_writes_left_is_an_error_that_names_the_row() -> None:
@@ -205,16 +205,16 @@ def test_what_raw_writes_left_is_an_error_that_names_the_row() -> None:
 
 def test_queries_have_a_struct_for_each_component() -> None:
     w = g.World()
-    one, two = w.spawn(2, transform={}, tile={}), w.spawn(1, ai_state={}, transform={}, tile={})
-    found = w.drawn.to_arrow()
-    assert found.schema.names == ["entity", "transform", "ai_state"]
-    rows = {row["entity"]: row for row in found.to_pylist()}
-    assert rows.keys() == {*one.tolist(), *two.tolist()}
+    first, two = w.spawn(2, transform={}, tile={}), w.spawn(1, ai_state={}, transform={}, tile={})
+    table = w.drawn.to_arrow()
+    assert table.schema.names == ["entity", "transform", "ai_state"]
+    rows = {row["entity"]: row for row in table.to_pylist()}
+    assert rows.keys() == {*first.tolist(), *two.tolist()}
     assert [rows[e]["ai_state"] is None for e in rows] == [True, True, False]
     copy = w.ai_state.row(0)
     assert rows[int(two[0])]["ai_state"]["goal"] == list(copy.goal)
-    assert rows[int(one[0])]["transform"]["scale"] == [1.0, 1.0, 1.0]
-    assert pa.table(w.drawn).to_batches()[0].equals(found)
+    assert rows[int(first[0])]["transform"]["scale"] == [1.0, 1.0, 1.0]
+    assert pa.table(w.drawn).to_batches()[0].equals(table)
 
 
 def test_a_query_shares_the_memory_of_rows_that_follow_each_other() -> None:
@@ -285,7 +285,7 @@ LIBRARIES: dict[str, Callable[[pa.Table], Any]] = {
     "polars": pl.DataFrame,
     "pandas": lambda table: table.to_pandas(),
     "pandas with Arrow": lambda table: table.to_pandas(types_mapper=pd.ArrowDtype),
-    "duckdb": lambda given: duckdb.sql("from given"),
+    "duckdb": lambda arrow_table: duckdb.sql("from arrow_table"),
 }
 NULLS: dict[str, Callable[[list[Any]], Any]] = {
     "Arrow": pa.array,
@@ -563,9 +563,9 @@ def test_enums_by_name_or_number() -> None:
 
 def test_dictionaries_of_chunks_differ() -> None:
     w = g.World()
-    one = pa.array([g.Mode(5).name, g.Mode(0).name]).dictionary_encode()
+    first = pa.array([g.Mode(5).name, g.Mode(0).name]).dictionary_encode()
     two = pa.array([g.Mode(0).name, g.Mode(300).name]).dictionary_encode()
-    table = pa.table({"mode": pa.chunked_array([one, two])})
+    table = pa.table({"mode": pa.chunked_array([first, two])})
     w.every_type.create_many(w.entities.create_many(4), table)
     assert w.every_type.data.mode.tolist() == [5, 0, 0, 300]
     texts = pa.chunked_array([pa.array(["a", "b"]).dictionary_encode()] * 2)
@@ -676,8 +676,6 @@ def test_structs_go_by_the_names_of_elements(names: str) -> None:
         w.every_type.data.vector = column
         assert w.every_type.data.vector.tolist() == [wanted] * 2
 
-
-# --- tables in the wrong place ----------------------------------------------------------------
 
 BY_COUNT = r"; managers take tables by create_many\(len\(df\), df\)$"
 BY_ENTITIES = r"; managers take tables by create_many\(entities, df\)$"

@@ -1,4 +1,4 @@
-"""What compiled kernels call, and what is done for many rows at once."""
+"""Functions that compiled kernels call, and bulk work on many rows."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ def test_floats(scalar: Any, compiled: Callable[..., Any], ufunc: Any) -> None:
     random = np.random.default_rng(1)
     drawn = random.standard_normal(40) * 10.0 ** random.integers(-3, 4, 40)
     left, right = pairs(np.array([*FLOATS, *drawn], scalar))
-    found = np.array([compiled(a, b) for a, b in zip(left, right, strict=True)], scalar)
+    results = np.array([compiled(a, b) for a, b in zip(left, right, strict=True)], scalar)
     with np.errstate(all="ignore"):
         expected = ufunc(left, right)
     if ufunc in (np.minimum, np.maximum):  # of two zeros, either
-        found, expected = found + 0, expected + 0
-    assert not differing(found, expected).any()
+        results, expected = results + 0, expected + 0
+    assert not differing(results, expected).any()
 
 
 @pytest.mark.parametrize("name", ["floor_divide", "remainder"])
@@ -71,8 +71,8 @@ def test_integers_neither_trap_nor_raise(name: str) -> None:
     compiled = getattr(compiled_arithmetic, f"{name}_int64")
     with np.errstate(all="ignore"):
         expected = getattr(np, name)(left, right)
-    found = [compiled(a, b) for a, b in zip(left.tolist(), right.tolist(), strict=True)]
-    assert found == expected.tolist()
+    results = [compiled(a, b) for a, b in zip(left.tolist(), right.tolist(), strict=True)]
+    assert results == expected.tolist()
 
 
 def test_floats_cut_to_integers() -> None:
@@ -107,24 +107,24 @@ def test_lookups(owners: list[int], asked: list[int], size: int) -> None:
     column = indices | np.uint64(3 << 32)
     rows_of = sparse_map(size)
     rows_of[indices.view(np.intp)] = np.arange(len(indices))
-    given = np.array([*column.tolist(), *asked], np.uint64)
-    found = CompiledBulk.sparse_lookup(rows_of, column, given, MASK)
-    assert found.tolist() == Bulk.sparse_lookup(rows_of, column, given, MASK).tolist()
-    assert found.dtype == np.intp
+    entities = np.array([*column.tolist(), *asked], np.uint64)
+    rows = CompiledBulk.sparse_lookup(rows_of, column, entities, MASK)
+    assert rows.tolist() == Bulk.sparse_lookup(rows_of, column, entities, MASK).tolist()
+    assert rows.dtype == np.intp
     by_index = np.zeros(size, np.uint64)
     by_index[indices.view(np.intp)] = column
-    found = CompiledBulk.direct_lookup(by_index, given, MASK)
-    assert found.tolist() == Bulk.direct_lookup(by_index, given, MASK).tolist()
-    assert all(row == NIL or by_index[row] == e for row, e in zip(found, given, strict=True))
+    rows = CompiledBulk.direct_lookup(by_index, entities, MASK)
+    assert rows.tolist() == Bulk.direct_lookup(by_index, entities, MASK).tolist()
+    assert all(row == NIL or by_index[row] == e for row, e in zip(rows, entities, strict=True))
 
 
 @settings(deadline=None, max_examples=examples(100))
-@given(given=st.lists(st.integers(0, 63), max_size=40), n=st.sampled_from([64, 10_000]))
-def test_distinct_rows(given: list[int], n: int) -> None:
-    array = np.array(given, np.intp)
-    if len(set(given)) == len(given):
-        found = CompiledBulk.sort_distinct(array, n, "M")
-        assert found.tolist() == Bulk.sort_distinct(array, n, "M").tolist() == sorted(given)
+@given(numbers=st.lists(st.integers(0, 63), max_size=40), n=st.sampled_from([64, 10_000]))
+def test_distinct_rows(numbers: list[int], n: int) -> None:
+    array = np.array(numbers, np.intp)
+    if len(set(numbers)) == len(numbers):
+        distinct = CompiledBulk.sort_distinct(array, n, "M")
+        assert distinct.tolist() == Bulk.sort_distinct(array, n, "M").tolist() == sorted(numbers)
         return
     messages = []
     for function in (CompiledBulk.sort_distinct, Bulk.sort_distinct):
@@ -146,25 +146,25 @@ class Scene:
         natives_es = natives.view(np.uint64) | random.integers(1, 3, count).astype(np.uint64) << 44
         cells[natives] = natives_es
         far = random.integers(0, 4 * n_cells, len(visited)).astype(np.uint64)
-        made = np.uint64(1) << 44 | np.uint64(1) << 32
-        self.visitors, first = np.unique(far | made, return_index=True)
+        origin = np.uint64(1) << 44 | np.uint64(1) << 32
+        self.visitors, first = np.unique(far | origin, return_index=True)
         visited = visited[first]
         cells[visited] = self.visitors
         cells[visited[::3]] = visited[::3].view(np.uint64) ^ 1  # these have died
         map_ = HandleMap(ShardedBulk)
         map_.add(self.visitors, visited)
         self.cells, self.table = cells, map_.table
-        whole = np.concatenate((natives_es, self.visitors))
-        owners = random.permutation(whole)[: len(whole) // 2]
+        handles = np.concatenate((natives_es, self.visitors))
+        owners = random.permutation(handles)[: len(handles) // 2]
         rows_of = np.full(random.integers(1, n_cells + 1), NIL, np.uint32)
         places = ShardedBulk.slots_of(cells, self.table, owners, MASK)[0]
         owners = owners[places < len(rows_of)]
         rows_of[places[places < len(rows_of)]] = np.arange(len(owners))
         self.owners, self.rows_of = owners, rows_of
-        self.known = random.permutation(whole)
+        self.known = random.permutation(handles)
         odd = np.array([0, 1, (1 << 64) - 1, 5, 1 << 44], np.uint64)
-        stale = whole[:5] + (np.uint64(1) << 44)
-        self.asked = random.permutation(np.concatenate((whole, odd, stale)))
+        stale = handles[:5] + (np.uint64(1) << 44)
+        self.asked = random.permutation(np.concatenate((handles, odd, stale)))
 
 
 @pytest.mark.parametrize("count", [1, 2, 10, 500])
@@ -176,15 +176,15 @@ def test_slots_and_rows(count: int) -> None:
         for asked in (it.known, it.asked, it.asked[:0], it.visitors):
             ways = [it.cells, it.table, asked, MASK]
             expected, are_alive = ShardedBulk.slots_of(*ways)
-            found, are_too = CompiledShardedBulk.slots_of(*ways)
-            assert found.tolist() == expected.tolist()
+            slots, are_too = CompiledShardedBulk.slots_of(*ways)
+            assert slots.tolist() == expected.tolist()
             assert are_too == are_alive
             here = ShardedBulk.are_local(*ways)
             assert CompiledShardedBulk.are_local(*ways).tolist() == here.tolist()
             assert here.all() == are_alive
-            rows = CompiledShardedBulk.rows_in(it.rows_of, it.owners, asked, found)
+            rows = CompiledShardedBulk.rows_in(it.rows_of, it.owners, asked, slots)
             assert (
-                rows.tolist() == ShardedBulk.rows_in(it.rows_of, it.owners, asked, found).tolist()
+                rows.tolist() == ShardedBulk.rows_in(it.rows_of, it.owners, asked, slots).tolist()
             )
             ways = [it.rows_of, it.owners, it.table, asked, MASK]
             rows = CompiledShardedBulk.lookup_with_foreign(*ways)
@@ -226,14 +226,14 @@ def test_packages_of_both_backends_share_the_library() -> None:
         world = package.World()
         es = world.entities.create_many(100)
         for manager in (world.mote, world.tile):
-            assert manager.data._BULK is bulk
+            assert manager.data.BULK is bulk
             manager.create_many(es)
             assert manager.lookup_many(es).tolist() == [manager.lookup(e) for e in es.tolist()]
 
 
 def test_the_entities_of_compiled_shards() -> None:
     world = load("world: Isles\nshards: {}\n").world
-    assert "    _BULK: ClassVar = CompiledShardedBulk\n" in entities_module(world, compiled=True)
+    assert "    BULK: ClassVar = CompiledShardedBulk\n" in entities_module(world, compiled=True)
     assert "Bulk" not in entities_module(world, compiled=False)
 
 

@@ -84,7 +84,7 @@ numbers = st.one_of(
 
 
 def plain(value: Any) -> Any:
-    """What is inside a 0-d array."""
+    """Return the element of a 0-d array."""
     return value[()] if isinstance(value, np.ndarray) else value
 
 
@@ -147,7 +147,7 @@ def same(left: Any, right: Any) -> bool:
 
 
 def stored(scalar: str, value: Any) -> Any:
-    """What comes back from a cell of the format, through a memoryview and through a struct."""
+    """Return a cell of the format, read back through a memoryview and through a struct."""
     code = FORMATS[scalar]
     raw: Any = memoryview(bytearray(struct.calcsize(f"={code}")))
     cells = raw.cast(code)
@@ -255,30 +255,30 @@ array_dtypes = st.one_of(
 @given(st.sampled_from(FIELDS), hnp.arrays(array_dtypes, sizes))
 def test_an_array_is_its_elements(field: Field, array: np.ndarray[Any, Any]) -> None:
     before = array.copy()
-    whole = outcome(lambda v: field.to_column(v, len(array)), array)
+    converted = outcome(lambda v: field.to_column(v, len(array)), array)
     each = [outcome(field.to_cell, element) for element in array]
     if any(isinstance(element, type) for element in each):
-        assert whole in each
-    elif isinstance(whole, type):  # no element to be wrong, but a dtype
+        assert converted in each
+    elif isinstance(converted, type):  # no element to be wrong, but a dtype
         assert len(array) == 0
-        assert whole is TypeError
+        assert converted is TypeError
     else:
-        assert whole.dtype == field.dtype
-        assert whole.tobytes() == np.array(each, field.dtype).tobytes() or np.isnan(each).any()
+        assert converted.dtype == field.dtype
+        assert converted.tobytes() == np.array(each, field.dtype).tobytes() or np.isnan(each).any()
     assert array.tobytes() == before.tobytes()
 
 
 @settings(deadline=None, max_examples=examples(200))
 @given(st.sampled_from(FIELDS), st.lists(numbers, max_size=4))
 def test_a_list_is_its_elements(field: Field, values: list[Any]) -> None:
-    whole = outcome(lambda v: field.to_column(v, len(values)), values)
+    converted = outcome(lambda v: field.to_column(v, len(values)), values)
     each = [outcome(field.to_cell, value) for value in values]
     bad = [result for result in each if isinstance(result, type)]
     if bad:
-        assert whole in bad
+        assert converted in bad
     else:
-        assert whole.shape == (len(values),)
-        for got, wanted in zip(whole, each, strict=True):
+        assert converted.shape == (len(values),)
+        for got, wanted in zip(converted, each, strict=True):
             assert same(got.item(), np.array(wanted, field.dtype).item())
 
 
@@ -352,7 +352,7 @@ def oracle(which: int, value: Any) -> int | type:
 def _outside(number: Any) -> str:
     """The binary digits of a number that no trait stands for."""
     digits = f"{int(number):b}" if abs(number) < 2**70 else "1" * 20
-    return "".join(bit for place, bit in enumerate(reversed(digits)) if place not in (0, 1, 4))
+    return "".join(bit for index, bit in enumerate(reversed(digits)) if index not in (0, 1, 4))
 
 
 @settings(deadline=None, max_examples=examples(300))

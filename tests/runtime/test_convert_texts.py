@@ -107,8 +107,8 @@ def test_arrays_of_text(values: list[str]) -> None:
     for array in arrays:
         each = [text_oracle(element) for element in array.tolist()]
         if ValueError in each:
-            place = each.index(ValueError)
-            with pytest.raises(ValueError, match=rf"^C\.f: .*\(at position {place}\)$"):
+            position = each.index(ValueError)
+            with pytest.raises(ValueError, match=rf"^C\.f: .*\(at position {position}\)$"):
                 TEXT.to_column(array, len(values))
         else:
             got = TEXT.to_column(array, len(values))
@@ -238,8 +238,8 @@ def test_an_array_of_numbers_is_one_object_per_row() -> None:
     rows = OBJECT.to_column(np.arange(6).reshape(3, 2), 3)
     assert [row.tolist() for row in rows] == [[0, 1], [2, 3], [4, 5]]
     buffer = np.zeros(64, np.uint8)
-    own = buffer.view(np.float32).reshape(4, 4)
-    assert not any(np.may_share_memory(row, buffer) for row in OBJECT.to_column(own, 4, buffer))
+    cells = buffer.view(np.float32).reshape(4, 4)
+    assert not any(np.may_share_memory(row, buffer) for row in OBJECT.to_column(cells, 4, buffer))
 
 
 SHAPES = [(1,), (2,), (3,), (4,), (7,), (2, 2), (4, 4), (2, 1, 3)]
@@ -269,14 +269,14 @@ def _tuples(values: Any) -> Any:
 
 @pytest.mark.parametrize("size", [2, 3, 4, 5])
 def test_every_element_of_a_cell_is_checked(size: int) -> None:
-    for place in range(size):
+    for position in range(size):
         values: list[Any] = [1.0] * size
         for bad, error in ((1e39, OverflowError), (-1e39, OverflowError), (True, TypeError)):
-            values[place] = bad
+            values[position] = bad
             for spelled in (values, tuple(values)):
                 with pytest.raises(error, match=r"^C\.f: "):
                     FloatField("C.f", "f32", (size,)).to_cell(spelled)
-        values[place] = -float("inf")
+        values[position] = -float("inf")
         assert FloatField("C.f", "f32", (size,)).to_cell(tuple(values)) == tuple(values)
 
 
@@ -387,7 +387,7 @@ def test_what_has_elements_is_an_array() -> None:
 
 
 class _Foreign:
-    """What another library's column looks like."""
+    """A column that looks like one of another library."""
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         return np.array([1, 2, 3])
@@ -432,8 +432,8 @@ def test_the_managers_own_memory_is_copied(scalar: str) -> None:
     other.flags.writeable = False
     assert field.to_column(other, 4, buffer) is other
     text = TextField("C.f", 4)
-    own = buffer.view("S4")
-    assert not np.may_share_memory(text.to_column(own, len(own), buffer), buffer)
+    cells = buffer.view("S4")
+    assert not np.may_share_memory(text.to_column(cells, len(cells), buffer), buffer)
 
 
 class Colour(Enum):

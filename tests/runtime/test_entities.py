@@ -46,7 +46,7 @@ def manager(index_bits: int = 32, generation_bits: int = 32, min_free: int = 102
 
 
 class Model:
-    """What the contract says, one entity at a time."""
+    """A model of the contract, one entity at a time."""
 
     def __init__(self, index_bits: int, generation_bits: int, min_free: int) -> None:
         self.index_bits = index_bits
@@ -112,7 +112,7 @@ def test_taking_back_after_other_changes(taken: int) -> None:
     es = entities.create_many(4)
     others = [entities.create() for _ in range(taken)]
     entities.destroy(others[0] if taken else es[0])
-    entities._undo_create(es[1 - taken :])
+    entities.undo_create(es[1 - taken :])
     assert len(entities) == 0
     again = entities.create_many(8)
     assert sorted(again & 7) == list(range(8))
@@ -217,20 +217,17 @@ def test_reserve_prevents_reallocation() -> None:
         manager(3, 2, 0).reserve(9)
 
 
-# -- callbacks -------------------------------------------------------------------------------------
-
-
 def test_callbacks_are_told_in_order_until_cancelled() -> None:
-    entities, told = manager(), []
-    first = entities.on_destroy(lambda es: told.append(("first", es.tolist())))
-    entities.on_destroy(lambda es: told.append(("second", es.tolist())))
+    entities, notified = manager(), []
+    first = entities.on_destroy(lambda es: notified.append(("first", es.tolist())))
+    entities.on_destroy(lambda es: notified.append(("second", es.tolist())))
     a, b, c = entities.create_many(3).tolist()
     entities.destroy(b)
     first.cancel()
     first.cancel()
     entities.destroy_many([c, a])
     entities.destroy_many([])
-    assert told == [("first", [b]), ("second", [b]), ("second", [c, a])]
+    assert notified == [("first", [b]), ("second", [b]), ("second", [c, a])]
 
 
 def test_the_dead_are_dead_when_callbacks_run() -> None:
@@ -247,7 +244,7 @@ def test_the_dead_are_dead_when_callbacks_run() -> None:
 
 
 def test_callbacks_do_not_see_the_callers_array_change() -> None:
-    entities, told = manager(), []
+    entities, notified = manager(), []
     es = entities.create_many(2)
     expected = es.tolist()
 
@@ -255,9 +252,9 @@ def test_callbacks_do_not_see_the_callers_array_change() -> None:
         es[:] = 7
 
     entities.on_destroy(overwrite)
-    entities.on_destroy(lambda es: told.append(es.tolist()))
+    entities.on_destroy(lambda es: notified.append(es.tolist()))
     entities.destroy_many(es)
-    assert told == [expected]
+    assert notified == [expected]
 
 
 plans = st.lists(
@@ -272,11 +269,11 @@ def test_destroying_inside_of_callbacks(
     plan: list[tuple[list[list[int]], bool]], start: list[int]
 ) -> None:
     """Each entity's death destroys others, in batches, and perhaps fails."""
-    entities, told, expected = manager(), [], []
+    entities, notified, expected = manager(), [], []
     es = entities.create_many(6).tolist()
 
     def react(dead: Any) -> None:
-        told.append(dead.tolist())
+        notified.append(dead.tolist())
         for e in dead.tolist():
             batches, _ = plan[es.index(e)]
             for batch in batches:
@@ -307,7 +304,7 @@ def test_destroying_inside_of_callbacks(
         entities.destroy_many([es[k] for k in start])
     if caught is not None:
         assert [error.args[0] for error in caught.value.exceptions] == failed
-    assert told == expected
+    assert notified == expected
     assert set(entities) == live
     assert (entities.dispatch.depth, len(entities.dispatch.queue)) == (0, 0)
 
@@ -338,12 +335,12 @@ def test_errors_inside_of_callbacks_about_stale_entities() -> None:
 
 
 class DespawnListener:
-    """What a component manager with `destroy: callback` does."""
+    """A stand-in for a component manager with `destroy: callback`."""
 
     def __init__(self, entities: Any) -> None:
         self._locks = 0
         self.dead: list[int] = []
-        entities._add_listener(self, DespawnListener.remove)
+        entities.add_listener(self, DespawnListener.remove)
 
     def _check_can_despawn(self) -> None:
         if self._locks:
@@ -357,13 +354,13 @@ class DespawnListener:
 
 
 def test_managers_and_callbacks_are_told_in_order_of_registration() -> None:
-    entities, told = manager(), list[tuple[str, int]]()
+    entities, notified = manager(), list[tuple[str, int]]()
     follower: DespawnListener
-    entities.on_destroy(lambda es: told.append(("first", len(follower.dead))))
+    entities.on_destroy(lambda es: notified.append(("first", len(follower.dead))))
     follower = DespawnListener(entities)
-    entities.on_destroy(lambda es: told.append(("last", len(follower.dead))))
+    entities.on_destroy(lambda es: notified.append(("last", len(follower.dead))))
     entities.destroy_many(entities.create_many(3))
-    assert told == [("first", 0), ("last", 3)]
+    assert notified == [("first", 0), ("last", 3)]
 
 
 def test_a_manager_locked_when_a_queued_entitys_turn_comes() -> None:
@@ -391,7 +388,7 @@ def test_managers_are_not_kept_alive() -> None:
     follower = weakref.ref(DespawnListener(entities))
     assert follower() is None
     entities.destroy(entities.create())
-    assert not entities._callbacks.entries
+    assert not entities.callbacks.entries
 
 
 def test_an_entity_manager_needs_no_garbage_collector() -> None:
@@ -408,12 +405,12 @@ def test_an_entity_manager_needs_no_garbage_collector() -> None:
 
 
 def test_callbacks_are_not_saved() -> None:
-    entities, told = manager(), list[Any]()
-    entities.on_destroy(told.append)
+    entities, notified = manager(), list[Any]()
+    entities.on_destroy(notified.append)
     e = entities.create()
     copied = copy.deepcopy(entities)
     copied.destroy(e)
-    assert told == []
+    assert notified == []
     assert entities.alive(e)
 
 
@@ -432,9 +429,6 @@ def test_a_copy_made_by_a_callback_is_at_rest() -> None:
     assert list(copies[0]) == [b]
     copies[0].destroy(b)
     assert list(copies[0]) == []
-
-
-# -- the text --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -469,9 +463,9 @@ def possible(number: int) -> int:
 
 @given(st.lists(integers), st.sampled_from([list, tuple, deque]))
 def test_any_integers_stay_exact_or_become_null(numbers: list[int], kind: Any) -> None:
-    found = as_entities(kind(numbers))
-    assert found.dtype == np.uint64
-    assert found.tolist() == [possible(number) for number in numbers]
+    handles = as_entities(kind(numbers))
+    assert handles.dtype == np.uint64
+    assert handles.tolist() == [possible(number) for number in numbers]
 
 
 @given(st.lists(integers))
@@ -552,10 +546,10 @@ def test_an_exact_array_does_not_load_masked_arrays() -> None:
 
 @given(st.lists(st.integers(0, 300), max_size=60), st.integers(301, 3000))
 def test_repetitions_are_found(indices: list[int], bound: int) -> None:
-    found = np.array(indices, np.int64)
-    assert all_distinct_below(found, bound) == (len(set(indices)) == len(indices))
+    array = np.array(indices, np.int64)
+    assert all_distinct_below(array, bound) == (len(set(indices)) == len(indices))
     expected = next((i for i, n in enumerate(indices) if n in indices[:i]), len(indices))
-    assert find_first_duplicate(found) == expected
+    assert find_first_duplicate(array) == expected
 
 
 @given(

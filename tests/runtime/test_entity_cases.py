@@ -23,12 +23,12 @@ class TestEntities:
 
     @pytest.fixture(autouse=True, params=LAYOUTS, ids=str)
     def of_a_layout(self, request: pytest.FixtureRequest) -> None:
-        names = {"_LAYOUT": HandleLayout(*request.param), "__slots__": ()}
+        names = {"HANDLE_LAYOUT": HandleLayout(*request.param), "__slots__": ()}
         self.manager = type("Manager", (EntityManagerBase,), names)
 
     @property
     def layout(self) -> Any:
-        return self.manager._LAYOUT
+        return self.manager.HANDLE_LAYOUT
 
     def most(self, count: int) -> int:
         """Return so many, or as many entities as there can be."""
@@ -97,10 +97,10 @@ class TestEntities:
             waiting += map(em.index, gone)
             count = min(coming, len(waiting))
             with handles_with(self.manager, MIN_FREE=0):
-                made = self.created(em, count, as_many)
-            assert list(map(em.index, made)) == waiting[:count]
+                created = self.created(em, count, as_many)
+            assert list(map(em.index, created)) == waiting[:count]
             waiting = waiting[count:]
-            alive += made
+            alive += created
 
     def test_many_reuse_early_ones_first_and_all_once_no_index_is_left(self) -> None:
         if self.layout.INDEX_COUNT < 4 or self.layout.GENERATION_BITS < 2:
@@ -129,7 +129,7 @@ class TestEntities:
     def test_taking_back_after_others_came(self, em: EntityManagerBase) -> None:
         es = em.create_many(2)
         other = em.create()
-        em._undo_create(es)
+        em.undo_create(es)
         assert list(em) == [other]
         assert not em.alive_many(es).any()
         with handles_with(self.manager, MIN_FREE=0):
@@ -145,8 +145,8 @@ class TestEntities:
     @pytest.mark.parametrize("count", [0, 1, 20])
     def test_an_index_without_generations_is_retired(self, count: int) -> None:
         em = self.manager()
-        one = self.layout.ONE_GENERATION
-        with handles_with(self.manager, MIN_FREE=0, LAST_GENERATION=one):
+        last = self.layout.ONE_GENERATION
+        with handles_with(self.manager, MIN_FREE=0, LAST_GENERATION=last):
             # their indices begin at 0, so these are the first of the last
             es = em.create_many(max(1, min(count, self.layout.INDEX_COUNT - 1)))
             if count:
@@ -205,8 +205,8 @@ class TestEntities:
     def test_nobody_dies_while_a_manager_refuses(self, em: EntityManagerBase) -> None:
         guard = Guard(em)
         es = em.create_many(2)
-        for call, given in ((em.destroy, es[0]), (em.destroy_many, es)):
-            refuses(StructureLockedError, call, given)
+        for call, argument in ((em.destroy, es[0]), (em.destroy_many, es)):
+            refuses(StructureLockedError, call, argument)
         assert em.alive_many(es).all()
         assert guard.heard == []
 

@@ -25,8 +25,8 @@ INNER = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 @cache
 def modules() -> dict[str, ast.Module]:
     """Return the modules of the library by their paths."""
-    found = {path.relative_to(LIBRARY).as_posix(): path for path in LIBRARY.rglob("*.py")}
-    return {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in found.items()}
+    paths = {path.relative_to(LIBRARY).as_posix(): path for path in LIBRARY.rglob("*.py")}
+    return {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in paths.items()}
 
 
 def reads(tree: ast.AST) -> set[str]:
@@ -68,8 +68,6 @@ def test_nobody_calls_the_original_of_such_a_method() -> None:
             assert not owner.startswith("super("), f"{module}: {ast.unparse(node)}"
             assert not owner[0].isupper(), f"{module}: {ast.unparse(node)}"
 
-
-# -- several packages over one library -------------------------------------------------------------
 
 COMPONENTS = """
 queries: {both: {all: [Place, Room]}}
@@ -118,15 +116,15 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any
 def life(package: Any, shift: int) -> Iterator[None]:
     """Go through what a world does with handles, step by step."""
     w = package.World()
-    em, one, min_free = w.entities, 1 << shift, package.entities.MIN_FREE
+    em, generation, min_free = w.entities, 1 << shift, package.entities.MIN_FREE
     e, other = em.create(), em.create()
-    assert (e, other) == (one, one | 1)
+    assert (e, other) == (generation, generation | 1)
     assert type(pickle.loads(pickle.dumps(em))).__module__ == f"{package.__name__}.entities"
     yield
     for manager in (w.place, w.name, w.room):
         row = manager.create(e)
         assert (manager.lookup(e), manager.lookup(other)) == (row, NIL)
-        assert manager.lookup_many([other, e, 2 * one]).tolist() == [NIL, row, NIL]
+        assert manager.lookup_many([other, e, 2 * generation]).tolist() == [NIL, row, NIL]
         with pytest.raises(LookupError, match=rf"entity 1v1 \({other}\) has no instance"):
             manager.require(other)
         with pytest.raises(ValueError, match=rf"entity 0v1 \({e}\) has an instance"):
@@ -144,12 +142,12 @@ def life(package: Any, shift: int) -> Iterator[None]:
     assert (len(w.both), len(w.room), len(w.archetypes), w.collect()) == (0, 0, 0, 2)
     yield
     em.destroy_many(em.create_many(min_free))
-    assert [em.create() for _ in range(2)] == [2 * one, one | min_free + 2]
-    assert em.alive_many([e, 2 * one, other]).tolist() == [False, True, True]
-    assert (em.index(3 * one | 2), em.generation(3 * one | 2)) == (2, 3)
+    assert [em.create() for _ in range(2)] == [2 * generation, generation | min_free + 2]
+    assert em.alive_many([e, 2 * generation, other]).tolist() == [False, True, True]
+    assert (em.index(3 * generation | 2), em.generation(3 * generation | 2)) == (2, 3)
     yield
     em.destroy_many(em.live())
-    last = package.entities.LAST_GENERATION | one - 1
+    last = package.entities.LAST_GENERATION | generation - 1
     for _ in range(1000):
         again = em.create()
         assert again <= last
@@ -160,7 +158,7 @@ def life(package: Any, shift: int) -> Iterator[None]:
 def test_packages_live_side_by_side(packages: dict[str, Any]) -> None:
     lives = [life(package, SHIFTS[name]) for name, package in packages.items()]
     assert len(list(zip(*lives, strict=True))) == 8
-    bulks = {name: package.World().place.data._BULK.__name__ for name, package in packages.items()}
+    bulks = {name: package.World().place.data.BULK.__name__ for name, package in packages.items()}
     assert {name for name, bulk in bulks.items() if bulk.startswith("Compiled")} == {*COMPILED}
 
 
@@ -181,11 +179,11 @@ def test_packages_do_not_take_others_entities(packages: dict[str, Any]) -> None:
 
 
 def test_what_one_class_has_is_its_own(packages: dict[str, Any]) -> None:
-    found = {name: package.EntityManager.create for name, package in packages.items()}
-    masks = {name: create.__globals__["ONE_GENERATION"] for name, create in found.items()}
+    methods = {name: package.EntityManager.create for name, package in packages.items()}
+    masks = {name: create.__globals__["ONE_GENERATION"] for name, create in methods.items()}
     assert masks == {name: 1 << shift for name, shift in SHIFTS.items()}
     for package in packages.values():
         for method in (package.EntityManager.alive, package.PlaceManager.lookup):
             assert method.__globals__["INDEX_MASK"] == package.entities.INDEX_MASK
-    place = packages["usual"].PlaceManager
-    assert place.lookup.__globals__ is place.remove.__globals__
+    manager_class = packages["usual"].PlaceManager
+    assert manager_class.lookup.__globals__ is manager_class.remove.__globals__

@@ -1,4 +1,4 @@
-"""What a package says of itself: fields, and what a world is made of."""
+"""A package's description of itself: fields, and what a world is made of."""
 
 from __future__ import annotations
 

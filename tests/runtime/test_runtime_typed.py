@@ -21,7 +21,7 @@ class Row(fast_typing.NamedTuple):
 
     mass: float
     owner: Entity = Entity(7)
-    """Whose it is."""
+    """The row's owner."""
     place: tuple[float, ...] = (0.0, 1.0)
 
     @property

@@ -31,9 +31,11 @@ def cases(draw: st.DrawFn) -> Case:
     sizes = st.sampled_from([0.0, 0.0, 0.3, 1.0, 2.1, 3.1, 4.2, 6.0, 12.0])
     wrap = draw(st.lists(sizes, min_size=axes, max_size=axes))
     edge = 1.001 * radius
-    some = [k * edge for k in range(-3, 6)] + [k * radius for k in (-1.0, 0.0, 0.5, 1.0, 2.0)]
-    some += [size * k for size in wrap for k in (0.5, 1.0, -1.0, 0.999)]
-    numbers = st.sampled_from(some) | st.floats(-12, 12, width=32) | st.sampled_from(ODD)
+    coordinates = [k * edge for k in range(-3, 6)] + [
+        k * radius for k in (-1.0, 0.0, 0.5, 1.0, 2.0)
+    ]
+    coordinates += [size * k for size in wrap for k in (0.5, 1.0, -1.0, 0.999)]
+    numbers = st.sampled_from(coordinates) | st.floats(-12, 12, width=32) | st.sampled_from(ODD)
     count = draw(st.integers(0, 14))
     rows = draw(st.lists(st.lists(numbers, min_size=axes, max_size=axes), min_size=count))
     return np.array(rows, dtype).reshape(-1, axes), radius, wrap
@@ -53,22 +55,24 @@ def test_points_among_places(case: Case, seed: int) -> None:
     seen = random.random(len(places)) < 0.8
     hidden = np.where(seen, places.T, np.nan).astype(places.dtype)
     points = places[random.permutation(len(places))]
-    made = Search(points.T, hidden, radius, wrap)
+    search = Search(points.T, hidden, radius, wrap)
     space = Space(radius, wrap, places.dtype)
     expected = neighbours(space, points, places, seen.tolist())
-    assert found(*made.neighbours()) == expected
+    assert found(*search.neighbours()) == expected
     if is_exact(case):
         reach = places.dtype.type(radius) * places.dtype.type(radius)
         ends = (seen & np.isfinite(places).all(1)).nonzero()[0].tolist()
         with np.errstate(all="ignore"):
             for point, rows in zip(points, expected, strict=True):
-                some = ends if np.isfinite(point).all() else []
-                near = [k for k in some if space.square(space.offset(point, places[k])) <= reach]
+                candidates = ends if np.isfinite(point).all() else []
+                near = [
+                    k for k in candidates if space.square(space.offset(point, places[k])) <= reach
+                ]
                 assert sorted(rows) == near
 
 
 def is_exact(case: Case) -> bool:
-    """Whether places are not so far outside of a wrapped axis that they lose what counts."""
+    """Return True unless positions are so far outside of a wrapped axis that they lose digits."""
     places, radius, wrap = case
     finite = np.where(np.isfinite(places), places, 0)
     wrapped = [abs(finite[:, axis]).max(initial=0) for axis, size in enumerate(wrap) if size]
@@ -81,17 +85,17 @@ def is_exact(case: Case) -> bool:
 @given(case=cases())
 @example(case=(np.zeros((9, 2), "f4"), 1.0, [0.0, 1.0]))
 def test_places_among_themselves(case: Case) -> None:
-    """Who asks does not find itself; in many blocks or in one."""
+    """A row that asks does not find itself; in many blocks or in one."""
     places, radius, wrap = case
     expected = neighbours(Space(radius, wrap, places.dtype), places, places, [True] * len(places))
     without = [[row for row in rows if row != k] for k, rows in enumerate(expected)]
     for size in (1, 7, 1 << 15):
         with patch.object(neighbour_search, "_CANDIDATES", size):
-            made = Search(places.T, places.T, radius, wrap, is_one=True)
-            assert found(*made.neighbours()) == without
+            search = Search(places.T, places.T, radius, wrap, is_one=True)
+            assert found(*search.neighbours()) == without
     names = np.arange(len(places)).astype(np.uint64)
-    made = Search(places.T, places.T.copy(), radius, wrap, names=(names, names))
-    assert found(*made.neighbours()) == without
+    search = Search(places.T, places.T.copy(), radius, wrap, names=(names, names))
+    assert found(*search.neighbours()) == without
 
 
 @settings(max_examples=examples(100), deadline=None)
@@ -103,8 +107,8 @@ def test_cells_that_are_too_many(case: Case) -> None:
     expected = neighbours(space, places, places, [True] * len(places))
     for most, sparse in ((1 << 62, 0), (1 << 20, 0), (50_000, 4), (5000, 4)):
         with patch.object(cells, "_MOST", most), patch.object(cells, "SPARSE", sparse):
-            made = Search(places.T, places.T.copy(), radius, wrap)
-            assert found(*made.neighbours()) == expected
+            search = Search(places.T, places.T.copy(), radius, wrap)
+            assert found(*search.neighbours()) == expected
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
@@ -122,12 +126,12 @@ def test_radii_whose_square_is_no_number_of_the_type(dtype: str) -> None:
 def test_a_few_far_apart_take_no_room() -> None:
     """The work goes by the places, not by the cells between them."""
     places = np.array([[0, 1e9, -1e9, 1e15, 0.5], [0, 1e9, 1e9, -1e15, 0]], "f8")
-    made = Search(places, places, 1.0, (0.0, 0.0), is_one=True)
-    _, members = made.neighbours()
+    search = Search(places, places, 1.0, (0.0, 0.0), is_one=True)
+    _, members = search.neighbours()
     assert members.tolist() == [4, 0]
     places = np.array([[0.5, 5e8, 1e9 - 0.2], [0, 0, 0], [0, 1e9, 0]], "f8")
-    made = Search(places, places, 1.0, (1e9, 0.0, 1e9), is_one=True)
-    assert made.neighbours()[1].tolist() == [2, 0]
+    search = Search(places, places, 1.0, (1e9, 0.0, 1e9), is_one=True)
+    assert search.neighbours()[1].tolist() == [2, 0]
 
 
 def test_places_whose_cell_has_no_number() -> None:

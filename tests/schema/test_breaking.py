@@ -1,5 +1,5 @@
-"""What breaks from one version of schemas to another; and that this is what loading does: for each
-case, a world full of extreme values is saved by the old package and loaded by the new one.
+"""Breaking changes from one version of schemas to another, and that loading agrees: for each case,
+a world full of extreme values is saved by the old package and loaded by the new one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from ecsgen_runtime.snapshots.rule_types import CellType, cell_type
+from ecsgen_runtime.snapshots.cell_types import CellType, cell_type
 
 from ecsgen.breaking import BreakKind
 from ecsgen.breaking.checks import compare
@@ -37,9 +37,9 @@ def project(folder: Path, text: str) -> Project:
     folder.mkdir(parents=True)
     (folder / "a.yaml").write_text(text, encoding="utf-8")
     diagnostics = Diagnostics()
-    found = load(folder, diagnostics)
-    assert found is not None, format_text(diagnostics)
-    return found
+    loaded = load(folder, diagnostics)
+    assert loaded is not None, format_text(diagnostics)
+    return loaded
 
 
 def breaks(
@@ -47,13 +47,16 @@ def breaks(
 ) -> Diagnostics:
     older = SchemaVersion.of(project(tmp_path / "old", old))
     newer = project(tmp_path / "new", new)
-    found = Diagnostics()
+    diagnostics = Diagnostics()
     if snapshot:
         older = SchemaVersion(older.saved, History(), None)
     compare(
-        older, SchemaVersion.of(newer), NewerMarks(newer, tmp_path / "new"), Report(found, only)
+        older,
+        SchemaVersion.of(newer),
+        NewerMarks(newer, tmp_path / "new"),
+        Report(diagnostics, only),
     )
-    return found
+    return diagnostics
 
 
 def component(keys: str = "", **fields: str) -> str:
@@ -63,7 +66,7 @@ def component(keys: str = "", **fields: str) -> str:
 
 
 class Case(NamedTuple):
-    """What it is, old, new, the codes about data and those about code, each with its line."""
+    """Title, old, new, the codes about data and those about code, each with its line."""
 
     name: str
     old: str
@@ -558,17 +561,19 @@ HISTORY: list[Case] = [
 CASES = [*NAMES, *ENUMS, *TYPES, *POLICIES, *WORLDS, *CALLS, *HISTORY]
 
 
-def places(found: Diagnostics) -> str:
-    return " ".join(sorted(f"{one.code}:{one.mark.line}" for one in found))
+def places(diagnostics: Diagnostics) -> str:
+    return " ".join(
+        sorted(f"{diagnostic.code}:{diagnostic.mark.line}" for diagnostic in diagnostics)
+    )
 
 
 @pytest.mark.parametrize(
     ("old", "new", "data", "code"), [pytest.param(*case, id=name) for name, *case in CASES]
 )
 def test_verdicts(tmp_path: Path, old: str, new: str, data: str, code: str) -> None:
-    found = breaks(tmp_path, old, new)
-    assert places(found) == " ".join(filter(None, (data, code))), format_text(found)
-    assert all(one.hint for one in found)
+    breaking = breaks(tmp_path, old, new)
+    assert places(breaking) == " ".join(filter(None, (data, code))), format_text(breaking)
+    assert all(diagnostic.hint for diagnostic in breaking)
 
 
 @pytest.mark.parametrize(
@@ -604,33 +609,35 @@ def test_texts(case: str, update: bool, monkeypatch: pytest.MonkeyPatch) -> None
     old, new = load(Path("old"), diagnostics), load(Path("new"), diagnostics)
     assert old is not None
     assert new is not None
-    found = diagnostics.without_entries()
+    shown = diagnostics.without_entries()
     compare(
         SchemaVersion.of(old),
         SchemaVersion.of(new),
         NewerMarks(new, Path("new")),
-        Report(found, None),
+        Report(shown, None),
     )
     expected = Path("expected.txt")
     if update:
-        expected.write_text(format_text(found), encoding="utf-8", newline="\n")
-    assert format_text(found) == expected.read_bytes().decode("utf-8")
+        expected.write_text(format_text(shown), encoding="utf-8", newline="\n")
+    assert format_text(shown) == expected.read_bytes().decode("utf-8")
 
 
 def test_the_table_of_methods_is_true() -> None:
     document = json.loads(SCHEMA)
-    methods = [one for policy in list_policies() for one in policy.methods]
+    methods = [method for policy in list_policies() for method in policy.methods]
     wanted = {name for _, _, names in methods for name in names.split()}
     for name, component in document["components"].items():
         if component["in"] == "archetypes":
             continue
         module = importlib.import_module(f"generated.{component['module']}")
         manager, data = getattr(module, f"{name}Manager"), getattr(module, f"{name}Data")
-        has = {f"data.{one}" for one in dir(data)} | set(dir(manager))
+        has = {f"data.{name}" for name in dir(data)} | set(dir(manager))
         if "wrap" in has:
             has -= {"near", "wrap"}  # of a space, which is no policy
-        said = {one for _, has_it, names in methods if has_it(component) for one in names.split()}
-        assert has & wanted == said, name
+        expected = {
+            name for _, has_it, names in methods if has_it(component) for name in names.split()
+        }
+        assert has & wanted == expected, name
 
 
 def mixture(number: int) -> str:
@@ -641,26 +648,30 @@ def mixture(number: int) -> str:
     chunked, archetypes = schemas.chunked("XY"[: 1 + number % 2])
     world += archetypes + over_chunks(chunked) + together(drafts)
     known = "component: Known\nids: true\n"
-    return "---\n".join([world, ENUM_TEXT, known, *(one.text for one in (*drafts, *chunked))])
+    return "---\n".join([world, ENUM_TEXT, known, *(draft.text for draft in (*drafts, *chunked))])
 
 
 @pytest.mark.parametrize("number", range(40))
 def test_any_two_versions_can_be_compared(tmp_path: Path, number: int) -> None:
     old, new = mixture(number), mixture(number + 1000)
-    found = breaks(tmp_path / "there", old, new)
+    breaking = breaks(tmp_path / "there", old, new)
     lines = new.splitlines()
-    for one in found:
-        assert one.hint
-        assert re.fullmatch("E9(0[1-6]|5[123])", one.code)
-        text = lines[one.mark.line - 1][one.mark.column - 1 :] if one.mark.line else "x"
-        assert text[: one.mark.length].strip()
+    for diagnostic in breaking:
+        assert diagnostic.hint
+        assert re.fullmatch("E9(0[1-6]|5[123])", diagnostic.code)
+        text = (
+            lines[diagnostic.mark.line - 1][diagnostic.mark.column - 1 :]
+            if diagnostic.mark.line
+            else "x"
+        )
+        assert text[: diagnostic.mark.length].strip()
     assert not list(breaks(tmp_path / "same", old, old))
 
 
 ROWS = 12
 REFUSED = {"E901", "E902", "E903"}
 DROPPED = ["body.entity"]
-"""What may go where owners are forgotten, which is said to need it."""
+"""A change that is allowed where owners are forgotten, and said to need it."""
 FIT = {"enum to its number", "fewer bits"}
 """Changes by which values may not fit, where those of so small a world do."""
 
@@ -720,7 +731,7 @@ def filled(text: str) -> Any:
     [pytest.param(name, old, new, data, id=name) for name, old, new, data, _ in CASES],
 )
 def test_loading_does_as_it_says(name: str, old: str, new: str, data: str) -> None:
-    codes = {found.partition(":")[0] for found in data.split()}
+    codes = {code.partition(":")[0] for code in data.split()}
     town = filled(old)
     if name.startswith("time"):
         town.tick = 3

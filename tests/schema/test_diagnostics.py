@@ -41,10 +41,10 @@ def one(source: str, mark: Mark, message: str = "wrong", hint: str = "") -> Diag
 def test_text_form() -> None:
     source = "component: PointMass\nfields:\n  mass: {type: f33}\n"
     mark = Mark("schemas/point_mass.yaml", 3, 16, 3)
-    found = one(
+    diagnostics = one(
         source, mark, "unknown type 'f33' for field 'mass'", did_you_mean("f33", ["f32", "u8"])
     )
-    assert format_text(found) == (
+    assert format_text(diagnostics) == (
         "schemas/point_mass.yaml:3:16: error[E104]: unknown type 'f33' for field 'mass'; "
         "did you mean 'f32'?\n"
         "  mass: {type: f33}\n"
@@ -63,9 +63,14 @@ def test_errors_and_hints_in_order_of_place() -> None:
     diagnostics.add("E104", "an error", Mark("a.yaml", 9, 5))  # told once
     assert diagnostics
     assert len(diagnostics) == 4
-    places = [(found.mark.path, found.mark.line) for found in diagnostics]
+    places = [(diagnostic.mark.path, diagnostic.mark.line) for diagnostic in diagnostics]
     assert places == [("a.yaml", 9), ("a.yaml", 10), ("b.yaml", 1), ("b.yaml", 2)]
-    assert [found.severity for found in diagnostics] == ["error", "error", "hint", "error"]
+    assert [diagnostic.severity for diagnostic in diagnostics] == [
+        "error",
+        "error",
+        "hint",
+        "error",
+    ]
     assert len(diagnostics.errors) == 3
 
 
@@ -107,24 +112,24 @@ def test_long_lines_are_shown_around_the_place(before: int, length: int, after: 
 
 
 def test_nothing_that_a_terminal_would_obey_is_printed() -> None:
-    found = one("a: \x1b[31mred\u202e", Mark("a\x1b.yaml", 1, 4, 3), "bad \x1b[2J\nword")
-    assert "\x1b" not in format_text(found)
-    assert "\u202e" not in format_text(found)
-    assert len(format_text(found).splitlines()) == 3
+    diagnostics = one("a: \x1b[31mred\u202e", Mark("a\x1b.yaml", 1, 4, 3), "bad \x1b[2J\nword")
+    assert "\x1b" not in format_text(diagnostics)
+    assert "\u202e" not in format_text(diagnostics)
+    assert len(format_text(diagnostics).splitlines()) == 3
 
 
 def test_github_commands_show_no_bidi_signs() -> None:
-    found = Diagnostics()
-    found.add("E104", "x\u202ey", Mark("a\u2066b.yaml", 1, 1))
-    assert format_github(found) == (
+    diagnostics = Diagnostics()
+    diagnostics.add("E104", "x\u202ey", Mark("a\u2066b.yaml", 1, 1))
+    assert format_github(diagnostics) == (
         "::error file=a�b.yaml,line=1,col=1,endColumn=2,title=E104::x�y\n"
     )
 
 
 def test_github_commands_are_escaped() -> None:
     mark = Mark("a,b:c%.yaml", 1, 2, 3)
-    found = one("", mark, "100% of\r\n::error::lines", "hint")
-    assert format_github(found) == (
+    diagnostics = one("", mark, "100% of\r\n::error::lines", "hint")
+    assert format_github(diagnostics) == (
         "::error file=a%2Cb%3Ac%25.yaml,line=1,col=2,endColumn=5,title=E104::"
         "100%25 of%0D%0A::error::lines; hint\n"
     )
@@ -135,8 +140,8 @@ def test_github_commands_are_escaped() -> None:
 
 def test_json() -> None:
     assert json.loads(format_json(Diagnostics())) == []
-    found = one("", Mark("a.yaml", 1, 2, 3), 'a "quoted"\nmessage', "é")
-    assert json.loads(format_json(found)) == [
+    diagnostics = one("", Mark("a.yaml", 1, 2, 3), 'a "quoted"\nmessage', "é")
+    assert json.loads(format_json(diagnostics)) == [
         {
             "path": "a.yaml",
             "line": 1,
@@ -168,8 +173,8 @@ def test_codes_are_well_formed() -> None:
 
 def test_all_codes_that_are_reported_are_listed() -> None:
     texts = (file.read_text("utf-8") for file in PACKAGE.rglob("*.py"))
-    found = {code for text in texts for code in re.findall(r'"([EH][1-9]\d\d)"', text)}
-    assert found - {"E950"} == set(codes())  # where the second kind of breaks begins
+    reported = {code for text in texts for code in re.findall(r'"([EH][1-9]\d\d)"', text)}
+    assert reported - {"E950"} == set(codes())  # where the second kind of breaks begins
 
 
 def test_imports_nothing_heavy() -> None:
@@ -199,25 +204,25 @@ def diagnose(case: str, monkeypatch: pytest.MonkeyPatch) -> Diagnostics:
 
 @pytest.mark.parametrize("case", CASES)
 def test_golden(case: str, update: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = format_text(diagnose(case, monkeypatch))
+    text = format_text(diagnose(case, monkeypatch))
     expected = GOLDEN / case / "expected.txt"
     if update:
-        expected.write_text(found, encoding="utf-8", newline="\n")
-    assert found == expected.read_bytes().decode("utf-8")
+        expected.write_text(text, encoding="utf-8", newline="\n")
+    assert text == expected.read_bytes().decode("utf-8")
 
 
 def test_advice_that_is_taken_leaves_nothing_to_say(monkeypatch: pytest.MonkeyPatch) -> None:
-    said = " ".join(found.hint for found in diagnose("advice", monkeypatch))
+    hints = " ".join(diagnostic.hint for diagnostic in diagnose("advice", monkeypatch))
     taken = (GOLDEN / "advice_taken/schemas/a.yaml").read_text("utf-8")
     examples = {"v[0] = 1", "v[0] > 0 or v[1] > 0"}
-    advised = set(re.findall("`([^`]+)`", said)) - examples
-    arguments = {one for one in advised if one.startswith("args:")}
-    assert not [one for one in advised - arguments if one not in taken]
+    advised = set(re.findall("`([^`]+)`", hints)) - examples
+    arguments = {text for text in advised if text.startswith("args:")}
+    assert not [text for text in advised - arguments if text not in taken]
     assert {"args: {dt: f32}", "args: {weight: f32}"} <= arguments
     assert not diagnose("advice_taken", monkeypatch)
 
 
 def test_every_code_is_shown_by_a_case(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = {found.code for case in CASES for found in diagnose(case, monkeypatch)}
+    seen = {diagnostic.code for case in CASES for diagnostic in diagnose(case, monkeypatch)}
     assert seen | ELSEWHERE == set(codes())
     assert not seen & ELSEWHERE

@@ -80,15 +80,15 @@ def paths(node: Any, before: Path = ()) -> list[Path]:
 
 def broken(path: Path, value: Any) -> str:
     """Return the schemas with another value in one place, or without it."""
-    found = documents()
-    node: Any = found
+    tree = documents()
+    node: Any = tree
     for key in path[:-1]:
         node = node[key]
     if value is KeyError:
         del node[path[-1]]
     else:
         node[path[-1]] = value
-    return yaml.safe_dump_all(found, sort_keys=False).replace("'on':", "on:")
+    return yaml.safe_dump_all(tree, sort_keys=False).replace("'on':", "on:")
 
 
 def test_the_schema_itself_is_right() -> None:
@@ -111,4 +111,4 @@ def test_a_mistake_anywhere_is_no_crash(document: int) -> None:
 def test_who_asks_a_grid_that_is_wrong_is_not_told_so(old: str, new: str) -> None:
     text = SCHEMA.replace(old, new)
     _, diagnostics = checked(text.replace('"cell = cell_at(Patch, coords(cell) + 1)"', ""))
-    assert {one.code for one in diagnostics} == {"E518"}, format_text(diagnostics)
+    assert {diagnostic.code for diagnostic in diagnostics} == {"E518"}, format_text(diagnostics)

@@ -105,10 +105,10 @@ def test_nothing_is_outside_of_the_view(components: list[Component]) -> None:
 @pytest.mark.parametrize("components", [*([c] for c in COMPONENTS), COMPONENTS])
 def test_no_text_lies_on_another(components: list[Component]) -> None:
     tree = ElementTree.fromstring(picture(components))
-    for (text, one), (_, other) in combinations(zip(texts(tree), boxes(tree), strict=True), 2):
-        beside = one[0] >= other[2] or one[2] <= other[0]
-        above = [bottom - 0.75 * (bottom - top) for _, top, _, bottom in (one, other)]
-        assert beside or one[3] <= above[1] or above[0] >= other[3], text
+    for (text, box), (_, other) in combinations(zip(texts(tree), boxes(tree), strict=True), 2):
+        beside = box[0] >= other[2] or box[2] <= other[0]
+        above = [bottom - 0.75 * (bottom - top) for _, top, _, bottom in (box, other)]
+        assert beside or box[3] <= above[1] or above[0] >= other[3], text
 
 
 def test_what_columns_are() -> None:
@@ -175,10 +175,10 @@ def test_the_picture_has_every_column_and_nothing_outside(names: tuple[str, ...]
 def test_the_command_takes_several_components(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(archetypes_package.SCHEMA, encoding="utf-8")
     arguments = ["layout", "--schemas", str(tmp_path)]
-    some = CliRunner().invoke(ecsgen, [*arguments, "armor", "Health"])
-    assert some.exit_code == 0
-    assert "\nArmor + Health\n" in some.output
-    assert "Body" not in some.output
+    result = CliRunner().invoke(ecsgen, [*arguments, "armor", "Health"])
+    assert result.exit_code == 0
+    assert "\nArmor + Health\n" in result.output
+    assert "Body" not in result.output
     every = CliRunner().invoke(ecsgen, arguments).output
     assert "\nArmor + Body + Health + Marked\n" in every
     assert "Plain\n" in every

@@ -22,9 +22,9 @@ SHIPPED = Path(__file__).parents[2] / "schemas"
 
 def project(folder: Path, **files: str) -> Project:
     diagnostics = diagnose(folder, **files)
-    found = load(folder, Diagnostics())
-    assert found is not None, format_text(diagnostics)
-    return found
+    loaded = load(folder, Diagnostics())
+    assert loaded is not None, format_text(diagnostics)
+    return loaded
 
 
 def diagnose(folder: Path, **files: str) -> Diagnostics:
@@ -36,33 +36,34 @@ def diagnose(folder: Path, **files: str) -> Diagnostics:
 
 
 def component(folder: Path, text: str) -> Component:
-    (found,) = project(folder, a=text).components
-    return found
+    (only,) = project(folder, a=text).components
+    return only
 
 
 def field(folder: Path, text: str, others: str = "") -> Field:
-    found = project(folder, a=f"component: C\nfields:\n  f: {text}\n{others}").components
-    return next(one for one in found if one.name == "C").fields[0]
-
-
-# --- the model ------------------------------------------------------------------------------
+    components = project(folder, a=f"component: C\nfields:\n  f: {text}\n{others}").components
+    return next(component for component in components if component.name == "C").fields[0]
 
 
 def test_shipped_schemas_use_every_generated_policy_and_type() -> None:
     diagnostics = Diagnostics()
-    found = load(SHIPPED, diagnostics)
-    assert found is not None
+    project = load(SHIPPED, diagnostics)
+    assert project is not None
     assert not list(diagnostics)
-    assert {one.name for one in found.components} >= {"PointMass", "SkinnedMesh", "Transform"}
-    assert {one.lookup for one in found.components} == {"sparse", "hash", "direct"}
-    assert {one.destroy for one in found.components} == {"gc", "callback", "manual"}
-    assert {one.instances for one in found.components} == {"one", "many"}
-    every = next(one for one in found.components if one.name == "EveryType")
-    assert {one.type.base for one in every.fields} == set(BaseType) - {BaseType.ID}
-    scalars = {one.type.scalar for one in every.fields}
+    assert {component.name for component in project.components} >= {
+        "PointMass",
+        "SkinnedMesh",
+        "Transform",
+    }
+    assert {component.lookup for component in project.components} == {"sparse", "hash", "direct"}
+    assert {component.destroy for component in project.components} == {"gc", "callback", "manual"}
+    assert {component.instances for component in project.components} == {"one", "many"}
+    every = next(component for component in project.components if component.name == "EveryType")
+    assert {field.type.base for field in every.fields} == set(BaseType) - {BaseType.ID}
+    scalars = {field.type.scalar for field in every.fields}
     assert {"bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f32", "f64"} <= scalars
-    assert {bool(one.type.shape) for one in every.fields} == {True, False}
-    assert found.world.name == "Game"
+    assert {bool(field.type.shape) for field in every.fields} == {True, False}
+    assert project.world.name == "Game"
 
 
 def test_defaults_of_a_component(tmp_path: Path) -> None:
@@ -72,26 +73,26 @@ def test_defaults_of_a_component(tmp_path: Path) -> None:
 
 
 def test_policies_imply_each_other(tmp_path: Path) -> None:
-    found = component(tmp_path, "component: A\nowner: none\nfields: {a: f32}\n")
-    assert found.ids
+    loaded = component(tmp_path, "component: A\nowner: none\nfields: {a: f32}\n")
+    assert loaded.ids
     assert component(tmp_path, "component: A\ndestroy: callback\n").release
     assert component(tmp_path, "component: A\ngrowth: {reserve: 65}\n").reserve == 128
-    found = component(tmp_path, "component: A\npartition: off\nhierarchy: {orphans: root}\n")
-    assert (found.partition, found.hierarchy) == ("", "root")
+    loaded = component(tmp_path, "component: A\npartition: off\nhierarchy: {orphans: root}\n")
+    assert (loaded.partition, loaded.hierarchy) == ("", "root")
 
 
 def test_marks_of_every_key(tmp_path: Path) -> None:
     text = "lookup: hash\ncomponent: A\nfields:\n  f: {unit: m, type: f32}\n  g: f32\nids: true\n"
-    found = component(tmp_path, text)
+    loaded = component(tmp_path, text)
     path = (tmp_path / "a.yaml").as_posix()
-    assert dict(found.marks) == {
+    assert dict(loaded.marks) == {
         "lookup": Mark(path, 1, 1, 6),
         "component": Mark(path, 2, 1, 9),
         "fields": Mark(path, 3, 1, 6),
         "ids": Mark(path, 6, 1, 3),
         "": Mark(path, 2, 12, 1),
     }
-    first, second = found.fields
+    first, second = loaded.fields
     assert first.marks == {
         "": Mark(path, 4, 3, 1),
         "unit": Mark(path, 4, 7, 4),
@@ -158,8 +159,8 @@ def test_defaults_are_complete(tmp_path: Path, text: str, default: object) -> No
         "---\nenum: Flags\nflags: true\nvalues: [r, w, x]\n"
     )
     if text.endswith("été}") and default is None:
-        found = diagnose(tmp_path, a=f"component: C\nfields:\n  f: {text}\n")
-        assert [one.code for one in found] == ["E107"]
+        diagnostics = diagnose(tmp_path, a=f"component: C\nfields:\n  f: {text}\n")
+        assert [diagnostic.code for diagnostic in diagnostics] == ["E107"]
         return
     found_default = field(tmp_path, text, enums).default
     assert found_default == default
@@ -182,8 +183,8 @@ def test_enums(tmp_path: Path) -> None:
 
 def test_world(tmp_path: Path) -> None:
     text = (Path(__file__).parents[1] / "golden/diagnostics/ok/schemas/a.yaml").read_text()
-    found = project(tmp_path, a=text)
-    world = found.world
+    loaded = project(tmp_path, a=text)
+    world = loaded.world
     assert (world.name, world.index_bits, world.generation_bits) == ("Game", 20, 12)
     assert world.bundles == (("unit", ("Mover", "Health")), ("soldier", ("unit", "Armor")))
     assert world.groups == (("bodies", ("Mover", "Static")),)
@@ -192,11 +193,11 @@ def test_world(tmp_path: Path) -> None:
     assert world.kernels[0].args == (("dt", "f32", ""),)
     assert (world.chunk, world.archetypes) == (16384, ("Armor",))
     assert {"groups.bodies", "queries", "archetypes", ""} <= set(world.marks)
-    mover = next(one for one in found.components if one.name == "Mover")
+    mover = next(component for component in loaded.components if component.name == "Mover")
     assert mover.kernels[0].steps == ("place += speed * dt",)
     assert mover.kernels[0].where == "speed.x > 0"
     assert mover.kernels[0].marks["steps.0"].length == len("place += speed * dt")
-    assert [(one.name, one.function) for one in mover.reductions] == [
+    assert [(reduction.name, reduction.function) for reduction in mover.reductions] == [
         ("fastest", "max"),
         ("count_slow", "count"),
     ]
@@ -214,17 +215,14 @@ def test_result_does_not_depend_on_the_place(tmp_path: Path) -> None:
     assert repr(first) == repr(second)
 
 
-# --- files ----------------------------------------------------------------------------------
-
-
 def test_files_are_found_in_order_below_the_folder(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "c.yml").write_text("component: C\n")
     (tmp_path / "b.yaml").write_text("component: B\n")
     (tmp_path / "a.txt").write_text("not yaml: [")
-    found = load(tmp_path, Diagnostics())
-    assert found is not None
-    assert [(one.name, one.source) for one in found.components] == [
+    loaded = load(tmp_path, Diagnostics())
+    assert loaded is not None
+    assert [(component.name, component.source) for component in loaded.components] == [
         ("B", "b.yaml"),
         ("C", "sub/c.yml"),
     ]
@@ -237,7 +235,7 @@ def test_a_missing_or_empty_folder_is_an_error(tmp_path: Path) -> None:
     for root in (tmp_path / "missing", file, tmp_path / "empty"):
         diagnostics = Diagnostics()
         assert load(root, diagnostics) is None
-        assert [one.code for one in diagnostics] == ["E201"]
+        assert [diagnostic.code for diagnostic in diagnostics] == ["E201"]
 
 
 def test_paths_are_relative_to_the_working_directory(
@@ -254,13 +252,16 @@ def test_paths_are_relative_to_the_working_directory(
 
 
 def test_all_errors_of_all_files_in_one_run(tmp_path: Path) -> None:
-    found = diagnose(
+    diagnostics = diagnose(
         tmp_path,
         a="component: A\nlokup: hash\nfields:\n  a: {type: f33, doc: 5}\n  class: f32\n",
         b="component: B\ndoc: [1\n",
         c="component: C\nfields: {a: u8}\ncapacity: -1\n---\ncomponent: A\n",
     )
-    assert [(one.mark.path[-6:], one.mark.line, one.code) for one in found] == [
+    assert [
+        (diagnostic.mark.path[-6:], diagnostic.mark.line, diagnostic.code)
+        for diagnostic in diagnostics
+    ] == [
         ("a.yaml", 2, "E302"),
         ("a.yaml", 4, "E104"),
         ("a.yaml", 4, "E304"),
@@ -272,22 +273,19 @@ def test_all_errors_of_all_files_in_one_run(tmp_path: Path) -> None:
 
 
 def test_an_error_does_not_bring_others_along(tmp_path: Path) -> None:
-    found = diagnose(
+    diagnostics = diagnose(
         tmp_path,
         a="enum: Broken\nvalues: {a: x}\n---\ncomponent: A\nids: 5\nfields:\n"
         "  a: {type: Broken, default: a}\n  b: *x\n---\n"
         "component: B\ncold: indirect\nfields: {a: {tags: [cold]}, b: {type: *y}}\n",
     )
-    assert [(one.mark.line, one.code) for one in found] == [
+    assert [(diagnostic.mark.line, diagnostic.code) for diagnostic in diagnostics] == [
         (2, "E304"),
         (5, "E304"),
         (8, "E208"),
         (12, "E303"),
         (12, "E208"),
     ]
-
-
-# --- hostile input --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -315,11 +313,11 @@ def test_an_error_does_not_bring_others_along(tmp_path: Path) -> None:
 )
 def test_hostile_schemas_are_refused_quickly(tmp_path: Path, text: str) -> None:
     start = time.process_time()
-    found = diagnose(tmp_path, a=text)
-    format_text(found)
+    diagnostics = diagnose(tmp_path, a=text)
+    format_text(diagnostics)
     assert time.process_time() - start < 20
     if "b+" not in text and "enum" not in text:
-        assert found.errors
+        assert diagnostics.errors
 
 
 KEY_WORDS = """
@@ -365,13 +363,13 @@ def test_any_tree_gives_a_project_or_errors(
     text = yaml.safe_dump_all(trees, allow_unicode=True, default_flow_style=flow, sort_keys=False)
     (tmp_path / "a.yaml").write_text(text, encoding="utf-8", newline="")
     diagnostics = Diagnostics()
-    found = load(tmp_path, diagnostics)
-    assert (found is None) == bool(diagnostics.errors)
+    loaded = load(tmp_path, diagnostics)
+    assert (loaded is None) == bool(diagnostics.errors)
     lines = split_lines(text)
-    for one in diagnostics:
-        if one.mark.line:
-            assert one.mark.line <= len(lines)
-            assert 1 <= one.mark.column <= len(lines[one.mark.line - 1]) + 1
+    for diagnostic in diagnostics:
+        if diagnostic.mark.line:
+            assert diagnostic.mark.line <= len(lines)
+            assert 1 <= diagnostic.mark.column <= len(lines[diagnostic.mark.line - 1]) + 1
     format_text(diagnostics)
 
 

@@ -66,8 +66,8 @@ def runtime_class(name: str) -> type:
         **library_imports.locate_public_names(library_imports.RUNTIME),
     }
     module = import_module(known[name].replace("._runtime", "ecsgen_runtime"))
-    found: type = getattr(module, name)
-    return found
+    class_found: type = getattr(module, name)
+    return class_found
 
 
 def public(*kinds: type) -> set[str]:
@@ -89,8 +89,8 @@ def test_what_packages_export_is_reserved_for_classes() -> None:
             for module in (".base.errors", ".kernels.seeding", ".kernels.spaces.spatial")
         ),
     )
-    own = {"EntityManager", "EntityView", "Signature", "World"}
-    assert listed(CLASS_NAMES) == {*" ".join(tables).split(), *own, *chunked}
+    classes = {"EntityManager", "EntityView", "Signature", "World"}
+    assert listed(CLASS_NAMES) == {*" ".join(tables).split(), *classes, *chunked}
 
 
 def test_what_managers_have_is_reserved_for_fields() -> None:
@@ -227,8 +227,8 @@ def test_text_stays_text(name: str) -> None:
 @pytest.mark.parametrize("name", TEXTS)
 def test_modules_import_what_they_use_all_the_same(name: str) -> None:
     plain = sources(load(SCHEMA.replace("TEXT", "plain")))
-    found = sources(load(SCHEMA.replace("TEXT", json.dumps(TEXTS[name]))))
-    for path, source in found.items():
+    modules = sources(load(SCHEMA.replace("TEXT", json.dumps(TEXTS[name]))))
+    for path, source in modules.items():
         if path.endswith(".py"):
             assert imports(source) == imports(plain[path]), path
 

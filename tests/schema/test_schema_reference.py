@@ -1,4 +1,4 @@
-"""What is said of the language: the page, the schema for editors, and explanations of codes."""
+"""The language's references: the page, the schema for editors, and explanations of codes."""
 
 from __future__ import annotations
 
@@ -92,15 +92,15 @@ def test_all_schemas_are_right(path: Path) -> None:
 
 @pytest.mark.parametrize("code", SEEN_BY_EDITORS)
 def test_mistakes_of_examples_are_marked(code: str) -> None:
-    found = codes()[code]
-    assert found.wrong is not None
-    assert found.right is not None
-    assert _places(found.wrong)
-    assert not _places(found.right)
+    explanation = codes()[code]
+    assert explanation.wrong is not None
+    assert explanation.right is not None
+    assert _places(explanation.wrong)
+    assert not _places(explanation.right)
 
 
 @pytest.mark.parametrize(
-    ("text", "place"),
+    ("text", "path"),
     [
         ("component: point_mass", ["component"]),
         ("component: A\nfields: {m: f33}", ["fields", "m"]),
@@ -117,8 +117,8 @@ def test_mistakes_of_examples_are_marked(code: str) -> None:
         ("world: W\nkernels: {a: {steps: [x]}}", ["kernels", "a"]),
     ],
 )
-def test_what_is_wrong_is_marked_where_it_stands(text: str, place: list[Any]) -> None:
-    assert _places(text) == [place]
+def test_what_is_wrong_is_marked_where_it_stands(text: str, path: list[Any]) -> None:
+    assert _places(text) == [path]
 
 
 def test_types_complete() -> None:
@@ -131,7 +131,7 @@ def test_types_complete() -> None:
 
 
 NOT_ONE_FILE = {"E201", "E202", "E203", "E206", "E207", "E701", "E702", "E703"}
-"""What no schema file of a few lines can show, and what a change of schemas breaks."""
+"""Codes that no schema file of a few lines can show, and those of changes of schemas."""
 SHOWN = sorted(code for code, about in codes().items() if about.wrong is not None)
 
 
@@ -139,7 +139,7 @@ def _codes(text: str, folder: Path) -> set[str]:
     (folder / "a.yaml").write_text(text, encoding="utf-8")
     diagnostics = Diagnostics()
     load(folder, diagnostics)
-    return {found.code for found in diagnostics}
+    return {diagnostic.code for diagnostic in diagnostics}
 
 
 def test_every_code_that_a_file_can_show_has_an_example() -> None:
@@ -149,11 +149,11 @@ def test_every_code_that_a_file_can_show_has_an_example() -> None:
 
 @pytest.mark.parametrize("code", SHOWN)
 def test_examples_show_what_they_say(code: str, tmp_path: Path) -> None:
-    found = codes()[code]
-    assert found.wrong is not None
-    assert found.right is not None
-    assert _codes(found.wrong, tmp_path) == {code}
-    assert _codes(found.right, tmp_path) == set()
+    explanation = codes()[code]
+    assert explanation.wrong is not None
+    assert explanation.right is not None
+    assert _codes(explanation.wrong, tmp_path) == {code}
+    assert _codes(explanation.right, tmp_path) == set()
 
 
 def test_texts() -> None:
@@ -169,9 +169,9 @@ def test_texts() -> None:
 
 
 def test_json() -> None:
-    (found,) = json.loads(as_json(["E702"]))
-    assert list(found) == ["code", "title", "reason", "wrong", "right"]
-    assert found["wrong"] is None
+    (document,) = json.loads(as_json(["E702"]))
+    assert list(document) == ["code", "title", "reason", "wrong", "right"]
+    assert document["wrong"] is None
     assert [entry["code"] for entry in json.loads(as_json(codes()))] == list(codes())
 
 

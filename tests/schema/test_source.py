@@ -30,15 +30,15 @@ PARSERS = [False, True] if yaml.__with_libyaml__ else [True]
 
 def documents(text: str) -> list[Plain]:
     diagnostics = Diagnostics()
-    found = [node.plain() for node in parse(text, "a.yaml", diagnostics)]
+    plain = [node.plain() for node in parse(text, "a.yaml", diagnostics)]
     assert not list(diagnostics)
-    return found
+    return plain
 
 
 def codes(text: str, pure: bool = False) -> list[str]:
     diagnostics = Diagnostics()
     parse(text, "a.yaml", diagnostics, pure=pure)
-    return [found.code for found in diagnostics]
+    return [diagnostic.code for diagnostic in diagnostics]
 
 
 def places(text: str) -> list[tuple[str, int, int, int]]:
@@ -116,16 +116,16 @@ def test_marks_count_characters_from_one(pure: bool) -> None:
     text = "é: 😀\nlist: [a, 'bb']\nblock:\n  deep: |\n    text\nlast: {x: 1}\n"
     (node,) = parse(text, "a.yaml", Diagnostics(), pure=pure)
 
-    def place(found: Node | None) -> tuple[int, int, int]:
-        assert found is not None
-        return found.mark.line, found.mark.column, found.mark.length
+    def mark_of(node_found: Node | None) -> tuple[int, int, int]:
+        assert node_found is not None
+        return node_found.mark.line, node_found.mark.column, node_found.mark.length
 
-    assert place(node.at("é")) == (1, 4, 1)
-    assert place(node.at("list")) == (2, 7, 9)
-    assert place(node.at("list", 1)) == (2, 11, 4)
-    assert place(node.at("block")) == (4, 3, 7)
-    assert place(node.at("block", "deep")) == (4, 9, 1)
-    assert place(node.at("last", "x")) == (6, 11, 1)
+    assert mark_of(node.at("é")) == (1, 4, 1)
+    assert mark_of(node.at("list")) == (2, 7, 9)
+    assert mark_of(node.at("list", 1)) == (2, 11, 4)
+    assert mark_of(node.at("block")) == (4, 3, 7)
+    assert mark_of(node.at("block", "deep")) == (4, 9, 1)
+    assert mark_of(node.at("last", "x")) == (6, 11, 1)
     assert node.keys["block"].line == 3
     assert node.at("list", 2) is None
     assert node.at("no", "such") is None
@@ -202,10 +202,10 @@ def test_the_rest_of_a_document_with_errors_is_read() -> None:
 )
 def test_hostile_text_is_refused_quickly(text: str, code: str, pure: bool) -> None:
     start = time.process_time()
-    found = codes(text, pure)
+    codes_found = codes(text, pure)
     assert time.process_time() - start < 20
     if code:
-        assert code in found
+        assert code in codes_found
 
 
 def test_alias_bomb_is_refused_without_being_expanded() -> None:
@@ -227,7 +227,7 @@ def test_files(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(data)
         diagnostics = Diagnostics()
         read(tmp_path / name, name, diagnostics)
-        return [found.code for found in diagnostics]
+        return [diagnostic.code for diagnostic in diagnostics]
 
     assert code("large.yaml", b"# " + b"x" * MAX_BYTES) == ["E202"]
     assert code("just.yaml", b"#" * MAX_BYTES) == []
@@ -236,7 +236,7 @@ def test_files(tmp_path: Path) -> None:
     diagnostics = Diagnostics()
     read(tmp_path / "missing.yaml", "missing.yaml", diagnostics)
     read(tmp_path, "folder.yaml", diagnostics)
-    assert [found.code for found in diagnostics] == ["E201", "E201"]
+    assert [diagnostic.code for diagnostic in diagnostics] == ["E201", "E201"]
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
@@ -244,21 +244,21 @@ def test_a_named_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.yaml")
     diagnostics = Diagnostics()
     assert read(tmp_path / "pipe.yaml", "pipe.yaml", diagnostics) == []
-    assert [found.code for found in diagnostics] == ["E201"]
+    assert [diagnostic.code for diagnostic in diagnostics] == ["E201"]
 
 
 def test_position_of_an_invalid_byte_counts_characters(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_bytes("x: 1\r\né: ü".encode() + b"\xff\n")
     diagnostics = Diagnostics()
     read(tmp_path / "a.yaml", "a.yaml", diagnostics)
-    (found,) = diagnostics
-    assert (found.mark.line, found.mark.column) == (2, 5)
+    (diagnostic,) = diagnostics
+    assert (diagnostic.mark.line, diagnostic.mark.column) == (2, 5)
 
 
 def assert_marks_lie_inside(text: str, diagnostics: Diagnostics) -> None:
     lines = split_lines(text.removeprefix("\ufeff"))
-    for found in diagnostics:
-        mark = found.mark
+    for diagnostic in diagnostics:
+        mark = diagnostic.mark
         assert 1 <= mark.line <= len(lines)
         assert 1 <= mark.column <= len(lines[mark.line - 1]) + 1
         assert mark.length >= 1
@@ -272,9 +272,9 @@ YAMLISH = st.text(alphabet="ab:-?,[]{}#&*!|>'\"%@`\\<~ \n\t\r0x19.eé\u2028\0�
 @settings(max_examples=examples(150), deadline=None)
 def test_any_text_gives_nodes_or_diagnostics(pure: bool, text: str) -> None:
     diagnostics = Diagnostics()
-    found = parse(text, "a.yaml", diagnostics, pure=pure)
+    nodes = parse(text, "a.yaml", diagnostics, pure=pure)
     assert_marks_lie_inside(text, diagnostics)
-    for node in found:
+    for node in nodes:
         node.plain()
 
 
@@ -299,11 +299,11 @@ TREES = st.recursive(
 def test_both_parsers_read_the_same_and_what_was_written(tree: object, flow: bool | None) -> None:
     text = yaml.safe_dump(tree, allow_unicode=True, default_flow_style=flow, sort_keys=False)
     fast, slow = Diagnostics(), Diagnostics()
-    found = parse(text, "a.yaml", fast)
-    assert found == parse(text, "a.yaml", slow, pure=True)
+    nodes = parse(text, "a.yaml", fast)
+    assert nodes == parse(text, "a.yaml", slow, pure=True)
     assert list(fast) == list(slow)
-    if not list(fast) and found:
-        assert repr(found[0].plain()) == repr(tree) or _differs_by_version(tree)
+    if not list(fast) and nodes:
+        assert repr(nodes[0].plain()) == repr(tree) or _differs_by_version(tree)
 
 
 def _differs_by_version(tree: object) -> bool:

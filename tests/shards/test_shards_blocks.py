@@ -62,24 +62,26 @@ def test_points_near_a_block_are_at_its_border(
 ) -> None:
     axes = len(shape)
     space = Blocks((0,) * axes, (10,) * axes, shape, periodic=periodic)
-    given = np.array(points).reshape(-1, 3)[:, :axes]
-    owners = space.owner(given)
+    positions = np.array(points).reshape(-1, 3)[:, :axes]
+    owners = space.owner(positions)
     for rank in range(space.size):
-        rows, ranks = space.borders(given, radius, rank)
-        found = set(zip(rows.tolist(), ranks.tolist(), strict=True))
-        assert len(found) == len(rows)
-        assert all(other != rank for _, other in found)
+        rows, ranks = space.borders(positions, radius, rank)
+        borders = set(zip(rows.tolist(), ranks.tolist(), strict=True))
+        assert len(borders) == len(rows)
+        assert all(other != rank for _, other in borders)
         for row, owner in enumerate(owners.tolist()):
-            assert owner == rank or (row, owner) in found
+            assert owner == rank or (row, owner) in borders
     shifts = (-10, 0, 10) if periodic else (0,)
-    pairs = set(zip(*(a.tolist() for a in space.borders(given, radius, -1)), strict=True))
-    for one in range(len(given)):
-        for other in range(len(given)):
+    pairs = set(zip(*(a.tolist() for a in space.borders(positions, radius, -1)), strict=True))
+    for position in range(len(positions)):
+        for other in range(len(positions)):
             away = np.abs(
-                given[one] % 10 - given[other] % 10 if periodic else given[one] - given[other]
+                positions[position] % 10 - positions[other] % 10
+                if periodic
+                else positions[position] - positions[other]
             )
             if periodic:
                 away = np.min([np.abs(away + shift) for shift in shifts], axis=0)
-            is_inside = ((given[other] >= 0) & (given[other] < 10)).all()
+            is_inside = ((positions[other] >= 0) & (positions[other] < 10)).all()
             if (away < radius * 0.999999).all() and (periodic or is_inside):
-                assert (one, int(owners[other])) in pairs
+                assert (position, int(owners[other])) in pairs

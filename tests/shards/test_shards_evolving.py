@@ -17,7 +17,7 @@ Shards, ShardError = package.Shards, package.ShardError
 
 
 @pytest.mark.parametrize(
-    ("given", "error"),
+    ("make_arguments", "error"),
     [
         (lambda path: (path, -1), ValueError),
         (lambda path: (path, "first"), TypeError),
@@ -26,12 +26,12 @@ Shards, ShardError = package.Shards, package.ShardError
         (lambda path: (None, 1), TypeError),
     ],
 )
-def test_what_can_not_be_saved(given: Any, error: type[Exception], tmp_path: Path) -> None:
+def test_what_can_not_be_saved(make_arguments: Any, error: type[Exception], tmp_path: Path) -> None:
     def rank(comm: ThreadComm) -> None:
         shards = Shards(Isles(), comm)
         if comm.rank == 1:
             with pytest.raises(error):
-                shards.save(*given(tmp_path))
+                shards.save(*make_arguments(tmp_path))
         else:
             with pytest.raises(ShardError, match=r"^rank 1: \w*Error"):
                 shards.save(tmp_path, 1)
@@ -55,18 +55,18 @@ def test_where_nothing_can_be_saved(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("make_arguments", "message"),
     [
         (lambda path: (path / "here", 2), "ticks: 1 and 2"),
         (lambda path: (path / "there", 1), "folders: '.*here' and '.*there'"),
     ],
 )
-def test_all_ranks_save_the_same(given: Any, message: str, tmp_path: Path) -> None:
+def test_all_ranks_save_the_same(make_arguments: Any, message: str, tmp_path: Path) -> None:
     """Or none writes anything."""
 
     def rank(comm: ThreadComm) -> None:
         shards = Shards(Isles(), comm)
-        wanted = given(tmp_path) if comm.rank == 1 else (tmp_path / "here", 1)
+        wanted = make_arguments(tmp_path) if comm.rank == 1 else (tmp_path / "here", 1)
         with pytest.raises(ShardError, match=f"^ranks 0 and 1 have given save other {message}$"):
             shards.save(*wanted)
         assert shards.tick == 0
@@ -182,8 +182,8 @@ def test_who_came_back_into_another_slot_is_loaded(name: str, order: tuple[int, 
     ids = getattr(there, name).id_of_many([0, 1])
     here.absorb(there.extract(es))
     parcels = [here.extract([e]) for e in es]
-    for place in order:
-        here.absorb(parcels[place])
+    for index in order:
+        here.absorb(parcels[index])
         manager = getattr(Isles.load(here.to_bytes(codecs={"*": None}), codecs={"*": None}), name)
         known = manager.resolve_many(ids)
         assert known.tolist() == manager.lookup_many(es).tolist()
@@ -333,20 +333,22 @@ def saved(folder: Path) -> list[Any]:
         shards.save(folder, 7)
         ids = dict(zip(w.cell.data.k.tolist(), w.cell.id_of_many(range(len(w.cell))), strict=True))
         spots = w.spot.lookup_many(w.entities.live())
-        kept = w.spot.data.k[spots].tolist(), w.spot.id_of_many(spots).tolist()
-        return gone.tolist(), es.tolist(), ids, dict(zip(*kept, strict=True))
+        spot_rows = w.spot.data.k[spots].tolist(), w.spot.id_of_many(spots).tolist()
+        return gone.tolist(), es.tolist(), ids, dict(zip(*spot_rows, strict=True))
 
     return run(3, rank)
 
 
 @pytest.mark.parametrize("size", [1, 4])
 def test_shards_evolve(tmp_path: Path, size: int) -> None:
-    told = saved(tmp_path)
-    gone = {e for dead, *_ in told for e in dead}
-    ids = {k: i for _, _, by_key, _ in told for k, i in by_key.items()}
-    spots = {k: i for *_, by_key in told for k, i in by_key.items()}
-    made = [es for _, es, *_ in told]
-    keys = {e: 1000 * shard + k for shard, es in enumerate(made) for k, e in enumerate(es)}
+    results = saved(tmp_path)
+    gone = {e for dead, *_ in results for e in dead}
+    ids = {k: i for _, _, by_key, _ in results for k, i in by_key.items()}
+    spots = {k: i for *_, by_key in results for k, i in by_key.items()}
+    entities_by_rank = [es for _, es, *_ in results]
+    keys = {
+        e: 1000 * shard + k for shard, es in enumerate(entities_by_rank) for k, e in enumerate(es)
+    }
 
     def rank(comm: ThreadComm) -> None:
         shards = schema_evolution.package(AFTER).Shards.load(tmp_path, comm, drop=["old"])
@@ -361,10 +363,10 @@ def test_shards_evolve(tmp_path: Path, size: int) -> None:
         assert live == sorted(keys.keys() - gone)
         numbers = [keys[e] for e in live]
         rows = [m.lookup_many(live) for m in (w.place, w.agent, w.cell, w.spot)]
-        place, agent, cell, spot = rows
-        assert w.place.data.at[place].tolist() == [[k, -k] for k in numbers]
-        assert w.place.data.mark[place].tolist() == [k % 200 for k in numbers]
-        assert set(w.place.data.fresh[place].tolist()) == {7}
+        places, agent, cell, spot = rows
+        assert w.place.data.at[places].tolist() == [[k, -k] for k in numbers]
+        assert w.place.data.mark[places].tolist() == [k % 200 for k in numbers]
+        assert set(w.place.data.fresh[places].tolist()) == {7}
         assert w.agent.data.number[agent].tolist() == numbers
         assert w.cell.data.k[cell].tolist() == numbers
         assert w.cell.id_of_many(cell).tolist() == [ids[k] for k in numbers]
@@ -373,12 +375,12 @@ def test_shards_evolve(tmp_path: Path, size: int) -> None:
         assert w.warm.data.heat[w.warm.lookup_many(live)].tolist() == numbers
         assert sorted(w.guest.data.k.tolist()) == sorted([*numbers, *numbers])
         assert len({*w.agent.id_of_many(agent).tolist()}) == len(live)
-        friends = [made[k // 1000][(k % 1000 - 1) % 30] for k in numbers]
+        friends = [entities_by_rank[k // 1000][(k % 1000 - 1) % 30] for k in numbers]
         assert w.agent.data.friend[agent].tolist() == friends
-        found = w.cell.resolve_many(w.agent.data.cell[agent])
+        cells = w.cell.resolve_many(w.agent.data.cell[agent])
         targets = [1000 * (k // 1000) + (k % 1000 - 1) % 30 for k in numbers]
         here = [k in numbers for k in targets]
-        assert w.cell.data.k[found[here]].tolist() == [
+        assert w.cell.data.k[cells[here]].tolist() == [
             k for k, is_here in zip(targets, here, strict=True) if is_here
         ]
         es = w.spawn(3, place={}, agent={"number": [1, 2, 3]}, cell={}, spot={})
@@ -418,13 +420,13 @@ def test_ranks_that_begin_empty_know_what_all_know(tmp_path: Path) -> None:
         shards = its.Shards.load(tmp_path, comm)
         shards.save(tmp_path)  # all mean the same time
         w = shards.world
-        drawn = w._json_state(), w.bird._json_state()
+        drawn = w.json_state(), w.bird.json_state()
         return w.tick, w.seed, w.bird.seed, w.bird.wrap, w.note, drawn
 
     run(2, before)
-    one, *others = run(4, after)
-    assert one[:-1] == (1, 42, 43, (50, 0), "dry")
-    assert others == [one] * 3
+    first, *others = run(4, after)
+    assert first[:-1] == (1, 42, 43, (50, 0), "dry")
+    assert others == [first] * 3
 
 
 def test_new_components_give_ids_of_their_shard(tmp_path: Path) -> None:

@@ -96,11 +96,11 @@ def test_without_shards_there_is_no_trace() -> None:
 
 @pytest.mark.parametrize("name", Isles.MANAGERS)
 def test_managers_have_bases_of_their_own(name: str) -> None:
-    """What finds rows by index alone never stands before what finds those of visitors."""
+    """A base that finds rows by index alone never stands before one that finds visitors' rows."""
     names = [base.__name__ for base in type(getattr(Isles(), name)).__mro__]
-    found = [base for base in names if f"Sharded{base}" in locate_public_names(SHARDS)]
-    assert found
-    assert all(names.index(f"Sharded{base}") < names.index(base) for base in found)
+    sharded = [base for base in names if f"Sharded{base}" in locate_public_names(SHARDS)]
+    assert sharded
+    assert all(names.index(f"Sharded{base}") < names.index(base) for base in sharded)
 
 
 def test_entities_are_those_of_the_package() -> None:
@@ -111,8 +111,8 @@ def test_entities_are_those_of_the_package() -> None:
 
 
 def test_methods_in_c_leave_it_alone() -> None:
-    for kind in (Isles, *Isles._MANAGER_CLASSES.values()):
-        assert not kind._CAN_ACCELERATE
+    for kind in (Isles, *Isles.MANAGER_CLASSES.values()):
+        assert not kind.CAN_ACCELERATE
 
 
 def test_more_ranks_than_numbers_are_everyones_error() -> None:
@@ -171,8 +171,8 @@ def bulk(request: pytest.FixtureRequest) -> type[ShardedBulk]:
         return ShardedBulk
     pytest.importorskip("numba")
     compiled = importlib.import_module("ecsgen_runtime.shards.compiled_handle_map")
-    found: type[ShardedBulk] = compiled.CompiledShardedBulk
-    return found
+    bulk_class: type[ShardedBulk] = compiled.CompiledShardedBulk
+    return bulk_class
 
 
 def test_it_is_a_dict(bulk: type[ShardedBulk]) -> None:
@@ -245,12 +245,12 @@ def test_comings_and_goings_do_not_wear_it_out(bulk: type[ShardedBulk]) -> None:
     assert max(sizes) <= 4 * 16 * 8 * 1000
 
 
-@pytest.mark.parametrize("made", [lambda: POOL[:0], lambda: POOL[:1]])
-def test_few(made: Callable[[], NDArray[Any]], bulk: type[ShardedBulk]) -> None:
+@pytest.mark.parametrize("make_handles", [lambda: POOL[:0], lambda: POOL[:1]])
+def test_few(make_handles: Callable[[], NDArray[Any]], bulk: type[ShardedBulk]) -> None:
     map_ = HandleMap(bulk)
-    assert map_.add(made(), np.arange(len(made())))
-    assert map_.find(made()).tolist() == list(range(len(made())))
-    map_.remove(made())
+    assert map_.add(make_handles(), np.arange(len(make_handles())))
+    assert map_.find(make_handles()).tolist() == list(range(len(make_handles())))
+    map_.remove(make_handles())
     assert map_.count == 0
 
 
@@ -271,7 +271,7 @@ Shards, ShardError = package.Shards, package.ShardError
 
 
 @pytest.mark.parametrize(
-    ("given", "error"),
+    ("arguments", "error"),
     [
         (lambda ids: {"spark": ([ids[0], ids[0]], [1, 2])}, package.StaleIdError),
         (lambda ids: {"spark": ([ids[0], ids[0]], [1, 0])}, package.StaleIdError),
@@ -280,12 +280,12 @@ Shards, ShardError = package.Shards, package.ShardError
     ],
 )
 @on_ranks(3)
-def test_who_can_not_be_sent(comm: ThreadComm, given: Any, error: type[Exception]) -> None:
+def test_who_can_not_be_sent(comm: ThreadComm, arguments: Any, error: type[Exception]) -> None:
     shards = Shards(Isles(), comm)
     ids = shards.world.spark.create_many(2, k=range(2))
     if comm.rank == 0:
         with pytest.raises(error):
-            shards.migrate((), (), **given(ids))
+            shards.migrate((), (), **arguments(ids))
     else:
         with pytest.raises(ShardError, match=f"rank 0: {error.__name__}"):
             shards.migrate()
@@ -338,14 +338,14 @@ def test_no_file_speaks_of_it(everything: str, backend: Backend) -> None:
     for project in (shipped(), load(everything)):
         for path, text in sources(project, backend).items():
             assert not TRACES.search(path), path
-            assert not (found := TRACES.search(text)), (path, found)
+            assert not (trace := TRACES.search(text)), (path, trace)
 
 
 def test_a_generator_that_knows_nothing_of_it_makes_the_same(
     everything: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project = load(everything)
-    found = sources(project)
+    before = sources(project)
     without = {
         path: text
         for path, text in library_imports.read_library().items()
@@ -354,7 +354,7 @@ def test_a_generator_that_knows_nothing_of_it_makes_the_same(
     with monkeypatch.context() as patch:
         patch.setattr(library_imports, "read_library", lambda: without)
         library_imports.locate_public_names.cache_clear()
-        assert sources(project) == found
+        assert sources(project) == before
     library_imports.locate_public_names.cache_clear()
     sharded = (ROOT / "tests" / "sharded.yaml").read_text("utf-8")
     texts = sources(load(sharded)).values()
@@ -363,8 +363,8 @@ def test_a_generator_that_knows_nothing_of_it_makes_the_same(
 
 def test_with_it_the_library_is_copied_as_it_is() -> None:
     text = (ROOT / "tests" / "sharded.yaml").read_text("utf-8")
-    found = sources(load(text), runtime="vendored")
+    texts = sources(load(text), runtime="vendored")
     library = library_imports.read_library()
-    copied = found.keys() & library.keys()
+    copied = texts.keys() & library.keys()
     assert "_runtime/shards/sharded_managers.py" in copied
-    assert [path for path in copied if found[path] != library[path]] == []
+    assert [path for path in copied if texts[path] != library[path]] == []

@@ -1,4 +1,4 @@
-"""What all ranks call together, and callbacks of entities that leave and arrive."""
+"""Calls that all ranks make together, and callbacks of entities that leave and arrive."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ FLOATS = st.floats(width=64)
 
 @given(st.lists(FLOATS, max_size=30), st.integers(1, 3))
 def test_sums_are_exact(values: list[float], size: int) -> None:
-    found = run(size, lambda comm: Shards(Isles(), comm).sum(np.array(values[comm.rank :: size])))
+    sums = run(size, lambda comm: Shards(Isles(), comm).sum(np.array(values[comm.rank :: size])))
     finite = [v for v in values if math.isfinite(v)]
     odd = {repr(v) for v in values} & {"nan", "inf", "-inf"}
     if odd:
@@ -227,7 +227,7 @@ def test_sums_are_exact(values: list[float], size: int) -> None:
             expected = float(sum(map(Fraction, finite)))
         except OverflowError:
             expected = math.inf if sum(map(Fraction, finite)) > 0 else -math.inf
-    assert {repr(v) for v in found} <= {repr(expected), repr(expected + 0.0)}
+    assert {repr(v) for v in sums} <= {repr(expected), repr(expected + 0.0)}
 
 
 def test_draws_come_along() -> None:
@@ -247,8 +247,8 @@ def test_totals(comm: ThreadComm) -> None:
     assert shards.sum(np.array([0.1] * (r + 1))) == math.fsum([0.1] * 6)
     assert (shards.sum(np.zeros(0)), shards.sum([])) == (0, 0)
     assert (shards.min([]), shards.max(np.zeros(0))) == (math.inf, -math.inf)
-    some = np.arange(r)
-    assert (shards.min(some), shards.max(some), type(shards.max(some))) == (0, 1, int)
+    numbers = np.arange(r)
+    assert (shards.min(numbers), shards.max(numbers), type(shards.max(numbers))) == (0, 1, int)
     assert shards.max(np.array([[r, 1.5]])).tolist() == [2.0, 1.5]
     assert math.isnan(shards.min(np.array([math.nan] if r == 1 else [1.0])))
     assert shards.count(r) == 3
@@ -284,10 +284,10 @@ def test_going_on_with_other_ranks(after: int, tmp_path: Path) -> None:
         shards.migrate(w.entities.live(), comm.rank)
         return w.entities.shard, w.entities.live().tolist(), [i for i in ids if i in w.spark]
 
-    found = run(after, again)
-    assert [number for number, _, _ in found] == list(range(after))
-    assert sorted(e for _, live, _ in found for e in live) == es
-    assert sorted(i for _, _, here in found for i in here) == sorted(ids)
+    results = run(after, again)
+    assert [number for number, _, _ in results] == list(range(after))
+    assert sorted(e for _, live, _ in results for e in live) == es
+    assert sorted(i for _, _, here in results for i in here) == sorted(ids)
     numbers = run(after, lambda comm: Shards.load(tmp_path, comm)._next)
     assert set(numbers) == {max(3, after)}
 
@@ -308,15 +308,15 @@ CALLS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("check", [False, True])
-@pytest.mark.parametrize(("one", "other"), list(pairwise([*CALLS, "migrate", "sum", "request"])))
-def test_all_ranks_call_the_same(one: str, other: str, check: bool) -> None:
+@pytest.mark.parametrize(("first", "other"), list(pairwise([*CALLS, "migrate", "sum", "request"])))
+def test_all_ranks_call_the_same(first: str, other: str, check: bool) -> None:
     """Whoever calls something else is named on all ranks, and the run may go on."""
 
     def rank(comm: ThreadComm) -> None:
         shards = Shards(Isles(), comm, check=check)
         es = spawned(shards.world, 2)
-        with pytest.raises(ShardError, match=f"^ranks 0 and 1 have called {one} and {other}$"):
-            CALLS[other if comm.rank == 1 else one](shards)
+        with pytest.raises(ShardError, match=f"^ranks 0 and 1 have called {first} and {other}$"):
+            CALLS[other if comm.rank == 1 else first](shards)
         assert shards.locate(es).tolist() == [comm.rank] * 2
 
     run(3, rank)
@@ -443,9 +443,9 @@ def test_who_dies_meanwhile_is_dead_when_all_have_come() -> None:
         shards = CallbacksShards(Isles(), comm)
         w = shards.world
         es = w.spawn(3, agent={"key": [10 * comm.rank + k for k in range(3)]}, mesh={})
-        told = w.mesh.on_release(lambda rows: w.destroy(es[1]))
+        subscription = w.mesh.on_release(lambda rows: w.destroy(es[1]))
         shards.migrate(es[:1], 1 - comm.rank)
-        told.cancel()
+        subscription.cancel()
         w.collect()
         keys: list[int] = sorted(w.agent.data.key.tolist())
         return keys

@@ -26,7 +26,7 @@ KEYS = {"agent": "key", "badge": "number"}
 
 
 class Entity:
-    """What an entity is to have, and where it is to be."""
+    """An entity's expected components, and the world that it is expected in."""
 
     def __init__(self, world: int) -> None:
         self.world = world
@@ -122,29 +122,29 @@ class Machine(RuleBasedStateMachine):
                 it.ranks[name] = self.count = self.count + 1
 
     def ancestors(self, name: str, e: int) -> list[int]:
-        found = []
+        rows_above = []
         while (above := self.model[e].parents.get(name)) is not None:
-            found.append(above)
+            rows_above.append(above)
             e = above
-        return found
+        return rows_above
 
     def piece(self, es: list[int]) -> list[int]:
         """Return entities with all below them, but none whose parent stays."""
-        whole = {*es}
+        entities = {*es}
         while True:
-            more = {e for e, it in self.model.items() if whole.intersection(it.parents.values())}
-            if more <= whole:
+            more = {e for e, it in self.model.items() if entities.intersection(it.parents.values())}
+            if more <= entities:
                 break
-            whole |= more
-        return [*whole]
+            entities |= more
+        return [*entities]
 
     @rule(data=st.data(), world=st.integers(0, 2), goal=st.integers(0, 2))
     def move(self, data: Any, world: int, goal: int) -> None:
         es = self.some(data, world)
-        whole = self.piece(es)
+        moving = self.piece(es)
         source = self.worlds[world]
         sparks = [i for i, (where, _, _) in self.sparks.items() if where == world][::2]
-        if any(above not in whole for e in whole for above in self.model[e].parents.values()):
+        if any(above not in moving for e in moving for above in self.model[e].parents.values()):
             before = pickle.dumps(source)
             try:
                 source.extract(es, loose=sparks)
@@ -153,11 +153,11 @@ class Machine(RuleBasedStateMachine):
                 return
             raise AssertionError("a parent stayed behind")
         parcel = source.extract(es, loose=sparks)
-        assert sorted(parcel.entities.tolist()) == sorted(whole)
+        assert sorted(parcel.entities.tolist()) == sorted(moving)
         assert parcel.entities.tolist()[: len(es)] == es
         parcel = pickle.loads(pickle.dumps(parcel, protocol=data.draw(st.sampled_from([4, 5]))))
         assert self.worlds[goal].absorb(parcel).tolist() == parcel.entities.tolist()
-        for e in whole:
+        for e in moving:
             self.model[e].world = goal
         for spark in sparks:
             self.sparks[spark] = (goal, *self.sparks[spark][1:])
@@ -350,8 +350,8 @@ def test_nothing_is_lost_or_doubled() -> None:
         first = begin(w).tolist()
         for tick in range(MIGRATIONS):
             live = w.entities.live()
-            some = rng.choice(live, len(live) // 10, replace=False)
-            shards.migrate(some, rng.integers(RANKS, size=len(some)))
+            moving = rng.choice(live, len(live) // 10, replace=False)
+            shards.migrate(moving, rng.integers(RANKS, size=len(moving)))
             if tick % 10 == 0:
                 check(w)
             assert shards.count(len(w.entities)) == RANKS * COUNT
@@ -361,7 +361,7 @@ def test_nothing_is_lost_or_doubled() -> None:
         return first, check(w)
 
     results = run(RANKS, rank)
-    made = [e for first, _ in results for e in first]
-    whole = results[0][1]
-    assert [len(found) for _, found in results] == [RANKS * COUNT, 0, 0]
-    assert [whole[e] for e in made] == [*range(RANKS * COUNT)]
+    created = [e for first, _ in results for e in first]
+    keys = results[0][1]
+    assert [len(entities) for _, entities in results] == [RANKS * COUNT, 0, 0]
+    assert [keys[e] for e in created] == [*range(RANKS * COUNT)]

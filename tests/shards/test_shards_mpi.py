@@ -62,9 +62,9 @@ def ranks(n: int, *arguments: str | Path, script: Path = SCRIPT) -> tuple[int, s
 
 
 def test_any_number_of_ranks_has_the_same_results(folder: Path) -> None:
-    found = {ranks(n, folder, "6")[:2] for n in (1, 2, 3, 4)}
-    assert len(found) == 1
-    ((status, text),) = found
+    outputs = {ranks(n, folder, "6")[:2] for n in (1, 2, 3, 4)}
+    assert len(outputs) == 1
+    ((status, text),) = outputs
     assert (status, len(text.split())) == (0, 3)
 
 
@@ -85,24 +85,24 @@ def test_a_killed_rank_ends_the_others(folder: Path) -> None:
 
 
 def test_a_restart_goes_on(folder: Path, tmp_path: Path) -> None:
-    whole = ranks(2, folder, "8")[:2]
+    uninterrupted = ranks(2, folder, "8")[:2]
     saved = str(tmp_path / "saved")
     assert ranks(2, folder, "7", "--save", saved, "--every", "4")[0] == 0
     assert sorted(os.listdir(saved)) == ["4.0.shard", "4.1.shard", "4.complete.json"]
     for n in (2, 3):
-        assert ranks(n, folder, "8", "--load", saved)[:2] == whole
+        assert ranks(n, folder, "8", "--load", saved)[:2] == uninterrupted
 
 
 def test_a_flock_of_kernels_has_the_same_results(tmp_path: Path) -> None:
     """On any number of ranks each bird has the same neighbours, some of them beyond the border."""
     build(EXAMPLE.with_suffix(""), tmp_path / "flock", tmp_path / "tests")
-    found = set()
+    outputs = set()
     for n in (1, 2, 4):
         options = "--count", "300", "--steps", "8", "--check", "--package", tmp_path / "flock"
         picture = tmp_path / f"{n}.svg"
         status, text, _ = ranks(n, *options, "--svg", picture, script=EXAMPLE)
         assert status == 0
         assert f" on {n} ranks" in text
-        found.add(text.replace(f" on {n} ranks", ""))
+        outputs.add(text.replace(f" on {n} ranks", ""))
         assert picture.read_text("utf-8").count("<path") == n
-    assert len(found) == 1
+    assert len(outputs) == 1

@@ -89,7 +89,7 @@ def packages() -> dict[str, Any]:
 
 
 def begin(world: Any) -> Any:
-    """Let all be born, each by its key, some of them inactive."""
+    """Spawn all, each by its key, some of them inactive."""
     rng = np.random.default_rng(5)
     keys = np.arange(1, COUNT + 1, dtype=np.uint64)
     at = rng.random((COUNT, 2)) * SIZE
@@ -111,10 +111,10 @@ def found(world: Any, keys_of: dict[int, int]) -> dict[int, tuple[Any, ...]]:
     rows = {}
     for e in world.entities.live().tolist():
         managers = (world.place, world.mood, world.part, world.slot)
-        place, mood, part, slot = (m.row(m.lookup(e)) for m in managers)
+        at, mood, part, slot = (m.row(m.lookup(e)) for m in managers)
         rows[keys_of[e]] = (
-            *(place.near_, keys_of.get(place.closest, 0), place.weight, place.total),
-            *(place.cheered, place.hushed, mood.fear, mood.rest, mood.friends, part.far),
+            *(at.near_, keys_of.get(at.closest, 0), at.weight, at.total),
+            *(at.cheered, at.hushed, mood.fear, mood.rest, mood.friends, part.far),
             *(slot.other_k, keys_of.get(slot.whom, 0), keys_of.get(slot.next_, 0)),
         )
     return rows
@@ -150,20 +150,20 @@ def ranks(package: Any, size: int) -> tuple[dict[int, Any], int]:
             if comm.rank == 0:
                 begin(world)
             space = package.Blocks((0, 0), (SIZE, SIZE), comm.size, periodic=True)
-            place = world.place
-            shards.migrate(place.data.entity, space.owner(place.data.at))
-            rows, whom = space.borders(place.data.at, RADIUS, comm.rank)
-            shards.refresh(place.data.entity[rows], whom)
+            manager = world.place
+            shards.migrate(manager.data.entity, space.owner(manager.data.at))
+            rows, whom = space.borders(manager.data.at, RADIUS, comm.rank)
+            shards.refresh(manager.data.entity[rows], whom)
             owners, keys = world.agent.nearby.entity, world.agent.nearby.key
             keys_of = dict(zip(owners.tolist(), keys.tolist(), strict=True))
             kernels(world, shards.refresh)
-            return found(world, keys_of), place.ghosts.n
+            return found(world, keys_of), manager.ghosts.n
 
-    whole: dict[int, Any] = {}
+    merged: dict[int, Any] = {}
     results = run(size, rank)
     for part, _ in results:
-        whole |= part
-    return whole, sum(n for _, n in results)
+        merged |= part
+    return merged, sum(n for _, n in results)
 
 
 @pytest.mark.parametrize("backend", ["numpy", "numba"])
@@ -184,7 +184,7 @@ def test_neighbours_are_the_same_on_any_number_of_ranks(
 @pytest.mark.parametrize("size", [1, 3])
 def test_inactive_rows_are_no_neighbours(packages: dict[str, Any], backend: str, size: int) -> None:
     """Of a query of them with a component whose space is asked."""
-    whole, _ = ranks(packages[backend], size)
+    by_key, _ = ranks(packages[backend], size)
     at = np.random.default_rng(5).random((COUNT, 2)) * SIZE  # of the keys from 1 on, as in `begin`
     apart = at[None] - at[:, None]
     apart[..., 0] -= SIZE * np.rint(apart[..., 0] / SIZE)
@@ -192,14 +192,14 @@ def test_inactive_rows_are_no_neighbours(packages: dict[str, Any], backend: str,
     np.fill_diagonal(near, val=False)
     near[:, ::3] = False
     for k, others in enumerate(near):
-        cheered, hushed = whole[k + 1][4:6]
+        cheered, hushed = by_key[k + 1][4:6]
         total = int((others.nonzero()[0] + 1).sum())
-        assert (cheered, hushed, whole[k + 1][8]) == (others.sum(), total, total)
+        assert (cheered, hushed, by_key[k + 1][8]) == (others.sum(), total, total)
 
 
 def test_both_backends_find_the_same(packages: dict[str, Any]) -> None:
-    one, other = (ranks(package, 2) for package in packages.values())
-    assert one == other
+    first, other = (ranks(package, 2) for package in packages.values())
+    assert first == other
 
 
 @pytest.mark.parametrize("backend", ["numpy", "numba"])
@@ -211,8 +211,8 @@ def test_without_ghosts_nobody_is_near_beyond_the_border(
     def rank(comm: ThreadComm) -> tuple[Any, ...]:
         world = package.Herd()
         with package.Shards(world, comm) as shards:
-            place = {"at": (comm.rank, 5), "on": True}
-            e = world.spawn(1, place=place, agent={}, mood={}, part={}, slot={})
+            values = {"at": (comm.rank, 5), "on": True}
+            e = world.spawn(1, place=values, agent={}, mood={}, part={}, slot={})
             shards.refresh(e, 1 - comm.rank)
             world.place.ask(RADIUS)
             seen = world.place.near_(0), world.place.near([[0, 5]], RADIUS).rows.tolist()
@@ -317,7 +317,7 @@ def package(request: pytest.FixtureRequest) -> Any:
 
 @pytest.fixture(autouse=True)
 def _quiet() -> Iterator[None]:
-    """Let numbers of 64 bits wrap, as they do where they are compiled."""
+    """Make numbers of 64 bits wrap, as they do where they are compiled."""
     with np.errstate(over="ignore"):
         yield
 
@@ -330,29 +330,29 @@ def met(package: Any) -> tuple[Any, Any, Any, Any]:
     huts = there.hut.id_of_many(there.hut.lookup_many(away))
     here.spawn(7, place={}, cell={}, purse={}, hut={})
     here.absorb(there.extract(away))
-    place = {"target": away, "cell": cells, "hut": huts}
-    own = here.spawn(40, place=place, purse={"coins": 5}, cell={}, hut={"guest": away})
-    here.hut.data.guest[here.hut.lookup_many(away)] = own
-    return here, there, own, away
+    values = {"target": away, "cell": cells, "hut": huts}
+    natives = here.spawn(40, place=values, purse={"coins": 5}, cell={}, hut={"guest": away})
+    here.hut.data.guest[here.hut.lookup_many(away)] = natives
+    return here, there, natives, away
 
 
 def test_references_lead_to_visitors(package: Any) -> None:
-    here, there, own, away = met(package)
-    rows = here.place.lookup_many(own)
+    here, there, natives, away = met(package)
+    rows = here.place.lookup_many(natives)
     here.look()
     assert here.place.data.goal[rows].tolist() == [100.0 + k for k in range(40)]
     here.seek()
-    assert here.purse.data.found[here.purse.lookup_many(own)].tolist() == [103.0] * 40
+    assert here.purse.data.found[here.purse.lookup_many(natives)].tolist() == [103.0] * 40
     assert len(here.place.near([[0.0, 0.0]], 1.0).rows) == 87
     there.absorb(here.extract(away))
     here.look()
     here.seek()
-    assert not here.place.data.goal[here.place.lookup_many(own)].any()
+    assert not here.place.data.goal[here.place.lookup_many(natives)].any()
     assert not here.purse.data.found.any()
 
 
 def test_messages_reach_visitors_and_come_from_them(package: Any) -> None:
-    here, _, own, away = met(package)
+    here, _, natives, away = met(package)
     coins = here.purse.data.coins
     here.give()
     assert coins[here.purse.lookup_many(away)].tolist() == [2] * 40
@@ -360,14 +360,14 @@ def test_messages_reach_visitors_and_come_from_them(package: Any) -> None:
     assert coins[here.purse.lookup_many(away)].tolist() == [7] * 40
     here.call()
     calls = here.purse.data.calls
-    assert calls[here.purse.lookup_many([*own.tolist(), *away.tolist()])].tolist() == [1] * 80
+    assert calls[here.purse.lookup_many([*natives.tolist(), *away.tolist()])].tolist() == [1] * 80
     dead = away[:5].copy()
     here.destroy_many(dead)  # from whom no one hears
     here.call()
-    rows = here.purse.lookup_many(own)
+    rows = here.purse.lookup_many(natives)
     assert here.purse.data.calls[rows].tolist() == [1] * 5 + [2] * 35
     assert len(here.entities) == 82
-    assert np.isin(own, here.entities.live()).all()
+    assert np.isin(natives, here.entities.live()).all()
 
 
 NAME = "shards_ghosts"

@@ -89,18 +89,18 @@ def test_what_can_not_come_in() -> None:
     for cut in (0, 8, 100, len(data) - 1):
         with pytest.raises(ParcelError):
             Parcel(data[:cut])
-    for place in (0, 8, 40, 48, 56):
+    for index in (0, 8, 40, 48, 56):
         wrong = bytearray(data)
-        wrong[place] ^= 1
+        wrong[index] ^= 1
         with pytest.raises(ParcelError):
             Parcel(wrong)
 
 
 def held(w: Any) -> Any:
-    """What entities have, by value."""
-    found = {name: by_owner(getattr(w, name)) for name in w.MANAGERS}
+    """Return the components of entities, by value."""
+    rows = {name: by_owner(getattr(w, name)) for name in w.MANAGERS}
     chunked = {e: [repr(row) for row in w[e]] for e in sorted(w.entities)}
-    return found, chunked, w.entities._slot_cache, len(w.entities.dispatch.queue)
+    return rows, chunked, w.entities.slot_cache, len(w.entities.dispatch.queue)
 
 
 def listening(saved: bytes) -> Any:
@@ -234,15 +234,15 @@ def test_damaged_files(tmp_path: Path) -> None:
 
 def test_nobody_dies_by_leaving() -> None:
     w, es = filled()
-    told: list[Any] = []
-    w.entities.on_destroy(lambda gone: told.append(("died", gone)))
+    events: list[Any] = []
+    w.entities.on_destroy(lambda gone: events.append(("died", gone)))
     for name in ("rare", "guest", "branch"):
-        getattr(w, name).on_release(lambda rows, name=name: told.append((name, rows)))
-    w.mesh.on_release(lambda rows: told.append(("mesh", w.mesh.data.entity[rows].tolist())))
+        getattr(w, name).on_release(lambda rows, name=name: events.append((name, rows)))
+    w.mesh.on_release(lambda rows: events.append(("mesh", w.mesh.data.entity[rows].tolist())))
     concerned = {"place", "agent", "rare", "cell", "branch", "badge", "mesh", "guest"}
     versions = {name: getattr(w, name).version for name in w.MANAGERS}
     w.extract(es[:2])
-    assert told == [("mesh", es[:2].tolist())]
+    assert events == [("mesh", es[:2].tolist())]
     assert (len(w.mesh), w.collect()) == (2, 0)
     for name in w.MANAGERS:
         grown = getattr(w, name).version - versions[name]
@@ -311,7 +311,7 @@ def test_a_visitor_may_be_in_the_last_slot() -> None:
     es = home.spawn(100, agent={"key": range(100)}, place={})
     away.spawn(63, agent={"key": 0})
     away.absorb(home.extract(es[99:]))  # whose index is behind all slots that there are
-    assert away.entities._n_cells == 64
+    assert away.entities.n_cells == 64
     assert away.agent.key(away.agent.lookup(es[99])) == 99
     home.absorb(away.extract(es[99:]))
     assert home.agent.data.n == 100
@@ -325,7 +325,7 @@ def test_slots_of_dead_visitors_come_back() -> None:
         other.absorb(w.extract(es))
         other.destroy_many(es)
         other.collect()
-    assert other.entities._n_used < 700
+    assert other.entities.n_used < 700
     assert (len(other.entities), len(w.entities), len(other.place)) == (0, 0, 0)
 
 

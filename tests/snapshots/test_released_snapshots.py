@@ -28,8 +28,8 @@ def built() -> Any:
     w = package.Town()
     es = w.spawn(12, place={"at": np.arange(24).reshape(12, 2), "mood": 3})
     for manager in (w.speed, w.house, w.acre, w.loot, w.badge):
-        given = {"number": np.arange(9)} if manager is w.badge else {}
-        manager.create_many(es[:9], **given)
+        values = {"number": np.arange(9)} if manager is w.badge else {}
+        manager.create_many(es[:9], **values)
     w.sign.create_many(np.repeat(es[:4], 2), text=["Inn", "Bar"] * 4, paint=["red", None] * 4)
     ids = w.room.create_many(np.repeat(es[3:6], 3), area=np.linspace(0, 1, 9))
     w.room.data.next_door = w.room.id_of_many(ids[::-1])

@@ -1,4 +1,4 @@
-"""What a snapshot says of the schemas: the document, its text and its fingerprint."""
+"""A snapshot's record of the schemas: the document, its text and its fingerprint."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ SHIPPED = Path(__file__).parents[2] / "schemas"
 
 def project(folder: Path) -> Project:
     diagnostics = Diagnostics()
-    found = load(folder, diagnostics)
-    assert found is not None, list(diagnostics)
-    return found
+    loaded = load(folder, diagnostics)
+    assert loaded is not None, list(diagnostics)
+    return loaded
 
 
 def document(folder: Path, text: str) -> Document:
@@ -34,24 +34,24 @@ def document(folder: Path, text: str) -> Document:
 
 
 def test_the_shipped_schemas() -> None:
-    found = make_snapshot_schema(project(SHIPPED))
-    assert list(found) == ["version", "entity", "enums", "components", "groups"]
-    assert found["version"] == 0
-    assert found["entity"] == {"index_bits": 32, "generation_bits": 32}
-    assert found["groups"] == {
+    document = make_snapshot_schema(project(SHIPPED))
+    assert list(document) == ["version", "entity", "enums", "components", "groups"]
+    assert document["version"] == 0
+    assert document["entity"] == {"index_bits": 32, "generation_bits": 32}
+    assert document["groups"] == {
         "bodies": ["Position", "Velocity"],
         "actors": ["AiState", "SkinnedMesh", "Villager"],
     }
-    assert list(found["enums"]) == sorted(found["enums"])
-    assert found["enums"]["Mode"] == {
+    assert list(document["enums"]) == sorted(document["enums"])
+    assert document["enums"]["Mode"] == {
         "type": "u16",
         "flags": False,
         "members": {"off": 0, "standby": 5, "running": 300},
     }
-    assert found["enums"]["Access"]["flags"] is True
-    components = found["components"]
+    assert document["enums"]["Access"]["flags"] is True
+    components = document["components"]
     assert list(components) == sorted(components)
-    assert {one["in"] for one in components.values()} == {"managers", "archetypes"}
+    assert {component["in"] for component in components.values()} == {"managers", "archetypes"}
     assert components["Texture"]["fields"]["file"] == {
         "type": "str[64]",
         "default": "",
@@ -140,21 +140,21 @@ fields:
 """
     name = r"\\\"'},{" * 100
     (tmp_path / "a.yaml").write_text(text.replace("NAME", name), encoding="utf-8")
-    found = project(tmp_path)
-    module = schema_module(schema_text(make_snapshot_schema(found)), found.history)
+    loaded = project(tmp_path)
+    module = schema_module(schema_text(make_snapshot_schema(loaded)), loaded.history)
     assert max(map(len, module.splitlines())) <= 88
-    made: dict[str, str] = {}
-    exec(module, made)
-    assert made["SCHEMA"] == schema_text(make_snapshot_schema(found))
-    assert json.loads(made["SCHEMA"])["components"]["Body"]["fields"]["name"]["default"] == (
+    names: dict[str, str] = {}
+    exec(module, names)
+    assert names["SCHEMA"] == schema_text(make_snapshot_schema(loaded))
+    assert json.loads(names["SCHEMA"])["components"]["Body"]["fields"]["name"]["default"] == (
         "\\\"'},{" * 100
     )
 
 
 def test_neither_backend_nor_order_of_files_is_said(tmp_path: Path) -> None:
-    found = project(SHIPPED)
-    assert make_snapshot_schema(found.made_for("numba")) == make_snapshot_schema(
-        found.made_for("numpy")
+    loaded = project(SHIPPED)
+    assert make_snapshot_schema(loaded.made_for("numba")) == make_snapshot_schema(
+        loaded.made_for("numpy")
     )
 
 
@@ -182,10 +182,10 @@ removed: [OldThing]
 
 def test_former_names_are_in_the_package(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(PAST, encoding="utf-8")
-    found = project(tmp_path)
-    made: dict[str, Any] = {}
-    exec(schema_module("{}", found.history), made)
-    assert made["RENAMES"] == {
+    loaded = project(tmp_path)
+    names: dict[str, Any] = {}
+    exec(schema_module("{}", loaded.history), names)
+    assert names["RENAMES"] == {
         "components": {"PointMass": "Body", "Mass": "Body", "OldThing": ""},
         "enums": {"State": "Mode"},
         "fields": {"Body.velocity": "speed", "Body.v": "speed", "Body.colour": ""},
@@ -226,7 +226,9 @@ def test_names_of_saving_are_reserved_for_components(tmp_path: Path, name: str) 
     (tmp_path / "a.yaml").write_text(f"component: {name}\n", encoding="utf-8")
     diagnostics = Diagnostics()
     load(tmp_path, diagnostics)
-    assert [found.code for found in diagnostics] == ([] if name == "Fingerprint" else ["E102"])
+    assert [diagnostic.code for diagnostic in diagnostics] == (
+        [] if name == "Fingerprint" else ["E102"]
+    )
 
 
 @pytest.mark.parametrize("kind", ["queries: {%s: {all: [A]}}", "groups: {%s: [A, B]}", "KERNEL"])
@@ -238,4 +240,4 @@ def test_names_of_saving_are_reserved_in_the_world(tmp_path: Path, name: str, ki
     (tmp_path / "a.yaml").write_text(text, encoding="utf-8")
     diagnostics = Diagnostics()
     load(tmp_path, diagnostics)
-    assert [found.code for found in diagnostics] == ["E102"]
+    assert [diagnostic.code for diagnostic in diagnostics] == ["E102"]

@@ -92,7 +92,7 @@ def test_columns_are_left_out() -> None:
     assert len(nothing.loot) == 3
 
 
-@pytest.mark.parametrize("use", [Town.load, lambda data, **given: town().to_bytes(**given)])
+@pytest.mark.parametrize("use", [Town.load, lambda data, **options: town().to_bytes(**options)])
 def test_codecs_that_are_wrong(use: Callable[..., object]) -> None:
     data = town().to_bytes(codecs=CODECS)
     for name in ("sign.text", "sign.nothing", "rock.mass", "nothing.at_all", ""):
@@ -128,9 +128,9 @@ def test_attributes_that_are_json() -> None:
         setattr(w, f"value{number}", value)
     again = Town.load(w.to_bytes(codecs=CODECS), codecs=CODECS)
     for number, value in enumerate(JSON):
-        found = getattr(again, f"value{number}")
-        assert repr(found) == repr(value)
-        assert type(found) is type(value)
+        loaded = getattr(again, f"value{number}")
+        assert repr(loaded) == repr(value)
+        assert type(loaded) is type(value)
 
 
 class Odd(int):
@@ -163,14 +163,14 @@ def test_attributes_that_are_not_json_need_codecs(value: Any) -> None:
 
 
 def deep(levels: int) -> list[Any]:
-    found: list[Any] = []
+    nested: list[Any] = []
     for _ in range(levels - 1):
-        found = [found]
-    return found
+        nested = [nested]
+    return nested
 
 
 def test_attributes_of_many_values() -> None:
-    """What can't be loaded again is not saved, and the message says which one it is."""
+    """Values that can't be loaded again are not saved, and the message names them."""
     w = Town()
     w.small, w.path, w.deep = [[1]], [[0.5, 1.5] for _ in range(100_000)], deep(200)
     w.shared = [deep(199)] * 9
@@ -237,9 +237,9 @@ def forged(data: bytes, change: Callable[[dict[str, Any]], object]) -> bytes:
     header["__metadata__"]["crc32"] = "00000000"
     text = json.dumps(header, separators=(",", ":")).encode().ljust(size)
     assert len(text) == size
-    whole = len(text).to_bytes(8, "little") + text
-    crc = b"%08x" % zlib.crc32(whole)
-    return whole.replace(b'"crc32":"00000000"', b'"crc32":"' + crc + b'"', 1) + data[8 + size :]
+    content = len(text).to_bytes(8, "little") + text
+    crc = b"%08x" % zlib.crc32(content)
+    return content.replace(b'"crc32":"00000000"', b'"crc32":"' + crc + b'"', 1) + data[8 + size :]
 
 
 NOT_USERS = [
@@ -248,7 +248,7 @@ NOT_USERS = [
     "spawn",
     "load",
     "_managers",
-    "_READ_ONLY",
+    "READ_ONLY",
     "__class__",
     "__dict__",
 ]
@@ -450,8 +450,6 @@ def test_the_fingerprint_is_the_schemas() -> None:
     assert numba.load(data, codecs=CODECS).to_bytes(codecs=CODECS) == data
 
 
-# --- what was written past the checks ---------------------------------------------------
-
 ODD_SCHEMA = """
 world: Odd
 archetypes: {components: [Crate]}
@@ -515,14 +513,14 @@ def odd_columns(w: Any) -> dict[str, Any]:
     (chunk,) = w.archetypes.chunks()
     places = {"crate": chunk.crate, "folk.cold": w.folk.data.cold, "sword": w.pair.sword}
     places |= {name: getattr(w, name).data for name in ("spot", "folk", "part", "spark", "shield")}
-    found = {}
-    for place, data in places.items():
+    columns = {}
+    for name_of_data, data in places.items():
         names = [column.name for column in (data.LAYOUT if hasattr(data, "LAYOUT") else ())]
         for name in names or [it for it in dir(data) if not it.startswith("_")]:
             column = getattr(data, name, None)
             if isinstance(column, np.ndarray) and column.flags.writeable and name != "buffer":
-                found[f"{place}.{name}"] = column.view(np.uint8).reshape(len(column), -1)
-    return found
+                columns[f"{name_of_data}.{name}"] = column.view(np.uint8).reshape(len(column), -1)
+    return columns
 
 
 ODD_CELLS = {

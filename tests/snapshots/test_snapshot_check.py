@@ -259,9 +259,6 @@ def test_long_chains_take_few_rounds() -> None:
     assert row_on_way_round(rows(0)) == 0
 
 
-# --- tensors ----------------------------------------------------------------------------
-
-
 def test_tensors_are_all_there_and_no_others() -> None:
     optional = {"entities.noted", "body._rng", "world.name", "body.handle", "body.handle._lengths"}
     for name in town().arrays:
@@ -311,9 +308,6 @@ def test_tensors_of_two_things_have_two_names() -> None:
     saved = town()
     saved.schema["components"]["Body"]["fields"]["entity"] = field("f32", 0.0)
     refused(saved, r"^body\.entity: the schema has two of this name$")
-
-
-# --- state ------------------------------------------------------------------------------
 
 
 def numbers(state: Document) -> list[tuple[str, str]]:
@@ -426,9 +420,6 @@ def test_seeds_and_calls() -> None:
     refused(saved, r"^state\.world: wanted an object$")
 
 
-# --- schema -----------------------------------------------------------------------------
-
-
 def at(*path: str | int, value: Any) -> Callable[[Document], None]:
     def change(document: Any) -> None:
         for key in path[:-1]:
@@ -521,7 +512,7 @@ def test_keys_of_the_schema_are_all_there() -> None:
     def holders(node: Any, where: str) -> list[tuple[Document, str]]:
         if not isinstance(node, dict):
             return []
-        inner = [found for key, each in node.items() for found in holders(each, f"{where}.{key}")]
+        inner = [holder for key, each in node.items() for holder in holders(each, f"{where}.{key}")]
         return [*inner, (node, where)]
 
     names = ("schema.enums", "schema.components", "schema.groups", ".members", ".fields")
@@ -534,9 +525,6 @@ def test_keys_of_the_schema_are_all_there() -> None:
             saved = town()
             del holders(saved.schema, "schema")[number][0][key]
             refused(saved, rf"^{re.escape(where)}: there is no {key}$")
-
-
-# --- of files ---------------------------------------------------------------------------
 
 
 def file_of(saved: SnapshotContent, **changes: str) -> SnapshotFile:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ecsgen_runtime.snapshots.rule_types import NUMBERS, cell_type, default_cell
+from ecsgen_runtime.snapshots.cell_types import NUMBERS, cell_type, default_cell
 from ecsgen_runtime.snapshots.type_conversion import (
     MAY_NOT_FIT,
     NO_RULE,
@@ -62,7 +62,7 @@ def convert(
     cells: Any, old: str, new: str, renamed: MemberNames | None = None, default: Any = None
 ) -> NDArray[Any]:
     change = change_of(cell_type(old, ENUMS), cell_type(new, ENUMS), renamed or {})
-    found = converted(
+    cells_converted = converted(
         column(cells, old),
         change,
         np.zeros(change.old.cell_shape, change.old.dtype),
@@ -72,9 +72,9 @@ def convert(
             else default_cell(change.new, default)
         ),
     )
-    assert found.dtype == change.new.dtype
-    assert found.shape == (len(cells), *change.new.cell_shape)
-    return found
+    assert cells_converted.dtype == change.new.dtype
+    assert cells_converted.shape == (len(cells), *change.new.cell_shape)
+    return cells_converted
 
 
 def of(old: str, new: str, renamed: MemberNames | None = None) -> str:
@@ -99,7 +99,7 @@ def values_of(kind: str) -> list[Any]:
 
 
 def wanted(value: Any, new: str) -> Any:
-    """What Python makes of a value in another type, or None if it does not fit."""
+    """Return Python's value in another type, or None if it does not fit."""
     if new == "bool":
         return bool(value) if value in (0, 1) else None
     if new[0] == "f":
@@ -123,8 +123,8 @@ def wanted(value: Any, new: str) -> Any:
 def check_pair(old: str, new: str, values: list[Any]) -> None:
     exact = [(value, wanted(value, new)) for value in values]
     fits = [(value, want) for value, want in exact if want is not None]
-    found = convert([value for value, _ in fits], old, new)
-    for got, (value, want) in zip(found.tolist(), fits, strict=True):
+    cells = convert([value for value, _ in fits], old, new)
+    for got, (value, want) in zip(cells.tolist(), fits, strict=True):
         assert type(got) is type(want), value
         assert got == want or (got != got and want != want), value
         if isinstance(want, float) and isinstance(value, float):
@@ -154,14 +154,14 @@ def test_every_pair_of_numbers_at_its_edges(old: str, new: str) -> None:
 def test_numbers_as_python_has_them(data: st.DataObject) -> None:
     old, new = data.draw(st.sampled_from(PLAIN)), data.draw(st.sampled_from(PLAIN))
     if old == "bool":
-        one: st.SearchStrategy[Any] = st.booleans()
+        strategy: st.SearchStrategy[Any] = st.booleans()
     elif old[0] == "f":
-        one = st.floats(width=int(old[1:]))  # type: ignore[arg-type]  # 32 or 64
+        strategy = st.floats(width=int(old[1:]))  # type: ignore[arg-type]  # 32 or 64
     else:
         info = np.iinfo(f"{old[0]}{int(old[1:]) // 8}")
-        one = st.integers(int(info.min), int(info.max))
+        strategy = st.integers(int(info.min), int(info.max))
     zero = False if old == "bool" else 0.0 if old[0] == "f" else 0
-    check_pair(old, new, [zero, *data.draw(st.lists(one))])
+    check_pair(old, new, [zero, *data.draw(st.lists(strategy))])
 
 
 def test_nothing_is_copied_that_stays() -> None:
@@ -175,9 +175,6 @@ def test_what_stays_in_an_enum_is_not_even_looked_at() -> None:
     cells = np.array([0, 5, 1], np.uint8)
     mode = cell_type("Mode", ENUMS)
     assert converted(cells, change_of(mode, mode, {}), cells[0], cells[0]) is cells
-
-
-# --- enums ------------------------------------------------------------------------------
 
 
 def test_members_follow_their_names() -> None:
@@ -202,8 +199,8 @@ def test_renamed_and_removed_members() -> None:
 
 
 def test_a_removed_member_takes_the_default_of_its_place() -> None:
-    found = convert([[5, 0], [1, 5]], "Mode[2]", "Few[2]", {"run": None}, default=[1, 0])
-    assert found.tolist() == [[1, 0], [1, 0]]
+    cells = convert([[5, 0], [1, 5]], "Mode[2]", "Few[2]", {"run": None}, default=[1, 0])
+    assert cells.tolist() == [[1, 0], [1, 0]]
 
 
 def test_a_number_that_no_member_has_is_refused() -> None:
@@ -227,8 +224,8 @@ def test_flags_follow_their_names_bit_by_bit() -> None:
 
 
 def test_removed_flags_go_and_what_had_no_others_becomes_the_default() -> None:
-    found = convert([0, 1, 2, 3, 6], "Bits", "Less", {"b": None}, default=2)
-    assert found.tolist() == [0, 1, 2, 1, 2]
+    cells = convert([0, 1, 2, 3, 6], "Bits", "Less", {"b": None}, default=2)
+    assert cells.tolist() == [0, 1, 2, 1, 2]
 
 
 def test_enums_and_flags_have_no_rule() -> None:
@@ -250,9 +247,6 @@ def test_numbers_are_those_of_members() -> None:
         convert([8], "u8", "Bits")
     with pytest.raises(BadRowError, match="300 does not fit u8"):
         convert([300], "Wide", "u8")
-
-
-# --- text -------------------------------------------------------------------------------
 
 
 def test_text_and_bytes_of_other_sizes() -> None:
@@ -306,12 +300,9 @@ def test_verdicts_on_text(old: str, new: str, code: str) -> None:
     assert of(old, new) == code
 
 
-# --- shapes -----------------------------------------------------------------------------
-
-
 def test_a_larger_shape_keeps_elements_in_place() -> None:
-    found = convert([[[1, 2], [3, 4]]], "u8[2,2]", "f32[2,3]", default=[[9, 9, 9], [9, 9, 8]])
-    assert found.tolist() == [[[1, 2, 9], [3, 4, 8]]]
+    cells = convert([[[1, 2], [3, 4]]], "u8[2,2]", "f32[2,3]", default=[[9, 9, 9], [9, 9, 8]])
+    assert cells.tolist() == [[[1, 2, 9], [3, 4, 8]]]
     assert of("u8[2,2]", "f32[2,3]") == ""
 
 
@@ -326,8 +317,8 @@ def test_a_smaller_shape_loses_defaults_alone() -> None:
 def test_what_a_smaller_shape_loses_is_compared_bit_for_bit() -> None:
     change = change_of(cell_type("f64[2]", {}), cell_type("f64[1]", {}), {})
     nan = default_cell(change.old, [0.0, "NaN"])
-    found = converted(np.array([[1.0, np.nan]]), change, nan, np.zeros(1))
-    assert found.tolist() == [[1.0]]
+    cells = converted(np.array([[1.0, np.nan]]), change, nan, np.zeros(1))
+    assert cells.tolist() == [[1.0]]
     with pytest.raises(BadRowError, match=r"-0\.0 at \[1\]"):
         converted(np.array([[1.0, -0.0]]), change, np.zeros(2), np.zeros(1))
 
@@ -351,9 +342,6 @@ def test_a_bad_element_of_a_shape_is_named_by_its_row() -> None:
 )
 def test_what_has_no_rule(old: str, new: str) -> None:
     assert of(old, new) == NO_RULE
-
-
-# --- types and defaults -----------------------------------------------------------------
 
 
 def test_types_are_taken_apart() -> None:

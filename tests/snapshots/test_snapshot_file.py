@@ -81,19 +81,19 @@ def read(data: Any) -> SnapshotFile:
     return snapshot
 
 
-def assert_same(found: Mapping[str, NDArray[Any]], wanted: Arrays) -> None:
-    assert found.keys() == wanted.keys()
+def assert_same(arrays: Mapping[str, NDArray[Any]], wanted: Arrays) -> None:
+    assert arrays.keys() == wanted.keys()
     for name, array in wanted.items():
-        assert found[name].dtype == array.dtype
-        assert found[name].dtype.isnative
-        assert found[name].shape == array.shape
-        assert found[name].tobytes() == array.tobytes(), name
+        assert arrays[name].dtype == array.dtype
+        assert arrays[name].dtype.isnative
+        assert arrays[name].shape == array.shape
+        assert arrays[name].tobytes() == array.tobytes(), name
 
 
 def document(data: bytes) -> dict[str, Any]:
     size = 8 + int.from_bytes(data[:8], "little")
-    said: dict[str, Any] = json.loads(data[8:size])
-    return said
+    header: dict[str, Any] = json.loads(data[8:size])
+    return header
 
 
 def mended(text: bytes, rest: bytes, length: int | None = None) -> bytes:
@@ -106,19 +106,19 @@ def mended(text: bytes, rest: bytes, length: int | None = None) -> bytes:
 
 def rewritten(data: bytes, change: Callable[[dict[str, Any]], object]) -> bytes:
     """A file with another header, whose own checksum is right."""
-    said = document(data)
-    change(said)
+    header = document(data)
+    change(header)
     size = 8 + int.from_bytes(data[:8], "little")
-    return mended(json.dumps(said, separators=(",", ":")).encode(), data[size:])
+    return mended(json.dumps(header, separators=(",", ":")).encode(), data[size:])
 
 
 @pytest.mark.parametrize("n", [0, 1, 63, 64, 65, 1000])
 def test_arrays_come_back_and_any_reader_of_safetensors_finds_them(n: int, tmp_path: Path) -> None:
     arrays, parts = town(n)
     data = plan(parts).to_bytes()
-    found = read(data)
-    assert_same(found.arrays, arrays)
-    assert {key: found.metadata[key] for key in METADATA} == METADATA
+    snapshot = read(data)
+    assert_same(snapshot.arrays, arrays)
+    assert {key: snapshot.metadata[key] for key in METADATA} == METADATA
     path = tmp_path / "town.snap"
     path.write_bytes(data)
     assert_same(read(path).arrays, arrays)
@@ -201,9 +201,9 @@ def test_the_header_is_as_the_format_says() -> None:
     assert data[8:47] == b'{"__metadata__":{"ecsgen":"1","crc32":"'
     crc = zlib.crc32(data[:47] + b"0" * 8 + data[55:size])
     assert data[47:55] == f"{crc:08x}".encode()
-    said = document(data)
-    tensors = {name: entry for name, entry in said.items() if name != "__metadata__"}
-    checksums = json.loads(said["__metadata__"]["checksums"])
+    header = document(data)
+    tensors = {name: entry for name, entry in header.items() if name != "__metadata__"}
+    checksums = json.loads(header["__metadata__"]["checksums"])
     assert checksums.keys() == {n for n in tensors if n[0] != "_" and n != "entities.free"}
     for name, crc in checksums.items():
         start, end = tensors[name]["data_offsets"]
@@ -216,14 +216,14 @@ def test_the_header_is_as_the_format_says() -> None:
 
 
 def test_columns_lie_as_in_a_buffer_on_whole_pages() -> None:
-    found = read(blob(70))
-    start = found.offset("body.entity")
+    snapshot = read(blob(70))
+    start = snapshot.offset("body.entity")
     assert start % PAGE == 0
-    assert found.offset("body.place") == start + 128 * 8
-    assert found.offset("body.flag") == start + 128 * 20
-    assert found.offset("body.matrix") == start + 128 * 21
-    assert found.offset("entities.handles") == start + 2 * PAGE
-    assert found.offset("entities.handles") % 64 == 0
+    assert snapshot.offset("body.place") == start + 128 * 8
+    assert snapshot.offset("body.flag") == start + 128 * 20
+    assert snapshot.offset("body.matrix") == start + 128 * 21
+    assert snapshot.offset("entities.handles") == start + 2 * PAGE
+    assert snapshot.offset("entities.handles") % 64 == 0
 
 
 def test_equal_content_makes_equal_bytes() -> None:
@@ -245,17 +245,17 @@ OFFSETS = {"body.entity": 0, "body.place": 128 * 8, "body.flag": 128 * 20, "body
 def test_mapped_parts_are_the_files_own_pages_copied_on_write(tmp_path: Path) -> None:
     path = tmp_path / "town.snap"
     path.write_bytes(blob())
-    found = read_snapshot(path, map_pages=True)
-    found.verify()
-    assert_same(found.arrays, town()[0])
-    buffer = found.part(OFFSETS, 2 * PAGE)
+    snapshot = read_snapshot(path, map_pages=True)
+    snapshot.verify()
+    assert_same(snapshot.arrays, town()[0])
+    buffer = snapshot.part(OFFSETS, 2 * PAGE)
     assert buffer is not None
     assert buffer[: 70 * 8].tobytes() == town()[0]["body.entity"].tobytes()
     buffer[:] = 7
     assert path.read_bytes() == blob()
     assert buffer.base is not None
     assert type(buffer.base) is np.ndarray
-    handles = found.part({"entities.handles": 0}, 72, 64)
+    handles = snapshot.part({"entities.handles": 0}, 72, 64)
     assert handles is not None
     assert handles.base is not buffer.base
     path.unlink()
@@ -265,13 +265,15 @@ def test_mapped_parts_are_the_files_own_pages_copied_on_write(tmp_path: Path) ->
 def test_parts_that_lie_otherwise_are_none(tmp_path: Path) -> None:
     path = tmp_path / "town.snap"
     path.write_bytes(blob())
-    found = read_snapshot(path, map_pages=True)
-    assert found.part(OFFSETS | {"body.flag": 128 * 20 - 1}, 2 * PAGE) is None
-    assert found.part(OFFSETS, 3 * PAGE) is None  # behind its end lies another tensor, or nothing
-    assert found.part({"body.entity": 0}, PAGE) is None  # others lie in it
-    assert found.part({"body.place": 0}, PAGE) is None  # not on a page
-    assert found.part({"entities.free": 0}, 0) is None
-    assert found.part({"body.place": 128 * 8 + PAGE}, 2 * PAGE) is None  # within the header
+    snapshot = read_snapshot(path, map_pages=True)
+    assert snapshot.part(OFFSETS | {"body.flag": 128 * 20 - 1}, 2 * PAGE) is None
+    assert (
+        snapshot.part(OFFSETS, 3 * PAGE) is None
+    )  # behind its end lies another tensor, or nothing
+    assert snapshot.part({"body.entity": 0}, PAGE) is None  # others lie in it
+    assert snapshot.part({"body.place": 0}, PAGE) is None  # not on a page
+    assert snapshot.part({"entities.free": 0}, 0) is None
+    assert snapshot.part({"body.place": 128 * 8 + PAGE}, 2 * PAGE) is None  # within the header
 
 
 def test_only_paths_are_mapped() -> None:
@@ -316,11 +318,13 @@ def test_tensors_may_lie_in_any_order_and_place() -> None:
         for name, array in arrays.items()
     ]
     data = plan(parts).to_bytes()
-    found = read(data)
-    assert found.offset("a") % 8
-    assert_same(found.arrays, arrays)
-    assert all(array.flags.aligned for array in found.arrays.values())
-    assert_same(read(rewritten(data, lambda said: said.update(a=said.pop("a")))).arrays, arrays)
+    snapshot = read(data)
+    assert snapshot.offset("a") % 8
+    assert_same(snapshot.arrays, arrays)
+    assert all(array.flags.aligned for array in snapshot.arrays.values())
+    assert_same(
+        read(rewritten(data, lambda header: header.update(a=header.pop("a")))).arrays, arrays
+    )
 
 
 def test_any_truncation_and_any_appended_byte_is_refused(tmp_path: Path) -> None:
@@ -339,13 +343,13 @@ def test_any_truncation_and_any_appended_byte_is_refused(tmp_path: Path) -> None
 
 def test_any_flipped_bit_is_refused() -> None:
     data = bytearray(blob(3))
-    for place in range(len(data)):
-        if place > 4 * PAGE and place % 7:
+    for byte in range(len(data)):
+        if byte > 4 * PAGE and byte % 7:
             continue
-        data[place] ^= 1 << place % 8
+        data[byte] ^= 1 << byte % 8
         with pytest.raises(SnapshotError, match=r"^<bytes>: "):
             read(data)
-        data[place] ^= 1 << place % 8
+        data[byte] ^= 1 << byte % 8
     read(data)
 
 
@@ -360,12 +364,12 @@ def test_unverified_the_header_is_checked_all_the_same() -> None:
 
 def test_damage_names_its_tensor() -> None:
     data = bytearray(blob(3))
-    found = read_snapshot(bytes(data))
-    data[found.offset("body.place")] ^= 1
+    snapshot = read_snapshot(bytes(data))
+    data[snapshot.offset("body.place")] ^= 1
     with pytest.raises(SnapshotError, match=r"^<bytes>: body\.place: damaged"):
         read(data)
-    data[found.offset("body.place")] ^= 1
-    data[found.offset("body.place") + 36] = 1
+    data[snapshot.offset("body.place")] ^= 1
+    data[snapshot.offset("body.place") + 36] = 1
     with pytest.raises(SnapshotError, match=r"^<bytes>: _pad\.1: padding is not zero$"):
         read(data)
 
@@ -497,17 +501,17 @@ TEXTS = [
 
 @pytest.mark.parametrize(("text", "message"), TEXTS, ids=range(len(TEXTS)))
 def test_hostile_json(text: str, message: str) -> None:
-    whole = f'{{"__metadata__":{{"ecsgen":"1","crc32":"00000000"}},"x":{text}}}'
+    header = f'{{"__metadata__":{{"ecsgen":"1","crc32":"00000000"}},"x":{text}}}'
     with pytest.raises(SnapshotError) as caught:
-        read_snapshot(mended(whole.encode(), b""))
+        read_snapshot(mended(header.encode(), b""))
     assert message in str(caught.value)
 
 
 def test_headers_full_of_values_are_refused_before_these_take_memory() -> None:
     for many in ("[]," * 1_300_000, "".join(f'"{n:x}":{{}},' for n in range(600_000))):
         x = f"[{many}0]" if many[0] == "[" else f'{{{many}"":0}}'
-        whole = f'{{"__metadata__":{{"ecsgen":"1","crc32":"00000000"}},"x":{x}}}'
-        data = mended(whole.encode(), b"")
+        header = f'{{"__metadata__":{{"ecsgen":"1","crc32":"00000000"}},"x":{x}}}'
+        data = mended(header.encode(), b"")
         tracemalloc.start()
         with pytest.raises(SnapshotError, match=r"^<bytes>: the header: .* too many for \d+"):
             read_snapshot(data)
@@ -682,8 +686,8 @@ def test_left_overs_go_and_other_files_stay(path: Path) -> None:
     path.with_name(".town.snap.00000000.new").mkdir()
     path.with_name(".town.snap.11111111.new").symlink_to(path)
     save(path, b"new")
-    kept = [*others, ".town.snap.00000000.new", ".town.snap.11111111.new", "town.snap"]
-    assert names(path.parent) == sorted(kept)
+    expected = [*others, ".town.snap.00000000.new", ".town.snap.11111111.new", "town.snap"]
+    assert names(path.parent) == sorted(expected)
 
 
 def test_the_last_of_two_writers_wins_and_neither_takes_the_others_file(path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What becomes of saved data when schemas change: each rule, from one package to another."""
+"""Saved data after changes of schemas: each rule, from one package to another."""
 
 from __future__ import annotations
 
@@ -46,9 +46,6 @@ def refused(old: Any, text: str, **options: Any) -> str:
 def schema_of(text: str) -> Document:
     """Return the document that snapshots have of a schema."""
     return make_snapshot_schema(load(text))
-
-
-# --- names ------------------------------------------------------------------------------
 
 
 def test_what_is_new_has_its_default_or_no_rows() -> None:
@@ -229,9 +226,6 @@ def test_two_names_that_would_be_one_are_refused() -> None:
     )
 
 
-# --- values -----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("keys", ["", "cold: indirect", "lookup: direct"])
 def test_values_are_converted_or_refused_by_row(keys: str) -> None:
     old = world(body("x: {type: i32, tags: [cold]}, y: f32", keys))
@@ -375,9 +369,6 @@ def test_objects_follow_their_rows() -> None:
     assert loaded(old, body("o: object, c: object"), codecs={"*": None}).body.o(0) is None
 
 
-# --- policies ---------------------------------------------------------------------------
-
-
 def test_id_fields_follow_ids_that_are_new() -> None:
     arrow = "---\ncomponent: Arrow\nfields: {at: id<Body>, all: 'id<Body>[2]'}\n"
     old = world(body("x: i8", "ids: true\nlookup: direct", arrow))
@@ -391,12 +382,12 @@ def test_id_fields_follow_ids_that_are_new() -> None:
     old.arrow.create(es[0], at=ids[2], all=[stale, ids[0]])
     old.arrow.create(es[1], at=ids[4], all=[1 << 32 | 99, 2**64 - 1])
     new = loaded(old, body("x: i8", "ids: true", arrow))
-    found = new.body.resolve_many(new.arrow.data.at)
-    assert [new.body.x(int(row)) for row in found] == [22, 4]
+    rows = new.body.resolve_many(new.arrow.data.at)
+    assert [new.body.x(int(row)) for row in rows] == [22, 4]
     assert new.arrow.data.all.tolist() == [[0, 0], [0, 0]]
     back = loaded(new, body("x: i8", "ids: true\nlookup: direct", arrow))
-    found = back.body.resolve_many(back.arrow.data.at)
-    assert found.tolist() == [2, 4]
+    rows = back.body.resolve_many(back.arrow.data.at)
+    assert rows.tolist() == [2, 4]
 
 
 def test_rows_of_the_dead_give_their_slots_back() -> None:
@@ -408,9 +399,9 @@ def test_rows_of_the_dead_give_their_slots_back() -> None:
     old.entities.destroy_many(es[:2])
     new = loaded(old, body("x: i8", "ids: true\ndestroy: callback", arrow))
     assert new.body.resolve_many(new.arrow.data.at).tolist() == [NIL, NIL, 0, 1]
-    made = new.body.create_many(new.entities.create_many(3))
+    rows = new.body.create_many(new.entities.create_many(3))
     assert len(set(new.body.id_of_many(np.arange(5)).tolist())) == 5
-    assert new.body.resolve_many(new.body.id_of_many(made)).tolist() == made.tolist()
+    assert new.body.resolve_many(new.body.id_of_many(rows)).tolist() == rows.tolist()
     assert new.body.resolve_many(new.arrow.data.at).tolist() == [NIL, NIL, 0, 1]
 
 
@@ -534,8 +525,8 @@ def test_rows_of_the_dead_leave_holes_where_rows_are_indices() -> None:
     assert new.body.data.x.tolist() == [7, 0, 3, 4]
     assert new.body.data.o.tolist() == [b"new", None, b"2", b"3"]
     assert new.body.resolve_many(ids).tolist() == [0, NIL, 2, 3, NIL, NIL]
-    made = new.body.create(new.entities.create())
-    assert new.body.resolve(new.body.id_of(made)) == made
+    row = new.body.create(new.entities.create())
+    assert new.body.resolve(new.body.id_of(row)) == row
 
 
 def test_worn_out_slots_stay_worn_out() -> None:
@@ -547,8 +538,8 @@ def test_worn_out_slots_stay_worn_out() -> None:
     old.entities.destroy_many(es[:2])
     new = loaded(old, body("x: i8", "ids: true\ndestroy: callback"))
     assert new.body.resolve(last) == NIL
-    made = new.body.create_many(new.entities.create_many(3))
-    assert new.body.id_of_many(made).tolist() == [2 << 32, 1 << 32 | 3, 1 << 32 | 4]
+    rows = new.body.create_many(new.entities.create_many(3))
+    assert new.body.id_of_many(rows).tolist() == [2 << 32, 1 << 32 | 3, 1 << 32 | 4]
 
 
 def test_a_snapshot_of_newer_schemas() -> None:
@@ -640,9 +631,6 @@ def test_components_move_between_chunks_and_managers() -> None:
     )
     has_it = [less.archetypes.has(e, row_class(less, "B")) for e in es]
     assert has_it == [False, True, True, False, True, False]
-
-
-# --- the whole --------------------------------------------------------------------------
 
 
 def test_what_does_not_change_is_not_copied() -> None:

@@ -86,9 +86,6 @@ def in_chunks(variant: str) -> bool:
     return "[Body]" in VARIANTS[variant][1] or ", Body]" in VARIANTS[variant][1]
 
 
-# --- a world with a past ----------------------------------------------------------------
-
-
 def lived(variant: str, seed: int, several: bool = True) -> Any:
     """Return a world in which much has happened, the same each time."""
     rng = Random(seed)
@@ -114,27 +111,27 @@ def lived(variant: str, seed: int, several: bool = True) -> Any:
 
 def values(town: Any, rng: Random) -> dict[str, Any]:
     alive = list(town.entities)
-    given: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "x": float(np.float32(rng.random())),
         "size": rng.randrange(60000),
         "pos": tuple(float(rng.randrange(9)) for _ in range(3)),
         "mate": rng.choice(alive),
     }
     if rng.random() < 0.4:
-        given["name"] = rng.choice(["ann", "nobody", "bob"])
+        fields["name"] = rng.choice(["ann", "nobody", "bob"])
     if rng.random() < 0.3:
-        given["mark"] = (rng.randrange(2), 7)
-    return given
+        fields["mark"] = (rng.randrange(2), 7)
+    return fields
 
 
 def give(town: Any, variant: str, e: int, rng: Random) -> None:
-    given = values(town, rng)
+    fields = values(town, rng)
     if variant == "nobody":
-        town.body.create(**given)
+        town.body.create(**fields)
     elif in_chunks(variant):
-        town.archetypes.add(e, row_class(town, "Body"), **given)
+        town.archetypes.add(e, row_class(town, "Body"), **fields)
     else:
-        town.body.create(e, **given)
+        town.body.create(e, **fields)
 
 
 def give_other(town: Any, variant: str, e: int, rng: Random) -> None:
@@ -165,9 +162,6 @@ def change(town: Any, variant: str, rng: Random) -> None:
     body.destroy_many(picked[2:])
 
 
-# --- what is in a world -----------------------------------------------------------------
-
-
 def fields_of(row: Any) -> tuple[Any, ...]:
     return tuple(getattr(row, name) for name in ("x", "size", "pos", "name", "mark"))
 
@@ -193,8 +187,8 @@ def bodies(town: Any, variant: str) -> list[tuple[int, tuple[Any, ...], int]]:
     if in_chunks(variant):
         kind = row_class(town, "Body")
         es = [e for e in town.entities if town.archetypes.has(e, kind)]
-        found = [(e, town.archetypes.get(e, kind)) for e in es]
-        return [(e, fields_of(row), row.mate) for e, row in found]
+        row_objects = [(e, town.archetypes.get(e, kind)) for e in es]
+        return [(e, fields_of(row), row.mate) for e, row in row_objects]
     body = town.body
     if variant == "nobody":
         every = map(body.row, range(body.data.n))
@@ -232,18 +226,16 @@ def staying(town: Any, before: str, now: str) -> set[int]:
 
 
 def grouped(rows: list[tuple[int, tuple[Any, ...], int]]) -> dict[int, list[Any]]:
-    found: dict[int, list[Any]] = {}
+    rows_by_owner: dict[int, list[Any]] = {}
     for owner, fields, mate in rows:
-        found.setdefault(owner, []).append((fields, mate))
-    return found
+        rows_by_owner.setdefault(owner, []).append((fields, mate))
+    return rows_by_owner
 
 
 def has_several(town: Any, before: str, now: str) -> bool:
-    found = grouped(bodies(town, before))
-    return any(len(found[e]) > 1 for e in staying(town, before, now))
+    rows_by_owner = grouped(bodies(town, before))
+    return any(len(rows_by_owner[e]) > 1 for e in staying(town, before, now))
 
-
-# --- the tests --------------------------------------------------------------------------
 
 PAIRS = [pair for pair in product(VARIANTS, VARIANTS) if pair[0] != pair[1]]
 
@@ -343,7 +335,7 @@ def check_ids(town: Any, new: Any, now: str) -> None:
 
 
 def goes_on(new: Any, now: str) -> None:
-    """Let everything happen to a world that can, to find what is wrong in it."""
+    """Make everything happen to a world that can, to find what is wrong in it."""
     rng = Random(2)
     for _ in range(4):
         for e in new.entities.create_many(6).tolist():

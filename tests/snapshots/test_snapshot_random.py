@@ -49,32 +49,32 @@ def saved(variant: str, seed: int) -> SnapshotContent:
 @st.composite
 def policies(draw: st.DrawFn) -> Document:
     """Return policies that go together."""
-    place = draw(st.sampled_from(["managers", "managers", "managers", "archetypes"]))
-    found: Document = {**USUAL, "in": place}
-    if found["in"] == "archetypes":
-        return found
-    found["owner"] = draw(st.sampled_from(["entity"] * 9 + ["none"]))
-    found["ids"] = found["owner"] == "none" or draw(st.booleans())
-    if found["owner"] == "entity":
-        found["lookup"] = draw(st.sampled_from(["sparse", "hash", "direct"]))
-        found["destroy"] = draw(st.sampled_from(["gc", "callback", "manual"]))
-    if found["lookup"] == "direct":
-        return found
-    if found["owner"] == "entity":
-        found["instances"] = draw(st.sampled_from(["one", "many", "many"]))
-    found["partition"] = draw(st.sampled_from(["", "active", "inactive"]))
-    orphans = ["", "root", "destroy", "die" if found["owner"] == "entity" else "root"]
-    found["hierarchy"] = draw(st.sampled_from(orphans))
-    found["cold"] = draw(st.sampled_from(["inline", "indirect"]))
+    storage = draw(st.sampled_from(["managers", "managers", "managers", "archetypes"]))
+    document: Document = {**USUAL, "in": storage}
+    if document["in"] == "archetypes":
+        return document
+    document["owner"] = draw(st.sampled_from(["entity"] * 9 + ["none"]))
+    document["ids"] = document["owner"] == "none" or draw(st.booleans())
+    if document["owner"] == "entity":
+        document["lookup"] = draw(st.sampled_from(["sparse", "hash", "direct"]))
+        document["destroy"] = draw(st.sampled_from(["gc", "callback", "manual"]))
+    if document["lookup"] == "direct":
+        return document
+    if document["owner"] == "entity":
+        document["instances"] = draw(st.sampled_from(["one", "many", "many"]))
+    document["partition"] = draw(st.sampled_from(["", "active", "inactive"]))
+    orphans = ["", "root", "destroy", "die" if document["owner"] == "entity" else "root"]
+    document["hierarchy"] = draw(st.sampled_from(orphans))
+    document["cold"] = draw(st.sampled_from(["inline", "indirect"]))
     if draw(st.booleans()):
-        found["ring"] = draw(st.sampled_from([64, 4096]))
-    return found
+        document["ring"] = draw(st.sampled_from([64, 4096]))
+    return document
 
 
 @st.composite
 def fields(draw: st.DrawFn) -> Document:
     names = draw(st.permutations([*TYPES, "fresh"]))
-    found: Document = {}
+    documents: Document = {}
     for name in names:
         kinds = TYPES.get(name, ["i8", "Mode[2]", "str[5]"])
         text = kinds[max(0, draw(st.integers(-20, len(kinds) - 1)))]  # mostly what it was
@@ -87,14 +87,14 @@ def fields(draw: st.DrawFn) -> Document:
             default = False
         elif text[0] == "f":
             default = [0.5] * int(shape) if shape else 0.5
-        found[name] = {
+        documents[name] = {
             "type": text,
             "default": default,
             "cold": draw(st.booleans()),
             "split": bool(shape) and not is_text and draw(st.booleans()),
             "unit": "",
         }
-    return found
+    return documents
 
 
 @st.composite
@@ -189,7 +189,7 @@ def test_ranks_are_distances_to_the_end(lengths: list[int], random: Any) -> None
         chain = [rows.pop() for _ in range(length)]
         for row, following in pairwise(chain):
             nexts[row] = following
-        wanted |= {row: length - 1 - place for place, row in enumerate(chain)}
+        wanted |= {row: length - 1 - rank for rank, row in enumerate(chain)}
     assert depths(nexts).tolist() == [wanted[row] for row in range(len(nexts))]
 
 

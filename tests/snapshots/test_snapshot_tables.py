@@ -1,4 +1,4 @@
-"""What a user's `migrate(old)` sees of a snapshot, and what it may change."""
+"""The view of a snapshot that a user's `migrate(old)` has, and the changes that it may make."""
 
 from __future__ import annotations
 
@@ -193,9 +193,9 @@ def test_what_is_taken_away_is_not_missed() -> None:
 def test_components_go_and_come() -> None:
     def change(snapshot: Any) -> None:
         body = snapshot["Body"]
-        made = snapshot.add("Tag", body.entity[1:], label=["a", "b"])
-        assert made.rows == 2
-        assert made["label"].tolist() == ["a", "b"]
+        table = snapshot.add("Tag", body.entity[1:], label=["a", "b"])
+        assert table.rows == 2
+        assert table["label"].tolist() == ["a", "b"]
         assert "Tag" in snapshot
         snapshot.add("Free", None, v=[1, 2, 3, 4])
         snapshot.add("Part", np.repeat(body.entity, 2), v=np.arange(6))
@@ -342,9 +342,9 @@ def test_the_dead_and_the_repeated_are_as_everywhere() -> None:
 def test_mistakes_are_errors_that_say_so(change: Any, error: type[Exception], why: str) -> None:
     data = town().to_bytes(codecs=CODECS)
     kind = package(OLD + "---\ncomponent: Another\n").World
-    with pytest.raises(error, match=why) as found:
+    with pytest.raises(error, match=why) as caught:
         kind.load(data, codecs=CODECS, migrate=change)
-    assert type(found.value) is error
+    assert type(caught.value) is error
 
 
 def test_new_fields_may_have_names_of_columns() -> None:

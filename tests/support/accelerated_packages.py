@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
 import pytest
@@ -39,7 +39,7 @@ METHODS = {
     "EveryTypeManager": "lookup has mode set_mode title set_title targets set_targets",
     "EntityManager": "create destroy alive require __contains__",
 }
-"""What must be in C, so that nothing falls out unnoticed."""
+"""Methods that must be in C, so that none falls out unnoticed."""
 
 NOT_OWNED = {"SparkManager", "EntityManager", "World", "TileManager"}
 
@@ -71,20 +71,36 @@ def both(schemas: Path, names: tuple[str, str]) -> Packages:
     folder = Path(mkdtemp())
     package = built(folder, schemas)
     ignored = shutil.ignore_patterns("tests", "__pycache__")
-    found: list[Any] = []
+    packages: list[Any] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(folder)
         for name, is_pure in zip(names, "01", strict=True):
             shutil.copytree(package, folder / name, ignore=ignored)
             patch.setenv("ECSGEN_PURE", is_pure)
-            found.append(importlib.import_module(name))
+            packages.append(importlib.import_module(name))
             importlib.import_module(f"{name}._runtime.base.specialisation")  # which asks for it
-    return found[0], found[1]
+    return packages[0], packages[1]
 
 
 def find_accelerator(kind: type[Any]) -> dict[str, Any]:
     """Return the methods of a class with a function in C before them."""
     return {name: m for name, m in vars(kind).items() if type(m).__name__ == "Method"}
+
+
+def calls_of(call: Callable[[], Any]) -> list[str]:
+    """Return the names of the Python functions that run in a call."""
+    found: list[str] = []
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        if event == "call":
+            found.append(frame.f_code.co_qualname)
+
+    sys.setprofile(note)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+    return found
 
 
 def blocks_taken(exercise: Callable[[], Any]) -> int:

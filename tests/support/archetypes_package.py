@@ -73,7 +73,7 @@ Entities = dict[int, dict[str, Any]]
 
 def check_structure(w: Any) -> None:
     """Check what must hold of the chunks, whatever is in them."""
-    table, size = w.archetypes._table, sys.modules[type(w.archetypes).__module__].CHUNK_BYTES
+    table, size = w.archetypes.table, sys.modules[type(w.archetypes).__module__].CHUNK_BYTES
     used = 0
     for archetype in table.archetypes:
         counts = [chunk.n for chunk in archetype.used()]
@@ -85,7 +85,7 @@ def check_structure(w: Any) -> None:
             assert chunk.capacity == archetype.capacity > 1
             for column in archetype.layout.objects:
                 assert not any(chunk._columns[column][chunk.n :].tolist())
-    assert w.archetypes.nbytes == size * (used + len(table.pool._free)) + table.places.nbytes
+    assert w.archetypes.nbytes == size * (used + len(table.pool._free)) + table.locations.nbytes
 
 
 def check_queries(w: Any, entities: Entities) -> None:
@@ -99,8 +99,8 @@ def check_queries(w: Any, entities: Entities) -> None:
             and (not any_of or any_of & rows.keys())
             and not none_of & rows.keys()
         }
-        found = query.rows().entity.tolist()
-        assert len(query) == len(found) == len(expected)
-        assert set(found) == expected
-        assert [row.entity for row in query] == found
-        assert [e for chunk in query.chunks() for e in chunk.entity.tolist()] == found
+        rows_found = query.rows().entity.tolist()
+        assert len(query) == len(rows_found) == len(expected)
+        assert set(rows_found) == expected
+        assert [row.entity for row in query] == rows_found
+        assert [e for chunk in query.chunks() for e in chunk.entity.tolist()] == rows_found

@@ -51,12 +51,12 @@ class TemporaryModules:
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None, /
     ) -> ModuleSpec | None:
         for folder in sys.path if path is None else path:
-            place = join(folder, name.rpartition(".")[2])
-            if not place.startswith(TEMPORARY) or place.startswith(OURS):
+            stem_path = join(folder, name.rpartition(".")[2])
+            if not stem_path.startswith(TEMPORARY) or stem_path.startswith(OURS):
                 continue
-            if isdir(place) and isfile(package := join(place, "__init__.py")):
-                return _spec(name, package, within=[place])
-            if isfile(module := f"{place}.py"):
+            if isdir(stem_path) and isfile(package := join(stem_path, "__init__.py")):
+                return _spec(name, package, within=[stem_path])
+            if isfile(module := f"{stem_path}.py"):
                 return _spec(name, module)
         return None
 
@@ -77,7 +77,8 @@ class _Loader(SourceFileLoader):
         return _moved(_COMPILED[text], path)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Let packages share what compiled kernels call, where it knows nothing of the package."""
+        """Make packages share functions that compiled kernels call and that know nothing of a
+        package."""
         text = self.get_data(self.path)
         alone = b"from .." not in text.replace(b"from ..base.jit", b"")
         if ".compiled_" not in module.__name__ or not alone:
@@ -94,7 +95,7 @@ _SHARED: dict[bytes, ModuleType] = {}
 
 
 def _moved(code: CodeType, path: str) -> CodeType:
-    """What compiling the same text in another place gives."""
+    """Return the code of a text that was compiled in another place."""
     if code.co_filename == path:
         return code
     parts = (_moved(part, path) if isinstance(part, CodeType) else part for part in code.co_consts)

@@ -24,16 +24,16 @@ def make(path: str, source: str) -> str:
 
 
 def outputs(before: Status, diagnostics: Diagnostics) -> Sequence[Output] | None:
-    found = [_output("__init__.py", "")]
+    outputs_made = [_output("__init__.py", "")]
     for file in sorted(before.options.schemas[0].path.glob("*.yaml")):
         source = file.read_text(encoding="utf-8")
         if "!error" in source:
             diagnostics.add("E104", "unknown type", Mark(f"schemas/{file.name}", 1, 1))
             continue
-        found.append(_output(f"{file.stem}.py", source))
+        outputs_made.append(_output(f"{file.stem}.py", source))
         if before.options.tests:
-            found.append(_output(f"tests/test_{file.stem}.py", f"import {file.stem}\n"))
-    return None if diagnostics else found
+            outputs_made.append(_output(f"tests/test_{file.stem}.py", f"import {file.stem}\n"))
+    return None if diagnostics else outputs_made
 
 
 def _output(path: str, source: str) -> Output:

@@ -39,7 +39,7 @@ class Clock:
         self.at = 0
         self.count = 0
         self.lasts = False
-        """Whether all later ones raise as well."""
+        """True if all later allocations raise as well."""
         self.error: type[BaseException] = MemoryError
 
     def tick(self) -> None:
@@ -75,8 +75,10 @@ class FaultyNumpy:
         value = getattr(np, name)
         plain = isinstance(value, type) or not callable(value) or name in ALLOCATES_NOTHING
         plain = plain or (isinstance(value, np.ufunc) and name in ("add", "minimum", "maximum"))
-        made = vars(self)[name] = value if plain else _ticking(value)  # found without this from now
-        return made
+        attribute = vars(self)[name] = (
+            value if plain else _ticking(value)
+        )  # found without this from now
+        return attribute
 
 
 def modules(prefix: str = package.__name__) -> list[Any]:
@@ -86,20 +88,20 @@ def modules(prefix: str = package.__name__) -> list[Any]:
 
 @contextmanager
 def patched(prefix: str = package.__name__) -> Iterator[None]:
-    """Let allocations of a package tick, but for those of what numba may have to compile yet."""
-    faulty, kept = FaultyNumpy(), []
+    """Count allocations of a package, but for those of what numba may have to compile yet."""
+    faulty, originals = FaultyNumpy(), []
     for module in modules(prefix):
         if ".compiled_" in module.__name__ and "commands" not in module.__name__:
             continue
         for name, value in list(vars(module).items()):
             new = faulty if value is np else _ticking(value) if name in BUFFERS else None
             if new is not None:
-                kept.append((module, name, value))
+                originals.append((module, name, value))
                 setattr(module, name, new)
     try:
         yield
     finally:
-        for module, name, value in kept:
+        for module, name, value in originals:
             setattr(module, name, value)
 
 
@@ -110,20 +112,20 @@ class Scene:
     name: str
     saved: bytes
     parts: Callable[[Any], list[Any]]
-    prepare: Callable[[Any], object] = lambda whole: None
+    prepare: Callable[[Any], object] = lambda world: None
 
     def load(self) -> Any:
-        whole = pickle.loads(self.saved)
-        self.prepare(whole)
-        return whole
+        world = pickle.loads(self.saved)
+        self.prepare(world)
+        return world
 
-    def state(self, whole: Any) -> list[Any]:
-        return [snapshot(part) for part in self.parts(whole)]
+    def state(self, world: Any) -> list[Any]:
+        return [snapshot(part) for part in self.parts(world)]
 
 
 @dataclass
 class Tally:
-    """What became of managers when something failed."""
+    """Outcomes of managers after failures."""
 
     tried: int = 0
     as_it_was: int = 0
@@ -150,7 +152,7 @@ def is_broken(part: Any) -> bool:
 
 
 def refuses(part: Any) -> bool:
-    """Whether every call of a part raises BrokenManagerError."""
+    """Return True if every call of a part raises BrokenManagerError."""
     names = [name for name in dir(type(part)) if not name.startswith("_") and name.islower()]
     calls: list[Callable[[], Any]] = [partial(getattr, part, name) for name in names]
     calls += [lambda: len(part), lambda: 3 in part, lambda: iter(part), lambda: pickle.dumps(part)]
@@ -173,27 +175,27 @@ class Trial:
 
     def __init__(self, scene: Scene, title: str, operation: Operation) -> None:
         self.scene, self.title, self.operation = scene, title, operation
-        whole = scene.load()
-        self.before = scene.state(whole)
-        operation(whole)
-        self.after = scene.state(whole)
+        world = scene.load()
+        self.before = scene.state(world)
+        operation(world)
+        self.after = scene.state(world)
 
 
-def judge(trial: Trial, place: object, whole: Any, error: BaseException | None) -> Tally:
-    """Say what an operation left that failed in some place."""
+def judge(trial: Trial, where: object, world: Any, error: BaseException | None) -> Tally:
+    """Return what an operation left that failed in some place."""
     scene, tally = trial.scene, Tally(tried=1)
-    title = f"{scene.name} {trial.title} {place}"
-    parts = scene.parts(whole)
+    title = f"{scene.name} {trial.title} {where}"
+    parts = scene.parts(world)
     broken = [is_broken(part) for part in parts]
     if not any(broken):
-        now = scene.state(whole)
+        now = scene.state(world)
         if now == trial.before and error is not None:
             tally.as_it_was = 1
             try:
-                trial.operation(whole)
-                again = scene.state(whole) == trial.after
+                trial.operation(world)
+                again = scene.state(world) == trial.after
             except BaseException as second:
-                again = isinstance(second, Broken) and has_broken(whole)
+                again = isinstance(second, Broken) and has_broken(world)
                 title = f"{title}, then {second!r}"
             if not again:
                 tally.wrong.append(f"{title}: as it was, but works no more ({error!r})")
@@ -215,13 +217,13 @@ def judge(trial: Trial, place: object, whole: Any, error: BaseException | None) 
     return tally
 
 
-def has_broken(whole: Any) -> bool:
-    """Whether a manager of a world is broken, of those that are no parts of the scene."""
-    return any(is_broken(part) for part in getattr(whole, "__dict__", {}).values())
+def has_broken(world: Any) -> bool:
+    """Return True if a manager of a world is broken that is no part of the scene."""
+    return any(is_broken(part) for part in getattr(world, "__dict__", {}).values())
 
 
 def is_creation(trial: Trial) -> bool:
-    """Whether entities were to be created with all that they have."""
+    """Return True if entities were to be created with all that they have."""
     in_chunks = trial.scene.name == "Archetypes"
     return "spawn" in trial.title or (in_chunks and trial.title.startswith("create"))
 
@@ -236,18 +238,18 @@ def _is_either(part: Any, before: Any, after: Any) -> bool:
 
 
 def _is_done(trial: Trial, now: list[Any], parts: list[Any], error: BaseException | None) -> bool:
-    """Whether an operation got through in spite of a failure, if by a longer way."""
+    """Return True if an operation succeeded in spite of a failure, if by a longer way."""
     if isinstance(error, Exception) and not isinstance(error, BaseExceptionGroup):
         return False
     if now == trial.after:
         return True
-    whole = trial.scene.load()
-    trial.operation(whole)
-    return [by_owner(part) for part in parts] == [by_owner(p) for p in trial.scene.parts(whole)]
+    world = trial.scene.load()
+    trial.operation(world)
+    return [by_owner(part) for part in parts] == [by_owner(p) for p in trial.scene.parts(world)]
 
 
 def _is_undone(scene: Scene, parts: list[Any]) -> bool:
-    """Whether everybody has what they had, if in other rows."""
+    """Return True if all entities have what they had, if in other rows."""
     return [by_owner(p) for p in parts] == [by_owner(p) for p in scene.parts(scene.load())]
 
 
@@ -263,11 +265,11 @@ def fail_everywhere(
     through; which these are differs from title to title. `lasts`: so do all later ones."""
     trial, tally = Trial(scene, title, operation), Tally()
     for k in range(1 + len(title) % step, limit, step):
-        whole = scene.load()
+        world = scene.load()
         CLOCK.at, CLOCK.count, CLOCK.lasts = k, 0, lasts
         error: BaseException | None = None
         try:
-            operation(whole)
+            operation(world)
         except BaseException as raised:
             error = raised
         fired, CLOCK.at, CLOCK.lasts = CLOCK.fired, 0, False
@@ -275,13 +277,13 @@ def fail_everywhere(
             if error is not None:
                 raise error
             return tally
-        found = _about(error)
-        if found is not None:
-            tally.wrong.append(f"{scene.name} {title} #{k}: raises {found!r}")
-        verdict = judge(trial, f"#{k}", whole, error)
+        problem = _about(error)
+        if problem is not None:
+            tally.wrong.append(f"{scene.name} {title} #{k}: raises {problem!r}")
+        verdict = judge(trial, f"#{k}", world, error)
         if verdict.broken or verdict.wrong:
-            place = _place(error)
-            tally.places[place] = tally.places.get(place, 0) + 1
+            location = _place(error)
+            tally.places[location] = tally.places.get(location, 0) + 1
         tally.add(verdict)
     raise AssertionError(f"{scene.name} {title}: no end")
 
@@ -341,7 +343,7 @@ class Events:
 
     def times(self) -> list[int]:
         """Return when an interrupt may come: of a loop in its first round and in its last one."""
-        return sorted({time for place in self.seen.values() for time in place})
+        return sorted({time for times_there in self.seen.values() for time in times_there})
 
     def __call__(self, frame: FrameType, event: str, arg: Any) -> Any:
         code = frame.f_code
@@ -423,11 +425,11 @@ def interrupt_everywhere(
 
 
 def _interrupted(trial: Trial, events: Events) -> Tally:
-    whole = trial.scene.load()
-    raised = traced(events, partial(trial.operation, whole))
+    world = trial.scene.load()
+    raised = traced(events, partial(trial.operation, world))
     if events.where is None:
         return Tally()  # it came another way this time
-    tally = judge(trial, events.where, whole, raised)
+    tally = judge(trial, events.where, world, raised)
     if type(raised) is not events.error:
         tally.wrong.append(f"{trial.scene.name} {trial.title} {events.where}: raises {raised!r}")
     return tally

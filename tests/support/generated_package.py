@@ -39,10 +39,10 @@ def build(
     project = schema.load(schemas, diagnostics)
     tests = tests or folder / "tests"
     options = Options((SchemaRoot(schemas),), folder, backend, tests, 1, 88, runtime)
-    found = {} if project is None else texts(project, options)
+    files = {} if project is None else texts(project, options)
     if project is None or diagnostics.errors:
         raise ValueError(f"{schemas} has {diagnostics.errors} errors")
-    for name, text in found.items():
+    for name, text in files.items():
         is_test = name.startswith("tests/")
         path = tests / name.removeprefix("tests/") if is_test else folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

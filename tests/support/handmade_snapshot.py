@@ -37,7 +37,7 @@ USUAL: Document = {
 
 
 def component(module: str, fields: Document | None = None, **policies: Any) -> Document:
-    """What a schema says of a component with these policies."""
+    """Return a schema's document of a component with these policies."""
     return {"module": module, **USUAL, **policies, "fields": fields or {}}
 
 
@@ -127,12 +127,12 @@ def _arrays() -> Arrays:
     # 0 to 6 live, 7 and 8 wait for their second and third generation, 9 is retired
     handles = [entity(k, 2 if k == 2 else 1) for k in range(7)]
     handles += [entity(7, 2) ^ 1, entity(8, 3) ^ 1, entity(9, 0) ^ 1]
-    one, two = entity(1), entity(2, 2)
+    first, two = entity(1), entity(2, 2)
     return {
         "entities.handles": owners(*handles),
         "entities.free": rows(8, 7),
         "entities.noted": owners(3, 0),
-        "archetypes.entity": owners(entity(0), one, two),
+        "archetypes.entity": owners(entity(0), first, two),
         "armor.points": np.array([3, 4], np.uint8),
         "health.hp": np.array([1, 2, 3], np.float32),
         "world.name": np.frombuffer(b"name", np.uint8),
@@ -154,22 +154,22 @@ def _arrays() -> Arrays:
         "card.entity": owners(entity(8), entity(8, 2), entity(9, 5)),
         "card.name": texts(4, "a", "b", "ab"),
         "card.price": np.array([1, np.nan, np.nan], np.float32),
-        "follow.entity": owners(one, two),
+        "follow.entity": owners(first, two),
         # 0 has the children 1 and 2, and 1 has 3; 4 is alone
-        "node.entity": owners(entity(0), one, two, entity(3), entity(4)),
+        "node.entity": owners(entity(0), first, two, entity(3), entity(4)),
         "node.parent": rows(NIL, 0, 0, 1, NIL),
         "node.first_child": rows(1, 3, NIL, NIL, NIL),
         "node.next_sibling": rows(NIL, 2, NIL, NIL, NIL),
         "node.previous_sibling": rows(0, 2, 1, 3, 4),
         "node._map": rows(0, 1, 2, 3, 4),
         # 0, 2, 3 and 1, 4
-        "part.entity": owners(entity(0), one, entity(0), entity(0), one),
+        "part.entity": owners(entity(0), first, entity(0), entity(0), first),
         "part.next": rows(2, 4, 3, NIL, NIL),
         "part.previous": rows(3, 4, 0, 2, 1),
         "part._map": rows(0, 1),
-        "pos.entity": owners(one, entity(3), entity(5)),
+        "pos.entity": owners(first, entity(3), entity(5)),
         "pos._map": rows(NIL, 0, NIL, 1, NIL, 2),
-        "vel.entity": owners(one, entity(3), entity(6)),
+        "vel.entity": owners(first, entity(3), entity(6)),
         "vel._map": rows(NIL, 0, NIL, 1, NIL, NIL, 2),
         "sound.entity": owners(entity(7), entity(8), entity(8, 2), entity(8, 2)),
         "sound.next": rows(NIL, NIL, 3, NIL),
@@ -184,11 +184,11 @@ def _arrays() -> Arrays:
         "tile.sign": np.array([1, 0, 9, 1], np.uint8),
         "tile.id_generation": rows(1, 0, 2, 1, 0, 4),
         # 1, 2, 0
-        "trail.entity": owners(one, two, entity(0)),
+        "trail.entity": owners(first, two, entity(0)),
         "trail.newer": rows(NIL, 2, 0),
         "trail.older": rows(2, 0, 1),
         "trail._map": rows(2, 0, 1),
-        "villager.entity": owners(entity(0), one, two, entity(3)),
+        "villager.entity": owners(entity(0), first, two, entity(3)),
         "villager.age": np.zeros(4, np.uint8),
         "villager.cold_row": rows(NIL, 1, NIL, 0),
         "villager.cold.row": rows(3, 1),

@@ -63,8 +63,8 @@ class Inspected:
         assert answer.status == 200, answer.body
         return answer.json
 
-    def ask(self, method: str, path: str, given: object = None, **headers: str) -> Answer:
-        body = None if given is None else json.dumps(given).encode()
+    def ask(self, method: str, path: str, content: object = None, **headers: str) -> Answer:
+        body = None if content is None else json.dumps(content).encode()
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         sent = {"X-Ecsgen-Token": self.token, **named}
         return self.send(method, f"/api/{path}", sent, body)
@@ -91,7 +91,7 @@ class Inspected:
                 connection.putheader("Content-Length", str(len(body)))
             connection.endheaders(body)
             answer = connection.getresponse()
-            found = {name.lower(): value for name, value in answer.getheaders()}
-            return Answer(answer.status, found, answer.read())
+            response_headers = {name.lower(): value for name, value in answer.getheaders()}
+            return Answer(answer.status, response_headers, answer.read())
         finally:
             connection.close()

@@ -30,13 +30,13 @@ class Subject(NamedTuple):
 def schema(keys: str, wanted: int, first: int, **choices: bool) -> str:
     """Return a schema with as many kernels as wanted: those of random texts that have no error."""
     head, seed = f"{FIELDS.format(keys=keys)}kernels:\n", first
-    found: list[str] = []
-    while len(found) < wanted:
+    texts: list[str] = []
+    while len(texts) < wanted:
         text = kernel(seed, **choices)
         seed += 1
         if checked(head + text + ENUM)[0] is not None:
-            found.append(text)
-    return head + "".join(found) + ENUM
+            texts.append(text)
+    return head + "".join(texts) + ENUM
 
 
 def built(text: str, name: str, backend: Backend = "numpy") -> Subject:
@@ -72,8 +72,8 @@ def fill(alike: list[Any], component: Component, random: np.random.Generator) ->
 
 def write(data: Any, field: Field, values: NDArray[Any]) -> None:
     """Write all cells of a field, which may be split."""
-    for place, part in enumerate(split_parts(field) if field.split else ()):
-        getattr(data, part.name)[...] = values[:, place]
+    for index, part in enumerate(split_parts(field) if field.split else ()):
+        getattr(data, part.name)[...] = values[:, index]
     if not field.split:
         getattr(data, field.name)[...] = values
 
@@ -97,27 +97,27 @@ def random_values(field: Field, shape: tuple[int, ...], random: np.random.Genera
 
 def columns_of(data: Any, component: Component) -> dict[str, NDArray[Any]]:
     """The fields' columns, split ones put together (those are copies)."""
-    found = {}
+    columns = {}
     for field in component.fields:
         parts = [getattr(data, part.name) for part in split_parts(field) if field.split]
-        found[field.name] = np.stack(parts, axis=1) if parts else getattr(data, field.name)
-    return found
+        columns[field.name] = np.stack(parts, axis=1) if parts else getattr(data, field.name)
+    return columns
 
 
 def arguments(kernel: Kernel) -> dict[str, Any]:
     """Some values for the arguments that random kernels have."""
-    given = {"dt": 0.25, "shift": -3, "gain": (0.5, -2.0, 0.0)}
-    return {argument.name: given[argument.name] for argument in kernel.program.arguments}
+    values = {"dt": 0.25, "shift": -3, "gain": (0.5, -2.0, 0.0)}
+    return {argument.name: values[argument.name] for argument in kernel.program.arguments}
 
 
-def differing(one: NDArray[Any], other: NDArray[Any], ulps: int = 0) -> Any:
+def differing(array: NDArray[Any], other: NDArray[Any], ulps: int = 0) -> Any:
     """Where two columns differ in a bit; a NaN is a NaN."""
-    if one.dtype.kind != "f":
-        return one != other
-    bits = f"i{one.dtype.itemsize}"
-    same = one.view(bits) == other.view(bits)
-    same |= np.isnan(one) & np.isnan(other)
+    if array.dtype.kind != "f":
+        return array != other
+    bits = f"i{array.dtype.itemsize}"
+    same = array.view(bits) == other.view(bits)
+    same |= np.isnan(array) & np.isnan(other)
     if ulps:
         with np.errstate(all="ignore"):
-            same |= np.abs(one - other) <= ulps * np.spacing(np.maximum(abs(one), abs(other)))
+            same |= np.abs(array - other) <= ulps * np.spacing(np.maximum(abs(array), abs(other)))
     return ~same

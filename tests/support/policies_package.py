@@ -104,7 +104,7 @@ package: Any = world_package(_schemas(), "policies_package", runtime="vendored")
 
 
 def _takes_equal_rows(name: str) -> bool:
-    """Whether many rows may have the same values, as all rows here do at first."""
+    """Return True if many rows may have the same values, as all rows here do at first."""
     return not any(method.startswith("find_") for method in dir(getattr(package, name)))
 
 

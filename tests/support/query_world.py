@@ -40,8 +40,8 @@ def together() -> Any:
     """A world whose rows follow each other in all managers."""
     world = world_package(SCHEMA, "traps_camp").Camp()
     numbers = np.arange(COUNT)
-    place = {"at": np.stack([numbers, -numbers], 1), "x": numbers}
-    world.spawn(COUNT, place=place, body={"mass": numbers, "hp": numbers, "serial": numbers})
+    values = {"at": np.stack([numbers, -numbers], 1), "x": numbers}
+    world.spawn(COUNT, place=values, body={"mass": numbers, "hp": numbers, "serial": numbers})
     return world
 
 

@@ -46,21 +46,21 @@ def _over_several(text: str, over: str) -> str:
     """Return a kernel over one component as one over several."""
     owners = {field: name for name, (_, fields) in COMPONENTS.items() for field in fields.split()}
     pattern = rf"(?<![\w.])({'|'.join(owners)})\b(?!:)"
-    text = re.sub(pattern, lambda found: f"{owners[found[1]]}.{found[1]}", text)
+    text = re.sub(pattern, lambda match: f"{owners[match[1]]}.{match[1]}", text)
     return text.replace(": {args", f": {{over: {over}, args", 1)
 
 
 def schema(wanted: int, first: int) -> str:
     """Return a world of random kernels, over the query and the group in turns."""
-    seed, found = first, ""
+    seed, kernels = first, ""
     for turn in range(wanted):
         while True:
             text = _over_several(kernel(seed), "pair" if turn % 2 else "crowd")
             seed += 1
             if checked(f"{WORLD}kernels:\n{text}{_components()}")[0] is not None:
                 break
-        found += text
-    return f"{WORLD}kernels:\n{found}{_components()}"
+        kernels += text
+    return f"{WORLD}kernels:\n{kernels}{_components()}"
 
 
 def fill_all(worlds: list[Any], project: Project, random: np.random.Generator) -> None:
@@ -68,9 +68,6 @@ def fill_all(worlds: list[Any], project: Project, random: np.random.Generator) -
     for component in project.components:
         if component.name in COMPONENTS:
             fill([getattr(world, component.module).data for world in worlds], component, random)
-
-
-# --- what changes a world ------------------------------------------------------------------------
 
 
 def _some(world: Any, random: np.random.Generator) -> NDArray[np.uint64]:

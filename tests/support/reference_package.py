@@ -63,12 +63,12 @@ def filled(module: Any, project: Project, count: int, random: np.random.Generato
             manager.create_many(count)
             manager.destroy_many(random.random(len(manager)) < 0.2)
             continue
-        some = es[random.random(count) < 0.8]
+        owners = es[random.random(count) < 0.8]
         if most := max_rows(component):
-            some = some[:most]
-        manager.create_many(random.permutation(some))
+            owners = owners[:most]
+        manager.create_many(random.permutation(owners))
         if component.instances == "many":
-            manager.create_many(some[random.random(len(some)) < 0.4])
+            manager.create_many(owners[random.random(len(owners)) < 0.4])
         if component.partition:
             manager.deactivate_many(random.random(len(manager)) < 0.3)
         gone = manager.data.entity[random.random(manager.data.n) < 0.1]
@@ -98,7 +98,9 @@ def _cells(
     if text.startswith("entity"):
         return random.choice(np.concatenate((es, wild)), shape)
     if text.startswith("id<"):
-        target = next(one for one in project.components if one.name == field.type.target)
+        target = next(
+            component for component in project.components if component.name == field.type.target
+        )
         manager_ = getattr(world, target.module)
         ids = manager_.id_of_many(rows_of(manager_))
         return random.choice(np.concatenate((ids, ids + np.uint64(1 << 32), wild)), shape)
@@ -106,22 +108,23 @@ def _cells(
 
 
 def check(
-    world: Any, text: str, name: str, given: dict[str, Any], chosen: list[int] | None = None
+    world: Any, text: str, name: str, arguments: dict[str, Any], chosen: list[int] | None = None
 ) -> None:
     """Run a kernel, or some rows of it, and compare all columns with what the judge makes of
     them."""
     judge = mirrored(world, text)
     kernel = judge.schema.kernel(name)
     holder = manager(world, kernel.home) if kernel.home else world
-    own = rows_of(holder) if kernel.home else []
+    home_rows = rows_of(holder) if kernel.home else []
     if chosen is None:  # values are for holes, too
-        each = [one for one, argument in kernel.args.items() if argument.is_each and kernel.home]
-        call(judge, name, None, **given | {one: [given[one][row] for row in own] for one in each})
+        each = [key for key, argument in kernel.args.items() if argument.is_each and kernel.home]
+        of_rows = {key: [arguments[key][row] for row in home_rows] for key in each}
+        call(judge, name, None, **arguments | of_rows)
     else:
-        call(judge, name, [own.index(row) for row in chosen], **given)
+        call(judge, name, [home_rows.index(row) for row in chosen], **arguments)
     if kernel.turns:
         holder.seed = 0
     with np.errstate(all="ignore"), Tuning.override(block_rows=(512, 512)):
         method = getattr(holder, name.rpartition(".")[2])
-        method(**given, **({} if chosen is None else {"rows": chosen}))
+        method(**arguments, **({} if chosen is None else {"rows": chosen}))
     assert_same(world, judge, kernel)

@@ -15,8 +15,8 @@ import pytest
 def library_of(package: str) -> str:
     """Return what the library of an imported package is called: its own copies, or what they are
     copies of."""
-    own = f"{package}._runtime"
-    return own if own in sys.modules else "ecsgen_runtime"
+    vendored = f"{package}._runtime"
+    return vendored if vendored in sys.modules else "ecsgen_runtime"
 
 
 def patch_runtime(patch: pytest.MonkeyPatch, package: str, **values: Any) -> None:
@@ -32,8 +32,8 @@ def patch_runtime(patch: pytest.MonkeyPatch, package: str, **values: Any) -> Non
 
 def _modules(library: ModuleType) -> Iterator[str]:
     """Yield the names of a library's modules but those for tests: these register a profile."""
-    for found in iter_modules(library.__path__, f"{library.__name__}."):
-        if not found.name.endswith(".testing"):
-            yield found.name
-            if found.ispkg:
-                yield from _modules(import_module(found.name))
+    for module in iter_modules(library.__path__, f"{library.__name__}."):
+        if not module.name.endswith(".testing"):
+            yield module.name
+            if module.ispkg:
+                yield from _modules(import_module(module.name))

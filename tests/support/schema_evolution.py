@@ -47,13 +47,13 @@ def row_class(world: Any, name: str) -> Any:
 
 def keeping() -> dict[str, Any]:
     """Return codecs that write numbers for objects, and give the same objects back."""
-    kept: list[Any] = []
+    values: list[Any] = []
 
     def to_bytes(value: Any) -> bytes:
-        kept.append(value)
-        return b"%d" % (len(kept) - 1)
+        values.append(value)
+        return b"%d" % (len(values) - 1)
 
-    return {"*": (to_bytes, lambda data: kept[int(data)])}
+    return {"*": (to_bytes, lambda data: values[int(data)])}
 
 
 def through_bytes(world: Any) -> Any:

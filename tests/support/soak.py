@@ -1,7 +1,7 @@
-"""What searches further than `make test` does: tests of `make soak` alone, and how long others try.
+"""Tests of `make soak` alone, which search further than `make test`, and how long others try.
 
-What guards a promise is in `make test`; of each file that is named here, benchmarks aside, it keeps
-enough to notice whatever breaks more than a rare case.
+Tests that guard a promise are in `make test`; of each file that is named here, benchmarks aside, it
+keeps enough to notice whatever breaks more than a rare case.
 """
 
 from __future__ import annotations

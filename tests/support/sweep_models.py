@@ -30,16 +30,16 @@ class Trait(IntFlag):
     ILL = 2
 
 
-def same(one: Sweep, other: Sweep) -> bool:
-    """Whether two tables are the same to the bit."""
-    return [*one.columns] == [*other.columns] and all(
+def same(first: Sweep, other: Sweep) -> bool:
+    """Return True if two tables are the same to the bit."""
+    return [*first.columns] == [*other.columns] and all(
         (
             column.dtype == other.columns[name].dtype
             and column.tolist() == other.columns[name].tolist()
             if column.dtype == object
             else column.tobytes() == other.columns[name].tobytes()
         )
-        for name, column in one.columns.items()
+        for name, column in first.columns.items()
     )
 
 
@@ -53,7 +53,7 @@ class AtOnce:
 
 
 class Lines:
-    """What a table of `world.records` has."""
+    """Return the contents of a table of `world.records`."""
 
     def __init__(self, **columns: NDArray[Any]) -> None:
         self.columns = columns

@@ -68,10 +68,10 @@ class Picky(ThreadPoolExecutor):
         self.has = self.most = 0
 
     def submit(self, function: Any, /, *arguments: Any, **named: Any) -> Future[Any]:
-        if arguments[1].given["x"] == 3:
+        if arguments[1].parameters["x"] == 3:
             raise RuntimeError("no room for three")
         future = super().submit(function, *arguments, **named)
-        if arguments[1].given["x"] == 5:
+        if arguments[1].parameters["x"] == 5:
             future = Future()
             future.cancel()
             future.set_running_or_notify_cancel()
@@ -171,7 +171,7 @@ if __name__ == "__main__":
 
 
 def printed(tmp_path: Path, text: str, *command: str) -> str:
-    """What a script prints that begins with HEAD."""
+    """Return what a script that begins with HEAD prints."""
     (tmp_path / "script.py").write_text(HEAD + text)
     done = subprocess.run(
         [*command, str(tmp_path / "script.py")],

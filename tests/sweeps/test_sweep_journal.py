@@ -38,8 +38,8 @@ def entries(path: Path) -> list[dict[str, Any]]:
 def test_a_line_for_each_run(tmp_path: Path) -> None:
     path = tmp_path / "runs.jsonl"
     rows = Lines(tick=np.arange(2), mean=np.array([1.5, np.inf]))
-    given: list[Any] = [{"y": 2, "z": "é"}, {"y": np.nan}, rows, None]
-    s = swept(lambda seed, i: given[i], {"i": range(4)}, path)
+    results: list[Any] = [{"y": 2, "z": "é"}, {"y": np.nan}, rows, None]
+    s = swept(lambda seed, i: results[i], {"i": range(4)}, path)
     first, second, third, last = entries(path)
     assert first == {
         "parameters": {"i": 0},
@@ -73,9 +73,9 @@ def test_runs_that_ended_are_not_repeated(tmp_path: Path) -> None:
     folder.mkdir()
     parameters = {"folder": [str(folder)], "x": range(5)}
     first = swept(logged, parameters, path, replicates=2)
-    whole = path.read_bytes()
+    content = path.read_bytes()
     again = swept(logged, parameters, path, replicates=2)
-    assert path.read_bytes() == whole
+    assert path.read_bytes() == content
     assert same(first, again)
     more = swept(logged, {"folder": [str(folder)], "x": range(4, 7)}, path, replicates=3)
     assert len(more) == 9
@@ -99,12 +99,16 @@ def test_runs_that_raised_are_repeated(tmp_path: Path) -> None:
 def test_half_a_line_is_dropped_wherever_it_ends(tmp_path: Path) -> None:
     path = tmp_path / "runs.jsonl"
     fresh = swept(line, {"x": [1, 2]}, path)
-    whole = path.read_bytes()
-    begin = whole.index(b"\n") + 1
-    for end in (*range(begin + 1, begin + 30), *range(begin + 30, len(whole), 37), len(whole) - 1):
-        path.write_bytes(whole[:end])
+    content = path.read_bytes()
+    begin = content.index(b"\n") + 1
+    for end in (
+        *range(begin + 1, begin + 30),
+        *range(begin + 30, len(content), 37),
+        len(content) - 1,
+    ):
+        path.write_bytes(content[:end])
         assert same(swept(line, {"x": [1, 2]}, path), fresh)
-        assert path.read_bytes() == whole
+        assert path.read_bytes() == content
 
 
 def test_a_file_has_one_sweep_at_a_time(tmp_path: Path) -> None:
@@ -215,8 +219,6 @@ def test_a_device_that_is_always_full() -> None:
         swept(line, {"x": [1]}, Path("/dev/full"))
 
 
-# --- Runs of another model --------------------------------------------------------------
-
 RATE = 0.5
 
 
@@ -225,7 +227,7 @@ def grows(seed: int, x: int, rate: float = 0.1) -> dict[str, float]:
 
 
 def grown(x: int, rate: float) -> float:
-    return sum(RATE * one + rate for one in [x])
+    return sum(RATE * number + rate for number in [x])
 
 
 class Growth:
@@ -265,12 +267,12 @@ def text_of(rate: float) -> Any:
 def test_another_model_is_refused_unless_it_is_said(tmp_path: Path, make: Any) -> None:
     path = tmp_path / "runs.jsonl"
     first = swept(make(0.1), {"x": [1]}, path)
-    whole = path.read_bytes()
+    content = path.read_bytes()
     assert same(swept(make(0.1), {"x": [1]}, path), first)
     with pytest.raises(ValueError, match=r'runs of another model: .* is another.*"keep".*"again"'):
         swept(make(0.2), {"x": [1]}, path)
     assert same(swept(make(0.2), {"x": [1]}, path, stale="keep"), first)
-    assert path.read_bytes() == whole
+    assert path.read_bytes() == content
     both = swept(make(0.2), {"x": [1, 2]}, path, stale="keep")
     assert both.columns["y"].tolist() == [
         *first.columns["y"],
@@ -361,8 +363,6 @@ def test_other_words_for_stale(tmp_path: Path, stale: Any) -> None:
     with pytest.raises(ValueError, match='stale is "keep" or "again"'):
         swept(line, {}, tmp_path / "runs.jsonl", stale=stale)
 
-
-# --- In the middle: Ctrl-C, and what nobody can do anything about ---------------------
 
 SCRIPT = """
 import sys

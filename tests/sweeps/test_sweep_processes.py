@@ -27,9 +27,9 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 
 def test_the_same_as_in_this_process() -> None:
     parameters = {"x": range(20)}
-    found = sweep(sweep_models.line, parameters, replicates=2, workers=2, progress=False)
+    table = sweep(sweep_models.line, parameters, replicates=2, workers=2, progress=False)
     expected = sweep(sweep_models.line, parameters, replicates=2, executor=AtOnce(), progress=False)
-    assert same(found, expected)
+    assert same(table, expected)
 
 
 def test_partials_and_methods_go_there_too() -> None:
@@ -98,11 +98,8 @@ def test_thousands_of_runs_take_no_memory() -> None:
     assert not s.errors
     assert after - before < 40_000
     for pid in set(s.columns["pid"].tolist()):
-        found = np.sort(s.columns["memory"][s.columns["pid"] == pid])
-        assert found[-1] - found[len(found) // 10] < 1_000
-
-
-# --- What other processes cannot have -------------------------------------------------
+        memory = np.sort(s.columns["memory"][s.columns["pid"] == pid])
+        assert memory[-1] - memory[len(memory) // 10] < 1_000
 
 
 def test_models_of_functions() -> None:
@@ -163,9 +160,6 @@ sweep(passing.model, {{}})
     done = program("", "-c", text)
     assert "TypeError: the model could not be loaded in another process" in done.stderr
     assert "No module named 'passing'" in done.stderr
-
-
-# --- The bar --------------------------------------------------------------------------
 
 
 def test_one_line_where_there_is_no_terminal(

@@ -1,4 +1,4 @@
-"""What runs a sweep has, their seeds, and the table of what they gave."""
+"""Runs of a sweep, their seeds, and the table of their results."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def swept(model: Any, parameters: Any, **options: Any) -> Sweep:
 
 
 def asked(parameters: Any, **options: Any) -> list[dict[str, Any]]:
-    """What the model is given, call by call."""
+    """Parameters of the model, call by call."""
     calls: list[dict[str, Any]] = []
 
-    def model(**given: Any) -> dict[str, Any]:
-        calls.append(given)
+    def model(**parameters: Any) -> dict[str, Any]:
+        calls.append(parameters)
         return {}
 
     swept(model, parameters, **options)
@@ -60,8 +60,8 @@ SEEDS: dict[tuple[str, int, int, bool], int] = {
 def test_seeds(case: tuple[str, int, int, bool]) -> None:
     text, seed, replicate, common = case
     parameters = dict(reversed(json.loads(text).items()))  # the order of names is no matter
-    found = asked([parameters], seed=seed, replicates=replicate + 1, common_seeds=common)
-    assert found[replicate]["seed"] == SEEDS[case]
+    asked_runs = asked([parameters], seed=seed, replicates=replicate + 1, common_seeds=common)
+    assert asked_runs[replicate]["seed"] == SEEDS[case]
 
 
 def test_seeds_depend_on_no_other_run() -> None:
@@ -90,12 +90,12 @@ def test_all_combinations_the_last_name_fastest() -> None:
 
 
 def test_parameters_reach_the_model_as_they_are() -> None:
-    found = asked({"mode": [Mode.FAST], "n": [np.int32(3)], "shape": [(2, 3)], "none": [None]})
-    assert found[0].keys() == {"seed", "mode", "n", "shape", "none"}
-    assert found[0]["mode"] is Mode.FAST
-    assert found[0]["shape"] == (2, 3)
+    asked_runs = asked({"mode": [Mode.FAST], "n": [np.int32(3)], "shape": [(2, 3)], "none": [None]})
+    assert asked_runs[0].keys() == {"seed", "mode", "n", "shape", "none"}
+    assert asked_runs[0]["mode"] is Mode.FAST
+    assert asked_runs[0]["shape"] == (2, 3)
     plain = asked([{"mode": "FAST", "n": 3, "shape": [2, 3], "none": None}])
-    assert found[0]["seed"] == plain[0]["seed"]
+    assert asked_runs[0]["seed"] == plain[0]["seed"]
 
 
 def test_what_a_model_does_to_its_parameters_is_its_own_affair() -> None:
@@ -107,12 +107,12 @@ def test_what_a_model_does_to_its_parameters_is_its_own_affair() -> None:
 
 
 def test_parameters_as_columns() -> None:
-    given = [
+    parameters = [
         {"mode": Mode.FAST, "shape": [1, 2], "n": 1},
         {"mode": Mode.SLOW, "shape": {"a": 1}, "n": 2.5, "extra": True},
         {"mode": "other", "shape": None, "n": None, "extra": None},
     ]
-    s = swept(lambda seed, **_: {"y": 1}, given)
+    s = swept(lambda seed, **_: {"y": 1}, parameters)
     assert s.columns["mode"].tolist() == ["FAST", "SLOW", "other"]
     assert s.columns["shape"].tolist() == ["[1,2]", '{"a":1}', ""]
     assert s.columns["n"].tolist()[:2] == [1.0, 2.5]
@@ -210,8 +210,8 @@ def test_columns_of_five_types(kind: str, tmp_path: Path) -> None:
 
 
 def test_what_a_run_does_not_have() -> None:
-    given: list[dict[str, Any]] = [{"a": 1, "c": "x"}, {"b": True}, {}]
-    s = swept(lambda seed, i: given[i], {"i": range(3)})
+    results: list[dict[str, Any]] = [{"a": 1, "c": "x"}, {"b": True}, {}]
+    s = swept(lambda seed, i: results[i], {"i": range(3)})
     assert np.isnan(s.columns["a"]).tolist() == [False, True, True]
     assert np.isnan(s.columns["b"]).tolist() == [True, False, True]
     assert s.columns["c"].tolist() == ["x", "", ""]
@@ -228,9 +228,9 @@ def test_columns_become_lines() -> None:
 
 
 def test_no_lines_say_nothing_of_types(tmp_path: Path) -> None:
-    given: list[list[Any]] = [[], [1, 2], [True]]
+    results: list[list[Any]] = [[], [1, 2], [True]]
     for count, dtype in ((1, "float64"), (2, "int64"), (3, "int64")):
-        s = swept(lambda seed, i: {"y": given[i]}, {"i": range(count)}, path=tmp_path / "runs")
+        s = swept(lambda seed, i: {"y": results[i]}, {"i": range(count)}, path=tmp_path / "runs")
         assert s.columns["y"].dtype == dtype
 
 
@@ -274,8 +274,8 @@ def test_columns_of_all_sorts() -> None:
         }
 
     s = swept(model, {})
-    found = {name: only(column) for name, column in [*s.columns.items()][2:]}
-    assert found == {
+    columns = {name: only(column) for name, column in [*s.columns.items()][2:]}
+    assert columns == {
         "series": ("float64", [1.5, 2.5]),
         "polars": ("int64", [1, 2]),
         "range": ("int64", [0, 1]),
@@ -301,7 +301,7 @@ def test_times_of_pandas_are_the_same_alone_and_in_series() -> None:
 
 
 def test_numbers_that_no_member_has() -> None:
-    """What is right of tables of records, `test_sweep_records.py` has."""
+    """Tables of records are tested in `test_sweep_records.py`."""
 
     class Listed(Lines):
         _ENUMS = {"mode": Mode, "trait": Trait}  # noqa: RUF012
@@ -390,8 +390,8 @@ class Shuffled:
         future: Future[Any] = Future()
         self._waiting.append((future, function, arguments))
         if len(self._waiting) == len(self._order):
-            for ended, called, given in [self._waiting[place] for place in self._order]:
-                ended.set_result(called(*given))
+            for ended, called, call_arguments in [self._waiting[index] for index in self._order]:
+                ended.set_result(called(*call_arguments))
         return future
 
 

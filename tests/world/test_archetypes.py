@@ -208,7 +208,7 @@ def test_a_failing_spawn_takes_rows_back() -> None:
 
 def test_chunks_are_shared_out_again() -> None:
     w = game.Game()
-    store, pool = w.archetypes, w.archetypes._table.pool
+    store, pool = w.archetypes, w.archetypes.table.pool
     es = store.create([game.Health], 500)
     held = pool.nbytes
     assert held > 2 * 1024
@@ -233,7 +233,7 @@ def test_back_and_forth_makes_no_chunks() -> None:
         w.archetypes.remove(e, game.Armor)
         seen |= {id(chunk) for chunk in w.archetypes.chunks()}
     assert len(seen) == 2
-    assert w.archetypes._table.pool.nbytes == 2 * 1024
+    assert w.archetypes.table.pool.nbytes == 2 * 1024
 
 
 def test_saved_and_loaded_worlds_go_on_alike() -> None:
@@ -359,15 +359,16 @@ def test_a_change_in_a_loop_over_chunks_is_noticed_in_any_round(n: int) -> None:
 
 
 def test_places_by_archetype() -> None:
-    one, two = 1 << 32, 2 << 32
+    generation, two = 1 << 32, 2 << 32
     places = np.array(
-        [one | 5, NO_LOCATION, one | 3, two | 2, NO_LOCATION, one | 4, two], np.uint64
+        [generation | 5, NO_LOCATION, generation | 3, two | 2, NO_LOCATION, generation | 4, two],
+        np.uint64,
     )
-    found = [
+    groups = [
         (number, which.tolist() if which is not None else None, positions.tolist())
         for number, which, positions in group_by_archetype(places)
     ]
-    assert found == [(0, [1, 4], [0, 0]), (1, [2, 5, 0], [3, 4, 5]), (2, [6, 3], [0, 2])]
+    assert groups == [(0, [1, 4], [0, 0]), (1, [2, 5, 0], [3, 4, 5]), (2, [6, 3], [0, 2])]
     ((number, which, positions),) = group_by_archetype(np.array([1, 2, 9], np.uint64))
     assert (number, which, positions.tolist()) == (0, None, [1, 2, 9])
     assert list(group_by_archetype(np.empty(0, np.uint64))) == []
@@ -473,7 +474,7 @@ def part(columns: Sequence[tuple[str, tuple[int, ...]]]) -> type[ChunkColumns]:
     """A component of these columns, as generated code describes it."""
 
     class Data(ChunkColumns):
-        _ROW = Row
+        ROW = Row
         LAYOUT = tuple(
             Column(f"c{k}", KINDS[kind], shape, KINDS[kind].itemsize * prod(shape), (), 0)
             for k, (kind, shape) in enumerate(columns)
@@ -522,16 +523,16 @@ def test_columns_lie_apart_on_cache_lines(fields: list[tuple[str, tuple[int, ...
     assert ends <= start + 8192
     # one row more would not have fitted
     rows = layout.capacity + 1
-    lines = (-(-rows * place.column.nbytes // 64) * 64 for place in layout.places)
+    lines = (-(-rows * column.column.nbytes // 64) * 64 for column in layout.places)
     assert sum(lines) > 8192
 
 
 def test_empty_chunks_are_used_again_by_anyone() -> None:
     pool = ChunkPool(ChunkBase, 4096)
-    one, other = (ChunkLayout(1, [part([(kind, ())])], 4096) for kind in ("f32", "u8"))
-    chunk = pool.take(one)
+    first, other = (ChunkLayout(1, [part([(kind, ())])], 4096) for kind in ("f32", "u8"))
+    chunk = pool.take(first)
     pool.give(chunk)
-    assert pool.take(one) is chunk
+    assert pool.take(first) is chunk
     pool.give(chunk)
     again = pool.take(other)
     assert again.buffer is chunk.buffer

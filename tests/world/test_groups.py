@@ -103,15 +103,15 @@ def test_the_dead_stay_until_one_of_their_rows_goes() -> None:
 
 def test_a_view_of_a_mate_may_be_given_although_its_rows_move() -> None:
     """The new rows drive out dead ones, which leave the group, before they are filled."""
-    for given in ("columns", "entities"):
+    for source in ("columns", "entities"):
         w = game()
         dead = bodies(w, 3)
         w.destroy_many(dead)
         es = w.spawn(3, position={"value": [[k] * 3 for k in (1, 2, 3)], "tag": 5})
         assert (es % 4096).tolist() == (dead % 4096).tolist()
         assert w.bodies.n == 3
-        view = w.position.data.entity[3:] if given == "entities" else es
-        values = w.position.data.value[3:] if given == "columns" else [[1], [2], [3]]
+        view = w.position.data.entity[3:] if source == "entities" else es
+        values = w.position.data.value[3:] if source == "columns" else [[1], [2], [3]]
         w.velocity.create_many(view, value=values, speed=5)
         assert w.bodies.entity.tolist() == es.tolist()
         assert w.bodies.velocity.value.tolist() == [[1] * 3, [2] * 3, [3] * 3]
@@ -237,9 +237,9 @@ def test_what_is_released_cannot_be_moved_by_a_mate() -> None:
 
 def test_a_component_outside_of_groups_bears_no_trace_of_them() -> None:
     text = SCHEMA.replace("groups: {bodies: [Position, Velocity], lit: [Mesh, Light]}", "")
-    made = sources(load(text))
+    texts = sources(load(text))
     for path in ("position.py", "velocity.py", "mesh.py", "light.py", "world.py"):
-        assert not re.search(r"group(?!.*Exception)|(?<!Exception)Group|\bmate", made[path])
+        assert not re.search(r"group(?!.*Exception)|(?<!Exception)Group|\bmate", texts[path])
 
 
 SEEDS = (1, 2, 3, 4)
@@ -267,8 +267,6 @@ class Machine(RuleBasedStateMachine):
         self.listen()
         for module in MODULES:
             self.spawn(data.draw(st.integers(0, 5)), [m for m in MODULES if m >= module])
-
-    # --- helpers -----------------------------------------------------------------------------
 
     def manager(self, module: str) -> Any:
         return getattr(self.world, module)
@@ -318,7 +316,7 @@ class Machine(RuleBasedStateMachine):
         return columns
 
     def add(self, module: str, entities: list[int], serials: list[int]) -> None:
-        """Let the model have new rows, after those that they drive out."""
+        """Add new rows to the model, after those that they evict."""
         rows = self.model[module]
         if self.kind.policies[module].lookup == "sparse":
             mask = (1 << 7) - 1
@@ -344,20 +342,18 @@ class Machine(RuleBasedStateMachine):
         owners = self.manager(module).data.entity.tolist()
         return data.draw(st.lists(st.sampled_from(owners), unique=True)) if owners else []
 
-    # --- entities and rows come ------------------------------------------------------------
-
     @rule(count=st.integers(0, 9), chosen=st.lists(modules, unique=True, max_size=6))
     def spawn(self, count: int, chosen: list[str]) -> None:
         if len(self.world.entities) + count > 100:
             return
         serials = {module: self.serials(count) for module in chosen}
-        given = {module: self.given(module, serials[module]) for module in chosen}
+        values = {module: self.given(module, serials[module]) for module in chosen}
         known = set(self.world.entities)
-        entities = self.changed(lambda: self.world.spawn(count, **given))
+        entities = self.changed(lambda: self.world.spawn(count, **values))
         if entities is None:  # callbacks of what the new rows drove out failed
             entities = [e for e in self.world.entities if e not in known]
-            found = self.manager(chosen[0]) if chosen else None
-            entities.sort(key=lambda e: found.k(found.lookup(e)) if found else e)
+            manager = self.manager(chosen[0]) if chosen else None
+            entities.sort(key=lambda e: manager.k(manager.lookup(e)) if manager else e)
         for module in chosen:
             self.add(module, list(map(int, entities)), serials[module])
 
@@ -368,10 +364,10 @@ class Machine(RuleBasedStateMachine):
             return
         entity = data.draw(st.sampled_from(lacking))
         (serial,) = self.serials(1)
-        given = {name: column[0] for name, column in self.given(module, [serial]).items()}
+        values = {name: column[0] for name, column in self.given(module, [serial]).items()}
         name = data.draw(st.sampled_from(["create", "ensure"]))
         manager = self.manager(module)
-        row = self.changed(lambda: getattr(manager, name)(entity, **given))
+        row = self.changed(lambda: getattr(manager, name)(entity, **values))
         assert row in (None, manager.lookup(entity))
         self.add(module, [entity], [serial])
 
@@ -383,8 +379,8 @@ class Machine(RuleBasedStateMachine):
         entities = data.draw(st.lists(st.sampled_from(lacking), unique=True))
         serials = self.serials(len(entities))
         manager = self.manager(module)
-        given = self.given(module, serials)
-        rows = self.changed(lambda: manager.create_many(entities, **given))
+        values = self.given(module, serials)
+        rows = self.changed(lambda: manager.create_many(entities, **values))
         if rows is not None:
             assert rows.tolist() == manager.lookup_many(entities).tolist()
         self.add(module, entities, serials)
@@ -400,12 +396,10 @@ class Machine(RuleBasedStateMachine):
         view = owners[start:end]
         entities = view.tolist()
         serials = self.serials(len(entities))
-        given = self.given(second, serials)
+        values = self.given(second, serials)
         del owners
-        self.changed(lambda: self.manager(second).create_many(view, **given))
+        self.changed(lambda: self.manager(second).create_many(view, **values))
         self.add(second, entities, serials)
-
-    # --- and go ------------------------------------------------------------------------------
 
     @rule(module=modules, data=st.data(), by_entity=st.booleans())
     def destroy(self, module: str, data: st.DataObject, by_entity: bool) -> None:
@@ -460,8 +454,6 @@ class Machine(RuleBasedStateMachine):
             assert not gone or self.kind.policies[module].destroy == "gc"
             dead = set(self.dead(module))
             assert rows.drop(gone & dead) == gone
-
-    # --- order, links, memory ------------------------------------------------------------------
 
     @rule(group=st.sampled_from(sorted(GROUPS)), data=st.data())
     def sort(self, group: str, data: st.DataObject) -> None:
@@ -531,8 +523,6 @@ class Machine(RuleBasedStateMachine):
         assert versions == [self.manager(module).version for module in MODULES]
         self.listen()
 
-    # --- what always holds ---------------------------------------------------------------------
-
     @invariant()
     def rows_agree(self) -> None:
         for module, rows in self.model.items():
@@ -545,9 +535,9 @@ class Machine(RuleBasedStateMachine):
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_groups_of_any_policies(seed: int) -> None:
-    made = type(f"Machine{seed}", (Machine,), {"seed": seed})
+    machine = type(f"Machine{seed}", (Machine,), {"seed": seed})
     run_state_machine_as_test(
-        made,
+        machine,
         settings=settings(
             max_examples=examples(15),
             stateful_step_count=30,

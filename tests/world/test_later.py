@@ -74,8 +74,8 @@ def test_many_are_given_in_any_form(world: Any, form: Callable[[Any], Any]) -> N
 
 def test_one_is_given_in_any_form(world: Any) -> None:
     es = world.spawn(4)
-    for one in (es[0], int(es[1]), np.array(es[2]), np.int64(es[3])):
-        world.destroy_later(one)
+    for entity in (es[0], int(es[1]), np.array(es[2]), np.int64(es[3])):
+        world.destroy_later(entity)
     assert world.flush() == 4
 
 
@@ -101,9 +101,9 @@ def test_the_dead_and_their_successors_are_passed_over(world: Any) -> None:
 
 def test_what_the_caller_changes_afterwards_is_nobodys_business(world: Any) -> None:
     es = world.spawn(3)
-    given = es[:1].copy()
-    world.destroy_later(given)
-    given[0] = es[2]
+    entities = es[:1].copy()
+    world.destroy_later(entities)
+    entities[0] = es[2]
     assert world.flush() == 1
     assert not world.entities.alive(es[0])
 

@@ -136,13 +136,13 @@ def test_operators_are_checked_like_values(make: Callable[[], Any]) -> None:
 
 def test_rows_that_follow_each_other_are_added_to_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
     world = together()
-    given: list[Any] = []
-    monkeypatch.setattr(type(world.movers.place).x, "_field", Watched(given))
+    assigned: list[Any] = []
+    monkeypatch.setattr(type(world.movers.place).x, "_field", Watched(assigned))
     world.movers.place.x += 1
-    assert given == []
+    assert assigned == []
     assert world.place.data.x.tolist() == [1, 2, 3, 4, 5, 6]
     world.movers.place.x = 1
-    assert given == [1]
+    assert assigned == [1]
 
 
 LARGE = 20_000
@@ -165,7 +165,7 @@ OPERANDS = {
 
 @pytest.mark.parametrize("text", OPERANDS)
 def test_operators_alone_read_without_a_copy(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What they make is new, so nobody can tell but by the time."""
+    """Results of operators are new arrays, so that only the time tells."""
     world = together()
     serials = np.arange(LARGE) + COUNT
     world.spawn(LARGE, place={"x": np.arange(LARGE)}, body={"serial": serials})
@@ -183,8 +183,8 @@ def test_operators_alone_read_without_a_copy(text: str, monkeypatch: pytest.Monk
     scope["scope"] = scope
     result = eval(text, scope)
     assert spied == ([False, True] if OPERANDS[text] is None else [OPERANDS[text]])
-    kept = [scope[name] for name in ("kept",) if name in scope]
-    for array in [result, *kept] if isinstance(result, np.ndarray) else result[:1]:
+    kept_result = [scope[name] for name in ("kept",) if name in scope]
+    for array in [result, *kept_result] if isinstance(result, np.ndarray) else result[:1]:
         assert not np.shares_memory(array, world.place.data.x)
 
 
@@ -202,8 +202,8 @@ class Watched:
 
     accepts_any_cell = True
 
-    def __init__(self, given: list[Any]) -> None:
-        self.given = given
+    def __init__(self, values: list[Any]) -> None:
+        self.given = values
 
     def to_column(self, value: Any, rows: int, buffer: Any = None) -> Any:
         self.given.append(value)
@@ -225,10 +225,10 @@ def test_functions_of_what_compiled_code_reads_are_plain() -> None:
     cells = getattr(movers.place, "x")  # noqa: B009  # as compiled code reads
     assert type(cells + 1) is np.ndarray
     assert type(cells.sum()) is np.float64
-    own = cells.copy()
-    same = own
-    own += 1
-    assert own is same
+    array = cells.copy()
+    same = array
+    array += 1
+    assert array is same
     assert cells.tolist() == [0, 1, 2, 3, 4, 5]
 
 
@@ -353,7 +353,7 @@ def test_loops_over_many_notice_changes() -> None:
 def test_loops_over_chunks_notice_changes() -> None:
     world = together()
     es = world.spawn(3, heat={}).tolist()
-    heat = world.burning._ALL[0]
+    heat = world.burning.ALL[0]
     assert steps_until(world.burning, 1, lambda e: world.archetypes.remove(e, heat)) == es[:1]
     assert [row.entity for row in world.burning] == [es[2], es[1]]
     assert steps_until(world.burning, 2, world.destroy) == [es[2], es[1]]
@@ -362,8 +362,8 @@ def test_loops_over_chunks_notice_changes() -> None:
 def test_loops_may_write_cells_and_create_entities() -> None:
     world = together()
     for _ in range(2):
-        for e, place, body, _extra in world.movers:
-            world.place.set_x(place, world.body.mass(body))
+        for e, place_row, body, _extra in world.movers:
+            world.place.set_x(place_row, world.body.mass(body))
             assert world.entities.alive(e)
             world.movers.body.hp += 1
             world.entities.create()

@@ -78,12 +78,12 @@ def test_lines_become_files(world: Any, tmp_path: Path, format: str) -> None:
     world.records.close()
     world.step()
     assert (len(world.records.population), len(parts(out, "population"))) == (1, 4)
-    found = [read(out / "herd" / name) for name in parts(out, "herd")]
-    assert [tick for one in found for tick in one["tick"]] == [str(k // 3) for k in range(63)]
-    assert found[0]["kind"] == ["tame", "wild", "wild"] * 3
-    assert found[0]["mark"][1] == "old|ill"
-    assert found[0]["energy"] == ["0.5", "0.1", "nan"] * 3
-    assert found[0]["woolly"] == ["True", "False", "True"] * 3
+    tables = [read(out / "herd" / name) for name in parts(out, "herd")]
+    assert [tick for table in tables for tick in table["tick"]] == [str(k // 3) for k in range(63)]
+    assert tables[0]["kind"] == ["tame", "wild", "wild"] * 3
+    assert tables[0]["mark"][1] == "old|ill"
+    assert tables[0]["energy"] == ["0.5", "0.1", "nan"] * 3
+    assert tables[0]["woolly"] == ["True", "False", "True"] * 3
     sheep = read(out / "population" / f"00000.{format}")
     assert (sheep["tick"], sheep["sheep"]) == ([*"0012345"], ["3"] * 7)
 
@@ -95,7 +95,7 @@ def read(path: Path) -> dict[str, list[str]]:
             head, *lines = csv.reader(file)
         return dict(zip(head, map(list, zip(*lines, strict=True)), strict=True))
     columns = pq.read_table(path).to_pydict()
-    return {name: [str(one) for one in cells] for name, cells in columns.items()}
+    return {name: [str(cell) for cell in cells] for name, cells in columns.items()}
 
 
 def test_parquet_has_the_types(world: Any, tmp_path: Path) -> None:
@@ -133,9 +133,9 @@ def test_a_folder_has_one_writer_at_a_time(world: Any, tmp_path: Path) -> None:
     with pytest.raises(BlockingIOError, match=rf"process {os.getpid()} writes this.*{tmp_path}"):
         other.records.open(tmp_path, "csv", append=True)
     other.records.open(tmp_path / "other", "csv")
-    for one in (world, other):
-        one.records.population.write()
-        one.records.close()
+    for writer in (world, other):
+        writer.records.population.write()
+        writer.records.close()
     other.records.open(tmp_path, "csv", append=True)
     other.records.population.write()
     other.records.close()
@@ -171,9 +171,9 @@ def test_a_forked_process_neither_writes_nor_keeps_others_away(world: Any, tmp_p
             os._exit(0)
     try:
         limit = time.monotonic() + 30
-        while not (told := os.read(reading, 500)) and time.monotonic() < limit:
+        while not (message := os.read(reading, 500)) and time.monotonic() < limit:
             time.sleep(0.01)
-        assert f"process {os.getpid()} writes this" in told.decode()
+        assert f"process {os.getpid()} writes this" in message.decode()
         world.records.close()
         world.records.open(tmp_path, "csv", append=True)
         assert parts(tmp_path, "population") == ["00000.csv"]
@@ -239,7 +239,7 @@ def test_numbers_that_no_member_has_are_told_where_they_are(world: Any, tmp_path
 
 
 @pytest.mark.parametrize(
-    ("given", "error"),
+    ("options", "error"),
     [
         ({"format": "json"}, ValueError),
         ({"lines": True}, TypeError),
@@ -250,10 +250,10 @@ def test_numbers_that_no_member_has_are_told_where_they_are(world: Any, tmp_path
     ],
 )
 def test_what_is_refused(
-    world: Any, tmp_path: Path, given: dict[str, Any], error: type[Exception]
+    world: Any, tmp_path: Path, options: dict[str, Any], error: type[Exception]
 ) -> None:
     with pytest.raises(error):
-        world.records.open(tmp_path / "out", **given)
+        world.records.open(tmp_path / "out", **options)
     assert not (tmp_path / "out").exists()
     world.records.open(tmp_path / "out")
 
@@ -284,8 +284,8 @@ def test_no_room(world: Any, tmp_path: Path, format: str, monkeypatch: Any) -> N
         [f"00000.{format}"],
         0,
     )
-    found = read(tmp_path / "population" / f"00000.{format}")
-    assert found["tick"] == ["0", "1", "1"]
+    columns = read(tmp_path / "population" / f"00000.{format}")
+    assert columns["tick"] == ["0", "1", "1"]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="files have no limits")

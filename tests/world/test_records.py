@@ -186,15 +186,15 @@ def filled(package: Any, rows: int, seed: int, is_odd: bool = False) -> Any:
 
 
 def numbers(w: Any, module: str, *fields: str) -> list[list[Any]]:
-    """What plain Python has of the rows that count: the fields of each."""
+    """Return the fields of the rows that count, read by plain Python."""
     data, manager = getattr(w, module).data, getattr(w, module)
     bound = manager.n_active if hasattr(manager, "n_active") else data.n
-    found = []
+    rows = []
     for row in range(bound):
         if hasattr(data, "entity") and not w.entities.alive(int(data.entity[row])):
             continue
-        found.append([getattr(data, name)[row] for name in fields])
-    return found
+        rows.append([getattr(data, name)[row] for name in fields])
+    return rows
 
 
 def added(values: list[float]) -> float:
@@ -205,7 +205,7 @@ def added(values: list[float]) -> float:
 
 
 def of_all(how: str, values: list[float]) -> float:
-    """What a column has, as the words say."""
+    """Return the value of a column, as the documentation says."""
     values = [float(value) for value in values]
     n = len(values)
     if how == "sum":
@@ -219,13 +219,13 @@ def of_all(how: str, values: list[float]) -> float:
     if how == "mean":
         return mean
     if how == "std":
-        return math.sqrt(added([(one - mean) ** 2 for one in values]) / n)
+        return math.sqrt(added([(value - mean) ** 2 for value in values]) / n)
     if any(map(math.isnan, values)):
         return math.nan
     if how == "median":
         return statistics.median(values)
     ranked = sorted(values)
-    weighted = added([place * one for place, one in enumerate(ranked, 1)])
+    weighted = added([rank * value for rank, value in enumerate(ranked, 1)])
     return 2 * weighted / (n * added(ranked)) - (n + 1) / n
 
 
@@ -247,24 +247,24 @@ def test_columns_of_one_component(package: Any, rows: int, is_odd: bool) -> None
     fields = ("energy", "weight", "age", "big", "vast", "woolly", "kind", "place")
     sheep = numbers(w, "sheep", *fields, "parts_y")
     assert (line["tick"], line["all"]) == (5, len(sheep))
-    assert line["old"] == sum(one[2] > 5 for one in sheep if one[5])
-    assert line["wild"] == sum(one[6] == 4 for one in sheep)
-    assert line["ages"] == sum(int(one[2]) for one in sheep)
-    assert line["vast"] == sum(int(one[4]) for one in sheep if one[2] > 3) % 2**64
-    assert line["wrapped"] == wrapped(sum(int(one[3]) * 2 for one in sheep))
-    energies = [one[0] for one in sheep]
-    assert same(line["doubled"], of_all("sum", [one * 2 for one in energies]))
-    assert same(line["trebled"], of_all("mean", [one * 3 for one in energies]))
-    far = [float(one[7][0]) + one[8] for one in sheep]
+    assert line["old"] == sum(row[2] > 5 for row in sheep if row[5])
+    assert line["wild"] == sum(row[6] == 4 for row in sheep)
+    assert line["ages"] == sum(int(row[2]) for row in sheep)
+    assert line["vast"] == sum(int(row[4]) for row in sheep if row[2] > 3) % 2**64
+    assert line["wrapped"] == wrapped(sum(int(row[3]) * 2 for row in sheep))
+    energies = [row[0] for row in sheep]
+    assert same(line["doubled"], of_all("sum", [energy * 2 for energy in energies]))
+    assert same(line["trebled"], of_all("mean", [energy * 3 for energy in energies]))
+    far = [float(row[7][0]) + row[8] for row in sheep]
     assert same(line["far"], of_all("max", far))
-    assert same(line["light"], of_all("min", [one[1] for one in sheep if one[5]]))
-    assert same(line["least"], of_all("min", [one[3] for one in sheep]))
+    assert same(line["light"], of_all("min", [row[1] for row in sheep if row[5]]))
+    assert same(line["least"], of_all("min", [row[3] for row in sheep]))
     assert math.isnan(line["none"])
     assert line["same"] == len(sheep) / 4
     for how in HOWS:
-        assert same(line[how], of_all(how, [one[0] for one in sheep])), how
-        some = [one[0] for one in sheep if one[5]]
-        assert same(line[f"some_{how}"], of_all(how, some)), how
+        assert same(line[how], of_all(how, [row[0] for row in sheep])), how
+        adults = [row[0] for row in sheep if row[5]]
+        assert same(line[f"some_{how}"], of_all(how, adults)), how
 
 
 @pytest.mark.parametrize("rows", [0, 1, 40])
@@ -272,17 +272,17 @@ def test_rows_of_whatever_there_is(package: Any, rows: int) -> None:
     w = filled(package, rows, rows)
     w.records.others.write()
     line = {name: cells[0] for name, cells in w.records.others.columns.items()}
-    wolves = [one for (one,) in numbers(w, "wolf", "energy")]
+    wolves = [energy for (energy,) in numbers(w, "wolf", "energy")]
     assert line["wolves"] == len(wolves)
     assert same(line["pack"], of_all("gini", wolves))
-    coins = [one for (one,) in numbers(w, "purse", "coins")]
-    assert line["purses"] == sum(one > 0 for one in coins)
+    coins = [coin for (coin,) in numbers(w, "purse", "coins")]
+    assert line["purses"] == sum(coin > 0 for coin in coins)
     assert same(line["coins"], of_all("std", coins))
-    heat = [one for (one,) in numbers(w, "spark", "heat")]
+    heat = [value for (value,) in numbers(w, "spark", "heat")]
     assert (line["sparks"], len(heat)) == (len(heat), w.spark.n_active)
     assert same(line["heat"], of_all("mean", heat))
-    assert line["grass"] == added([one + 1 for one in w.patch.data.grass])
-    ranks = [int(one) for (one,) in numbers(w, "badge", "rank")]
+    assert line["grass"] == added([grass + 1 for grass in w.patch.data.grass])
+    ranks = [int(rank) for (rank,) in numbers(w, "badge", "rank")]
     assert (line["badges"], line["ranks"]) == (len(ranks), sum(ranks))
     left = w.left.data
     hands = [row for row in range(w.hands.n) if w.entities.alive(int(left.entity[row]))]
@@ -320,7 +320,7 @@ def test_a_line_for_each_row(package: Any, rows: int) -> None:
         getattr(w.records, name).write()
     fields = ("entity", "energy", "weight", "big", "woolly", "kind", "friend", "age")
     sheep = numbers(w, "sheep", *fields)
-    assert lines(w.records.herd) == [(20, *one[:-1]) for one in sheep if one[-1] > 20]
+    assert lines(w.records.herd) == [(20, *row[:-1]) for row in sheep if row[-1] > 20]
     wolf, other = w.wolf.data, w.sheep.data
     assert lines(w.records.chase) == [
         (20, wolf.entity[o], wolf.energy[o], other.age[s])
@@ -344,12 +344,12 @@ def test_a_line_for_each_row(package: Any, rows: int) -> None:
         for k in range(chunk.n)
         if chunk.star.at[k][0] > 0
     ]
-    assert lines(w.records.any) == [(20, one) for one in w.some.rows().entity.tolist()]
+    assert lines(w.records.any) == [(20, entity) for entity in w.some.rows().entity.tolist()]
 
 
 @pytest.mark.parametrize("rows", [511, 1300, 40_001])
 def test_blocks_and_backends_make_no_difference(rows: int) -> None:
-    found = set()
+    contents = set()
     for backend in BACKENDS:
         package = world_package(SCHEMA, f"records_{backend}", backend)
         for sizes in ((1024, 65536), (8, 8), (512, 4096)):
@@ -358,9 +358,9 @@ def test_blocks_and_backends_make_no_difference(rows: int) -> None:
                 w.records.sheep.write()
                 w.records.others.write()
             tables = (w.records.sheep, w.records.others)
-            found.add(b"".join(c.tobytes() for one in tables for c in one.columns.values()))
-    assert len(found) == 1
-    energies = [one for (one,) in numbers(w, "sheep", "energy")]
+            contents.add(b"".join(c.tobytes() for table in tables for c in table.columns.values()))
+    assert len(contents) == 1
+    energies = [energy for (energy,) in numbers(w, "sheep", "energy")]
     for how in HOWS:
         assert getattr(w.records.sheep, how)[0] == pytest.approx(of_all(how, energies), rel=1e-11)
 
@@ -372,8 +372,8 @@ def test_tables_are_written_when_schedules_say_so(package: Any) -> None:
     assert w.records.sheep.tick.tolist() == [0, 1, 2, 3, 4]
     assert w.records.others.tick.tolist() == [1, 2, 3, 4, 5]
     assert set(w.records.herd.tick.tolist()) <= {1, 3}
-    said = package.World.step.__doc__
-    assert "herd (at ticks 1, 3, …) writes a line; reads Sheep.energy," in said.replace("\n", " ")
+    doc = package.World.step.__doc__
+    assert "herd (at ticks 1, 3, …) writes a line; reads Sheep.energy," in doc.replace("\n", " ")
 
 
 def test_lines_grow_and_stay_what_they_were(package: Any) -> None:
@@ -450,19 +450,21 @@ def test_types_to_mypy(tmp_path: Path) -> None:
         file.write_text(text, encoding="utf-8")
     user = tmp_path / "user.py"
     user.write_text(USER, encoding="utf-8")
-    said, _, _ = api.run(["--strict", "--cache-dir", str(tmp_path / "cache"), str(user)])
-    revealed = re.findall(r'user.py:(\d+): note: Revealed type is "(.*)"', said)
+    output, _, _ = api.run(["--strict", "--cache-dir", str(tmp_path / "cache"), str(user)])
+    revealed = re.findall(r'user.py:(\d+): note: Revealed type is "(.*)"', output)
     array = r"numpy.ndarray\[.*numpy.dtype\[numpy.%s"
     wanted = ("signedinteger", "float64|numpy.floating", "unsignedinteger", "bool")
     for (_, shown), scalar in zip(revealed, wanted, strict=True):
         assert re.match(array % f"({scalar})", shown), shown
-    wrong = re.findall(r"user.py:(\d+): error", said)
-    assert wrong == [str(k) for k, line in enumerate(USER.split("\n"), 1) if "wrong" in line], said
+    wrong = re.findall(r"user.py:(\d+): error", output)
+    assert wrong == [
+        str(k) for k, line in enumerate(USER.split("\n"), 1) if "wrong" in line
+    ], output
 
 
 def test_tables_whose_names_are_alike() -> None:
     """Or like what generated code has; and a component whose flag is called like it."""
-    made = world_package(
+    package = world_package(
         """\
 component: S
 ---
@@ -475,11 +477,11 @@ schedule: {step: [write, t_1, t1, tick]}
 """,
         "alike",
     )
-    world = made.Alike()
+    world = package.Alike()
     world.spawn(2, s={})
     world.step()
     tables = {name: [*getattr(world.records, name).columns] for name in ("write", "t_1", "t1")}
     assert tables == {"write": ["tick", "n"], "t_1": ["tick", "a", "b"], "t1": ["tick", "c"]}
     assert world.records.write.n.tolist() == world.records.t1.c.tolist() == [2]
-    assert made.Signature.S == 1
+    assert package.Signature.S == 1
     assert repr(world.records) == "Alike.records(write, t_1, t1)"

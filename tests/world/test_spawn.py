@@ -42,9 +42,9 @@ def during(w: Any, kind: str, callback: Callable[[list[int]], object]) -> None:
 
 def rows_of(w: Any, entity: int) -> dict[str, int]:
     """Return how many rows an entity has, wherever it has some."""
-    found = {name: getattr(w, name).data.entity.tolist().count(entity) for name in MANAGERS}
-    found["chunks"] = [e for c in w.archetypes.chunks() for e in c.entity.tolist()].count(entity)
-    return {name: count for name, count in found.items() if count}
+    rows = {name: getattr(w, name).data.entity.tolist().count(entity) for name in MANAGERS}
+    rows["chunks"] = [e for c in w.archetypes.chunks() for e in c.entity.tolist()].count(entity)
+    return {name: count for name, count in rows.items() if count}
 
 
 def check_failed(w: Any, spawn: Callable[[], object]) -> None:
@@ -169,7 +169,7 @@ def test_a_broken_manager_does_not_keep_a_failing_spawn_from_taking_back(
     w = package.Half()
 
     def fail(self: Any, *_: Any) -> None:
-        self._mark_broken()
+        self.mark_broken()
         raise MemoryError
 
     monkeypatch.setattr(type(w.lots), "_append_many", fail)
@@ -244,8 +244,6 @@ def test_no_manager_grows_if_no_index_is_left(room_package: ModuleType) -> None:
     assert state(world) == before
 
 
-# --- objects in bulk ---------------------------------------------------------------------------
-
 WRONG = r"Place\.plain: wanted 2 objects .*, not 3; .*write \[x\] \* 2"
 
 
@@ -265,9 +263,9 @@ def test_lists_of_objects_are_one_per_row() -> None:
         world.place.data.plain = three
     with pytest.raises(ValueError, match=r"Place\.plain: wanted 6"):
         world.movers.place.plain = three
-    for one in (("a", "b", "c"), {"a": 1}, "abc", None, np.array(5), {1, 2}):
-        world.place.data.plain = one
-        assert all(cell is one for cell in world.place.data.plain)
+    for values in (("a", "b", "c"), {"a": 1}, "abc", None, np.array(5), {1, 2}):
+        world.place.data.plain = values
+        assert all(cell is values for cell in world.place.data.plain)
     (single,) = world.spawn(1, place={"plain": ["sword"]})
     assert world.place.plain(world.place.lookup(single)) == "sword"
     with pytest.raises(ValueError, match="wanted 0 objects"):
@@ -276,27 +274,24 @@ def test_lists_of_objects_are_one_per_row() -> None:
 
 def test_lists_of_objects_in_archetypes() -> None:
     world = together()
-    heat = world.burning._ALL[0]
+    heat = world.burning.ALL[0]
     for wrong in (["a", "b", "c"], np.arange(3)):
         with pytest.raises(ValueError, match=r"Heat\.source: wanted 2 objects"):
             world.archetypes.create([heat], 2, heat={"source": wrong})
         with pytest.raises(ValueError, match=r"Heat\.source: wanted 2 objects"):
             world.spawn(2, heat={"source": wrong})
-    whole = ["a", "b"]
-    es = world.archetypes.create([heat], 2, heat={"source": whole})
-    assert [world.archetypes.get(e, heat).source for e in es] == whole
-    world.archetypes.set(es[0], heat, source=whole)
-    assert world.archetypes.get(es[0], heat).source is whole
+    sources = ["a", "b"]
+    es = world.archetypes.create([heat], 2, heat={"source": sources})
+    assert [world.archetypes.get(e, heat).source for e in es] == sources
+    world.archetypes.set(es[0], heat, source=sources)
+    assert world.archetypes.get(es[0], heat).source is sources
     (chunk,) = world.burning.chunks()
     with pytest.raises(ValueError, match=r"Heat\.source: wanted 2 objects"):
         chunk.heat.source = ["a"]
 
 
-# --- keys of spawn -----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("components", "message"),
     [
         ({"bodi": {}}, "spawn has no component 'bodi'; did you mean 'body'?"),
         ({"Body": {}}, "spawn has no component 'Body'; did you mean 'body'?"),
@@ -305,8 +300,8 @@ def test_lists_of_objects_in_archetypes() -> None:
         ({"heat": {"celsus": 1}}, "Heat has no field 'celsus'; did you mean 'celsius'?"),
     ],
 )
-def test_unknown_keys_of_spawn(given: dict[str, Any], message: str) -> None:
+def test_unknown_keys_of_spawn(components: dict[str, Any], message: str) -> None:
     world = together()
     with pytest.raises(TypeError, match=re.escape(message)):
-        world.spawn(2, **given)
+        world.spawn(2, **components)
     assert len(list(world.entities)) == COUNT

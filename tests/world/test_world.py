@@ -64,9 +64,9 @@ def state(world: Any) -> list[Any]:
 
 
 def test_the_class_has_its_name_and_an_alias() -> None:
-    found = world_package(SCHEMA, "small_game")
-    assert found.World is found.Game
-    assert found.Game.__doc__.startswith("A small game.")
+    package = world_package(SCHEMA, "small_game")
+    assert package.World is package.Game
+    assert package.Game.__doc__.startswith("A small game.")
     default = world_package("component: A\nfields: {x: f32}", "default_world")
     assert default.World.__name__ == "World"
 
@@ -223,23 +223,23 @@ def test_a_failing_release_does_not_stop_collecting() -> None:
 
 
 def test_components_of_an_entity() -> None:
-    world, found = new_world(), world_package(SCHEMA, "small_game")
+    world, package = new_world(), world_package(SCHEMA, "small_game")
     (a,) = world.spawn(1, health={}, weapon={}).tolist()
     (b,) = world.spawn(1).tolist()
-    assert world.components(a) == (found.Health, found.Weapon)
+    assert world.components(a) == (package.Health, package.Weapon)
     assert world.components(b) == world.components(0) == ()
     world.weapon.remove(a)
-    assert world.components(np.uint64(a)) == (found.Health,)
+    assert world.components(np.uint64(a)) == (package.Health,)
 
 
 def test_empty_entities() -> None:
     world = new_world()
     assert world.empty_entities().tolist() == []
-    some = world.spawn(4, health={})
+    entities = world.spawn(4, health={})
     none = world.spawn(3)
     world.destroy(none[1])
-    world.health.remove(some[2])
-    assert world.empty_entities().tolist() == [some[2], none[0], none[2]]
+    world.health.remove(entities[2])
+    assert world.empty_entities().tolist() == [entities[2], none[0], none[2]]
     assert world.empty_entities().dtype == np.uint64
 
 
@@ -301,11 +301,11 @@ class WorldMachine(RuleBasedStateMachine):
 
     @invariant()
     def agrees(self) -> None:
-        found = {
+        components = {
             e: {row.__name__.lower() for row in self.world.components(e)}
             for e in self.world.entities
         }
-        assert found == self.has
+        assert components == self.has
         empty = [e for e in self.world.entities if not self.has[e]]
         assert self.world.empty_entities().tolist() == empty
 
@@ -341,8 +341,8 @@ def camp() -> Any:
 
 def test_a_flag_for_each_component_that_entities_can_have() -> None:
     signature = camp().Signature
-    found = {flag.name: int(flag) for flag in signature}
-    assert found == {"CROWN": 1, "HEALTH": 2, "PLACE": 4, "WEAPON": 8}
+    flags = {flag.name: int(flag) for flag in signature}
+    assert flags == {"CROWN": 1, "HEALTH": 2, "PLACE": 4, "WEAPON": 8}
 
 
 def test_bundles_are_the_flags_of_their_components() -> None:
@@ -379,10 +379,10 @@ def test_rows_of_the_dead_count_until_they_are_collected() -> None:
 
 
 def test_signatures_of_a_world_without_components() -> None:
-    found = world_package("component: Spark\nowner: none\nfields: {x: f32}", "sparks_only")
-    world = found.World()
+    package = world_package("component: Spark\nowner: none\nfields: {x: f32}", "sparks_only")
+    world = package.World()
     es = world.spawn(2)
-    assert list(found.Signature) == []
+    assert list(package.Signature) == []
     assert world.signature(es[0]) == 0
     assert world.signatures(es).tolist() == [0, 0]
 
@@ -390,8 +390,8 @@ def test_signatures_of_a_world_without_components() -> None:
 @pytest.mark.parametrize("count", [64, 65, 130])
 def test_worlds_of_many_components(count: int) -> None:
     """Numbers of 64 bits as long as they suffice."""
-    found = world_package("\n---\n".join(MANY.split("\n---\n")[:count]), f"many_{count}")
-    world = found.World()
+    package = world_package("\n---\n".join(MANY.split("\n---\n")[:count]), f"many_{count}")
+    world = package.World()
     last = f"c{count - 1:03}"
     es = world.spawn(2, c000={}, **{last: {}})
     empty = world.spawn(1)
@@ -402,11 +402,11 @@ def test_worlds_of_many_components(count: int) -> None:
     assert all(type(value) is int for value in signatures.tolist())
     signature = world.signature(es[1])
     assert signature == expected
-    assert signature.all_of(found.Signature.C000)
+    assert signature.all_of(package.Signature.C000)
     assert signature.any_of(signatures[0])
-    assert not signature.none_of(found.Signature[last.upper()])
-    assert signature.none_of(found.Signature.C001)
-    assert len(found.Signature) == count
+    assert not signature.none_of(package.Signature[last.upper()])
+    assert signature.none_of(package.Signature.C001)
+    assert len(package.Signature) == count
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What worlds do whatever their schemas are, tried on the committed package.
+"""Behaviour of worlds whatever their schemas are, tried on the committed package.
 
 Mutants run these cases, too, beside the tests of the package that they break.
 """
@@ -30,11 +30,11 @@ class TestWorlds:
             for name, part in list(vars(w).items()):
                 refuses(AttributeError, type(part).__name__, setattr, w, name, part)
                 refuses(AttributeError, type(part).__name__, delattr, w, name)
-            own: Any = w
-            own._turns = 0
-            own._turns += 1
-            assert deepcopy(own)._turns == 1
-            del own._turns
+            untyped: Any = w
+            untyped._turns = 0
+            untyped._turns += 1
+            assert deepcopy(untyped)._turns == 1
+            del untyped._turns
             assert not hasattr(w, "_turns")
 
     def test_worlds_contain_live_entities(self, w: World) -> None:
@@ -73,23 +73,23 @@ class TestWorlds:
 
 class TestManagersOfOnesOwn:
     def test_all_kinds(self) -> None:
-        for module, plain in World._MANAGER_CLASSES.items():
+        for module, plain in World.MANAGER_CLASSES.items():
             body = {"__slots__": (), "_own_size": lambda m: len(m)}
-            own = type("Own", (plain,), body)
-            kind: Any = type("World", (World,), {}, managers={module: own})
+            manager_class = type("Own", (plain,), body)
+            kind: Any = type("World", (World,), {}, managers={module: manager_class})
             w = kind()
-            assert type(getattr(w, module)) is own
+            assert type(getattr(w, module)) is manager_class
             assert getattr(w, module)._own_size() == len(getattr(World(), module))
-            assert type(getattr(deepcopy(w), module)) is own
+            assert type(getattr(deepcopy(w), module)) is manager_class
             assert type(getattr(World(), module)) is plain
 
     def test_they_are_checked(self) -> None:
         wrong: list[Any] = [{"no_such_component": object}, 3]
-        wrong += [{module: object} for module in World._MANAGER_CLASSES]
-        wrong += [{module: len} for module in World._MANAGER_CLASSES]
+        wrong += [{module: object} for module in World.MANAGER_CLASSES]
+        wrong += [{module: len} for module in World.MANAGER_CLASSES]
         for managers in wrong:
             refuses(TypeError, type, "World", (World,), {}, managers=managers)
-        for plain in World._MANAGER_CLASSES.values():
+        for plain in World.MANAGER_CLASSES.values():
             for taken in ("data", "__len__"):
                 message = f"has '{taken}' and does not always"
                 refuses(TypeError, message, type, "Own", (plain,), {taken: len})
@@ -139,7 +139,7 @@ class TestKernelsOverChunks:
         w.archetypes.shrink_to_fit()
         before = w.archetypes.nbytes
         w.scorch(0.5, 0.25)
-        assert w.archetypes.nbytes == before + w.archetypes._kept["scorch"].nbytes
+        assert w.archetypes.nbytes == before + w.archetypes.kernel_blocks["scorch"].nbytes
         w.archetypes.shrink_to_fit()
         assert w.archetypes.nbytes == before
         w.scorch(0.5, 0.25)

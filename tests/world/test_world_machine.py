@@ -35,9 +35,7 @@ through_either = st.sampled_from([lambda w: w, lambda w: w.entities])
 
 
 class WorldMachine(ManagerRules):
-    """What happens to components in chunks, and to all kinds at once."""
-
-    # --- components in chunks ------------------------------------------------------------
+    """Rules for components in chunks, and for all kinds at once."""
 
     def split(self, es: list[int], name: str) -> tuple[list[int], list[int]]:
         """Return those that have a component, and those that have not."""
@@ -49,8 +47,8 @@ class WorldMachine(ManagerRules):
         if len(self.model) + n > MOST:
             return
         names = data.draw(st.lists(in_chunks, unique=True))
-        given = {name: columns(name, [value] * n) for name in names}
-        es = self.world.archetypes.create(map(row_class, names), n, **given)
+        columns_given = {name: columns(name, [value] * n) for name in names}
+        es = self.world.archetypes.create(map(row_class, names), n, **columns_given)
         self.model |= {e: {name: [value] for name in names} for e in es.tolist()}
 
     @precondition(lambda self: self.model)
@@ -135,8 +133,6 @@ class WorldMachine(ManagerRules):
         for has in self.model.values():
             for name in IN_CHUNKS:
                 has.pop(name, None)
-
-    # --- the whole world -----------------------------------------------------------------
 
     @precondition(lambda self: self.model)
     @rule(data=st.data(), through=through_either)

@@ -60,7 +60,7 @@ def new_world() -> Any:
 def expected(world: Any, query: str) -> dict[int, list[int]]:
     """Entities, and their rows in all and optional, by the definition alone."""
     clauses = {"all": [], "any": [], "none": [], "optional": [], **CLAUSES[query]}
-    found = {}
+    rows_by_entity = {}
     for e in world.entities:
         row = {name: getattr(world, name).lookup(e) for name in COMPONENTS}
         if (
@@ -68,8 +68,8 @@ def expected(world: Any, query: str) -> dict[int, list[int]]:
             and (not clauses["any"] or any(row[name] != NIL for name in clauses["any"]))
             and all(row[name] == NIL for name in clauses["none"])
         ):
-            found[e] = [row[name] for name in [*clauses["all"], *clauses["optional"]]]
-    return found
+            rows_by_entity[e] = [row[name] for name in [*clauses["all"], *clauses["optional"]]]
+    return rows_by_entity
 
 
 def check(world: Any) -> None:
@@ -81,8 +81,10 @@ def check(world: Any) -> None:
         assert arrays._fields[0] == "entity"
         assert len({len(array) for array in arrays}) == 1
         assert [array.dtype for array in arrays] == [np.uint64] + [np.intp] * (len(arrays) - 1)
-        found = {e: rows for e, *rows in zip(*(array.tolist() for array in arrays), strict=True)}
-        assert found == wanted
+        rows_by_entity = {
+            e: rows for e, *rows in zip(*(array.tolist() for array in arrays), strict=True)
+        }
+        assert rows_by_entity == wanted
         assert len(query) == len(arrays.entity) == len(wanted)
         assert [tuple(row) for row in query] == list(
             zip(*(array.tolist() for array in arrays), strict=True)
@@ -111,11 +113,11 @@ def change(world: Any, random: Random) -> None:
     elif kind == 6 and manager is not world.direct and manager is not world.mesh:
         manager.reorder(random.sample(range(len(manager)), len(manager)))
     elif kind == 7:
-        some = [e for e in entities if e not in manager]
-        manager.create_many(random.sample(some, random.randrange(len(some) + 1)))
+        candidates = [e for e in entities if e not in manager]
+        manager.create_many(random.sample(candidates, random.randrange(len(candidates) + 1)))
     elif kind == 8:
-        some = random.choices(entities, k=3)
-        random.choice([world.listed, world.rare]).create_many(some)
+        candidates = random.choices(entities, k=3)
+        random.choice([world.listed, world.rare]).create_many(candidates)
     else:
         manager.ensure(e)
 
@@ -179,7 +181,7 @@ def test_nothing_keeps_buffers_from_growing(recwarn: pytest.WarningsRecorder) ->
 
 
 def rows_follow(world: Any, query: str, component: str) -> bool:
-    """Whether a query keeps a component's rows as a slice."""
+    """Return True if a query keeps a component's rows as a slice."""
     match = getattr(world, query)._join.match()
     return isinstance(match.rows[CLAUSES[query]["all"].index(component)], slice)
 
@@ -306,17 +308,17 @@ def test_lookups_are_not_needed_where_owners_are_equal(monkeypatch: pytest.Monke
 
 def test_deaths_are_counted_and_nothing_else() -> None:
     entities = new_world().entities
-    assert entities._despawn_count == 0
+    assert entities.despawn_count == 0
     es = entities.create_many(100)
-    entities._undo_create(entities.create_many(5))
-    assert entities._despawn_count == 0
+    entities.undo_create(entities.create_many(5))
+    assert entities.despawn_count == 0
     for n, e in enumerate(es[:50]):
         entities.destroy(e)
         entities.create()
-        assert entities._despawn_count == n + 1
+        assert entities.despawn_count == n + 1
     entities.destroy_many(es[50:])
-    entities._undo_create(entities.create_many(20))
-    assert entities._despawn_count == 100
+    entities.undo_create(entities.create_many(20))
+    assert entities.despawn_count == 100
 
 
 SMALL = {
@@ -352,7 +354,7 @@ fields: {at: "f32[3]"}
 
 @pytest.fixture
 def small_blocks() -> Iterator[None]:
-    """What else takes a million entities happens with a dozen."""
+    """Changes that usually take a million entities happen with a dozen."""
     with Tuning.override(**SMALL):
         yield
 
@@ -368,10 +370,10 @@ def check_columns(world: Any) -> None:
     for field in ("place", "speed", "tag"):
         wanted = getattr(world.body.data, field)[rows.body]
         assert getattr(query.body, field).tolist() == wanted.tolist()
-    place = world.body.data.place.copy()
+    column = world.body.data.place.copy()
     query.body.place += 1
-    place[rows.body] += 1
-    assert world.body.data.place.tolist() == place.tolist()
+    column[rows.body] += 1
+    assert world.body.data.place.tolist() == column.tolist()
     query.direct.place += 1
 
 
@@ -416,9 +418,9 @@ def check_scattered(world: Any, moving: Any) -> None:
     for _ in range(2):  # what is kept is right, too
         for field in ("at", "box", "name", "tag", "cell"):
             wanted = getattr(world.place.data, field)[rows.place]
-            found = getattr(query.place, field)
-            assert found.dtype == wanted.dtype
-            assert (found == wanted).all()
+            column = getattr(query.place, field)
+            assert column.dtype == wanted.dtype
+            assert (column == wanted).all()
         assert (query.speed.value == world.speed.data.value[rows.speed]).all()
     present = rows.mark != NIL
     assert (query.mark.at[present] == world.mark.data.at[rows.mark[present]]).all()

@@ -197,7 +197,7 @@ class BlockBody:
                     self.emit.locals_[statement.to.name] = self._row_exists(statement)
                 case form.ReadField():
                     self.emit.locals_[statement.to.name] = self._read(statement, following)
-                case form.AggregateNeighbours() if statement.question.near in self.stencils:
+                case form.AggregateNeighbours() if statement.aggregate.near in self.stencils:
                     self.emit.locals_[statement.to.name] = self._aggregate_cells(statement)
                 case form.AggregateNeighbours():
                     self.emit.locals_[statement.to.name] = self._aggregate(statement)
@@ -270,7 +270,7 @@ class BlockBody:
 
     def _aggregate_cells(self, statement: form.AggregateNeighbours) -> ArrayValue:
         """Compute an aggregate over cells, of whole columns before the loop."""
-        emit, aggregate = self.emit, statement.question
+        emit, aggregate = self.emit, statement.aggregate
         around = emit.uniform(self.stencils[aggregate.near], "u8").text
         expression, scalar = f"{around}.counts", "u8"
         if aggregate.value is not None:
@@ -328,7 +328,7 @@ class BlockBody:
         return self.emit.materialise("exists", f"{rows.text} != NIL", "bool", rows.is_uniform)
 
     def _read(self, statement: form.ReadField, following: form.Statement | None) -> ArrayValue:
-        emit, type_, rows = self.emit, statement.place.type, self._rows[statement.place.row]
+        emit, type_, rows = self.emit, statement.field.type, self._rows[statement.field.row]
         column, default = self._column(statement), self._default(statement)
         if rows.is_uniform:
             arguments = ", ".join([column, rows.text, default])
@@ -341,9 +341,9 @@ class BlockBody:
         self, statement: form.ReadField, following: form.Statement | None
     ) -> ArrayValue:
         """Return the array for cells: the target of the next statement if it fits."""
-        type_ = statement.place.type
-        component = self._managers.components[statement.place.row.component]
-        kind = column_kind(component, statement.place.name, type_)
+        type_ = statement.field.type
+        component = self._managers.components[statement.field.row.component]
+        kind = column_kind(component, statement.field.name, type_)
         target: ArrayValue | None = None
         match following:
             case form.WriteField(value=statement.to) if not self._running:
@@ -358,7 +358,7 @@ class BlockBody:
 
     def _column(self, statement: form.ReadField) -> str:
         """Return the variable with a whole column: a copy if the kernel writes it."""
-        managers, field = self._managers, statement.place
+        managers, field = self._managers, statement.field
         component = field.row.component
         name = f"{managers.column_prefix(component).replace('other', '_all', 1)}_{field.name}"
         if name not in self._columns:
@@ -373,7 +373,7 @@ class BlockBody:
 
     def _default(self, statement: form.ReadField) -> str:
         """Return the value that is read of a row that does not exist."""
-        type_ = statement.place.type
+        type_ = statement.field.type
         if len({*map(repr, statement.default)}) == 1:
             return literal(statement.default[0])
         array = cell_array(statement.default, type_)
@@ -384,10 +384,10 @@ class BlockBody:
     def _choose(self, statement: form.ChooseRandom) -> ArrayValue:
         """Write a random choice of rows, which are listed when the first block needs them."""
         emit, manager = self.emit, self._managers.manager(statement.chosen.component)
-        choosing = emit.uniform(f"Choosing({manager})", "u64").text
+        chooser = emit.uniform(f"Choosing({manager})", "u64").text
         out = emit.working.acquire(kind_of(statement.to.type))
         emit.run(
-            f"{choosing}.choose",
+            f"{chooser}.choose",
             "_row_keys",
             str(statement.chosen.number),
             out.text,
@@ -477,7 +477,7 @@ class BlockBody:
         self.emit.working.release(test, *values)
 
     def _aggregate(self, statement: form.AggregateNeighbours) -> ArrayValue:
-        emit, pairs, aggregate = self.emit, self.pairs, statement.question
+        emit, pairs, aggregate = self.emit, self.pairs, statement.aggregate
         pairs.indent = emit.indent
         out = emit.working.acquire(kind_of(statement.to.type))
         selected, arguments = self._selected_pairs(aggregate), []

@@ -86,7 +86,7 @@ def iterate_chunks(method: KernelMethod, body: BlockBody, source: ChunkSource) -
     making = _maker(method, "ChunkBlocks", "these are kept", [], [], arrays, arguments, last)
     lookup = [
         *source.each_lines(method.per_row_arguments),
-        f"_blocks = self.archetypes._kept.get({name}) or self._{method.name}_blocks()",
+        f"_blocks = self.archetypes.kernel_blocks.get({name}) or self._{method.name}_blocks()",
     ]
     blocks = _with_row_values("_blocks.current()", method, body)
     return BlockIteration(lookup, blocks, _names(method, body), making)

@@ -60,7 +60,8 @@ class BlockMethod(KernelMethod):
         driver = self._driver(body)
         statements, loop = self._statements(driver), block_loop(driver, body)
         if self._program.has_commands:
-            statements += self.notes("BlockCommandBuffer", births=form.spawns).split("\n")
+            buffer = self.command_buffer_statement("BlockCommandBuffer", spawns=form.spawns)
+            statements += buffer.split("\n")
             # its locals are views, which are gone when columns move
             inner = indent(loop, "    ")
             loop = f"\n    def _run() -> None:\n{inner}\n\n    _run()\n    {COMMANDS}.apply()"
@@ -102,8 +103,12 @@ class BlockMethod(KernelMethod):
         ]
         if any(kernel.program.uses_tick for kernel in self.kernels):
             converted.append("_now = np.int64(self.tick)")
-        choice = ["data = self.data", *(self.choosing if self.per_row_arguments else [])]
-        lookup = driver.lookup if self.source.is_world else [*choice, *driver.lookup]
+        selection = self.row_selection_lines if self.per_row_arguments else []
+        lookup = (
+            driver.lookup
+            if self.source.is_world
+            else ["data = self.data", *selection, *driver.lookup]
+        )
         return [*converted, *lookup, *self.key_lines]
 
 

@@ -39,7 +39,7 @@ class ColdFieldCode(ColdColumnCode):
     __slots__ = ()
     has_words = False
     is_told = True
-    _reading = "indirect"
+    is_elsewhere = True
 
     @property
     def default_constant(self) -> str:
@@ -106,7 +106,7 @@ class ColdFieldCode(ColdColumnCode):
             "if _cold_row == NIL:",
             f"    if {self.is_default(value)}:",
             "        return",
-            f"    _cold_row = data._take_cold_row(row{borrowed})",
+            f"    _cold_row = data.take_cold_row(row{borrowed})",
         )
         return f"{lookup}\n{self.overwrite(value, 8)}"
 

@@ -205,14 +205,12 @@ class ComponentCode(BufferCode):
         """Statements that make the attributes of a proxy."""
         return [field_line(code, self.manager) for code in self.fields]
 
-    def steps_lines(self, policies_by_method: Mapping[str, str]) -> str:
-        """Return the statement with the policies of each method for one row, and of accessors."""
-        of_fields = {name: does for f in self.fields for name, does in f.accessor_steps.items()}
-        items = (
-            f"{literal(n)}: {literal(does)},"
-            for n, does in {**policies_by_method, **of_fields}.items()
-        )
-        return "\n        ".join(["    _STEPS: ClassVar = {", *items]) + "\n    }"
+    def parts_lines(self, features_by_method: Mapping[str, Sequence[str]]) -> str:
+        """Return the statement that says what the manager consists of."""
+        guarded = [name for field in self.fields for name in field.guarded_accessors]
+        parts = {**features_by_method, "guarded": guarded}
+        items = [f"{key}={literal(tuple(names))}" for key, names in parts.items() if names]
+        return call("_PARTS: ClassVar = ManagerParts", [f"row={self.name}", *items], 4)
 
     @property
     def sort_keys(self) -> list[str]:
@@ -264,7 +262,7 @@ class ComponentCode(BufferCode):
     @property
     def stale_entity_line(self) -> str:
         """Statement for an entity that is not alive in the slot of its index."""
-        by_slot = "_slot = self._entities._slot_of"
+        by_slot = "_slot = self._entities.slot_of"
         lookup = by_slot if self.component.is_sharded else "self._entities.require"
         return f"{lookup}(entity)  # raises StaleEntityError"
 

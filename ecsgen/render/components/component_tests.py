@@ -26,7 +26,7 @@ class ComponentTests:
         self,
         code: ComponentCode,
         package: str,
-        pieces: tuple[PolicyTests, ...],
+        policy_tests: tuple[PolicyTests, ...],
         schema: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         """`schema`: the reference interpreter's, of a component with kernels or reductions."""
@@ -34,7 +34,7 @@ class ComponentTests:
         self.schema = schema
         self.component = code.component
         self.package = package
-        self.pieces = pieces
+        self.policy_tests = policy_tests
         self.handle = "entity" if code.is_owned else "id"
         """Variable with the instance's entity or id."""
         name, grid = code.name, self.component.grid_component
@@ -71,7 +71,7 @@ class ComponentTests:
     def support_import(self) -> str:
         """Import of the modules of cases."""
         kernels = ["kernel_cases"] if self.schema else []
-        modules = [piece.module for piece in self.pieces]
+        modules = [cases.module for cases in self.policy_tests]
         if self.component.grid is None:
             modules += ["common_cases", "state_machine", "row_proxies"]
         return import_lines(["subject", *modules, *kernels])

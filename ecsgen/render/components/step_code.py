@@ -20,8 +20,8 @@ _BY_INDEX: Final = {
     "next_generations": "data._id_generation_column[rows] += 1",
 }
 _BY_SLOT: Final = {
-    "slot_of_row": "self._entities._slot(data._entity_cells[row])",
-    "slot_of_dst": "self._entities._slot(data._entity_cells[dst])",
+    "slot_of_row": "self._entities.slot(data._entity_cells[row])",
+    "slot_of_dst": "self._entities.slot(data._entity_cells[dst])",
     "is_worn_out": "data._is_exhausted(row)",
     "next_generation": "data._next_generation(row)",
     "next_generations": "data._next_generations(rows)",
@@ -33,8 +33,8 @@ def slot_words(component: Component) -> Mapping[str, str]:
     return _BY_SLOT if component.is_sharded else _BY_INDEX
 
 
-ONE_ROW = {"accessors": "row", **{n: n for n in ("create", "create_many", "_destroy_row")}}
-"""Names of methods in `_STEPS`, by their names in `STEPS`."""
+ONE_ROW = {n: n.lstrip("_") for n in ("accessors", "create", "create_many", "_destroy_row")}
+"""Names of methods in `ManagerParts`, by their names in `STEPS`."""
 
 _PLACEHOLDER = re.compile(r"^( *)<(\w+)>$")
 
@@ -62,17 +62,13 @@ class StepRenderer:
     def __call__(self, step: str, indent: int) -> str:
         return "".join(self._texts(step, indent))
 
-    def features_by_method(self) -> dict[str, str]:
-        """Return the features that have a step in each method for one row, as text."""
+    def features_by_method(self) -> dict[str, list[str]]:
+        """Return the features that have a step in each method for one row."""
         names_by_method: dict[str, list[str]] = {}
         for part in self._parts:
             for method in dict.fromkeys(s.method for s in STEPS if self._acts(part, s.name)):
                 names_by_method.setdefault(method, []).append(part.name)
-        return {
-            name: " ".join(names_by_method[key])
-            for key, name in ONE_ROW.items()
-            if key in names_by_method
-        }
+        return {name: names_by_method.get(key, []) for key, name in ONE_ROW.items()}
 
     def _acts(self, part: ComponentFeature, step: str) -> bool:
         block = getattr(self.templates.get(part.name), step, None)

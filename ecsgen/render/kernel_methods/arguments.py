@@ -15,10 +15,12 @@ from ecsgen.render.text.name_shadowing import add_placeholder
 from ecsgen.render.text.quoting import literal
 
 _OWN_NAMES: Final = re.compile(
-    r"(tmp|once|theirs|exists|heard|each)\d*|where|blocks|rows|parents|found|match|chunks|addresses"
-    r"|kept|search_arguments|selected|among|order|search|pairs|views|chosen|count|before|cells|n"
-    r"|row_keys|word|bits|radius|asked|fates|run|spared|hidden|ghosts|columns|others|working|paired"
-    r"|now|(all|parent|other|to|each)_.*|key(_\d+)?|.*_(kernel|chunks|pass|rows|members)"
+    r"(tmp|once|theirs|led|around|exists|heard|each)\d*|where|blocks|rows|parents|found|match|chunks"
+    r"|addresses|kept|search_arguments|selected|among|order|search|pairs|views|chosen|count|before"
+    r"|cells|n|row_keys|word|bits|radius|asked|commands|living|run|spared|hidden|ghosts|columns|now"
+    r"|others|working|paired|(all|parent|other|to|each)_.*|key(_\d+)?"
+    r"|reach.*|(cells|search_arguments|radius|asked|ghosts|hidden)_.*|.*_numbers.*"
+    r"|.*_(kernel|chunks|pass|rows|members|axes|crowds|living|empty|table|ids)"
 )
 """Names of locals of methods, and of functions that methods call, without the underscore."""
 

@@ -83,7 +83,7 @@ class KernelMethod(ABC):
             parameters += ["*", "rows: ArrayLike | None = None"]
         return for_macro(call(f"def {self.bare_name}", parameters, 4, " -> None:"))
 
-    def notes(self, kind: str, *count: str, births: Sequence[QueueSpawn]) -> str:
+    def command_buffer_statement(self, kind: str, *count: str, spawns: Sequence[QueueSpawn]) -> str:
         """Return the statement that makes the command buffer; `count`: how many rows run."""
         components = self.source.managers.components
         rows = tuple(components[name].module for name in self._program.mortal_rows)
@@ -92,7 +92,7 @@ class KernelMethod(ABC):
                 (components[instance.component].module, tuple(name for name, _ in instance.values))
                 for instance in spawn.instances
             )
-            for spawn in births
+            for spawn in spawns
         )
         arguments = ["self", *count, literal(rows), literal(spawned)]
         return call(f"{COMMANDS} = {kind}", arguments, 8).lstrip().replace("\n    ", "\n")
@@ -193,7 +193,7 @@ class KernelMethod(ABC):
         return f"SelectedRows(self, rows{bound})"
 
     @property
-    def choosing(self) -> list[str]:
+    def row_selection_lines(self) -> list[str]:
         """Statements that check the rows that a call names, and the values for each row."""
         if not self.takes_rows:
             return []

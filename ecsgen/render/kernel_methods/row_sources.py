@@ -87,7 +87,7 @@ class ManagerExpressions:
     def no_dead_test(self, component: str) -> str:
         """Return the test for no rows of dead entities in a manager, "" if the world has none."""
         is_collected = self.is_world and self.components[component].destroy != "manual"
-        return "self.entities._has_no_dead_rows" if is_collected else ""
+        return "self.entities.has_no_dead_rows" if is_collected else ""
 
     def column_prefix(self, component: str) -> str:
         """Return the prefix of the variables of a manager's columns, where other rows are read."""

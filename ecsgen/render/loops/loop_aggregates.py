@@ -34,10 +34,10 @@ def shared_aggregates(
     """Yield later aggregates that may share the loop of `first`. These are additive, of the same
     neighbours, and need no value of the loop; no statement before them writes anything."""
     pending = {first.to.name}
-    first_near = first.question.near
-    for statement in later if first.question.function in ADDITIVE else ():
+    first_near = first.aggregate.near
+    for statement in later if first.aggregate.function in ADDITIVE else ():
         match statement:
-            case AggregateNeighbours(question=aggregate):
+            case AggregateNeighbours(aggregate=aggregate):
                 nodes = walk(aggregate)
                 is_ready = not any(isinstance(n, Local) and n.name in pending for n in nodes)
                 if is_ready and aggregate.function in ADDITIVE and aggregate.near == first_near:
@@ -55,22 +55,22 @@ class RunningTotal:
     """Count, sum or mean of neighbours; floats are added in f64, from first to last."""
 
     def __init__(self, node: AggregateNeighbours, emit: RowLoop, near: NeighbourAccess) -> None:
-        self._aggregate, self._type = node.question, node.to.type
+        self._aggregate, self._type = node.aggregate, node.to.type
         self._emit, self._near = emit, near
-        parts = node.question.where, node.question.value
+        parts = node.aggregate.where, node.aggregate.value
         self.parts = [expression for expression in parts if expression is not None]
         """Condition and value, computed for each neighbour; empty if all neighbours count."""
         self._n_matches = near.count
         if not self.parts:
             return
-        function = node.question.function
+        function = node.aggregate.function
         is_count, is_mean = function == "count", function == "mean"
         type_, name = self._type, "number" if is_count else "mean" if is_mean else "total"
         if type_.is_float:
             type_ = type_.of_scalar("f64")
         zero = Code("0") if is_count and near.is_python else near.zero(type_)
         self._total = initialised(emit, name, type_, zero)
-        if is_mean and node.question.where is not None:
+        if is_mean and node.aggregate.where is not None:
             self._n_matches = emit.names.allocate("how_many")
             emit.write(f"{self._n_matches} = 0")
 
@@ -145,7 +145,7 @@ class AggregateLoop:
 
     def values(self, node: AggregateNeighbours, *more: AggregateNeighbours) -> list[Value]:
         """Return the values of aggregates, after their statements; several only if `ADDITIVE`."""
-        aggregate, type_, value = node.question, node.to.type, node.question.value
+        aggregate, type_, value = node.aggregate, node.to.type, node.aggregate.value
         if aggregate.function in ADDITIVE:
             totals = [RunningTotal(each, self._emit, self._near) for each in (node, *more)]
             return self._sum_up(totals)

@@ -99,7 +99,7 @@ class LoopBody(LoopEmitter):
 
     def _write_row_key(self, stream: tree.FieldValue) -> None:
         """Compute the row key before the steps, which may write the stream field."""
-        key_of_row, builder = self.names.allocate("stem"), self.builder
+        key_of_row, builder = self.names.allocate("key_of_row"), self.builder
         self.row_key = key_of_row
         if builder.is_plain:
             self.first.append(f"{key_of_row} = {self._row_words(stream)}")
@@ -297,8 +297,8 @@ class LoopBody(LoopEmitter):
                 case lowered.WriteField():
                     self._write_field(statement)
                 case lowered.UpdatePosition():
-                    row = self.row_of(statement.place.owner)
-                    self._update_cells(row, self.value(statement.place))
+                    row = self.row_of(statement.position.owner)
+                    self._update_cells(row, self.value(statement.position))
                 case lowered.MoveToCell():
                     self._move_to_cell(statement)
                 case lowered.QueueDespawnSelf():
@@ -315,7 +315,7 @@ class LoopBody(LoopEmitter):
     def _aggregate(
         self, first: lowered.AggregateNeighbours, later: Sequence[lowered.Statement]
     ) -> None:
-        near = self._nears[first.question.near]
+        near = self._nears[first.aggregate.near]
         loop, aggregates = AggregateLoop(self, near), [first, *shared_aggregates(first, later)]
         if isinstance(near, Stencil):
             loop, aggregates = StencilAggregates(self, near), [first]
@@ -485,10 +485,10 @@ class LoopBody(LoopEmitter):
         self.lookups.find(lookup, name, handle, bool(self.own_number(lookup.handle)))
 
     def _read_field(self, read: lowered.ReadField) -> None:
-        row = self._found_rows[read.place.row].text
-        there = self.builder.cells_of_found_row(read.place, row, read.from_copy)
-        default = self._default(read.place.name, read.place.type, read.default)
-        target = self.variables(read.to.type, f"their_{read.place.name}")
+        row = self._found_rows[read.field.row].text
+        there = self.builder.cells_of_found_row(read.field, row, read.from_copy)
+        default = self._default(read.field.name, read.field.type, read.default)
+        target = self.variables(read.to.type, f"their_{read.field.name}")
         self._read(row, default, there, target)
         self.locals_[read.to.name] = target
 

@@ -173,8 +173,10 @@ class CommandEmitter:
         test = reduce(partial(infix, "and", Precedence.AND), tests).text if tests else ""
         with body.block(f"if {test}") if test else nullcontext():
             count = f"{self._counts}[{1 + len(self._mortal_rows) + number}]"
-            index = body.names.allocate("born")
-            turns = self._parameter(f"born_at_{number}", "i64", f"spawn_batches[{number}].turns")
+            index = body.names.allocate("spawn_index")
+            turns = self._parameter(
+                f"spawn_turns_{number}", "i64", f"spawn_batches[{number}].turns"
+            )
             body.write(f"{index} = {count}", f"{turns}[{index}] = {self._builder.turn}")
             for (component, name), value in values.items():
                 field, module = field_of(component, name), component.module

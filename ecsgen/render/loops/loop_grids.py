@@ -68,8 +68,8 @@ class GridParameters:
 
     def cell_at(self, node: tree.CellAt, body: RowLoop) -> Value:
         """Return the cell at given coordinates."""
-        position = body.value(node.place)
-        coordinates = [position.at(axis).text for axis in range(node.place.type.elements)]
+        position = body.value(node.coordinates)
+        coordinates = [position.at(axis).text for axis in range(node.coordinates.type.elements)]
         coordinates = ["0"] * (3 - len(coordinates)) + coordinates
         arguments = ", ".join([self.axes(node.grid), *coordinates])
         return uniform(node.type, Code(f"cell_at({arguments})"))
@@ -128,17 +128,17 @@ class GridNeighbours(NeighbourAccess):
     def setup(self) -> list[str]:
         if self.is_python:
             return []
-        most = f"{self._reach}.shape[1]" if self._reach else f"{self.axes_name}.cells + 1"
-        cells = f"np.empty({most}, np.int32)"
+        max_cells = f"{self._reach}.shape[1]" if self._reach else f"{self.axes_name}.cells + 1"
+        cells = f"np.empty({max_cells}, np.int32)"
         if not self.on.occupant:
             lines = [f"{self.listed} = {cells}"]
             if self.listed_offsets:
                 lines.append(f"{self.listed_offsets} = np.empty_like({self.listed})")
             return lines
         occupancy = self._grids.occupancy(self.on.occupant)
-        most = f"max_occupants({occupancy}, {self.axes_name}.cells)"
+        max_listed = f"max_occupants({occupancy}, {self.axes_name}.cells)"
         lines = [] if self._is_own_cell else [f"{self._around} = {cells}"]
-        return [*lines, f"{self.listed} = np.empty({most} + 1, np.int32)"]
+        return [*lines, f"{self.listed} = np.empty({max_listed} + 1, np.int32)"]
 
     @property
     def _center(self) -> str:

@@ -59,15 +59,15 @@ class LoopMethod(KernelMethod):
 
     @property
     def _setup_lines(self) -> list[str]:
-        checking, manager = self.choosing, self.source.managers.manager
+        selection, manager = self.row_selection_lines, self.source.managers.manager
         if self.source.is_world:
-            checking = self.source.each_lines(self.per_row_arguments, self._program.effects.writes)
+            selection = self.source.each_lines(self.per_row_arguments, self._program.effects.writes)
         return [
             *_converted(self.arguments),
             *self._lookup_lines,
             *self._radius_lines,
             *(["self.levels()"] if self._program.runs_by_level else []),
-            *checking,
+            *selection,
             *self.key_lines,
             *self._order_lines,
             *self._command_lines,  # refuses a locked world, also where no row passes
@@ -93,7 +93,8 @@ class LoopMethod(KernelMethod):
         if not self._program.has_commands:
             return []
         count = "len(_order)" if self.function.is_ordered else self.source.count
-        return self.notes("CommandBuffer.of", count, births=self.function.spawns).split("\n")
+        spawns = self.function.spawns
+        return self.command_buffer_statement("CommandBuffer.of", count, spawns=spawns).split("\n")
 
     @property
     def _lookup_lines(self) -> list[str]:
@@ -237,7 +238,7 @@ class ChunkLoop(KernelMethod):
         passed = [self._rows, self._addresses, *function.common, *others]
         title = f"Run `{function.name}` in chunks of so many rows, with columns at these addresses."
         over_chunks = function_text(chunks, passed, title, self._body, self.kernel.parallel)
-        chunks_kept = f"self.archetypes._kept.get({literal(self.name)})"
+        chunks_kept = f"self.archetypes.kernel_blocks.get({literal(self.name)})"
         statements = [
             *_converted(self.arguments),
             *self.source.each_lines(self.per_row_arguments),

@@ -17,7 +17,7 @@ from ecsgen.render.loops.scalar_code import Code, Precedence, infix, make_call_c
 _MEMBER_TYPES: Final = {
     **dict.fromkeys(("order", "cells", "runs", "low", "high"), "NDArray[np.uint32]"),
     "crosses": "NDArray[np.bool_]",
-    "most": "int",
+    "max_members": "int",
     "own": "NDArray[{}]",
     "others": "NDArray[{}]",
     "reach": "{}",
@@ -218,7 +218,7 @@ class FrozenNeighbours(SpaceNeighbours):
 
     def setup(self) -> list[str]:
         lines = self._size_lines(self.names["sizes"])
-        lines.append(f"{self.listed} = np.empty({self.names['most']} + 1, np.uint32)")
+        lines.append(f"{self.listed} = np.empty({self.names['max_members']} + 1, np.uint32)")
         copied = (line for array in self._copies for line in self._copy_lines(array))
         return [*lines, *self._ordered, *copied]
 
@@ -281,12 +281,12 @@ class LiveNeighbours(SpaceNeighbours):
     def setup(self) -> list[str]:
         cells = self._cells
         kind = "np.uint32" if self.listed_offsets else "np.intp"  # no sign to look at, if compiled
-        allocation = f"{self.listed} = np.empty({cells}.most + 1, {kind})"
+        allocation = f"{self.listed} = np.empty({cells}.n_members + 1, {kind})"
         if self.listed_offsets:
             array = f"np.empty(({self.axes}, len({self.listed})), {SCALARS[self.scalar].numpy})"
             return [allocation, f"{self.listed_offsets} = {array}"]
         sizes = self._size_lines(f"{cells}.sizes")
-        return [f"{self.positions} = {cells}.places", *sizes, allocation]
+        return [f"{self.positions} = {cells}.positions", *sizes, allocation]
 
     def offset_lines(self, crosses: bool = True) -> list[str]:
         if not self.listed_offsets:

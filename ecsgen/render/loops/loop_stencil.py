@@ -144,7 +144,7 @@ class StencilAggregates(AggregateLoop):
     _near: Stencil
 
     def values(self, node: AggregateNeighbours, *more: AggregateNeighbours) -> list[Value]:
-        aggregate = node.question
+        aggregate = node.aggregate
         tests = [test for test in (aggregate.value, aggregate.where) if test is not None]
         if aggregate.function != "count" or not tests:
             return super().values(node)

@@ -71,7 +71,7 @@ class Lookups:
     def _current(self, entity: str, is_owner: bool) -> Code:
         """Return the test that an entity was alive before the kernel; indices beyond the table read
         its last element."""
-        passed = f"{self.managers.entities}._handles"
+        passed = f"{self.managers.entities}.handles"
         handles = self._builder.handles("handles", passed)
         index = f"{entity} & {self.mask}"
         is_plain = self._builder.is_plain

@@ -143,9 +143,7 @@ class QueryCode:
     def constants(self) -> list[str]:
         """Statements of a query of chunks for its clauses."""
         return [
-            collection(
-                f"_{clause.upper()}: ClassVar = ", list(map(add_class_placeholder, names)), 4
-            )
+            collection(f"{clause.upper()}: ClassVar = ", list(map(add_class_placeholder, names)), 4)
             for clause in CLAUSES
             if (names := getattr(self.query, clause))
         ]

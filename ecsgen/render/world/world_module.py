@@ -97,7 +97,7 @@ def shard_lines(project: Project) -> list[str]:
     stays = [name if name in chunked else module_name(name) for name in world.shards.stay]
     ghosts = {module_name(name): literal(fields) for name, fields in world.shards.ghosts}
     return [
-        collection("_STAYS: ClassVar[tuple[str, ...]] = ", [literal(name) for name in stays], 0),
+        collection("STAYS: ClassVar[tuple[str, ...]] = ", [literal(name) for name in stays], 0),
         mapping("_GHOSTS: ClassVar[Mapping[str, tuple[str, ...]]] = ", ghosts, 0),
     ]
 
@@ -254,7 +254,7 @@ class WorldContext:
         """Statement with the class of each manager, in the order of a spawn."""
         members = [*(m for m in self.spawned if m.has_manager), *self.unowned]
         return mapping(
-            "_MANAGER_CLASSES: ClassVar = ", {m.module: f"{m.name}Manager" for m in members}, 4
+            "MANAGER_CLASSES: ClassVar = ", {m.module: f"{m.name}Manager" for m in members}, 4
         )
 
     @property

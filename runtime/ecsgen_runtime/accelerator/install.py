@@ -3,38 +3,35 @@
 from __future__ import annotations
 
 import sys
-from types import FunctionType
 from typing import Any, Final
 
 import numpy as np
 
 from ._fast import Component, Entities, Join, Loop, Method, Property, Proxy, Rows, World
 from .supported import (
-    ENTITIES,
-    INHERITED,
     NEEDED,
-    PROXIES,
-    WORLDS,
+    Chosen,
     Kind,
+    accelerated_methods,
+    columns_of_policies,
     component_spec,
     find_in_modules,
+    function_in_c,
     getattr_static,
-    has_base,
-    is_defined_by,
+    members_of,
     row_classes,
     slots_of,
     supports_all_steps,
 )
 
-_JOIN_SLOTS: Final = ("required", "optional", "any_of", "none_of")
+_JOIN_SLOTS: Final = ("required", "optional", "any_of", "none_of", "entities", "state", "data")
 
 
 def install_join(kind: Kind) -> None:
     """Put a function in C before `_join`."""
     modules = vars(sys.modules[kind.__module__])
     members = vars(sys.modules[modules["QueryMember"].__module__])
-    slots = {name: f"_{name}" for name in _JOIN_SLOTS}
-    slots |= {name: name for name in ("entities", "state", "data")}
+    slots = {name: name for name in _JOIN_SLOTS}
     spec = {
         "kind": kind,
         "names": ("_blocks", "_join", "_narrow", "_way", "changes"),
@@ -71,8 +68,8 @@ OWNER: Final = -2
 
 _SLOTS: Final = ("manager", "owner", "row", "version")
 _PROXY_NAMES: Final = ("_manager", "_owner", "_row", "_version", "_find", "_found")
-_LOOPS: Final = {"__getitem__": ("item", "_proxy"), "rows": ("rows", "_proxies")}
-"""The function in C that makes proxies, and the method that it calls."""
+_LOOPS: Final = {"__getitem__": "_proxy", "rows": "_proxies"}
+"""Generated methods that make proxies, and the method of the library that does it for them."""
 
 
 def install_proxy(kind: Kind) -> None:
@@ -105,8 +102,8 @@ def install_proxy(kind: Kind) -> None:
         if type(inherited) is property:
             setattr(kind, name, Property(plan, inherited, name, field, True, False))
     plan.seal()
-    for name, (function, maker) in _LOOPS.items():
-        if is_defined_by(getattr_static(manager, maker), maker, "Owned"):
+    for name, maker in _LOOPS.items():
+        if function := function_in_c(getattr_static(manager, maker)):
             setattr(manager, name, Method(plan, getattr_static(manager, name), function))
     finder.plan.seal()  # other methods may rely on these
 
@@ -116,18 +113,19 @@ def _put_property(kind: Kind, plan: Proxy, name: str, wrapped: property, manager
     accessor = getattr_static(manager, name)
     if not isinstance(accessor, Method):
         return
-    reads = is_defined_by(wrapped.fget, "<locals>.get", PROXIES["get"])
+    reads = bool(function_in_c(wrapped.fget))
     # as `set_<field>` writes, which may have more to do than C knows
     writes = isinstance(getattr_static(manager, f"set_{name}"), Method)
-    writes = writes and is_defined_by(wrapped.fset, "<locals>.put", PROXIES["put"])
+    writes = writes and bool(function_in_c(wrapped.fset))
     if reads or writes:
         setattr(kind, name, Property(plan, wrapped, name, accessor.field, reads, writes))
 
 
-_WORLD_SLOTS = ("managers", "deferred_despawns", "collecting_managers")
-
-Chosen = dict[str, tuple[FunctionType, str, int]]
-"""By attribute: the generated method, the function in C, and the number of a field."""
+_WORLD_SLOTS: Final = {
+    "managers": "_managers",
+    "deferred_despawns": "_deferred_despawns",
+    "collecting_managers": "collecting_managers",
+}
 
 
 def install(kind: Kind) -> None:
@@ -149,39 +147,38 @@ def install(kind: Kind) -> None:
 
 
 def _install_component(kind: Kind) -> None:
-    row = _row_class(kind)
-    spec = component_spec(kind, row, _entities_of(kind))
+    spec = component_spec(kind, _entities_of(kind))
     if spec is None:
         return
-    chosen = _with_needs(_chosen_fields(kind, spec) | _chosen_rows(kind, spec))
-    spec["names"] = _relied_on(kind, chosen)
-    spec["part_names"] = _relied_on(spec["parts"], chosen)
-    _put(kind, Component, spec, chosen)
+    spec["names"] = members_of(kind.__mro__[1:-1])
+    spec["part_names"] = members_of(spec["parts"].__mro__[1:-1])
+    chosen = _chosen_fields(kind, spec) | _chosen_rows(kind, spec) | accelerated_methods(kind)
+    _put(kind, Component, spec, _with_needs(chosen))
 
 
 def _install_entities(kind: Kind) -> None:
-    layout = kind._LAYOUT
-    slot_names = ("cells", "n_used", "n_cells", "n_retired", "free", "callbacks")
-    slots = slots_of(kind, {name: f"_{name}" for name in slot_names} | {"dispatch": "dispatch"})
+    layout = kind.HANDLE_LAYOUT
+    names = {
+        "cells": "_cells",
+        "n_cells": "n_cells",
+        "free": "free_indices",
+        "callbacks": "callbacks",
+    }
+    slots = slots_of(kind, names | {name: name for name in ("n_used", "n_retired", "dispatch")})
     example = kind()
-    queue, dispatch, callbacks = example._free, example.dispatch, example._callbacks
-    names = {f"queue_{name}": f"_{name}" for name in ("head", "mask", "cells")}
+    queue, dispatch, callbacks = example.free_indices, example.dispatch, example.callbacks
+    names = {"queue_head": "head", "queue_mask": "_mask", "queue_cells": "_cells"}
     slots |= slots_of(type(queue), names | {"queue_count": "count"})
     waits = {"depth": "depth", "errors": "errors", "waiting": "queue"}
     entry = find_in_modules(type(callbacks), "_ListenerEntry")
     slots |= slots_of(type(dispatch), waits)
     slots |= slots_of(type(callbacks), {"entries": "entries"})
     slots |= slots_of(entry, {"listener": "listener", "remove": "remove"})
-    chosen: Chosen = {
-        name: (method, function, 0)
-        for name, (function, owner) in ENTITIES.items()
-        if is_defined_by(method := getattr_static(kind, name), name, owner)
-    }
     spec = {
         "kind": kind,
-        "names": _relied_on(kind, chosen),
+        "names": members_of(kind.__mro__[1:-1]),
         "parts": type(queue),
-        "part_names": _relied_on(type(queue), chosen),
+        "part_names": members_of(type(queue).__mro__[:-1]),
         "slots": slots,
         "dispatch": type(dispatch),
         "callbacks": type(callbacks),
@@ -190,15 +187,13 @@ def _install_entities(kind: Kind) -> None:
         "one_generation": layout.ONE_GENERATION,
         "globals": getattr_static(kind, "create").__globals__,
     }
-    _put(kind, Entities, spec, chosen)
+    chosen = accelerated_methods(kind)
+    if "alive" in chosen:  # with shards, an entity may be at another index than its handle says
+        _put(kind, Entities, spec, chosen)
 
 
 def _install_world(kind: Kind) -> None:
-    chosen: Chosen = {
-        name: (method, name, 0)
-        for name, owner in WORLDS.items()
-        if is_defined_by(method := getattr_static(kind, name), name, owner)
-    }
+    chosen = accelerated_methods(kind)
     if "spawn" in vars(kind):
         chosen["spawn"] = vars(kind)["spawn"], "spawn", 0
     entities = getattr_static(find_in_modules(kind, "EntityManager"), "alive")
@@ -207,13 +202,14 @@ def _install_world(kind: Kind) -> None:
     array = np.zeros(1, np.uint64)
     spec = {
         "kind": kind,
-        "names": _relied_on(kind, chosen),
+        # a user's world may have constants, and public methods, of its own, which these do not call
+        "names": tuple(n for n in members_of(kind.__mro__[1:-1]) if n[0] == "_" and n.islower()),
         "parts": kind,
         "part_names": (),
-        "slots": slots_of(kind, {name: f"_{name}" for name in _WORLD_SLOTS}),
+        "slots": slots_of(kind, _WORLD_SLOTS),
         "entities_plan": entities.plan,
         "entities": "entities",
-        "clean": "_despawns_at_collect",
+        "clean": "despawns_at_collect",
         "reserve": "reserve",
         "kinds": row_classes(kind),
         "array": array,
@@ -235,33 +231,21 @@ def _put(kind: Kind, planned: type[Any], spec: dict[str, Any], chosen: Chosen) -
 def _entities_of(kind: Kind) -> Any:
     """Return the plan of the entity manager that a manager's owners come from; None if they have
     none."""
-    if not has_base(kind, "Owned"):
+    if "entity" not in columns_of_policies(kind):
         return None
-    alive = getattr_static(kind._ROWS._ENTITIES, "alive")
+    alive = getattr_static(kind.ROWS.ENTITIES, "alive")
     return alive.plan if isinstance(alive, Method) else None
-
-
-def _row_class(kind: Kind) -> type | None:
-    """Return the named tuple that `row` makes, if it makes it of the fields in order."""
-    method = getattr_static(kind, "row")
-    if not isinstance(method, FunctionType):
-        return None
-    name = kind.__name__.removesuffix("Manager")
-    row_class = method.__globals__.get(name)
-    fields = tuple(kind._CONVERTERS)
-    is_plain = isinstance(row_class, type) and issubclass(row_class, tuple)
-    return row_class if is_plain and getattr(row_class, "_fields", None) == fields else None
 
 
 def _chosen_fields(kind: Kind, spec: dict[str, Any]) -> Chosen:
     chosen: Chosen = {}
-    if not supports_all_steps(kind, "row"):
+    if not supports_all_steps(kind, "accessors"):
         return chosen
     for number, (name, _, _, _, _, letter, *_) in enumerate(spec["fields"]):
         if letter == "\0":
             continue
         for method, function in ((name, "get"), (f"set_{name}", "set")):
-            if method not in kind._STEPS:
+            if method not in kind._PARTS.guarded:
                 chosen[method] = getattr_static(kind, method), function, number
     return chosen
 
@@ -270,24 +254,20 @@ def _chosen_rows(kind: Kind, spec: dict[str, Any]) -> Chosen:
     """Choose what finds rows, and what makes them come and go."""
     fields = spec["fields"]
     chosen: Chosen = {}
-    if supports_all_steps(kind, "_destroy_row"):
+    if supports_all_steps(kind, "destroy_row"):
         chosen["_destroy_row"] = getattr_static(kind, "_destroy_row"), "destroy_row", 0
-    if len(fields) == len(kind._CONVERTERS):
+    if len(fields) == len(kind.CONVERTERS):
         has_owners = "entity" not in spec["roles"] or spec["entities"] is not None
         if has_owners and supports_all_steps(kind, "create"):
             chosen["create"] = getattr_static(kind, "create"), "create", 0
             ensure = getattr_static(kind, "ensure")
             if getattr(ensure, "__wrapped__", None) is getattr_static(kind, "create"):
                 chosen["ensure"] = ensure, "ensure", 0
-        is_owned = is_defined_by(getattr_static(kind, "_create_many"), "_create_many", "Owned")
-        if "create" in chosen and is_owned and supports_all_steps(kind, "create_many"):
+        if supports_all_steps(kind, "create_many"):
             chosen["create_many"] = (getattr_static(kind, "create_many"), "create_many", 0)
         all_cells = all(field[5] != "\0" for field in fields)
-        if spec["row"] is not None and all_cells and supports_all_steps(kind, "row"):
+        if all_cells and supports_all_steps(kind, "accessors"):
             chosen["row"] = getattr_static(kind, "row"), "row", 0
-    for name, function, classes in INHERITED:
-        if is_defined_by(method := getattr_static(kind, name), name, classes):
-            chosen[name] = method, function, 0
     return chosen
 
 
@@ -298,26 +278,3 @@ def _with_needs(chosen: Chosen) -> Chosen:
         for name, entry in chosen.items()
         if all(needed in chosen for needed in NEEDED.get(entry[1], ()))
     }
-
-
-def _relied_on(kind: Kind, chosen: Chosen) -> tuple[str, ...]:
-    """Return the attributes of the class that chosen methods use: whoever replaces one of these
-    must find it called."""
-    used: set[str] = set()
-    todo = {name for method, _, _ in chosen.values() for name in method.__code__.co_names}
-    todo |= {"create", "require"} & chosen.keys()  # worlds and proxies call them
-    if "lookup" in chosen:
-        todo |= {"__len__", "lookup_many"}  # as queries do
-        todo |= {"remove_many", "collect"}  # as collecting does
-    members: dict[str, Any] = {}
-    for base in reversed(kind.__mro__):
-        members.update(vars(base))
-    while todo:
-        name = todo.pop()
-        value = members.get(name)
-        if value is None or name in used:
-            continue
-        used.add(name)
-        if isinstance(value, FunctionType):
-            todo |= set(value.__code__.co_names)
-    return tuple(sorted(used))

@@ -1,8 +1,8 @@
 """Methods that functions in C replace, and what C needs to know of a class.
 
 A function in C does all that a method does in its usual case. What a generated method consists of
-its class says, in `_STEPS`; of the library's own methods it goes by the class that defines them. A
-method that is another one, of a policy that came later or is rare, is left alone. Slots, columns
+its class says, in `_PARTS`; methods of the library are marked with the function that does the same.
+A method that is another one, of a policy that came later or is rare, is left alone. Slots, columns
 and fields are found in the class itself.
 """
 
@@ -26,34 +26,14 @@ def _names(text: str) -> frozenset[str]:
 
 
 STEPS: Final = {
-    "row": _names("packed partition grouped direct"),
+    "accessors": _names("packed partition grouped direct"),
     "create": _names("""packed partition grouped direct sparse hash one many ids direct_ids
         hierarchy owned_children unowned_children"""),
     "create_many": _names("owned_children unowned_children"),
-    "_destroy_row": _names("""packed partition grouped direct sparse hash many ids release
+    "destroy_row": _names("""packed partition grouped direct sparse hash many ids release
         hierarchy orphans_root orphans_destroy orphans_die"""),
 }
 """The policies whose part in a generated method is known."""
-
-INHERITED: Final[tuple[tuple[str, str, str], ...]] = (
-    ("lookup", "lookup", "Sparse Hash Direct"),
-    ("first", "lookup", "Many"),
-    ("has", "has", "Owned"),
-    ("__contains__", "has", "Owned Hash"),
-    ("__contains__", "has_id", "Unowned"),
-    ("require", "require", "Owned"),
-    ("remove", "remove", "Sparse Hash Direct Many"),
-    ("lookup_many", "lookup_many", "Sparse"),
-    ("remove_many", "remove_many", "Owned"),
-    ("destroy", "destroy", "Packed Direct"),
-    ("entity", "entity", "Mapped Direct"),
-    ("id_of", "id_of", "Ids DirectIds"),
-    ("resolve", "resolve", "Ids DirectIds"),
-    ("destroy_id", "destroy_id", "IdMethods"),
-    ("next", "next", "Many"),
-    ("previous", "previous", "Many"),
-)
-"""Inherited methods: the name, the function in C, the classes whose method it stands for."""
 
 NEEDED: Final = {
     "remove": ("_destroy_row", "lookup"),
@@ -70,27 +50,8 @@ NEEDED: Final = {
 }
 """Methods that those with a function in C call, and that must have one, too."""
 
-ENTITIES: Final = {
-    "alive": ("alive", "EntityPool"),
-    "__contains__": ("alive", "EntityPool"),
-    "require": ("require", "EntityPool"),
-    "create": ("create", "EntityManagerBase"),
-    "destroy": ("destroy", "EntityManagerBase"),
-}
-"""Of entity managers: the function in C, the class whose method it stands for."""
-
-WORLDS: Final = {
-    "create": "EntityViewWorld",
-    "destroy_later": "DeferredDespawns",
-    "collect": "WorldBase",
-}
-"""Of worlds: the class whose method the function in C of that name stands for."""
-
-PROXIES: Final = {
-    "get": "RowField.of RowField.cell",
-    "put": "RowField.of RowField.cell array_writer late_writer",
-}
-"""Of proxies: what makes the functions that read and write a field."""
+Chosen: TypeAlias = dict[str, tuple[FunctionType, str, int]]
+"""By attribute: the method, the function in C, and the number of a field."""
 
 
 def getattr_static(kind: Kind, name: str) -> Any:
@@ -103,15 +64,32 @@ def getattr_static(kind: Kind, name: str) -> Any:
 
 def supports_all_steps(kind: Kind, method: str) -> bool:
     """Return True if all steps of a generated method are known."""
-    steps = kind._STEPS
-    return "row" in steps and STEPS[method].issuperset(steps.get(method, "").split())
+    parts = kind._PARTS
+    return bool(parts.accessors) and STEPS[method].issuperset(getattr(parts, method))
 
 
-def is_defined_by(method: Any, name: str, classes: str) -> bool:
-    """Return True if a method is the one that one of these library classes defines."""
-    return isinstance(method, FunctionType) and method.__qualname__ in {
-        f"{owner}.{name}" for owner in classes.split()
+def function_in_c(method: Any) -> str:
+    """Return the function in C that does what a method of the library does, "" if there is none."""
+    return getattr(method, "function_in_c", "") if isinstance(method, FunctionType) else ""
+
+
+def accelerated_methods(kind: Kind) -> Chosen:
+    """Return a class's copies of the library's methods that functions in C stand for."""
+    return {
+        name: (method, function, 0)
+        for name, method in vars(kind).items()
+        if (function := function_in_c(method)) and (name[0] != "_" or name in OPERATORS)
     }
+
+
+OPERATORS: Final = ("__contains__", "__getitem__", "__iter__", "__len__")
+
+
+def members_of(classes: tuple[type, ...]) -> tuple[str, ...]:
+    """Return the names of all members of classes, without those such as `__repr__` that only Python
+    asks for: whoever replaces one of them is left to Python."""
+    names = frozenset[str]().union(*map(vars, classes))
+    return tuple(name for name in names if name[:2] != "__" or name in OPERATORS)
 
 
 MAX_CELL: Final = 256
@@ -131,13 +109,6 @@ _SAVED_NUMBERS: Final = _names("n version allocated count peak slots first_gener
 _DATA_SLOTS: Final = {name: f"_{name}" for name in _SAVED_NUMBERS} | {
     "grouped": "_n_grouped",
     "active": "_n_active",
-}
-_ROLES: Final = {
-    "Owned": ("entity",),
-    "Many": ("next", "previous"),
-    "Ids": ("id_slot", "id_row", "id_generation"),
-    "DirectIds": ("id_generation",),
-    "Hierarchy": ("parent", "first_child", "next_sibling", "previous_sibling"),
 }
 _COLUMN_LENGTHS: Final = ("id_row", "id_generation")
 """Columns whose cells belong to slots, not to rows."""
@@ -164,29 +135,28 @@ def row_classes(world: Kind) -> dict[str, tuple[type, int]]:
     """Return the row classes of a world's components whose rows belong to entities, by their
     names, and where each stands in the order in which rows of a new entity come."""
     classes: dict[str, tuple[type, int]] = {}
-    for order, (name, manager) in enumerate(world._MANAGER_CLASSES.items()):
-        row = manager.__name__.removesuffix("Manager")
-        kind = vars(sys.modules[manager.__module__]).get(row)
-        if isinstance(kind, type) and has_base(manager, "Owned"):
-            classes[sys.intern(name)] = kind, order
+    for order, (name, manager) in enumerate(world.MANAGER_CLASSES.items()):
+        if "entity" in columns_of_policies(manager):
+            classes[sys.intern(name)] = manager._PARTS.row, order
     return classes
 
 
-def has_base(kind: Kind, name: str) -> bool:
-    """Return True if a class inherits from a class of the library."""
-    return any(base.__name__ == name for base in kind.__mro__)
+def columns_of_policies(kind: Kind) -> dict[str, int]:
+    """Return the columns that are no fields, such as `entity`, and their numbers."""
+    return {c.name: i for i, c in enumerate(kind.LAYOUT) if c.name not in kind.CONVERTERS}
 
 
 def fields_of(kind: Kind, columns: list[str]) -> list[tuple[Any, ...]]:
     """Return the plan of each field that has columns in the buffer."""
     fields, at = [], 0
-    for name, (converter, default) in kind._CONVERTERS.items():
-        parts = _parts(kind, name, columns, converter.shape)
+    for name, (converter, default) in kind.CONVERTERS.items():
+        parts = _parts(name, columns, converter.shape)
         if not parts:
             continue
         dtype = converter.dtype
         count = prod(converter.shape) if converter.shape else 0
-        letter, enum = _letter(converter, len(converter.shape))
+        letter = _letter(converter)
+        enum = getattr(converter, "_enum", None)
         nbytes = dtype.itemsize * (count or 1)
         if nbytes > MAX_CELL:
             letter = "\0"
@@ -212,68 +182,49 @@ def fields_of(kind: Kind, columns: list[str]) -> list[tuple[Any, ...]]:
 
 def _cells(kind: Kind, parts: list[str]) -> MemberDescriptorType | None:
     """Return the slot of the memoryview of a field's only column, if it has one."""
-    slots = slots_of(kind._ROWS, {"cells": f"_{parts[0]}_cells"})
+    slots = slots_of(kind.ROWS, {"cells": f"_{parts[0]}_cells"})
     return slots.get("cells") if len(parts) == 1 else None
 
 
-def _parts(kind: Kind, name: str, columns: list[str], shape: tuple[int, ...]) -> list[str]:
+def _parts(name: str, columns: list[str], shape: tuple[int, ...]) -> list[str]:
     """Return the columns of a field: one, or one for each element, in order; none if its cells
     lie elsewhere."""
-    if name in kind._STEPS:
-        return []
     if name in columns:
         return [name]
-    return split_columns(name, shape)[: MAX_PARTS + 1]
+    parts = split_columns(name, shape)[: MAX_PARTS + 1]
+    return parts if set(parts) <= set(columns) else []
 
 
-def _letter(converter: Any, dimensions: int) -> tuple[str, Any]:
-    """Return how the elements of a field are stored, and its enum; "\\0" leaves it to Python."""
-    if dimensions > 1:
-        return "\0", None
-    families = {base.__name__ for base in type(converter).__mro__}
-    if "EnumField" in families:
-        return "u", converter._enum
-    if "FloatField" in families:
-        return {4: "f", 8: "d"}.get(converter.dtype.itemsize, "\0"), None
-    if "IntField" in families:
-        return str(converter.dtype.kind), None
-    for family, letter in (("BoolField", "?"), ("TextField", "s"), ("BytesField", "S")):
-        if family in families:
-            return letter, None
-    return "\0", None
+def _letter(converter: Any) -> str:
+    """Return how the elements of a field are stored; "\0" leaves them to Python."""
+    letter, dtype = converter.cells_in_c, converter.dtype
+    if not letter or len(converter.shape) > 1 or dtype == np.float16:
+        return "\0"
+    return str({"f": dtype.char, "i": dtype.kind}.get(letter, letter))
 
 
 def default_row(kind: Kind, fields: list[tuple[Any, ...]]) -> bytes:
     """Return the cells of a new row, field after field, if no value is given."""
     parts = []
     for name, default, *_ in fields:
-        converter = kind._CONVERTERS[name][0]
+        converter = kind.CONVERTERS[name][0]
         cell = np.broadcast_to(converter.to_column(default, 1), (1, *converter.shape))
         parts.append(np.ascontiguousarray(cell, converter.dtype).tobytes())
     return b"".join(parts)
 
 
-def component_spec(kind: Kind, row: type | None, entities: Any) -> dict[str, Any] | None:
-    """Return the plan of a manager's class; None if its rows lie elsewhere."""
-    data = kind._ROWS
-    # columns may lie elsewhere than in the buffer, or in another order
-    if data.LAYOUT != kind.LAYOUT or not is_defined_by(
-        getattr_static(data, "_column_view"), "_column_view", "Rows"
-    ):
-        return None
+def component_spec(kind: Kind, entities: Any) -> dict[str, Any] | None:
+    """Return the plan of a manager's class; None if C can't have its rows."""
+    data = kind.ROWS
     layout = data.LAYOUT
     columns = [column.name for column in layout]
-    families = {base.__name__ for base in kind.__mro__}
-    roles = {role: role for family in _ROLES if family in families for role in _ROLES[family]}
+    parts, roles = kind._PARTS, columns_of_policies(kind)
     slots = slots_of(kind, _MANAGER_SLOTS) | slots_of(data, _DATA_SLOTS)
     anchor = next((c for c in columns if slots_of(data, {"anchor": f"_{c}_cells"})), None)
     if anchor is None:
         return None
-    callbacks = None
-    if "released" in slots:
-        callbacks = find_in_modules(
-            next(b for b in kind.__mro__ if b.__name__ == "Release"), "Callbacks"
-        )
+    callbacks = getattr(kind, "_CALLBACKS", None)
+    if callbacks is not None:
         slots |= slots_of(callbacks, {"entries": "entries"})
     fields = fields_of(kind, columns)
     defaults = default_row(kind, fields)
@@ -281,25 +232,24 @@ def component_spec(kind: Kind, row: type | None, entities: Any) -> dict[str, Any
         return None
     return {
         "kind": kind,
-        "row": row,
+        "row": parts.row,
         "entities": entities,
         "parts": data,
         "callbacks": callbacks,
-        "index_mask": data._ENTITIES._LAYOUT.INDEX_MASK,
+        "index_mask": data.ENTITIES.HANDLE_LAYOUT.INDEX_MASK,
         "slots": slots | slots_of(data, {"anchor": f"_{anchor}_cells"}),
         "columns": _columns(layout, fields),
-        "roles": {role: columns.index(name) for role, name in roles.items()}
-        | {"anchor_column": columns.index(anchor)},
+        "roles": roles | {"anchor_column": columns.index(anchor)},
         "fields": tuple(fields),
         "defaults": defaults,
-        "is_direct": "Direct" in families,
-        "is_many": "Many" in families,
+        "is_direct": "direct" in parts.accessors,
+        "is_many": "next" in roles,
         "starts_active": getattr(kind, "_STARTS_ACTIVE", False),
-        "releases_children": "OrphansRoot" in families,
+        "releases_children": "orphans_root" in parts.destroy_row,
         "empty": np.empty,
         "dtype": np.intp,
-        "kills_orphans": getattr(kind, "_DESPAWNS_OWNERS", False),
-        "above": sys.intern("parent") if "Hierarchy" in families else None,
+        "kills_orphans": getattr(kind, "DESPAWNS_OWNERS", False),
+        "above": sys.intern("parent") if "parent" in roles else None,
     }
 
 

@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 
 from ..base.fast_typing import NamedTuple
 from ..base.handles import NIL, EntityArray
+from ..managers.policies.cold import cold_row_column
 from ..tables.arrow_mixins import ArrowExportableColumns
 from ..tables.html_reprs import element_names, shown_columns
 from ..tables.placement import rows_to_array
 from ..values.field_tables import FieldInfo
 from ..values.interchange import require_pyarrow
+from ..world.archetypes.chunks import chunk_layout
 from ..world.queries.join_rows import JoinRows
 from ..world.queries.query import QueryJoin
 
@@ -250,8 +252,8 @@ def component_notes(kind: Any, parts: Iterable[TablePart]) -> dict[str, str]:
 def _component(kind: Any) -> str:
     if hasattr(kind, "MANAGER"):
         return str(kind.MANAGER.removesuffix("Manager"))
-    if hasattr(kind, "_ROW"):
-        return str(kind._ROW.__name__)
+    if hasattr(kind, "ROW"):
+        return str(kind.ROW.__name__)
     name: str = kind.__name__.removesuffix("Data")
     return name.removesuffix("GroupMember").removesuffix("Active")
 
@@ -267,7 +269,7 @@ def table_schema(kind: Any, flat: bool) -> Any:
 def record_batches(columns: ArrowExportableColumns, copy: bool, flat: bool) -> Iterator[Any]:
     """Yield the rows of columns, at once; O(columns), and O(n) for each that is copied."""
     kind: Any = type(columns)
-    rows = columns._shown_rows()
+    rows = columns.shown_rows()
     cells: dict[str, NDArray[Any]] = {}
     for part in table_parts(kind, flat):
         if part.source not in cells:
@@ -348,7 +350,7 @@ def join_table(
 def _struct(name: str, data: Any, flat: bool) -> ComponentStruct:
     kinds: list[Any] = [type(data)]
     if hasattr(data, "_cold"):
-        kinds.append(type(data._cold))
+        kinds.append(type(data.cold))
     parts = [part for kind in kinds for part in field_parts(kind, flat)]
     order_of_fields = {field.name: order for order, field in enumerate(data.FIELDS)}
     return ComponentStruct(
@@ -398,10 +400,10 @@ def _cold_cells(
     data: Any, source: str, joined: JoinRows, absent: NDArray[np.bool_] | None
 ) -> NDArray[Any]:
     """Return a cold field's cells: the default where a row has no cold row."""
-    column, default = getattr(data._cold, source), data._cold.DEFAULTS[source]
+    column, default = getattr(data.cold, source), data.cold.DEFAULTS[source]
     cold_rows = np.full(len(rows_to_array(joined.rows)), NIL, np.uint32)
     present = slice(None) if absent is None else ~absent
-    cold_rows[present] = data._cold_row_column[rows_to_array(joined.rows)[present]]
+    cold_rows[present] = cold_row_column(data)[rows_to_array(joined.rows)[present]]
     cells = np.full((len(cold_rows), *column.shape[1:]), default, column.dtype)
     has_cold_row = cold_rows != NIL
     cells[has_cold_row] = column[cold_rows[has_cold_row]]
@@ -425,7 +427,7 @@ def chunk_table(
 
 
 def _chunk_array(struct: ComponentStruct, chunk: ChunkBase, number: int, copy: bool) -> Any:
-    if number not in chunk._layout.components:
+    if number not in chunk_layout(chunk).components:
         return require_pyarrow().nulls(chunk.n, struct.field.type)
     columns = chunk._parts[number]
     cells = {part.source: getattr(columns, part.source) for part in struct.parts}

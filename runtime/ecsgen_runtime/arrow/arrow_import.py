@@ -1,21 +1,15 @@
-"""Columns of Arrow, polars and pandas, and tables that creations are given, as numpy arrays."""
+"""Columns of Arrow, polars and pandas as numpy arrays."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from enum import IntEnum, IntFlag
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.errors import short_repr
-from ..tables.buffers import copied_if_view
-from ..tables.html_reprs import element_names
+from ..tables.table_arguments import member_number
 from ..values import interchange
-from ..values.array_coercion import is_array_like, to_array
-from ..values.field_tables import did_you_mean, unknown_field_error
-from ..values.field_types import Converter, FieldTable
+from ..values.array_coercion import field_order
 
 if TYPE_CHECKING:
     from ..values.field_types import Field
@@ -62,30 +56,6 @@ def _characters(pa: Any, array: Any) -> tuple[NDArray[Any], NDArray[np.uint8]]:
     return offsets, np.frombuffer(text, np.uint8)[offsets[0] : offsets[-1]]
 
 
-def member_number(name: str, enum: type[IntEnum | IntFlag], member: str) -> int:
-    """Return the number of a member, or raise ValueError."""
-    number = enum.__members__.get(member)
-    if number is not None:
-        return int(number)
-    hint = did_you_mean(member, list(enum.__members__))
-    raise ValueError(f"{name}: {short_repr(member)} is no member of {enum.__name__}{hint}")
-
-
-def named_numbers(name: str, enum: type[IntEnum | IntFlag], values: Any) -> Any:
-    """Return lists or arrays in which names of members became numbers; other values as they are.
-
-    ValueError for a name that no member has.
-    """
-    if isinstance(values, str):
-        return member_number(name, enum, values)
-    if isinstance(values, np.ndarray) and values.dtype.kind not in "OUT":
-        return values
-    if isinstance(values, list | tuple | np.ndarray):
-        items = values.tolist() if isinstance(values, np.ndarray) else values
-        return [named_numbers(name, enum, item) for item in items]
-    return values
-
-
 def read_column(values: Any, name: str, field: Field | None) -> NDArray[Any]:
     """Return a column as an array; O(n), O(1) where memory can be shared.
 
@@ -96,15 +66,7 @@ def read_column(values: Any, name: str, field: Field | None) -> NDArray[Any]:
         ValueError: there is a null, lists of another length, no member of a name, text that
             does not fit.
     """
-    pa = interchange.pyarrow_if_there()
-    if hasattr(values, "isna"):
-        interchange.refuse_nulls(values, name)  # where pandas says so: NaN is one
-        if hasattr(values, "columns"):  # a table, which has a column for each element
-            values = values.iloc[:, _field_order([str(name) for name in values.columns])]
-        if not hasattr(values, "dtype") or isinstance(values.dtype, np.dtype):
-            return np.asarray(values)
-    if pa is None:
-        return interchange.plain_array(values, name)
+    pa = interchange.require_pyarrow()
     reader, row = _Reader(pa, name, field), 0
     parts = []
     for chunk in _chunks(pa, values):
@@ -217,22 +179,13 @@ class _Reader:
 
     def _from_struct(self, array: Any, start: int, each: int) -> NDArray[Any]:
         parts = array.flatten()
-        parts = [parts[index] for index in _field_order([part.name for part in array.type])]
+        parts = [parts[index] for index in field_order([part.name for part in array.type])]
         columns = [self.read(part, start, each) for part in parts]
         if self._field is not None:
             columns = [self._field._converted(column) for column in columns]
         if not columns:
             return np.empty((len(array), 0))
         return np.stack(columns, axis=1)
-
-
-def _field_order(names: list[str]) -> list[int]:
-    """Return the order of a struct's fields: that of elements if they are called like these."""
-    for elements in (list("xyzw"), [str(index) for index in range(len(names))]):
-        wanted = elements[: len(names)]
-        if sorted(names) == sorted(wanted):
-            return [names.index(name) for name in wanted]
-    return list(range(len(names)))
 
 
 def _depth(type: Any) -> int:
@@ -253,93 +206,3 @@ def _is_written_as(types: Any, type: Any, field: Field) -> bool:
 
 def _is_text(types: Any, type: Any) -> bool:
     return bool(types.is_string(type) or types.is_large_string(type) or types.is_string_view(type))
-
-
-_IGNORED: Final = "entity"
-_OF_PANDAS: Final = "__index_level_"
-"""Prefix of pandas' names for row labels that have no name."""
-
-
-def table_columns(
-    component: str, fields: FieldTable, table: object, count: int, buffer: NDArray[np.uint8]
-) -> dict[str, Any]:
-    """Return a table's columns by field, as bulk calls take them; that of `entity` is ignored.
-
-    Arrow's are arrays that share no memory with `buffer`, which may have to move.
-
-    Raises:
-        ImportError: an Arrow table, and no pyarrow.
-        TypeError: neither a table nor a mapping, or a column that is no field.
-        ValueError: an Arrow table of another length than `count`; a null; no member of a name.
-    """
-    columns = _columns_of(component, table, count)
-    converted: dict[str, Any] = {}
-    for name, (field, _) in fields.items():
-        if name in columns:
-            column = _prepared(field, columns.pop(name))
-            is_foreign = interchange.is_foreign_column(type(column))  # of another library
-            if field.dtype is not None and is_foreign:
-                array = to_array(column, 1 + len(field.shape), field.name, field)
-                column = copied_if_view(array, buffer)
-            converted[name] = column
-            continue
-        elements = element_names(name, field.shape)
-        if elements and columns.keys() >= set(elements):
-            parts = [_prepared(field, columns.pop(part)) for part in elements]
-            converted[name] = _concatenated(field, parts, count)
-    if columns:
-        raise unknown_field_error(component, next(iter(columns)), fields)
-    return converted
-
-
-def _columns_of(component: str, table: object, count: int) -> dict[str, Any]:
-    if isinstance(table, Mapping):
-        return {name: column for name, column in table.items() if name != _IGNORED}
-    if not interchange.has_stream(table):
-        raise _no_table(component, table)
-    library = interchange.require_pyarrow()
-    try:
-        arrow_table = library.table(table)
-    except library.ArrowInvalid as error:  # a column has a stream as well
-        raise _no_table(component, table) from error
-    if arrow_table.num_rows != count:
-        raise ValueError(f"{component}: a table of {arrow_table.num_rows} rows for {count}")
-    names = arrow_table.column_names
-    for index, name in enumerate(names):
-        if name in names[:index]:
-            raise ValueError(f"{component}: the table has two columns {name!r}")
-    return {
-        name: arrow_table.column(index)
-        for index, name in enumerate(names)
-        if name != _IGNORED and not name.startswith(_OF_PANDAS)
-    }
-
-
-def _no_table(component: str, table: object) -> TypeError:
-    kind = f"{type(table).__name__}{interchange.table_hint(table)}"
-    return TypeError(f"{component}: wanted an Arrow table or a mapping of columns, not {kind}")
-
-
-def _prepared(field: Converter, column: Any) -> Any:
-    """Return a column that a bulk call takes: with numbers for names, and objects in a list."""
-    if field.dtype is None and hasattr(column, "to_pylist"):
-        interchange.refuse_nulls(column, field.name)
-        return column.to_pylist()
-    if field.enum is not None and not interchange.is_foreign_column(type(column)):
-        return named_numbers(field.name, field.enum, column)
-    return column
-
-
-def _concatenated(field: Any, parts: Iterable[Any], count: int) -> NDArray[Any]:
-    cells = [_element_cells(field, part, count) for part in parts]
-    return np.stack(cells, axis=1).reshape(count, *field.shape)
-
-
-def _element_cells(field: Any, part: Any, count: int) -> NDArray[Any]:
-    if is_array_like(type(part)):
-        cells = field._converted(to_array(part, 1, field.name, field))
-    else:
-        cells = np.array(field.to_element(part), field.dtype)
-    if cells.shape not in ((), (1,), (count,)):
-        raise ValueError(f"{field.name}: wanted shape ({count},), not {cells.shape}")
-    return np.broadcast_to(cells, count)

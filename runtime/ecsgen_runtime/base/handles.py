@@ -1,7 +1,7 @@
 """Handles: entities, instances, ids, integers with types of their own; and their bits.
 
 Several packages share these modules, and each has a `HandleLayout` of its own: its `EntityManager`
-names it as `_LAYOUT`, and most code reads it there. One-row methods, where this would be a
+names it as `HANDLE_LAYOUT`, and most code reads it there. One-row methods, where this would be a
 twentieth of the time, are marked `specialised` and read the numbers as globals: the copy of the
 method in a package's class has the package's numbers as globals.
 """

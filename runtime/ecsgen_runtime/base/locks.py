@@ -30,8 +30,8 @@ def mark_broken(target: Any) -> None:
 
 def mark_broken_if_changed(manager: Any, version: int) -> None:
     """Mark a manager broken if a batch of its rows was created or removed only in part."""
-    if not is_broken(manager) and manager.data._version != version:
-        manager._mark_broken()
+    if not is_broken(manager) and manager.version != version:
+        manager.mark_broken()
 
 
 def is_broken(target: object) -> bool:
@@ -51,7 +51,7 @@ def _broken(kind: type[Any]) -> type[Any]:
     def attribute(self: Any, name: str) -> Any:
         if name in ("__class__", "__doc__", "__repr__"):
             return object.__getattribute__(self, name)
-        if name == "_mark_broken":  # an outer call marks it again
+        if name == "mark_broken":  # an outer call marks it again
             return lambda: None
         return refuse(self)
 
@@ -108,11 +108,11 @@ class Lockable:
         self._holds.append(hold)
 
     def _is_locked(self) -> bool:
-        if self._locks and not self._is_held():
+        if self._locks and not self.is_held():
             self._locks = 0
         return self._locks > 0
 
-    def _is_held(self) -> bool:
+    def is_held(self) -> bool:
         """Return whether a guard is open, and drop those that are closed or collected."""
         holds = self._holds
         while holds:
@@ -131,22 +131,33 @@ class Lockable:
         """Return the error of changes while locked."""
 
 
+def raise_if_locked(target: Lockable) -> None:
+    """Raise StructureLockedError if structural changes of `target` are forbidden now; O(1)."""
+    if target._locks:
+        target._raise_if_locked()
+
+
+def is_locked(target: Lockable) -> bool:
+    """Return whether structural changes of `target` are forbidden now; O(1)."""
+    return target._locks > 0 and target._is_locked()
+
+
 class ReadOnlyAttributes:
-    """Mixin that makes the attributes in `_READ_ONLY` constant once they are set."""
+    """Mixin that makes the attributes in `READ_ONLY` constant once they are set."""
 
     __slots__ = ()
 
-    _READ_ONLY: ClassVar[tuple[str, ...]] = ()
+    READ_ONLY: ClassVar[tuple[str, ...]] = ()
 
     if not TYPE_CHECKING:  # checkers would take it to mean that any attribute will do
 
         def __setattr__(self, name: str, value: Any) -> None:
-            if name in self._READ_ONLY and hasattr(self, name):
+            if name in self.READ_ONLY and hasattr(self, name):
                 raise read_only_attribute_error(self, name)
             object.__setattr__(self, name, value)  # `super` takes half as long again
 
         def __delattr__(self, name: str) -> None:
-            if name in self._READ_ONLY:
+            if name in self.READ_ONLY:
                 raise read_only_attribute_error(self, name)
             super().__delattr__(name)
 

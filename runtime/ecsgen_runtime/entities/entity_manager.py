@@ -18,7 +18,7 @@ from ..base.callbacks import Dispatch, Subscription, flatten_exceptions
 from ..base.errors import CapacityError, StaleEntityError
 from ..base.handles import INDEX_COUNT, INDEX_MASK, MIN_FREE, ONE_GENERATION, Entity, EntityArray
 from ..base.locks import is_broken, mark_broken
-from ..base.specialisation import install_accelerator, specialise_methods, specialised
+from ..base.specialisation import accelerated, install_accelerator, specialise_methods
 from ..values.array_coercion import (
     all_distinct_below,
     as_small_int_list,
@@ -48,23 +48,23 @@ class EntityManagerBase(EntityPool):
     without its callbacks.
     """
 
-    __slots__ = ("__dict__", "__weakref__", "_callbacks", "dispatch")
+    __slots__ = ("__dict__", "__weakref__", "callbacks", "dispatch")
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        if "_LAYOUT" in vars(cls):
-            specialise_methods(cls, cls._LAYOUT)
+        if "HANDLE_LAYOUT" in vars(cls):
+            specialise_methods(cls, cls.HANDLE_LAYOUT)
             install_accelerator(cls)
 
     def __init__(self) -> None:
         super().__init__()
         self.dispatch = Dispatch(self._destroy_queued)
-        self._callbacks = DespawnListeners()
-        self._despawns_at_collect = 0
+        self.callbacks = DespawnListeners()
+        self.despawns_at_collect = 0
         """The despawn count when no `gc` manager of the world had rows of dead entities."""
 
     @classmethod
-    def _check_entity_manager(cls, entities: object, owner: object) -> None:
+    def check_entity_manager(cls, entities: object, owner: object) -> None:
         """Raise TypeError, in the name of `owner`, unless it is a manager of this package."""
         if isinstance(entities, cls):
             return
@@ -77,17 +77,17 @@ class EntityManagerBase(EntityPool):
             f"not {name}"
         )
 
-    @specialised
+    @accelerated("create")
     def create(self) -> Entity:
         """Create an entity. O(1) amortised.
 
         Raises CapacityError when all indices are in use or retired.
         """
         handle: Entity
-        free, index = self._free, self._n_used
+        free, index = self.free_indices, self.n_used
         if free.count > MIN_FREE or index == INDEX_COUNT:
             if not free.count:
-                raise CapacityError(f"no index left, {self._n_retired} are retired")
+                raise CapacityError(f"no index left, {self.n_retired} are retired")
             try:
                 index = free.pop()
                 handle = self._cells[index] ^ 1
@@ -96,12 +96,12 @@ class EntityManagerBase(EntityPool):
                 mark_broken(self)
                 raise
             return handle
-        if index == self._n_cells:
+        if index == self.n_cells:
             self._grow(index + 1)
         # An Entity, without the time that a call takes:
         handle = ONE_GENERATION | index  # type: ignore[assignment]  # calling Entity takes time
         self._cells[index] = handle
-        self._n_used = index + 1
+        self.n_used = index + 1
         return handle
 
     def create_many(self, n: SupportsIndex) -> EntityArray:
@@ -110,37 +110,37 @@ class EntityManagerBase(EntityPool):
         Raises CapacityError, and creates none, when fewer than n indices are left.
         """
         n = parse_count(n)
-        early = min(n, max(0, self._free.count - self._LAYOUT.MIN_FREE))
-        fresh = min(n - early, self._LAYOUT.INDEX_COUNT - self._n_used)
+        early = min(n, max(0, self.free_indices.count - self.HANDLE_LAYOUT.MIN_FREE))
+        fresh = min(n - early, self.HANDLE_LAYOUT.INDEX_COUNT - self.n_used)
         n_reused = n - fresh
-        if n_reused > self._free.count:
-            raise CapacityError(f"{n} entities wanted, {self._left} indices left")
-        self.reserve(self._n_used + fresh)
-        start = self._first_handle(self._n_used)
+        if n_reused > self.free_indices.count:
+            raise CapacityError(f"{n} entities wanted, {self.n_left} indices left")
+        self.reserve(self.n_used + fresh)
+        start = self._first_handle(self.n_used)
         created = np.arange(start, start + fresh, dtype=np.uint64)
-        new_cells = self._handles[self._n_used : self._n_used + fresh]
+        new_cells = self.handles[self.n_used : self.n_used + fresh]
         if not n_reused:
             new_cells[:] = created
-            self._n_used += fresh
+            self.n_used += fresh
             return created
-        indices = self._free.first(n_reused)
-        reused = self._handles.take(indices)
+        indices = self.free_indices.first(n_reused)
+        reused = self.handles.take(indices)
         reused ^= 1
         parts = (reused[:early], created, reused[early:])
         new_cells[:], created = created, np.concatenate(parts)
         try:
-            self._handles[indices] = reused
-            self._free.drop(n_reused)
-            self._n_used += fresh
+            self.handles[indices] = reused
+            self.free_indices.drop(n_reused)
+            self.n_used += fresh
         except BaseException:
             mark_broken(self)
             raise
         return created
 
     def _first_handle(self, index: int) -> int:
-        return self._LAYOUT.ONE_GENERATION | index
+        return self.HANDLE_LAYOUT.ONE_GENERATION | index
 
-    @specialised
+    @accelerated("destroy")
     def destroy(self, e: SupportsIndex) -> None:
         """Destroy one entity. O(1) amortised, plus the callbacks.
 
@@ -157,7 +157,7 @@ class EntityManagerBase(EntityPool):
             is_alive = False
         if not is_alive:
             raise self._dead(e)
-        if self.dispatch.depth or self._callbacks.entries:
+        if self.dispatch.depth or self.callbacks.entries:
             self._destroy_one(Entity(e), index)
         else:
             self._free_index(e, index)
@@ -169,35 +169,35 @@ class EntityManagerBase(EntityPool):
         Raises what `destroy` does; StaleEntityError for a repeated entity, too.
         """
         few = as_small_int_list(es)
-        if few and self._destroy_small_batch(few, repeats):
+        if few and self.destroy_small_batch(few, repeats):
             return
         es = self.require_many(es)
         ascending = bool((es[1:] > es[:-1]).all())
-        if not ascending and not all_distinct_below(self._slots(es), self._n_used):
+        if not ascending and not all_distinct_below(self.slots(es), self.n_used):
             if not repeats:
                 position = find_first_duplicate(es)
-                e = self._LAYOUT.format_handle(es[position])
+                e = self.HANDLE_LAYOUT.format_handle(es[position])
                 raise StaleEntityError(f"entity {e} at position {position} is repeated")
             es = drop_duplicates(es)
-        self._destroy_distinct(es)
+        self.destroy_distinct(es)
 
-    def _destroy_distinct(self, es: EntityArray) -> None:
-        if len(es) and (self.dispatch.depth or self._callbacks.entries):
+    def destroy_distinct(self, es: EntityArray) -> None:
+        if len(es) and (self.dispatch.depth or self.callbacks.entries):
             self._destroy_announced(es.copy())
         else:
-            self._free_handles(es)
+            self.free_handles(es)
 
-    def _destroy_small_batch(self, es: list[int], repeats: bool = False) -> bool:
+    def destroy_small_batch(self, es: list[int], repeats: bool = False) -> bool:
         """Destroy a few entities, together and in this order, and return True; if one is dead or,
         without `repeats`, given twice, do nothing."""
         distinct = es if len(es) == 1 else [*dict.fromkeys(es)]
-        if not self._all_alive(es) or (len(distinct) < len(es) and not repeats):
+        if not self.all_alive(es) or (len(distinct) < len(es) and not repeats):
             return False
-        if self.dispatch.depth or self._callbacks.entries:
+        if self.dispatch.depth or self.callbacks.entries:
             self._destroy_announced(np.array(distinct, np.uint64))
             return True
-        self._free.reserve(self._free.count + len(distinct))
-        mask = self._LAYOUT.INDEX_MASK
+        self.free_indices.reserve(self.free_indices.count + len(distinct))
+        mask = self.HANDLE_LAYOUT.INDEX_MASK
         try:
             for e in distinct:
                 self._free_index(e, e & mask)
@@ -208,38 +208,38 @@ class EntityManagerBase(EntityPool):
 
     def on_destroy(self, callback: Callable[[EntityArray], object]) -> Subscription:
         """Call `callback` with an array of the entities just destroyed, each time."""
-        return self._callbacks.add(callback)
+        return self.callbacks.add(callback)
 
     @property
-    def _despawn_count(self) -> int:
+    def despawn_count(self) -> int:
         """Number of despawns since this object was made or loaded: a version."""
-        free = self._free
-        return free._head + free.count + self._n_retired
+        free = self.free_indices
+        return free.head + free.count + self.n_retired
 
     @property
-    def _has_no_dead_rows(self) -> bool:
+    def has_no_dead_rows(self) -> bool:
         """True if no entity died since the world last removed the rows of dead entities."""
-        return self._despawn_count == self._despawns_at_collect
+        return self.despawn_count == self.despawns_at_collect
 
-    def _add_listener(self, listener: DespawnListener, remove: RemoveRows) -> None:
+    def add_listener(self, listener: DespawnListener, remove: RemoveRows) -> None:
         """Register a manager for despawns, without keeping the manager alive.
 
         `remove`, its method, removes the rows of one entity.
         """
-        self._callbacks.add_listener(listener, remove)
+        self.callbacks.add_listener(listener, remove)
 
-    def _undo_create(self, es: EntityArray) -> None:
+    def undo_create(self, es: EntityArray) -> None:
         """Undo `create_many`: return the indices without counting despawns. O(k).
 
         If nothing else was created since, the next creation returns the same handles again. One by
         one, the last first: that allocates nothing.
         """
-        free, cells, layout = self._free, self._cells, self._LAYOUT
+        free, cells, layout = self.free_indices, self._cells, self.HANDLE_LAYOUT
         try:
             for e in reversed(es.data):
                 index = e & layout.INDEX_MASK
-                if e < 2 * layout.ONE_GENERATION and index == self._n_used - 1:
-                    self._n_used = index
+                if e < 2 * layout.ONE_GENERATION and index == self.n_used - 1:
+                    self.n_used = index
                 else:
                     free.push_front(index)
                 cells[index] = e ^ 1
@@ -252,20 +252,20 @@ class EntityManagerBase(EntityPool):
         if self.dispatch.is_open():
             self.dispatch.queue.append(single_entity_array(e))
             return
-        self._callbacks.check()
+        self.callbacks.check()
         self.dispatch.run(self._despawn_one, e, index)
 
     def _despawn_one(self, e: Entity, index: int) -> None:
         """Free an entity's index and notify all callbacks, even after an interrupt in between."""
-        notify, pending = self.dispatch.notify, iter(self._callbacks.entries)
+        notify, pending = self.dispatch.notify, iter(self.callbacks.entries)
         try:
             self._free_index(e, index)
-            notify(self._callbacks.run_one, e, pending)
+            notify(self.callbacks.run_one, e, pending)
         except BaseException as error:
             if is_broken(self) or self._cells[index] == e:
                 raise
             self.dispatch.errors.extend(flatten_exceptions(error))
-            notify(self._callbacks.run_one, e, pending)
+            notify(self.callbacks.run_one, e, pending)
 
     def _destroy_announced(self, es: EntityArray) -> None:
         """Destroy live entities and notify the callbacks; inside of a callback, later."""
@@ -273,22 +273,22 @@ class EntityManagerBase(EntityPool):
         if self.dispatch.is_open():
             self.dispatch.queue.append(es)
             return
-        self._callbacks.check()
+        self.callbacks.check()
         self.dispatch.run(self._despawn_many, es)
 
     def _despawn_many(self, es: EntityArray) -> None:
         """Free entities' indices and notify all callbacks, even after an interrupt in between."""
         if len(es) == 0:
             return
-        notify, pending = self.dispatch.notify, iter(self._callbacks.entries)
+        notify, pending = self.dispatch.notify, iter(self.callbacks.entries)
         try:
-            self._free_handles(es)
-            notify(self._callbacks.run, es, pending)
+            self.free_handles(es)
+            notify(self.callbacks.run, es, pending)
         except BaseException as error:
             if is_broken(self) or self.alive(int(es[0])):
                 raise
             self.dispatch.errors.extend(flatten_exceptions(error))
-            notify(self._callbacks.run, es, pending)
+            notify(self.callbacks.run, es, pending)
 
     def _destroy_queued(self, es: EntityArray) -> None:
         """Destroy a queued batch, except what an earlier one has destroyed."""
@@ -301,34 +301,34 @@ class EntityManagerBase(EntityPool):
         es = es[self.alive_many(es)]
         if len(es):
             es.flags.writeable = False
-            self._callbacks.check()
+            self.callbacks.check()
             self._despawn_many(es)
 
-    def _free_handles(self, es: EntityArray) -> None:
-        indices = freed = self._indices(es)
-        cells = es + self._LAYOUT.ONE_GENERATION
+    def free_handles(self, es: EntityArray) -> None:
+        indices = freed = self.slots(es)
+        cells = es + self.HANDLE_LAYOUT.ONE_GENERATION
         cells ^= 1
-        exhausted = es >= self._LAYOUT.LAST_GENERATION
+        exhausted = es >= self.HANDLE_LAYOUT.LAST_GENERATION
         if exhausted.any():
             cells[exhausted] = indices[exhausted] ^ 1
             freed = indices[~exhausted]
-        self._free.reserve(self._free.count + len(freed))
-        before = self._despawn_count
+        self.free_indices.reserve(self.free_indices.count + len(freed))
+        before = self.despawn_count
         try:
-            self._free.push_many(freed)
-            self._n_retired += len(indices) - len(freed)
-            self._handles[indices] = cells
+            self.free_indices.push_many(freed)
+            self.n_retired += len(indices) - len(freed)
+            self.handles[indices] = cells
         except BaseException:
-            if self._despawn_count != before:
+            if self.despawn_count != before:
                 mark_broken(self)
             raise
 
     def __getstate__(self) -> dict[str, Any]:
         return {
             "bits": self._bits,
-            "handles": self._handles[: self._n_used],
-            "free": self._free.first(self._free.count),
-            "n_retired": self._n_retired,
+            "handles": self.handles[: self.n_used],
+            "free": self.free_indices.first(self.free_indices.count),
+            "n_retired": self.n_retired,
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -337,18 +337,18 @@ class EntityManagerBase(EntityPool):
         EntityManagerBase.__init__(self)
         handles = state["handles"]
         self.reserve(len(handles))
-        self._handles[: len(handles)] = handles
+        self.handles[: len(handles)] = handles
         self._restore(len(handles), state["free"], state["n_retired"])
 
     def _restore(self, n: int, free: NDArray[np.int64], n_retired: int) -> None:
         """Restore counts and free indices of a saved manager whose n cells are in place. O(k)."""
-        self._n_used = n
-        self._n_retired = n_retired
-        self._free.push_many(free)
+        self.n_used = n
+        self.n_retired = n_retired
+        self.free_indices.push_many(free)
         # there may be rows of dead entities, whose indices are in use again
-        self._despawns_at_collect = -1
+        self.despawns_at_collect = -1
 
     @property
     def _bits(self) -> tuple[int, int]:
         """Bits of the index and of the generation in a handle."""
-        return self._LAYOUT.INDEX_BITS, self._LAYOUT.GENERATION_BITS
+        return self.HANDLE_LAYOUT.INDEX_BITS, self.HANDLE_LAYOUT.GENERATION_BITS

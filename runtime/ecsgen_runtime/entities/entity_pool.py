@@ -25,7 +25,7 @@ from ..base.handles import (
     whole_mask,
 )
 from ..base.locks import is_broken, mark_broken
-from ..base.specialisation import specialised
+from ..base.specialisation import accelerated, specialised
 from ..base.text import format_bytes, format_count
 from ..values.array_coercion import are_stored_handles, as_entities
 
@@ -33,32 +33,32 @@ from ..values.array_coercion import are_stored_handles, as_entities
 class IndexQueue:
     """Circular queue of indices below 2**32, one at a time or in bulk by slices."""
 
-    __slots__ = ("_cells", "_head", "_mask", "_ring", "count")
+    __slots__ = ("_cells", "_mask", "count", "head", "ring")
 
-    # `_head` counts the indices taken; `_head & _mask` is the next one's cell.
+    # `head` counts the indices taken; `head & _mask` is the next one's cell.
 
     def __init__(self) -> None:
         self.count = 0
-        self._head = 0
-        self._use_array(np.empty(64, np.uint32))
+        self.head = 0
+        self.use_array(np.empty(64, np.uint32))
 
     @property
     def nbytes(self) -> int:
         """Bytes held."""
-        return self._ring.nbytes
+        return self.ring.nbytes
 
     def push(self, index: int) -> None:
         """Append one. O(1) amortised."""
         count = self.count
         if count > self._mask:
             self._grow(count + 1)
-        self._cells[(self._head + count) & self._mask] = index
+        self._cells[(self.head + count) & self._mask] = index
         self.count = count + 1
 
     def pop(self) -> int:
         """Take the first one, which must exist. O(1)."""
-        head, count = self._head, self.count
-        self._head, self.count = head + 1, count - 1
+        head, count = self.head, self.count
+        self.head, self.count = head + 1, count - 1
         return self._cells[head & self._mask]
 
     def reserve(self, count: int) -> None:
@@ -69,49 +69,49 @@ class IndexQueue:
     def push_many(self, indices: NDArray[np.int64]) -> None:
         """Append all, in order. O(k) amortised."""
         self.reserve(self.count + len(indices))
-        _fill(self._ring, (self._head + self.count) & self._mask, indices)
+        _fill(self.ring, (self.head + self.count) & self._mask, indices)
         self.count += len(indices)
 
     def first(self, n: int) -> NDArray[np.int64]:
         """The first n, which must exist, without taking them. O(n)."""
         indices = np.empty(n, np.int64)
-        start = self._head & self._mask
-        front = self._ring[start : start + n]
+        start = self.head & self._mask
+        front = self.ring[start : start + n]
         indices[: len(front)] = front
-        indices[len(front) :] = self._ring[: n - len(front)]
+        indices[len(front) :] = self.ring[: n - len(front)]
         return indices
 
     def drop(self, n: int) -> None:
         """Take the first n, which must exist. O(1)."""
-        head, count = self._head, self.count
-        self._head, self.count = head + n, count - n
+        head, count = self.head, self.count
+        self.head, self.count = head + n, count - n
 
     def push_front_many(self, indices: NDArray[np.int64]) -> None:
         """Insert all at the front, in order: they are the next to be popped. O(k) amortised."""
         self.reserve(self.count + len(indices))
-        head, count = self._head - len(indices), self.count + len(indices)
-        _fill(self._ring, head & self._mask, indices)
-        self._head, self.count = head, count  # at once: no interrupt comes between
+        head, count = self.head - len(indices), self.count + len(indices)
+        _fill(self.ring, head & self._mask, indices)
+        self.head, self.count = head, count  # at once: no interrupt comes between
 
     def push_front(self, index: int) -> None:
         """Insert one at the front: it is the next to be popped. O(1), without memory if there is
         room."""
-        head, count = self._head - 1, self.count + 1
+        head, count = self.head - 1, self.count + 1
         if count > self._mask + 1:
             self._grow(count)
         self._cells[head & self._mask] = index
-        self._head, self.count = head, count
+        self.head, self.count = head, count
 
     def _grow(self, count: int) -> None:
         cells = np.empty(1 << (count - 1).bit_length(), np.uint32)
         indices = self.first(self.count)
-        _fill(cells, self._head & (len(cells) - 1), indices)
-        self._use_array(cells)
+        _fill(cells, self.head & (len(cells) - 1), indices)
+        self.use_array(cells)
 
-    def _use_array(self, cells: NDArray[np.uint32]) -> None:
+    def use_array(self, cells: NDArray[np.uint32]) -> None:
         memory: memoryview[int] = cells.data
         # at once: no interrupt comes between
-        self._ring, self._cells, self._mask = cells, memory, len(memory) - 1
+        self.ring, self._cells, self._mask = cells, memory, len(memory) - 1
 
 
 def _fill(cells: NDArray[np.uint32], start: int, indices: NDArray[np.int64]) -> None:
@@ -124,23 +124,23 @@ def _fill(cells: NDArray[np.uint32], start: int, indices: NDArray[np.int64]) -> 
 class EntityPool:
     """Handles of all entities: which are alive, which indices are free."""
 
-    # One cell of `_handles` per index: the live handle, or the next one with its lowest
+    # One cell of `handles` per index: the live handle, or the next one with its lowest
     # bit flipped, which makes it a handle of the neighbouring index; 0 where nothing
-    # was created yet, except in cell 0. So `_handles[e & INDEX_MASK] == e` holds for
+    # was created yet, except in cell 0. So `handles[e & INDEX_MASK] == e` holds for
     # live entities alone. The last cell holds no handle of a higher index, so this
     # stays true when `take` clips an index that is out of range. `_cells` is the same
     # memory, for one index at a time.
 
-    __slots__ = ("_cells", "_free", "_handles", "_n_cells", "_n_retired", "_n_used")
+    __slots__ = ("_cells", "free_indices", "handles", "n_cells", "n_retired", "n_used")
 
-    _LAYOUT: ClassVar[HandleLayout]
+    HANDLE_LAYOUT: ClassVar[HandleLayout]
     """Index and generation bits of the package's handles."""
 
     def __init__(self) -> None:
-        self._free = IndexQueue()
-        self._n_retired = 0
-        self._n_used = 0  # indices given out at least once: [0, n_used)
-        self._use_array(self._empty_cells(min(64, self._LAYOUT.INDEX_COUNT)))
+        self.free_indices = IndexQueue()
+        self.n_retired = 0
+        self.n_used = 0  # indices given out at least once: [0, n_used)
+        self.use_array(self._empty_cells(min(64, self.HANDLE_LAYOUT.INDEX_COUNT)))
 
     def reserve(self, n: SupportsIndex) -> None:
         """Make room for n indices in all, so that `create` up to there won't allocate.
@@ -148,10 +148,10 @@ class EntityPool:
         Raises CapacityError for more than there are.
         """
         n = operator.index(n)
-        if n > self._n_cells:
+        if n > self.n_cells:
             self._grow(n)
 
-    @specialised
+    @accelerated("alive")
     def alive(self, e: SupportsIndex) -> bool:
         """Return True if the entity is alive; False for numbers that can't be entities. O(1)."""
         if type(e) is not int:
@@ -164,33 +164,30 @@ class EntityPool:
 
     def alive_many(self, es: ArrayLike) -> NDArray[np.bool_]:
         """Return which of them are alive, shape (k,). O(k)."""
-        return self._are_alive(as_entities(es))
+        return self.are_alive(as_entities(es))
 
-    def _are_alive(self, handles: EntityArray) -> NDArray[np.bool_]:
-        return are_stored_handles(self._handles, handles, self._LAYOUT.INDEX_MASK)
+    def are_alive(self, handles: EntityArray) -> NDArray[np.bool_]:
+        return are_stored_handles(self.handles, handles, self.HANDLE_LAYOUT.INDEX_MASK)
 
-    def _indices(self, es: EntityArray) -> RowArray:
-        """Return the entities' indices, ready to index an array with."""
-        return (es & whole_mask(self._LAYOUT.INDEX_MASK)).view(np.intp)
+    def slots(self, es: EntityArray) -> RowArray:
+        """Return the slots of entities, alive or dead, in tables that have one for each index."""
+        return (es & whole_mask(self.HANDLE_LAYOUT.INDEX_MASK)).view(np.intp)
 
-    _slots = _indices
-    """Slots of entities, alive or dead, in tables that have one for each index."""
-
-    def _span(self, es: EntityArray) -> int:
+    def span(self, es: EntityArray) -> int:
         """Return one more than the highest slot of entities, 0 without any; O(k)."""
-        return int(np.maximum.reduce(self._slots(es))) + 1 if len(es) else 0
+        return int(np.maximum.reduce(self.slots(es))) + 1 if len(es) else 0
 
-    def _slot_finder(self) -> Callable[[int], int]:
+    def slot_finder(self) -> Callable[[int], int]:
         """Return a function that returns the slot of one entity."""
         # three times as fast as the mask's `__and__`
-        return partial(operator.and_, self._LAYOUT.INDEX_MASK)
+        return partial(operator.and_, self.HANDLE_LAYOUT.INDEX_MASK)
 
-    def _few_slots(self, es: list[int]) -> list[int]:
+    def few_slots(self, es: list[int]) -> list[int]:
         """Return the slots of a few entities."""
-        mask = self._LAYOUT.INDEX_MASK
+        mask = self.HANDLE_LAYOUT.INDEX_MASK
         return [e & mask for e in es]
 
-    @specialised
+    @accelerated("require")
     def require(self, e: SupportsIndex) -> Entity:
         """Convert to an Entity; StaleEntityError if it is dead. O(1)."""
         if type(e) is not int:
@@ -205,24 +202,24 @@ class EntityPool:
 
     def require_many(self, es: ArrayLike) -> EntityArray:
         """Convert to an EntityArray; StaleEntityError for the first dead one. O(k)."""
-        return self._require_handles(as_entities(es), es)
+        return self.require_handles(as_entities(es), es)
 
     @specialised
-    def _all_alive(self, es: list[int]) -> bool:
-        cells, count = self._cells, self._n_cells
+    def all_alive(self, es: list[int]) -> bool:
+        cells, count = self._cells, self.n_cells
         for e in es:
             index = e & INDEX_MASK
             if index >= count or cells[index] != e:
                 return False
         return True
 
-    def _require_handles(self, handles: EntityArray, es: ArrayLike) -> EntityArray:
+    def require_handles(self, handles: EntityArray, es: ArrayLike) -> EntityArray:
         """Return the handles of `es`; StaleEntityError for the first dead one."""
-        alive = self._are_alive(handles)
+        alive = self.are_alive(handles)
         if not alive.all():
             position = int(alive.argmin())
             e = np.asarray(es, object)[position]
-            shown = self._LAYOUT.format_handle(e)
+            shown = self.HANDLE_LAYOUT.format_handle(e)
             raise StaleEntityError(f"entity {shown} at position {position} is not alive")
         return handles
 
@@ -238,7 +235,7 @@ class EntityPool:
 
     def live(self) -> EntityArray:
         """All live entities, by ascending index. O(indices ever used)."""
-        handles = self._handles[: self._n_used]
+        handles = self.handles[: self.n_used]
         # Live handles are odd where their index is, the flipped ones where it is not.
         alive = (handles & 1).astype(np.bool_)
         alive[::2] ^= True
@@ -246,12 +243,13 @@ class EntityPool:
 
     def __repr__(self) -> str:
         name, living = type(self).__name__, format_count(len(self), "entity", "entities")
-        room = f"room for {self._n_cells}, {format_bytes(self.nbytes)}"
+        room = f"room for {self.n_cells}, {format_bytes(self.nbytes)}"
         return f"<{name}: {living}, {room}>"
 
     def __len__(self) -> int:
-        return self._n_used - self._free.count - self._n_retired
+        return self.n_used - self.free_indices.count - self.n_retired
 
+    @accelerated("alive")
     def __contains__(self, e: SupportsIndex) -> bool:
         return self.alive(e)
 
@@ -262,16 +260,16 @@ class EntityPool:
     @property
     def nbytes(self) -> int:
         """Bytes held in arrays."""
-        return self._handles.nbytes + self._free.nbytes
+        return self.handles.nbytes + self.free_indices.nbytes
 
     @specialised
     def _free_index(self, e: int, index: int) -> None:
         if e >= LAST_GENERATION:
-            self._n_retired += 1
+            self.n_retired += 1
             self._cells[index] = index ^ 1
             return
         try:
-            self._free.push(index)
+            self.free_indices.push(index)
             self._cells[index] = (e + ONE_GENERATION) ^ 1
         except MemoryError:
             raise  # there is no room for the index, and nothing has changed
@@ -280,29 +278,29 @@ class EntityPool:
             raise
 
     @property
-    def _left(self) -> int:
-        return self._free.count + self._LAYOUT.INDEX_COUNT - self._n_used
+    def n_left(self) -> int:
+        return self.free_indices.count + self.HANDLE_LAYOUT.INDEX_COUNT - self.n_used
 
     def _grow(self, n: int) -> None:
-        count = self._LAYOUT.INDEX_COUNT
+        count = self.HANDLE_LAYOUT.INDEX_COUNT
         if n > count:
             raise CapacityError(f"{n} indices wanted, there are {count}")
         handles = self._empty_cells(1 << (n - 1).bit_length())
-        handles[: self._n_cells] = self._handles
-        self._use_array(handles)
+        handles[: self.n_cells] = self.handles
+        self.use_array(handles)
 
-    def _use_array(self, handles: EntityArray) -> None:
+    def use_array(self, handles: EntityArray) -> None:
         memory: memoryview[Any] = handles.data
         # at once: no interrupt comes between
-        self._handles, self._cells, self._n_cells = handles, memory, len(memory)
+        self.handles, self._cells, self.n_cells = handles, memory, len(memory)
 
     def _empty_cells(self, n: int) -> EntityArray:
         handles = np.zeros(n, np.uint64)
-        handles[0] = self._LAYOUT.ONE_GENERATION | 1
+        handles[0] = self.HANDLE_LAYOUT.ONE_GENERATION | 1
         return handles
 
     def _dead(self, e: int) -> StaleEntityError:
-        return StaleEntityError(f"entity {self._LAYOUT.format_handle(e)} is not alive")
+        return StaleEntityError(f"entity {self.HANDLE_LAYOUT.format_handle(e)} is not alive")
 
 
 class DespawnListener(Protocol):
@@ -326,7 +324,7 @@ def remove_rows_with_fallback(
     except BaseException as error:
         if is_broken(listener):
             raise
-        listener._remove_rows_one_by_one(entities)
+        listener.remove_rows_one_by_one(entities)
         if not isinstance(error, MemoryError):
             raise
 

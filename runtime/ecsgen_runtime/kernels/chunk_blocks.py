@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.fast_typing import NamedTuple
-from ..world.archetypes.archetype_store import ChunkQuery
-from ..world.archetypes.chunks import Archetype, ChunkBase, ChunkLayout
+from ..world.archetypes.archetype_store import ChunkQuery, store_of
+from ..world.archetypes.chunks import Archetype, ChunkBase, ChunkLayout, chunk_columns, chunk_layout
 from .blocks import ScratchSpec, block_rows, rows_last, working_memory
 
 
@@ -29,17 +29,17 @@ class ChunkField(NamedTuple):
 
     def cells(self, chunk: ChunkBase) -> NDArray[Any]:
         """Return the cells of the rows in use, rows last."""
-        number = self.place(chunk._layout)
-        column, n = chunk._columns[number], chunk._rows.n
+        number = self.place(chunk_layout(chunk))
+        column, n = chunk_columns(chunk)[number], chunk.n
         if not self.planes:
             return rows_last(column[:n])
-        layouts = chunk._layout.places[number : number + prod(self.planes)]
+        layouts = chunk_layout(chunk).places[number : number + prod(self.planes)]
         step = layouts[-1].offset - layouts[-2].offset if len(layouts) > 1 else 0
         strides = [prod(self.planes[axis + 1 :]) * step for axis in range(len(self.planes))]
         return np.ndarray(
             (*self.planes, n),
             column.dtype,
-            chunk._buffer,
+            chunk.buffer,
             layouts[0].offset,
             (*strides, column.itemsize),
         )
@@ -72,14 +72,14 @@ class ChunkCache:
 
     def keep(self, name: str) -> Self:
         """Store the cache with the archetypes by the kernel's name."""
-        self._query._store._kept[name] = self
+        store_of(self._query).kernel_blocks[name] = self
         return self
 
     def _renew_if_changed(self) -> None:
-        store = self._query._store
-        if self._version != store._version:
+        store = store_of(self._query)
+        if self._version != store.version:
             self._renew([archetype for archetype in self._query._archetypes() if archetype.n])
-            self._version = store._version
+            self._version = store.version
 
     def _renew(self, archetypes: Sequence[Archetype]) -> None:
         """Fill the cache for all chunks of archetypes with rows."""
@@ -120,7 +120,7 @@ class ChunkBlocks(ChunkCache):
 
     def _renew(self, archetypes: Sequence[Archetype]) -> None:
         longest = max((archetype.capacity for archetype in archetypes), default=0)
-        parts = self._query._store._table.parts
+        parts = store_of(self._query).table.parts
         others = sum(
             parts[f.component].LAYOUT[f.column].nbytes * prod(f.planes) for f in self._fields
         )
@@ -134,13 +134,13 @@ class ChunkBlocks(ChunkCache):
         for archetype in archetypes:
             for chunk in archetype.used():
                 n, blocks = before.get(chunk, (-1, []))
-                if n != chunk._rows.n:
+                if n != chunk.n:
                     blocks = self._blocks(chunk)
-                self._column_view[chunk] = chunk._rows.n, blocks
+                self._column_view[chunk] = chunk.n, blocks
         self._views = [block for _, cached in self._column_view.values() for block in cached]
 
     def _blocks(self, chunk: ChunkBase) -> list[tuple[Any, ...]]:
-        columns, n = [field.cells(chunk) for field in self._fields], chunk._rows.n
+        columns, n = [field.cells(chunk) for field in self._fields], chunk.n
         return [
             (
                 *(array[..., start : start + self._size] for array in columns),

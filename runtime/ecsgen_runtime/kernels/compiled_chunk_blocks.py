@@ -47,7 +47,7 @@ class ChunkAddresses(ChunkCache):
             starts = np.array([chunk._address for chunk in chunks], np.intp)
             offsets = [layout.places[f.place(layout)].offset for f in self._fields]
             addresses.append(starts[:, None] + np.array(offsets, np.intp))
-            rows.append(np.array([chunk._rows.n for chunk in chunks], np.intp))
+            rows.append(np.array([chunk.n for chunk in chunks], np.intp))
         self._held = np.concatenate(rows), np.concatenate(addresses)
 
 

@@ -13,7 +13,9 @@ from ..base.handles import NIL, EntityArray
 from ..base.jit import jit
 from ..base.locks import mark_broken
 from ..entities.entity_manager import EntityManagerBase
-from ..managers.policies.lookup_maps import grow_map
+from ..managers.policies.lookup_maps import Sparse, grow_map, map_of
+from ..tables.columns import owner_column
+from ..world.world_base import WorldBase
 from .deferred_commands import CommandBuffer as PlainCommandBuffer
 from .deferred_commands import defaults
 
@@ -41,21 +43,21 @@ class CommandBuffer(PlainCommandBuffer):
     """Commands of a compiled loop, in arrays that may serve the next call."""
 
     @classmethod
-    def of(cls, world: Any, count: int, *kinds: Any) -> Self:
+    def of(cls, world: WorldBase, count: int, *kinds: Any) -> Self:
         """Return a buffer, the last call's if it is large enough."""
         former: Self | None = vars(world.entities).get("_command_buffers", {}).pop(kinds, None)
-        indices = len(world.entities._handles)
-        if former is None or count > former._capacity or indices != len(former.is_despawned):
+        indices = len(world.entities.handles)
+        if former is None or count > former.capacity or indices != len(former.is_despawned):
             spare = 0 if former is None else count // 2  # counts that grew will grow again
             return cls(world, count + spare, *kinds)
-        former._begin_call(world)
+        former.begin_call(world)
         former.counts.fill(0)
         return former
 
-    def __init__(self, world: Any, count: int, rows: Any = (), spawns: Any = ()) -> None:
+    def __init__(self, world: WorldBase, count: int, rows: Any = (), spawns: Any = ()) -> None:
         super().__init__(world, count, rows, spawns)
         self._kinds = rows, spawns
-        kinds = tuple(map(type, world._collecting_managers))
+        kinds = tuple(map(type, world.collecting_managers))
         specs = tuple(
             tuple((type(getattr(world, name)), name, fields) for name, fields in spec)
             for spec in spawns
@@ -69,22 +71,22 @@ class CommandBuffer(PlainCommandBuffer):
         if any(counts) and (plan is None or not self._apply_fast(plan, counts)):
             super().apply()
             return
-        if plan is not None and max(self._capacity, len(self.is_despawned)) <= _MAX_REUSED:
+        if plan is not None and max(self.capacity, len(self.is_despawned)) <= _MAX_REUSED:
             vars(self._world.entities).setdefault("_command_buffers", {})[self._kinds] = self
-        self._world = None  # the world may hold this buffer by its entity manager
+        del self._world  # the world may hold this buffer by its entity manager
 
     def _apply_fast(self, plan: _Plan, counts: list[int]) -> bool:
         """Apply all commands, or return False and change nothing if a command is not plain."""
-        entities, managers = self._world.entities, self._world._collecting_managers
+        entities, managers = self._world.entities, self._world.collecting_managers
         n_despawned, numbers = counts[0], [k for k, count in enumerate(counts[1:]) if count]
         is_plain = len(numbers) < 2 and (not numbers or plan.spawns[numbers[0]] is not None)
-        if not is_plain or entities._callbacks.entries or entities.dispatch.depth:
+        if not is_plain or entities.callbacks.entries or entities.dispatch.depth:
             return False
-        free, max_indices = entities._free, entities._LAYOUT.INDEX_COUNT
+        free, max_indices = entities.free_indices, entities.HANDLE_LAYOUT.INDEX_COUNT
         free.reserve(free.count + n_despawned)
         n_spawned = counts[1 + numbers[0]] if numbers else 0
         if n_spawned:
-            indices = min(entities._n_used + n_spawned, max_indices)
+            indices = min(entities.n_used + n_spawned, max_indices)
             entities.reserve(indices)
             for _, manager, _ in plan.spawns[numbers[0]][0]:
                 _ensure_capacity(managers[manager], n_spawned, indices)
@@ -95,7 +97,7 @@ class CommandBuffer(PlainCommandBuffer):
         except BaseException:
             mark_broken(entities)
             for manager in managers:
-                manager._mark_broken()
+                manager.mark_broken()
             raise
         if not is_complete:
             self.counts[0] = 0
@@ -104,36 +106,37 @@ class CommandBuffer(PlainCommandBuffer):
 
     def _despawn_fast(self, plan: _Plan, count: int) -> None:
         entities, despawned = self._world.entities, self.despawned[:count]
-        free, was_clean = entities._free, entities._has_no_dead_rows
-        handles, end = entities._handles, free._head + free.count
-        arguments = plan.numbers, handles, free._ring, end
+        free, was_clean = entities.free_indices, entities.has_no_dead_rows
+        handles, end = entities.handles, free.head + free.count
+        arguments = plan.numbers, handles, free.ring, end
         freed = _free_indices(despawned, self.is_despawned, *arguments)
         free.count += freed
-        entities._n_retired += count - freed
-        entities._despawns_at_collect += count if was_clean else 0
-        for manager, columns in zip(self._world._collecting_managers, plan.columns, strict=True):
-            if manager.data._n:
+        entities.n_retired += count - freed
+        entities.despawns_at_collect += count if was_clean else 0
+        managers: tuple[Any, ...] = self._world.collecting_managers  # sparse, by the plan
+        for manager, columns in zip(managers, plan.columns, strict=True):
+            if manager.data.n:
                 arrays = _row_arrays(manager)
                 _set_count(manager.data, _remove_rows(despawned, plan.numbers, columns, *arrays))
 
     def _spawn_fast(self, plan: _Plan, number: int, count: int) -> bool:
         """Spawn entities, or return False and change nothing: too few indices are free, or dead
         entities still have rows."""
-        entities, managers = self._world.entities, self._world._collecting_managers
-        free, used, layout = entities._free, entities._n_used, entities._LAYOUT
+        entities, managers = self._world.entities, self._world.collecting_managers
+        free, used, layout = entities.free_indices, entities.n_used, entities.HANDLE_LAYOUT
         early = min(count, max(0, free.count - layout.MIN_FREE))
         fresh = min(count - early, layout.INDEX_COUNT - used)
         if count - fresh > free.count:
             return False
-        spawned, handles = np.empty(count, np.uint64), entities._handles
-        sources = free._ring, free._head, early, used, fresh
+        spawned, handles = np.empty(count, np.uint64), entities.handles
+        sources = free.ring, free.head, early, used, fresh
         _take_indices(spawned, plan.numbers, handles, *sources)
         members, unset = plan.spawns[number]
         for _, manager, _ in members:
-            if not _have_no_rows(spawned, plan.numbers, managers[manager]._sparse):
+            if not _have_no_rows(spawned, plan.numbers, map_of(managers[manager])):
                 return False
         free.drop(count - fresh)
-        entities._n_used += fresh
+        entities.n_used += fresh
         for name, manager, ranges in members:
             batch = self.spawn_batches[number]
             source = ranges, batch.capacity, batch.buffers[name]
@@ -149,13 +152,13 @@ class CommandBuffer(PlainCommandBuffer):
 @cache
 def _plan(entities: Any, kinds: tuple[Any, ...], specs: Any) -> _Plan | None:
     """Return the plan for a world of such managers; None if they are not plain."""
-    is_known = (entities._free_handles, entities._slots) == (
-        EntityManagerBase._free_handles,
-        EntityManagerBase._slots,
+    is_known = (entities.free_handles, entities.slots) == (
+        EntityManagerBase.free_handles,
+        EntityManagerBase.slots,
     )
     if not is_known or not all(map(_is_plain, kinds)):
         return None
-    layout = entities._LAYOUT
+    layout = entities.HANDLE_LAYOUT
     numbers = layout.INDEX_MASK, layout.ONE_GENERATION, layout.LAST_GENERATION
     columns = [[(c.bytes_before, c.nbytes) for c in kind.LAYOUT] for kind in kinds]
     return _Plan(
@@ -167,9 +170,10 @@ def _plan(entities: Any, kinds: tuple[Any, ...], specs: Any) -> _Plan | None:
 
 def _is_plain(kind: Any) -> bool:
     """Return True if rows are nothing but their columns and an entry of the lookup map."""
-    steps = {step for steps in kind._STEPS.values() for step in steps.split()}
-    _, hooks, is_more = kind._REMOVE_HOOKS
-    is_by_index = "sparse" in steps and kind._CAN_ACCELERATE  # and not by slots of foreign entities
+    parts = kind._PARTS
+    steps = {*parts.accessors, *parts.create, *parts.create_many, *parts.destroy_row}
+    _, hooks, is_more = kind.REMOVE_HOOKS
+    is_by_index = "sparse" in steps and kind.CAN_ACCELERATE  # and not by slots of foreign entities
     return steps <= _PLAIN and is_by_index and not (hooks or is_more)
 
 
@@ -177,8 +181,8 @@ def _spawn_plan(kinds: tuple[Any, ...], spec: Any) -> Any:
     members, unset = [], []
     for kind, name, fields in spec:
         columns = {column.name: column for column in kind.LAYOUT}
-        is_split = not kind._CONVERTERS.keys() <= columns.keys()
-        has_capacity = getattr(kind._ROWS, "_CELL_CAPACITY", False)
+        is_split = not kind.CONVERTERS.keys() <= columns.keys()
+        has_capacity = getattr(kind.ROWS, "CELL_CAPACITY", False)
         if kind not in kinds or is_split or has_capacity:
             return None
         manager, sizes = kinds.index(kind), [columns[field].nbytes for field in fields]
@@ -189,26 +193,26 @@ def _spawn_plan(kinds: tuple[Any, ...], spec: Any) -> Any:
     return tuple(members), tuple(unset)
 
 
-def _ensure_capacity(manager: Any, count: int, max_indices: int) -> None:
+def _ensure_capacity(manager: Sparse, count: int, max_indices: int) -> None:
     """Reserve `count` rows, and lookup for entities with indices below `max_indices`."""
     data = manager.data
-    if data._n + count > data._allocated:
+    if data._n + count > data.allocated:
         data._grow(data._n + count)
-    if len(manager._sparse) < max_indices:
-        manager._set_map(grow_map(manager._sparse, max_indices - 1))
+    if len(map_of(manager)) < max_indices:
+        manager._set_map(grow_map(map_of(manager), max_indices - 1))
 
 
-def _row_arrays(manager: Any) -> Any:
+def _row_arrays(manager: Sparse) -> Any:
     """Return rows by index, owners by row, the buffer of all columns, and the row count."""
     data = manager.data
-    return manager._sparse, data._entity_column, data._buffer, data._n
+    return map_of(manager), owner_column(data), data.buffer, data._n
 
 
 def _set_count(data: Any, n: int) -> None:
     if n != data._n:
         data._n = n
         data._version += 1
-        data._drop_row_caches()
+        data.drop_row_caches()
 
 
 _NO_ROW: Final = np.uint32(NIL)

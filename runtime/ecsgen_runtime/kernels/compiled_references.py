@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from ..base.jit import jit
 from ..managers.policies.lookup_maps import Mapped
+from ..managers.policies.owners import entities_of
+from ..tables.columns import owner_column
 from . import arithmetic
 
 _NIL: Final = 0xFFFF_FFFF
@@ -22,9 +24,9 @@ def live_row_table(manager: Mapped) -> tuple[NDArray[np.uint64], NDArray[np.int6
     The search for an entity begins at slot `e * TABLE_FACTOR >> shift`, and ends at the entity or
     at 0. O(n).
     """
-    rows = manager._first_rows()
-    owners = manager.data._entity_column[rows]
-    alive = manager._entities._are_alive(owners)
+    rows = manager.first_rows()
+    owners = owner_column(manager.data)[rows]
+    alive = entities_of(manager).are_alive(owners)
     return open_table(owners[alive], rows[alive])
 
 

@@ -14,16 +14,19 @@ from numpy.typing import NDArray
 
 from ..base.callbacks import flatten_exceptions
 from ..base.errors import BrokenManagerError, EcsError
-from ..base.handles import NIL, Columns, EntityArray, IdArray, RowArray
-from ..base.locks import is_broken, mark_broken, mark_broken_if_changed
+from ..base.handles import NIL, Columns, EntityArray, Id, IdArray, RowArray
+from ..base.locks import is_broken, mark_broken, mark_broken_if_changed, raise_if_locked
 from ..entities.entity_pool import remove_rows_with_fallback
+from ..managers.manager import Manager
+from ..managers.policies.ids import IdMethods
 from ..values.array_coercion import drop_duplicates
+from ..world.world_base import WorldBase
 
 SpawnSpec = tuple[tuple[str, tuple[str, ...]], ...]
 """Managers in which a spawn creates rows, by name, and the fields of each that it sets."""
 
 
-_Removal = tuple[Any, Callable[[], object]]
+_Removal = tuple[Manager, Callable[[], object]]
 """A manager, and an idempotent function that removes rows from it."""
 
 _Mask: TypeAlias = NDArray[np.bool_] | np.bool_
@@ -37,7 +40,7 @@ _Share = tuple[_Positions, _Positions]
 class SpawnBatch:
     """Spawns of one statement of a kernel: turns and columns of field values."""
 
-    def __init__(self, world: Any, spec: SpawnSpec, capacity: int) -> None:
+    def __init__(self, world: WorldBase, spec: SpawnSpec, capacity: int) -> None:
         self.spec = spec
         self.capacity = capacity = -(-capacity // 8) * 8  # columns begin at aligned offsets
         self.turns = np.empty(capacity, np.int64)
@@ -46,7 +49,7 @@ class SpawnBatch:
         self.buffers: dict[str, NDArray[np.uint8]] = {}
         """Memory of the columns, by manager."""
         for name, fields in spec:
-            converters = getattr(world, name)._CONVERTERS
+            converters = getattr(world, name).CONVERTERS
             kinds = [converters[field][0] for field in fields]
             sizes = [capacity * k.dtype.itemsize * prod(k.shape) for k in kinds]
             buffer, offset = np.empty(sum(sizes), np.uint8), 0
@@ -72,11 +75,10 @@ class DeferredCommands:
     counts: NDArray[np.int64]
     """Despawned entities, removed rows of each manager, spawns of each statement."""
 
-    def _begin_call(self, world: Any) -> None:
+    def begin_call(self, world: WorldBase) -> None:
         """Begin a call; raises StructureLockedError, BrokenManagerError if a manager is that."""
-        for manager in world._all_managers():
-            if manager._locks:
-                manager._raise_if_locked()
+        for manager in world.all_managers():
+            raise_if_locked(manager)
         self._world = world
         self._have_no_rows = False
         """True if all rows of the entities to despawn are removed."""
@@ -103,8 +105,8 @@ class DeferredCommands:
         removed."""
         world, counts = self._world, self.counts.tolist()
         dead, removals = self.despawned[: counts[0]], list[_Removal]()
-        for manager in world._collecting_managers if counts[0] else ():
-            if manager.data._n:
+        for manager in world.collecting_managers if counts[0] else ():
+            if manager.data.n:
                 arguments = manager, manager.remove_many, dead
                 removals.append((manager, partial(remove_rows_with_fallback, *arguments)))
         for (name, rows), count in zip(self.despawned_rows.items(), counts[1:], strict=False):
@@ -125,7 +127,7 @@ class DeferredCommands:
         dispatch, removal = self._world.entities.dispatch, None
         queued = len(dispatch.queue)
         try:
-            self._world.entities._destroy_distinct(dead)
+            self._world.entities.destroy_distinct(dead)
             self._have_no_rows = len(dead) > 0
             for removal in removals:
                 _remove(*removal)
@@ -173,24 +175,24 @@ class DeferredCommands:
     def _has_cell_capacity(self, batch: SpawnBatch) -> bool:
         """Return True if a spawned row needs capacity on a cell."""
         managers = (getattr(self._world, name) for name, _ in batch.spec)
-        return any(getattr(manager.data, "_CELL_CAPACITY", 0) for manager in managers)
+        return any(getattr(manager.data, "CELL_CAPACITY", 0) for manager in managers)
 
     def _over_cell_capacity(self, numbers: RowArray, positions: RowArray) -> NDArray[np.bool_]:
         """Return a mask, by statement and position in its batch, of spawns whose cell is full."""
         is_refused = np.zeros(len(numbers), np.bool_)
         for name in dict.fromkeys(n for batch in self.spawn_batches for n, _ in batch.spec):
             manager = getattr(self._world, name)
-            if not getattr(manager.data, "_CELL_CAPACITY", 0):
+            if not getattr(manager.data, "CELL_CAPACITY", 0):
                 continue
             arrivals: dict[int, int] = {}
             spawns = zip(numbers.tolist(), positions.tolist(), strict=True)
             for k, (number, position) in enumerate(spawns):
-                column = self.spawn_batches[number].columns.get((name, manager.data._CELL_FIELD))
+                column = self.spawn_batches[number].columns.get((name, manager.data.CELL_FIELD))
                 if column is None:
                     continue
                 id = int(column[position])
                 arrivals[id] = arrivals.get(id, 0) + 1
-                if not manager._has_room_on(manager._cell_of_id(id), arrivals[id]):
+                if not manager._cell_has_capacity(manager.cell_of_id(id), arrivals[id]):
                     is_refused[k] = True
                     arrivals[id] -= 1
         return is_refused
@@ -199,7 +201,7 @@ class DeferredCommands:
         """Create groups of entities or of rows without owner by statements' shares, or none."""
         world, parts = self._world, []
         created = list[EntityArray]()
-        ownerless = list[tuple[Any, int, list[Any]]]()
+        ownerless = list[tuple[IdMethods, int, list[IdArray]]]()
         try:
             for count, shares in groups:
                 owners = np.zeros(count, np.uint64)
@@ -214,8 +216,8 @@ class DeferredCommands:
             for manager, *arguments in parts:
                 ids = list[Any]()
                 if not hasattr(manager, "_entities"):
-                    ownerless.append((manager, manager.data._version, ids))
-                ids.extend(starmap(manager._create_checked, ((*arguments, ()),)))
+                    ownerless.append((manager, manager.version, ids))
+                ids.extend(starmap(manager.create_checked, ((*arguments, ()),)))
         except BaseException as error:
             for manager, version, ids in ownerless:
                 if ids:
@@ -223,7 +225,7 @@ class DeferredCommands:
                 elif not isinstance(error, EcsError):
                     mark_broken_if_changed(manager, version)
             for entities in created:
-                world._rollback_spawn(entities)
+                world.rollback_spawn(entities)
             raise
 
     def _rows_to_create(
@@ -266,25 +268,25 @@ class CommandBuffer(DeferredCommands):
     """Commands of a loop: arrays with capacity for all."""
 
     @classmethod
-    def of(cls, world: Any, count: int, *kinds: Any) -> Self:
+    def of(cls, world: WorldBase, count: int, *kinds: Any) -> Self:
         """Return a buffer; a compiled one may reuse another call's arrays."""
         return cls(world, count, *kinds)
 
     def __init__(
-        self, world: Any, count: int, rows: Sequence[str], spawns: Sequence[SpawnSpec]
+        self, world: WorldBase, count: int, rows: Sequence[str], spawns: Sequence[SpawnSpec]
     ) -> None:
         """`count` rows run; single rows of the managers named in `rows` may be removed. Raises what
-        `_begin_call` raises."""
-        self._begin_call(world)
-        self.is_despawned = np.zeros(len(world.entities._handles), np.bool_)
+        `begin_call` raises."""
+        self.begin_call(world)
+        self.is_despawned = np.zeros(len(world.entities.handles), np.bool_)
         """True for despawned entities, by slot."""
         self.despawned = np.empty(len(self.is_despawned), np.uint64)
-        self.is_row_despawned = {n: np.zeros(getattr(world, n).data._n, np.bool_) for n in rows}
+        self.is_row_despawned = {n: np.zeros(getattr(world, n).data.n, np.bool_) for n in rows}
         """True for removed rows, by manager."""
         self.despawned_rows = {
             n: np.empty(len(g), np.int64) for n, g in self.is_row_despawned.items()
         }
-        self._capacity = count
+        self.capacity = count
         self.spawn_batches = [SpawnBatch(world, spec, count) for spec in spawns]
         self.counts = np.zeros(1 + len(rows) + len(spawns), np.int64)
 
@@ -292,9 +294,9 @@ class CommandBuffer(DeferredCommands):
 class BlockCommandBuffer(DeferredCommands):
     """Commands of blocks of rows, one block after the other. Empty until the first command."""
 
-    def __init__(self, world: Any, rows: Sequence[str], spawns: Sequence[SpawnSpec]) -> None:
-        """Single rows of the managers named in `rows` may be removed. Raises as `_begin_call`."""
-        self._begin_call(world)
+    def __init__(self, world: WorldBase, rows: Sequence[str], spawns: Sequence[SpawnSpec]) -> None:
+        """Single rows of the managers named in `rows` may be removed. Raises as `begin_call`."""
+        self.begin_call(world)
         self._rows, self._specs = rows, spawns
         self._first = self._next = 0
         """Numbers of the block's first row, and of the row after its last."""
@@ -393,13 +395,13 @@ def _is_any(mask: Any) -> bool:
     return bool(mask.item(mask.argmax()))  # a third of the time of `any`
 
 
-def _remove(manager: Any, remove: Callable[[], object]) -> None:
+def _remove(manager: Manager, remove: Callable[[], object]) -> None:
     """Remove rows from a manager unless it is broken."""
     if not is_broken(manager):
         remove()
 
 
-def _remove_ids(manager: Any, ids: IdArray) -> None:
+def _remove_ids(manager: IdMethods, ids: IdArray) -> None:
     """Remove the rows of ids that are not stale; one by one if memory is short."""
     try:
         rows = manager.resolve_many(ids)
@@ -408,11 +410,11 @@ def _remove_ids(manager: Any, ids: IdArray) -> None:
         if is_broken(manager):
             raise
         try:
-            for id in ids.data:
+            for id in map(Id, ids.data):
                 if manager.resolve(id) != NIL:
                     manager._destroy_row(manager.resolve(id))
         except BaseException:
-            manager._mark_broken()
+            manager.mark_broken()
             raise
         if not isinstance(error, MemoryError):
             raise
@@ -423,5 +425,5 @@ def defaults(kind: Any) -> Columns:
     """Return the default of each field of a manager, shape (1, *shape)."""
     return {
         name: np.broadcast_to(field.to_column(default, 1), (1, *field.shape))
-        for name, (field, default) in kind._CONVERTERS.items()
+        for name, (field, default) in kind.CONVERTERS.items()
     }

@@ -7,16 +7,29 @@ order of steps.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ..base.handles import NIL, EntityArray, IdArray, RowArray
 from ..entities.entity_pool import EntityPool
 from ..managers.policies.lookup_maps import Mapped
-from ..managers.policies.owners import Owned
+from ..managers.policies.owners import Owned, entities_of
+from ..tables.columns import owner_column
 from .blocks import BlockColumn, put_where, row_cells, working_memory
+
+if TYPE_CHECKING:
+    from ..tables.columns import OwnedRows
+
+    class OwnedIds(Protocol):
+        """A manager whose rows have owners and ids."""
+
+        @property
+        def data(self) -> OwnedRows: ...
+        @property
+        def _entities(self) -> EntityPool: ...
+        def resolve_many(self, ids: ArrayLike, /) -> RowArray: ...
 
 
 def rows_of_live_entities(
@@ -27,16 +40,13 @@ def rows_of_live_entities(
     `is_clean`: no rows of dead entities are left.
     """
     rows = manager.lookup_many(entities)
-    return rows if is_clean else _of_living(rows, manager._entities, entities)
+    return rows if is_clean else _of_living(rows, entities_of(manager), entities)
 
 
-def rows_of_live_ids(manager: Any, ids: IdArray, is_clean: bool = False) -> RowArray:
-    """Return the row of each id if its owner is alive, NIL for others; O(k).
-
-    The rows of `manager` have owners and ids.
-    """
-    rows: RowArray = manager.resolve_many(ids)
-    owners = manager.data._entity_column
+def rows_of_live_ids(manager: OwnedIds, ids: IdArray, is_clean: bool = False) -> RowArray:
+    """Return the row of each id if its owner is alive, NIL for others; O(k)."""
+    rows = manager.resolve_many(ids)
+    owners = owner_column(manager.data)
     if is_clean or len(owners) == 0:
         return rows
     return _of_living(rows, manager._entities, owners.take(rows, mode="clip"))
@@ -44,9 +54,9 @@ def rows_of_live_ids(manager: Any, ids: IdArray, is_clean: bool = False) -> RowA
 
 def live_row_map(manager: Mapped) -> dict[int, int]:
     """Return the first row of each alive entity; O(n)."""
-    rows = manager._first_rows()
-    owners = manager.data._entity_column[rows]
-    alive = manager._entities._are_alive(owners)
+    rows = manager.first_rows()
+    owners = owner_column(manager.data)[rows]
+    alive = entities_of(manager).are_alive(owners)
     return dict(zip(owners[alive].tolist(), rows[alive].tolist(), strict=True))
 
 
@@ -71,7 +81,7 @@ def other_cells(column: NDArray[Any], rows: RowArray, default: Any) -> NDArray[A
 
 def _of_living(rows: RowArray, entities: EntityPool, owners: EntityArray) -> RowArray:
     """Return rows, NIL where the owner is dead."""
-    alive = entities._are_alive(owners)
+    alive = entities.are_alive(owners)
     if not alive.all():
         rows[~alive] = NIL
     return rows

@@ -93,11 +93,11 @@ class Seeded(BaseManager):
         super()._init_empty()
         self._stream_state = StreamState()
 
-    def _json_state(self) -> dict[str, Any]:
-        return {**super()._json_state(), **self._stream_state.json_state()}
+    def json_state(self) -> dict[str, Any]:
+        return {**super().json_state(), **self._stream_state.json_state()}
 
-    def _load_json_state(self, notes: Mapping[str, Any]) -> None:
-        super()._load_json_state(notes)
+    def load_json_state(self, notes: Mapping[str, Any]) -> None:
+        super().load_json_state(notes)
         self._stream_state = parse_stream_state(notes, self._RANDOM_KERNELS)
 
 
@@ -224,13 +224,13 @@ class SeededWorld(WorldBase):
     def seed(self, seed: int) -> None:
         number = checked_seed(self, seed)
         self._stream_state.reset(number)
-        for manager in self._all_managers():
+        for manager in self.all_managers():
             if isinstance(manager, Seeded):
                 manager.seed = number
 
     def __getstate__(self) -> Any:
         attributes, slots = super().__getstate__()
-        return {**attributes, "_stream_state": self._json_state()}, slots
+        return {**attributes, "_stream_state": self.json_state()}, slots
 
     def __setstate__(self, state: Any) -> None:
         attributes, slots = state
@@ -240,10 +240,10 @@ class SeededWorld(WorldBase):
     def _next_call_key(self, kernel: str) -> np.uint64:
         return self._stream_state.key(kernel, self._RANDOM_KERNELS[kernel])
 
-    def _json_state(self) -> dict[str, Any]:
-        return {**super()._json_state(), **self._stream_state.json_state()}  # type: ignore[misc]  # of saved ones
+    def json_state(self) -> dict[str, Any]:
+        return {**super().json_state(), **self._stream_state.json_state()}
 
-    def _load_json_state(self, notes: Mapping[str, Any]) -> None:
-        super()._load_json_state(notes)  # type: ignore[misc]  # of saved worlds
+    def load_json_state(self, notes: Mapping[str, Any]) -> None:
+        super().load_json_state(notes)
         state = parse_stream_state(notes, self._RANDOM_KERNELS)
         self._stream_state.reset(state.seed, state.calls)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..base.callbacks import Dispatch
 from ..base.errors import EcsError, StaleInstanceError, StructureLockedError
-from ..base.extensions import arrow
+from ..base.fast_typing import NamedTuple
 from ..base.handles import NIL, Columns, EntityArray, Instance, RowArray
 from ..base.locks import (
     BROKEN_MARKER,
@@ -31,9 +31,10 @@ from ..base.specialisation import (
 from ..base.text import format_bytes, format_count
 from ..tables.buffers import Column
 from ..tables.bulk import SMALL_REMOVAL, small_values
-from ..tables.columns import Rows
+from ..tables.columns import Rows, used_rows
 from ..tables.html_reprs import manager_table
 from ..tables.placement import NO_ROWS, integers, locked_error
+from ..tables.table_arguments import table_columns
 from ..values.array_coercion import as_small_int_list
 from ..values.field_tables import FieldInfo, unexpected_keyword_error
 from ..values.field_types import FieldTable
@@ -42,6 +43,20 @@ from ..values.interchange import TableLike
 _Made = TypeVar("_Made")
 
 Hooks: TypeAlias = tuple[Callable[..., Any], ...]
+
+
+class ManagerParts(NamedTuple):
+    """Features with a part in a generated manager's one-row methods."""
+
+    row: type[Any] | None = None
+    """Named tuple of a row."""
+    accessors: tuple[str, ...] = ()
+    """Of accessors and of `row`."""
+    create: tuple[str, ...] = ()
+    create_many: tuple[str, ...] = ()
+    destroy_row: tuple[str, ...] = ()
+    guarded: tuple[str, ...] = ()
+    """Accessors that do more than read or write a cell."""
 
 
 class BaseManager(Lockable, ReadOnlyAttributes):
@@ -53,13 +68,12 @@ class BaseManager(Lockable, ReadOnlyAttributes):
     """Columns of the buffer, in order."""
     FIELDS: ClassVar[tuple[FieldInfo, ...]] = ()
     """Name, type, shape and default of each field, in the schema's order."""
-    _ROWS: ClassVar[type[Rows]]
+    ROWS: ClassVar[type[Rows]]
     _CAPACITY: ClassVar[int] = 0
-    _CONVERTERS: ClassVar[FieldTable] = {}
-    _STEPS: ClassVar[Mapping[str, str]] = {}
-    """Parts of one-row methods: the policies that add to `create`, `create_many`, `_destroy_row`
-    and `row`; what accessors do besides reading or writing a cell."""
-    _READ_ONLY: ClassVar[tuple[str, ...]] = ("data",)
+    CONVERTERS: ClassVar[FieldTable] = {}
+    _PARTS: ClassVar[ManagerParts] = ManagerParts()
+    """Said by the generator, for methods in C and compiled commands."""
+    READ_ONLY: ClassVar[tuple[str, ...]] = ("data",)
     _ALLOWS_ONE_BY_ONE: ClassVar[bool] = True
     """True if a batch may be created or removed row by row: a removal leaves the other rows where
     they are, or moves the last one into the hole."""
@@ -67,11 +81,11 @@ class BaseManager(Lockable, ReadOnlyAttributes):
     """True if any values that fit their fields may be created."""
     _EVICTS_STALE_ROWS: ClassVar[bool] = False
     """True if a dead entity's rows are removed before another entity of its index gets one."""
-    _HAS_ORDER: ClassVar[bool] = False
+    HAS_ORDER: ClassVar[bool] = False
     """True if rows have an order, independent of owners, that moves do not change."""
-    _HAS_RELEASE_CALLBACKS: ClassVar[bool] = False
+    HAS_RELEASE_CALLBACKS: ClassVar[bool] = False
     """True if callbacks run when rows are removed."""
-    _DESPAWNS_OWNERS: ClassVar[bool] = False
+    DESPAWNS_OWNERS: ClassVar[bool] = False
     """True if removing rows destroys entities."""
     _HOLDS_OBJECTS: ClassVar[bool] = False
     """True if removing rows drops Python objects, which may run any code."""
@@ -84,13 +98,13 @@ class BaseManager(Lockable, ReadOnlyAttributes):
     """Methods that plan what to do once rows are removed; likewise."""
     _AFTER_MOVE: ClassVar[tuple[str, ...]] = ()
     """Methods that take the rows that have moved, where they are now; likewise."""
-    _REMOVE_HOOKS: ClassVar[tuple[Hooks, Hooks, bool]]
+    REMOVE_HOOKS: ClassVar[tuple[Hooks, Hooks, bool]]
     """The first two, and True if removals run callbacks, remove other rows or drop objects."""
     _MOVE_HOOKS: ClassVar[Hooks]
     """The methods in `_AFTER_MOVE`."""
-    _ALLOWS_MANY: ClassVar[bool] = False
+    ALLOWS_MANY: ClassVar[bool] = False
     """True if an entity may have several instances."""
-    _CAN_ACCELERATE: ClassVar[bool] = True
+    CAN_ACCELERATE: ClassVar[bool] = True
     """True if methods in C can find rows: by an entity's index, or by the slot in an id."""
     data: Rows
 
@@ -101,22 +115,22 @@ class BaseManager(Lockable, ReadOnlyAttributes):
         if generated is not None:
             if BROKEN_MARKER not in vars(cls):
                 _refuse_overriding(cls, generated)
-        elif "_ROWS" in vars(cls):
-            rows = cls._ROWS
+        elif "ROWS" in vars(cls):
+            rows = cls.ROWS
             cls.LAYOUT, cls.FIELDS = rows.LAYOUT, rows.FIELDS
-            specialise_methods(cls, rows._ENTITIES._LAYOUT)
-            cls._REMOVE_HOOKS = (
+            specialise_methods(cls, rows.ENTITIES.HANDLE_LAYOUT)
+            cls.REMOVE_HOOKS = (
                 collect_hooks(cls, "_BEFORE_REMOVE"),
                 collect_hooks(cls, "_PLAN_REMOVE"),
-                cls._HAS_RELEASE_CALLBACKS or cls._CASCADES or cls._HOLDS_OBJECTS,
+                cls.HAS_RELEASE_CALLBACKS or cls._CASCADES or cls._HOLDS_OBJECTS,
             )
             cls._MOVE_HOOKS = collect_hooks(cls, "_AFTER_MOVE")
-            if cls._CAN_ACCELERATE:
+            if cls.CAN_ACCELERATE:
                 install_accelerator(cls)
 
     def __init__(self) -> None:
         self._unlock()
-        self.data = self._ROWS(self._CAPACITY)
+        self.data = self.ROWS(self._CAPACITY)
         self._init_empty()
         self._init_transient()
 
@@ -133,13 +147,13 @@ class BaseManager(Lockable, ReadOnlyAttributes):
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the callbacks, for pickle and deepcopy."""
-        return {"data": self.data, "extras": self._extra_arrays(), "notes": self._json_state()}
+        return {"data": self.data, "extras": self.extra_arrays(), "notes": self.json_state()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._unlock()
         self.data = state["data"]
         self._restore({name: a.copy() for name, a in state["extras"].items()})
-        self._load_json_state(state["notes"])
+        self.load_json_state(state["notes"])
         self._init_transient()
 
     def __copy__(self) -> Self:
@@ -148,7 +162,7 @@ class BaseManager(Lockable, ReadOnlyAttributes):
         twin.__setstate__({**self.__getstate__(), "data": self.data.__copy__()})
         return twin
 
-    def _extra_arrays(self) -> dict[str, NDArray[Any]]:
+    def extra_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays saved beside the columns: views or copies, by name."""
         return {}
 
@@ -158,16 +172,16 @@ class BaseManager(Lockable, ReadOnlyAttributes):
         The extras are kept, whatever is missing is computed.
         """
 
-    def _first_invalid_cell(self) -> tuple[str, int, str] | None:
+    def first_invalid_cell(self) -> tuple[str, int, str] | None:
         """Return the column, row and flaw of a cell that contradicts others, or None; O(n)."""
         return None
 
-    def _json_state(self) -> dict[str, Any]:
+    def json_state(self) -> dict[str, Any]:
         """Return the state saved as JSON beside arrays, without whatever is as in a new manager."""
         return {}
 
-    def _load_json_state(self, notes: Mapping[str, Any]) -> None:
-        """Restore the state that `_json_state` returned."""
+    def load_json_state(self, notes: Mapping[str, Any]) -> None:
+        """Restore the state that `json_state` returned."""
 
     @property
     def version(self) -> int:
@@ -177,7 +191,7 @@ class BaseManager(Lockable, ReadOnlyAttributes):
     @property
     def capacity(self) -> int:
         """Rows that fit before the buffer must grow."""
-        return self.data._allocated
+        return self.data.allocated
 
     @property
     def nbytes(self) -> int:
@@ -187,12 +201,12 @@ class BaseManager(Lockable, ReadOnlyAttributes):
     def _require_row(self, row: object) -> Instance:
         """Return a row that is in use (anything with `__index__`), or raise StaleInstanceError."""
         number = index(row)  # type: ignore[arg-type]  # raises TypeError for what is no integer
-        if 0 <= number < self.data._n:
+        if 0 <= number < self.data.n:
             return Instance(number)
         raise self._unused_row_error(number)
 
     def _unused_row_error(self, row: int) -> StaleInstanceError:
-        shown, n = f"NIL ({NIL})" if row == NIL else str(row), self.data._n
+        shown, n = f"NIL ({NIL})" if row == NIL else str(row), self.data.n
         used = f"rows are 0 to {n - 1}" if n else "there are no rows"
         manager = type(self).__name__
         return StaleInstanceError(f"{manager}: row {shown} is not in use; {used}")
@@ -210,7 +224,7 @@ class BaseManager(Lockable, ReadOnlyAttributes):
         """
         name = type(self).__name__
         numbers = integers(rows, name, "rows")
-        n = self.data._n
+        n = self.data.n
         if numbers.dtype == np.bool_:
             if len(numbers) != n:
                 raise ValueError(f"{name}: a mask of length {len(numbers)} for {n} rows")
@@ -226,7 +240,7 @@ class BaseManager(Lockable, ReadOnlyAttributes):
     def _distinct(self, rows: RowArray) -> RowArray:
         """Return rows in use, ascending; StaleInstanceError if one is given twice."""
         data = self.data
-        return data._BULK.sort_distinct(rows, data._n, type(self).__name__)
+        return data.BULK.sort_distinct(rows, data.n, type(self).__name__)
 
     @property
     @abstractmethod
@@ -245,7 +259,7 @@ class BaseManager(Lockable, ReadOnlyAttributes):
     def _lock_error(self) -> StructureLockedError:
         return locked_error(type(self).__name__)
 
-    def _mark_broken(self) -> None:
+    def mark_broken(self) -> None:
         """Mark the manager and its rows broken, after a change that failed halfway."""
         mark_broken(self.data)
         mark_broken(self)
@@ -256,20 +270,20 @@ class BaseManager(Lockable, ReadOnlyAttributes):
             act(*arguments)
             self.data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
 
     def _check_names(self, arguments: Mapping[str, Any]) -> None:
         """Raise TypeError for a keyword that names no field."""
-        if not arguments.keys() <= self._CONVERTERS.keys():
+        if not arguments.keys() <= self.CONVERTERS.keys():
             method = f"{type(self).__name__}.create_many"
-            raise unexpected_keyword_error(method, arguments, self._CONVERTERS.keys())
+            raise unexpected_keyword_error(method, arguments, self.CONVERTERS.keys())
 
     def _convert(self, count: int, arguments: Mapping[str, Any]) -> Columns:
         """Check columns for `count` new rows; missing fields take their defaults."""
-        buffer = self.data._buffer
+        buffer = self.data.buffer
         columns: Columns = {}
-        for name, (field, default) in self._CONVERTERS.items():
+        for name, (field, default) in self.CONVERTERS.items():
             columns[name] = field.to_column(arguments.get(name, default), count, buffer)
         return columns
 
@@ -295,7 +309,7 @@ class Manager(BaseManager):
             raise ValueError(f"{type(self).__name__}: can't reserve {rows} rows")
         if self._locks:
             self._raise_if_locked()
-        self.data._reserve(rows, is_counted=True)
+        self.data.reserve_rows(rows, is_counted=True)
 
     def shrink_to_fit(self) -> None:
         """Give back the memory of rows not in use; O(n)."""
@@ -315,35 +329,35 @@ class Manager(BaseManager):
         few = as_small_int_list(rows, SMALL_REMOVAL)
         if not few or not self._destroy_small_batch(few):
             checked = self._require_rows(rows)
-            self._destroy_rows(self._distinct(checked))
+            self.destroy_rows(self._distinct(checked))
 
     def clear(self) -> None:
         """Remove every instance; the capacity stays. O(n)."""
         if self._locks:
             self._raise_if_locked()
-        self._destroy_rows(self.data._used_rows())
+        self.destroy_rows(used_rows(self.data))
 
     @abstractmethod
     def _destroy_row(self, row: Instance) -> int:
         """Remove a row that is known to be in use and return how many went."""
 
     @specialised
-    def _destroy_rows(self, removed: RowArray) -> int:
+    def destroy_rows(self, removed: RowArray) -> int:
         """Remove rows in use, ascending and distinct, and return how many went."""
         if len(removed) == 0:
             return 0
-        before_remove, plan_remove, is_more = self._REMOVE_HOOKS
+        before_remove, plan_remove, is_more = self.REMOVE_HOOKS
         if is_more:
-            if self._HAS_RELEASE_CALLBACKS and not self._dispatch.is_open():
+            if self.HAS_RELEASE_CALLBACKS and not self._dispatch.is_open():
                 # raises what callbacks raise when all is done
-                return self._dispatch.run(self._destroy_rows, removed)
+                return self._dispatch.run(self.destroy_rows, removed)
             removed = self._with_cascaded(removed)
         closing = self._plan_compaction(removed)
         data = self.data
         if is_more:
             self._notify_release(removed)
             # callbacks may have changed values, but no row
-            _objects = data._objects_of(removed) if self._HOLDS_OBJECTS else None
+            _objects = data.objects_of(removed) if self._HOLDS_OBJECTS else None
         steps = []
         for plan in plan_remove:
             steps.append(plan(self, removed))  # a comprehension takes longer
@@ -354,10 +368,10 @@ class Manager(BaseManager):
             for step in steps:
                 step()
             if is_more and data.OBJECTS:
-                data._clear_objects(removed)
+                data.clear_objects(removed)
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return len(removed)
 
@@ -380,8 +394,8 @@ class Manager(BaseManager):
     ) -> Mapping[str, Any]:
         """Return a table's columns for `count` rows beside `arguments`, which win."""
         component = self.data.MANAGER.removesuffix("Manager")
-        fields, buffer = self._CONVERTERS, self.data._buffer
-        columns = arrow().table_columns(component, fields, table, count, buffer)
+        fields, buffer = self.CONVERTERS, self.data.buffer
+        columns = table_columns(component, fields, table, count, buffer)
         return {**columns, **arguments}
 
     @property
@@ -389,7 +403,7 @@ class Manager(BaseManager):
         """True if there are callbacks for rows of dead entities."""
         return False
 
-    def _prepare_columns(self, count: int, arguments: Mapping[str, Any]) -> Columns:
+    def prepare_columns(self, count: int, arguments: Mapping[str, Any]) -> Columns:
         """Check columns for the rows of `count` entities that are about to be created."""
         columns = self._convert(count, arguments)
         if self._locks:
@@ -399,10 +413,10 @@ class Manager(BaseManager):
     @specialised
     def _has_capacity(self, count: int) -> bool:
         """Return whether `count` more rows surely need no memory."""
-        return self.data._n + count <= self.data._allocated
+        return self.data.n + count <= self.data.allocated
 
     @specialised
-    def _takes_small_batch(self, count: int) -> bool:
+    def takes_small_batch(self, count: int) -> bool:
         """Return whether `count` entities may get a row one by one, and surely all will."""
         return not self._locks and self._ACCEPTS_ANY_VALUES and self._has_capacity(count)
 
@@ -413,12 +427,12 @@ class Manager(BaseManager):
         ascending order.
         """
         if not self._ALLOWS_ONE_BY_ONE or (
-            self._HAS_RELEASE_CALLBACKS and self._has_release_listeners
+            self.HAS_RELEASE_CALLBACKS and self._has_release_listeners
         ):
             return False
         data, ordered = self.data, sorted(rows, reverse=True)
         used = self._used_cells()
-        before = end = data._n
+        before = end = data.n
         n_kept = end - len(rows)
         for row in ordered:
             if row == end - 1 >= 0:
@@ -428,7 +442,7 @@ class Manager(BaseManager):
             if used is not None and not used[row]:
                 return False
             before = row
-        objects = data._objects_of(ordered) if self._HOLDS_OBJECTS else None
+        objects = data.objects_of(ordered) if self._HOLDS_OBJECTS else None
         version = data._version
         try:
             for row in ordered:
@@ -446,8 +460,8 @@ class Manager(BaseManager):
         """Return the fields of each of a few rows that are plain to create one by one."""
         if self._locks or not self._ALLOWS_ONE_BY_ONE:
             return None
-        fields = small_values(self._CONVERTERS, arguments, count)  # quick for arrays
-        if fields is None or (self._HAS_RELEASE_CALLBACKS and self._has_release_listeners):
+        fields = small_values(self.CONVERTERS, arguments, count)  # quick for arrays
+        if fields is None or (self.HAS_RELEASE_CALLBACKS and self._has_release_listeners):
             return None
         return fields if self._has_capacity(count) else None
 
@@ -475,7 +489,7 @@ class Manager(BaseManager):
     def _append_many(self, entities: EntityArray, columns: Columns) -> NDArray[Any]:
         """Add rows of checked columns, for which there is room; return them, or their ids."""
 
-    def _create_checked(
+    def create_checked(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
     ) -> NDArray[Any]:
         """Add a row for each of k entities that may have one, or for NULL_ENTITY; O(k)."""
@@ -483,20 +497,20 @@ class Manager(BaseManager):
         if len(entities) == 0:
             return np.empty(0, self._CREATED_TYPE)
         entities, columns = self._own_entities(entities), self._own(columns)
-        if self._HAS_RELEASE_CALLBACKS:
-            return self._dispatch.run(self._evict_and_append, entities, columns)
-        return self._evict_and_append(entities, columns)
+        if self.HAS_RELEASE_CALLBACKS:
+            return self._dispatch.run(self.evict_and_append, entities, columns)
+        return self.evict_and_append(entities, columns)
 
-    def _evict_and_append(self, entities: EntityArray, columns: Columns) -> NDArray[Any]:
+    def evict_and_append(self, entities: EntityArray, columns: Columns) -> NDArray[Any]:
         """Evict rows, then append new ones. A counted change cannot be undone: after it a failure
         marks the manager broken."""
         removed = self._rows_to_evict(entities)
         _left = None
         if self._HOLDS_OBJECTS and len(removed):  # objects live until the new rows are there
-            _left = self.data._objects_of(self._with_cascaded(removed))
+            _left = self.data.objects_of(self._with_cascaded(removed))
         version = self.data._version
         try:
-            if self._destroy_rows(removed):
+            if self.destroy_rows(removed):
                 # callbacks may have written values, and used the capacity
                 self._ensure_capacity(entities, columns, ())
             return self._append_many(entities, columns)
@@ -530,7 +544,7 @@ class Manager(BaseManager):
 
         return self._dispatch.run(exchange)
 
-    def _order_rows(self, rows: RowArray) -> RowArray:
+    def order_rows(self, rows: RowArray) -> RowArray:
         """Return the same rows, in their own order if they have one."""
         return rows
 
@@ -546,8 +560,8 @@ class Manager(BaseManager):
         `borrowed`: the caller's arguments.
         """
         data = self.data
-        needed = data._rows_for(len(entities))
-        if needed > data._allocated:
+        needed = data.capacity_for(len(entities))
+        if needed > data.allocated:
             data._grow(needed, borrowed)
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     class ListManager(QueriedManager, Protocol):
         """One with any number of rows per entity."""
 
-        def _first_rows(self) -> RowsOrSlice: ...
+        def first_rows(self) -> RowsOrSlice: ...
 
 
 class QueryMember:
@@ -90,7 +90,7 @@ class QuerySparseMember(QueryMember):
         """
         rows_of = self.manager._sparse
         if all_live:
-            wanted = self.manager._entities._indices(entities)
+            wanted = self.manager._entities.slots(entities)
             if int(wanted.max(initial=0)) < len(rows_of):
                 return rows_of.take(wanted, mode="clip")
         return self.manager.lookup_many(entities)
@@ -105,7 +105,7 @@ class QueryListMember(QueryMember):
 
     def candidates(self) -> RowsOrSlice:
         """Return the first row of each owner, ascending."""
-        return self.manager._first_rows()
+        return self.manager.first_rows()
 
     def find(self, entities: EntityArray, all_live: bool) -> FoundRows:
         """Return the first row of each entity, NIL where it has none; O(k)."""

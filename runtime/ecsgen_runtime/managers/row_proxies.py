@@ -14,9 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..base.errors import EcsError, StaleInstanceError
 from ..base.handles import NIL, Entity, Id, Instance
-from ..base.specialisation import clone_function, install_accelerator
+from ..base.specialisation import accelerated, clone_function, install_accelerator
 from ..values.field_types import Converter
-from .policies.ids import stale_id_error
+from .manager import BaseManager
+from .policies.ids import IdMethods, stale_id_error
 
 ProxyT = TypeVar("ProxyT", bound="RowProxy")
 
@@ -82,10 +83,10 @@ class ManagedProxy(RowProxy):
         manager = self._manager
         if self._owner is None:
             raise rows_changed(type(manager).__name__)
-        self._row = self._found(manager, self._owner)
+        self._row = self._found(self._owner)
         self._version = manager.data._version
 
-    def _found(self, manager: Any, owner: Any) -> Instance:
+    def _found(self, owner: Any) -> Instance:
         """Return an owner's row, or raise."""
         raise NotImplementedError
 
@@ -104,12 +105,12 @@ class EntityProxy(ManagedProxy):
         entity: Entity = self._owner
         return self._manager.entity(self.row) if entity is None else entity
 
-    def _found(self, manager: Any, owner: Entity) -> Instance:
-        row: Instance = manager.require(owner)
+    def _found(self, owner: Entity) -> Instance:
+        row: Instance = self._manager.require(owner)
         return row
 
     def _whose(self) -> str:
-        return f"entity {self._manager._entities._LAYOUT.format_short(self.entity)}"
+        return f"entity {self._manager._entities.HANDLE_LAYOUT.format_short(self.entity)}"
 
 
 class IdProxy(ManagedProxy):
@@ -117,16 +118,16 @@ class IdProxy(ManagedProxy):
 
     __slots__ = ()
 
-    def _found(self, manager: Any, owner: Id) -> Instance:
-        return resolved(manager, owner)
+    def _found(self, owner: Id) -> Instance:
+        return resolved(self._manager, owner)
 
     def _whose(self) -> str:
         return f"id {self._owner:#x}"
 
 
-def resolved(manager: Any, id: Id) -> Instance:
+def resolved(manager: IdMethods, id: Id) -> Instance:
     """Return the row of an id, or raise StaleIdError."""
-    row: Instance = manager.resolve(id)
+    row = manager.resolve(id)
     if row == NIL:
         raise stale_id_error(type(manager).__name__, id)
     return row
@@ -157,7 +158,7 @@ _own: Any = cache(lambda loop, kind: clone_function(loop))
 
 def iter_tracking_proxies(
     kind: type[ProxyT],
-    manager: Any,
+    manager: BaseManager,
     find: Callable[[Any], Instance],
     owners: list[Any],
     rows: list[Instance],
@@ -175,7 +176,7 @@ def iter_tracking_proxies(
 
 def _following(
     kind: type[ProxyT],
-    manager: Any,
+    manager: BaseManager,
     find: Callable[[Any], Instance],
     pairs: Iterable[tuple[Any, Instance]],
     version: int,
@@ -195,7 +196,9 @@ def _following(
         yield proxy
 
 
-def iter_fixed_proxies(kind: type[ProxyT], manager: Any, rows: list[Instance]) -> Iterator[ProxyT]:
+def iter_fixed_proxies(
+    kind: type[ProxyT], manager: BaseManager, rows: list[Instance]
+) -> Iterator[ProxyT]:
     """Iterate over proxies of the present rows; a structural change is StaleInstanceError."""
     loop: Iterator[ProxyT]
     loop = _own(_standing, kind)(kind, manager, rows, manager.data._version)
@@ -203,7 +206,7 @@ def iter_fixed_proxies(kind: type[ProxyT], manager: Any, rows: list[Instance]) -
 
 
 def _standing(
-    kind: type[ProxyT], manager: Any, rows: list[Instance], version: int
+    kind: type[ProxyT], manager: BaseManager, rows: list[Instance], version: int
 ) -> Iterator[ProxyT]:
     data = manager.data
     for row in rows:
@@ -269,12 +272,14 @@ class RowField:
     ) -> ProxyField[_ReadT, _WriteT]:
         """Return a proxy's field that is what a manager's accessor and setter make of it."""
 
+        @accelerated("get")
         def get(self: ManagedProxy) -> Any:
             manager = self._manager
             if manager.data._version != self._version:
                 self._find()
             return read(manager, self._row)
 
+        @accelerated("put")
         def put(self: ManagedProxy, value: Any) -> None:
             manager = self._manager
             if type(value) in PLAIN and manager.data._version == self._version:
@@ -296,12 +301,14 @@ class RowField:
         """
         to_cell, exact = converter.to_cell, stored_type(converter)
 
+        @accelerated("get")
         def get(self: ManagedProxy) -> Any:
             data = self._manager.data
             if data._version != self._version:
                 self._find()
             return data._field_cells[self._row]
 
+        @accelerated("put")
         def put(self: ManagedProxy, value: Any) -> None:
             data = self._manager.data
             kind = type(value)
@@ -334,6 +341,7 @@ def stored_type(converter: Converter) -> type[Any] | None:
 def late_writer(write: Callable[[Any, int, Any], None]) -> Callable[[ManagedProxy, Any], None]:
     """Return a function that writes by a setter; the row is found after the value's conversion."""
 
+    @accelerated("put")
     def put(self: ManagedProxy, value: Any) -> None:
         write(self._manager, LateRow(self), value)  # type: ignore[arg-type]  # it is an int to `__index__`
 
@@ -426,6 +434,7 @@ def array_writer(
 
     dtype = np.dtype(scalar)
 
+    @accelerated("put")
     def put(self: RowProxy, value: Any) -> None:
         if type(value) is np.ndarray and value.dtype == dtype:
             cell = show(self)
@@ -516,7 +525,7 @@ class ColdArray:
             data = self._manager.data
             cold_row = data._cold_row_cells[row]
             if cold_row != NIL:
-                return show(data._cold, cold_row)
+                return show(data.cold, cold_row)
             cell = np.array(read(self._manager, row), scalar).view(ColdDefault)
             cell._field, cell._proxy = field, self
             cell.flags.writeable = False

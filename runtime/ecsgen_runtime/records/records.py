@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 from ..base.fast_typing import NamedTuple
 from ..base.handles import RowArray
 from ..tables.buffers import read_only
+from ..tables.columns import owner_column
 from ..world.ticking import TickingWorld
 
 if TYPE_CHECKING:
+    from ..managers.policies.owners import Owned
     from ..tables.placement import RowsOrSlice
     from ..world.queries.query import QueryMatch
     from .record_files import RecordFiles
@@ -296,10 +298,10 @@ class RecordingWorld(TickingWorld):
         self._record.tables[name].add_lines(k, self.tick, cells)
         self._pass_on(name)
 
-    def _living_rows(self, manager: Any, n: int, is_clean: bool = False) -> RecordedRows:
+    def _living_rows(self, manager: Owned, n: int, is_clean: bool = False) -> RecordedRows:
         """Return the rows among a manager's first n whose owners are alive; O(n) after a change."""
-        if not (is_clean or manager._are_all_alive()):
-            alive = self.entities.alive_many(manager.data._entity_column[:n])
+        if not (is_clean or manager.are_all_alive()):
+            alive = self.entities.alive_many(owner_column(manager.data)[:n])
             if not alive.all():
                 rows = np.flatnonzero(alive)
                 return RecordedRows(len(rows), (rows,))

@@ -11,13 +11,17 @@ from numpy.typing import NDArray
 from ..base.errors import CapacityError
 from ..base.fast_typing import NamedTuple
 from ..base.handles import NIL, Columns, EntityArray, IdArray, RowArray
-from ..base.locks import mark_broken
+from ..base.locks import mark_broken, raise_if_locked
 from ..managers.policies.chains import own_ancestor
+from ..managers.policies.cold import cold_row_column
+from ..managers.policies.hierarchy import Hierarchy
+from ..managers.policies.ids import IdMethods
 from ..values.array_coercion import are_stored_handles
 from .departures import rows_of
 from .handle_map import all_distinct
 from .parcels import ParcelBase, ParcelComponent, ParcelError, ParcelRows, plan_of
-from .sharded_entities import ShardedEntities, SlotCache
+from .shard_base import ShardBase
+from .sharded_entities import SlotCache
 
 
 class Arrival(NamedTuple):
@@ -31,48 +35,48 @@ class Arrival(NamedTuple):
     """Columns by field, checked."""
 
 
-def absorb(world: Any, parcel: ParcelBase, borrowed: tuple[object, ...] = ()) -> EntityArray:
+def absorb(world: ShardBase, parcel: ParcelBase, borrowed: tuple[object, ...] = ()) -> EntityArray:
     """Add the entities of a parcel to a world; see `ShardedWorld.absorb`.
 
     `borrowed`: the caller's arguments, which may be views of columns.
     """
     if not isinstance(parcel, ParcelBase):
         raise ParcelError(f"{type(parcel).__name__} is no parcel")
-    if parcel._plan().fingerprint != plan_of(type(world)).fingerprint:
+    if parcel.plan().fingerprint != plan_of(type(world)).fingerprint:
         raise ParcelError("a parcel of other schemas")
     es = parcel.entities.copy()
     _check_handles(world, es)
     parcel_index = ParcelIndex(es)
-    store: Any = getattr(world, "_store", None)
-    n_before, slots = world.entities._n_used, world.entities._plan_arrival(es)
+    store = world._archetype_store()
+    n_before, slots = world.entities.n_used, world.entities._plan_arrival(es)
     slot_cache = SlotCache(world.entities, es, slots)
     has_arrived = False
     try:
-        has_arrived = world.entities._commit_arrival(es, slots)
+        has_arrived = world.entities.commit_arrival(es, slots)
         if not has_arrived:
             raise _duplicate_error(world, es)
         arrivals = [
             _plan_arrival(world, parcel, component, parcel_index)
-            for component in parcel._plan().managed
-            if parcel._counts[component.table]
+            for component in parcel.plan().managed
+            if parcel.counts[component.table]
         ]
-        batches = [] if store is None else store._batches(parcel, parcel_index)
+        batches = [] if store is None else store.batches(parcel, parcel_index)
         with slot_cache:
             for arrival in arrivals:
                 arrival.manager._ensure_capacity(arrival.owners, arrival.columns, borrowed)
         for bits, owners, _ in batches:
-            store._table.make_room(bits, owners)
+            store.table.make_room(bits, owners)
         run = world.entities.dispatch.run
         run(_settle_all, world, parcel, arrivals, batches, slot_cache)
         return es
     except BaseException:
         if has_arrived and not slot_cache.are_new:
-            world.entities._rollback_arrival(es, slots, n_before)
+            world.entities.rollback_arrival(es, slots, n_before)
         raise
 
 
 def _settle_all(
-    world: Any,
+    world: ShardBase,
     parcel: ParcelBase,
     arrivals: list[Arrival],
     batches: list[Any],
@@ -82,7 +86,7 @@ def _settle_all(
     try:
         slot_cache.are_new = True  # no rollback from now on
         with slot_cache:
-            versions = [arrival.manager.data._version for arrival in arrivals]
+            versions = [arrival.manager.version for arrival in arrivals]
             for arrival in arrivals:
                 _settle(parcel, arrival, slot_cache.es)
             for arrival, version in zip(arrivals, versions, strict=True):
@@ -90,7 +94,7 @@ def _settle_all(
                     version + 1
                 )  # once, also where group members moved rows
             for bits, owners, columns in batches:
-                world._store._append(bits, owners, columns)
+                world._archetype_store().append(bits, owners, columns)
     except BaseException:
         mark_broken(world.entities)
         raise
@@ -128,35 +132,34 @@ class ParcelIndex:
         return positions
 
 
-def _check_handles(world: Any, es: EntityArray) -> None:
+def _check_handles(world: ShardBase, es: EntityArray) -> None:
     """Raise ParcelError for handles that no shard makes, or of entities made here and alive."""
-    entities: ShardedEntities = world.entities
-    if (es < entities._LAYOUT.ONE_GENERATION).any():
+    entities = world.entities
+    if (es < entities.HANDLE_LAYOUT.ONE_GENERATION).any():
         raise ParcelError("a handle that no entity can have")
-    is_here = are_stored_handles(entities._handles, es, entities._LAYOUT.INDEX_MASK)
+    is_here = are_stored_handles(entities.handles, es, entities.HANDLE_LAYOUT.INDEX_MASK)
     if is_here.any():
         raise _already_here(world, es[is_here.argmax()])
 
 
-def _duplicate_error(world: Any, es: EntityArray) -> ParcelError:
+def _duplicate_error(world: ShardBase, es: EntityArray) -> ParcelError:
     """Return the error of entities one of which is here as a foreign one, or is repeated."""
     if not all_distinct(es):
         return ParcelError("an entity is in the parcel twice")
-    is_here = world.entities._foreign_slots.find(es) >= 0
+    is_here = world.entities.foreign_slots.find(es) >= 0
     return _already_here(world, es[is_here.argmax()])
 
 
-def _already_here(world: Any, e: SupportsIndex) -> ParcelError:
-    return ParcelError(f"entity {world.entities._LAYOUT.format_handle(e)} is here already")
+def _already_here(world: ShardBase, e: SupportsIndex) -> ParcelError:
+    return ParcelError(f"entity {world.entities.HANDLE_LAYOUT.format_handle(e)} is here already")
 
 
 def _plan_arrival(
-    world: Any, parcel: ParcelBase, component: ParcelComponent, parcel_index: ParcelIndex
+    world: ShardBase, parcel: ParcelBase, component: ParcelComponent, parcel_index: ParcelIndex
 ) -> Arrival:
     manager, rows = getattr(world, component.attribute), ParcelRows(parcel, component)
-    if manager._locks:
-        manager._raise_if_locked()
-    count, max_rows = rows.count, manager.data._MAX_ROWS
+    raise_if_locked(manager)
+    count, max_rows = rows.count, manager.data.MAX_ROWS
     if count > max_rows:
         raise CapacityError(f"{component.name}: {count} rows at once, max_rows is {max_rows}")
     if component.is_owned:
@@ -166,8 +169,8 @@ def _plan_arrival(
             owners = parcel_index.entities
         else:
             owners = owners.copy()
-            positions = parcel_index.of(component.name, owners, manager._ALLOWS_MANY)
-            is_list = manager._ALLOWS_MANY and not manager._HAS_ORDER
+            positions = parcel_index.of(component.name, owners, manager.ALLOWS_MANY)
+            is_list = manager.ALLOWS_MANY and not manager.HAS_ORDER
             if is_list and (positions[1:] < positions[:-1]).any():
                 rows.refuse("entity", "rows of one entity do not follow each other")
     else:
@@ -178,10 +181,10 @@ def _plan_arrival(
         _check_tree(rows)
     if "~active" in component.columns:
         rows.check_bools("~active", rows.column("~active"))
-    return Arrival(component, manager, owners, rows.fields(manager))
+    return Arrival(component, manager, owners, rows.fields())
 
 
-def _check_ids(rows: ParcelRows, manager: Any) -> None:
+def _check_ids(rows: ParcelRows, manager: IdMethods) -> None:
     ids: IdArray = rows.column("~id")
     if not all_distinct(ids) or not int(ids.min()) >> 32:
         rows.refuse("~id", "an id is there twice, or is 0")
@@ -201,21 +204,21 @@ def _check_tree(rows: ParcelRows) -> None:
 def _settle(parcel: ParcelBase, arrival: Arrival, es: EntityArray) -> None:
     """Append rows and restore their ids, cold rows, activity and parents."""
     component, manager, owners, columns = arrival
-    rows = manager._evict_and_append(owners, manager._own(columns))
+    rows = manager.evict_and_append(owners, manager._own(columns))
     if not component.is_owned:
         rows = manager.resolve_many(rows)
     if not component.marks and not component.cold:
         return
-    columns_by_mark = {name: parcel._column(number) for name, number in component.marks.items()}
+    columns_by_mark = {name: parcel.column(number) for name, number in component.marks.items()}
     if "~id" in columns_by_mark:
-        manager._set_ids(rows, columns_by_mark["~id"])
+        manager.set_ids(rows, columns_by_mark["~id"])
     if component.cold:  # a cold row is restored even if it has only defaults
-        data, with_cold = manager.data, rows[parcel._column(component.cold["~row"])]
-        for row in with_cold[data._cold_row_column[with_cold] == NIL].tolist():
-            data._take_cold_row(row)
+        data, with_cold = manager.data, rows[parcel.column(component.cold["~row"])]
+        for row in with_cold[cold_row_column(data)[with_cold] == NIL].tolist():
+            data.take_cold_row(row)
     if "~active" in columns_by_mark:
         active = columns_by_mark["~active"]  # new rows are all active or all inactive
-        if len(rows) and int(rows[0]) < manager.data._n_active:
+        if len(rows) and int(rows[0]) < manager.data.n_active:
             manager.deactivate_many(rows[~active])
         else:
             manager.activate_many(rows[active])
@@ -227,7 +230,9 @@ def _settle(parcel: ParcelBase, arrival: Arrival, es: EntityArray) -> None:
         _set_parents(manager, rows, columns_by_mark)
 
 
-def _set_parents(manager: Any, rows: RowArray, columns_by_mark: Mapping[str, NDArray[Any]]) -> None:
+def _set_parents(
+    manager: Hierarchy, rows: RowArray, columns_by_mark: Mapping[str, NDArray[Any]]
+) -> None:
     parent_rows = columns_by_mark["~parent"]
     children = (parent_rows != NIL).nonzero()[0]
     if len(children):

@@ -27,14 +27,14 @@ class ShardedArchetypeStore(ArchetypeStore[ChunkT]):
     _entities: ShardedEntities
 
     def _has_any(self, entities: EntityArray) -> bool:
-        return bool((self._table.places.get_many(entities) != NO_LOCATION).any())
+        return bool((self._table.locations.get_many(entities) != NO_LOCATION).any())
 
-    def _pack(self, writer: ParcelWriter) -> None:
+    def pack(self, writer: ParcelWriter) -> None:
         """Write the cells of all components in chunks to a parcel."""
         entities = writer.entities
-        locations = self._table.places.get_many(entities)
+        locations = self._table.locations.get_many(entities)
         for component in writer.plan.chunked:
-            number = self._number(component.kind._ROW)
+            number = self.number_of(component.kind.ROW)
             owners, columns = self._cells_of(entities, locations, number)
             if not len(owners):
                 continue
@@ -51,7 +51,7 @@ class ShardedArchetypeStore(ArchetypeStore[ChunkT]):
         self, entities: EntityArray, locations: NDArray[np.uint64], number: int
     ) -> tuple[EntityArray, list[NDArray[Any]]]:
         """Return the owners of a component's rows, in the order of entities, and its columns."""
-        table = self._table
+        table = self.table
         layout = table.parts[number].LAYOUT
         row_parts: list[NDArray[np.intp]] = []
         column_parts: list[list[NDArray[Any]]] = []
@@ -72,17 +72,17 @@ class ShardedArchetypeStore(ArchetypeStore[ChunkT]):
         ]
         return entities[unordered[order]], columns_in_order
 
-    def _batches(self, parcel: ParcelBase, parcel_index: ParcelIndex) -> list[Batch]:
+    def batches(self, parcel: ParcelBase, parcel_index: ParcelIndex) -> list[Batch]:
         """Check the parcel's rows for chunks, and return them by signature."""
         count = len(parcel_index.entities)
         bits = np.zeros(count, np.uint64)
         rows: dict[int, NDArray[np.intp]] = {}
         columns: dict[int, list[NDArray[Any]]] = {}
-        for component in parcel._plan().chunked:
+        for component in parcel.plan().chunked:
             parcel_rows = ParcelRows(parcel, component)
             if not parcel_rows.count:
                 continue
-            number = self._number(component.kind._ROW)
+            number = self.number_of(component.kind.ROW)
             positions = parcel_index.of(
                 component.name, parcel_rows.column("entity"), allows_many=False
             )
@@ -108,7 +108,7 @@ def _checked(rows: ParcelRows, column: Column) -> NDArray[Any]:
     if column.name in rows.component.objects:
         return rows.objects(column.name)
     cells = rows.column(column.name)
-    if column.name not in rows.component.kind._CONVERTERS:
+    if column.name not in rows.component.kind.CONVERTERS:
         return cells  # an element of a field that is split
-    field, _ = rows.component.kind._CONVERTERS[column.name]
+    field, _ = rows.component.kind.CONVERTERS[column.name]
     return rows.checked(column.name, field, cells)

@@ -13,13 +13,23 @@ from ..base.callbacks import Callbacks, Dispatch, flatten_exceptions
 from ..base.errors import HierarchyError, StaleEntityError, StaleIdError
 from ..base.fast_typing import NamedTuple
 from ..base.handles import NIL, EntityArray, IdArray, RowArray
-from ..base.locks import is_broken, mark_broken
+from ..base.locks import is_broken, is_locked, mark_broken, raise_if_locked
+from ..managers.manager import Manager
+from ..managers.policies.cold import cold_row_column
+from ..managers.policies.destroy import Release
+from ..managers.policies.hierarchy import Hierarchy, HierarchyRows, parent_column
+from ..managers.policies.instances import Many
+from ..managers.policies.owners import Owned
+from ..managers.policies.packed import Partition
 from ..tables.buffers import Column
+from ..tables.columns import owner_column
 from ..values.array_coercion import as_entities, drop_duplicates, find_first_duplicate
 from . import parcels
-from .handle_map import ShardedBulk, all_distinct
+from .handle_map import all_distinct
 from .parcels import ParcelComponent
+from .shard_base import ShardBase
 from .sharded_entities import SlotCache
+from .sharded_managers import WithForeignEntities, WithForeignIds
 
 
 class BatchRemoval(NamedTuple):
@@ -34,7 +44,7 @@ class BatchRemoval(NamedTuple):
 
 
 def plan_departure(
-    world: Any, entities: EntityArray, slots: RowArray, ids: Mapping[str, ArrayLike]
+    world: ShardBase, entities: EntityArray, slots: RowArray, ids: Mapping[str, ArrayLike]
 ) -> BatchRemoval:
     """Return the departure of distinct live entities in these slots, with their descendants,
     and of rows by id.
@@ -47,14 +57,14 @@ def plan_departure(
     hierarchies = [component for component in plan.managed if "~parent" in component.columns]
     check_locks(world, entities, checked)
     collect_dead_rows(world, entities)
-    with_descendants = _with_descendants(world, hierarchies, entities)
-    if with_descendants is not entities:
-        entities, slots = with_descendants, world.entities._slots(with_descendants)
+    all_entities = with_descendants(world, hierarchies, entities)
+    if all_entities is not entities:
+        entities, slots = all_entities, world.entities.slots(all_entities)
     try:
         with SlotCache(world.entities, entities, slots) as slot_cache:
             rows = _rows_of_all(world, hierarchies, entities, checked, slot_cache)
     except BaseException:  # an interrupt may have come upon the end of the block
-        world.entities._slot_cache = None
+        world.entities.slot_cache = None
         raise
     for component in hierarchies:
         _check_parents(getattr(world, component.attribute), rows.get(component.attribute))
@@ -62,20 +72,20 @@ def plan_departure(
     return BatchRemoval(entities, slots, checked, rows)
 
 
-def collect_dead_rows(world: Any, entities: EntityArray) -> None:
+def collect_dead_rows(world: ShardBase, entities: EntityArray) -> None:
     """Remove the rows of dead entities in hierarchies; StaleEntityError if a cascade removes one
     of `entities`, which is a copy."""
-    before = world.entities._despawn_count
+    before = world.entities.despawn_count
     for component in parcels.plan_of(type(world)).managed:
         manager = getattr(world, component.attribute)
         if "~parent" in component.columns and hasattr(manager, "collect"):
             manager.collect()
-    if world.entities._despawn_count != before:
+    if world.entities.despawn_count != before:
         world.entities.require_many(entities)
 
 
 def _rows_of_all(
-    world: Any,
+    world: ShardBase,
     hierarchies: list[ParcelComponent],
     entities: EntityArray,
     ids: dict[str, IdArray],
@@ -97,26 +107,26 @@ def _rows_of_all(
         elif component.attribute in ids:
             rows_by_id = manager.resolve_many(ids[component.attribute])
             if component in hierarchies:
-                below = manager._with_descendants(np.sort(rows_by_id))
+                below = manager.with_descendants(np.sort(rows_by_id))
                 rows_by_id = np.concatenate((rows_by_id, below[~np.isin(below, rows_by_id)]))
-                ids[component.attribute] = manager._ids_in(rows_by_id)
+                ids[component.attribute] = manager.ids_in(rows_by_id)
             rows[component.attribute] = rows_by_id
     return rows
 
 
-def distinct_entities(world: Any, es: ArrayLike) -> tuple[EntityArray, RowArray]:
+def distinct_entities(world: ShardBase, es: ArrayLike) -> tuple[EntityArray, RowArray]:
     """Return live entities as an array, and their slots; StaleEntityError for dead or repeated
     ones."""
     world_entities = world.entities
-    entities, slots = world_entities._require_slots(es)
-    if not world_entities._BULK.all_distinct_below(slots, world_entities._n_used):
+    entities, slots = world_entities.require_slots(es)
+    if not world_entities.BULK.all_distinct_below(slots, world_entities.n_used):
         position = find_first_duplicate(entities)
-        e = world.entities._LAYOUT.format_handle(entities[position])
+        e = world.entities.HANDLE_LAYOUT.format_handle(entities[position])
         raise StaleEntityError(f"entity {e} at position {position} is repeated")
     return entities, slots
 
 
-def checked_ids(world: Any, name: str, ids: ArrayLike) -> IdArray:
+def checked_ids(world: ShardBase, name: str, ids: ArrayLike) -> IdArray:
     """Return a copy of ids of a component without owners; StaleIdError for stale or repeated ids,
     TypeError for another component."""
     managed = parcels.plan_of(type(world)).managed
@@ -135,26 +145,26 @@ def checked_ids(world: Any, name: str, ids: ArrayLike) -> IdArray:
 
 
 def check_locks(
-    world: Any, entities: EntityArray | None = None, ids: Mapping[str, Any] = {}
+    world: ShardBase, entities: EntityArray | None = None, ids: Mapping[str, Any] = {}
 ) -> None:
     """Raise StructureLockedError if rows that leave are in a locked structure; without `entities`
     if any structure is locked."""
     for name in world.MANAGERS:
         manager = getattr(world, name)
-        if manager._locks and (
+        if is_locked(manager) and (
             entities is None
             or len(ids.get(name, ()))
             or (hasattr(manager, "lookup") and manager.has_many(entities).any())
         ):
-            manager._raise_if_locked()
-    store: Any = getattr(world, "_store", None)
-    is_locked = store is not None and store._locks
-    if is_locked and (entities is None or store._has_any(entities)):
-        store._raise_if_locked()
+            raise_if_locked(manager)
+    store = world._archetype_store()
+    is_store_locked = store is not None and is_locked(store)
+    if is_store_locked and (entities is None or store.has_any(entities)):
+        raise_if_locked(store)
 
 
-def _with_descendants(
-    world: Any, hierarchies: list[ParcelComponent], entities: EntityArray
+def with_descendants(
+    world: ShardBase, hierarchies: list[ParcelComponent], entities: EntityArray
 ) -> EntityArray:
     """Return entities and the owners of all descendants of their rows."""
     managers = [
@@ -162,7 +172,7 @@ def _with_descendants(
     ]
     while managers:
         below = [
-            m.data._entity_column[m._with_descendants(m._rows_of_many(entities))] for m in managers
+            owner_column(m.data)[m.with_descendants(m.rows_of_many(entities))] for m in managers
         ]
         owners = np.concatenate(below)
         new = drop_duplicates(owners[~np.isin(owners, entities)])
@@ -173,10 +183,10 @@ def _with_descendants(
     return entities
 
 
-def _check_parents(manager: Any, rows: RowArray | None) -> None:
+def _check_parents(manager: Hierarchy, rows: RowArray | None) -> None:
     if rows is None or len(rows) == 0:
         return
-    parents = manager.data._parent_column[rows]
+    parents = parent_column(manager.data)[rows]
     stays = (parents != NIL) & ~np.isin(parents, rows)
     if stays.any():
         row = int(rows[stays.argmax()])
@@ -185,21 +195,20 @@ def _check_parents(manager: Any, rows: RowArray | None) -> None:
         )
 
 
-def rows_of(manager: Any, entities: EntityArray) -> RowArray:
+def rows_of(manager: Owned, entities: EntityArray) -> RowArray:
     """Return all rows of distinct entities, in their order if they have one; else by entity."""
-    rows: RowArray = manager.lookup_many(entities)
+    rows = manager.lookup_many(entities)
     return rows_from_heads(manager, rows[rows != NIL])
 
 
-def rows_from_heads(manager: Any, rows: RowArray) -> RowArray:
+def rows_from_heads(manager: Owned, rows: RowArray) -> RowArray:
     """Return all rows of entities whose first rows these are, in the order of `rows_of`."""
-    if manager._ALLOWS_MANY:
+    if isinstance(manager, Many):
         rows = _chain_rows(manager, rows)
-    ordered: RowArray = manager._order_rows(rows)
-    return ordered
+    return manager.order_rows(rows)
 
 
-def _chain_rows(manager: Any, heads: RowArray) -> RowArray:
+def _chain_rows(manager: Many, heads: RowArray) -> RowArray:
     """Return the rows in reach of the first n rows, or of those `named`, ghosts among them."""
     nexts = manager.data._next_column
     rows, list_numbers = [heads], [np.arange(len(heads))]
@@ -214,24 +223,24 @@ def _chain_rows(manager: Any, heads: RowArray) -> RowArray:
         list_numbers.append(current_lists)
     else:
         for row, number in zip(current.tolist(), current_lists.tolist(), strict=True):
-            rest = manager._rows_from(row)[1:]
+            rest = manager.rows_from(row)[1:]
             rows.append(rest)
             list_numbers.append(np.full(len(rest), number))
     order = np.concatenate(list_numbers).argsort(kind="stable")
     return np.concatenate(rows)[order]
 
 
-def commit_departure(world: Any, departure: BatchRemoval) -> None:
+def commit_departure(world: ShardBase, departure: BatchRemoval) -> None:
     """Remove rows that leave without notifying callbacks; destroy rows of components that stay,
     and notify theirs."""
     world.entities.dispatch.run(_leave, world, departure)
 
 
-def _leave(world: Any, departure: BatchRemoval) -> None:
+def _leave(world: ShardBase, departure: BatchRemoval) -> None:
     """Remove the rows, looked up again in each manager: a group member moves the others' rows."""
     entities, plan = world.entities, parcels.plan_of(type(world))
     concerned = [getattr(world, name) for name in departure.rows if len(departure.rows[name])]
-    versions = [manager.data._version for manager in concerned]
+    versions = [manager.version for manager in concerned]
     # last: removing a parent would cascade to children of entities that are still here
     hierarchies = [component for component in plan.managed if "~parent" in component.columns]
     rest = [component for component in plan.managed if "~parent" not in component.columns]
@@ -242,32 +251,32 @@ def _leave(world: Any, departure: BatchRemoval) -> None:
             foreign, slots = entities._leave(departure.entities, departure.slots)
             for component in hierarchies:
                 _drop_rows(world, component, departure, slot_cache)
-            store = getattr(world, "_store", None)
+            store = world._archetype_store()
             if store is not None:
                 store._remove_rows_of(departure.entities)
         for manager, version in zip(concerned, versions, strict=True):
             manager.data._version = version + 1  # once, also where group members moved rows
         for name in world.MANAGERS:
-            if name in type(world)._STAYS:
+            if name in type(world).STAYS:
                 _destroy_and_notify(entities.dispatch, getattr(world, name), departure.entities)
-        entities._release_foreign(foreign, slots)
+        entities.release_foreign(foreign, slots)
     except BaseException:
         mark_broken(entities)
         raise
 
 
-def _destroy_and_notify(dispatch: Dispatch, manager: Any, entities: EntityArray) -> None:
+def _destroy_and_notify(dispatch: Dispatch, manager: Owned, entities: EntityArray) -> None:
     """Remove the rows of entities that have left; one by one if that fails for all at once."""
     try:
-        manager._destroy_rows(manager._rows_of_many(entities))
+        manager.destroy_rows(manager.rows_of_many(entities))
     except BaseException as error:
         if not is_broken(manager):
-            manager._remove_rows_one_by_one(entities)
+            manager.remove_rows_one_by_one(entities)
         dispatch.errors.extend(flatten_exceptions(error))
 
 
 def _drop_rows(
-    world: Any, component: ParcelComponent, departure: BatchRemoval, slot_cache: SlotCache
+    world: ShardBase, component: ParcelComponent, departure: BatchRemoval, slot_cache: SlotCache
 ) -> None:
     manager, rows = getattr(world, component.attribute), departure.rows.get(component.attribute)
     if rows is None or len(rows) == 0:
@@ -280,43 +289,41 @@ def _drop_rows(
     else:
         if hasattr(manager, "GROUP"):
             rows = _ascending_rows(manager, departure.entities)
-        slot_cache.is_going = not manager._ALLOWS_MANY and len(rows) == len(departure.entities)
-        _drop(manager, slot_cache.ascending(rows, manager.data._n))
+        slot_cache.is_going = not manager.ALLOWS_MANY and len(rows) == len(departure.entities)
+        _drop(manager, slot_cache.ascending(rows, manager.data.n))
         slot_cache.is_going = False
 
 
-def _ascending_rows(manager: Any, entities: EntityArray) -> RowArray:
+def _ascending_rows(manager: WithForeignEntities, entities: EntityArray) -> RowArray:
     """Return all rows of distinct entities, ascending."""
-    if manager._ALLOWS_MANY:
-        unordered: RowArray = manager._rows_of_many(entities)
-        return unordered
-    rows: RowArray = manager.lookup_many(entities)
-    bulk: type[ShardedBulk] = manager._entities._BULK
-    return bulk.ascending(rows[rows != NIL], manager.data._n)
+    if manager.ALLOWS_MANY:
+        return manager.rows_of_many(entities)
+    rows = manager.lookup_many(entities)
+    return manager._entities.BULK.ascending(rows[rows != NIL], manager.data.n)
 
 
-def _detach_dead_children(manager: Any, rows: RowArray) -> None:
+def _detach_dead_children(manager: Hierarchy, rows: RowArray) -> None:
     """Make rows of dead entities below the given rows roots: they stay."""
-    below = manager._with_descendants(np.sort(rows))
+    below = manager.with_descendants(np.sort(rows))
     dead = below[~np.isin(below, rows)]
     if len(dead):
         manager.set_parent_many(dead, NIL)
 
 
-def _drop(manager: Any, rows: RowArray) -> None:
+def _drop(manager: Manager, rows: RowArray) -> None:
     """Destroy rows without notifying callbacks."""
-    if not hasattr(manager, "_released"):
-        manager._destroy_rows(rows)
+    if not isinstance(manager, Release):
+        manager.destroy_rows(rows)
         return
     callbacks, manager._released = manager._released, Callbacks()
     try:
-        manager._destroy_rows(rows)
+        manager.destroy_rows(rows)
     finally:
         if not is_broken(manager):
             manager._released = callbacks
 
 
-def pack_departure(world: Any, departure: BatchRemoval) -> NDArray[np.uint8]:
+def pack_departure(world: ShardBase, departure: BatchRemoval) -> NDArray[np.uint8]:
     """Return the bytes of a parcel of what leaves."""
     writer = ParcelWriter(parcels.plan_of(type(world)), departure.entities)
     for component in writer.plan.managed:
@@ -324,7 +331,7 @@ def pack_departure(world: Any, departure: BatchRemoval) -> NDArray[np.uint8]:
         if rows is not None and len(rows):
             writer.add(component, getattr(world, component.attribute), rows)
     if writer.plan.chunked:
-        world._store._pack(writer)
+        world._archetype_store().pack(writer)
     return writer.bytes()
 
 
@@ -348,28 +355,29 @@ class ParcelWriter:
         """Set a pickle of all objects of a field."""
         self.put(number, np.frombuffer(pickle.dumps(values, protocol=4), np.uint8))
 
-    def add(self, component: ParcelComponent, manager: Any, rows: RowArray) -> None:
+    def add(self, component: ParcelComponent, manager: Manager, rows: RowArray) -> None:
         """Add rows of a manager."""
+        data: Any = manager.data
         self._counts[component.table] = len(rows)
         if component.is_owned:
             is_whole = component.is_one and len(rows) == len(self.entities)
-            owners = self.entities if is_whole else manager.data._entity_column[rows]
+            owners = self.entities if is_whole else data._entity_column[rows]
             self._cells[component.columns["entity"]] = owners
         self._cells.update(_bookkeeping(component, manager, rows))
-        self._sources.append((manager.data, component.sources, rows))
+        self._sources.append((data, component.sources, rows))
         if component.cold:
-            self._add_cold(component, manager.data, rows)
+            self._add_cold(component, data, rows)
         for field, number in component.objects.items():
-            self.put_objects(number, _objects(manager.data, f"_{field}_column", rows))
+            self.put_objects(number, _objects(data, f"_{field}_column", rows))
 
     def _add_cold(self, component: ParcelComponent, data: Any, rows: RowArray) -> None:
         """Add the cold rows of rows that have one."""
-        cold_rows = data._cold_row_column[rows]
+        cold_rows = cold_row_column(data)[rows]
         with_cold = (cold_rows != NIL).nonzero()[0]
         self.put(component.cold["~row"], with_cold)
         if len(with_cold):
             cold_rows = cold_rows[with_cold].astype(np.intp)
-            self._sources.append((data._cold, component.cold_sources, cold_rows))
+            self._sources.append((data.cold, component.cold_sources, cold_rows))
 
     def bytes(self) -> NDArray[np.uint8]:
         """Return the bytes of the parcel."""
@@ -381,7 +389,7 @@ class ParcelWriter:
         words[len(head) : len(head) + n] = self.entities
         buffer = words.view(np.uint8)[:nbytes]
         for data, columns, rows in self._sources:
-            source_buffer, allocated, count = data._buffer, data._allocated, len(rows)
+            source_buffer, allocated, count = data.buffer, data.allocated, len(rows)
             for column, number in columns:
                 nbytes, item = column.nbytes, plan.columns[number].item
                 source_start, start = column.bytes_before * allocated, starts[number]
@@ -402,24 +410,25 @@ def _objects(data: Any, name: str, rows: RowArray) -> list[Any]:
     if name in data.OBJECTS:
         values: list[Any] = getattr(data, name)[rows].tolist()
         return values
-    column = getattr(data._cold, name)
-    cold_rows = data._cold_row_column[rows].tolist()
+    column = getattr(data.cold, name)
+    cold_rows = cold_row_column(data)[rows].tolist()
     return [None if cold_row == NIL else column[cold_row] for cold_row in cold_rows]
 
 
 def _bookkeeping(
-    component: ParcelComponent, manager: Any, rows: RowArray
+    component: ParcelComponent, manager: Manager, rows: RowArray
 ) -> Iterator[tuple[int, NDArray[Any]]]:
     """Yield the parcel's columns for ids, activity and hierarchy of rows."""
-    data, columns = manager.data, component.columns
-    if "~id" in columns:
-        yield columns["~id"], manager._ids_in(rows)
-    if "~active" in columns:
-        yield columns["~active"], rows < data._n_active
-    if "~parent" in columns:
+    columns = component.columns
+    if isinstance(manager, WithForeignIds):
+        yield columns["~id"], manager.ids_in(rows)
+    if isinstance(manager, Partition):
+        yield columns["~active"], rows < manager.data._n_active
+    if isinstance(manager, Hierarchy):
+        data = manager.data
         positions = np.full(data._n, NIL, np.uint32)
         positions[rows] = np.arange(len(rows), dtype=np.uint32)
-        parents = data._parent_column[rows]
+        parents = parent_column(data)[rows]
         has_parent = (parents != NIL).nonzero()[0]
         parent_positions = np.full(len(rows), NIL, np.uint32)
         parent_positions[has_parent] = positions[parents[has_parent]]
@@ -427,7 +436,7 @@ def _bookkeeping(
         yield columns["~rank"], _ranks(data, rows, positions)
 
 
-def _ranks(data: Any, rows: RowArray, positions: NDArray[Any]) -> NDArray[np.uint32]:
+def _ranks(data: HierarchyRows, rows: RowArray, positions: NDArray[Any]) -> NDArray[np.uint32]:
     """Return the index of each row among its siblings, 0 for roots; `positions`: in the parcel."""
     ranks = np.zeros(len(rows), np.uint32)
     current, rank = data._first_child_column[rows], 0
@@ -440,7 +449,7 @@ def _ranks(data: Any, rows: RowArray, positions: NDArray[Any]) -> NDArray[np.uin
 
 
 def plan_departures(
-    world: Any,
+    world: ShardBase,
     own_rank: int,
     size: int,
     es: ArrayLike,
@@ -480,7 +489,7 @@ def plan_departures(
 
 
 def _roots_by_id(
-    world: Any, size: int, name: str, ids: ArrayLike, ranks: ArrayLike
+    world: ShardBase, size: int, name: str, ids: ArrayLike, ranks: ArrayLike
 ) -> tuple[IdArray, RowArray]:
     """Return ids of rows without owners and without parents, and a rank for each."""
     checked = checked_ids(world, name, ids)
@@ -488,7 +497,7 @@ def _roots_by_id(
     manager = getattr(world, name)
     if not hasattr(manager, "set_parent"):
         return checked, owners
-    parents = manager.data._parent_column[manager.resolve_many(checked)]
+    parents = parent_column(manager.data)[manager.resolve_many(checked)]
     are_roots = parents == NIL
     return checked[are_roots], owners[are_roots]
 
@@ -528,7 +537,7 @@ def merge_departures(plans: list[BatchRemoval]) -> BatchRemoval:
     )
 
 
-def _has_parent(world: Any, entities: EntityArray) -> NDArray[np.bool_]:
+def _has_parent(world: ShardBase, entities: EntityArray) -> NDArray[np.bool_]:
     """Return a mask of entities that have a row below a row of another entity."""
     has_parent = np.zeros(len(entities), np.bool_)
     for component in parcels.plan_of(type(world)).managed:
@@ -536,10 +545,10 @@ def _has_parent(world: Any, entities: EntityArray) -> NDArray[np.bool_]:
             continue
         manager = getattr(world, component.attribute)
         data = manager.data
-        rows = manager._rows_of_many(entities)
-        parents = data._parent_column[rows]
+        rows = manager.rows_of_many(entities)
+        parents = parent_column(data)[rows]
         below = rows[parents != NIL]
-        above = data._entity_column[data._parent_column[below]]
-        owners = data._entity_column[below]
+        above = owner_column(data)[parent_column(data)[below]]
+        owners = owner_column(data)[below]
         has_parent |= np.isin(entities, owners[owners != above])
     return has_parent

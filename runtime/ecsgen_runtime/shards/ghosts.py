@@ -23,13 +23,14 @@ from ..kernels.spaces.spatial import (
 )
 from ..managers.policies.owners import Owned
 from ..tables.buffers import grown_capacity, item_view, read_only
-from ..tables.columns import OwnedRows
+from ..tables.columns import OwnedRows, owner_column
 from ..tables.placement import NO_ROWS
 from ..values.array_coercion import as_entities, drop_duplicates
 from ..values.field_tables import FieldInfo
 from .handle_map import HandleMap
 from .lockstep import LockStep, head_of
 from .parcels import PackedColumn, ShardError, Tables, alignment, columns_of, view_of
+from .shard_base import ShardBase
 from .sharded_entities import ShardedEntities
 
 # Ghosts lie behind the manager's rows in the same columns, until its next structural
@@ -52,7 +53,7 @@ class RowsNear:
 
     def __repr__(self) -> str:
         manager, rows = self._manager, format_count(self.n, "row")
-        ghosts = self._end - max(self._start, manager.data._n)
+        ghosts = self._end - max(self._start, manager.data.n)
         return f"<{type(manager).__name__}: {rows}, {ghosts} of them ghosts>"
 
     @property
@@ -119,18 +120,18 @@ class GhostHolder(Owned):
     @property
     def ghosts(self) -> RowsNear:
         """The ghosts, by rank, then in the order sent."""
-        n = self.data._n
+        n = self.data.n
         return RowsNear(self, n, n + self._n_ghosts)
 
     @property
     def nearby(self) -> RowsNear:
         """The manager's rows, then the ghosts: one view, no copy."""
-        return RowsNear(self, 0, self.data._n + self._n_ghosts)
+        return RowsNear(self, 0, self.data.n + self._n_ghosts)
 
     @property
     def _n_ghosts(self) -> int:
         ghost_state = self._ghost_state
-        return ghost_state.count if ghost_state.version == self.data._version else 0
+        return ghost_state.count if ghost_state.version == self.data.version else 0
 
     def _shrink(self) -> None:
         super()._shrink()
@@ -147,9 +148,9 @@ class GhostHolder(Owned):
     def _owners_near(self) -> EntityArray:
         data = self.data
         if not hasattr(data, "_count"):
-            return data._entity_column
+            return owner_column(data)
         owners = self._ghost_state.owners[: self._n_ghosts]
-        return np.concatenate((data._entity_column[: data._n], owners))
+        return np.concatenate((owner_column(data)[: data.n], owners))
 
     def _ghost_rows(self, entities: EntityArray) -> RowArray:
         """Return the row of each ghost, -1 for other entities."""
@@ -157,8 +158,8 @@ class GhostHolder(Owned):
         if not self._n_ghosts or len(entities) == 0:
             return np.full(len(entities), -1)
         if ghost_state.map is None:
-            ghost_state.map = HandleMap(self._entities._BULK)
-            ghost_state.map.add(ghost_state.owners, np.arange(ghost_state.count) + self.data._n)
+            ghost_state.map = HandleMap(self._entities.BULK)
+            ghost_state.map.add(ghost_state.owners, np.arange(ghost_state.count) + self.data.n)
         return ghost_state.map.find(entities)
 
     def _take_ghosts(
@@ -172,20 +173,20 @@ class GhostHolder(Owned):
         `borrowed`: the caller's arguments.
         """
         data, ghost_state, count = self.data, self._ghost_state, len(owners)
-        if data._n + count > data._allocated:
+        if data.n + count > data.allocated:
             # not by `_grow`: where rows evict others, nothing grows
-            rows = grown_capacity(data._allocated, data._n + count)
-            data._reserve(rows, borrowed, is_counted=True)
-        first_ghost = data._n
+            rows = grown_capacity(data.allocated, data.n + count)
+            data.reserve_rows(rows, borrowed, is_counted=True)
+        first_ghost = data.n
         if not hasattr(data, "_count"):
-            data._entity_column[first_ghost : first_ghost + count] = owners
+            owner_column(data)[first_ghost : first_ghost + count] = owners
         for name, parts in columns.items():
             column, start_of_part = getattr(data, f"_{name}_column"), first_ghost
             for part in parts:
                 column[start_of_part : start_of_part + len(part)] = part
                 start_of_part += len(part)
         ghost_state.owners, ghost_state.map = owners, None
-        ghost_state.count, ghost_state.version = count, data._version
+        ghost_state.count, ghost_state.version = count, data.version
 
 
 class GhostSpace(GhostHolder, OwnedSpatial):
@@ -214,10 +215,10 @@ class GhostSpace(GhostHolder, OwnedSpatial):
         reach = checked_radius(f"{type(self).__name__}.{kernel}", radius)
         if watch is not None:
             watch.asked(reach, self)
-        positions = self._positions(self.data._n + self._n_ghosts if self._n_ghosts else n)
+        positions = self._positions(self.data.n + self._n_ghosts if self._n_ghosts else n)
         return positions, self._visible_positions(positions), reach, self._wrap
 
-    def _all_places(self) -> tuple[Positions, Positions]:
+    def _all_positions(self) -> tuple[Positions, Positions]:
         positions = self._positions(self.data._n + self._n_ghosts)
         return positions, self._visible_positions(positions)
 
@@ -225,7 +226,7 @@ class GhostSpace(GhostHolder, OwnedSpatial):
         return self._owners_near()
 
     def _visible_rows(self, n: int) -> NDArray[np.bool_] | None:
-        n_own = self.data._n
+        n_own = self.data.n
         if n <= n_own:
             return super()._visible_rows(n)
         rows, active = super()._visible_rows(n_own), self._ghost_state.active
@@ -256,7 +257,7 @@ def ghosts_near(radius: float, space: GhostSpace, *other_managers: GhostHolder) 
 
 def with_ghosts(rows: RowArray, manager: GhostHolder, ghosts: RowArray) -> RowArray:
     """Return rows of a manager, then rows of its ghosts."""
-    return np.concatenate((rows, ghosts + manager.data._n)) if len(ghosts) else rows
+    return np.concatenate((rows, ghosts + manager.data.n)) if len(ghosts) else rows
 
 
 def search_arguments_with_ghosts(
@@ -292,7 +293,7 @@ class GhostCoverageCheck:
 
     __slots__ = ("_asked", "_seen", "_spaces", "_step", "_world")
 
-    def __init__(self, world: Any, step: LockStep) -> None:
+    def __init__(self, world: ShardBase, step: LockStep) -> None:
         self._world = world
         self._step = step
         self._seen: dict[str, RefreshState] = {}
@@ -307,7 +308,7 @@ class GhostCoverageCheck:
     def take(self) -> None:
         """Store all positions, now that ghosts are new."""
         for name, manager in self._spaces.items():
-            n, (positions, visible) = manager.data._n, manager._all_places()
+            n, (positions, visible) = manager.data.n, manager._all_positions()
             owners = manager._owners_near()[: positions.shape[1]].copy()
             own_positions = positions[:, :n], visible[:, :n]
             self._seen[name] = RefreshState(*own_positions, owners[:n], owners[n:])
@@ -317,12 +318,12 @@ class GhostCoverageCheck:
         or positions have changed since the last refresh."""
         name = next(name for name, other in self._spaces.items() if other is space)
         for manager in (space, *other_managers):
-            if manager._ghost_state.version != manager.data._version:
+            if manager._ghost_state.version != manager.version:
                 raise ShardError(
                     f"{type(manager).__name__} has no ghosts since its rows changed: refresh first"
                 )
         before = self._seen[name].places
-        if not np.array_equal(before, space._positions(space.data._n), equal_nan=True):
+        if not np.array_equal(before, space._positions(space.data.n), equal_nan=True):
             raise ShardError(
                 f"{type(space).__name__} has moved rows since the last refresh: refresh first"
             )
@@ -362,7 +363,7 @@ class GhostCoverageCheck:
             starts, rows = search.neighbours()
             if len(rows):
                 ghost = int(np.diff(starts).argmax())
-                shown = self._world.entities._LAYOUT.format_handle
+                shown = self._world.entities.HANDLE_LAYOUT.format_handle
                 raise ShardError(
                     f"{type(manager).__name__}: {shown(owners[ghost])} of rank {rank} "
                     f"is within {radius:g} of {shown(state.owners[rows[starts[ghost]]])} "
@@ -377,10 +378,10 @@ ACTIVE: Final = "~active"
 """Name of the column that is True for active ghosts, in managers with a partition."""
 
 
-def _ghost_columns(world: Any) -> tuple[PackedColumn, ...]:
+def _ghost_columns(world: type[ShardBase]) -> tuple[PackedColumn, ...]:
     tables = Tables()
     for attribute in world._GHOSTS:
-        kind, table = world._MANAGER_CLASSES[attribute], tables.table()
+        kind, table = world.MANAGER_CLASSES[attribute], tables.table()
         names = kind._ghost_columns()
         for column in kind.LAYOUT:
             if column.name in names:
@@ -395,7 +396,7 @@ ghost_columns: Final[Callable[[Any], tuple[PackedColumn, ...]]] = cache(_ghost_c
 table; the columns have its names, or ACTIVE."""
 
 
-def ghost_message(world: Any, entities: EntityArray, rows: Mapping[str, RowArray]) -> Any:
+def ghost_message(world: ShardBase, entities: EntityArray, rows: Mapping[str, RowArray]) -> Any:
     """Return the bytes of entities' ghosts; `rows`: the entities' rows, by attribute."""
     layout, count = ghost_columns(type(world)), len(entities)
     size = 16 + count * (8 + sum(column.nbytes for column in layout))
@@ -410,7 +411,7 @@ def ghost_message(world: Any, entities: EntityArray, rows: Mapping[str, RowArray
         attribute = attributes[column.table]
         data = getattr(world, attribute).data
         if column.name == ACTIVE:
-            np.less(rows[attribute], data._n_active, out=target)
+            np.less(rows[attribute], data.n_active, out=target)
             continue
         source = getattr(data, f"_{column.name}_column")
         if column.shape:
@@ -419,7 +420,7 @@ def ghost_message(world: Any, entities: EntityArray, rows: Mapping[str, RowArray
     return buffer[:size].data
 
 
-def _received(world: Any, part: Any) -> tuple[EntityArray, list[NDArray[Any]]]:
+def _received(world: ShardBase, part: Any) -> tuple[EntityArray, list[NDArray[Any]]]:
     """Return the owners of a message's ghosts, and their columns as `ghost_columns` lists them."""
     data = np.frombuffer(part, np.uint8)
     if data.ctypes.data % 8:
@@ -435,7 +436,7 @@ def _received(world: Any, part: Any) -> tuple[EntityArray, list[NDArray[Any]]]:
     return data[16 : 16 + 8 * count].view(np.uint64), columns
 
 
-def take_ghosts(world: Any, messages: Iterable[Any], borrowed: tuple[object, ...]) -> None:
+def take_ghosts(world: ShardBase, messages: Iterable[Any], borrowed: tuple[object, ...]) -> None:
     """Replace all ghosts by those of messages. `borrowed`: the caller's arguments."""
     received = [_received(world, message) for message in messages]
     owners = np.concatenate(
@@ -461,7 +462,7 @@ class SentGhosts:
 
     __slots__ = ("_known", "_own", "_parts", "_world")
 
-    def __init__(self, world: Any, parts: list[EntityArray], own_rank: int) -> None:
+    def __init__(self, world: ShardBase, parts: list[EntityArray], own_rank: int) -> None:
         self._world = world
         self._parts = parts
         self._own = own_rank
@@ -472,7 +473,7 @@ class SentGhosts:
         that lack a row."""
         world = self._world
         managers = [getattr(world, name) for name in type(world)._GHOSTS]
-        state = [world.entities._despawn_count, *(m.data._version for m in managers)]
+        state = [world.entities.despawn_count, *(m.data.version for m in managers)]
         if self._known is None or self._known[0] != state:
             self._known = state, [self._require_rows(part) for part in self._parts]
         rows_by_rank = enumerate(zip(self._parts, self._known[1], strict=True))

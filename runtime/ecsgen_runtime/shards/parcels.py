@@ -25,6 +25,7 @@ from ..tables.buffers import Column, item_type, split_columns
 from ..tables.columns import field_of
 from ..values.field_tables import FieldInfo
 from .handle_map import all_distinct
+from .shard_base import ShardBase
 
 
 class ParcelError(EcsError, ValueError):
@@ -133,15 +134,15 @@ class Tables:
         return len(self.columns) - 1
 
 
-def _plan_of(world: Any) -> ParcelPlan:
-    tables, stays = Tables(), world._STAYS
+def _plan_of(world: type[ShardBase]) -> ParcelPlan:
+    tables, stays = Tables(), world.STAYS
     managed = tuple(
         _managed(tables, attribute, kind)
-        for attribute, kind in world._MANAGER_CLASSES.items()
+        for attribute, kind in world.MANAGER_CLASSES.items()
         if attribute not in stays
     )
     chunked = tuple(
-        _chunked(tables, kind) for kind in world._CHUNKED if kind._ROW.__name__ not in stays
+        _chunked(tables, kind) for kind in world.CHUNKED if kind.ROW.__name__ not in stays
     )
     columns, row_nbytes = tuple(tables.columns), [0] * tables.count
     for column in columns:
@@ -161,7 +162,7 @@ def alignment(dtype: np.dtype[Any]) -> int:
 
 
 def _managed(tables: Tables, attribute: str, kind: Any) -> ParcelComponent:
-    rows, name = kind._ROWS, kind._ROWS.MANAGER.removesuffix("Manager")
+    rows, name = kind.ROWS, kind.ROWS.MANAGER.removesuffix("Manager")
     column_names, table = {column.name for column in kind.LAYOUT}, tables.table()
     columns: dict[str, int] = {}
     if "entity" in column_names:
@@ -184,7 +185,7 @@ def _managed(tables: Tables, attribute: str, kind: Any) -> ParcelComponent:
         layout = [column for column in kind.LAYOUT_COLD if column.name != "row"]
         cold |= _fields(tables, name, cold_table, layout)
         cold_sources = _sources(layout, cold)
-        objects += rows._COLD.OBJECTS
+        objects += rows.COLD.OBJECTS
     pickles = {
         field_of(column): tables.add(f"{name}.~{field_of(column)}", tables.table(), _U8)
         for column in objects
@@ -199,7 +200,7 @@ def _managed(tables: Tables, attribute: str, kind: Any) -> ParcelComponent:
         pickles,
         {f.name: columns_of(f, {*columns, *cold, *pickles}) for f in kind.FIELDS},
         "entity" in column_names,
-        "entity" in column_names and not kind._ALLOWS_MANY and not kind._HAS_ORDER,
+        "entity" in column_names and not kind.ALLOWS_MANY and not kind.HAS_ORDER,
         sources,
         cold_sources,
         {name: number for name, number in columns.items() if name.startswith("~")},
@@ -218,7 +219,7 @@ def _sources(
 
 
 def _chunked(tables: Tables, kind: Any) -> ParcelComponent:
-    name, table = kind._ROW.__name__, tables.table()
+    name, table = kind.ROW.__name__, tables.table()
     columns = {"entity": tables.add(f"{name}.entity", table, _U64)}
     plain = [column for column in kind.LAYOUT if not column.dtype.hasobject]
     columns |= _fields(tables, name, table, plain)
@@ -263,7 +264,7 @@ class ParcelBase:
     without gaps. Pickles, out of band with protocol 5.
     """
 
-    __slots__ = ("_buffer", "_counts", "_starts")
+    __slots__ = ("_buffer", "_starts", "counts")
 
     _world: ClassVar[Any]
     """The class of the worlds of this parcel."""
@@ -279,11 +280,11 @@ class ParcelBase:
             data = data.copy()
         data.flags.writeable = False
         self._buffer = data
-        self._counts = checked_counts(data, self._plan())
-        self._starts = starts_of(self._plan(), len(self), self._counts)
+        self.counts = checked_counts(data, self.plan())
+        self._starts = starts_of(self.plan(), len(self), self.counts)
 
     @classmethod
-    def _plan(cls) -> ParcelPlan:
+    def plan(cls) -> ParcelPlan:
         return plan_of(cls._world)
 
     def __len__(self) -> int:
@@ -306,19 +307,19 @@ class ParcelBase:
     @property
     def entities(self) -> EntityArray:
         """All entities, descendants included, shape (n,); read-only."""
-        start = 8 * (_HEAD + self._plan().n_tables)
+        start = 8 * (_HEAD + self.plan().n_tables)
         return self._buffer[start : start + 8 * len(self)].view(np.uint64)
 
     @property
     def columns(self) -> Mapping[str, NDArray[Any]]:
         """Read-only views by name: "Position.value"; names with a `~` are bookkeeping."""
-        plan = self._plan()
-        columns = {c.name: self._column(number) for number, c in enumerate(plan.columns)}
+        plan = self.plan()
+        columns = {c.name: self.column(number) for number, c in enumerate(plan.columns)}
         return MappingProxyType(columns)
 
-    def _column(self, number: int) -> NDArray[Any]:
-        column = self._plan().columns[number]
-        count = self._counts[column.table]
+    def column(self, number: int) -> NDArray[Any]:
+        column = self.plan().columns[number]
+        count = self.counts[column.table]
         return view_of(self._buffer, self._starts[number], count, column)
 
     def __repr__(self) -> str:
@@ -336,19 +337,19 @@ class ParcelBase:
         """
         from ..base.atomic_files import replace_file
 
-        plan = self._plan()
+        plan = self.plan()
         header_size = header_nbytes(plan)
         body = self._buffer[header_size:]
         tensors = {"entities": _tensor(_U64, (len(self),), 0)}
         for number in plan.order:
             column, start = plan.columns[number], self._starts[number] - header_size
-            shape = (self._counts[column.table], *column.shape)
+            shape = (self.counts[column.table], *column.shape)
             tensors[column.name] = _tensor(column.dtype, shape, start)
         metadata = {
             "ecsgen_parcel": "1",
             "crc32": f"{zlib.crc32(body.data):08x}",
             "fingerprint": plan.fingerprint.hex(),
-            "counts": json.dumps(self._counts, separators=(",", ":")),
+            "counts": json.dumps(self.counts, separators=(",", ":")),
         }
         header = {"__metadata__": metadata, **tensors}
         text = json.dumps(header, separators=(",", ":")).encode()
@@ -369,7 +370,7 @@ class ParcelBase:
         """
         from ..snapshots.documents import parsed_json
 
-        plan, name = cls._plan(), os.path.basename(os.fsdecode(path))
+        plan, name = cls.plan(), os.path.basename(os.fsdecode(path))
         with open(path, "rb") as file:
             size = int.from_bytes(file.read(8), "little")
             if size > _MOST:
@@ -470,7 +471,7 @@ class ParcelRows:
 
     def __init__(self, parcel: ParcelBase, component: ParcelComponent) -> None:
         self.component = component
-        self.count = parcel._counts[component.table]
+        self.count = parcel.counts[component.table]
         self._parcel = parcel
 
     def refuse(self, column: str, reason: str) -> NoReturn:
@@ -479,17 +480,17 @@ class ParcelRows:
 
     def column(self, name: str) -> NDArray[Any]:
         """Return a column of the parcel by its name in the component."""
-        return self._parcel._column(self.component.columns[name])
+        return self._parcel.column(self.component.columns[name])
 
-    def fields(self, manager: Any) -> dict[str, NDArray[Any]]:
+    def fields(self) -> dict[str, NDArray[Any]]:
         """Return the columns of new rows by field, checked, as creations take them."""
         columns: dict[str, NDArray[Any]] = {}
-        for name, (field, _) in manager._CONVERTERS.items():
+        for name, (field, _) in self.component.kind.CONVERTERS.items():
             if name in self.component.objects:
                 columns[name] = self.objects(name)
                 continue
             parts = self.component.parts[name]
-            cells = [self._stored(manager, part) for part in parts]
+            cells = [self._stored(part) for part in parts]
             column = cells[0]
             if parts != (name,):
                 column = np.stack(cells, axis=1).reshape(self.count, *field.shape)
@@ -511,7 +512,7 @@ class ParcelRows:
     def objects(self, name: str) -> NDArray[np.object_]:
         """Return the objects of a field, or raise ParcelError."""
         column = np.full(self.count, None, np.object_)
-        pickled = self._parcel._column(self.component.objects[name])
+        pickled = self._parcel.column(self.component.objects[name])
         if len(pickled):
             try:
                 values = pickle.loads(pickled.tobytes())
@@ -528,15 +529,15 @@ class ParcelRows:
         if len(column) and int(column.view(np.uint8).max()) > 1:
             self.refuse(name, "a bool that is neither True nor False")
 
-    def _stored(self, manager: Any, part: str) -> NDArray[Any]:
+    def _stored(self, part: str) -> NDArray[Any]:
         """Return a column of all rows; cold columns have defaults where there is no cold row."""
         component, count = self.component, self.count
         if part in component.columns:
             return self.column(part)
-        default = manager.data._cold.DEFAULTS[part]
+        default = component.kind.ROWS.COLD.DEFAULTS[part]
         column = np.full((count, *default.shape), default, default.dtype)
-        rows = self._parcel._column(component.cold["~row"])
+        rows = self._parcel.column(component.cold["~row"])
         if len(rows) and (int(rows.max()) >= count or not all_distinct(rows)):
             self.refuse("~row", "a row that does not exist, or twice")
-        column[rows] = self._parcel._column(component.cold[part])
+        column[rows] = self._parcel.column(component.cold[part])
         return column

@@ -108,11 +108,11 @@ class SlotCache:
         """True if `es` are the owners of all rows that a manager removes, one row each."""
 
     def __enter__(self) -> SlotCache:
-        self._entities._slot_cache = self
+        self._entities.slot_cache = self
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._entities._slot_cache = None
+        self._entities.slot_cache = None
 
     def of(self, es: EntityArray) -> RowArray:
         """Return the slots of entities, alive or dead, that have or had rows here; O(k)."""
@@ -140,7 +140,7 @@ class SlotCache:
         """Return distinct rows below n in ascending order."""
         count, last_rows, ordered = self._last_sorted
         if count != n or rows is not last_rows:
-            ordered = self._entities._BULK.ascending(rows, n)
+            ordered = self._entities.BULK.ascending(rows, n)
             self._last_sorted = n, rows, ordered
         return ordered
 
@@ -163,28 +163,28 @@ class ShardedEntities(EntityManagerBase):
     # foreign handle; without a live entity it is that of a retired index.
 
     __slots__ = (
-        "_dead_foreign_count",
-        "_foreign_slots",
         "_idle",
-        "_revived",
         "_shard_bits",
-        "_slot_cache",
+        "dead_foreign_count",
+        "foreign_slots",
+        "revived",
+        "slot_cache",
     )
 
-    _LAYOUT: ClassVar[ShardLayout]
-    _BULK: ClassVar[type[ShardedBulk]] = ShardedBulk
+    HANDLE_LAYOUT: ClassVar[ShardLayout]
+    BULK: ClassVar[type[ShardedBulk]] = ShardedBulk
     """Bulk operations; compiled packages have another class."""
     _shard_bits: int
     """The number of the shard, shifted to its place in handles."""
-    _slot_cache: SlotCache | None
+    slot_cache: SlotCache | None
     """Slots that need not be looked up, or None."""
-    _foreign_slots: HandleMap
+    foreign_slots: HandleMap
     """Slots of foreign entities that are alive here, and of dead ones that may have rows."""
     _idle: IndexQueue
     """Slots of foreign entities that have left or whose rows are removed."""
-    _revived: int
+    revived: int
     """Number of slots that were idle and are used again."""
-    _dead_foreign_count: int
+    dead_foreign_count: int
     """Number of foreign entities that died here and still have their slots."""
 
     # Names of their own, so that each package's class has specialised copies, which methods that
@@ -194,16 +194,16 @@ class ShardedEntities(EntityManagerBase):
 
     def __init__(self, shard: SupportsIndex = 0) -> None:
         super().__init__()
-        self._begin(self._LAYOUT.checked_shard(shard))
+        self.begin(self.HANDLE_LAYOUT.checked_shard(shard))
 
-    def _begin(self, shard: int) -> None:
+    def begin(self, shard: int) -> None:
         """Set the shard's number, without foreign entities."""
-        self._shard_bits = shard << self._LAYOUT.INDEX_BITS
-        self._slot_cache = None
-        self._foreign_slots = HandleMap(self._BULK)
+        self._shard_bits = shard << self.HANDLE_LAYOUT.INDEX_BITS
+        self.slot_cache = None
+        self.foreign_slots = HandleMap(self.BULK)
         self._idle = IndexQueue()
-        self._revived = 0
-        self._dead_foreign_count = 0
+        self.revived = 0
+        self.dead_foreign_count = 0
 
     @specialised
     def alive(self, e: SupportsIndex) -> bool:
@@ -215,106 +215,106 @@ class ShardedEntities(EntityManagerBase):
                 return True
         except IndexError:
             pass
-        slot = self._foreign_slots.get(e) if self._foreign_slots.count else -1
+        slot = self.foreign_slots.get(e) if self.foreign_slots.count else -1
         return slot >= 0 and bool(self._cells[slot] == e)
 
-    def _are_alive(self, handles: EntityArray) -> NDArray[np.bool_]:
-        table, mask = self._foreign_slots.table, self._LAYOUT.INDEX_MASK
-        return self._BULK.are_local(self._handles, table, handles, mask)
+    def are_alive(self, handles: EntityArray) -> NDArray[np.bool_]:
+        table, mask = self.foreign_slots.table, self.HANDLE_LAYOUT.INDEX_MASK
+        return self.BULK.are_local(self.handles, table, handles, mask)
 
     @specialised
     def require(self, e: SupportsIndex) -> Entity:
         """Convert to an Entity; StaleEntityError if it is not alive here. O(1)."""
         if type(e) is not int:
             e = operator.index(e)
-        return Entity(self._cells[self._slot_of(e)])
+        return Entity(self._cells[self.slot_of(e)])
 
     @specialised
-    def _slot_of(self, e: int) -> int:
+    def slot_of(self, e: int) -> int:
         """Return the slot of a live entity; StaleEntityError if it is not alive here. O(1)."""
         index = e & INDEX_MASK
-        if index < self._n_cells and self._cells[index] == e:
+        if index < self.n_cells and self._cells[index] == e:
             return index
-        slot = self._foreign_slots.get(e) if self._foreign_slots.count else -1
+        slot = self.foreign_slots.get(e) if self.foreign_slots.count else -1
         if slot < 0 or self._cells[slot] != e:
             raise self._dead(e)
         return slot
 
     @specialised
-    def _slot(self, e: int) -> int:
+    def slot(self, e: int) -> int:
         """Return the slot of an entity, alive or dead, that has or had rows here; O(1)."""
-        slot = self._foreign_slots.get(e) if self._foreign_slots.count else -1
+        slot = self.foreign_slots.get(e) if self.foreign_slots.count else -1
         return e & INDEX_MASK if slot < 0 else slot
 
-    def _slots(self, es: EntityArray) -> RowArray:
+    def slots(self, es: EntityArray) -> RowArray:
         """Return the slots of entities, alive or dead, that have or had rows here; O(k)."""
-        return self._find_slots(es) if self._slot_cache is None else self._slot_cache.of(es)
+        return self._find_slots(es) if self.slot_cache is None else self.slot_cache.of(es)
 
-    def _slot_finder(self) -> Callable[[int], int]:
-        return self._slot
+    def slot_finder(self) -> Callable[[int], int]:
+        return self.slot
 
-    def _few_slots(self, es: list[int]) -> list[int]:
-        return [*map(self._slot, es)]
+    def few_slots(self, es: list[int]) -> list[int]:
+        return [*map(self.slot, es)]
 
     def _find_slots(self, es: EntityArray) -> RowArray:
-        table, mask = self._foreign_slots.table, self._LAYOUT.INDEX_MASK
-        return self._BULK.slots_of(self._handles, table, es, mask)[0]
+        table, mask = self.foreign_slots.table, self.HANDLE_LAYOUT.INDEX_MASK
+        return self.BULK.slots_of(self.handles, table, es, mask)[0]
 
     def _slots_of(self, owners: EntityArray, removed_rows: RowArray) -> RowArray:
         """Return the slots of the owners of removed rows, in any order; O(k)."""
-        slot_cache = self._slot_cache
+        slot_cache = self.slot_cache
         if (
             slot_cache is not None
             and slot_cache.is_going
             and len(slot_cache.slots) == len(removed_rows)
         ):
             return slot_cache.slots
-        return self._slots(owners[removed_rows])
+        return self.slots(owners[removed_rows])
 
-    def _require_slots(self, es: ArrayLike) -> tuple[EntityArray, RowArray]:
+    def require_slots(self, es: ArrayLike) -> tuple[EntityArray, RowArray]:
         """Return live entities and their slots; StaleEntityError for the first dead one. O(k)."""
-        handles, table = as_entities(es), self._foreign_slots.table
-        mask = self._LAYOUT.INDEX_MASK
-        slots, are_alive = self._BULK.slots_of(self._handles, table, handles, mask)
+        handles, table = as_entities(es), self.foreign_slots.table
+        mask = self.HANDLE_LAYOUT.INDEX_MASK
+        slots, are_alive = self.BULK.slots_of(self.handles, table, handles, mask)
         if not are_alive:
-            self._require_handles(handles, es)
+            self.require_handles(handles, es)
         return handles, slots
 
-    def _all_alive(self, es: list[int]) -> bool:
+    def all_alive(self, es: list[int]) -> bool:
         return all(map(self.alive, es))
 
     def live(self) -> EntityArray:
         """All entities that are alive here, by ascending slot. O(slots ever used)."""
-        handles = self._handles[: self._n_used]
+        handles = self.handles[: self.n_used]
         # Live handles are odd where their index is, the flipped ones where it is not.
         alive = (handles & 1).astype(np.bool_)
         alive[::2] ^= True
-        es, slots = self._foreign_slots.items()
+        es, slots = self.foreign_slots.items()
         alive[slots] = handles[slots] == es
-        alive &= handles >= np.uint64(self._LAYOUT.ONE_GENERATION)
+        alive &= handles >= np.uint64(self.HANDLE_LAYOUT.ONE_GENERATION)
         return handles[alive]
 
     def __len__(self) -> int:
-        return super().__len__() + self._revived
+        return super().__len__() + self.revived
 
     @property
     def nbytes(self) -> int:
         """Bytes held in arrays."""
-        return super().nbytes + self._foreign_slots.nbytes + self._idle.nbytes
+        return super().nbytes + self.foreign_slots.nbytes + self._idle.nbytes
 
     @property
     def shard(self) -> int:
         """The number of this shard: that of the entities that are made here."""
-        return self._shard_bits >> self._LAYOUT.INDEX_BITS
+        return self._shard_bits >> self.HANDLE_LAYOUT.INDEX_BITS
 
     def shard_of(self, e: SupportsIndex) -> int:
         """Return the shard where an entity was made, alive or not; 0 if it is no handle."""
-        return self._LAYOUT.shard(e) if 0 <= index(e) < 1 << 64 else 0
+        return self.HANDLE_LAYOUT.shard(e) if 0 <= index(e) < 1 << 64 else 0
 
     def shards_of(self, es: ArrayLike) -> NDArray[np.int64]:
         """Return the shard where each of k entities was made, shape (k,); O(k)."""
-        shards = as_entities(es) >> np.uint64(self._LAYOUT.INDEX_BITS)
-        return (shards & np.uint64(self._LAYOUT.SHARD_COUNT - 1)).view(np.int64)
+        shards = as_entities(es) >> np.uint64(self.HANDLE_LAYOUT.INDEX_BITS)
+        return (shards & np.uint64(self.HANDLE_LAYOUT.SHARD_COUNT - 1)).view(np.int64)
 
     @specialised
     def create(self) -> Entity:
@@ -323,15 +323,15 @@ class ShardedEntities(EntityManagerBase):
         Raises CapacityError when all indices are in use or retired.
         """
         handle: Entity
-        free, index = self._free, self._n_used
+        free, index = self.free_indices, self.n_used
         if free.count > MIN_FREE or index == INDEX_COUNT:
             return self._create_again()
-        if index == self._n_cells:
+        if index == self.n_cells:
             self._grow(index + 1)
         # not `Entity(…)`, which takes time:
         handle = ONE_GENERATION | self._shard_bits | index  # type: ignore[assignment]  # calling Entity takes time
         self._cells[index] = handle
-        self._n_used = index + 1
+        self.n_used = index + 1
         return handle
 
     def _first_handle(self, index: int) -> int:
@@ -346,117 +346,117 @@ class ShardedEntities(EntityManagerBase):
         """
         if type(e) is not int:
             e = operator.index(e)
-        slot = self._slot_of(e)
-        if self.dispatch.depth or self._callbacks.entries:
+        slot = self.slot_of(e)
+        if self.dispatch.depth or self.callbacks.entries:
             self._destroy_one(Entity(e), slot)
         else:
             self._free_index(e, slot)
 
-    def _free_handles(self, es: EntityArray) -> None:
-        slots = self._foreign_slots.find(es) if self._foreign_slots.count else None
+    def free_handles(self, es: EntityArray) -> None:
+        slots = self.foreign_slots.find(es) if self.foreign_slots.count else None
         if slots is None or not (slots >= 0).any():
-            super()._free_handles(es)
+            super().free_handles(es)
             return
         is_foreign = slots >= 0
         own_es, slots = es[~is_foreign], slots[is_foreign]
-        despawns_before = self._despawn_count
+        despawns_before = self.despawn_count
         try:
-            super()._free_handles(own_es)
+            super().free_handles(own_es)
             self._empty(slots)
-            self._dead_foreign_count += len(slots)
+            self.dead_foreign_count += len(slots)
         except BaseException:
-            if self._despawn_count != despawns_before:
+            if self.despawn_count != despawns_before:
                 mark_broken(self)
             raise
 
     def _free_index(self, e: int, index: int) -> None:
-        slot = self._foreign_slots.get(e) if self._foreign_slots.count else -1
+        slot = self.foreign_slots.get(e) if self.foreign_slots.count else -1
         if slot < 0:
             self._free_own_index(e, index)
             return
         self._empty(np.array([slot]))
-        self._dead_foreign_count += 1
+        self.dead_foreign_count += 1
 
     def _empty(self, slots: RowArray) -> None:
         """Mark foreign slots as having no live entity."""
-        cells, n_retired = (slots ^ 1).view(np.uint64), self._n_retired + len(slots)
-        self._handles[slots] = cells
-        self._n_retired = n_retired
+        cells, n_retired = (slots ^ 1).view(np.uint64), self.n_retired + len(slots)
+        self.handles[slots] = cells
+        self.n_retired = n_retired
 
     def _plan_arrival(self, es: EntityArray) -> RowArray:
         """Return the slots for arriving entities, and reserve room for them; CapacityError if there
         are not enough."""
-        n_reused, count = min(len(es), self._idle.count), self._LAYOUT.INDEX_COUNT
+        n_reused, count = min(len(es), self._idle.count), self.HANDLE_LAYOUT.INDEX_COUNT
         n_new = len(es) - n_reused
-        if self._n_used + n_new > count:
-            n_left = self._idle.count + count - self._n_used
+        if self.n_used + n_new > count:
+            n_left = self._idle.count + count - self.n_used
             raise CapacityError(f"{len(es)} entities arrive, {n_left} indices left")
-        self.reserve(self._n_used + n_new)
-        self._foreign_slots.reserve(len(es))
-        new = np.arange(self._n_used, self._n_used + n_new)
+        self.reserve(self.n_used + n_new)
+        self.foreign_slots.reserve(len(es))
+        new = np.arange(self.n_used, self.n_used + n_new)
         return np.concatenate((self._idle.first(n_reused), new))
 
-    def _commit_arrival(self, es: EntityArray, slots: RowArray) -> bool:
+    def commit_arrival(self, es: EntityArray, slots: RowArray) -> bool:
         """Insert foreign entities into the slots of `_plan_arrival`, unless one is here already or
         repeated; return True if inserted."""
         n_reused = min(len(es), self._idle.count)
         try:
-            if not self._foreign_slots.add(es, slots):
+            if not self.foreign_slots.add(es, slots):
                 return False
             self._idle.drop(n_reused)
-            self._revived += n_reused
-            self._n_used += len(es) - n_reused
-            self._handles[slots] = es
+            self.revived += n_reused
+            self.n_used += len(es) - n_reused
+            self.handles[slots] = es
         except BaseException:
             mark_broken(self)
             raise
         return True
 
-    def _rollback_arrival(self, es: EntityArray, slots: RowArray, n_before: int) -> None:
+    def rollback_arrival(self, es: EntityArray, slots: RowArray, n_before: int) -> None:
         """Undo an arrival; `n_before`: the number of indices used before."""
-        self._slot_cache = None  # an interrupt may have come at the end of a block
+        self.slot_cache = None  # an interrupt may have come at the end of a block
         try:
             reused = slots[slots < n_before]
-            self._foreign_slots.remove(es)
-            self._handles[reused] = (reused ^ 1).view(np.uint64)
-            self._handles[n_before : self._n_used] = 0
+            self.foreign_slots.remove(es)
+            self.handles[reused] = (reused ^ 1).view(np.uint64)
+            self.handles[n_before : self.n_used] = 0
             if not n_before:
-                self._handles[0] = self._LAYOUT.ONE_GENERATION | 1
+                self.handles[0] = self.HANDLE_LAYOUT.ONE_GENERATION | 1
             self._idle.push_front_many(reused)
-            self._n_used = n_before
-            self._revived -= len(reused)
+            self.n_used = n_before
+            self.revived -= len(reused)
         except BaseException:
             mark_broken(self)
             raise
 
     def _leave(self, es: EntityArray, slots: RowArray) -> tuple[EntityArray, RowArray]:
         """Remove live entities; return the foreign ones and their slots, to be passed to
-        `_release_foreign` once no manager has rows of them."""
-        payload_mask = np.uint64(self._LAYOUT.ONE_GENERATION - 1)
+        `release_foreign` once no manager has rows of them."""
+        payload_mask = np.uint64(self.HANDLE_LAYOUT.ONE_GENERATION - 1)
         is_foreign = (es & payload_mask) != slots.view(np.uint64) | np.uint64(self._shard_bits)
         if not is_foreign.all():
-            super()._free_handles(es[~is_foreign])
+            super().free_handles(es[~is_foreign])
             es, slots = es[is_foreign], slots[is_foreign]
         self._empty(slots)
         return es, slots
 
-    def _leftovers(self) -> EntityArray:
+    def leftovers(self) -> EntityArray:
         """Return the foreign entities that died here and still have their slots."""
-        es, slots = self._foreign_slots.items()
-        dead: EntityArray = es[self._handles[slots] != es]
+        es, slots = self.foreign_slots.items()
+        dead: EntityArray = es[self.handles[slots] != es]
         return dead
 
-    def _release_foreign(self, es: EntityArray, slots: RowArray) -> None:
+    def release_foreign(self, es: EntityArray, slots: RowArray) -> None:
         """Release the slots of foreign entities that are not here and have no rows."""
         self._idle.reserve(self._idle.count + len(slots))
-        self._foreign_slots.remove(es)
+        self.foreign_slots.remove(es)
         self._idle.push_many(slots)
 
     def __getstate__(self) -> dict[str, Any]:
-        foreign, slots = self._foreign_slots.items()
+        foreign, slots = self.foreign_slots.items()
         return {
             **super().__getstate__(),
-            "n_retired": self._n_retired - self._revived,
+            "n_retired": self.n_retired - self.revived,
             "shard": self.shard,
             "visitors": foreign,
             "slots": slots,
@@ -464,16 +464,16 @@ class ShardedEntities(EntityManagerBase):
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self._begin(state["shard"])
+        self.begin(state["shard"])
         super().__setstate__(state)
-        self._restore_foreign(state["visitors"], state["slots"], state["idle"])
+        self.restore_foreign(state["visitors"], state["slots"], state["idle"])
 
-    def _restore_foreign(self, foreign: EntityArray, slots: RowArray, idle: RowArray) -> None:
+    def restore_foreign(self, foreign: EntityArray, slots: RowArray, idle: RowArray) -> None:
         """Restore the foreign entities of a saved shard; all else is restored before."""
-        self._foreign_slots.add(foreign, slots)
+        self.foreign_slots.add(foreign, slots)
         self._idle.push_many(idle)
-        self._dead_foreign_count = len(self._leftovers())
+        self.dead_foreign_count = len(self.leftovers())
 
     def _set_shard(self, shard: SupportsIndex) -> None:
         """Set another number of the shard; no entity was ever made here."""
-        self._shard_bits = self._LAYOUT.checked_shard(shard) << self._LAYOUT.INDEX_BITS
+        self._shard_bits = self.HANDLE_LAYOUT.checked_shard(shard) << self.HANDLE_LAYOUT.INDEX_BITS

@@ -14,10 +14,11 @@ from ..base.specialisation import NO_SLOTS, specialised
 from ..managers.manager import Manager
 from ..managers.policies.direct import Direct, DirectIdRows, DirectIds
 from ..managers.policies.ids import SLOT_BITS, IdRows, Ids
+from ..managers.policies.instances import Many
 from ..managers.policies.lookup_maps import Hash, Sparse
 from ..managers.policies.owners import Owned
 from ..managers.query_members import QueryMember, QuerySparseMember
-from ..tables.columns import Rows
+from ..tables.columns import Rows, owner_column, used_rows
 from ..values.array_coercion import as_entities, as_small_int_list
 from .handle_map import HandleMap, ShardedBulk
 from .sharded_entities import ID_FOREIGN_FLAG, ID_LAST, ID_SHARD_BITS, ShardedEntities
@@ -27,7 +28,7 @@ class WithForeignEntities(Owned):
     """A manager of entities some of which may be foreign."""
 
     __slots__ = NO_SLOTS
-    _CAN_ACCELERATE: ClassVar[bool] = False
+    CAN_ACCELERATE: ClassVar[bool] = False
     _entities: ShardedEntities
 
 
@@ -51,7 +52,7 @@ class ShardedSparseMember(QuerySparseMember):
     __slots__ = ()
 
     def _look_up(self, entities: EntityArray, all_live: bool) -> NDArray[Any]:
-        n_foreign: int = self.manager._entities._foreign_slots.count  # type: ignore[attr-defined]  # sharded ones have them
+        n_foreign: int = self.manager._entities.foreign_slots.count  # type: ignore[attr-defined]  # sharded ones have them
         return super()._look_up(entities, all_live and not n_foreign)
 
 
@@ -62,7 +63,7 @@ class ShardedSparse(SlotLookup, Sparse):
     """
 
     __slots__ = NO_SLOTS
-    _MEMBER: ClassVar[type[QueryMember]] = ShardedSparseMember
+    MEMBER: ClassVar[type[QueryMember]] = ShardedSparseMember
 
     @specialised
     def lookup(self, entity: Entity, /) -> Instance:
@@ -75,11 +76,11 @@ class ShardedSparse(SlotLookup, Sparse):
                 return row
         except IndexError:
             pass
-        return self._foreign_row(entity) if self._entities._foreign_slots.count else NIL
+        return self._foreign_row(entity) if self._entities.foreign_slots.count else NIL
 
     def _foreign_row(self, entity: int) -> Instance:
         """Return the row of a foreign entity, or NIL; O(1)."""
-        slot = self._entities._foreign_slots.get(entity)
+        slot = self._entities.foreign_slots.get(entity)
         if not 0 <= slot < len(self._sparse_cells):
             return NIL
         row = self._sparse_cells[slot]
@@ -89,41 +90,41 @@ class ShardedSparse(SlotLookup, Sparse):
 
     def lookup_many(self, entities: ArrayLike, /) -> RowArray:
         """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
-        slot_cache = self._entities._slot_cache
+        slot_cache = self._entities.slot_cache
         if slot_cache is not None and slot_cache.es is entities:
-            owners = self.data._entity_column[: self.data._n]
-            rows = None if self._ALLOWS_MANY else slot_cache.rows_among(owners)
+            owners = owner_column(self.data)[: self.data.n]
+            rows = None if self.ALLOWS_MANY else slot_cache.rows_among(owners)
             if rows is None:
-                bulk = self._entities._BULK
+                bulk = self._entities.BULK
                 rows = bulk.rows_in(self._sparse, owners, slot_cache.es, slot_cache.slots)
             return rows
-        foreign_slots = self._entities._foreign_slots
+        foreign_slots = self._entities.foreign_slots
         if not foreign_slots.count or as_small_int_list(entities) is not None:
             return super().lookup_many(entities)
         handles = as_entities(entities)
-        owners = self.data._entity_column[: self.data._n]
-        mask = self._entities._LAYOUT.INDEX_MASK
-        return self._entities._BULK.lookup_with_foreign(
+        owners = owner_column(self.data)[: self.data.n]
+        mask = self._entities.HANDLE_LAYOUT.INDEX_MASK
+        return self._entities.BULK.lookup_with_foreign(
             self._sparse, owners, foreign_slots.table, handles, mask
         )
 
     def _surely_have_no_rows(self, entities: EntityArray) -> bool:
-        slot_cache = self._entities._slot_cache
+        slot_cache = self._entities.slot_cache
         if slot_cache is not None and slot_cache.are_new and slot_cache.es is entities:
             return True
         return super()._surely_have_no_rows(entities)
 
     def _map_row(self, entity: Entity, row: Instance) -> None:
-        self._sparse_cells[self._entities._slot(entity)] = row
+        self._sparse_cells[self._entities.slot(entity)] = row
 
     def _first_of(self, entity: Entity) -> Instance:
-        return self._sparse_cells[self._entities._slot(entity)]
+        return self._sparse_cells[self._entities.slot(entity)]
 
     def _unmap(self, entity: Entity) -> None:
-        self._sparse_cells[self._entities._slot(entity)] = NIL
+        self._sparse_cells[self._entities.slot(entity)] = NIL
 
     def _unmap_rows(self, removed_rows: RowArray) -> None:
-        owners = self.data._entity_column
+        owners = owner_column(self.data)
         self._sparse[self._entities._slots_of(owners, removed_rows)] = NIL
 
 
@@ -147,27 +148,27 @@ class ShardedDirect(SlotLookup, Direct):
         row: Instance = entity & INDEX_MASK  # type: ignore[assignment]  # a call takes time
         if row < data._n and data._entity_cells[row] == entity and entity:
             return row
-        return self._foreign_row(entity) if self._entities._foreign_slots.count else NIL
+        return self._foreign_row(entity) if self._entities.foreign_slots.count else NIL
 
     def _foreign_row(self, entity: int) -> Instance:
         """Return the row of a foreign entity, or NIL; O(1)."""
-        slot, data = self._entities._foreign_slots.get(entity), self.data
+        slot, data = self._entities.foreign_slots.get(entity), self.data
         is_there = 0 <= slot < data._n and data._entity_cells[slot] == entity
         return Instance(slot) if is_there else NIL
 
     def lookup_many(self, entities: ArrayLike, /) -> RowArray:
         """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
         rows = super().lookup_many(entities)
-        foreign_slots, data = self._entities._foreign_slots, self.data
-        if not foreign_slots.count or data._n == 0:
+        foreign_slots, data = self._entities.foreign_slots, self.data
+        if not foreign_slots.count or data.n == 0:
             return rows
         # also clipped lookups of the last row, whose owner may be a foreign entity behind it
-        missed = (rows >= data._n).nonzero()[0]
+        missed = (rows >= data.n).nonzero()[0]
         if len(missed):
             handles = as_entities(entities)[missed]
             slots = foreign_slots.find(handles)
-            is_there = (slots >= 0) & (slots < data._n)
-            is_there &= data._entity_column.take(slots, mode="clip") == handles
+            is_there = (slots >= 0) & (slots < data.n)
+            is_there &= owner_column(data).take(slots, mode="clip") == handles
             rows[missed[is_there]] = slots[is_there]
         return rows
 
@@ -176,26 +177,26 @@ class ShardedDirect(SlotLookup, Direct):
 # kernel call; O(n).
 
 
-def living_keys(manager: Any) -> tuple[EntityArray, RowArray]:
+def living_keys(manager: Owned) -> tuple[EntityArray, RowArray]:
     """Return the live entities that have rows, and the first row of each."""
-    rows = manager._first_rows() if manager._ALLOWS_MANY else manager.data._used_rows()
-    owners = manager.data._entity_column[rows]
-    alive = manager._entities._are_alive(owners)
+    rows = manager.first_rows() if isinstance(manager, Many) else used_rows(manager.data)
+    owners = owner_column(manager.data)[rows]
+    alive = manager._entities.are_alive(owners)
     return owners[alive], rows[alive]
 
 
-def id_keys(manager: Any) -> tuple[IdArray, RowArray]:
+def id_keys(manager: WithForeignIds) -> tuple[IdArray, RowArray]:
     """Return the ids of rows, only of live entities if rows have owners, and the rows."""
-    rows = manager.data._used_rows()
-    if hasattr(manager, "lookup"):
-        rows = rows[manager._entities._are_alive(manager.data._entity_column[rows])]
-    return manager._ids_in(rows), rows
+    rows = used_rows(manager.data)
+    if isinstance(manager, Owned):
+        rows = rows[manager._entities.are_alive(owner_column(manager.data)[rows])]
+    return manager.ids_in(rows), rows
 
 
 def alive_keys(entities: ShardedEntities) -> tuple[EntityArray, RowArray]:
     """Return all live entities, and their slots."""
     alive = entities.live()
-    return alive, entities._slots(alive)
+    return alive, entities.slots(alive)
 
 
 def as_dict(keys_and_rows: tuple[EntityArray, RowArray]) -> dict[int, int]:
@@ -282,12 +283,16 @@ class ForeignIdRows(Rows):
     """Rows with stable ids, some of them foreign."""
 
     __slots__ = NO_SLOTS
-    _BULK: ClassVar[type[ShardedBulk]] = ShardedBulk
+    BULK: ClassVar[type[ShardedBulk]] = ShardedBulk
+    _id_generation_column: NDArray[np.uint32]
     _foreign_ids: ForeignIdMap
+
+    def _generations(self) -> NDArray[np.uint32]:
+        return self._id_generation_column
 
     def _init_empty(self) -> None:
         super()._init_empty()
-        self._foreign_ids = ForeignIdMap(self._BULK)
+        self._foreign_ids = ForeignIdMap(self.BULK)
 
     def _nbytes(self) -> int:
         return super()._nbytes() + self._foreign_ids.nbytes
@@ -338,28 +343,28 @@ class WithForeignIds(Manager):
     """A manager with ids some of which are foreign."""
 
     __slots__ = NO_SLOTS
-    _CAN_ACCELERATE: ClassVar[bool] = False
+    CAN_ACCELERATE: ClassVar[bool] = False
     data: Any
 
     def id_of_many(self, rows: ArrayLike, /) -> IdArray:
         """Return the stable ids of k rows, or of a mask's; O(k)."""
-        return self._ids_in(self._require_rows(rows))
+        return self.ids_in(self._require_rows(rows))
 
     def resolve_many(self, ids: ArrayLike, /) -> RowArray:
         """Return the row of each of k ids, NIL for ids that are stale or elsewhere; O(k)."""
         checked, data = as_entities(ids, "ids"), self.data
         rows: RowArray = super().resolve_many(checked)  # type: ignore[misc]  # of the ids' policy
         missed = (rows == NIL).nonzero()[0]
-        slots = data._foreign_ids.slots(checked[missed], data._id_generation_column)
+        slots = data._foreign_ids.slots(checked[missed], data._generations())
         is_found = slots >= 0
         rows[missed[is_found]] = data._rows_in(slots[is_found])
         return rows
 
-    def _ids_in(self, rows: RowArray) -> IdArray:
+    def ids_in(self, rows: RowArray) -> IdArray:
         """Return the ids of rows in use; O(k)."""
         data = self.data
         slots = data._slots_of(rows)
-        generations = data._id_generation_column[slots]
+        generations = data._generations()[slots]
         ids: IdArray = generations.astype(np.uint64) << np.uint64(SLOT_BITS)
         ids |= slots.view(np.uint64)
         foreign = (generations & ID_FOREIGN_FLAG == ID_FOREIGN_FLAG).nonzero()[0]
@@ -367,12 +372,12 @@ class WithForeignIds(Manager):
             ids[foreign] = data._foreign_ids.ids[slots[foreign]]
         return ids
 
-    def _set_ids(self, rows: RowArray, ids: IdArray) -> None:
+    def set_ids(self, rows: RowArray, ids: IdArray) -> None:
         """Give rows in use ids that were made elsewhere; O(k)."""
         data = self.data
         slots = data._slots_of(rows)
         data._foreign_ids.insert(ids, slots)
-        data._id_generation_column[slots] |= np.uint32(ID_FOREIGN_FLAG)
+        data._generations()[slots] |= np.uint32(ID_FOREIGN_FLAG)
 
     def _set_shard(self, shard: int) -> None:
         if shard >= ID_FOREIGN_FLAG:
@@ -380,12 +385,12 @@ class WithForeignIds(Manager):
             raise ValueError(f"{type(self).__name__}: shard {shard}, {wanted}")
         self.data._set_shard(shard)
 
-    def _extra_arrays(self) -> dict[str, NDArray[Any]]:
+    def extra_arrays(self) -> dict[str, NDArray[Any]]:
         data = self.data
-        ids, slots = data._foreign_ids.holding(data._id_generation_column)
+        ids, slots = data._foreign_ids.holding(data._generations())
         if len(ids) == 0:
-            return super()._extra_arrays()
-        return {**super()._extra_arrays(), IDS: ids, SLOTS: slots.astype(np.uint32)}
+            return super().extra_arrays()
+        return {**super().extra_arrays(), IDS: ids, SLOTS: slots.astype(np.uint32)}
 
     def _restore(self, extras: Mapping[str, NDArray[Any]]) -> None:
         super()._restore(extras)
@@ -418,7 +423,7 @@ class ShardedIds(WithForeignIds, Ids):
         if row != NIL:
             return row
         data = self.data
-        slot = data._foreign_ids.slot(index(id), data._id_generation_column)
+        slot = data._foreign_ids.slot(index(id), data._generations())
         return NIL if slot < 0 else data._id_row_cells[slot]  # type: ignore[return-value]  # calling Instance takes time
 
 
@@ -484,7 +489,7 @@ class ShardedDirectIds(WithForeignIds, DirectIds, ShardedDirect):
         if row != NIL:
             return row
         data = self.data
-        slot = data._foreign_ids.slot(index(id), data._id_generation_column)
+        slot = data._foreign_ids.slot(index(id), data._generations())
         is_there = 0 <= slot < data._n and data._entity_cells[slot]
         return Instance(slot) if is_there else NIL
 

@@ -17,6 +17,7 @@ from ..base.atomic_files import replace_file
 from ..base.errors import SnapshotError
 from ..base.handles import EntityArray, RowArray
 from ..managers.policies.ids import EXHAUSTED_GENERATION
+from ..snapshots.cell_types import Columns
 from ..snapshots.documents import Document, SnapshotContent
 from ..snapshots.entity_table import EntityTable, HandleRewriter
 from ..snapshots.field_migration import Generations, had_ids
@@ -30,7 +31,6 @@ from ..snapshots.policy_rules import (
     id_columns,
 )
 from ..snapshots.row_checks import CheckedRows, check_direct_ids, check_slots
-from ..snapshots.rule_types import Columns
 from ..snapshots.saving import WorldLoader
 from ..snapshots.schema_matching import OldComponent
 from ..snapshots.serialisation import object_columns, own_attributes
@@ -38,6 +38,7 @@ from ..snapshots.snapshot_format import SnapshotFormat
 from ..values.array_coercion import all_distinct_below, parse_non_negative
 from .arrivals import absorb
 from .lockstep import LockStep, require_agreement
+from .shard_base import ShardBase
 from .sharded_entities import ID_FOREIGN_FLAG, ID_LAST, ID_SHARD_BITS
 from .sharded_managers import IDS
 from .sharded_managers import SLOTS as ID_SLOTS
@@ -55,9 +56,9 @@ class ShardedWorldLoader(WorldLoader):
     def _load_entities(self, entities: Any) -> None:
         super()._load_entities(entities)
         arrays = self.saved.arrays
-        entities._begin(self.saved.state["entities"]["shard"])
+        entities.begin(self.saved.state["entities"]["shard"])
         slots = arrays[SLOTS].astype(np.intp)
-        entities._restore_foreign(arrays[VISITORS], slots, arrays[IDLE].astype(np.intp))
+        entities.restore_foreign(arrays[VISITORS], slots, arrays[IDLE].astype(np.intp))
 
 
 def check_shard_slots(rows: CheckedRows) -> None:
@@ -313,9 +314,9 @@ def _mark(folder: str | os.PathLike[str], tick: int, files: list[str], next_shar
             os.unlink(os.path.join(folder, name))
 
 
-def codecs_of(world: Any) -> dict[str, Any]:
+def codecs_of(world: ShardBase) -> dict[str, Any]:
     """Return codecs by column: pickles for objects that travel, None for others."""
-    stays = type(world)._STAYS
+    stays = type(world).STAYS
     pair = (pickle.dumps, pickle.loads)
     return {
         column: None if column.partition(".")[0] in stays else pair
@@ -388,15 +389,15 @@ def _loaded(
 def _new_shard_like(saved: Any, number: int) -> Any:
     """Return an empty world with the time, seeds, wraps and attributes of another one."""
     world = type(saved)(number)
-    for manager, old in zip(world._all_managers(), saved._all_managers(), strict=True):
-        manager._load_json_state(old._json_state())
-    world._load_json_state(saved._json_state())
+    for manager, old in zip(world.all_managers(), saved.all_managers(), strict=True):
+        manager.load_json_state(old.json_state())
+    world.load_json_state(saved.json_state())
     for name, value in own_attributes(saved).items():
         setattr(world, name, value)
     return world
 
 
-def _take_over(world: Any, other: Any) -> None:
+def _take_over(world: ShardBase, other: Any) -> None:
     """Move all live entities and rows of `other` to a world; its dead rows are collected."""
     other.collect()
     ids = {

@@ -15,14 +15,13 @@ from ..base.errors import short_repr
 from ..base.handles import EntityArray, RowArray
 from ..base.locks import is_broken
 from ..values.array_coercion import as_entities, parse_non_negative
-from ..world.world_base import WorldBase
 from . import departures
 from .arrivals import absorb
 from .departures import BatchRemoval
 from .ghosts import GhostCoverageCheck, SentGhosts, entities_by_rank, take_ghosts
 from .lockstep import LockStep, exact_sum, extreme, require_agreement, transport_of
 from .parcels import ParcelBase, ShardError
-from .sharded_entities import ShardedEntities
+from .shard_base import ShardBase
 from .sharded_managers import WithForeignIds
 
 if TYPE_CHECKING:
@@ -33,20 +32,13 @@ _MIN_SWEEP: Final = 256
 """Number of slots of dead foreign entities that are not worth a sweep."""
 
 
-class ShardedWorld(WorldBase):
+class ShardedWorld(ShardBase):
     """A world with a number, which is part of handles and ids that are made in it."""
 
     __slots__ = ()
-    _CAN_ACCELERATE: ClassVar[bool] = False
+    CAN_ACCELERATE: ClassVar[bool] = False
     _PARCEL: ClassVar[type[ParcelBase]]
     _SHARDS: ClassVar[type[ShardsBase[Any]]]
-    _STAYS: ClassVar[tuple[str, ...]] = ()
-    """Components whose rows never leave: attributes, and row classes of those in chunks."""
-    _GHOSTS: ClassVar[Mapping[str, tuple[str, ...]]] = {}
-    """By attribute: the fields that ghosts have."""
-    _CHUNKED: ClassVar[tuple[Any, ...]] = ()
-    """The classes of the columns in chunks."""
-    entities: ShardedEntities
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -99,27 +91,27 @@ class ShardedWorld(WorldBase):
     def _sweep(self) -> None:
         """Release slots of dead foreign entities that no manager has rows of, if there are many."""
         entities = self.entities
-        if entities._dead_foreign_count <= max(_MIN_SWEEP, entities._foreign_slots.count // 2):
+        if entities.dead_foreign_count <= max(_MIN_SWEEP, entities.foreign_slots.count // 2):
             return
-        dead = entities._leftovers()
+        dead = entities.leftovers()
         for name in self.MANAGERS:
             manager = getattr(self, name)
             if hasattr(manager, "lookup"):
                 dead = dead[~manager.has_many(dead)]
-        entities._release_foreign(dead, entities._foreign_slots.find(dead))
-        entities._dead_foreign_count = 0
+        entities.release_foreign(dead, entities.foreign_slots.find(dead))
+        entities.dead_foreign_count = 0
 
     @property
     def _is_fresh(self) -> bool:
         """True if no entity was ever created here, and no id."""
-        return not self.entities._n_used and not any(
-            manager.data._version for manager in self._all_managers()
+        return not self.entities.n_used and not any(
+            manager.version for manager in self.all_managers()
         )
 
     def _set_shard(self, shard: int) -> None:
         """Set another number; no entity or id was created yet."""
         self.entities._set_shard(shard)
-        for manager in self._all_managers():
+        for manager in self.all_managers():
             if isinstance(manager, WithForeignIds):
                 manager._set_shard(shard)
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..tables.buffers import Column
 from .documents import Codecs, Document, SnapshotContent
+from .saved_world import SavedWorld
 from .stored_columns import as_cells, loaded_objects, object_parts
 from .writing import TensorGroup, single
 
@@ -20,7 +21,7 @@ class ChunkSerialiser:
 
     def __init__(self, store: Any) -> None:
         self._store = store
-        self._table = store._table
+        self._table = store.table
 
     def object_columns(self) -> list[str]:
         """Return the fields that are Python objects: `weapon.model`."""
@@ -28,9 +29,9 @@ class ChunkSerialiser:
 
     def state(self) -> Document:
         """Return the tables' entry in `state`: their components, and numbers of rows."""
-        names = [part._ROW.__name__ for part in self._table.parts]
+        names = [part.ROW.__name__ for part in self._table.parts]
         return {
-            "version": self._store._version,
+            "version": self._store.version,
             "tables": [
                 [[names[number] for number in each.layout.components], each.n]
                 for each in self._tables()
@@ -59,16 +60,18 @@ class ChunkSerialiser:
         archetypes: list[tuple[tuple[str, ...], list[Any]]] = [
             (tuple(names), []) for names, _ in state["tables"]
         ]
-        _deal_out(saved.arrays["archetypes.entity"], rows, [parts for _, parts in archetypes])
+        _append_parts(saved.arrays["archetypes.entity"], rows, [parts for _, parts in archetypes])
         for name, number, _, column in self._columns():
-            component = self._table.parts[number]._ROW.__name__
+            component = self._table.parts[number].ROW.__name__
             has_component = [component in names for names, _ in archetypes]
             counts = [*compress(rows, has_component)]
             if column.dtype.hasobject:
                 cells = loaded_objects(saved, name, name, codecs, sum(counts))
             else:
                 cells = as_cells(saved.arrays[name], column.dtype)
-            _deal_out(cells, counts, [parts for _, parts in compress(archetypes, has_component)])
+            _append_parts(
+                cells, counts, [parts for _, parts in compress(archetypes, has_component)]
+            )
         self._store._load({"version": state["version"], "archetypes": archetypes})
 
     def _tables(self) -> list[Any]:
@@ -79,18 +82,18 @@ class ChunkSerialiser:
     def _columns(self) -> Iterator[tuple[str, int, int, Column]]:
         """Yield each column's name, its component's number, and which one of that it is."""
         for number, part in enumerate(self._table.parts):
-            module = part._ROW.__module__.rpartition(".")[2]
+            module = part.ROW.__module__.rpartition(".")[2]
             for k, column in enumerate(part.LAYOUT):
                 yield f"{module}.{column.name}", number, k, column
 
 
-def chunk_serialiser(world: Any) -> ChunkSerialiser | None:
+def chunk_serialiser(world: SavedWorld) -> ChunkSerialiser | None:
     """Return what serialises a world's archetypes, if it has some."""
     store = world._archetype_store()
     return None if store is None else ChunkSerialiser(store)
 
 
-def _deal_out(cells: NDArray[Any], counts: list[int], tables: list[list[NDArray[Any]]]) -> None:
+def _append_parts(cells: NDArray[Any], counts: list[int], tables: list[list[NDArray[Any]]]) -> None:
     """Append to each table its part of a column, `counts[k]` cells."""
     bounds = np.cumsum(counts, dtype=np.intp)
     for table, part in zip(tables, np.split(cells, bounds), strict=False):

@@ -14,9 +14,9 @@ import numpy as np
 from ..base.errors import short_repr
 from ..base.handles import MAX_ROWS
 from ..tables.buffers import split_columns
+from .cell_types import FLOATS, CellType, cell_type
 from .documents import ATTRIBUTE, WORLD, Document, SnapshotContent, is_json, refuse, state_key
 from .policy_rules import DIRECT_IDS, GRID, POLICIES, NumberRule, max_rows, policies_of
-from .rule_types import FLOATS, CellType, cell_type
 from .stored_columns import LENGTHS
 
 if TYPE_CHECKING:

@@ -13,10 +13,7 @@ from numpy.typing import NDArray
 from ..base.handles import NIL, IdArray, RowArray
 from ..managers.policies.ids import SLOT_BITS, SLOT_MASK
 from ..tables.buffers import split_columns
-from .documents import Document
-from .entity_table import HandleRewriter
-from .row_migration import RowPlan
-from .rule_types import (
+from .cell_types import (
     HANDLES,
     CellType,
     Columns,
@@ -24,6 +21,9 @@ from .rule_types import (
     default_cell,
     differing,
 )
+from .documents import Document
+from .entity_table import HandleRewriter
+from .row_migration import RowPlan
 from .schema_matching import AS_BYTES, OldComponent, SchemaMatch
 from .stored_columns import LENGTHS, object_parts
 from .type_conversion import BadRowError, TypeChange, change_of, converted, is_same_in_files

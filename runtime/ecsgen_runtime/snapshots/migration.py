@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Final
 
+from .cell_types import Columns
 from .documents import ATTRIBUTE, WORLD, Document, SnapshotContent, state_key
 from .field_migration import FieldMigration, IdRemap, cold_columns
 from .migration_view import Snapshot
 from .policy_rules import PolicyMigration, evolve_unique, policies_of
 from .row_migration import RowPlan, plan_chunks, plan_groups, plan_rows
-from .rule_types import Columns
 from .schema_matching import OldComponent, Renames, SchemaMatch, match_schemas
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def migrate_saved(
     if migrate is not None:
         old = Snapshot(saved, saving)
         migrate(old)
-        saved = old._result()
+        saved = old.result()
     return _Migration(match_schemas(saved, schema, renames, drop), saving).result()
 
 

@@ -14,12 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..base.handles import EntityArray
 from ..tables.buffers import read_only
+from .cell_types import TEXTS, bits, cell_type
 from .documents import Document, SnapshotContent, json_text, state_key
 from .entity_table import EntityTable
 from .field_migration import tensors_of
 from .row_checks import check_cells
 from .row_migration import chained, kept_plan
-from .rule_types import TEXTS, bits, cell_type
 from .schema_matching import OldComponent
 
 if TYPE_CHECKING:
@@ -370,7 +370,7 @@ class Snapshot:
         self._tables[component] = table
         return table
 
-    def _result(self) -> SnapshotContent:
+    def result(self) -> SnapshotContent:
         components = dict(self._saved.schema["components"])
         arrays = dict(self._saved.arrays)
         for name, table in self._tables.items():

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..base.handles import MAX_ROWS, NIL
 from ..managers.policies.ids import EXHAUSTED_GENERATION, ids_of
+from .cell_types import Columns
 from .documents import Document, SnapshotContent
 from .field_migration import FieldMigration, Generations, IdRemap, had_ids
 from .row_checks import (
@@ -23,7 +24,6 @@ from .row_checks import (
     check_tree,
 )
 from .row_migration import RowPlan, by_rank, chained
-from .rule_types import Columns
 from .schema_matching import OldComponent
 
 

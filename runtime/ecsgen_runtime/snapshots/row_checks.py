@@ -13,8 +13,8 @@ from ..base.errors import short_repr
 from ..base.handles import NIL, RowArray
 from ..managers.policies.chains import Links
 from ..managers.policies.ids import EXHAUSTED_GENERATION
+from .cell_types import CellType
 from .documents import NOTHING, Document, SnapshotContent
-from .rule_types import CellType
 from .stored_columns import LENGTHS
 
 _ASCII: Final = 128

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from ..base.atomic_files import replace_file
 from ..base.errors import CapacityError
@@ -34,9 +34,11 @@ from .documents import (
 from .migration import migrate_saved
 from .migration_view import Snapshot
 from .reading import NAMELESS, SnapshotFile, read_snapshot
-from .snapshot_format import SnapshotFormat
+from .saved_world import SavedWorld
 from .stored_columns import LENGTHS, as_cells, loaded_objects
 from .writing import FilePlan
+
+WorldT = TypeVar("WorldT", bound=SavedWorld)
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ class WorldLoader:
     EXTRAS: ClassVar[Sequence[str]] = ("_rng",)
     """Arrays that managers may have beside their columns and maps."""
 
-    def fill(self, world: Any) -> None:
+    def fill(self, world: SavedWorld) -> None:
         """Load the snapshot into a new world; O(n). SnapshotError for too many rows."""
         saved = self.saved
         try:
@@ -74,17 +76,17 @@ class WorldLoader:
         if self.checks_fit:
             for tensor, row, why in _misfits(world):
                 saved.refuse(why, tensor, row)
-        world._load_json_state(saved.state.get(WORLD, {}))
+        world.load_json_state(saved.state.get(WORLD, {}))
         if "entities.noted" in saved.arrays:
             world._deferred_despawns = [saved.arrays["entities.noted"].copy()]
 
     def _load_entities(self, entities: EntityManagerBase) -> None:
         handles = self.saved.arrays["entities.handles"]
         if self.file is not None and len(handles) and handles.flags.writeable:
-            entities._use_array(handles)
+            entities.use_array(handles)
         else:
             entities.reserve(len(handles))
-            entities._handles[: len(handles)] = handles
+            entities.handles[: len(handles)] = handles
         free = self.saved.arrays["entities.free"]
         n_retired = self.saved.state["entities"]["n_retired"]
         entities._restore(len(handles), free, n_retired)
@@ -95,7 +97,7 @@ class WorldLoader:
             return  # a grid of which nothing was saved: its cells are as at first
         rows = manager.data
         self._load_rows(module, module, rows, state)
-        for name, part in rows._subtables().items():
+        for name, part in rows.subtables().items():
             numbers = {"n": state[f"n_{name}"], "version": 0}
             self._load_rows(f"{module}.{name}", module, part, numbers)
         extras = {}
@@ -104,31 +106,31 @@ class WorldLoader:
             if cells is not None:
                 extras[name] = cells if self.is_mapped else cells.copy()
         manager._restore(extras)
-        manager._load_json_state(state)
+        manager.load_json_state(state)
 
     def _load_rows(self, prefix: str, module: str, rows: Rows, state: Document) -> None:
-        for name in rows._saved_numbers():
+        for name in rows.saved_numbers():
             if name[1:] in state:  # all have been checked to be there that must
                 setattr(rows, name, state[name[1:]])
-        held_rows, pages = rows._held_rows(), None
+        held_rows, pages = rows.held_rows(), None
         if self.file is not None:
             offsets_of_columns, size = serialisation.layout_of(rows, held_rows)
             offsets = {f"{prefix}.{name}": offset for name, offset in offsets_of_columns.items()}
             pages = self.file.part(offsets, size)
-        if not rows._lie_smallest(held_rows, pages):
+        if not rows.lie_smallest(held_rows, pages):
             arrays = self.saved.arrays
-            rows._take_columns(
+            rows.take_columns(
                 lambda column: as_cells(arrays[f"{prefix}.{column.name}"], column.dtype)
             )
         objects = {}
         for field in map(field_of, rows.OBJECTS):
             tensor, column = f"{prefix}.{field}", f"{module}.{field}"
-            objects[field] = loaded_objects(self.saved, tensor, column, self.codecs, rows._n)
-        rows._take_objects(objects)
+            objects[field] = loaded_objects(self.saved, tensor, column, self.codecs, rows.n)
+        rows.take_objects(objects)
         rows._restore()
 
 
-def save(world: Any, target: Any, codecs: Codecs | None, sync: bool, verify: bool) -> None:
+def save(world: SavedWorld, target: Any, codecs: Codecs | None, sync: bool, verify: bool) -> None:
     """Write a world into a path, or into what has `write`."""
     if hasattr(target, "write"):
         plan_of(world, codecs, verify).write_to(target.write)
@@ -139,9 +141,11 @@ def save(world: Any, target: Any, codecs: Codecs | None, sync: bool, verify: boo
         plan.write_into(file)
 
 
-def plan_of(world: Any, codecs: Codecs | None, verify: bool, name: str = NAMELESS) -> FilePlan:
+def plan_of(
+    world: SavedWorld, codecs: Codecs | None, verify: bool, name: str = NAMELESS
+) -> FilePlan:
     """Find out what is to be written, and where; nothing is copied that need not be."""
-    dispatches = {id(m._dispatch): m._dispatch for m in world._all_managers()}
+    dispatches = {id(m._dispatch): m._dispatch for m in world.all_managers()}
     dispatches[0] = world.entities.dispatch
     if any(dispatch.is_open() for dispatch in dispatches.values()):
         raise locked_error(type(world).__name__)  # in a callback: something is half done
@@ -150,7 +154,7 @@ def plan_of(world: Any, codecs: Codecs | None, verify: bool, name: str = NAMELES
     known = check_codecs(codecs, columns)
     require_codecs(name, known, columns)
     attributes, parts = serialisation.saved_attributes(world, name, known)
-    saving: SnapshotFormat = world._snapshot_format()
+    saving = world._snapshot_format()
     state = serialisation.serialise_state(world, saving, attributes)
     text = json_text(state)
     if why := why_too_many(text):  # it could not be read again
@@ -170,24 +174,24 @@ def plan_of(world: Any, codecs: Codecs | None, verify: bool, name: str = NAMELES
     return plan
 
 
-def _misfits(world: Any) -> Iterator[tuple[str, int, str]]:
+def _misfits(world: SavedWorld) -> Iterator[tuple[str, int, str]]:
     """Yield cells that no row may have as things are, by tensor, row, and why."""
     for module, manager in serialisation.managers_of(world).items():
-        invalid_cell = manager._first_invalid_cell()
+        invalid_cell = manager.first_invalid_cell()
         if invalid_cell is not None:
             column, row, why = invalid_cell
             yield f"{module}.{column}", row, why
 
 
 def load(
-    kind: Any,
+    kind: type[WorldT],
     source: Any,
     mmap: bool,
     verify: bool | None,
     codecs: Codecs | None,
     drop: Iterable[str],
     migrate: Callable[[Snapshot], object] | None,
-) -> Any:
+) -> WorldT:
     """Make a world of a snapshot: from a path, bytes, or a binary file."""
     package, saving = kind._schema(), kind._snapshot_format()
     file = read_snapshot(source, map_pages=mmap)
@@ -227,11 +231,11 @@ def _parsed(schema: str) -> Document:
     return document
 
 
-def _require_empty(world: Any) -> None:
+def _require_empty(world: SavedWorld) -> None:
     """Raise TypeError for a world that has something already: its class has its own `__init__`."""
     managers = serialisation.managers_of(world).items()
     filled = [name for name, m in managers if len(m) and isinstance(m, Manager)]
-    if filled or world.entities._n_used:
+    if filled or world.entities.n_used:
         name = type(world).__name__
         raise TypeError(
             f"{name}() is not empty, so nothing can be loaded into it: let a method of its own "

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from ..base.handles import EntityArray, RowArray
 from ..tables.buffers import split_columns
+from .cell_types import HANDLES, INTEGERS, CellType, cell_type, default_cell, differing
 from .documents import OTHERS, Codecs, Document, SnapshotContent, state_key
-from .rule_types import HANDLES, INTEGERS, CellType, cell_type, default_cell, differing
 from .stored_columns import loaded_objects
 from .type_conversion import MemberNames, TypeChange, change_of
 

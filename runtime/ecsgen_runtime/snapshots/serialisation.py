@@ -12,6 +12,7 @@ import numpy as np
 from ..managers.manager import BaseManager
 from ..tables.buffers import round_up_pages, round_up_rows
 from ..tables.columns import Rows
+from ..world.world_base import WorldBase
 from .chunk_serialisation import chunk_serialiser
 from .documents import (
     ATTRIBUTE,
@@ -27,6 +28,7 @@ from .documents import (
     require_codecs,
     state_key,
 )
+from .saved_world import SavedWorld
 from .stored_columns import object_parts
 from .writing import Tensor, TensorGroup, single
 
@@ -34,41 +36,43 @@ if TYPE_CHECKING:
     from .snapshot_format import SnapshotFormat
 
 
-# Each policy says itself what it holds (`_saved_columns`, `_extra_arrays` and the like), for
+# Each policy says itself what it holds (`saved_columns`, `extra_arrays` and the like), for
 # pickles as for snapshots; here that gets its names and places in the file.
 
 
-def managers_of(world: Any) -> dict[str, BaseManager]:
+def managers_of(world: WorldBase) -> dict[str, BaseManager]:
     """Return a world's managers by module, in its order."""
     return {name: getattr(world, name) for name in world.MANAGERS}
 
 
-def object_columns(world: Any) -> list[str]:
+def object_columns(world: SavedWorld) -> list[str]:
     """Return the fields that are Python objects: `effect.handle`."""
     columns = [
         f"{module}.{field}"
         for module, manager in managers_of(world).items()
-        for rows in (manager.data, *manager.data._subtables().values())
-        for field in rows._saved_objects()
+        for rows in (manager.data, *manager.data.subtables().values())
+        for field in rows.saved_objects()
     ]
     chunked = chunk_serialiser(world)
     return columns if chunked is None else [*columns, *chunked.object_columns()]
 
 
-def serialise_tensors(world: Any, saving: SnapshotFormat, codecs: Codecs) -> Iterator[TensorGroup]:
+def serialise_tensors(
+    world: SavedWorld, saving: SnapshotFormat, codecs: Codecs
+) -> Iterator[TensorGroup]:
     """Return all tensors of a world, in places from which they can be mapped; views mostly."""
     state = world.entities.__getstate__()
     for name, dtype in saving.ENTITY_TENSORS.items():
         yield single(f"entities.{name}", state[name].astype(dtype, copy=False))
-    noted = world._noted_entities()
+    noted = world.noted_entities()
     if len(noted):
         yield single("entities.noted", noted)
     for module, manager in managers_of(world).items():
         yield rows_part(module, manager.data)
-        for name, array in manager._extra_arrays().items():
+        for name, array in manager.extra_arrays().items():
             yield single(f"{module}.{name}", array)
         yield from _object_parts(module, module, manager.data, codecs)
-        for name, rows in manager.data._subtables().items():
+        for name, rows in manager.data.subtables().items():
             yield rows_part(f"{module}.{name}", rows)
             yield from _object_parts(f"{module}.{name}", module, rows, codecs)
     chunked = chunk_serialiser(world)
@@ -78,10 +82,10 @@ def serialise_tensors(world: Any, saving: SnapshotFormat, codecs: Codecs) -> Ite
 
 def rows_part(prefix: str, rows: Rows) -> TensorGroup:
     """Return columns as they lie in a buffer of the smallest capacity that holds them."""
-    places, size = layout_of(rows, rows._held_rows())
+    places, size = layout_of(rows, rows.held_rows())
     tensors = [
         Tensor(f"{prefix}.{name}", column, places[name])
-        for name, column in rows._without_holes(rows._saved_columns()).items()
+        for name, column in rows.without_holes(rows.saved_columns()).items()
     ]
     return TensorGroup(tuple(tensors), size)
 
@@ -94,30 +98,32 @@ def layout_of(rows: Rows, held: int) -> tuple[dict[str, int], int]:
 
 
 def _object_parts(prefix: str, module: str, rows: Rows, codecs: Codecs) -> Iterator[TensorGroup]:
-    for field, cells in rows._without_holes(rows._saved_objects()).items():
+    for field, cells in rows.without_holes(rows.saved_objects()).items():
         yield from object_parts(f"{prefix}.{field}", f"{module}.{field}", cells, codecs)
 
 
-def serialise_state(world: Any, saving: SnapshotFormat, attributes: Document) -> Document:
+def serialise_state(world: SavedWorld, saving: SnapshotFormat, attributes: Document) -> Document:
     """Return the numbers of a world, and those of its attributes that are JSON."""
     entities = world.entities.__getstate__()
     state: Document = {"entities": {key: entities[key] for key in saving.ENTITY_NUMBERS}}
     for module, manager in managers_of(world).items():
         rows = manager.data
-        numbers = {name[1:]: number for name, number in rows._saved_numbers().items()}
-        numbers |= {f"n_{name}": part._n for name, part in rows._subtables().items()}
-        state[state_key(module)] = numbers | manager._json_state()
+        numbers = {name[1:]: number for name, number in rows.saved_numbers().items()}
+        numbers |= {f"n_{name}": part.n for name, part in rows.subtables().items()}
+        state[state_key(module)] = numbers | manager.json_state()
     chunked = chunk_serialiser(world)
     if chunked is not None:
         state["archetypes"] = chunked.state()
     state["groups"] = {name: getattr(world, name).n for name in world.GROUPS}
-    if notes := world._json_state():
+    if notes := world.json_state():
         state[WORLD] = notes
     state["attributes"] = attributes
     return state
 
 
-def saved_attributes(world: Any, name: str, codecs: Codecs) -> tuple[Document, list[TensorGroup]]:
+def saved_attributes(
+    world: WorldBase, name: str, codecs: Codecs
+) -> tuple[Document, list[TensorGroup]]:
     """Return the attributes that are JSON, and tensors of those that go through a codec.
 
     Raises:
@@ -164,7 +170,7 @@ def without_attributes(saved: SnapshotContent, drop: AbstractSet[str]) -> Snapsh
     )
 
 
-def load_attributes(world: Any, saved: SnapshotContent, codecs: Codecs) -> None:
+def load_attributes(world: WorldBase, saved: SnapshotContent, codecs: Codecs) -> None:
     """Set a world's own attributes.
 
     SnapshotError for names that are no user's, or a time that the world has not; it has the `drop`
@@ -187,9 +193,9 @@ def load_attributes(world: Any, saved: SnapshotContent, codecs: Codecs) -> None:
         setattr(world, attribute, value)
 
 
-def own_attributes(world: Any) -> Mapping[str, Any]:
+def own_attributes(world: WorldBase) -> Mapping[str, Any]:
     """Return the attributes that users set: in a world's dict, and in slots of subclasses."""
-    attributes = {name: v for name, v in vars(world).items() if name not in world._READ_ONLY}
+    attributes = {name: v for name, v in vars(world).items() if name not in world.READ_ONLY}
     for name in _own_slots(type(world)):
         if hasattr(world, name):
             attributes[name] = getattr(world, name)
@@ -198,19 +204,19 @@ def own_attributes(world: Any) -> Mapping[str, Any]:
 
 def _own_slots(kind: type[Any]) -> Iterator[str]:
     for base in kind.__mro__:
-        if "_READ_ONLY" in vars(base):
+        if "READ_ONLY" in vars(base):
             return
         slots = vars(base).get("__slots__", ())
         names = [slots] if isinstance(slots, str) else slots
         yield from (name for name in names if name not in ("__dict__", "__weakref__"))
 
 
-def _why_not(world: Any, attribute: str) -> str:
+def _why_not(world: WorldBase, attribute: str) -> str:
     """Return the reason why users cannot set an attribute of this name, or ""."""
-    generated = next(base for base in type(world).__mro__ if "_READ_ONLY" in vars(base))
+    generated = next(base for base in type(world).__mro__ if "READ_ONLY" in vars(base))
     if not attribute.isidentifier():
         return f"{attribute!r} is no name of an attribute"
-    if attribute in world._READ_ONLY or hasattr(generated, attribute):
+    if attribute in world.READ_ONLY or hasattr(generated, attribute):
         return f"{attribute!r} is the world's own, and no attribute of a user's"
     member = getattr(type(world), attribute, None)
     if callable(member):

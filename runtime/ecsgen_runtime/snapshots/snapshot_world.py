@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from types import ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Protocol, Self, TypeAlias
+
+from .saved_world import SavedWorld
 
 if TYPE_CHECKING:
     from .documents import Codec
     from .migration_view import Snapshot
-    from .snapshot_format import SnapshotFormat
 
 
 class _Writable(Protocol):
@@ -27,13 +27,10 @@ class _Readable(Protocol):
 _Path: TypeAlias = str | os.PathLike[str]
 
 
-class SnapshotWorld:
+class SnapshotWorld(SavedWorld):
     """A world that can be saved."""
 
     __slots__ = ()
-
-    FINGERPRINT: ClassVar[str] = ""
-    """Digest of the package's schemas, 64 hex digits: an equal one needs no migration."""
 
     def save(
         self,
@@ -100,32 +97,4 @@ class SnapshotWorld:
         """
         from .saving import load
 
-        world: Self = load(cls, source, mmap, verify, codecs, drop, migrate)
-        return world
-
-    @staticmethod
-    def _schema() -> ModuleType:
-        """Return the package's schema document, from `_schema.py`."""
-        raise NotImplementedError
-
-    @staticmethod
-    def _snapshot_format() -> SnapshotFormat:
-        """Return what such a world is saved and loaded by."""
-        from .snapshot_format import SnapshotFormat
-
-        return SnapshotFormat()
-
-    def _archetype_store(self) -> Any:
-        """Return what has the components that live in chunks; None if there are none."""
-        return None
-
-    def _json_state(self) -> dict[str, Any]:
-        """Return further state of the world to be saved, as JSON."""
-        return {}
-
-    def _load_json_state(self, notes: Mapping[str, Any]) -> None:
-        """Set what the notes say; what they do not name is as in a new world."""
-
-    def _all_managers(self) -> Iterable[Any]:
-        """Return all managers, those without owners among them."""
-        raise NotImplementedError
+        return load(cls, source, mmap, verify, codecs, drop, migrate)

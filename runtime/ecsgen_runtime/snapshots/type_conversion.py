@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from .rule_types import HANDLES, NUMBERS, TEXTS, CellType, bits
+from .cell_types import HANDLES, NUMBERS, TEXTS, CellType, bits
 
 # Each rule takes an array and returns a new one, or raises BadRowError for the first
 # cell that does not fit.

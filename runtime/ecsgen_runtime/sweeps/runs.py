@@ -54,7 +54,7 @@ _ODD: Final = re.compile(rf'("(?:[^"\\]|\\.)*")|{"|".join(_SPELT)}')
 class Call(NamedTuple):
     """One call of a model."""
 
-    given: dict[str, Any]
+    parameters: dict[str, Any]
     """The parameters, as the model gets them."""
     replicate: int
     seed: int
@@ -158,14 +158,14 @@ def run_model(model: Model, call: Call, taken: Collection[str]) -> Outcome:
     """Call a model, wherever this is; what it raises becomes the text of its traceback. What it
     does to lists among its parameters is no other run's affair."""
     try:
-        return result_of(model(seed=call.seed, **deepcopy(call.given)), taken)
+        return result_of(model(seed=call.seed, **deepcopy(call.parameters)), taken)
     except (Exception, SystemExit) as error:
         return error_text(error, call)
 
 
 def error_text(error: BaseException, call: Call) -> str:
     """Return a traceback that ends with the run that it is of."""
-    values = [f"{name}={short_repr(value)}" for name, value in call.given.items()]
+    values = [f"{name}={short_repr(value)}" for name, value in call.parameters.items()]
     values += [f"replicate={call.replicate}", f"seed={call.seed}"]
     text = "".join(traceback.format_exception(error))
     error.__traceback__ = None  # another run may raise it, too

@@ -30,8 +30,9 @@ class ArrowExportable:
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Return the columns as a capsule, for other libraries: what `to_arrow` returns."""
+        pa = require_pyarrow()
         schema, batches = self._arrow(False, False)
-        reader = require_pyarrow().RecordBatchReader.from_batches(schema, [*batches])
+        reader = pa.RecordBatchReader.from_batches(schema, [*batches])
         return reader.__arrow_c_stream__(requested_schema)
 
     def to_arrow(self, *, copy: bool = False, flat: bool = False) -> Any:
@@ -46,11 +47,11 @@ class ArrowExportable:
             ValueError: a raw write left a number that no member of an enum has, or no UTF-8.
             OverflowError: a column of text has 2 GiB or more, which is Arrow's limit.
         """
+        pa = require_pyarrow()
         schema, parts = self._arrow(copy, flat)
         batches = [*parts]
         if len(batches) == 1:
             return batches[0]
-        pa = require_pyarrow()
         if not batches:
             return pa.RecordBatch.from_pylist([], schema=schema)
         return pa.concat_batches(batches)
@@ -63,7 +64,7 @@ class ArrowExportableColumns(ArrowExportable):
     __slots__ = ()
 
     @abstractmethod
-    def _shown_rows(self) -> slice | RowArray:
+    def shown_rows(self) -> slice | RowArray:
         """Return the rows that a table has."""
 
     def _arrow(self, copy: bool, flat: bool) -> tuple[Any, Iterator[Any]]:

@@ -66,7 +66,7 @@ def direct_lookup(owners: EntityArray, entities: EntityArray, index_mask: int) -
 class Bulk:
     """Bulk operations by numpy; `CompiledBulk` has them as loops.
 
-    `_BULK` of a manager's rows is the one in use.
+    `BULK` of a manager's rows is the one in use.
     """
 
     sparse_lookup = staticmethod(sparse_lookup)

@@ -35,7 +35,7 @@ class ColumnsBase(ArrowExportableColumns):
     __slots__ = ()
 
     FIELDS: ClassVar[tuple[FieldInfo, ...]] = ()
-    _ENTITIES: ClassVar[type[EntityManagerBase]]
+    ENTITIES: ClassVar[type[EntityManagerBase]]
     """Entity manager of the package, for the layout of its handles."""
 
     @abstractmethod
@@ -49,7 +49,7 @@ class ColumnsBase(ArrowExportableColumns):
         """Return a table of the first and last rows, for notebooks."""
         return columns_table(self, self._size())
 
-    def _shown_rows(self) -> slice | RowArray:
+    def shown_rows(self) -> slice | RowArray:
         return slice(0, self._size())
 
     def decoded(self, field: str, /) -> NDArray[np.str_]:
@@ -87,9 +87,9 @@ class Rows(ColumnsBase):
     """The attributes that are numbers to be saved; each class names its own."""
     _COLUMN_LENGTHS: ClassVar[Mapping[str, str]] = {}
     """Attributes with the lengths of columns that are not as long as the rows."""
-    _MAX_ROWS: ClassVar[int] = MAX_ROWS
+    MAX_ROWS: ClassVar[int] = MAX_ROWS
     """Largest number of rows in use."""
-    _BULK: ClassVar[type[Bulk]] = Bulk
+    BULK: ClassVar[type[Bulk]] = Bulk
     """Bulk operations; compiled packages have others."""
     _n: int
     _version: int
@@ -122,6 +122,11 @@ class Rows(ColumnsBase):
     def allocated(self) -> int:
         """Rows that fit into the buffer."""
         return self._allocated
+
+    @property
+    def version(self) -> int:
+        """Count of the changes that add, remove or move rows."""
+        return self._version
 
     @property
     def buffer(self) -> NDArray[np.uint8]:
@@ -161,10 +166,10 @@ class Rows(ColumnsBase):
     def _forget_views(self) -> None:
         """Drop views of the buffer that are kept beside the columns."""
 
-    def _drop_row_caches(self) -> None:
+    def drop_row_caches(self) -> None:
         """Drop caches of which rows are where."""
 
-    def _held_rows(self) -> int:
+    def held_rows(self) -> int:
         """Return the number of leading rows that hold anything."""
         return self._n
 
@@ -177,7 +182,7 @@ class Rows(ColumnsBase):
         """Return all rows in use, ascending."""
         return np.arange(self._n)
 
-    def _rows_for(self, count: int) -> int:
+    def capacity_for(self, count: int) -> int:
         """Return the capacity that `count` more instances need."""
         return self._n + count
 
@@ -191,7 +196,7 @@ class Rows(ColumnsBase):
         """Make room for `rows` rows in all; O(n). `borrowed`: the caller's arguments."""
         self._allocate(grown_capacity(self._allocated, rows), borrowed)
 
-    def _reserve(
+    def reserve_rows(
         self, rows: int, borrowed: tuple[object, ...] = (), is_counted: bool = False
     ) -> None:
         """Make room for `rows` rows and no more."""
@@ -200,7 +205,7 @@ class Rows(ColumnsBase):
 
     def _shrink(self, is_counted: bool = False) -> None:
         """Give back the memory of rows not in use."""
-        capacity = round_up_rows(self._held_rows())
+        capacity = round_up_rows(self.held_rows())
         if capacity < self._allocated:
             self._allocate(capacity, (), is_counted)
 
@@ -218,7 +223,7 @@ class Rows(ColumnsBase):
         """
         buffer = self._new_buffer(capacity)
         old, held = self._buffer, self._allocated
-        copy_rows(self.LAYOUT, old, held, buffer, capacity, self._held_rows())
+        copy_rows(self.LAYOUT, old, held, buffer, capacity, self.held_rows())
         columns_before = [(name, getattr(self, name)) for name in self.OBJECTS]
         objects = [(n, self._copied_objects(n, capacity)) for n in self.OBJECTS]
         version = self._version
@@ -240,46 +245,46 @@ class Rows(ColumnsBase):
         column[: self._n] = getattr(self, name)[: self._n]
         return column
 
-    def _objects_of(self, rows: RowArray | list[int]) -> list[NDArray[np.object_]]:
+    def objects_of(self, rows: RowArray | list[int]) -> list[NDArray[np.object_]]:
         """Return the objects in rows about to be removed. The caller keeps them until all is done,
         for the end of an object may run code that changes the rows, too.
         """
         return [getattr(self, name)[rows] for name in self.OBJECTS]
 
-    def _clear_objects(self, removed: RowArray) -> None:
+    def clear_objects(self, removed: RowArray) -> None:
         """Drop the objects of removed rows, or of as many rows behind the last one."""
-        self._empty_objects(slice(self._n, self._n + len(removed)))
+        self.empty_objects(slice(self._n, self._n + len(removed)))
 
-    def _empty_objects(self, rows: RowArray | slice) -> None:
+    def empty_objects(self, rows: RowArray | slice) -> None:
         for name in self.OBJECTS:
             getattr(self, name)[rows] = None
 
-    def _saved_numbers(self) -> dict[str, int]:
+    def saved_numbers(self) -> dict[str, int]:
         """Return the numbers saved beside the columns."""
         names = saved_number_names(type(self))  # type: ignore[arg-type]  # classes are hashable
         return {name: getattr(self, name) for name in names}
 
-    def _saved_columns(self) -> dict[str, NDArray[Any]]:
+    def saved_columns(self) -> dict[str, NDArray[Any]]:
         """Return views of the cells of every column that hold anything, by name."""
         return {
             column.name: self._column_view(number)[: self._held_rows_of(column.name)]
             for number, column in enumerate(self.LAYOUT)
         }
 
-    def _saved_objects(self) -> dict[str, NDArray[np.object_]]:
+    def saved_objects(self) -> dict[str, NDArray[np.object_]]:
         """Return views of the columns of Python objects, by field."""
         n = self._n
         return {field_of(name): getattr(self, name)[:n] for name in self.OBJECTS}
 
-    def _without_holes(self, columns: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[Any]]:
+    def without_holes(self, columns: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[Any]]:
         """Return saved columns with zeros in rows that are not in use."""
         return columns
 
-    def _subtables(self) -> dict[str, Rows]:
+    def subtables(self) -> dict[str, Rows]:
         """Return other rows that belong to these, by name."""
         return {}
 
-    def _lie_smallest(self, rows: int, buffer: NDArray[np.uint8] | None) -> bool:
+    def lie_smallest(self, rows: int, buffer: NDArray[np.uint8] | None) -> bool:
         """Take a buffer of the smallest capacity for `rows` rows: `buffer`, or a new one.
 
         Returns True if it is `buffer`, which has the rows already.
@@ -292,13 +297,13 @@ class Rows(ColumnsBase):
     def _restore(self) -> None:
         """Compute the state that is not saved from columns and numbers; O(n)."""
 
-    def _take_columns(self, held: Callable[[Column], NDArray[Any]]) -> None:
+    def take_columns(self, held: Callable[[Column], NDArray[Any]]) -> None:
         """Copy the held cells of each column into its first rows."""
         for number, column in enumerate(self.LAYOUT):
             cells = held(column)
             self._column_view(number)[: len(cells)] = cells
 
-    def _take_objects(self, columns: Mapping[str, NDArray[np.object_]]) -> None:
+    def take_objects(self, columns: Mapping[str, NDArray[np.object_]]) -> None:
         for name in self.OBJECTS:
             column = self._new_objects(self._allocated)
             column[: self._n] = columns[field_of(name)]
@@ -308,25 +313,25 @@ class Rows(ColumnsBase):
         """Return the rows in use, for pickle and deepcopy."""
         return {
             "allocated": self._allocated,
-            "numbers": self._saved_numbers(),
-            "columns": self._saved_columns(),
-            "objects": self._saved_objects(),
-            "parts": self._subtables(),
+            "numbers": self.saved_numbers(),
+            "columns": self.saved_columns(),
+            "objects": self.saved_objects(),
+            "parts": self.subtables(),
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         Rows.__init__(self, state["allocated"])
         for name, number in state["numbers"].items():
             setattr(self, name, number)
-        self._take_columns(lambda column: state["columns"][column.name])
-        self._take_objects(state["objects"])
+        self.take_columns(lambda column: state["columns"][column.name])
+        self.take_objects(state["objects"])
         for name, rows in state["parts"].items():
             setattr(self, f"_{name}", rows)
         self._restore()
 
     def __copy__(self) -> Self:
         """Return a copy, with copies of subtables."""
-        parts = {name: rows.__copy__() for name, rows in self._subtables().items()}
+        parts = {name: rows.__copy__() for name, rows in self.subtables().items()}
         twin = type(self).__new__(type(self))
         twin.__setstate__({**self.__getstate__(), "parts": parts})
         return twin
@@ -350,6 +355,16 @@ class OwnedRows(Rows):
         column = self._entity_column[: self._n]
         column.flags.writeable = False
         return column
+
+
+def used_rows(rows: Rows) -> RowArray:
+    """Return all rows in use, ascending; O(n)."""
+    return rows._used_rows()
+
+
+def owner_column(rows: OwnedRows) -> EntityArray:
+    """Return the owners in all rows, shape (allocated,), those not in use among them; O(1)."""
+    return rows._entity_column
 
 
 class HotColumns(ColumnsBase):

@@ -79,7 +79,7 @@ def columns_table(columns: Any, n: int) -> str:
     """Return the table of columns, of the first n rows."""
     names = shown_columns(type(columns))
     views = [(getattr(columns, name), field) for name, _, field in names]
-    layout = columns._ENTITIES._LAYOUT
+    layout = columns.ENTITIES.HANDLE_LAYOUT
 
     def row(number: int) -> list[str]:
         return [_cell(column[number], field, layout) for column, field in views]
@@ -93,7 +93,7 @@ def manager_table(manager: Any) -> str:
     owner = "entity" if hasattr(data, "entity") else "id"
     names = [owner, *(field.name for field in fields)]
     owners = data._entity_cells if owner == "entity" else None
-    layout = data._ENTITIES._LAYOUT
+    layout = data.ENTITIES.HANDLE_LAYOUT
 
     def row(number: int) -> list[str]:
         if owners is None:
@@ -108,15 +108,14 @@ def manager_table(manager: Any) -> str:
     return html_table(repr(manager), names, data.n, row)
 
 
-def world_table(world: Any) -> str:
-    """Return the table of a world's components."""
-    holders = list(world._holders())
+def world_table(title: str, holders: Sequence[tuple[str, int, object]]) -> str:
+    """Return the table of a world's components: names, numbers of rows, and what holds them."""
 
     def row(number: int) -> list[str]:
         name, count, holder = holders[number]
         return [name, str(count), repr(holder)]
 
-    return html_table(repr(world), ("component", "rows", "where"), len(holders), row)
+    return html_table(title, ("component", "rows", "where"), len(holders), row)
 
 
 def query_table(query: Any) -> str:

@@ -13,7 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 from ..base.errors import short_repr
 from ..base.extensions import arrow
 from ..base.handles import EntityArray
-from .interchange import is_foreign_column, refuse_nulls, table_hint
+from .interchange import (
+    is_foreign_column,
+    plain_array,
+    pyarrow_if_there,
+    refuse_nulls,
+    table_hint,
+)
 
 if TYPE_CHECKING:
 
@@ -64,7 +70,7 @@ def to_array(value: Any, depth: int, wanted: str, field: NamedField | None = Non
         return _from_sequence(value, depth, wanted)
     if is_foreign_column(type(value)):
         name = wanted.partition(": ")[0] if field is None else field.name
-        return to_array(arrow().read_column(value, name, field), depth, wanted)
+        return to_array(_foreign_cells(value, name, field), depth, wanted)
     if any(hasattr(type(value), protocol) for protocol in _ARRAY_PROTOCOLS):
         return to_array(np.asarray(value), depth, wanted)
     try:
@@ -72,6 +78,28 @@ def to_array(value: Any, depth: int, wanted: str, field: NamedField | None = Non
     except TypeError:
         return _from_sequence(list(value), depth, wanted)
     return np.asarray(view)
+
+
+def _foreign_cells(values: Any, name: str, field: NamedField | None) -> Any:
+    """Return a column of another library as an array, or raise ValueError if there is a null."""
+    if hasattr(values, "isna"):
+        refuse_nulls(values, name)  # where pandas says so: NaN is one
+        if hasattr(values, "columns"):  # a table, which has a column for each element
+            values = values.iloc[:, field_order([str(name) for name in values.columns])]
+        if not hasattr(values, "dtype") or isinstance(values.dtype, np.dtype):
+            return np.asarray(values)
+    if pyarrow_if_there() is None:
+        return plain_array(values, name)
+    return arrow().read_column(values, name, field)
+
+
+def field_order(names: list[str]) -> list[int]:
+    """Return the order of a struct's fields: that of elements if they are called like these."""
+    for elements in (list("xyzw"), [str(index) for index in range(len(names))]):
+        wanted = elements[: len(names)]
+        if sorted(names) == sorted(wanted):
+            return [names.index(name) for name in wanted]
+    return list(range(len(names)))
 
 
 def flatten_exact(value: Any, shape: tuple[int, ...]) -> Sequence[Any] | None:

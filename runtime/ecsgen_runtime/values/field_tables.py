@@ -121,7 +121,7 @@ def unknown_component_error(
     known: Iterable[str] = method.__kwdefaults__ or ()
     world: Any = method.__self__  # type: ignore[attr-defined]  # a method of a world
     name = next(iter(components))
-    hint = world._ownerless_hint(name) or _hint(name, known)
+    hint = world.ownerless_hint(name) or _hint(name, known)
     return TypeError(f"{method.__name__} has no component {name!r}{hint}")
 
 

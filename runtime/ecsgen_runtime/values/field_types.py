@@ -44,6 +44,8 @@ class Field:
     """The dtype kinds of arrays that `_cast` takes."""
     accepts_any_cell: ClassVar[bool] = False
     """True if the field accepts any array of the column's dtype."""
+    cells_in_c: ClassVar[str] = ""
+    """How C has elements: a letter of a dtype, or `s` for text; "" if it leaves them to Python."""
     _BY_SHAPE: ClassVar[Mapping[tuple[int, ...], type[Field]]] = {}
     """Subclasses for a few shapes."""
 
@@ -237,6 +239,7 @@ class BoolField(Field):
     """Bools, and nothing that merely looks like one."""
 
     _kinds: ClassVar[str] = "b"
+    cells_in_c: ClassVar[str] = "?"
     accepts_any_cell: ClassVar[bool] = True
 
     def __init__(self, name: str, shape: tuple[int, ...] = ()) -> None:
@@ -257,6 +260,7 @@ class IntField(Field):
     """Integers of 8 to 64 bits: whatever has `__index__`, bools apart, if it fits."""
 
     _kinds: ClassVar[str] = "iu"
+    cells_in_c: ClassVar[str] = "i"
     accepts_any_cell: ClassVar[bool] = True
 
     def __init__(
@@ -310,6 +314,7 @@ class FloatField(Field):
     """Real numbers, rounded to the float's precision; finite ones never become infinite."""
 
     _kinds: ClassVar[str] = "fiu"
+    cells_in_c: ClassVar[str] = "f"
     accepts_any_cell: ClassVar[bool] = True
 
     def __init__(self, name: str, scalar: str, shape: tuple[int, ...] = ()) -> None:
@@ -430,6 +435,7 @@ class EnumField(Field):
     """Members of one enum, or their numbers; for flags any combination of the members' bits."""
 
     _kinds: ClassVar[str] = "iu"
+    cells_in_c: ClassVar[str] = "u"
 
     def __init__(
         self, name: str, enum: type[IntEnum | IntFlag], scalar: str, shape: tuple[int, ...] = ()
@@ -517,6 +523,7 @@ class TextField(Field):
     """Text of at most `size` bytes of UTF-8, without NUL."""
 
     _kinds: ClassVar[str] = "UTS"
+    cells_in_c: ClassVar[str] = "s"
 
     def __init__(self, name: str, size: int) -> None:
         super().__init__(name, f"S{size}", (), f"str[{size}]")
@@ -559,6 +566,7 @@ class BytesField(Field):
     """At most `size` bytes; shorter values are padded with zeros."""
 
     _kinds: ClassVar[str] = "S"
+    cells_in_c: ClassVar[str] = "S"
 
     def __init__(self, name: str, size: int) -> None:
         super().__init__(name, f"S{size}", (), f"bytes[{size}]")

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..base.errors import CapacityError, DuplicateInstanceError
 from ..base.handles import Entity, RowClass
+from ..base.specialisation import accelerated
 from ..managers.row_proxies import ProxyT
 from ..tables.placement import duplicate_instance_error, is_integer
 from ..values.field_tables import component_name, did_you_mean
@@ -43,6 +44,7 @@ class EntityViewWorld(WorldBase):
         """Return True if an entity is alive; O(1)."""
         return is_integer(entity) and self.entities.alive(index(entity))
 
+    @accelerated("create")
     def create(self, *rows: tuple[Any, ...]) -> Entity:
         """Create an entity with these rows: `world.create(Body(mass=2.0))`; O(components).
 
@@ -77,11 +79,11 @@ class EntityViewWorld(WorldBase):
         parts: dict[RowClass, PlainRow] = {}
         for row in rows:
             manager = self._managers.get(type(row))
-            if manager is None or not manager._takes_small_batch(1):
+            if manager is None or not manager.takes_small_batch(1):
                 return None
             try:
                 # Creating the first row checks it, and nothing else is there to be undone.
-                fields = given_fields(manager._CONVERTERS, row, is_checked=not parts)
+                fields = given_fields(manager.CONVERTERS, row, is_checked=not parts)
             except Exception:
                 return None
             parts[type(row)] = manager.create, fields
@@ -98,7 +100,7 @@ class EntityViewWorld(WorldBase):
             return entity
         except BaseException as error:
             if created:
-                self._rollback_spawn(np.array(created, np.uint64))
+                self.rollback_spawn(np.array(created, np.uint64))
             elif isinstance(error, CapacityError):
                 return None  # an error of a row takes precedence
             if count or not isinstance(error, Exception):
@@ -129,9 +131,9 @@ class EntityViewWorld(WorldBase):
         name, world = component_name(component), type(self).__name__
         message = f"{name} is no component that entities of {world} can have"
         manager = getattr(component, "__module__", ""), f"{name}Manager"
-        for module, kind in self._MANAGER_CLASSES.items():
+        for module, kind in self.MANAGER_CLASSES.items():
             if (kind.__module__, kind.__name__) == manager:
-                message += self._ownerless_hint(module)
+                message += self.ownerless_hint(module)
         return TypeError(message)
 
     def _by_class(self, rows: Sequence[tuple[Any, ...]]) -> RowsByClass:
@@ -145,12 +147,12 @@ class EntityViewWorld(WorldBase):
             rows_by_class.setdefault(type(row), []).append(row)
         holders = {kind: self._holder(kind) for kind in rows_by_class}
         for kind, class_rows in rows_by_class.items():
-            if len(class_rows) > 1 and not holders[kind]._ALLOWS_MANY:
+            if len(class_rows) > 1 and not holders[kind].ALLOWS_MANY:
                 raise DuplicateInstanceError(
                     f"{kind.__name__} is given {len(class_rows)} times, and an entity can have one"
                 )
             for row in class_rows:
-                holders[kind]._check_row_values(row)
+                holders[kind].check_row_values(row)
         return rows_by_class
 
     def _new_parts(self, rows_by_class: RowsByClass) -> list[SpawnPart]:
@@ -158,7 +160,7 @@ class EntityViewWorld(WorldBase):
         parts: list[SpawnPart] = []
         for kind, rows in rows_by_class.items():
             manager = self._managers[kind]
-            columns = manager._prepare_columns(len(rows), columns_of(kind, rows))
+            columns = manager.prepare_columns(len(rows), columns_of(kind, rows))
             parts.append((manager, columns, len(rows)))
         return parts
 
@@ -233,8 +235,8 @@ class EntityViewBase:
         rows_by_class = world._by_class(rows)
         for kind in rows_by_class:
             holder = world._holder(kind)
-            if not holder._ALLOWS_MANY and holder.has(entity):
-                raise duplicate_instance_error(kind.__name__, entity, entities._LAYOUT)
+            if not holder.ALLOWS_MANY and holder.has(entity):
+                raise duplicate_instance_error(kind.__name__, entity, entities.HANDLE_LAYOUT)
         parts = world._old_parts(rows_by_class)
         entities.dispatch.run(append_parts, np.array([entity], np.uint64), parts, rows)
 
@@ -255,7 +257,7 @@ class EntityViewBase:
 
     def __repr__(self) -> str:
         world = self._world
-        name = world.entities._LAYOUT.format_short(self._entity)
+        name = world.entities.HANDLE_LAYOUT.format_short(self._entity)
         if not world.entities.alive(self._entity):
             return f"<entity {name}: dead>"
         holders = map(world._holder, self._components())
@@ -272,7 +274,7 @@ def _unknown_component(view: EntityViewBase, name: str) -> AttributeError:
     kind = type(view)
     hint = did_you_mean(name, [n for n in dir(kind) if not n.startswith("_")])
     if not name.startswith("_"):  # `copy` asks views that have no world yet
-        hint = view._world._ownerless_hint(name) or hint
+        hint = view._world.ownerless_hint(name) or hint
     message = f"{kind.__name__!r} object has no attribute {name!r}{hint}"
     return AttributeError(message, name=name, obj=view)
 
@@ -298,7 +300,7 @@ class ManagedComponent(Generic[ProxyT]):
         world = view._world
         return self._row(world, world.entities.require(view._entity))
 
-    def _row(self, world: Any, entity: Entity) -> ProxyT:
+    def _row(self, world: EntityViewWorld, entity: Entity) -> ProxyT:
         """Return the proxy of a live entity's row."""
         row: ProxyT = getattr(world, self._name)._proxy(self._kind, entity)
         return row

@@ -118,7 +118,7 @@ class Group:
                 member._move_many(src, dst, planned)
                 member.data._version += 1
         except BaseException:
-            self._first._mark_broken()
+            self._first.mark_broken()
             raise
 
 
@@ -165,7 +165,7 @@ def joined_at(rows: RowArray, start: int) -> tuple[RowArray, RowArray]:
 
 def locked_in_group(name: str, members: Iterable[GroupMember]) -> StructureLockedError:
     """Return the error of a structural change while a member's lock holds for its group."""
-    holder = next((type(m).__name__ for m in members if m._is_held()), name)
+    holder = next((type(m).__name__ for m in members if m.is_held()), name)
     if holder == name:
         return placement.locked_error(name)
     return StructureLockedError(
@@ -216,17 +216,17 @@ class GroupMember(Bounded, Owned):
     def _is_locked(self) -> bool:
         if self._locks:
             members = (self, *self._other_members)
-            self._locks = int(any(member._is_held() for member in members))
+            self._locks = int(any(member.is_held() for member in members))
         return self._locks > 0
 
     def _lock_error(self) -> StructureLockedError:
         return locked_in_group(type(self).__name__, (self, *self._other_members))
 
-    def _mark_broken(self) -> None:
+    def mark_broken(self) -> None:
         for member in self._other_members:
             mark_broken(member.data)
             mark_broken(member)
-        super()._mark_broken()
+        super().mark_broken()
 
     def _check_sortable(self) -> None:
         if self._other_members:
@@ -280,7 +280,7 @@ class GroupMember(Bounded, Owned):
             member._plan_crossing(joined_at(rows_of_member, start), end)
             for member, rows_of_member in zip(self._other_members, member_rows, strict=True)
         ]
-        moved = Remap(src, dst, self.data._n + len(rows))
+        moved = Remap(src, dst, self.data.n + len(rows))
         return others, (src, dst), moved(rows), end
 
     def _join_group_many(self, joining: Joining) -> RowArray:
@@ -318,7 +318,7 @@ class GroupMember(Bounded, Owned):
 
     def _plan_compaction(self, rows: RowArray) -> Compaction:
         data = self.data
-        src, dst = placement.swap_remove_moves_in_parts(rows, data._n_grouped, data._n)
+        src, dst = placement.swap_remove_moves_in_parts(rows, data._n_grouped, data.n)
         return src, dst, self._plan_moves(src, dst, rows)
 
     def _plan_parting(self, rows: RowArray) -> Callable[[], None]:

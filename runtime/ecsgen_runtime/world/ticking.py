@@ -56,10 +56,10 @@ class TickingWorld(WorldBase):
         """Return True if a step that runs every `every` ticks from `start` on runs now."""
         return self.tick >= start and (self.tick - start) % every == 0
 
-    def _json_state(self) -> dict[str, Any]:
+    def json_state(self) -> dict[str, Any]:
         state = {"tick": self.tick} if self.tick else {}
-        return {**super()._json_state(), **state}  # type: ignore[misc]  # of saved worlds
+        return {**super().json_state(), **state}
 
-    def _load_json_state(self, notes: Mapping[str, Any]) -> None:
-        super()._load_json_state(notes)  # type: ignore[misc]  # of saved worlds
+    def load_json_state(self, notes: Mapping[str, Any]) -> None:
+        super().load_json_state(notes)
         vars(self)["_tick"] = notes.get("tick", 0)

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..base.errors import CapacityError
 from ..base.handles import Columns, Entity, EntityArray, RowClass
-from ..base.locks import ReadOnlyAttributes, is_broken
-from ..base.specialisation import install_accelerator
+from ..base.locks import ReadOnlyAttributes, is_broken, raise_if_locked
+from ..base.specialisation import accelerated, install_accelerator, specialise_methods
 from ..base.text import format_count, format_list
 from ..entities.entity_manager import EntityManagerBase
 from ..entities.entity_pool import remove_rows_with_fallback
@@ -30,6 +30,7 @@ from ..values.array_coercion import (
 from ..values.field_tables import ColumnsOrRow, did_you_mean, parse_columns, unknown_component_error
 
 if TYPE_CHECKING:
+    from ..managers.manager import BaseManager
     from ..managers.policies.destroy import Gc
     from ..managers.policies.owners import Owned
 
@@ -46,6 +47,7 @@ class DeferredDespawns(ReadOnlyAttributes):
     _deferred_despawns: list[_Note]
     """Entities in the order noted; absent before the first one."""
 
+    @accelerated("destroy_later")
     def destroy_later(self, entities: Entity | ArrayLike, /) -> None:
         """Note an entity, or k entities, for the next `flush` or `collect`; O(k).
 
@@ -78,11 +80,11 @@ class DeferredDespawns(ReadOnlyAttributes):
         few = self._small_batch_doomed(noted) if count <= SMALL_BATCH else None
         doomed: list[int] | EntityArray = few or []
         if few is None:
-            handles = self._noted_entities()
+            handles = self.noted_entities()
             doomed = drop_duplicates(handles[self.entities.alive_many(handles)])
             self.entities.destroy_many(doomed)
         elif few:
-            self.entities._destroy_small_batch(few)
+            self.entities.destroy_small_batch(few)
         if not self.entities.dispatch.is_open():  # else destroying may still be refused
             del noted[:count]  # callbacks may have noted more
         return doomed
@@ -98,7 +100,7 @@ class DeferredDespawns(ReadOnlyAttributes):
                 doomed.append(note)
         return doomed
 
-    def _noted_entities(self) -> EntityArray:
+    def noted_entities(self) -> EntityArray:
         """Return the noted entities, in order, with repeated and dead ones; O(k)."""
         noted: list[_Note] = getattr(self, "_deferred_despawns", [])
         return np.concatenate([np.empty(0, np.uint64), *_handles(noted)])
@@ -156,7 +158,7 @@ class RollbackTarget(Protocol):
 
     def _remove_rows_of(self, entities: EntityArray, /) -> None: ...
 
-    def _remove_rows_one_by_one(self, entities: EntityArray, /) -> None: ...
+    def remove_rows_one_by_one(self, entities: EntityArray, /) -> None: ...
 
 
 def rollback_creation(
@@ -176,7 +178,7 @@ def rollback_creation(
         except BaseException as error:
             interrupt = error
     if not is_broken(entity_manager):
-        entity_manager._undo_create(entities)
+        entity_manager.undo_create(entities)
     if interrupt is not None:
         raise interrupt
 
@@ -224,7 +226,7 @@ not mean a component of that name."""
 class WorldBase(DeferredDespawns):
     """A world: all entities, and the managers of their components."""
 
-    __slots__ = ("_collecting_managers", "_managers")
+    __slots__ = ("_managers", "collecting_managers")
 
     MANAGERS: ClassVar[tuple[str, ...]] = ()
     """Attributes that are managers; `QUERIES` and `GROUPS` likewise."""
@@ -232,16 +234,16 @@ class WorldBase(DeferredDespawns):
     GROUPS: ClassVar[tuple[str, ...]] = ()
     BUNDLES: ClassVar[tuple[str, ...]] = ()
     """Methods that spawn bundles."""
-    _MANAGER_CLASSES: ClassVar[Mapping[str, type[Any]]] = {}
+    MANAGER_CLASSES: ClassVar[Mapping[str, type[Any]]] = {}
     """Class of each manager, by attribute. Managers of rows with owners come first, in the order in
     which a new entity gets its rows."""
     _MANAGER_SUBCLASSES: ClassVar[Mapping[type[Any], type[Any]]] = {}
     """Subclasses that replace classes of managers."""
-    _CAN_ACCELERATE: ClassVar[bool] = True
+    CAN_ACCELERATE: ClassVar[bool] = True
     """True if methods in C can create and find entities: by their index."""
     _managers: dict[RowClass, Owned]
     """Managers of rows with owners, by row class."""
-    _collecting_managers: tuple[Gc, ...]
+    collecting_managers: tuple[Gc, ...]
 
     def __init_subclass__(
         cls, managers: Mapping[str, type[Any]] | None = None, **options: Any
@@ -255,10 +257,11 @@ class WorldBase(DeferredDespawns):
         for name in _NAMES:
             if f"_{name}" in vars(cls):
                 setattr(cls, name, vars(cls)[f"_{name}"])
-        if "_MANAGER_CLASSES" in vars(cls) and cls._CAN_ACCELERATE:
+        if "MANAGER_CLASSES" in vars(cls) and cls.CAN_ACCELERATE:
+            specialise_methods(cls)
             install_accelerator(cls)
         if managers is not None:
-            subclasses = _own_managers(cls.__name__, cls._MANAGER_CLASSES, managers)
+            subclasses = _own_managers(cls.__name__, cls.MANAGER_CLASSES, managers)
             cls._MANAGER_SUBCLASSES = {**cls._MANAGER_SUBCLASSES, **subclasses}
 
     if not TYPE_CHECKING:  # checkers know no such attribute
@@ -280,7 +283,14 @@ class WorldBase(DeferredDespawns):
         for name, value in slots.items():
             setattr(self, name, value)
 
-    def _all_managers(self) -> Iterable[Any]:
+    def json_state(self) -> dict[str, Any]:
+        """Return further state of the world to be saved, as JSON."""
+        return {}
+
+    def load_json_state(self, notes: Mapping[str, Any]) -> None:
+        """Set what the notes say; what they do not name is as in a new world."""
+
+    def all_managers(self) -> Iterable[BaseManager]:
         return [getattr(self, name) for name in self.MANAGERS]
 
     def _manager_class(self, manager: type[_ManagerT]) -> type[_ManagerT]:
@@ -294,7 +304,7 @@ class WorldBase(DeferredDespawns):
 
     def _repr_html_(self) -> str:
         """Return a table of the first and last components, for notebooks."""
-        return world_table(self)
+        return world_table(repr(self), [*self._holders()])
 
     def spawn(self, n: int, **_unknown: Never) -> EntityArray:
         """Create n entities; O(n). Raises CapacityError if fewer indices are left."""
@@ -315,9 +325,10 @@ class WorldBase(DeferredDespawns):
 
         Returns the number of removed rows. Costs next to nothing if no entity died.
         """
-        collecting = self._collecting_managers
+        collecting = self.collecting_managers
         return self.entities.dispatch.run(lambda: sum(m.gc() for m in collecting))
 
+    @accelerated("collect")
     def collect(self) -> int:
         """Remove all rows of dead entities in managers that collect; O(their rows).
 
@@ -325,23 +336,23 @@ class WorldBase(DeferredDespawns):
         rows. Managers with `destroy: manual` are left alone.
         """
         entities, died = self.entities, None
-        was_clean = entities._despawn_count == entities._despawns_at_collect
+        was_clean = entities.despawn_count == entities.despawns_at_collect
         failed: Sequence[BaseException] = ()
         try:
             died = self._flush()
         except BaseExceptionGroup as group:
             failed = group.exceptions  # of callbacks: the despawns are complete
-        despawns = entities._despawn_count  # removing rows may despawn others
+        despawns = entities.despawn_count  # removing rows may despawn others
         few = None
         if (
             was_clean
             and type(died) is list
-            and despawns == entities._despawns_at_collect + len(died)
+            and despawns == entities.despawns_at_collect + len(died)
         ):
             few = died
         is_outermost = not entities.dispatch.is_open()
         removed = entities.dispatch.run(self._collected, few, failed, is_outermost)
-        entities._despawns_at_collect = despawns
+        entities.despawns_at_collect = despawns
         return removed
 
     def _collected(
@@ -355,7 +366,7 @@ class WorldBase(DeferredDespawns):
         dispatch.errors.extend(failed)
         removed = self._swept() if died is None else self._removed(died)
         while is_outermost and dispatch.queue:
-            if not any(manager._DESPAWNS_OWNERS for manager in self._collecting_managers):
+            if not any(manager.DESPAWNS_OWNERS for manager in self.collecting_managers):
                 break  # else removing rows despawned entities, and there is more to collect
             dispatch.empty_queue()
             removed += self._swept()
@@ -364,15 +375,14 @@ class WorldBase(DeferredDespawns):
     def _removed(self, died: list[int]) -> int:
         """Remove the rows of a few dead entities, as `_swept` does if these are all."""
         if died:
-            return sum(manager.remove_many(died) for manager in self._collecting_managers)
-        for manager in self._collecting_managers:
-            if manager._locks:
-                manager._raise_if_locked()
+            return sum(manager.remove_many(died) for manager in self.collecting_managers)
+        for manager in self.collecting_managers:
+            raise_if_locked(manager)
         return 0
 
     def _swept(self) -> int:
         """Collect once in all managers that collect; return the number of removed rows."""
-        return sum(manager.collect() for manager in self._collecting_managers)
+        return sum(manager.collect() for manager in self.collecting_managers)
 
     def components(self, entity: Entity, /) -> tuple[type[Any], ...]:
         """Return the row classes of the entity's components; O(components).
@@ -398,7 +408,7 @@ class WorldBase(DeferredDespawns):
         """Return each row class with the component's holder, in order of bits."""
         return self._managers.items()
 
-    def _ownerless_hint(self, name: str) -> str:
+    def ownerless_hint(self, name: str) -> str:
         """Return a hint for errors if a component's rows have no owners, else nothing."""
         if name not in self.MANAGERS or getattr(self, name) in self._managers.values():
             return ""
@@ -412,7 +422,7 @@ class WorldBase(DeferredDespawns):
             single = self._spawn_one(components)
             if single is not None:
                 return single
-        if 0 < n <= SMALL_BATCH and n <= self.entities._left:
+        if 0 < n <= SMALL_BATCH and n <= self.entities.n_left:
             rows_by_manager = self._few(n, components)
             several = (
                 None if rows_by_manager is None else self._spawn_small_batch(n, rows_by_manager)
@@ -446,7 +456,7 @@ class WorldBase(DeferredDespawns):
             return created[0]
         except BaseException:
             for entities in created:
-                self._rollback_spawn(entities)
+                self.rollback_spawn(entities)
             raise
 
     def _spawn_one(self, components: SpawnFields) -> EntityArray | None:
@@ -457,9 +467,9 @@ class WorldBase(DeferredDespawns):
             if fields is None:
                 continue
             manager = managers.get(row)
-            if manager is None or type(fields) is not dict or not manager._takes_small_batch(1):
+            if manager is None or type(fields) is not dict or not manager.takes_small_batch(1):
                 return None
-            if fields and not are_cells(manager._CONVERTERS, fields):
+            if fields and not are_cells(manager.CONVERTERS, fields):
                 return None
             parts.append((manager.create, fields))
         created: list[Entity] = []
@@ -475,7 +485,7 @@ class WorldBase(DeferredDespawns):
         except BaseException as error:
             if not created and isinstance(error, CapacityError):
                 return None  # the general way raises the error
-            self._rollback_spawn(np.array(created, np.uint64))
+            self.rollback_spawn(np.array(created, np.uint64))
             raise
 
     def _few(self, n: int, components: SpawnFields) -> list[NewRows] | None:
@@ -488,11 +498,11 @@ class WorldBase(DeferredDespawns):
             manager = self._managers.get(row)
             if manager is None or type(fields) is not dict:
                 return None
-            if not manager._takes_small_batch(n):
+            if not manager.takes_small_batch(n):
                 return None
             rows = None
             if fields:
-                rows = small_values(manager._CONVERTERS, fields, n)
+                rows = small_values(manager.CONVERTERS, fields, n)
                 if rows is None:
                     return None
             parts.append((manager, rows))
@@ -516,9 +526,9 @@ class WorldBase(DeferredDespawns):
             if is_free:
                 return created
         except BaseException:
-            self._rollback_spawn(np.array(entities, np.uint64))
+            self.rollback_spawn(np.array(entities, np.uint64))
             raise
-        self.entities._undo_create(created)
+        self.entities.undo_create(created)
         return None
 
     def _prepare_parts(
@@ -529,12 +539,12 @@ class WorldBase(DeferredDespawns):
         is_watched = self._has_release_listeners(components)
         for row, fields in components.items():
             manager = self._managers[row]
-            columns = parse_columns(row, fields, manager._CONVERTERS, n)
+            columns = parse_columns(row, fields, manager.CONVERTERS, n)
             # copies of views, whose memory may move before rows are filled, and of the caller's
             # arrays, to which callbacks may write
             owned = {
                 name: c.copy() if is_watched or c.base is not None else c
-                for name, c in manager._prepare_columns(n, columns).items()
+                for name, c in manager.prepare_columns(n, columns).items()
             }
             parts.append((manager, owned, 1))
         return parts
@@ -543,11 +553,11 @@ class WorldBase(DeferredDespawns):
         """Return True if callbacks may run before all rows of a spawn exist."""
         for row in rows:
             manager = self._managers[row]
-            if manager._HAS_RELEASE_CALLBACKS and manager._has_release_listeners:
+            if manager.HAS_RELEASE_CALLBACKS and manager._has_release_listeners:
                 return True
         return False
 
-    def _rollback_spawn(self, entities: EntityArray) -> None:
+    def rollback_spawn(self, entities: EntityArray) -> None:
         """Undo the creation of entities; callbacks may have created rows of them anywhere."""
         if len(entities):
             rollback_creation(self.entities, self._rollback_targets(), entities)

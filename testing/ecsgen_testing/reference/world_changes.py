@@ -56,7 +56,7 @@ class RecordedCommands(DeferredCommands):
     """The despawns and spawns of a run."""
 
     def __init__(self, run: Run, world: Any) -> None:
-        self._begin_call(world)
+        self.begin_call(world)
         self._schema = run.world.schema
         entities = [dead for dead in run.despawned if not isinstance(dead, Row)]
         rows = [dead for dead in run.despawned if isinstance(dead, Row)]

@@ -8,7 +8,7 @@ GROUPS = (
     module(
         "_runtime/managers/policies/destroy.py",
         ("test_skinned_mesh.py",),
-        Mutant("nobody tells who died", r"self\._entities\._add_listener\(.*\)"),
+        Mutant("nobody tells who died", r"self\._entities\.add_listener\(.*\)"),
         Mutant(
             "only the first of the dead goes",
             r"self\.remove_many, entities\)",
@@ -46,7 +46,7 @@ GROUPS = (
         ("test_every_type.py", "test_skinned_mesh.py"),
         Mutant(
             "failures stop a creation of many",
-            r"self\._dispatch\.run\(self\._evict_and_append, entities",
+            r"self\._dispatch\.run\(self\.evict_and_append, entities",
             "self._replace(entities",
         ),
     ),
@@ -68,7 +68,7 @@ GROUPS = (
         Mutant("a lock is not respected", r"if self\._locks:$", "if False:"),
         Mutant(
             "a failing callback ends the picks",
-            r"if self\._HAS_RELEASE_CALLBACKS and not .*:",
+            r"if self\.HAS_RELEASE_CALLBACKS and not .*:",
             "if False:",
         ),
     ),

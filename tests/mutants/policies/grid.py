@@ -11,7 +11,9 @@ GROUPS = (
         STANDING,
         Mutant("who goes stays counted", r"occupants\.counts\[cell\] -= 1"),
         Mutant("who comes is not counted", r"occupants\.counts\[cell\] \+= 1"),
-        Mutant("one more may stand there", r"not self\._has_room_on\(cell_number\)", "not True"),
+        Mutant(
+            "one more may stand there", r"not self\._cell_has_capacity\(cell_number\)", "not True"
+        ),
         Mutant("any number goes there at once", r"counts\[cells\] > most", "counts[cells] < 0"),
         Mutant(
             "moves of all are not noticed",
@@ -24,7 +26,7 @@ GROUPS = (
         Mutant("the dead stand there", r"cells\[dead\] = NO_CELL"),
         Mutant(
             "the dead count for those who come",
-            r"self\._cells_now\(ids\)",
+            r"self\.cells_now\(ids\)",
             "cells_of_ids(ids, len(self._grid))",
         ),
         Mutant(

@@ -139,7 +139,7 @@ GROUPS = (
     module(
         "_runtime/managers/policies/hierarchy.py",
         OWNED_KIN,
-        Mutant("any number is a parent", r"if 0 <= number < self\.data\._n:", "if True:"),
+        Mutant("any number is a parent", r"if 0 <= number < self\.data\.n:", "if True:"),
         Mutant("parents are not followed", r"\(\*planned, follow\)", "planned"),
         Mutant("who made room is its own child", r"if above == row:", "if False:"),
         Mutant("no change is counted", r"data\._version \+= 1"),
@@ -186,7 +186,7 @@ GROUPS = (
     ),
     managers(
         "orphans_destroy",
-        Mutant("a row goes without its descendants", r"return self\._destroy_rows\(.*\)\)"),
+        Mutant("a row goes without its descendants", r"return self\.destroy_rows\(.*\)\)"),
     ),
     module(
         "_runtime/managers/policies/hierarchy.py",
@@ -211,7 +211,7 @@ GROUPS = (
         "orphans_die",
         Mutant(
             "a row goes without its descendants",
-            r"( +)return self\._destroy_rows\(np\.array\(\[row\]\)\)\n"
+            r"( +)return self\.destroy_rows\(np\.array\(\[row\]\)\)\n"
             r"(?! +with|.*_tracked_parents)",
             r"\1pass\n",
         ),
@@ -226,7 +226,7 @@ GROUPS = (
             "np.unique(owners)",
         ),
         Mutant("the dead die again", r"orphans = orphans\[alive\]$"),
-        Mutant("nobody can refuse", r"self\._entities\._callbacks\.check\(\)"),
+        Mutant("nobody can refuse", r"self\._entities\.callbacks\.check\(\)"),
         Mutant(
             "deaths in callbacks are refused",
             r"if len\(orphans\) and not self\._dispatch\.running:",

@@ -106,8 +106,8 @@ GROUPS = (
         ),
         Mutant(
             "ids come in another order",
-            r"self\.id_of_many\(np\.arange\(self\.data\._n\)\)",
-            "self.id_of_many(np.arange(self.data._n)[::-1])",
+            r"self\.id_of_many\(np\.arange\(self\.data\.n\)\)",
+            "self.id_of_many(np.arange(self.data.n)[::-1])",
         ),
         Mutant("a lock is not respected", r"if self\._locks:$", "if False:"),
     ),

@@ -78,7 +78,7 @@ GROUPS = (
         ),
         Mutant(
             "the last row of several is found",
-            r"manager\._first_rows\(\)$",
+            r"manager\.first_rows\(\)$",
             "np.arange(manager.data._n)",
         ),
         Mutant("rows are counted", r"rows\[alive\]\.tolist\(\),", "range(alive.sum()),"),

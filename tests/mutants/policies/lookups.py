@@ -15,7 +15,7 @@ GROUPS = (
         Mutant("the map is not told", r"self\._sparse(?:_cells)?\[.*\] = .*"),
         Mutant("the owner is not checked", r" or self\.data\._entity_cells\[row\] != entity:", ":"),
         Mutant("the dead among many stay", r"if len\(dead\) else NO_ROWS", "if False else NO_ROWS"),
-        Mutant("the dead stay", r"self\._destroy_rows\(self\._rows_with\(row\)\)"),
+        Mutant("the dead stay", r"self\.destroy_rows\(self\._rows_with\(row\)\)"),
         Mutant("the map is too short for many", r">= len\(self\._sparse\)", "> len(self._sparse)"),
         Mutant(
             "the highest index is cut off",
@@ -99,7 +99,7 @@ GROUPS = (
         "_runtime/managers/policies/direct.py",
         ("test_transform.py", "test_tile.py"),
         Mutant("the dead stay in place of many", r"return np\.sort\(dead\)", "return NO_ROWS"),
-        Mutant("the highest index has no room", r"> data\._allocated", "> data._allocated + 1"),
+        Mutant("the highest index has no room", r"> data\.allocated", "> data.allocated + 1"),
         Mutant("other owners are found", r"data\._entity_cells\[row\] == entity and ", ""),
         Mutant("no entity is found in holes", r" and entity:", ":"),
         Mutant("holes are taken for rows", r" and data\._entity_cells\[row\]\):", "):"),

@@ -24,8 +24,8 @@ GROUPS = (
         ),
         Mutant(
             "rows leave in the order of the list",
-            r"np\.sort\(self\._rows_from\(row\)\)",
-            "self._rows_from(row)",
+            r"np\.sort\(self\.rows_from\(row\)\)",
+            "self.rows_from(row)",
         ),
         Mutant("the only row is not recognised", r"if before == row:", "if False:"),
         Mutant("the map is not told of first rows", r"self\._map_rows?\(.*\)"),
@@ -40,7 +40,7 @@ GROUPS = (
         Mutant("new rows come first", r"owners\[new\], first\[new\]", "owners, first"),
         Mutant(
             "all but one count as all",
-            r"len\(removed\) == data\._n:",
+            r"len\(removed\) == data\.n:",
             "len(removed) >= data._n - 1:",
         ),
         Mutant(

@@ -78,7 +78,7 @@ GROUPS = (
     module(
         "_runtime/kernels/spaces/cell_lists.py",
         TURNS,
-        Mutant("places stay where they were", r"self\.places\[:, member\] = .*"),
+        Mutant("places stay where they were", r"self\.positions\[:, member\] = .*"),
         Mutant("cells stay the same", r"if cell != before:", "if False:"),
         Mutant("whoever moves goes to the end", r"if cell != before:", "if True:"),
         Mutant("who left is still there", r"del self\._cells\[before\]\[member\]"),

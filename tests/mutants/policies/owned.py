@@ -21,13 +21,13 @@ GROUPS = (
         ),
         Mutant(
             "the dead among many get an instance",
-            r"self\._entities\._require_handles\(.*\)",
+            r"self\._entities\.require_handles\(.*\)",
             "handles",
         ),
         Mutant("the opposite of having", r"lookup\(entity\) != NIL$", "lookup(entity) == NIL"),
         Mutant("what is missing is not reported", r"raise missing_instance_error\(.*\)"),
         Mutant("the missing among many are not reported", r"if absent\.any\(\):", "if False:"),
-        Mutant("saving loses the entities", r'= state\["entities"\]', "= self._ROWS._ENTITIES()"),
+        Mutant("saving loses the entities", r'= state\["entities"\]', "= self.ROWS.ENTITIES()"),
         Mutant("the alive are collected", r"\(~alive\)\.nonzero", "alive.nonzero"),
         Mutant("many are not checked", r"self\._check_can_create\(handles\)"),
     ),
@@ -53,7 +53,7 @@ GROUPS = (
         ("test_ticket.py",),
         Mutant(
             "entities are a column that moves",
-            r"if (?:self\._HAS_RELEASE_CALLBACKS or )?np\.may_share_memory\(entities, .*\):",
+            r"if (?:self\.HAS_RELEASE_CALLBACKS or )?np\.may_share_memory\(entities, .*\):",
             "if False:",
         ),
     ),
@@ -61,7 +61,7 @@ GROUPS = (
         "_runtime/managers/manager.py",
         ("test_particle.py", "test_status_effect.py"),
         Mutant(
-            "dead entities of the same indices stay", r"self\._destroy_rows\(removed\):", "False:"
+            "dead entities of the same indices stay", r"self\.destroy_rows\(removed\):", "False:"
         ),
     ),
 )

@@ -64,7 +64,7 @@ GROUPS = (
             r"np\.array\(\[row, other\]\), np\.array\(\[other, row\]\)",
             "np.array([row]), np.array([other])",
         ),
-        Mutant("a swap over no spare row", r"if data\._n < data\._allocated or ", "if True or "),
+        Mutant("a swap over no spare row", r"if data\._n < data\.allocated or ", "if True or "),
         Mutant(
             "lists are not told of a swap of a full buffer",
             r"return src, dst, self\._plan_moves\(src, dst\)",

@@ -48,7 +48,7 @@ GROUPS = (
             r"_fields = \{0: (\w+), ",
             r"_fields = {0: None, ",
         ),
-        Mutant("archetypes: nothing is loaded", r"self\._load\(state\)"),
+        Mutant("archetypes: nothing is loaded", r"self\.load_state\(state\)"),
     ),
     module(
         "_runtime/world/archetypes/chunks.py",
@@ -78,20 +78,20 @@ GROUPS = (
     module(
         "_runtime/world/archetypes/archetype_table.py",
         ("test_archetypes.py",),
-        Mutant("archetypes: a row that moved is not found", r"self\.places\.set\(moved, .*\)"),
+        Mutant("archetypes: a row that moved is not found", r"self\.locations\.set\(moved, .*\)"),
         Mutant(
             "archetypes: rows that moved are not found",
             r"self\.settle\((?:number, removal\.moved|move\.target).*\)",
         ),
         Mutant("archetypes: rows lose the rest", r"target\.paste\(column, start, items\)"),
         Mutant("archetypes: rows stay as well", r"self\._cut_out\((?:source|archetype), .*\)"),
-        Mutant("archetypes: rows that go are found", r"self\.places\.forget_many\(.*\)"),
-        Mutant("archetypes: a row that goes is found", r"self\.places\.forget\(entity\)"),
+        Mutant("archetypes: rows that go are found", r"self\.locations\.forget_many\(.*\)"),
+        Mutant("archetypes: a row that goes is found", r"self\.locations\.forget\(entity\)"),
         Mutant("archetypes: the dead keep a row", r"self\.drop\(other\)"),
         Mutant("archetypes: the dead keep their rows", r"self\.drop_many\(others\) if", "0 if"),
         Mutant(
             "archetypes: rows are looked for where they were",
-            r"locations = self\.places\.get_many\(entities\)(?=\n +moves)",
+            r"locations = self\.locations\.get_many\(entities\)(?=\n +moves)",
         ),
         Mutant("archetypes: clearing spares the last", r"np\.arange\(a\.n\)", "np.arange(a.n - 1)"),
         Mutant("archetypes: new values are written to all", "target, start,", "target, 0,"),

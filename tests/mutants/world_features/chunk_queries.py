@@ -7,11 +7,11 @@ GROUPS = (
         "chunk_queries",
         Mutant(
             "a component that they must have is forgotten",
-            r"_ALL(.*) = \(\w+, (\w+)\)",
-            r"_ALL\1 = (\2,)",
+            r"ALL(.*) = \(\w+, (\w+)\)",
+            r"ALL\1 = (\2,)",
         ),
-        Mutant("those that it may have do not matter", "_ANY: ClassVar = .*"),
-        Mutant("those that it must not have do not matter", r"_NONE: ClassVar = .*"),
+        Mutant("those that it may have do not matter", "ANY: ClassVar = .*"),
+        Mutant("those that it must not have do not matter", r"NONE: ClassVar = .*"),
     ),
     module(
         "_runtime/world/archetypes/archetype_store.py",

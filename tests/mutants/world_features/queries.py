@@ -21,7 +21,7 @@ GROUPS = (
         ("test_world.py",),
         Mutant(
             "loops see no changes",
-            r"first\._version != first_version or last\._version != last_version",
+            r"first\.version != first_version or last\.version != last_version",
             "False",
         ),
         Mutant("loops see no deaths", r"self\._join\.changes\(\) != state", "False"),
@@ -29,11 +29,11 @@ GROUPS = (
         Mutant("a length of nothing", r"return self\._join\.match\(\)\.count", "return 0"),
         Mutant("loops notice nothing", r"return self\._steps\(.*\)", "return rows"),
         Mutant("clauses are mixed up", "any_of, none_of, optional", "none_of, any_of, optional"),
-        Mutant("rows of a class without fields", r"repeat\(self\._ROW\)", "repeat(tuple)"),
+        Mutant("rows of a class without fields", r"repeat\(self\.ROW\)", "repeat(tuple)"),
         Mutant("a loop ends with the first rows", r"0, len\(arrays\[0\]\), ", "0, 1, "),
-        Mutant("arrays of a class without fields", r"tuple\.__new__\(self\._ROWS, ", "tuple("),
-        Mutant("queries see no deaths", r"free\._head \+ free\.count \+ entities\._n_retired", "0"),
-        Mutant("queries see no changes", r"state \+= data\._version"),
+        Mutant("arrays of a class without fields", r"tuple\.__new__\(self\.ROWS, ", "tuple("),
+        Mutant("queries see no deaths", r"free\.head \+ free\.count \+ entities\.n_retired", "0"),
+        Mutant("queries see no changes", r"state \+= data\.version"),
         Mutant("queries see the dead", r"match\.keep\(self\.entities\.alive_many\(.*\)\)"),
         Mutant("unions have entities twice", r"match\.drop\(earlier\)"),
     ),
@@ -61,7 +61,7 @@ GROUPS = (
         Mutant("owners are not compared", r"and _equal\(owners\[rows\], entities\)", ""),
         Mutant(
             "a query begins with all instances",
-            r"self\.manager\._first_rows\(\)",
+            r"self\.manager\.first_rows\(\)",
             "slice(0, len(self.manager))",
         ),
         Mutant(

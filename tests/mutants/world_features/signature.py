@@ -31,8 +31,8 @@ GROUPS = (
         Mutant("the world's seed stays", r"self\._stream_state\.reset\(number\)"),
         Mutant(
             "the world's seed is not saved",
-            r", \*\*self\._stream_state\.json_state\(\)\}  #",
-            "}  #",
+            r", \*\*self\._stream_state\.json_state\(\)\}(?=\n\n.*\n.*\n        state = parse)",
+            "}",
         ),
         Mutant("the world's calls are lost", r"state\.seed, state\.calls", "state.seed"),
     ),

@@ -1,4 +1,4 @@
-"""Birds that steer by their neighbours, are born and die: the same on any number of ranks.
+"""Birds that steer by their neighbours, are spawned and destroyed: the same on any number of ranks.
 
 mpiexec -n 2 python birds.py PACKAGE_FOLDER TICKS [--save FOLDER --every N] [--load FOLDER]
 """
@@ -19,7 +19,7 @@ SIZE, RADIUS, BIRDS = 100.0, 6.0, 300
 
 
 def begin(package: Any, shards: Any) -> None:
-    """Let rank 0 have all birds, at first."""
+    """Spawn all birds on rank 0."""
     if shards.rank == 0:
         keys = np.arange(1, BIRDS + 1, dtype=np.uint64)
         shards.world.spawn(
@@ -31,7 +31,7 @@ def begin(package: Any, shards: Any) -> None:
 
 
 def steer(shards: Any, space: Any) -> None:
-    """Let each bird turn to the mean of its neighbours, in the order of their keys."""
+    """Turn each bird to the mean of its neighbours, in the order of their keys."""
     w = shards.world
     at = w.position.data.value
     rows, ranks = space.borders(at, RADIUS, shards.rank)
@@ -58,9 +58,9 @@ def steer(shards: Any, space: Any) -> None:
 def live_and_die(package: Any, shards: Any, tick: int) -> None:
     w, draws = shards.world, package.Draws
     keys = w.agent.data.key.copy()
-    fate = draws.uniform(keys, tick, 3)
-    parents = (fate < 0.01).nonzero()[0]
-    dying = w.agent.data.entity[fate > 0.99].copy()
+    chance = draws.uniform(keys, tick, 3)
+    parents = (chance < 0.01).nonzero()[0]
+    dying = w.agent.data.entity[chance > 0.99].copy()
     if len(parents):
         young = draws.child_keys(keys[parents], tick)
         w.spawn(
@@ -101,30 +101,30 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=5)
     parser.add_argument("--load", default="")
     parser.add_argument("--kill", type=int, default=-1)
-    given = parser.parse_args()
-    sys.path.insert(0, given.folder)
+    options = parser.parse_args()
+    sys.path.insert(0, options.folder)
     package = import_module("flock")
-    made = package.Shards.load(given.load, timeout=30) if given.load else None
-    with made or package.Shards(package.Flock(), timeout=30) as shards:
-        if made is None:
+    loaded = package.Shards.load(options.load, timeout=30) if options.load else None
+    with loaded or package.Shards(package.Flock(), timeout=30) as shards:
+        if loaded is None:
             begin(package, shards)
         space = package.Blocks((0, 0), (SIZE, SIZE), shards.size, periodic=True)
         w = shards.world
-        for tick in range(shards.tick, given.ticks):
-            if given.kill == tick and shards.rank == shards.size - 1:
+        for tick in range(shards.tick, options.ticks):
+            if options.kill == tick and shards.rank == shards.size - 1:
                 os.kill(os.getpid(), signal.SIGKILL)
             at = w.position.data
             shards.migrate(at.entity, space.owner(at.value))
             steer(shards, space)
             live_and_die(package, shards, tick)
             w.position.data.value = (w.position.data.value + w.velocity.data.value) % SIZE
-            if given.save and (tick + 1) % given.every == 0:
-                shards.save(given.save, tick + 1)
+            if options.save and (tick + 1) % options.every == 0:
+                shards.save(options.save, tick + 1)
         energy = shards.sum((w.velocity.data.value**2).sum(1))
         n = shards.count(len(w.agent))
-        found = digest(shards)
+        checksum = digest(shards)
         if shards.rank == 0:
-            print(n, energy.hex(), found)
+            print(n, energy.hex(), checksum)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base.handles import RowArray
+from ...managers.manager import BaseManager
+from ...managers.policies.ids import IdMethods
+from ...managers.policies.owners import Owned
+from ...tables.columns import owner_column, used_rows
 from ..random_streams import draw_range
 from .grid_layout import FIRST_CELL, GridLayout, neighbourhood_offsets
 from .grid_manager import GridManager
@@ -86,7 +90,7 @@ _axes = lru_cache(16)(GridAxes)
 
 def grid_axes(grid: GridManager) -> GridAxes:
     """Return the axes of a grid."""
-    return _axes(grid._layout)
+    return _axes(grid.grid_layout)
 
 
 def refuse_radius(label: str, radius: Any) -> None:
@@ -167,7 +171,7 @@ class LiveOccupancy:
         self._cells = len(manager._grid)
         self.here: dict[int, Any] = {}
         """Rows on each occupied cell, as keys of a dict."""
-        for row, cell in enumerate(manager._cells_now().tolist()):
+        for row, cell in enumerate(manager.cells_now().tolist()):
             if cell >= 0:
                 self._put(cell, row)
         self._taken: dict[int, int] = {}
@@ -265,7 +269,7 @@ occupancy_index: Final = OccupancyIndex
 def live_occupancy(manager: Occupant, follows_empty: bool) -> LiveOccupancy:
     """Return the occupants of each cell, to be changed as rows move in turns; with `follows_empty`
     the empty cells as well."""
-    is_exclusive = manager.data._CELL_CAPACITY == 1
+    is_exclusive = manager.data.CELL_CAPACITY == 1
     occupancy = (ExclusiveOccupancy if is_exclusive else LiveOccupancy)(manager)
     if follows_empty:
         occupancy.empties()
@@ -361,11 +365,11 @@ def compare_nan_highest(number: Any, other: Any) -> int:
 
 
 def member_numbers(
-    manager: Any, members: RowArray, hidden: RowArray | None = None
+    manager: BaseManager, members: RowArray, hidden: RowArray | None = None
 ) -> NDArray[np.int64]:
     """Return each row's number among the members of a group or query, -1 for no member and for
     hidden rows; O(n)."""
-    numbers = np.full(manager.data._n, -1, np.int64)
+    numbers = np.full(manager.data.n, -1, np.int64)
     numbers[members] = np.arange(len(members))
     if hidden is not None:
         numbers[hidden] = -1
@@ -379,42 +383,39 @@ def empty_cells(manager: Occupant) -> list[int]:
     return cells
 
 
-def live_active_rows(manager: Any) -> RowArray:
+def live_active_rows(manager: BaseManager) -> RowArray:
     """Return the active rows of alive entities, in their order; O(n)."""
-    data = manager.data
-    rows: RowArray = data._used_rows()
-    active = getattr(data, "_n_active", None)
+    rows = used_rows(manager.data)
+    active = getattr(manager.data, "_n_active", None)
     if active is not None:
         rows = rows[rows < active]
-    entities = getattr(manager, "_entities", None)
-    if entities is None or data._entity_column.size == 0:
+    if not isinstance(manager, Owned) or owner_column(manager.data).size == 0:
         return rows
-    alive: RowArray = rows[entities._are_alive(data._entity_column[rows])]
-    return alive
+    return rows[manager._entities.are_alive(owner_column(manager.data)[rows])]
 
 
-def live_active_handles(manager: Any) -> Any:
+def live_active_handles(manager: Owned | IdMethods | GridManager) -> NDArray[np.uint64]:
     """Return the entity of each row of `live_active_rows`, its id if rows have no owners; O(n)."""
     rows = live_active_rows(manager)
-    if hasattr(manager, "_entities"):
-        return manager.data._entity_column[rows]
+    if isinstance(manager, Owned):
+        return owner_column(manager.data)[rows]
     return manager.id_of_many(rows)
 
 
 class Choosing:
     """Rows of a component among which one call of a kernel chooses."""
 
-    def __init__(self, manager: Any) -> None:
+    def __init__(self, manager: Owned | IdMethods | GridManager) -> None:
         self._manager = manager
-        self._handles: Any = None
+        self._handles: NDArray[np.uint64] | None = None
 
-    def choose(self, stem: Any, number: int, out: Any, word: Any, bits: Any) -> None:
+    def choose(self, row_keys: Any, number: int, out: Any, word: Any, bits: Any) -> None:
         """Write the entity or id of a random alive row for each row of a block, 0 if there is none;
         otherwise as `draw_range`. O(rows), the first time O(n) as well."""
         if self._handles is None:
             self._handles = live_active_handles(self._manager)
         handles = self._handles
-        draw_range(stem, number, len(handles), out.view(np.int64), word, bits)
+        draw_range(row_keys, number, len(handles), out.view(np.int64), word, bits)
         if len(handles) == 0:
             out[...] = 0
         else:

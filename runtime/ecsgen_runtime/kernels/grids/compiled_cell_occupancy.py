@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from ...base.fast_typing import NamedTuple
 from ...base.handles import RowArray
 from ...base.jit import jit
+from ...managers.policies.owners import Owned
 from ...managers.policies.packed import Packed
+from ...tables.columns import owner_column
 from . import cell_occupancy as plain
 from .grid_layout import GridLayout, neighbourhood_offsets
 from .grid_manager import GridManager
@@ -42,7 +44,7 @@ class GridAxes(NamedTuple):
 
 def grid_axes(grid: GridManager) -> GridAxes:
     """Return the axes of a grid."""
-    return _axes_of(grid._layout)
+    return _axes_of(grid.grid_layout)
 
 
 @lru_cache(16)
@@ -64,7 +66,7 @@ def cell_neighbourhood(
     grid: GridManager, hood: str, radius: Any, center: bool, *, nearest_first: bool = False
 ) -> CellNeighbourhood:
     """Return the offsets of the cells in reach, ascending, or nearest first."""
-    return _neighbourhood(grid._layout, hood, int(radius), center, nearest_first)
+    return _neighbourhood(grid.grid_layout, hood, int(radius), center, nearest_first)
 
 
 def cell_neighbourhood_within(
@@ -283,7 +285,7 @@ def occupancy_index(manager: Occupant) -> OccupancyIndex:
     cache, stamp = manager.data._cell_occupants, manager._stamp
     if cache.order is None or cache.stamp != stamp:
         cells = len(manager._grid)
-        occupancy = np.zeros(cells + 1 + manager.data._n, np.intp)
+        occupancy = np.zeros(cells + 1 + manager.data.n, np.intp)
         _sort_all(*_cells_and_owners(manager), occupancy, cells)
         cache.order, cache.stamp = (occupancy[: cells + 1], occupancy), stamp
     return cache.order[1]
@@ -292,11 +294,11 @@ def occupancy_index(manager: Occupant) -> OccupancyIndex:
 _ALL_ROWS: Final = np.zeros(1, np.intp)
 
 
-def selectable_rows(manager: Any) -> tuple[int, RowArray]:
+def selectable_rows(manager: Owned) -> tuple[int, RowArray]:
     """Return the number of active rows of alive entities, and those rows, of which only the first
     is there if they are consecutive. O(1) if no row was created or removed, else O(n)."""
     data = manager.data
-    if isinstance(manager, Packed) and manager._are_all_alive():  # type: ignore[attr-defined]
+    if isinstance(manager, Packed) and manager.are_all_alive():
         return getattr(data, "_n_active", data._n), _ALL_ROWS
     rows = plain.live_active_rows(manager)
     return len(rows), rows
@@ -309,12 +311,12 @@ _NO_OWNERS: Final = np.empty(0, np.uint64)
 def _cells_and_owners(manager: Occupant) -> tuple[_Handles, _Handles, _Handles, np.uint64]:
     """Return each row's cell id and owner, the alive entities' handles, and the index mask."""
     data = manager.data
-    ids = data._cell_ids[: data._n]
+    ids = data._cell_ids[: data.n]
     entities = getattr(manager, "_entities", None)
     if entities is None:
         return ids, _NO_OWNERS, _NO_OWNERS, np.uint64(0)
-    owners = data._entity_column[: data._n]  # type: ignore[attr-defined]  # of owned rows
-    return ids, owners, entities._handles, np.uint64(entities._LAYOUT.INDEX_MASK)
+    owners = owner_column(data)[: data.n]  # type: ignore[arg-type]  # of owned rows
+    return ids, owners, entities.handles, np.uint64(entities.HANDLE_LAYOUT.INDEX_MASK)
 
 
 @jit(forceinline=True)
@@ -407,7 +409,7 @@ def live_occupancy(manager: Occupant, follows_empty: bool) -> LiveOccupancy:
     """Return the occupants of each cell, to be changed as rows move in turns; with `follows_empty`
     the empty cells as well."""
     cells = len(manager._grid)
-    rows = 0 if manager.data._CELL_CAPACITY == 1 else manager.data._n
+    rows = 0 if manager.data.CELL_CAPACITY == 1 else manager.data.n
     occupancy = np.empty((1 + cells + rows, 3 if follows_empty else 2), np.int32)
     _link_all(*_cells_and_owners(manager), occupancy, cells)
     return occupancy

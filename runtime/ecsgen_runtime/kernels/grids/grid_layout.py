@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from math import prod
 from operator import index
-from typing import Any, Final, SupportsIndex
+from typing import TYPE_CHECKING, Any, Final, Protocol, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -124,12 +124,20 @@ def cells_of_ids(ids: IdArray, count: int) -> RowArray:
     return np.where((ids >= FIRST_CELL) & (cells < count), cells, NO_CELL)
 
 
+if TYPE_CHECKING:
+
+    class GridHolder(Protocol):
+        """A manager of cells."""
+
+        grid_layout: GridLayout
+
+
 class GridView:
     """Grid of a manager: shape, and coordinates of cells."""
 
     __slots__ = ("_manager",)
 
-    def __init__(self, manager: Any) -> None:
+    def __init__(self, manager: GridHolder) -> None:
         self._manager = manager
 
     def __repr__(self) -> str:
@@ -138,12 +146,11 @@ class GridView:
     @property
     def shape(self) -> tuple[int, ...]:
         """Number of cells along each axis."""
-        shape: tuple[int, ...] = self._manager._layout.shape
-        return shape
+        return self._manager.grid_layout.shape
 
     def coords(self, id: Id, /) -> tuple[int, ...]:
         """Return the coordinates of a cell, -1 along each axis if the id is none; O(1)."""
-        layout = self._manager._layout
+        layout = self._manager.grid_layout
         cell = index(id) - FIRST_CELL
         if not 0 <= cell < layout.cells:
             return (-1,) * len(layout.shape)
@@ -151,7 +158,7 @@ class GridView:
 
     def coords_many(self, ids: ArrayLike, /) -> Coordinates:
         """Return the coordinates of k cells, shape (k, axes), -1 if an id is none; O(k)."""
-        layout = self._manager._layout
+        layout = self._manager.grid_layout
         cells = cells_of_ids(as_entities(ids, "ids"), layout.cells)
         coordinates: Coordinates = layout.unravel(np.maximum(cells, 0))
         coordinates[cells < 0] = -1
@@ -159,7 +166,9 @@ class GridView:
 
     def at(self, coords: Sequence[SupportsIndex], /) -> Id:
         """Return the cell at coordinates: wrapped where an axis wraps, 0 outside of others."""
-        layout, coordinates = self._manager._layout, [index(coordinate) for coordinate in coords]
+        layout, coordinates = self._manager.grid_layout, [
+            index(coordinate) for coordinate in coords
+        ]
         if len(coordinates) == len(
             layout.shape
         ):  # integers of any size; beyond an end all are alike
@@ -169,7 +178,7 @@ class GridView:
 
     def at_many(self, coords: ArrayLike, /) -> IdArray:
         """Return the cells at k coordinates, shape (k, axes), as `at` does; O(k)."""
-        layout = self._manager._layout
+        layout = self._manager.grid_layout
         axes, label = len(layout.shape), f"{type(self._manager).__name__}.grid: coords"
         array = plain_array(coords, label)
         if array.size == 0 and array.ndim == 1:

@@ -16,7 +16,7 @@ from ...base.specialisation import NO_SLOTS
 from ...managers.manager import BaseManager
 from ...managers.row_proxies import ProxyT, iter_tracking_proxies, proxy_of_id
 from ...tables.buffers import round_up_rows, split_columns
-from ...tables.columns import Rows
+from ...tables.columns import Rows, used_rows
 from ...tables.placement import is_integer
 from ...values.array_coercion import as_entities
 from ..spaces.spatial import Neighbours
@@ -53,9 +53,9 @@ class GridManager(BaseManager):
     __slots__ = NO_SLOTS
     _GRID: ClassVar[GridLayout]
     """Layout that the schema says."""
-    _HOOD: ClassVar[str]
-    _CAN_ACCELERATE: ClassVar[bool] = False
-    _layout: GridLayout
+    HOOD: ClassVar[str]
+    CAN_ACCELERATE: ClassVar[bool] = False
+    grid_layout: GridLayout
 
     def __init__(self, shape: Sequence[SupportsIndex] | None = None) -> None:
         """Create all cells; O(cells). Raises ValueError for a shape of another number of axes, with
@@ -63,12 +63,12 @@ class GridManager(BaseManager):
         sizes, wrap = self._GRID
         if shape is not None:
             sizes = checked_shape(f"{type(self).__name__}: shape", shape, len(sizes))
-        self._layout = GridLayout(sizes, wrap)
+        self.grid_layout = GridLayout(sizes, wrap)
         self._unlock()
-        cells = self._layout.cells
-        self.data = self._ROWS(round_up_rows(cells))
+        cells = self.grid_layout.cells
+        self.data = self.ROWS(round_up_rows(cells))
         self.data._n = cells
-        for name, (field, default) in self._CONVERTERS.items():
+        for name, (field, default) in self.CONVERTERS.items():
             if hasattr(self.data, name):
                 setattr(self.data, name, default)
                 continue
@@ -98,13 +98,13 @@ class GridManager(BaseManager):
     @property
     def wrap(self) -> tuple[bool, ...]:
         """True for each axis that wraps. Assigning anything but a bool for each is a ValueError."""
-        return self._layout.wrap
+        return self.grid_layout.wrap
 
     @wrap.setter
     def wrap(self, wrap: Sequence[bool]) -> None:
-        axes = len(self._layout.shape)
+        axes = len(self.grid_layout.shape)
         answers = checked_answers(f"{type(self).__name__}.wrap", wrap, axes)
-        self._layout = self._layout._replace(wrap=answers)
+        self.grid_layout = self.grid_layout._replace(wrap=answers)
 
     def near(
         self, cells: ArrayLike, radius: int, hood: str | None = None, center: bool = False
@@ -120,9 +120,9 @@ class GridManager(BaseManager):
         """
         label = f"{type(self).__name__}.near"
         cell_numbers = parse_cells(self, label, cells)
-        asked = self._HOOD if hood is None else hood
+        asked = self.HOOD if hood is None else hood
         reach = parse_radius_and_hood(label, radius, asked)
-        pairs = neighbour_cell_pairs(self._layout, cell_numbers, reach, asked, center)
+        pairs = neighbour_cell_pairs(self.grid_layout, cell_numbers, reach, asked, center)
         return pairs_to_neighbours(pairs, len(cell_numbers))
 
     def id_of(self, row: int, /) -> Id:
@@ -149,21 +149,21 @@ class GridManager(BaseManager):
     def _proxies(self, kind: type[ProxyT]) -> Iterator[ProxyT]:
         """Iterate over proxies of the cells; O(n)."""
         return iter_tracking_proxies(
-            kind, self, self.resolve, list(self), self.data._used_rows().tolist()
+            kind, self, self.resolve, list(self), used_rows(self.data).tolist()
         )
 
     @property
     def _dispatch(self) -> Dispatch:
         return Dispatch()  # no callback listens to cells
 
-    def _json_state(self) -> dict[str, Any]:
-        shape, wrap = self._layout
-        return {**super()._json_state(), "shape": list(shape), "wrap": list(wrap)}
+    def json_state(self) -> dict[str, Any]:
+        shape, wrap = self.grid_layout
+        return {**super().json_state(), "shape": list(shape), "wrap": list(wrap)}
 
-    def _load_json_state(self, notes: Mapping[str, Any]) -> None:
-        super()._load_json_state(notes)
+    def load_json_state(self, notes: Mapping[str, Any]) -> None:
+        super().load_json_state(notes)
         shape = tuple(notes.get("shape", ()))
         if len(shape) == len(self._GRID.shape) and prod(shape) == self.data._n:
-            self._layout = GridLayout(shape, tuple(notes["wrap"]))
+            self.grid_layout = GridLayout(shape, tuple(notes["wrap"]))
         else:
-            self._layout = self._GRID
+            self.grid_layout = self._GRID

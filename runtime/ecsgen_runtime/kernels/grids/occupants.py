@@ -16,7 +16,7 @@ from ...entities.entity_manager import EntityManagerBase
 from ...managers.manager import Manager
 from ...managers.policies.ids import stale_id_error
 from ...managers.policies.owners import Owned, Unowned
-from ...tables.columns import OwnedRows, Rows
+from ...tables.columns import OwnedRows, Rows, owner_column
 from ..spaces.spatial import Neighbours
 from .grid_layout import FIRST_CELL, NO_CELL, cells_of_ids
 from .grid_manager import GridManager
@@ -60,9 +60,9 @@ class OccupantRows(Rows):
     """Rows with a field that holds their cell; its column is read-only."""
 
     __slots__ = NO_SLOTS
-    _CELL_FIELD: ClassVar[str]
+    CELL_FIELD: ClassVar[str]
     """Name of the field."""
-    _CELL_CAPACITY: ClassVar[int] = 0
+    CELL_CAPACITY: ClassVar[int] = 0
     """Number of rows that a cell takes; 0 for any number."""
     _cell_occupants: CellOccupants
     _cell_ids: NDArray[np.uint64]
@@ -73,15 +73,15 @@ class OccupantRows(Rows):
 
     def _use_buffer(self, buffer: NDArray[np.uint8], capacity: int) -> None:
         super()._use_buffer(buffer, capacity)
-        self._cell_ids = getattr(self, f"_{self._CELL_FIELD}_column")
+        self._cell_ids = getattr(self, f"_{self.CELL_FIELD}_column")
 
-    def _drop_row_caches(self) -> None:
-        super()._drop_row_caches()
+    def drop_row_caches(self) -> None:
+        super().drop_row_caches()
         self._cell_occupants.forget()
 
     def _assign_values(self, name: str, boundary: int, cells: NDArray[Any]) -> None:
         """Write checked values that broadcast to the rows before a boundary; O(n)."""
-        if name == self._CELL_FIELD:
+        if name == self.CELL_FIELD:
             rows = np.arange(boundary)
             self._move_to(rows, np.broadcast_to(cells, boundary))
         else:
@@ -89,7 +89,7 @@ class OccupantRows(Rows):
 
     def _write_values(self, name: str, rows: RowArray, cells: NDArray[Any]) -> None:
         """Write a checked value to each of these distinct rows; O(n)."""
-        if name == self._CELL_FIELD:
+        if name == self.CELL_FIELD:
             self._move_to(rows, cells)
         else:
             super()._write_values(name, rows, cells)  # type: ignore[misc]  # of unique ones
@@ -114,7 +114,7 @@ class Occupant(Manager):
     _ALLOWS_ONE_BY_ONE: ClassVar[bool] = False
     _ACCEPTS_ANY_VALUES: ClassVar[bool] = False
     data: OccupantRows
-    _ROWS: ClassVar[type[OccupantRows]]
+    ROWS: ClassVar[type[OccupantRows]]
     _GRIDS: ClassVar[type[GridManager]] = GridManager
     """Class of managers of these cells in the package; older packages have none."""
     _grid: Any  # the package's manager of cells
@@ -148,14 +148,16 @@ class Occupant(Manager):
         if center:
             raise ValueError(f"{label}: center: who stands on a cell is in reach of it")
         cell_numbers = parse_cells(self._grid, label, cells)
-        asked = self._grid._HOOD if hood is None else hood
+        asked = self._grid.HOOD if hood is None else hood
         reach = parse_radius_and_hood(label, radius, asked)
-        pairs = neighbour_cell_pairs(self._grid._layout, cell_numbers, reach, asked, center=True)
+        pairs = neighbour_cell_pairs(
+            self._grid.grid_layout, cell_numbers, reach, asked, center=True
+        )
         return pairs_to_neighbours(occupant_pairs(pairs, *self._occupants()), len(cell_numbers))
 
-    def _cells_now(self, ids: NDArray[np.uint64] | None = None) -> RowArray:
+    def cells_now(self, ids: NDArray[np.uint64] | None = None) -> RowArray:
         """Return the cell of each row, by its cell id or by `ids`, -1 for rows on no cell."""
-        cell_ids = self.data._cell_ids[: self.data._n] if ids is None else ids
+        cell_ids = self.data._cell_ids[: self.data.n] if ids is None else ids
         cells = cells_of_ids(cell_ids, len(self._grid))
         dead = self._off_grid_rows()
         if dead is not None:
@@ -174,14 +176,14 @@ class Occupant(Manager):
     @property
     def _stamp(self) -> tuple[int, ...]:
         """Stamp that changes if any row may be on another cell."""
-        return self.data._version, self.data._cell_occupants.moves, self._despawn_count
+        return self.data.version, self.data._cell_occupants.moves, self._despawn_count
 
     def _occupants(self) -> tuple[RowArray, RowArray]:
         """Return starts and rows by cell, in row order: cell k has `rows[starts[k] : starts[k +
         1]]`. O(n + cells) after a change."""
         occupants, stamp = self.data._cell_occupants, self._stamp
         if occupants.order is None or occupants.stamp != stamp:
-            occupants.order = rows_by_cell(self._cells_now(), len(self._grid))
+            occupants.order = rows_by_cell(self.cells_now(), len(self._grid))
             occupants.stamp = stamp
         return occupants.order
 
@@ -189,14 +191,14 @@ class Occupant(Manager):
         """Return the number of rows on each cell; O(n + cells) if unknown."""
         occupants = self.data._cell_occupants
         if occupants.counts is None:
-            occupants.counts = self._count_all(self._cells_now())
+            occupants.counts = self._count_all(self.cells_now())
             occupants.despawns = self._despawn_count
             occupants.excludes_dead = self._off_grid_rows() is not None
         return occupants.counts
 
-    def _has_room_on(self, cell: int, count: int = 1) -> bool:
+    def _cell_has_capacity(self, cell: int, count: int = 1) -> bool:
         """Return True if a cell can take `count` more rows; O(1) except after despawns."""
-        occupants, max_others = self.data._cell_occupants, self.data._CELL_CAPACITY - count
+        occupants, max_others = self.data._cell_occupants, self.data.CELL_CAPACITY - count
         if self._counted()[cell] > max_others and occupants.despawns != self._despawn_count:
             occupants.counts = None
         return bool(self._counted()[cell] <= max_others)
@@ -204,12 +206,12 @@ class Occupant(Manager):
     def _check_can_enter(self, cell: int, row: int | None = None) -> None:
         """Raise unless a cell can take a row, by default a new one; O(1)."""
         if cell:
-            cell_number = self._cell_of_id(cell)
+            cell_number = self.cell_of_id(cell)
             is_alive = row is None or self._off_grid_rows(np.array([row])) is None
-            if self.data._CELL_CAPACITY and is_alive and not self._has_room_on(cell_number):
+            if self.data.CELL_CAPACITY and is_alive and not self._cell_has_capacity(cell_number):
                 raise self._full(cell_number, self.data._n if row is None else row)
 
-    def _cell_of_id(self, id: int) -> int:
+    def cell_of_id(self, id: int) -> int:
         """Return the number of a cell, or raise StaleIdError."""
         cell = id - FIRST_CELL
         if not 0 <= cell < len(self._grid):
@@ -217,7 +219,7 @@ class Occupant(Manager):
         return cell
 
     def _full(self, cell: int, row: int) -> FullCellError:
-        grid, most = type(self._grid).__name__, self.data._CELL_CAPACITY
+        grid, most = type(self._grid).__name__, self.data.CELL_CAPACITY
         coords = self._grid.grid.coords(Id(FIRST_CELL + cell))
         where = f"cell {FIRST_CELL + cell:#x} of {grid}, at {coords}"
         return FullCellError(
@@ -244,7 +246,7 @@ class Occupant(Manager):
     def _set_value(self, name: str, row: int, value: Any) -> None:
         """Write a checked value to a row in use, or raise; O(1)."""
         data = self.data
-        if name != data._CELL_FIELD:
+        if name != data.CELL_FIELD:
             super()._set_value(name, row, value)  # type: ignore[misc]  # of a unique one
             return
         before = int(data._cell_ids[row])
@@ -259,9 +261,9 @@ class Occupant(Manager):
     def _check_cells(self, ids: NDArray[np.uint64], rows: RowArray) -> None:
         """Raise unless cells can take all rows, of which `rows` have moved; O(n)."""
         cells = self._known_many(ids[rows])
-        if not self.data._CELL_CAPACITY:
+        if not self.data.CELL_CAPACITY:
             return
-        after = self._cells_now(ids)
+        after = self.cells_now(ids)
         index = self._first_over(self._count_all(after), after[rows])
         if index is not None:
             raise self._full(int(cells[index]), int(rows[index]))
@@ -277,7 +279,7 @@ class Occupant(Manager):
 
     def _first_over(self, counts: CellCounts, cells: RowArray) -> int | None:
         """Return the index of the first row on a cell with too many, or None."""
-        most = self.data._CELL_CAPACITY
+        most = self.data.CELL_CAPACITY
         over = (cells >= 0) & (counts[cells] > most) if most else np.False_
         return int(over.argmax()) if over.any() else None
 
@@ -287,30 +289,30 @@ class Occupant(Manager):
     def _convert(self, count: int, values: Mapping[str, Any]) -> Columns:
         """Check also that the cells in the columns can take the new rows; O(k log k)."""
         columns = super()._convert(count, values)
-        cells = self._known_many(np.broadcast_to(columns[self.data._CELL_FIELD], count))
-        if not self.data._CELL_CAPACITY:
+        cells = self._known_many(np.broadcast_to(columns[self.data.CELL_FIELD], count))
+        if not self.data.CELL_CAPACITY:
             return columns
         targets, counts = np.unique(cells[cells >= 0], return_counts=True)
         for cell, more in zip(targets.tolist(), counts.tolist(), strict=True):
-            if not self._has_room_on(cell, more):
+            if not self._cell_has_capacity(cell, more):
                 row = self.data._n + int((cells == cell).nonzero()[0][-1])
                 raise self._full(cell, row)
         return columns
 
-    def _first_invalid_cell(self) -> tuple[str, int, str] | None:
+    def first_invalid_cell(self) -> tuple[str, int, str] | None:
         data, name = self.data, type(self._grid).__name__
-        ids = data._cell_ids[: data._n]
+        ids = data._cell_ids[: data.n]
         strange = (cells_of_ids(ids, len(self._grid)) < 0) & (ids != 0)
         if strange.any():
             row = int(strange.argmax())
-            return data._CELL_FIELD, row, f"{int(ids[row]):#x} is no cell of {name}"
-        cells = self._cells_now()
+            return data.CELL_FIELD, row, f"{int(ids[row]):#x} is no cell of {name}"
+        cells = self.cells_now()
         full_row = self._first_over(self._count_all(cells), cells)
         if full_row is None:
-            return super()._first_invalid_cell()
-        most = f"{data._CELL_CAPACITY} may stand on a cell"
+            return super().first_invalid_cell()
+        most = f"{data.CELL_CAPACITY} may stand on a cell"
         where = f"{int(ids[full_row]):#x} of {name}"
-        return data._CELL_FIELD, full_row, f"{most}, and more do on {where}"
+        return data.CELL_FIELD, full_row, f"{most}, and more do on {where}"
 
     def _count_exits(self, rows: RowArray) -> None:
         """Discount rows that are about to be removed."""
@@ -355,11 +357,11 @@ class OwnedOccupant(Occupant, Owned):
 
     @property
     def _despawn_count(self) -> int:
-        return self._entities._despawn_count
+        return self._entities.despawn_count
 
     def _off_grid_rows(self, rows: slice | RowArray = slice(None)) -> NDArray[np.bool_] | None:
-        owners = self.data._entity_column[: self.data._n][rows]
-        alive = self._entities._are_alive(owners)
+        owners = owner_column(self.data)[: self.data.n][rows]
+        alive = self._entities.are_alive(owners)
         return None if alive.all() else ~alive
 
 

@@ -110,4 +110,4 @@ _known = lru_cache(64)(Stencil)
 
 def stencil_of(grid: GridManager, hood: str, radius: int) -> Stencil:
     """Return the cells in reach of each cell of a grid."""
-    return _known(grid._layout, hood, radius)
+    return _known(grid.grid_layout, hood, radius)

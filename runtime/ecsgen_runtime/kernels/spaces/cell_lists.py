@@ -77,7 +77,7 @@ class Lattice(NamedTuple):
     spans: tuple[int, ...]
 
     @property
-    def most(self) -> int:
+    def key_limit(self) -> int:
         """Upper limit of all keys, exclusive."""
         return min(prod(self.spans), _MOST)
 
@@ -175,11 +175,11 @@ def _closed_up(along: list[CellNumbers], count: int) -> tuple[list[CellNumbers],
     return renumbered, last + 1 if count else 0, last + (1 if count else 2)
 
 
-def sorted_cells(keys: CellNumbers, most: int) -> CellList:
-    """Return positions in the order of their cells' keys, which are below `most`; O(k log k)."""
+def sorted_cells(keys: CellNumbers, key_limit: int) -> CellList:
+    """Return positions in the order of their cells' keys, all below `key_limit`; O(k log k)."""
     k = len(keys)
     bits = max(k - 1, 1).bit_length()
-    if most <= 1 << 63 - bits:
+    if key_limit <= 1 << 63 - bits:
         # one number for key and position: distinct numbers sort fast
         together = keys << bits
         together |= np.arange(k)
@@ -194,16 +194,16 @@ def sorted_cells(keys: CellNumbers, most: int) -> CellList:
     starts[0] = 0
     np.add(firsts, 1, out=starts[1 : len(firsts) + 1])
     starts[-1] = k
-    return CellList(order, ordered[starts[:-1]], starts, _table(keys, most))
+    return CellList(order, ordered[starts[:-1]], starts, _table(keys, key_limit))
 
 
-def _table(keys: CellNumbers, most: int) -> RowArray | None:
+def _table(keys: CellNumbers, key_limit: int) -> RowArray | None:
     """Return the number of positions before each cell; None if cells are far more than
     positions."""
-    if most > SPARSE * len(keys):
+    if key_limit > SPARSE * len(keys):
         return None
-    table = np.zeros(most + 1, np.intp)
-    np.cumsum(np.bincount(keys, minlength=most), out=table[1:])
+    table = np.zeros(key_limit + 1, np.intp)
+    np.cumsum(np.bincount(keys, minlength=key_limit), out=table[1:])
     return table
 
 
@@ -275,9 +275,9 @@ class LiveCellList:
         radius: float,
         wrap: Sequence[float],
     ) -> None:
-        self.places = positions
+        self.positions = positions
         """Present positions of members, shape (axes, members); NaN for members in no cell."""
-        self.most = positions.shape[1]
+        self.n_members = positions.shape[1]
         """Number of members."""
         self._names, self._other_names = names, other_names
         self._numbers = numbers.tolist()
@@ -298,7 +298,7 @@ class LiveCellList:
         if member < 0:
             return
         cell, before = self._cell(position), self._cell_of[member]
-        self.places[:, member] = np.nan if cell is None else position
+        self.positions[:, member] = np.nan if cell is None else position
         if cell != before:
             if before is not None:
                 del self._cells[before][member]
@@ -321,7 +321,7 @@ class LiveCellList:
         members = np.array(around)
         square = None
         for axis, x in enumerate(position):
-            apart = self.places[axis].take(members) - x
+            apart = self.positions[axis].take(members) - x
             take_around(apart, *self._around_axes[axis])
             square = apart * apart if square is None else square + apart * apart
         is_one, names = not len(self._names), self._other_names

@@ -56,7 +56,7 @@ class NeighbourCells(NamedTuple):
     high: PlaceNumbers
     crosses: NDArray[np.bool_]
     """True for cells from which the shortest way to a member may wrap."""
-    most: int
+    max_members: int
     """Maximal number of members around a cell."""
     own: Positions
     """Asking positions in their order, shape (axes, asking)."""
@@ -86,7 +86,7 @@ def neighbour_cells(
         order = member_order = tables[0]
     else:
         lattice, numbers = numbered(grid, finite_positions(positions), finite_positions(visible))
-        asking, members = (sorted_cells(lattice.keys(each), lattice.most) for each in numbers)
+        asking, members = (sorted_cells(lattice.keys(each), lattice.key_limit) for each in numbers)
         tables = _listed(lattice, numbers[0], asking, members)
         order, member_order = tables[0], members.order.astype(np.uint32)
         if names is not None:
@@ -98,7 +98,7 @@ def neighbour_cells(
 
 
 _Tables: TypeAlias = tuple[Any, ...]
-"""Order of the asking positions, then the fields of `NeighbourCells` from `cells` to `most`."""
+"""Order of asking positions, then the fields of `NeighbourCells` from `cells` to `max_members`."""
 
 
 def _one_set(grid: CellGrid, positions: Positions) -> _Tables:
@@ -110,12 +110,12 @@ def _one_set(grid: CellGrid, positions: Positions) -> _Tables:
     low = np.where(counts, 0, ends[0] - 1)
     open_spans = (ends[1] - low + 2).tolist()
     spans = [count or span for count, span in zip(grid.counts, open_spans, strict=True)]
-    most = prod(spans)
-    if most > min(SPARSE * positions.shape[1] + 1024, 2**32 - 2):
+    n_cells = prod(spans)
+    if n_cells > min(SPARSE * positions.shape[1] + 1024, 2**32 - 2):
         lattice, (along,) = numbered(grid, finite_positions(positions))
-        sorted_members = sorted_cells(lattice.keys(along), lattice.most)
+        sorted_members = sorted_cells(lattice.keys(along), lattice.key_limit)
         return _listed(lattice, along, sorted_members, sorted_members)
-    table, order = np.zeros(most + 1, np.uint32), np.empty(positions.shape[1], np.uint32)
+    table, order = np.zeros(n_cells + 1, np.uint32), np.empty(positions.shape[1], np.uint32)
     cells = counted_cells(numbers, low, np.array(spans), table, order)
     starts, runs = np.empty(cells + 1, np.uint32), np.empty(cells + 1, np.uint32)
     bounds = np.empty((2, (18 if len(spans) == 3 else 6) * cells + 1), np.uint32)
@@ -134,10 +134,10 @@ def _listed(
     ends = runs_around(lattice, [runs_per_cell[firsts] for runs_per_cell in numbers], members)
     low, high = ends.reshape(2, -1).astype(np.uint32)
     _, cells, runs_per_cell = ends.shape
-    most = int((ends[1] - ends[0]).sum(axis=1).max(initial=0))
+    max_members = int((ends[1] - ends[0]).sum(axis=1).max(initial=0))
     order, starts = asking.order.astype(np.uint32), asking.starts.astype(np.uint32)
     begins = (np.arange(cells + 1) * runs_per_cell).astype(np.uint32)
-    return order, starts, begins, low, high, np.ones(cells, np.bool_), most
+    return order, starts, begins, low, high, np.ones(cells, np.bool_), max_members
 
 
 @jit()
@@ -213,7 +213,7 @@ def cells_around(
 
     The first side is 1 if there are two axes.
     """
-    n_runs, cell, most = 0, 0, 0
+    n_runs, cell, max_positions = 0, 0, 0
     begin, end = (counts == 1) - 1, 2 - (counts == 1) - (counts == 2)
     is_narrow = ((counts > 0) & (counts < 4) & (sides > 1)).any() or counts[2] == 1
     is_narrow = is_narrow or counts[1] == 1
@@ -249,10 +249,10 @@ def cells_around(
                     ends[0, n_runs], ends[1, n_runs] = low, high
                     n_runs += low < high
                     positions += high - low
-                most = max(most, positions)
+                max_positions = max(max_positions, positions)
                 cell += 1
     starts[cell], runs[cell] = table[-1], n_runs
-    return n_runs, most
+    return n_runs, max_positions
 
 
 @jit(inline="always")
@@ -320,7 +320,7 @@ class LiveCellList(NamedTuple):
     sizes: NDArray[Any]
     """Size of each axis, and half of it: 1 and infinity where it is open; shape (2, axes)."""
     reach: Any
-    most: int
+    n_members: int
     """Number of members."""
     numbers: CellNumbers
     """Member number of each row of the manager; -1 for none."""
@@ -335,7 +335,7 @@ class LiveCellList(NamedTuple):
     The last line has the start of free slots, and 1 if a position was outside of a wrapped axis."""
     members: PlaceNumbers
     """Member in each slot."""
-    places: Positions
+    positions: Positions
     """Position of the member in each slot; shape (slots, axes)."""
     is_dense: bool
     """True if each cell has its own bucket."""
@@ -414,7 +414,7 @@ def _enter_all(cells: LiveCellList, positions: Positions) -> None:
             buckets[bucket, 1] += 1
             cells.members[slot] = member
             for axis in range(axes):
-                cells.places[slot, axis] = positions[axis, member]
+                cells.positions[slot, axis] = positions[axis, member]
 
 
 @jit(forceinline=True)
@@ -472,7 +472,7 @@ def move_to_cell(cells: LiveCellList, row: int, position: Sequence[Any]) -> None
     if not is_within:
         cells.buckets[last, 1] = 1
     for axis in range(len(position)):
-        cells.places[slot, axis] = position[axis]
+        cells.positions[slot, axis] = position[axis]
 
 
 @jit(forceinline=True)
@@ -498,24 +498,24 @@ def _take_from(cells: LiveCellList, bucket: int, member: int) -> None:
     end = cells.buckets[bucket, 0] + cells.buckets[bucket, 1]
     for slot in range(_slot_of(cells, bucket, member), end):
         cells.members[slot] = cells.members[slot + 1]
-        for axis in range(cells.places.shape[1]):
-            cells.places[slot, axis] = cells.places[slot + 1, axis]
+        for axis in range(cells.positions.shape[1]):
+            cells.positions[slot, axis] = cells.positions[slot + 1, axis]
 
 
 @jit()
 def _ensure_capacity(cells: LiveCellList, bucket: int) -> None:
     """Move a full bucket to twice as many free slots, or compact all buckets if there are none."""
-    buckets, members, positions = cells.buckets, cells.members, cells.places
+    buckets, members, positions = cells.buckets, cells.members, cells.positions
     last = len(buckets) - 1
     free, capacity = buckets[last, 0], 2 * buckets[bucket, 1] + _SPARE
     if free + capacity <= len(members):
         _move_bucket(buckets, bucket, members, positions, free, members, positions)
         buckets[bucket, 2], buckets[last, 0] = capacity, free + capacity
         return
-    old_members, old_places = members.copy(), positions.copy()
+    old_members, old_positions = members.copy(), positions.copy()
     free = np.int64(0)
     for other in range(last):
-        _move_bucket(buckets, other, old_members, old_places, free, members, positions)
+        _move_bucket(buckets, other, old_members, old_positions, free, members, positions)
         buckets[other, 2] = buckets[other, 1] + _SPARE
         free += buckets[other, 2]
     buckets[last, 0] = free
@@ -588,7 +588,7 @@ def find_neighbours_now(
                         member = cells.members[slot]
                         square = position[0] - position[0]
                         for axis in range(axes):
-                            apart = cells.places[slot, axis] - position[axis]
+                            apart = cells.positions[slot, axis] - position[axis]
                             square = square + apart * apart
                             ways[axis, met] = apart
                         out[met] = member
@@ -598,7 +598,7 @@ def find_neighbours_now(
                     member = cells.members[slot]
                     square = position[0] - position[0]
                     for axis in range(axes):
-                        apart = cells.places[slot, axis] - position[axis]
+                        apart = cells.positions[slot, axis] - position[axis]
                         if abs(apart) > cells.sizes[1, axis]:
                             size = cells.sizes[0, axis]
                             apart = apart - size * np.rint(apart / size)

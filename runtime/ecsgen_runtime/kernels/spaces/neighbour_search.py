@@ -61,8 +61,8 @@ class NeighbourSearch:
         self.is_one = is_one
         finite = [finite_positions(each) for each in ((asking,) if is_one else (asking, members))]
         lattice, numbers = numbered(grid, *finite)
-        most = lattice.most
-        ordered = [sorted_cells(lattice.keys(each), most) for each in numbers]
+        key_limit = lattice.key_limit
+        ordered = [sorted_cells(lattice.keys(each), key_limit) for each in numbers]
         asking_cells, member_cells = ordered[0], ordered[-1]
         self.asking, self.members = asking_cells.order, member_cells.order
         firsts = asking_cells.order[asking_cells.starts[:-1]]
@@ -72,7 +72,7 @@ class NeighbourSearch:
         visible = asking_positions
         if not (is_one and members is asking):
             visible = finite_positions(members, np.nan).take(member_cells.order, axis=1)
-        self.places = asking_positions, visible
+        self.positions = asking_positions, visible
         self._names = names and (names[0][asking_cells.order], names[1][member_cells.order])
 
     def blocks(self) -> Iterator[NeighbourPairs]:
@@ -115,7 +115,7 @@ class NeighbourSearch:
         shift += flat
         members = shift.repeat(flat)
         members += np.arange(len(members))
-        asking_positions, member_positions = self.places
+        asking_positions, member_positions = self.positions
         offset = np.empty((len(asking_positions), len(members)), asking_positions.dtype)
         for axis, (size, half) in enumerate(self._sizes):
             apart = member_positions[axis].take(members, out=offset[axis], mode="clip")

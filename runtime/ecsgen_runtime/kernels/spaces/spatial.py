@@ -15,6 +15,7 @@ from ...base.handles import EntityArray, RowArray
 from ...base.specialisation import NO_SLOTS
 from ...managers.manager import Manager
 from ...managers.policies.owners import Owned
+from ...tables.columns import owner_column
 from ...tables.placement import NO_ROWS
 from ...values.field_types import FloatField
 from ...values.interchange import plain_array
@@ -105,9 +106,9 @@ class Spatial(Manager):
         positions = self._positions(n)
         return positions, self._visible_positions(positions), reach, self._wrap
 
-    def _all_places(self) -> tuple[Positions, Positions]:
+    def _all_positions(self) -> tuple[Positions, Positions]:
         """Return positions and visible positions of all rows."""
-        positions = self._positions(self.data._n)
+        positions = self._positions(self.data.n)
         return positions, self._visible_positions(positions)
 
     def _positions(self, n: int) -> Positions:
@@ -134,11 +135,11 @@ class Spatial(Manager):
         super()._init_empty()
         self._wrap = self._SPACE.wrap
 
-    def _json_state(self) -> dict[str, Any]:
-        return {**super()._json_state(), "wrap": list(self._wrap)}
+    def json_state(self) -> dict[str, Any]:
+        return {**super().json_state(), "wrap": list(self._wrap)}
 
-    def _load_json_state(self, state: Mapping[str, Any]) -> None:
-        super()._load_json_state(state)
+    def load_json_state(self, state: Mapping[str, Any]) -> None:
+        super().load_json_state(state)
         wrap = tuple(state.get("wrap", ()))
         fits = len(wrap) == len(self._SPACE.wrap)
         self._wrap = wrap if fits else self._SPACE.wrap
@@ -151,14 +152,14 @@ class OwnedSpatial(Spatial, Owned):
 
     def _all_owners(self) -> EntityArray:
         """Return the owner of each row, or an array that begins with the owners."""
-        return self.data._entity_column
+        return owner_column(self.data)
 
     def _visible_rows(self, n: int) -> NDArray[np.bool_] | None:
         active = super()._visible_rows(n)
-        if self._are_all_alive():
+        if self.are_all_alive():
             return active
-        owners = self.data._entity_column[:n]
-        alive = self._entities._are_alive(owners)
+        owners = owner_column(self.data)[:n]
+        alive = self._entities.are_alive(owners)
         if active is not None:
             return alive & active
         return None if alive.all() else alive
@@ -214,7 +215,7 @@ def join_search_arguments(
     radius.
     """
     reach = checked_radius(kernel, radius)
-    positions, visible = manager._all_places()
+    positions, visible = manager._all_positions()
     if len(hidden):
         visible = visible.copy()
         visible[:, hidden] = np.nan
@@ -231,7 +232,7 @@ def live_search_arguments(
     kernel: str, manager: Spatial, radius: SupportsFloat
 ) -> LiveSearchArguments:
     """Return arguments for a search among all rows of a manager, or raise ValueError."""
-    n = manager.data._n
+    n = manager.data.n
     positions, visible, reach, wrap = manager._search_arguments(kernel, radius, n)
     numbers = np.arange(n)
     if visible is not positions:
@@ -261,7 +262,7 @@ def join_live_search_arguments(
 def _numbers(manager: Spatial, members: RowArray, hidden: RowArray = NO_ROWS) -> CellNumbers:
     """Return each row's member number, -1 for none and for hidden rows; members that are ghosts
     come after the rows."""
-    n = manager.data._n
+    n = manager.data.n
     numbers = np.full(max(n, members.max(initial=-1) + 1), -1, np.int64)
     numbers[members] = np.arange(len(members))
     numbers[hidden] = -1

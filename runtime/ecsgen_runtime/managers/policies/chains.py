@@ -359,7 +359,7 @@ def parse_parents(numbers: NDArray[Any], count: int, manager: Manager) -> RowArr
     if numbers.ndim and len(numbers) != count:
         name = type(manager).__name__
         raise ValueError(f"{name}: {len(numbers)} parents for {count} rows")
-    wrong = ((numbers < 0) | (numbers >= manager.data._n)) & (numbers != NIL)
+    wrong = ((numbers < 0) | (numbers >= manager.data.n)) & (numbers != NIL)
     if wrong.any():
         raise manager._unused_row_error(int(numbers.flat[wrong.argmax()]))
     return np.broadcast_to(numbers.astype(np.intp, copy=False), count)

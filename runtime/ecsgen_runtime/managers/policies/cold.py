@@ -136,7 +136,7 @@ class ColdRows(Rows):
         try:
             self._fill(slice(start, end), columns, count, wanted)
         except BaseException:
-            self._empty_objects(slice(start, end))
+            self.empty_objects(slice(start, end))
             raise
 
 
@@ -144,7 +144,7 @@ class IndirectRows(Rows):
     """Rows of which some have a cold row."""
 
     __slots__ = NO_SLOTS
-    _COLD: ClassVar[type[ColdRows]]
+    COLD: ClassVar[type[ColdRows]]
     _COLD_CAPACITY: ClassVar[int] = 0
     _cold: ColdRows
     _cold_row_column: NDArray[np.uint32]
@@ -152,10 +152,10 @@ class IndirectRows(Rows):
 
     def _init_empty(self) -> None:
         super()._init_empty()
-        self._cold = self._COLD(self._COLD_CAPACITY)
+        self._cold = self.COLD(self._COLD_CAPACITY)
 
-    def _subtables(self) -> dict[str, Rows]:
-        return {**super()._subtables(), "cold": self._cold}
+    def subtables(self) -> dict[str, Rows]:
+        return {**super().subtables(), "cold": self._cold}
 
     def _nbytes(self) -> int:
         return super()._nbytes() + self._cold._nbytes()
@@ -164,7 +164,7 @@ class IndirectRows(Rows):
         self._cold._shrink()
         super()._shrink(is_counted)
 
-    def _take_cold_row(self, row: int, borrowed: tuple[object, ...] = ()) -> int:
+    def take_cold_row(self, row: int, borrowed: tuple[object, ...] = ()) -> int:
         """Assign a cold row of defaults to a row; O(1). `borrowed`: the caller's arguments."""
         cold = self._cold
         cold._ensure_capacity(1, borrowed)
@@ -202,20 +202,20 @@ class IndirectRows(Rows):
         Returns the objects in it, which the caller holds until its row is removed.
         """
         cold = self._cold
-        objects = cold._objects_of([cold_row]) if cold.OBJECTS else None
+        objects = cold.objects_of([cold_row]) if cold.OBJECTS else None
         last = cold._n - 1
         if cold_row != last:
             cold._move_row(last, cold_row)
             self._cold_row_cells[cold._row_cells[cold_row]] = cold_row
         cold._n = last
-        cold._empty_objects(slice(last, last + 1))
+        cold.empty_objects(slice(last, last + 1))
         return objects
 
-    def _objects_of(self, rows: RowArray | list[int]) -> list[NDArray[np.object_]]:
+    def objects_of(self, rows: RowArray | list[int]) -> list[NDArray[np.object_]]:
         cold_rows = self._cold_row_column[rows]
         return [
-            *super()._objects_of(rows),
-            *self._cold._objects_of(cold_rows[cold_rows != NIL].astype(np.intp)),
+            *super().objects_of(rows),
+            *self._cold.objects_of(cold_rows[cold_rows != NIL].astype(np.intp)),
         ]
 
     def _drop_cold_rows(self, src: RowArray, dst: RowArray, count: int, objects: object) -> None:
@@ -225,7 +225,12 @@ class IndirectRows(Rows):
         cold._move_rows(src, dst)
         self._cold_row_column[cold._row_column[dst]] = dst
         cold._n = n - count
-        cold._empty_objects(slice(cold._n, n))
+        cold.empty_objects(slice(cold._n, n))
+
+
+def cold_row_column(rows: IndirectRows) -> NDArray[np.uint32]:
+    """Return the cold row of each row, NIL where all values are defaults; shape (allocated,)."""
+    return rows._cold_row_column
 
 
 class Indirect(Packed):
@@ -238,7 +243,7 @@ class Indirect(Packed):
     data: IndirectRows
 
     def _convert(self, count: int, arguments: Mapping[str, Any]) -> Columns:
-        columns, buffer = super()._convert(count, arguments), self.data._cold._buffer
+        columns, buffer = super()._convert(count, arguments), self.data._cold.buffer
         return {name: copied_if_view(cells, buffer) for name, cells in columns.items()}
 
     def _ensure_capacity(
@@ -248,7 +253,7 @@ class Indirect(Packed):
         cold, count = self.data._cold, len(entities)
         wanted = int(np.count_nonzero(differing(columns, cold.DEFAULTS, count)))
         # no more than there will be rows: evicted ones free theirs
-        wanted = min(wanted, self.data._rows_for(count) - cold._n)
+        wanted = min(wanted, self.data.capacity_for(count) - cold._n)
         cold._ensure_capacity(wanted, borrowed)
 
     def _plan_cold_removal(self, removed: RowArray) -> Callable[[], None]:
@@ -256,7 +261,7 @@ class Indirect(Packed):
         held = data._cold_row_column[removed]
         places = np.sort(held[held != NIL]).astype(np.intp)
         src, dst = swap_remove_moves(places, cold._n)
-        left = cold._objects_of(places)
+        left = cold.objects_of(places)
         return partial(data._drop_cold_rows, src, dst, len(places), left)
 
     def _move_cold_owners(self, dst: RowArray) -> None:

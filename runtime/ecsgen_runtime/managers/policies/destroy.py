@@ -28,7 +28,7 @@ class Callback(Owned):
 
     def _init_transient(self) -> None:
         super()._init_transient()
-        self._entities._add_listener(self, type(self).remove)
+        self._entities.add_listener(self, type(self).remove)
 
     def _check_can_despawn(self) -> None:
         if self._locks:
@@ -58,7 +58,7 @@ class Gc(Owned):
         """
         if self._locks:
             self._raise_if_locked()
-        if self._HAS_RELEASE_CALLBACKS and not self._dispatch.is_open():
+        if self.HAS_RELEASE_CALLBACKS and not self._dispatch.is_open():
             # raises what callbacks raise when all is done
             return self._dispatch.run(self.gc, rng)
         data = self.data
@@ -82,17 +82,17 @@ class Gc(Owned):
         rows = self._dead_rows(self.data.entity)
         if 0 < len(rows) <= SMALL_REMOVAL and self._destroy_small_batch(rows.tolist()):
             return len(rows)
-        return self._destroy_rows(rows)
+        return self.destroy_rows(rows)
 
     def _init_empty(self) -> None:
         super()._init_empty()
         self._rng = Random(0)
 
-    def _extra_arrays(self) -> dict[str, NDArray[Any]]:
+    def extra_arrays(self) -> dict[str, NDArray[Any]]:
         version, words, _ = self._rng.getstate()
         if (version, words) == _UNTOUCHED:
-            return super()._extra_arrays()
-        return {**super()._extra_arrays(), "_rng": np.array(words, np.uint32)}
+            return super().extra_arrays()
+        return {**super().extra_arrays(), "_rng": np.array(words, np.uint32)}
 
     def _restore(self, extras: Mapping[str, NDArray[Any]]) -> None:
         super()._restore(extras)
@@ -106,7 +106,8 @@ class Release(Manager):
     """A manager with callbacks for rows about to be removed."""
 
     __slots__ = NO_SLOTS
-    _HAS_RELEASE_CALLBACKS: ClassVar[bool] = True
+    HAS_RELEASE_CALLBACKS: ClassVar[bool] = True
+    _CALLBACKS: ClassVar = Callbacks
     _released: Callbacks[RowArray]
 
     def on_release(self, callback: Callable[[RowArray], object], /) -> Subscription:
@@ -135,7 +136,7 @@ class Release(Manager):
         return bool(self._released.entries)
 
     @specialised
-    def _takes_small_batch(self, count: int) -> bool:
+    def takes_small_batch(self, count: int) -> bool:
         if self._released.entries or self._locks:
             return False
         return self._ACCEPTS_ANY_VALUES and self._has_capacity(count)

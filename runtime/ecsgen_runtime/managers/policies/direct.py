@@ -22,8 +22,8 @@ from ...base.handles import (
     Instance,
     RowArray,
 )
-from ...base.specialisation import NO_SLOTS, specialised
-from ...tables.columns import OwnedRows
+from ...base.specialisation import NO_SLOTS, accelerated, specialised
+from ...tables.columns import OwnedRows, owner_column
 from ...tables.placement import NO_ROWS
 from ...values.array_coercion import as_entities
 from .ids import (
@@ -63,13 +63,13 @@ class DirectRows(OwnedRows):
     def _used_rows(self) -> RowArray:
         return self._entity_column[: self._n].nonzero()[0]
 
-    def _clear_objects(self, removed: RowArray) -> None:
-        self._empty_objects(removed)
+    def clear_objects(self, removed: RowArray) -> None:
+        self.empty_objects(removed)
 
-    def _shown_rows(self) -> slice | RowArray:
-        return super()._shown_rows() if self._count == self._n else self._used_rows()
+    def shown_rows(self) -> slice | RowArray:
+        return super().shown_rows() if self._count == self._n else self._used_rows()
 
-    def _without_holes(self, columns: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[Any]]:
+    def without_holes(self, columns: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[Any]]:
         if self._count == self._n:
             return columns
         holes = ~self.present
@@ -101,7 +101,7 @@ class Direct(One):
         owners = self.data.entity
         return iter(owners[owners != NULL_ENTITY].tolist())
 
-    @specialised
+    @accelerated("entity")
     def entity(self, row: int, /) -> Entity:
         """Return the owner of a row; O(1)."""
         data = self.data
@@ -109,7 +109,7 @@ class Direct(One):
             row = self._require_row(row)
         return data._entity_cells[row]
 
-    @specialised
+    @accelerated("lookup")
     def lookup(self, entity: Entity, /) -> Instance:
         """Return the entity's row, or NIL; O(1)."""
         if type(entity) is not int:
@@ -120,7 +120,7 @@ class Direct(One):
             return row
         return NIL
 
-    @specialised
+    @accelerated("remove")
     def remove(self, entity: Entity, /) -> int:
         """Remove the entity's instance, if it has one, and return how many went; O(1)."""
         if self._locks:
@@ -137,11 +137,11 @@ class Direct(One):
         """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
         handles = as_entities(entities)
         data = self.data
-        owners = data._entity_column[: data._n]
-        mask = self._entities._LAYOUT.INDEX_MASK
-        return data._BULK.direct_lookup(owners, handles, mask)
+        owners = owner_column(data)[: data._n]
+        mask = self._entities.HANDLE_LAYOUT.INDEX_MASK
+        return data.BULK.direct_lookup(owners, handles, mask)
 
-    @specialised
+    @accelerated("destroy")
     def destroy(self, row: int, /) -> None:
         """Remove one instance; O(1). Nothing moves.
 
@@ -164,7 +164,7 @@ class Direct(One):
         for end in range(row, max(row - NEAR, 0), -1):
             if cells[end - 1]:
                 return end
-        return last_owner(data._entity_column[: max(row - NEAR, 0)])
+        return last_owner(owner_column(data)[: max(row - NEAR, 0)])
 
     def _plan_compaction(self, removed: RowArray) -> int:
         """Return `n` after the removal of ascending rows."""
@@ -181,26 +181,26 @@ class Direct(One):
             elif end == 0 or cells[end - 1]:
                 return end
             end -= 1
-        owners = data._entity_column[:end].copy()
+        owners = owner_column(data)[:end].copy()
         owners[removed[: removed.searchsorted(end)]] = NULL_ENTITY
         return last_owner(owners)
 
     @specialised
     def _compact(self, removed: RowArray, closing: int) -> None:
         data = self.data
-        data._entity_column[removed] = NULL_ENTITY
+        owner_column(data)[removed] = NULL_ENTITY
         data._n = closing
         data._count -= len(removed)
 
     def _require_row(self, row: object) -> Instance:
         number = super()._require_row(row)
-        if not self.data._entity_column[number]:
+        if not owner_column(self.data)[number]:
             raise self._unused_row_error(number)
         return number
 
     def _require_rows(self, rows: ArrayLike) -> RowArray:
         checked = super()._require_rows(rows)
-        holes = self.data._entity_column[checked] == 0
+        holes = owner_column(self.data)[checked] == 0
         if np.logical_or.reduce(holes):  # `any` is written in Python
             raise self._unused_row_error(int(checked[holes.argmax()]))
         return checked
@@ -220,8 +220,8 @@ class Direct(One):
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
     ) -> None:
         data = self.data
-        needed = self._entities._span(entities)
-        if needed > data._allocated:
+        needed = self._entities.span(entities)
+        if needed > data.allocated:
             data._grow(needed, borrowed)
 
     def _used_cells(self) -> memoryview[Any]:
@@ -229,26 +229,26 @@ class Direct(One):
 
     @specialised
     def _has_capacity(self, count: int) -> bool:
-        return self._entities._n_used + count <= self.data._allocated
+        return self._entities.n_used + count <= self.data.allocated
 
     def _have_no_rows(self, entities: list[int]) -> bool:
         end, owners = self.data._n, self.data._entity_cells
-        for row in self._entities._few_slots(entities):
+        for row in self._entities.few_slots(entities):
             if row < end and owners[row] != NULL_ENTITY:
                 return False
         return True
 
     def _surely_have_no_rows(self, entities: EntityArray) -> bool:
-        return bool(self._entities._slots(entities).min() >= self.data._n)
+        return bool(self._entities.slots(entities).min() >= self.data._n)
 
     def _rows_to_evict(self, entities: EntityArray) -> RowArray:
         if self._surely_have_no_rows(entities):
             return NO_ROWS
         data = self.data
-        rows = self._entities._slots(entities)
+        rows = self._entities.slots(entities)
         inside = rows < data._n
         rows, heirs = rows[inside], entities[inside]
-        owners = data._entity_column[rows]
+        owners = owner_column(data)[rows]
         dead = rows[(owners != NULL_ENTITY) & (owners != heirs)]
         return np.sort(dead)
 
@@ -276,7 +276,7 @@ class DirectIdRows(DirectRows):
         super()._init_empty()
         self._peak = 0
 
-    def _held_rows(self) -> int:
+    def held_rows(self) -> int:
         return self._peak
 
     def _is_exhausted(self, row: int) -> bool:
@@ -295,7 +295,7 @@ class DirectIds(IdMethods, Direct):
     __slots__ = NO_SLOTS
     data: DirectIdRows
 
-    @specialised
+    @accelerated("id_of")
     def id_of(self, row: int, /) -> Id:
         """Return the stable id of a row: `generation << 32 | row`; O(1)."""
         data = self.data
@@ -307,7 +307,7 @@ class DirectIds(IdMethods, Direct):
         """Return the stable ids of k rows, or of a mask's; O(k)."""
         return ids_of(self._require_rows(rows), self.data._id_generation_column)
 
-    @specialised
+    @accelerated("resolve")
     def resolve(self, id: Id, /) -> Instance:
         """Return the row of an id, or NIL if the id is stale; O(1)."""
         if type(id) is not int:
@@ -328,17 +328,17 @@ class DirectIds(IdMethods, Direct):
 
     def _have_no_rows(self, entities: list[int]) -> bool:
         data = self.data
-        for row in self._entities._few_slots(entities):
+        for row in self._entities.few_slots(entities):
             # an exhausted row goes the bulk way, which refuses it in time
-            if row < data._allocated and data._is_exhausted(row):
+            if row < data.allocated and data._is_exhausted(row):
                 return False
         return super()._have_no_rows(entities)
 
     def _ensure_capacity(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
     ) -> None:
-        rows = self._entities._slots(entities)
-        existing = rows[rows < self.data._allocated]
+        rows = self._entities.slots(entities)
+        existing = rows[rows < self.data.allocated]
         exhausted = self.data._are_exhausted(existing)
         if exhausted.any():
             raise slot_exhausted_error(type(self).__name__, int(existing[exhausted.argmax()]))

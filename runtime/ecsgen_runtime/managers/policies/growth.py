@@ -86,8 +86,8 @@ class ReservedRows(Rows):
             f"{self.MANAGER} is full: {self._allocated} rows are all that is reserved"
         )
 
-    def _lie_smallest(self, rows: int, buffer: NDArray[np.uint8] | None) -> bool:
-        self._reserve(rows)
+    def lie_smallest(self, rows: int, buffer: NDArray[np.uint8] | None) -> bool:
+        self.reserve_rows(rows)
         return False
 
     def _shrink(self, is_counted: bool = False) -> None:
@@ -103,4 +103,4 @@ class ReservedRows(Rows):
         with the process until it shrinks.
         """
         stored = sum(c.nbytes * self._held_rows_of(c.name) for c in self.LAYOUT)
-        return stored + sum(cells.nbytes for cells in self._saved_objects().values())
+        return stored + sum(cells.nbytes for cells in self.saved_objects().values())

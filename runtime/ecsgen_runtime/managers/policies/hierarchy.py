@@ -21,7 +21,7 @@ from ...base.handles import NIL, Columns, Entity, EntityArray, IdArray, Instance
 from ...base.locks import mark_broken_if_changed
 from ...base.specialisation import NO_SLOTS, specialised
 from ...tables.buffers import read_only
-from ...tables.columns import OwnedRows, Rows
+from ...tables.columns import OwnedRows, Rows, owner_column
 from ...tables.placement import NO_ROWS, CommitSteps, Remap, apply_writes
 from ...values.array_coercion import SMALL_BATCH, parse_count
 from ...values.interchange import TableLike
@@ -158,7 +158,7 @@ class Hierarchy(Packed):
             self._attach_to_parent(row, parent)  # type: ignore[arg-type]  # see above
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
 
     def set_parent_many(self, rows: ArrayLike, parents: ArrayLike, /) -> None:
@@ -179,7 +179,7 @@ class Hierarchy(Packed):
         data, name = self.data, type(self).__name__
         numbers = chains.parent_numbers(parents, name)
         checked = self._require_rows(rows)
-        n = data._n
+        n = data.n
         self._distinct(checked)
         wanted = chains.parse_parents(numbers, len(checked), self)
         changed = data._parent_column[checked] != wanted
@@ -200,7 +200,7 @@ class Hierarchy(Packed):
     def _nbytes(self) -> int:
         return super()._nbytes() + self._levels.rows.nbytes
 
-    def _with_descendants(self, removed: RowArray) -> RowArray:
+    def with_descendants(self, removed: RowArray) -> RowArray:
         """Return rows and all their descendants, ascending."""
         data = self.data
         if len(removed) <= SMALL_BATCH:
@@ -208,7 +208,7 @@ class Hierarchy(Packed):
             few = chains.small_subtree(firsts, nexts, removed.tolist())
             if few is not None:
                 return np.array(few, np.intp)
-        return chains.with_descendants(data._family(), removed, data._n)
+        return chains.with_descendants(data._family(), removed, data.n)
 
     @specialised
     def _release_children(self, row: Instance) -> None:
@@ -228,7 +228,7 @@ class Hierarchy(Packed):
 
     def _plan_moves(self, src: RowArray, dst: RowArray, removed: RowArray = NO_ROWS) -> CommitSteps:
         planned, data = super()._plan_moves(src, dst, removed), self.data
-        moves, n = (src, dst), data._n
+        moves, n = (src, dst), data.n
         if len(removed) < n:
             orphans = self._orphans(removed) if len(removed) else removed
             writes = chains.plan_hierarchy_moves(data._family(), moves, removed, orphans, n)
@@ -316,7 +316,7 @@ class Hierarchy(Packed):
             child = data._next_sibling_cells[child]
             if child == NIL:
                 return
-        column = data._parent_column[: data._n + 1]  # the spare row as well
+        column = data._parent_column[: data.n + 1]  # the spare row as well
         column[column == src] = dst  # many children: one pass over all rows is quicker
 
     # A creation may evict and move rows before there is a new one: parents are tracked meanwhile.
@@ -325,14 +325,14 @@ class Hierarchy(Packed):
         if self._tracked_parents is None:
             super()._evict_row(row)
         else:  # only bulk moves update tracked parents
-            self._destroy_rows(np.array([row]))
+            self.destroy_rows(np.array([row]))
 
     @specialised
     def _track_parent(self, parent: Instance) -> None:
         """Track a parent, if it is not NIL; StaleInstanceError if it is not in use."""
         number = index(parent)
         self._tracked_parents = None
-        if 0 <= number < self.data._n:
+        if 0 <= number < self.data.n:
             self._tracked_parents = (number,)  # type: ignore[assignment]  # calling Instance takes time
         elif number != NIL:
             raise self._unused_row_error(number)
@@ -345,11 +345,11 @@ class Hierarchy(Packed):
         above, self._tracked_parents, data = self._tracked_parents[0], None, self.data
         try:
             if above == row:  # the parent made room for the new row, and moved to the end
-                above = data._n - 1
+                above = data.n - 1
             self._attach_to_parent(row, int(above))  # type: ignore[arg-type]  # an Instance
             data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
 
     def _track_parents(self, count: int, parents: ArrayLike) -> None:
@@ -374,7 +374,7 @@ class Hierarchy(Packed):
 
     def _attach_children(self, rows: RowArray, parents: RowArray) -> None:
         data = self.data
-        apply_writes(chains.plan_reparenting(data._family(), rows, parents, data._n))
+        apply_writes(chains.plan_reparenting(data._family(), rows, parents, data.n))
 
     @abstractmethod
     def _count_new(self, of: Any) -> int:
@@ -394,7 +394,7 @@ class Hierarchy(Packed):
     ) -> _Made:
         """Create a row below a parent. A dead owner is reported before a stale parent."""
         create_below: Callable[..., _Made] = self._create_below
-        if self._HAS_RELEASE_CALLBACKS or self._HOLDS_OBJECTS:
+        if self.HAS_RELEASE_CALLBACKS or self._HOLDS_OBJECTS:
             # despawns wait until the row is attached
             return self._dispatch.run(create_below, parent, create, *owner, **fields)
         return create_below(parent, create, *owner, **fields)
@@ -457,7 +457,7 @@ class OrphansDestroy(Hierarchy):
     _CASCADES: ClassVar[bool] = True
 
     def _with_cascaded(self, removed: RowArray) -> RowArray:
-        return self._with_descendants(removed)
+        return self.with_descendants(removed)
 
 
 class OrphansRoot(Hierarchy):
@@ -466,7 +466,7 @@ class OrphansRoot(Hierarchy):
     __slots__ = NO_SLOTS
 
     def _orphans(self, removed: RowArray) -> RowArray:
-        return chains.children_of(self.data._family(), removed, self.data._n)
+        return chains.children_of(self.data._family(), removed, self.data.n)
 
 
 class OwnedHierarchyRows(OwnedRows, HierarchyRows):
@@ -511,14 +511,14 @@ class OrphansDie(OrphansDestroy, OwnedHierarchy):
     """A manager that destroys the entities of a removed row's descendants."""
 
     __slots__ = NO_SLOTS
-    _HAS_RELEASE_CALLBACKS: ClassVar[bool] = True
-    _DESPAWNS_OWNERS: ClassVar[bool] = True
+    HAS_RELEASE_CALLBACKS: ClassVar[bool] = True
+    DESPAWNS_OWNERS: ClassVar[bool] = True
 
     def _ensure_capacity(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
     ) -> None:
         super()._ensure_capacity(entities, columns, borrowed)
-        self._orphaned(self._with_descendants(self._rows_to_evict(entities)))
+        self._orphaned(self.with_descendants(self._rows_to_evict(entities)))
 
     def _plan_moves(self, src: RowArray, dst: RowArray, removed: RowArray = NO_ROWS) -> CommitSteps:
         # before callbacks run: it may be refused
@@ -535,16 +535,21 @@ class OrphansDie(OrphansDestroy, OwnedHierarchy):
         refused; inside of callbacks that is checked later.
         """
         data = self.data
-        is_below = chains.isin_sorted(data._parent_column[removed], removed, data._n)
+        is_below = chains.isin_sorted(data._parent_column[removed], removed, data.n)
         if not is_below.any():
             return NO_ENTITIES
-        owners = data._entity_column[removed]
+        owners = owner_column(data)[removed]
         orphans = _difference(owners[is_below], owners[~is_below])
         alive: NDArray[np.bool_] = self._entities.alive_many(orphans)
         orphans = orphans[alive]
         if len(orphans) and not self._dispatch.running:
-            self._entities._callbacks.check()
+            self._entities.callbacks.check()
         return orphans
+
+
+def parent_column(rows: HierarchyRows) -> NDArray[np.uint32]:
+    """Return the row of each row's parent, NIL for roots, shape (allocated,); O(1)."""
+    return rows._parent_column
 
 
 def _difference(entities: EntityArray, excluded: EntityArray) -> EntityArray:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...base.errors import CapacityError, StaleIdError, StaleInstanceError
 from ...base.handles import NIL, Id, IdArray, Instance, RowArray
-from ...base.specialisation import NO_SLOTS, specialised
+from ...base.specialisation import NO_SLOTS, accelerated, specialised
 from ...tables.columns import Rows
 from ...values.array_coercion import as_entities
 from ..manager import Manager
@@ -82,12 +82,12 @@ class IdRows(Rows):
         self._slots = 0
         self._first_generation = 1
 
-    def _held_rows(self) -> int:
+    def held_rows(self) -> int:
         return self._peak
 
-    def _rows_for(self, count: int) -> int:
+    def capacity_for(self, count: int) -> int:
         new_slots = max(0, self._n + count - self._slots)
-        return max(super()._rows_for(count), self._peak + new_slots)
+        return max(super().capacity_for(count), self._peak + new_slots)
 
     def _shrink(self, is_counted: bool = False) -> None:
         self._drop_slots()
@@ -189,7 +189,7 @@ class IdMethods(Manager):
     def resolve_many(self, ids: ArrayLike, /) -> RowArray:
         """Return the row of each of k ids, NIL for stale ids; O(k)."""
 
-    @specialised
+    @accelerated("destroy_id")
     def destroy_id(self, id: Id, /) -> None:
         """Remove the instance with this id; O(1).
 
@@ -223,7 +223,7 @@ class IdMethods(Manager):
         if len(repeated):
             twice = int(handles[(rows == repeated[0]).argmax()])
             raise StaleIdError(f"{name}: id {twice:#x} is given twice")
-        self._destroy_rows(ascending)
+        self.destroy_rows(ascending)
 
 
 class Ids(IdMethods, Packed):
@@ -237,7 +237,7 @@ class Ids(IdMethods, Packed):
     @specialised
     def _has_capacity(self, count: int) -> bool:
         data = self.data
-        return data._rows_for(count) <= data._allocated
+        return data.capacity_for(count) <= data.allocated
 
     def _plan_free_slots(self, removed: RowArray) -> Callable[[], None]:
         data = self.data
@@ -247,7 +247,7 @@ class Ids(IdMethods, Packed):
         data = self.data
         data._id_row_column[data._id_slot_column[dst]] = dst
 
-    @specialised
+    @accelerated("id_of")
     def id_of(self, row: int, /) -> Id:
         """Return the stable id of a row: `generation << 32 | slot`; O(1)."""
         data = self.data
@@ -262,7 +262,7 @@ class Ids(IdMethods, Packed):
         slots = data._id_slot_column[self._require_rows(rows)]
         return ids_of(slots, data._id_generation_column)
 
-    @specialised
+    @accelerated("resolve")
     def resolve(self, id: Id, /) -> Instance:
         """Return the row of an id, or NIL if the id is stale; O(1)."""
         if type(id) is not int:

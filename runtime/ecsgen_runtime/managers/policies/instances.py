@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...base.handles import NIL, Entity, EntityArray, Instance, RowArray
-from ...base.specialisation import NO_SLOTS, specialised
+from ...base.specialisation import NO_SLOTS, accelerated, specialised
 from ...tables import placement
-from ...tables.columns import OwnedRows
+from ...tables.columns import OwnedRows, owner_column, used_rows
 from ...tables.placement import NO_ROWS, CommitSteps, Remap, Write
 from ...values.array_coercion import as_entities
 from ..query_members import QueryListMember, QueryMember
@@ -44,7 +44,7 @@ class One(Owned):
     def _rows_with(self, row: Instance) -> RowArray:
         return np.array([row])
 
-    def _rows_of_many(self, entities: EntityArray) -> RowArray:
+    def rows_of_many(self, entities: EntityArray) -> RowArray:
         rows = self.lookup_many(entities)
         rows = rows[rows != NIL]
         rows.sort()
@@ -52,7 +52,7 @@ class One(Owned):
         return np.unique(rows) if np.logical_or.reduce(is_repeated) else rows
 
     def _check_can_create(self, entities: EntityArray) -> None:
-        name, layout = type(self).__name__, self._entities._LAYOUT
+        name, layout = type(self).__name__, self._entities.HANDLE_LAYOUT
         placement.first_repeated(name, entities, layout)
         if len(entities) and not self._surely_have_no_rows(entities):
             placement.first_present(name, entities, self.lookup_many(entities), layout)
@@ -90,11 +90,11 @@ class Many(Mapped):
     """A manager with any number of instances per entity."""
 
     __slots__ = NO_SLOTS
-    _ALLOWS_MANY: ClassVar = True
-    _MEMBER: ClassVar[type[QueryMember]] = QueryListMember
+    ALLOWS_MANY: ClassVar = True
+    MEMBER: ClassVar[type[QueryMember]] = QueryListMember
     data: LinkedRows
 
-    @specialised
+    @accelerated("remove")
     def remove(self, entity: Entity, /) -> int:
         """Remove all instances of the entity and return how many went; O(that number)."""
         if self._locks:
@@ -104,14 +104,14 @@ class Many(Mapped):
             return 0
         if self.data._previous_cells[row] == row:  # the only one
             return self._destroy_row(row)
-        return self._destroy_rows(self._rows_with(row))
+        return self.destroy_rows(self._rows_with(row))
 
-    @specialised
+    @accelerated("lookup")
     def first(self, entity: Entity, /) -> Instance:
         """Return the entity's first row in order of creation, or NIL; O(1)."""
         return self.lookup(entity)
 
-    @specialised
+    @accelerated("next")
     def next(self, row: int, /) -> Instance:
         """Return the same entity's row that was created after this one, or NIL; O(1)."""
         data = self.data
@@ -119,7 +119,7 @@ class Many(Mapped):
             row = self._require_row(row)
         return data._next_cells[row]
 
-    @specialised
+    @accelerated("previous")
     def previous(self, row: int, /) -> Instance:
         """Return the same entity's row that was created before this one, or NIL; O(1)."""
         data = self.data
@@ -132,45 +132,45 @@ class Many(Mapped):
     def instances(self, entity: Entity, /) -> Iterator[Instance]:
         """Iterate over the entity's rows in order of creation, as they are now."""
         row = self.lookup(entity)
-        return iter([] if row == NIL else self._rows_from(row).tolist())
+        return iter([] if row == NIL else self.rows_from(row).tolist())
 
     @specialised
     def count(self, entity: Entity, /) -> int:
         """Return how many instances the entity has; O(that number)."""
         row = self.lookup(entity)
-        return 0 if row == NIL else len(self._rows_from(row))
+        return 0 if row == NIL else len(self.rows_from(row))
 
     def count_many(self, entities: ArrayLike, /) -> RowArray:
         """Return how many instances each of k entities has, shape (k,); O(k), or O(n)."""
         handles = as_entities(entities)
         data = self.data
-        owners = data._entity_column[: data._n]
+        owners = owner_column(data)[: data.n]
         return chain_lengths(data._next_column, owners, handles, self.lookup_many(handles))
 
-    def _first_rows(self) -> RowArray:
+    def first_rows(self) -> RowArray:
         data = self.data
-        n = data._n
+        n = data.n
         return first_rows(data._next_column[:n], data._previous_column[:n])
 
     def _proxies(self, kind: type[ProxyT]) -> Iterator[ProxyT]:
         """Iterate over proxies of the present rows until a structural change; O(n)."""
-        return iter_fixed_proxies(kind, self, self.data._used_rows().tolist())
+        return iter_fixed_proxies(kind, self, used_rows(self.data).tolist())
 
     def _copies_of(self, entity: Entity) -> Iterator[Any]:
         return map(self.row, self.instances(entity))
 
     @specialised
-    def _rows_from(self, first: int) -> RowArray:
+    def rows_from(self, first: int) -> RowArray:
         """Return the rows of the list that begins at `first`, in its order."""
         return chain_to_array(self.data._next_cells, first)
 
     @specialised
     def _rows_with(self, row: Instance) -> RowArray:
-        return np.sort(self._rows_from(row))
+        return np.sort(self.rows_from(row))
 
-    def _rows_of_many(self, entities: EntityArray) -> RowArray:
+    def rows_of_many(self, entities: EntityArray) -> RowArray:
         data = self.data
-        owners = data._entity_column[: data._n]
+        owners = owner_column(data)[: data.n]
         heads = self.lookup_many(entities)
         return chain_rows(data._next_column, owners, entities, heads)
 
@@ -201,7 +201,7 @@ class Many(Mapped):
         writes, first, last, owners = linked(nexts, previous, entities, rows)
         heads = self.lookup_many(owners)
         new, old = heads == NIL, heads != NIL
-        moved = Remap(src, dst, self.data._n)
+        moved = Remap(src, dst, self.data.n)
         heads = heads[old]
         lists = moved(heads), moved(previous[heads])
         writes += joined(nexts, previous, lists, (first[old], last[old]))
@@ -225,9 +225,9 @@ class Many(Mapped):
 
     def _plan_moves(self, src: RowArray, dst: RowArray, removed: RowArray = NO_ROWS) -> CommitSteps:
         data = self.data
-        owners = data._entity_column
-        if len(removed) == data._n:
-            left = owners[self._first_rows()]
+        owners = owner_column(data)
+        if len(removed) == data.n:
+            left = owners[self.first_rows()]
             plan: ListPlan = [], left[:0], removed[:0], left
             return (*super()._plan_moves(src, dst, removed), partial(self._commit_chains, plan))
         previous = data._previous_column
@@ -236,7 +236,7 @@ class Many(Mapped):
             plan = moved, owners[src], dst, owners[removed]
             return (*super()._plan_moves(src, dst, removed), partial(self._commit_chains, plan))
         moves = src, dst
-        chains = LinkUpdates(data._next_column, data._previous_column, moves, removed, data._n)
+        chains = LinkUpdates(data._next_column, data._previous_column, moves, removed, data.n)
         entered, first, left = owners[:0], dst[:0], owners[:0]
         if len(src):
             is_first, is_last = chains.follow(src, dst)

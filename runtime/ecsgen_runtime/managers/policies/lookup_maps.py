@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...base.handles import INDEX_MASK, NIL, Columns, Entity, EntityArray, Instance, RowArray
-from ...base.specialisation import NO_SLOTS, specialised
+from ...base.specialisation import NO_SLOTS, accelerated, specialised
 from ...tables.buffers import cell_view, round_up_rows
+from ...tables.columns import owner_column, used_rows
 from ...tables.placement import NO_ROWS, is_integer
 from ...values.array_coercion import as_entities, as_small_int_list
 from ..query_members import QueryMember, QuerySparseMember
@@ -28,7 +29,7 @@ class Mapped(Packed, Owned):
 
     __slots__ = NO_SLOTS
 
-    @specialised
+    @accelerated("entity")
     def entity(self, row: int, /) -> Entity:
         """Return the owner of a row; O(1)."""
         data = self.data
@@ -36,24 +37,24 @@ class Mapped(Packed, Owned):
             row = self._require_row(row)
         return data._entity_cells[row]
 
-    def _first_rows(self) -> RowArray:
+    def first_rows(self) -> RowArray:
         """Return the first row of each owner, ascending."""
-        return self.data._used_rows()
+        return used_rows(self.data)
 
     def _enter_firsts(self) -> None:
         """Map every owner to its first row; O(n). The map is empty before."""
-        rows = self._first_rows()
-        self._map_rows(self.data._entity_column[rows], rows)
+        rows = self.first_rows()
+        self._map_rows(owner_column(self.data)[rows], rows)
 
     @specialised
     def _unmap_rows(self, removed: RowArray) -> None:
         """Take the owners of rows out of the map."""
-        self._unmap_many(self.data._entity_column[removed])
+        self._unmap_many(owner_column(self.data)[removed])
 
     @specialised
     def _map_moved_rows(self, dst: RowArray) -> None:
         """Map the owners of moved rows to where these are now."""
-        self._map_rows(self.data._entity_column[dst], dst)
+        self._map_rows(owner_column(self.data)[dst], dst)
 
     @abstractmethod
     def _map_row(self, entity: Entity, row: Instance) -> None:
@@ -87,12 +88,12 @@ class Sparse(Mapped):
     """
 
     __slots__ = NO_SLOTS
-    _MEMBER: ClassVar[type[QueryMember]] = QuerySparseMember
+    MEMBER: ClassVar[type[QueryMember]] = QuerySparseMember
     _EVICTS_STALE_ROWS: ClassVar[bool] = True
     _sparse: NDArray[np.uint32]
     _sparse_cells: memoryview[Instance]
 
-    @specialised
+    @accelerated("lookup")
     def lookup(self, entity: Entity, /) -> Instance:
         """Return the entity's row, or NIL; with several instances the first one's. O(1)."""
         if type(entity) is not int:
@@ -105,7 +106,7 @@ class Sparse(Mapped):
             return NIL
         return row
 
-    @specialised
+    @accelerated("remove")
     def remove(self, entity: Entity, /) -> int:
         """Remove the entity's instance, if it has one, and return how many went; O(1)."""
         if self._locks:
@@ -120,6 +121,7 @@ class Sparse(Mapped):
             return 0
         return self._destroy_row(row)
 
+    @accelerated("lookup_many")
     def lookup_many(self, entities: ArrayLike, /) -> RowArray:
         """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
         few = as_small_int_list(entities)
@@ -128,12 +130,12 @@ class Sparse(Mapped):
             return np.array([lookup(entity) for entity in few], np.intp)  # type: ignore[arg-type]  # a call takes time
         handles = as_entities(entities)
         data = self.data
-        owners = data._entity_column[: data._n]
-        mask = self._entities._LAYOUT.INDEX_MASK
-        return data._BULK.sparse_lookup(self._sparse, owners, handles, mask)
+        owners = owner_column(data)[: data.n]
+        mask = self._entities.HANDLE_LAYOUT.INDEX_MASK
+        return data.BULK.sparse_lookup(self._sparse, owners, handles, mask)
 
-    def _extra_arrays(self) -> dict[str, NDArray[Any]]:
-        return {**super()._extra_arrays(), "_map": self._sparse[: self._span()]}
+    def extra_arrays(self) -> dict[str, NDArray[Any]]:
+        return {**super().extra_arrays(), "_map": self._sparse[: self._span()]}
 
     def _restore(self, extras: Mapping[str, NDArray[Any]]) -> None:
         super()._restore(extras)
@@ -166,49 +168,49 @@ class Sparse(Mapped):
     def _span(self) -> int:
         """Return how many cells of the map there are up to the last entry; O(n)."""
         data = self.data
-        return self._entities._span(data._entity_column[: data._n])
+        return self._entities.span(owner_column(data)[: data.n])
 
     def _ensure_capacity(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...]
     ) -> None:
         super()._ensure_capacity(entities, columns, borrowed)
-        if len(self._sparse) < self._entities._n_cells:
-            highest = self._entities._span(entities) - 1
+        if len(self._sparse) < self._entities.n_cells:
+            highest = self._entities.span(entities) - 1
             if highest >= len(self._sparse):
                 self._set_map(grow_map(self._sparse, highest))
 
     @specialised
     def _evict_stale(self, row: Instance) -> None:
         """Remove the rows of a dead entity, of which this is the first."""
-        self._destroy_rows(self._rows_with(row))
+        self.destroy_rows(self._rows_with(row))
 
     def _have_no_rows(self, entities: list[int]) -> bool:
         rows, end = self._sparse_cells, len(self._sparse_cells)
-        for slot in self._entities._few_slots(entities):
+        for slot in self._entities.few_slots(entities):
             if slot < end and rows[slot] != NIL:
                 return False
         return True
 
     def _surely_have_no_rows(self, entities: EntityArray) -> bool:
-        if self.data._n == 0:
+        if self.data.n == 0:
             return True
         # an index behind the map is clipped to the last one, which proves nothing
-        heads = self._sparse.take(self._entities._slots(entities), mode="clip")
+        heads = self._sparse.take(self._entities.slots(entities), mode="clip")
         return bool((heads == NIL).all())
 
     def _rows_to_evict(self, entities: EntityArray) -> RowArray:
         removed = NO_ROWS
         if not self._surely_have_no_rows(entities):
             dead = self._predecessors(entities)
-            removed = self._rows_of_many(dead) if len(dead) else NO_ROWS
+            removed = self.rows_of_many(dead) if len(dead) else NO_ROWS
         return self._add_overflow_rows(len(entities), removed)
 
     def _predecessors(self, entities: EntityArray) -> EntityArray:
         """Return the dead entities, ascending, with rows that had the slot of one of these."""
-        owners = self.data._entity_column[: self.data._n]
+        owners = owner_column(self.data)[: self.data.n]
         if len(owners) == 0:
             return owners
-        slots = self._entities._slots(entities)  # slots may lie behind the map
+        slots = self._entities.slots(entities)  # slots may lie behind the map
         heads = self._sparse.take(slots, mode="clip")
         used = ((heads != NIL) & (slots < len(self._sparse))).nonzero()[0]
         owning = owners[heads[used]]
@@ -219,21 +221,26 @@ class Sparse(Mapped):
         self._sparse_cells[entity & INDEX_MASK] = row
 
     def _map_rows(self, entities: EntityArray, rows: RowArray) -> None:
-        self._sparse[self._entities._slots(entities)] = rows
+        self._sparse[self._entities.slots(entities)] = rows
 
     @specialised
     def _first_of(self, entity: Entity) -> Instance:
         return self._sparse_cells[entity & INDEX_MASK]
 
     def _firsts_of(self, entities: EntityArray) -> RowArray:
-        return self._sparse[self._entities._slots(entities)].astype(np.intp)
+        return self._sparse[self._entities.slots(entities)].astype(np.intp)
 
     @specialised
     def _unmap(self, entity: Entity) -> None:
         self._sparse_cells[entity & INDEX_MASK] = NIL
 
     def _unmap_many(self, entities: EntityArray) -> None:
-        self._sparse[self._entities._slots(entities)] = NIL
+        self._sparse[self._entities.slots(entities)] = NIL
+
+
+def map_of(manager: Sparse) -> NDArray[np.uint32]:
+    """Return the first row of each slot, NIL for none; O(1)."""
+    return manager._sparse
 
 
 def sparse_map(size: int) -> NDArray[np.uint32]:
@@ -257,19 +264,19 @@ class Hash(Mapped):
     __slots__ = NO_SLOTS
     _rows: dict[int, Instance]
 
-    @specialised
+    @accelerated("has")
     def __contains__(self, entity: object) -> bool:
         """Return whether an entity has an instance; O(1)."""
         return is_integer(entity) and index(entity) in self._rows
 
-    @specialised
+    @accelerated("lookup")
     def lookup(self, entity: Entity, /) -> Instance:
         """Return the entity's row, or NIL; with several instances the first one's. O(1)."""
         if type(entity) is not int:
             entity = Entity(index(entity))
         return self._rows.get(entity, NIL)
 
-    @specialised
+    @accelerated("remove")
     def remove(self, entity: Entity, /) -> int:
         """Remove the entity's instance, if it has one, and return how many went; O(1)."""
         if self._locks:

@@ -16,10 +16,10 @@ from ...base.callbacks import Dispatch
 from ...base.errors import DuplicateInstanceError, StaleInstanceError
 from ...base.handles import NIL, Entity, EntityArray, Id, IdArray, Instance, RowArray
 from ...base.locks import mark_broken_if_changed
-from ...base.specialisation import NO_SLOTS, clone_function, specialised
+from ...base.specialisation import NO_SLOTS, accelerated, clone_function, specialised
 from ...entities.entity_manager import EntityManagerBase
 from ...tables.bulk import SMALL_REMOVAL
-from ...tables.columns import OwnedRows
+from ...tables.columns import OwnedRows, owner_column, used_rows
 from ...tables.placement import (
     NO_ROWS,
     duplicate_instance_error,
@@ -47,13 +47,13 @@ class Owned(Manager):
     """A manager whose rows belong to entities."""
 
     __slots__ = NO_SLOTS
-    _MEMBER: ClassVar[type[QueryMember]] = QueryMember
+    MEMBER: ClassVar[type[QueryMember]] = QueryMember
     """How joins of queries find rows."""
     data: OwnedRows
     _entities: EntityManagerBase
 
     def __init__(self, entities: EntityManagerBase) -> None:
-        self._ROWS._ENTITIES._check_entity_manager(entities, self)
+        self.ROWS.ENTITIES.check_entity_manager(entities, self)
         self._entities = entities
         super().__init__()
 
@@ -68,7 +68,7 @@ class Owned(Manager):
         """Iterate over the owners, one per row, in row order."""
         return iter(self.data.entity.tolist())
 
-    @specialised
+    @accelerated("has")
     def __contains__(self, entity: object) -> bool:
         """Return whether an entity has an instance; O(1)."""
         return is_integer(entity) and self.lookup(Entity(index(entity))) != NIL
@@ -77,12 +77,12 @@ class Owned(Manager):
     def _dispatch(self) -> Dispatch:
         return self._entities.dispatch
 
-    def _are_all_alive(self) -> bool:
+    def are_all_alive(self) -> bool:
         """Return whether no row belongs to a dead entity; O(n), or O(1) since the last True."""
         data, entities = self.data, self._entities
-        stamp = data._version, entities._despawn_count
+        stamp = data._version, entities.despawn_count
         if _ALL_ALIVE.get(self) != stamp:
-            if not entities._are_alive(data._entity_column[: data._n]).all():
+            if not entities.are_alive(owner_column(data)[: data.n]).all():
                 return False
             _ALL_ALIVE[self] = stamp
         return True
@@ -108,7 +108,7 @@ class Owned(Manager):
     def lookup_many(self, entities: ArrayLike, /) -> RowArray:
         """Return each entity's row, NIL where it has none, shape (k,); O(k)."""
 
-    @specialised
+    @accelerated("has")
     def has(self, entity: Entity, /) -> bool:
         """Return whether the entity has an instance; O(1)."""
         return self.lookup(entity) != NIL
@@ -118,7 +118,7 @@ class Owned(Manager):
         rows: NDArray[np.bool_] = self.lookup_many(entities) != NIL
         return rows
 
-    @specialised
+    @accelerated("require")
     def require(self, entity: Entity, /) -> Instance:
         """Return the entity's row; O(1).
 
@@ -127,7 +127,7 @@ class Owned(Manager):
         """
         row = self.lookup(entity)
         if row == NIL:
-            raise missing_instance_error(type(self).__name__, entity, self._entities._LAYOUT)
+            raise missing_instance_error(type(self).__name__, entity, self._entities.HANDLE_LAYOUT)
         return row
 
     def require_many(self, entities: ArrayLike, /) -> RowArray:
@@ -140,7 +140,7 @@ class Owned(Manager):
         rows = self.lookup_many(handles)
         absent = rows == NIL
         if absent.any():
-            entity, layout = int(handles[absent.argmax()]), self._entities._LAYOUT
+            entity, layout = int(handles[absent.argmax()]), self._entities.HANDLE_LAYOUT
             raise missing_instance_error(type(self).__name__, entity, layout)
         return rows
 
@@ -148,19 +148,19 @@ class Owned(Manager):
         error = super()._unused_row_error(row)
         if row == NIL or not self._entities.alive(row):
             return error
-        entity = self._entities._LAYOUT.format_short(row)
+        entity = self._entities.HANDLE_LAYOUT.format_short(row)
         return StaleInstanceError(
             f"{error}; that is the entity {entity}; lookup(entity) gives its row"
         )
 
-    @specialised
+    @accelerated("item")
     def _proxy(self, kind: type[ProxyT], entity: Entity) -> ProxyT:
         """Return a proxy of the entity's row, or raise MissingInstanceError; O(1)."""
         if type(entity) is not int:
             entity = Entity(index(entity))
         row = self.lookup(entity)
         if row == NIL:
-            raise missing_instance_error(type(self).__name__, entity, self._entities._LAYOUT)
+            raise missing_instance_error(type(self).__name__, entity, self._entities.HANDLE_LAYOUT)
         proxy = new_proxy(kind)  # set here: a function for it would cost as much again
         proxy._manager = self
         proxy._owner = entity
@@ -168,15 +168,16 @@ class Owned(Manager):
         proxy._version = self.data._version
         return proxy
 
+    @accelerated("rows")
     def _proxies(self, kind: type[ProxyT]) -> Iterator[ProxyT]:
         """Iterate over proxies of the present rows, which follow their entities; O(n)."""
         data = self.data
-        rows = data._used_rows()
-        owners = data._entity_column[rows].tolist()
+        rows = used_rows(data)
+        owners = owner_column(data)[rows].tolist()
         return iter_tracking_proxies(kind, self, self.lookup, owners, rows.tolist())
 
-    def _check_row_values(self, row: tuple[Any, ...]) -> None:
-        check_values(self._CONVERTERS, row)
+    def check_row_values(self, row: tuple[Any, ...]) -> None:
+        check_values(self.CONVERTERS, row)
 
     def _copies_of(self, entity: Entity) -> Iterator[Any]:
         """Iterate over copies of the entity's rows."""
@@ -190,7 +191,7 @@ class Owned(Manager):
 
     def _dead_rows(self, owners: EntityArray) -> RowArray:
         """Return the rows of dead entities, ascending."""
-        alive = self._entities._are_alive(owners)
+        alive = self._entities.are_alive(owners)
         return NO_ROWS if alive.all() else (~alive).nonzero()[0]
 
     @abstractmethod
@@ -198,9 +199,10 @@ class Owned(Manager):
         """Return all rows, ascending, of the entity whose first row this is."""
 
     @abstractmethod
-    def _rows_of_many(self, entities: EntityArray) -> RowArray:
+    def rows_of_many(self, entities: EntityArray) -> RowArray:
         """Return all rows of k entities, ascending and distinct."""
 
+    @accelerated("remove_many")
     def remove_many(self, entities: ArrayLike, /) -> int:
         """Remove all instances of k entities and return how many went; O(k + that number)."""
         if self._locks:
@@ -209,21 +211,21 @@ class Owned(Manager):
         rows = self._single_rows(few) if few else None
         if rows is not None and (not rows or self._destroy_small_batch(rows)):
             return len(rows)
-        return self._destroy_rows(self._rows_of_many(as_entities(entities)))
+        return self.destroy_rows(self.rows_of_many(as_entities(entities)))
 
     def _remove_rows_of(self, entities: EntityArray) -> None:
         """Remove the rows of k entities; O(k + their number)."""
         if self.has_many(entities).any():
             self.remove_many(entities)
 
-    def _remove_rows_one_by_one(self, entities: EntityArray) -> None:
+    def remove_rows_one_by_one(self, entities: EntityArray) -> None:
         """Remove entities' rows, locked or not, without memory to speak of."""
         try:
             for entity in entities.data:
                 while (row := self.lookup(Entity(entity))) != NIL:
                     self._destroy_row(row)
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
 
     def _single_rows(self, entities: list[int]) -> list[int] | None:
@@ -253,12 +255,12 @@ class Owned(Manager):
         except Exception:
             self._entities.require_many(entities)  # a dead entity is the more important error
             raise
-        handles = self._entities._require_handles(handles, entities)
+        handles = self._entities.require_handles(handles, entities)
         if self._locks:
             self._raise_if_locked()
         self._check_can_create(handles)
         borrowed = handles, entities, *arguments.values()
-        return self._create_checked(handles, columns, borrowed)
+        return self.create_checked(handles, columns, borrowed)
 
     def _create_small_batch(
         self, entities: list[int], arguments: Mapping[str, Any]
@@ -271,7 +273,7 @@ class Owned(Manager):
         fields = self._small_values(count, arguments)
         if fields is None or len(set(entities)) < count:
             return None
-        if not self._entities._all_alive(entities):
+        if not self._entities.all_alive(entities):
             return None
         if not self._have_no_rows(entities):
             return None
@@ -299,19 +301,24 @@ class Owned(Manager):
 
     def _duplicate(self, entity: Entity) -> DuplicateInstanceError:
         name = self.data.MANAGER
-        return duplicate_instance_error(name, entity, self._entities._LAYOUT)
+        return duplicate_instance_error(name, entity, self._entities.HANDLE_LAYOUT)
 
     def _check_can_create(self, entities: EntityArray) -> None:
         """Raise if one of the entities cannot have another instance."""
 
     def _own_entities(self, entities: EntityArray) -> EntityArray:
-        if self._HAS_RELEASE_CALLBACKS or np.may_share_memory(entities, self.data._buffer):
+        if self.HAS_RELEASE_CALLBACKS or np.may_share_memory(entities, self.data.buffer):
             return entities.copy()
         return entities
 
     def _evict_for(self, entities: EntityArray) -> int:
         """Remove all rows that block these entities' new ones, or none; return how many went."""
-        return self._destroy_rows(self._rows_to_evict(entities))
+        return self.destroy_rows(self._rows_to_evict(entities))
+
+
+def entities_of(manager: Owned) -> EntityManagerBase:
+    """Return the entity manager that the owners of a manager's rows come from."""
+    return manager._entities
 
 
 def make_ensure(
@@ -397,8 +404,9 @@ class Unowned(IdMethods):
 
     def __iter__(self) -> Iterator[Id]:
         """Iterate over the ids, in row order."""
-        return iter(self.id_of_many(np.arange(self.data._n)).tolist())
+        return iter(self.id_of_many(np.arange(self.data.n)).tolist())
 
+    @accelerated("has_id")
     def __contains__(self, id: object) -> bool:
         """Return whether an id has an instance; O(1)."""
         return is_integer(id) and self.resolve(Id(index(id))) != NIL
@@ -407,7 +415,7 @@ class Unowned(IdMethods):
 
     def _proxies(self, kind: type[ProxyT]) -> Iterator[ProxyT]:
         """Iterate over proxies of the present rows, which follow their ids; O(n)."""
-        rows = self.data._used_rows()
+        rows = used_rows(self.data)
         ids = self.id_of_many(rows).tolist()
         return iter_tracking_proxies(kind, self, self.resolve, ids, rows.tolist())
 
@@ -427,7 +435,7 @@ class Unowned(IdMethods):
         if self._locks:
             self._raise_if_locked()
         nobody = np.zeros(count, np.uint64)
-        return self._create_checked(nobody, columns, tuple(arguments.values()))
+        return self.create_checked(nobody, columns, tuple(arguments.values()))
 
     def _create_small_batch(self, count: int, arguments: Mapping[str, Any]) -> IdArray | None:
         """Create a few plain instances one by one; None if that does not serve."""

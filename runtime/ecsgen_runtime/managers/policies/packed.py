@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...base.handles import Instance, RowArray
-from ...base.specialisation import NO_SLOTS, specialised
+from ...base.specialisation import NO_SLOTS, accelerated, specialised
 from ...tables import placement
 from ...tables.columns import Rows
 from ...tables.placement import NO_ROWS, CommitSteps, Remap
@@ -31,7 +31,7 @@ class Packed(Manager):
         """Return the number of instances; O(1)."""
         return self.data._n
 
-    @specialised
+    @accelerated("destroy")
     def destroy(self, row: int, /) -> None:
         """Remove one instance; O(1). The last row moves into its place.
 
@@ -154,7 +154,7 @@ class Bounded(Packed):
     def _plan_swap(self, row: Instance, other: Instance) -> Compaction | None:
         """Plan the swap of two rows; None if the spare row behind the last one serves."""
         data = self.data
-        if data._n < data._allocated or row == other:
+        if data._n < data.allocated or row == other:
             return None
         src, dst = np.array([row, other]), np.array([other, row])
         return src, dst, self._plan_moves(src, dst)
@@ -174,6 +174,11 @@ class PartitionedRows(Rows):
     __slots__ = NO_SLOTS
     _SAVED_NUMBERS: ClassVar[tuple[str, ...]] = ("_n_active",)
     _n_active: int
+
+    @property
+    def n_active(self) -> int:
+        """Number of active rows, which come first."""
+        return self._n_active
 
     def _init_empty(self) -> None:
         super()._init_empty()
@@ -279,7 +284,7 @@ class Partition(Bounded):
             self.data._n_active = bound
             self.data._version += 1
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
         return target
 

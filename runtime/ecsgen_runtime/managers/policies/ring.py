@@ -37,11 +37,11 @@ class RingRows(Rows):
         super()._init_empty()
         self._oldest = NIL
 
-    def _rows_for(self, count: int) -> int:
-        return super()._rows_for(min(count, self._MAX_ROWS - self._n))
+    def capacity_for(self, count: int) -> int:
+        return super().capacity_for(min(count, self.MAX_ROWS - self._n))
 
     def _grow(self, rows: int, borrowed: tuple[object, ...] = ()) -> None:
-        if self._n < self._MAX_ROWS:  # else the oldest row is evicted
+        if self._n < self.MAX_ROWS:  # else the oldest row is evicted
             super()._grow(rows, borrowed)
 
     def _oldest_rows(self, count: int) -> RowArray:
@@ -108,32 +108,32 @@ class RingRows(Rows):
 
 
 class Ring(Packed):
-    """A manager of at most `_MAX_ROWS` instances: creating more evicts the oldest."""
+    """A manager of at most `MAX_ROWS` instances: creating more evicts the oldest."""
 
     __slots__ = NO_SLOTS
     _ALLOWS_ONE_BY_ONE: ClassVar[bool] = False
-    _HAS_ORDER: ClassVar[bool] = True
+    HAS_ORDER: ClassVar[bool] = True
     data: RingRows
 
     def by_age(self) -> RowArray:
         """Return all rows in the order of their creation, the oldest first; O(n)."""
-        return self.data._oldest_rows(self.data._n)
+        return self.data._oldest_rows(self.data.n)
 
-    def _order_rows(self, rows: RowArray) -> RowArray:
+    def order_rows(self, rows: RowArray) -> RowArray:
         if len(rows) == 0:
             return rows
-        age = np.empty(self.data._n, np.intp)
+        age = np.empty(self.data.n, np.intp)
         age[self.by_age()] = np.arange(len(age))
         return rows[age[rows].argsort()]
 
     def _has_capacity(self, count: int) -> bool:
         data = self.data
-        if count > 1 and data._n + count > data._MAX_ROWS:
+        if count > 1 and data.n + count > data.MAX_ROWS:
             return False  # the excess is evicted at once
-        return data._rows_for(count) <= data._allocated
+        return data.capacity_for(count) <= data.allocated
 
     def _convert(self, count: int, arguments: Mapping[str, Any]) -> Columns:
-        most = self.data._MAX_ROWS
+        most = self.data.MAX_ROWS
         if count > most:
             name = type(self).__name__
             raise CapacityError(f"{name}: {count} instances at once, {most} are all that stay")
@@ -142,7 +142,7 @@ class Ring(Packed):
     def _plan_moves(self, src: RowArray, dst: RowArray, removed: RowArray = NO_ROWS) -> CommitSteps:
         data = self.data
         moves = src, dst
-        chain = LinkUpdates(data._newer_column, data._older_column, moves, removed, data._n)
+        chain = LinkUpdates(data._newer_column, data._older_column, moves, removed, data.n)
         chain.follow(src, dst)
         (oldest,) = chain.close(np.array([data._oldest])).tolist()
         relink = partial(apply_writes, chain.writes), partial(setattr, data, "_oldest", oldest)
@@ -152,7 +152,7 @@ class Ring(Packed):
         data = self.data
         if len(removed):
             removed = self._with_cascaded(removed)
-        over = data._n - len(removed) + count - data._MAX_ROWS
+        over = data.n - len(removed) + count - data.MAX_ROWS
         if over <= 0:
             return removed
         oldest = data._oldest_rows(over + len(removed))
@@ -164,4 +164,4 @@ class Ring(Packed):
     def _drop_oldest(self, row: Instance) -> None:
         """Evict the oldest row, so that another one has room; O(1)."""
         self._evict_row(row)
-        self.data._reserve(self.data._rows_for(1))  # exhausted ids leave no room
+        self.data.reserve_rows(self.data.capacity_for(1))  # exhausted ids leave no room

@@ -220,8 +220,8 @@ class Unique(Manager):
     _ACCEPTS_ANY_VALUES: ClassVar[bool] = False
     data: UniqueRows
 
-    def _prepare_columns(self, count: int, arguments: Mapping[str, Any]) -> Columns:
-        columns = super()._prepare_columns(count, arguments)
+    def prepare_columns(self, count: int, arguments: Mapping[str, Any]) -> Columns:
+        columns = super().prepare_columns(count, arguments)
         self._check_columns(count, columns, self._dead)
         return columns
 
@@ -262,7 +262,7 @@ class Unique(Manager):
             index.column[row] = value
             index.enter(row)
         except BaseException:
-            self._mark_broken()
+            self.mark_broken()
             raise
 
     def _dead(self, rows: RowArray) -> NDArray[np.bool_]:
@@ -277,7 +277,7 @@ class Unique(Manager):
         """Return which rows are evicted before these entities get theirs."""
         removed = self._dead(rows)
         if removed.any():
-            slots_of = self._entities._slots  # type: ignore[attr-defined]  # as in `_dead`
+            slots_of = self._entities.slots  # type: ignore[attr-defined]  # as in `_dead`
             owners = self.data._entity_column[rows]
             removed &= np.isin(slots_of(owners), slots_of(entities))
         return removed

@@ -53,11 +53,11 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
         "__weakref__",
         "_entities",
         "_holds",
-        "_kept",
         "_locks",
-        "_numbers",
-        "_table",
         "_version",
+        "kernel_blocks",
+        "numbers",
+        "table",
     )
 
     def __init__(
@@ -70,16 +70,16 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
         self._entities = entities
         self._unlock()
         self._version = 0
-        self._numbers: dict[RowClass, int] = {p._ROW: k for k, p in enumerate(parts)}
-        self._table = ArchetypeTable(kind, parts, size, EntityLocations(entities))
-        self._table.store = ref(self)
-        self._kept: dict[str, Any] = {}
+        self.numbers: dict[RowClass, int] = {p.ROW: k for k, p in enumerate(parts)}
+        self.table = ArchetypeTable(kind, parts, size, EntityLocations(entities))
+        self.table.store = ref(self)
+        self.kernel_blocks: dict[str, Any] = {}
         """ChunkCache of each kernel, by name."""
-        entities._add_listener(self, type(self)._on_despawn_one)
+        entities.add_listener(self, type(self)._on_despawn_one)
 
     def __repr__(self) -> str:
         """Return the numbers of rows and chunks; O(archetypes)."""
-        chunks = sum(len(archetype.used()) for archetype in self._table.archetypes)
+        chunks = sum(len(archetype.used()) for archetype in self.table.archetypes)
         rows = f"{format_count(len(self), 'row')} in {format_count(chunks, 'chunk')}"
         return f"<{type(self).__name__}: {rows}, {format_bytes(self.nbytes)}>"
 
@@ -88,16 +88,16 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
         return {
             "version": self._version,
             "entities": self._entities,
-            "archetypes": saved_archetypes(self._table),
+            "archetypes": saved_archetypes(self.table),
         }
 
-    def _load(self, state: dict[str, Any]) -> None:
+    def load_state(self, state: dict[str, Any]) -> None:
         self._version = state["version"]
-        load_archetypes(self._table, state["archetypes"])
+        load_archetypes(self.table, state["archetypes"])
 
     def __len__(self) -> int:
         """Return the number of entities with components here; O(archetypes)."""
-        return sum(archetype.n for archetype in self._table.archetypes)
+        return sum(archetype.n for archetype in self.table.archetypes)
 
     @property
     def version(self) -> int:
@@ -109,7 +109,7 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
         """Bytes held: all chunks, the empty ones included, the map of entities, and the working
         memory of kernels; O(kernels)."""
         of_kernels: int = sum(cache.nbytes for cache in self._kept.values())
-        return self._table.pool.nbytes + self._table.places.nbytes + of_kernels
+        return self._table.pool.nbytes + self._table.locations.nbytes + of_kernels
 
     def locked(self) -> AbstractContextManager[object]:
         """Return a context manager in which structural changes raise StructureLockedError.
@@ -133,7 +133,7 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
         An empty `any` is no condition. A structural change ends the iteration with
         RuntimeError; `with archetypes.locked()` refuses the change itself.
         """
-        archetypes = self._table.matching(self._bits(all), self._bits(any), self._bits(none))
+        archetypes = self.table.matching(self.bits_of(all), self.bits_of(any), self.bits_of(none))
         return self._chunks(archetypes)
 
     def _chunks(self, archetypes: Iterable[Archetype]) -> Iterator[ChunkT]:
@@ -155,46 +155,46 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
 
     def has(self, entity: Entity, component: RowClass, /) -> bool:
         """Return True if an entity has a component; O(1)."""
-        number = self._number(component)
-        return self._table.of(index(entity))[0].has(number)
+        number = self.number_of(component)
+        return self.table.of(index(entity))[0].has(number)
 
     def has_many(self, entities: ArrayLike, component: RowClass, /) -> NDArray[np.bool_]:
         """Return a mask of the entities that have a component, shape (k,); O(k)."""
         number = self._number(component)
-        locations = self._table.places.get_many(as_entities(entities))
+        locations = self._table.locations.get_many(as_entities(entities))
         return self._table.having(locations, number)
 
     def components(self, entity: Entity, /) -> tuple[RowClass, ...]:
         """Return the row classes of an entity's components; O(components)."""
-        archetype, _ = self._table.of(index(entity))
-        return tuple(part._ROW for part in archetype.layout.components.values())
+        archetype, _ = self.table.of(index(entity))
+        return tuple(part.ROW for part in archetype.layout.components.values())
 
-    def _count(self, component: RowClass) -> int:
+    def count_rows(self, component: RowClass) -> int:
         """Return the number of rows with a component; O(archetypes)."""
-        number = self._number(component)
-        return sum(each.n for each in self._table.archetypes if each.has(number))
+        number = self.number_of(component)
+        return sum(each.n for each in self.table.archetypes if each.has(number))
 
-    def _number(self, component: RowClass) -> int:
+    def number_of(self, component: RowClass) -> int:
         try:
-            return self._numbers[component]
+            return self.numbers[component]
         except (KeyError, TypeError):
-            names = ", ".join(row.__name__ for row in self._numbers)
+            names = ", ".join(row.__name__ for row in self.numbers)
             name = component_name(component)
             raise TypeError(f"archetypes hold {names}, not {name}") from None
 
-    def _bits(self, components: Iterable[RowClass]) -> int:
+    def bits_of(self, components: Iterable[RowClass]) -> int:
         bits = 0
         for component in components:
-            bits |= 1 << self._number(component)
+            bits |= 1 << self.number_of(component)
         return bits
 
     def _find(self, entity: Entity, component: RowClass) -> tuple[Any, int]:
         """Return the columns and the row of a live entity's component."""
         entity = self._entities.require(entity)
-        number = self._number(component)
-        archetype, position = self._table.of(entity)
+        number = self.number_of(component)
+        archetype, position = self.table.of(entity)
         if not archetype.has(number):
-            raise missing_instance_error(component.__name__, entity, self._entities._LAYOUT)
+            raise missing_instance_error(component.__name__, entity, self._entities.HANDLE_LAYOUT)
         chunk, row = archetype.at(position)
         return chunk._parts[number], row
 
@@ -206,12 +206,12 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
         proxy._find()
         return proxy
 
-    def _get(self, entity: Entity, component: RowClass) -> Any:
+    def get_row(self, entity: Entity, component: RowClass) -> Any:
         columns, row = self._find(entity, component)
         return columns._row(row)
 
     def _set(self, entity: Entity, component: RowClass, fields: dict[str, Any]) -> None:
-        part = self._table.parts[self._number(component)]
+        part = self.table.parts[self.number_of(component)]
         try:
             values = part._some(fields)  # first: values may be objects that run code
         except Exception:
@@ -230,11 +230,11 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
         """
         entity = self._entities.require(entity)
         self._raise_if_locked()
-        number = self._number(component)
-        if not self._table.of(entity)[0].has(number):
-            raise missing_instance_error(component.__name__, entity, self._entities._LAYOUT)
+        number = self.number_of(component)
+        if not self.table.of(entity)[0].has(number):
+            raise missing_instance_error(component.__name__, entity, self._entities.HANDLE_LAYOUT)
         _left = self._left_by(entity)
-        self._table.toggle(entity, number)
+        self.table.toggle(entity, number)
         self._version += 1
 
     def remove_many(self, entities: ArrayLike, component: RowClass, /) -> None:
@@ -245,31 +245,31 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
         entities = self._entities.require_many(entities)
         self._raise_if_locked()
         number = self._number(component)
-        locations = self._table.places.get_many(entities)
+        locations = self._table.locations.get_many(entities)
         lacking = ~self._table.having(locations, number)
         lacking[find_first_duplicate(entities) :][:1] = True
         if lacking.any():
-            first, layout = int(entities[lacking.argmax()]), self._entities._LAYOUT
+            first, layout = int(entities[lacking.argmax()]), self._entities.HANDLE_LAYOUT
             raise missing_instance_error(component.__name__, first, layout)
         if len(entities):
             _left = self._left_by(entities)
-            self._table.toggle_many(_owned(entities), locations, number, ())
+            self.table.toggle_many(_owned(entities), locations, number, ())
             self._version += 1
 
     def clear(self) -> None:
         """Remove every row; entities stay alive. Chunks are kept for new rows. O(n)."""
         self._raise_if_locked()
         _left = [self._left_by(chunk.entity) for chunk in self.chunks()]
-        if self._table.clear():
+        if self.table.clear():
             self._version += 1
 
     def shrink_to_fit(self) -> None:
         """Free the memory of empty chunks and of kernels; O(chunks)."""
         self._raise_if_locked()
-        for archetype in self._table.archetypes:
+        for archetype in self.table.archetypes:
             archetype.trim()
-        self._table.pool.clear()
-        for cache in self._kept.values():
+        self.table.pool.clear()
+        for cache in self.kernel_blocks.values():
             cache.drop()
 
     def _create(
@@ -278,7 +278,7 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
         """Create n entities; `values` are fields by component, or None."""
         count = parse_count(n)
         self._raise_if_locked()
-        numbers = [self._number(component) for component in components]
+        numbers = [self.number_of(component) for component in components]
         for k, number in enumerate(numbers):
             if number in numbers[:k]:
                 name = self._name(number)
@@ -288,7 +288,7 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
                 name = self._name(number)
                 raise TypeError(f"{name} is given, but not one of the components")
         columns = {
-            k: self._converted(k, count, {} if values[k] is None else values[k])
+            k: self.converted(k, count, {} if values[k] is None else values[k])
             for k in sorted(numbers)
         }
         bits, pool = sum(1 << number for number in numbers), self._entities
@@ -296,7 +296,7 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
         try:
             # created and recorded at once: an interrupt may come after a call
             created.extend(map(pool.create_many, (count,)))
-            self._append(bits, created[0], columns)
+            self.append(bits, created[0], columns)
             return created[0]
         except BaseException:
             for entities in created:
@@ -307,23 +307,23 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
         self, entity: Entity, component: RowClass | tuple[Any, ...], fields: dict[str, Any]
     ) -> None:
         number, named = self._named(component, fields)
-        part = self._table.parts[number]
+        part = self.table.parts[number]
         try:
-            known = parse_row(part._ROW, named)
+            known = parse_row(part.ROW, named)
             values = part._one(**known)  # first: values may be objects that run code
         except Exception:
-            self._addable(entity, number)
+            self.require_addable(entity, number)
             raise
-        entity = self._addable(entity, number)
-        self._table.toggle(entity, number, values)
+        entity = self.require_addable(entity, number)
+        self.table.toggle(entity, number, values)
         self._version += 1
 
-    def _addable(self, handle: SupportsIndex, number: int) -> Entity:
+    def require_addable(self, handle: SupportsIndex, number: int) -> Entity:
         """Return an alive entity without a component, or raise what `add` does."""
         entity = self._entities.require(handle)
         self._raise_if_locked()
-        if self._table.of(entity)[0].has(number):
-            raise duplicate_instance_error(self._name(number), entity, self._entities._LAYOUT)
+        if self.table.of(entity)[0].has(number):
+            raise duplicate_instance_error(self._name(number), entity, self._entities.HANDLE_LAYOUT)
         return entity
 
     def _named(
@@ -331,8 +331,8 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
     ) -> tuple[int, ColumnsOrRow]:
         """Return the number of a component, given by class or by row, and its values."""
         if not isinstance(component, tuple):
-            return self._number(component), fields
-        number = self._number(type(component))
+            return self.number_of(component), fields
+        number = self.number_of(type(component))
         if fields:
             name = self._name(number)
             raise TypeError(f"a row of {name} has all fields; name some with the class")
@@ -344,22 +344,22 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
         number, row = self._named(component, fields)
         entities = _owned(as_entities(es))
         try:
-            columns = self._converted(number, len(entities), row)
+            columns = self.converted(number, len(entities), row)
         except Exception:
             self._addable_many(entities, number)
             raise
         locations = self._addable_many(entities, number)
         if len(entities):
-            self._table.toggle_many(entities, locations, number, columns)
+            self.table.toggle_many(entities, locations, number, columns)
             self._version += 1
 
     def _addable_many(self, entities: EntityArray, number: int) -> NDArray[np.uint64]:
         """Return the locations of alive entities without a component, or raise what `add` does."""
         self._entities.require_many(entities)
         self._raise_if_locked()
-        layout = self._entities._LAYOUT
+        layout = self._entities.HANDLE_LAYOUT
         first_repeated(self._name(number), entities, layout)
-        locations = self._table.places.get_many(entities)
+        locations = self._table.locations.get_many(entities)
         having = self._table.having(locations, number)
         if having.any():
             first = int(entities[having.argmax()])
@@ -367,58 +367,63 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
         return locations
 
     def _name(self, number: int) -> str:
-        return self._table.parts[number]._ROW.__name__
+        return self.table.parts[number].ROW.__name__
 
-    def _converted(self, number: int, count: int, values: ColumnsOrRow) -> tuple[NDArray[Any], ...]:
-        part = self._table.parts[number]
-        columns = parse_columns(part._ROW, values, part._CONVERTERS, count)
+    def converted(self, number: int, count: int, values: ColumnsOrRow) -> tuple[NDArray[Any], ...]:
+        part = self.table.parts[number]
+        columns = parse_columns(part.ROW, values, part.CONVERTERS, count)
         arrays = part._many(count, **columns)
         return tuple(_owned(array) for array in arrays)
 
-    def _append(self, bits: int, entities: EntityArray, columns: NewColumns) -> None:
+    def append(self, bits: int, entities: EntityArray, columns: NewColumns) -> None:
         if bits and len(entities):
-            self._table.append(bits, entities, columns)
+            self.table.append(bits, entities, columns)
             self._version += 1
 
     def _left_by(self, entities: Entity | EntityArray) -> object:
         """Return the objects in entities' rows, to be held during the removal: the end of an object
         may run code that changes the archetypes, which must be consistent by then."""
-        if not self._table.holds_objects:
+        if not self.table.holds_objects:
             return None
-        return self._table.objects_of(np.atleast_1d(np.asarray(entities, np.uint64)))
+        return self.table.objects_of(np.atleast_1d(np.asarray(entities, np.uint64)))
 
     def _check_can_despawn(self) -> None:
         self._raise_if_locked()
 
     def _on_despawn_one(self, entity: Entity) -> None:
         _left = self._left_by(entity)
-        self._version += self._table.drop(entity)
+        self._version += self.table.drop(entity)
 
     def _on_despawn(self, entities: EntityArray) -> None:
         remove_rows_with_fallback(self, self._remove_rows_of, entities)
 
-    def _remove_rows_one_by_one(self, entities: EntityArray) -> None:
+    def remove_rows_one_by_one(self, entities: EntityArray) -> None:
         """Remove the rows of distinct entities, almost without allocating; O(k)."""
         if is_broken(self):
             return
         version = self._version
         try:
             for entity in entities.data:
-                if self._table.drop(entity):
+                if self.table.drop(entity):
                     self._version = version + 1
         except BaseException:
-            self._table.fail()
+            self.table.fail()
             raise
 
     def _remove_rows_of(self, entities: EntityArray) -> None:
         """Remove the rows of distinct entities; O(k)."""
         _left = self._left_by(entities)
         if len(entities) == 1:
-            removed = int(self._table.drop(int(entities[0])))
+            removed = int(self.table.drop(int(entities[0])))
         else:
-            removed = self._table.drop_many(entities)
+            removed = self.table.drop_many(entities)
         if removed:
             self._version += 1
+
+
+def store_of(query: ChunkQuery[Any, Any, Any]) -> ArchetypeStore[Any]:
+    """Return the store whose chunks a query goes through."""
+    return query._store
 
 
 def _owned(array: NDArray[Any]) -> NDArray[Any]:
@@ -435,17 +440,17 @@ class ChunkQuery(QueryBase[RowsT, RowT], Generic[ChunkT, RowsT, RowT]):
 
     __slots__ = ("_all", "_any", "_entities", "_none", "_store", "_version")
 
-    _ALL: ClassVar[tuple[RowClass, ...]] = ()
-    _ANY: ClassVar[tuple[RowClass, ...]] = ()
+    ALL: ClassVar[tuple[RowClass, ...]] = ()
+    ANY: ClassVar[tuple[RowClass, ...]] = ()
     """Components of which one is required; empty for no condition."""
-    _NONE: ClassVar[tuple[RowClass, ...]] = ()
-    _OPTIONAL: ClassVar[tuple[RowClass, ...]] = ()
+    NONE: ClassVar[tuple[RowClass, ...]] = ()
+    OPTIONAL: ClassVar[tuple[RowClass, ...]] = ()
 
     def __init__(self, store: ArchetypeStore[ChunkT]) -> None:
         self._store = store
-        self._all = store._bits(self._ALL)
-        self._any = store._bits(self._ANY)
-        self._none = store._bits(self._NONE)
+        self._all = store.bits_of(self.ALL)
+        self._any = store.bits_of(self.ANY)
+        self._none = store.bits_of(self.NONE)
         self._version = -1
         self._entities: EntityArray = np.empty(0, np.uint64)
 
@@ -455,7 +460,7 @@ class ChunkQuery(QueryBase[RowsT, RowT], Generic[ChunkT, RowsT, RowT]):
 
     def __repr__(self) -> str:
         """Return the number of entities and the conditions; O(matching archetypes)."""
-        clauses = (self._ALL, self._ANY, self._NONE, self._OPTIONAL)
+        clauses = (self.ALL, self.ANY, self.NONE, self.OPTIONAL)
         asked = query_text(*([row.__name__ for row in rows] for rows in clauses))
         count = format_count(len(self), "entity", "entities")
         return f"<{type(self).__name__}: {count}; {asked}>"
@@ -473,11 +478,11 @@ class ChunkQuery(QueryBase[RowsT, RowT], Generic[ChunkT, RowsT, RowT]):
         return self._store._chunks(self._archetypes())
 
     def _archetypes(self) -> list[Archetype]:
-        return self._store._table.matching(self._all, self._any, self._none)
+        return self._store.table.matching(self._all, self._any, self._none)
 
     @property
     def _layout(self) -> HandleLayout:
-        return self._store._entities._LAYOUT
+        return self._store._entities.HANDLE_LAYOUT
 
     def _arrow(self, copy: bool, flat: bool) -> tuple[Any, Iterator[Any]]:
         table: tuple[Any, Iterator[Any]]
@@ -487,8 +492,8 @@ class ChunkQuery(QueryBase[RowsT, RowT], Generic[ChunkT, RowsT, RowT]):
     def _columns(self) -> dict[int, type[ChunkColumns]]:
         """Return the classes of the columns that rows can have, by component number."""
         store = self._store
-        numbers = map(store._number, (*self._ALL, *self._OPTIONAL))
-        return {number: store._table.parts[number] for number in numbers}
+        numbers = map(store.number_of, (*self.ALL, *self.OPTIONAL))
+        return {number: store.table.parts[number] for number in numbers}
 
     def _while_unchanged(self, rows: Iterator[RowT]) -> Iterator[RowT]:
         return self._store._iterate(rows, self._version, changed_during_iteration_error())

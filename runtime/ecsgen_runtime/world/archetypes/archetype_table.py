@@ -36,30 +36,30 @@ class EntityLocations:
     Owners are compared as handles, so stale handles find nothing.
     """
 
-    __slots__ = ("_entities", "_owner_cells", "_owners", "_place_cells", "_places", "_slot")
+    __slots__ = ("_entities", "_location_cells", "_locations", "_owner_cells", "_owners", "_slot")
 
     def __init__(self, entities: EntityPool) -> None:
         self._entities = entities
-        self._slot = entities._slot_finder()
+        self._slot = entities.slot_finder()
         self._hold(*np.zeros((2, 64), np.uint64))
 
     @property
     def nbytes(self) -> int:
         """Bytes held."""
-        return self._owners.nbytes + self._places.nbytes
+        return self._owners.nbytes + self._locations.nbytes
 
     def get(self, entity: int) -> int:
         """Return an entity's location, or NO_LOCATION; O(1)."""
         index = self._slot(entity)
         if index < len(self._owners) and self._owner_cells[index] == entity:
-            location: int = self._place_cells[index]
+            location: int = self._location_cells[index]
             return location
         return NO_LOCATION
 
     def get_many(self, entities: EntityArray) -> NDArray[np.uint64]:
         """Return each entity's location; O(k)."""
-        index = self._entities._slots(entities)
-        locations: NDArray[np.uint64] = self._places.take(index, mode="clip")
+        index = self._entities.slots(entities)
+        locations: NDArray[np.uint64] = self._locations.take(index, mode="clip")
         others = self._owners.take(index, mode="clip") != entities
         np.putmask(locations, others, NO_LOCATION)
         return locations
@@ -68,25 +68,25 @@ class EntityLocations:
         """Set an entity's location; its index was covered before."""
         index = self._slot(entity)
         self._owner_cells[index] = entity
-        self._place_cells[index] = location
+        self._location_cells[index] = location
 
     def set_many(self, entities: EntityArray, locations: NDArray[np.uint64]) -> None:
         """Set each entity's location; O(k)."""
-        index = self._entities._slots(entities)
+        index = self._entities.slots(entities)
         self._owners[index] = entities
-        self._places[index] = locations
+        self._locations[index] = locations
 
     def forget(self, entity: int) -> None:
         """Reset an entity's location to none."""
         index = self._slot(entity)
         self._owner_cells[index] = 0
-        self._place_cells[index] = NO_LOCATION
+        self._location_cells[index] = NO_LOCATION
 
     def forget_many(self, entities: EntityArray) -> None:
         """Reset entities' locations to none; O(k)."""
-        index = self._entities._slots(entities)
+        index = self._entities.slots(entities)
         self._owners[index] = 0
-        self._places[index] = NO_LOCATION
+        self._locations[index] = NO_LOCATION
 
     def cover(self, entity: int) -> int:
         """Reserve an entity's index and return the owner of the row at it, or 0; O(1) amortised."""
@@ -100,7 +100,7 @@ class EntityLocations:
         """Reserve entities' indices and return the other owners of rows at them; O(k)."""
         if len(entities) == 0:
             return entities
-        index = self._entities._slots(entities)
+        index = self._entities.slots(entities)
         last = int(index.max())
         if last >= len(self._owners):
             self._grow(last)
@@ -112,14 +112,14 @@ class EntityLocations:
         size = max(2 * len(self._owners), index + 1)
         owners, locations = np.zeros((2, size), np.uint64)
         owners[: len(self._owners)] = self._owners
-        locations[: len(self._places)] = self._places
+        locations[: len(self._locations)] = self._locations
         self._hold(owners, locations)
 
     def _hold(self, owners: EntityArray, locations: NDArray[np.uint64]) -> None:
         views: tuple[memoryview[Any], memoryview[Any]] = owners.data, locations.data
         # at once: no interrupt comes between
-        self._owners, self._places = owners, locations
-        self._owner_cells, self._place_cells = views
+        self._owners, self._locations = owners, locations
+        self._owner_cells, self._location_cells = views
 
 
 def group_by_archetype(
@@ -166,8 +166,8 @@ class ArchetypeTable:
         "_found",
         "archetypes",
         "holds_objects",
+        "locations",
         "parts",
-        "places",
         "pool",
         "size",
         "store",
@@ -186,7 +186,7 @@ class ArchetypeTable:
         self.holds_objects = any(column.dtype.hasobject for part in parts for column in part.LAYOUT)
         self.size = size
         self.pool = ChunkPool(kind, size)
-        self.places = locations
+        self.locations = locations
         self.archetypes: list[Archetype] = []
         self._by_bits: dict[int, int] = {}
         self._found: dict[tuple[int, int, int], list[Archetype]] = {}
@@ -234,7 +234,7 @@ class ArchetypeTable:
 
     def of(self, entity: int) -> tuple[Archetype, int]:
         """Return the archetype and position of an entity; the root if it has no row."""
-        location = self.places.get(entity)
+        location = self.locations.get(entity)
         return self.archetypes[location >> POSITION_BITS], location & POSITION_MASK
 
     def having(self, locations: NDArray[np.uint64], component: int) -> NDArray[np.bool_]:
@@ -253,7 +253,7 @@ class ArchetypeTable:
         if number == ROOT_ARCHETYPE:
             self.drop(entity)
             return
-        other = self.places.cover(entity)
+        other = self.locations.cover(entity)
         if other and other != entity:  # evict a dead entity of the same index
             self.drop(other)
             source, position = self.of(entity)  # the removal may have moved the row
@@ -271,20 +271,20 @@ class ArchetypeTable:
                 self._pull(source, position)
             if part is not None:
                 part._put(row, values)
-            self.places.set(entity, location)
+            self.locations.set(entity, location)
         except BaseException:
             self.fail()
             raise
 
     def drop(self, entity: int) -> bool:
         """Remove an entity's row, if it has one; O(columns)."""
-        location = self.places.get(entity)
+        location = self.locations.get(entity)
         if location == NO_LOCATION:
             return False
         archetype = self.archetypes[location >> POSITION_BITS]
         try:
             self._pull(archetype, location & POSITION_MASK)
-            self.places.forget(entity)
+            self.locations.forget(entity)
         except BaseException:
             self.fail()
             raise
@@ -294,8 +294,8 @@ class ArchetypeTable:
         moved_from = archetype.n - 1
         moved = archetype.pull(position)
         if moved:
-            location = self.places.get(moved)
-            self.places.set(moved, location - moved_from + position)
+            location = self.locations.get(moved)
+            self.locations.set(moved, location - moved_from + position)
 
     def append(self, bits: int, entities: EntityArray, columns: NewColumns) -> None:
         """Append a row with these components for each entity without row; O(k)."""
@@ -336,7 +336,7 @@ class ArchetypeTable:
         Rows of one archetype keep their order. `columns` are the new component's.
         """
         if self._evict_for(entities):  # the removal may have moved rows
-            locations = self.places.get_many(entities)
+            locations = self.locations.get_many(entities)
         moves = [
             (self.archetypes[number], which, positions)
             for number, which, positions in group_by_archetype(locations)
@@ -406,13 +406,13 @@ class ArchetypeTable:
             if target.layout.bits:
                 self.settle(number, moving, new_positions)
             else:
-                self.places.forget_many(moving)
+                self.locations.forget_many(moving)
 
         return move
 
     def drop_many(self, entities: EntityArray) -> int:
         """Remove the rows of distinct entities and return their number; O(k)."""
-        locations = self.places.get_many(entities)
+        locations = self.locations.get_many(entities)
         present = locations != NO_LOCATION
         if not present.all():
             entities, locations = entities[present], locations[present]
@@ -434,7 +434,7 @@ class ArchetypeTable:
 
     def objects_of(self, entities: EntityArray) -> list[NDArray[np.object_]]:
         """Return the objects in the rows of distinct entities; O(k)."""
-        locations = self.places.get_many(entities)
+        locations = self.locations.get_many(entities)
         objects: list[NDArray[np.object_]] = []
         for number, _, positions in group_by_archetype(locations):
             archetype = self.archetypes[number]
@@ -455,7 +455,7 @@ class ArchetypeTable:
         try:
             for archetype, removal in removals:
                 self._cut_out(archetype, removal)
-            self.places.forget_many(entities)
+            self.locations.forget_many(entities)
         except BaseException:
             self.fail()
             raise
@@ -468,11 +468,11 @@ class ArchetypeTable:
     def settle(self, number: int, entities: EntityArray, positions: RowArray) -> None:
         """Set the positions of entities in an archetype."""
         start = np.uint64(number << POSITION_BITS)
-        self.places.set_many(entities, positions.view(np.uint64) + start)
+        self.locations.set_many(entities, positions.view(np.uint64) + start)
 
     def _evict_for(self, entities: EntityArray) -> int:
         """Evict rows of dead entities with the same indices; return the number of removed rows."""
-        others = self.places.cover_many(entities)
+        others = self.locations.cover_many(entities)
         return self.drop_many(others) if len(others) else 0
 
 
@@ -484,7 +484,7 @@ def saved_archetypes(table: ArchetypeTable) -> list[SavedArchetype]:
     """Return copies of all rows, in order; O(n)."""
     return [
         (
-            tuple(part._ROW.__name__ for part in a.layout.components.values()),
+            tuple(part.ROW.__name__ for part in a.layout.components.values()),
             [a.whole(column) for column in range(len(a.layout.places))],
         )
         for a in table.archetypes
@@ -493,12 +493,12 @@ def saved_archetypes(table: ArchetypeTable) -> list[SavedArchetype]:
 
 def load_archetypes(table: ArchetypeTable, saved: Iterable[SavedArchetype]) -> None:
     """Fill an empty table with saved rows; O(n)."""
-    bits_of = {part._ROW.__name__: 1 << k for k, part in enumerate(table.parts)}
+    bits_of = {part.ROW.__name__: 1 << k for k, part in enumerate(table.parts)}
     for names, (entities, *columns) in saved:
         number = table.number(sum(bits_of[name] for name in names))
         archetype = table.archetypes[number]
         archetype.reserve(len(entities))
-        table.places.cover_many(entities)
+        table.locations.cover_many(entities)
         table.settle(number, entities, np.arange(len(entities)))
         archetype.extend(entities)
         for column, values in enumerate(columns, 1):

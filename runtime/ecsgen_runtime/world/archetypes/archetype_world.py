@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...base.handles import NIL, Columns, Entity, EntityArray, RowClass
+from ...base.locks import raise_if_locked
 from ...tables.placement import first_present
 from ...values.field_tables import ColumnsOrRow
 from ...values.field_types import check_values
@@ -26,7 +27,7 @@ class ArchetypeComponent:
 
     __slots__ = ("_component", "_store")
 
-    _ALLOWS_MANY: ClassVar = False
+    ALLOWS_MANY: ClassVar = False
 
     def __init__(self, store: ArchetypeStore[Any], component: RowClass) -> None:
         self._store = store
@@ -48,15 +49,15 @@ class ArchetypeComponent:
         return 1
 
     def _copy_of(self, entity: Entity, /) -> Any:
-        return self._store._get(entity, self._component) if self.has(entity) else None
+        return self._store.get_row(entity, self._component) if self.has(entity) else None
 
     def _copies_of(self, entity: Entity, /) -> Iterator[Any]:
         return iter([self._copy_of(entity)])
 
-    def _check_row_values(self, row: tuple[Any, ...], /) -> None:
+    def check_row_values(self, row: tuple[Any, ...], /) -> None:
         store = self._store
-        part = store._table.parts[store._number(self._component)]
-        check_values(part._CONVERTERS, row)
+        part = store.table.parts[store.number_of(self._component)]
+        check_values(part.CONVERTERS, row)
 
 
 class ArchetypeSpawn:
@@ -75,31 +76,31 @@ class ArchetypeSpawn:
         self._bits = 0
         self._columns: dict[int, Sequence[NDArray[Any]]] = {}
         for component, fields in components.items():
-            number = store._number(component)
+            number = store.number_of(component)
             self._bits |= 1 << number
-            columns = store._converted(number, count, fields)
+            columns = store.converted(number, count, fields)
             if is_watched:  # callbacks may write to the caller's arrays
                 columns = tuple(column.copy() for column in columns)
             self._columns[number] = columns
-        store._raise_if_locked()
+        raise_if_locked(store)
 
     def _ensure_capacity(
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...], /
     ) -> None:
-        self._store._table.make_room(self._bits, entities)
+        self._store.table.make_room(self._bits, entities)
 
     def _evict_for(self, entities: EntityArray, /) -> int:
         return 0
 
     def _check_can_create(self, entities: EntityArray, /) -> None:
         """Raise if one of the entities already has a row of any components."""
-        locations = self._store._table.places.get_many(entities)
+        locations = self._store.table.locations.get_many(entities)
         rows = np.where(locations == NO_LOCATION, NIL, 0)
-        layout = self._store._entities._LAYOUT
+        layout = self._store._entities.HANDLE_LAYOUT
         first_present(type(self._store).__name__, entities, rows, layout)
 
     def _append_many(self, entities: EntityArray, columns: Columns, /) -> None:
-        self._store._append(self._bits, entities, self._columns)
+        self._store.append(self._bits, entities, self._columns)
 
 
 class ArchetypeAdd:
@@ -115,7 +116,7 @@ class ArchetypeAdd:
         self, entities: EntityArray, columns: Columns, borrowed: tuple[object, ...], /
     ) -> None:
         """Raise if nothing may change; capacity is reserved by component."""
-        self._store._raise_if_locked()
+        raise_if_locked(self._store)
 
     def _evict_for(self, entities: EntityArray, /) -> int:
         return 0
@@ -123,7 +124,7 @@ class ArchetypeAdd:
     def _check_can_create(self, entities: EntityArray, /) -> None:
         """Raise if the entity has one of the components."""
         for row in self._rows:
-            self._store._addable(int(entities[0]), self._store._number(type(row)))
+            self._store.require_addable(int(entities[0]), self._store.number_of(type(row)))
 
     def _append_many(self, entities: EntityArray, columns: Columns, /) -> None:
         store, entity = self._store, Entity(int(entities[0]))
@@ -149,7 +150,7 @@ class ArchetypeWorld(EntityViewWorld):
 
     def _hold(self, store: ArchetypeStore[Any]) -> None:
         self._store = store
-        self._chunked = {row: ArchetypeComponent(store, row) for row in store._numbers}
+        self._chunked = {row: ArchetypeComponent(store, row) for row in store.numbers}
 
     def __getstate__(self) -> Any:
         attributes, slots = super().__getstate__()
@@ -167,7 +168,7 @@ class ArchetypeWorld(EntityViewWorld):
         yield from super()._holders()
         for component in self._chunked:
             name = component.__module__.rpartition(".")[2]  # as chunks call it
-            yield name, self._store._count(component), self._store
+            yield name, self._store.count_rows(component), self._store
 
     def _members(self) -> Iterable[tuple[RowClass, ComponentHolder]]:
         return chain(super()._members(), self._chunked.items())

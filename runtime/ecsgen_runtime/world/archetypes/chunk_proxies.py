@@ -34,13 +34,13 @@ class ChunkProxy(RowProxy):
     def _find(self) -> None:
         store = self._manager
         self._columns, self._row = store._find(self._owner, self._COMPONENT)
-        self._version = store._version
+        self._version = store.version
 
     def _copied(self) -> Any:
-        return self._manager._get(self._owner, self._COMPONENT)
+        return self._manager.get_row(self._owner, self._COMPONENT)
 
     def _whose(self) -> str:
-        return f"entity {self._manager._entities._LAYOUT.format_short(self._owner)}"
+        return f"entity {self._manager._entities.HANDLE_LAYOUT.format_short(self._owner)}"
 
 
 class ChunkValue:

@@ -47,8 +47,8 @@ class ChunkColumns(ColumnsBase):
 
     __slots__ = ("_rows",)
 
-    _ROW: ClassVar[type[tuple[Any, ...]]]
-    _CONVERTERS: ClassVar[FieldTable] = {}
+    ROW: ClassVar[type[tuple[Any, ...]]]
+    CONVERTERS: ClassVar[FieldTable] = {}
     LAYOUT: ClassVar[tuple[Column, ...]]
 
     _rows: RowCount
@@ -67,8 +67,8 @@ class ChunkColumns(ColumnsBase):
     @classmethod
     def _some(cls, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Return checked values of some fields of a row."""
-        known = check_field_names(cls._ROW, fields).items()
-        return {name: cls._CONVERTERS[name][0].to_cell(value) for name, value in known}
+        known = check_field_names(cls.ROW, fields).items()
+        return {name: cls.CONVERTERS[name][0].to_cell(value) for name, value in known}
 
     def _put(self, row: int, values: tuple[Any, ...]) -> None:
         """Write what `_one` returned to a row."""
@@ -149,7 +149,7 @@ class ChunkComponents(dict[int, Any]):
     def __missing__(self, component: int) -> ChunkColumns:
         part = self._layout.components.get(component)
         if part is None:
-            names = (part._ROW.__name__ for part in self._layout.components.values())
+            names = (part.ROW.__name__ for part in self._layout.components.values())
             raise AttributeError(f"the rows of this chunk have {', '.join(names)}")
         start = self._layout.starts[component]
         columns = part(self._rows, self._columns[start : start + len(part.LAYOUT)])
@@ -223,11 +223,21 @@ class ChunkBase:
     @property
     def components(self) -> tuple[type[tuple[Any, ...]], ...]:
         """Row classes of the components of each row."""
-        return tuple(part._ROW for part in self._layout.components.values())
+        return tuple(part.ROW for part in self._layout.components.values())
 
     def has(self, component: type[tuple[Any, ...]], /) -> bool:
         """Return True if rows have a component, by its row class."""
         return component in self.components
+
+
+def chunk_columns(chunk: ChunkBase) -> list[NDArray[Any]]:
+    """Return all columns of a chunk, in the order of its layout."""
+    return chunk._columns
+
+
+def chunk_layout(chunk: ChunkBase) -> ChunkLayout:
+    """Return where the columns of a chunk lie."""
+    return chunk._layout
 
 
 def _cut_chunk(buffer: NDArray[np.uint8], layout: ChunkColumnLayout, capacity: int) -> NDArray[Any]:
@@ -368,7 +378,7 @@ class Archetype:
     def extend(self, entities: EntityArray) -> None:
         """Append a row for each entity and write the owners only."""
         start, end = self.n, self.n + len(entities)
-        for chunk, rows, part in self._spans(start, end):
+        for chunk, rows, part in self.spans(start, end):
             chunk._columns[0][rows] = entities[part]
             chunk._rows.n = rows.stop
         self.n = end
@@ -378,7 +388,7 @@ class Archetype:
         count = self.n - start
         is_per_row = values.ndim > len(self.layout.places[column].column.shape)
         is_per_row = is_per_row and len(values) == count
-        for chunk, rows, part in self._spans(start, self.n):
+        for chunk, rows, part in self.spans(start, self.n):
             cells = values[part] if is_per_row else values
             if chunk._columns[column].ndim > 1:
                 put_cells(chunk._columns[column], rows, cells)
@@ -397,7 +407,7 @@ class Archetype:
 
     def paste(self, column: int, start: int, items: NDArray[Any]) -> None:
         """Fill a column from a position on with items of another archetype."""
-        for chunk, rows, part in self._spans(start, self.n):
+        for chunk, rows, part in self.spans(start, self.n):
             chunk._items[column][rows] = items[part]
 
     def plan_removal(self, rows: RowArray) -> RemovalPlan:
@@ -417,7 +427,7 @@ class Archetype:
         for column, moved in enumerate(plan.items):
             for chunk, rows, part in plan.targets:
                 chunk._items[column][rows] = moved[part]
-        for chunk, rows, _ in self._spans(plan.kept, self.n):
+        for chunk, rows, _ in self.spans(plan.kept, self.n):
             for column in self.layout.objects:
                 chunk._columns[column][rows] = None
             chunk._rows.n = rows.start
@@ -428,11 +438,11 @@ class Archetype:
         """Return a copy of a column of all rows, shape (n, *shape)."""
         info = self.layout.places[column].column
         cells = np.empty((self.n, *info.shape), info.dtype)
-        for chunk, rows, part in self._spans(0, self.n):
+        for chunk, rows, part in self.spans(0, self.n):
             cells[part] = chunk._columns[column][rows]
         return cells
 
-    def _spans(self, start: int, end: int) -> Iterator[tuple[Any, slice, slice]]:
+    def spans(self, start: int, end: int) -> Iterator[tuple[Any, slice, slice]]:
         """Yield (chunk, rows in it, their slice) for the positions from start to end."""
         position = start
         while position < end:

@@ -36,7 +36,7 @@ class CleanMembers:
 
     def members(self) -> frozenset[QueryMember]:
         """Return the members known to have no such rows; O(rows) once between two despawns."""
-        despawns = self._entities._despawn_count
+        despawns = self._entities.despawn_count
         if despawns != self._despawn_count:
             self._despawn_count, self._found = despawns, None
             return frozenset()
@@ -110,7 +110,7 @@ class JoinRows:
             return None
         if not self._is_ordered:
             self._is_ordered = True
-            self._order = _order_rows(rows) if is_scattered(rows) else None
+            self._order = order_rows(rows) if is_scattered(rows) else None
         return self._order
 
 
@@ -191,7 +191,7 @@ def merged_rows(parts: list[FoundRows]) -> RowsOrSlice:
     return rows_to_slice(np.concatenate(arrays, dtype=np.intp))
 
 
-def _order_rows(rows: RowArray) -> RowOrder | None:
+def order_rows(rows: RowArray) -> RowOrder | None:
     """Return the order of distinct rows; None if they are sparse."""
     first, count = int(rows.min()), len(rows)
     span = int(rows.max()) + 1 - first

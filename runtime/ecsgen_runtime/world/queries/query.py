@@ -47,9 +47,9 @@ class QueryBase(ArrowExportable, Generic[RowsT, RowT]):
 
     __slots__ = ()
 
-    _ROWS: type[RowsT]
-    """Named tuple of arrays; `_ROW` is that of one entity."""
-    _ROW: type[RowT]
+    ROWS: type[RowsT]
+    """Named tuple of arrays; `ROW` is that of one entity."""
+    ROW: type[RowT]
 
     def __iter__(self) -> Iterator[RowT]:
         """Iterate over entities and their rows.
@@ -65,7 +65,7 @@ class QueryBase(ArrowExportable, Generic[RowsT, RowT]):
 
     def rows(self) -> RowsT:
         """Return the entities, and the row of each in every manager; cached until a change."""
-        return tuple.__new__(self._ROWS, self._arrays())
+        return tuple.__new__(self.ROWS, self._arrays())
 
     @property
     @abstractmethod
@@ -84,7 +84,7 @@ class QueryBase(ArrowExportable, Generic[RowsT, RowT]):
             for k in range(0, len(arrays[0]), count)
         )
         make: Any = tuple.__new__  # what the class's `_make` calls
-        return map(make, repeat(self._ROW), rows)
+        return map(make, repeat(self.ROW), rows)
 
     @abstractmethod
     def _while_unchanged(self, rows: Iterator[RowT]) -> Iterator[RowT]:
@@ -205,16 +205,16 @@ class QueryJoin:
     and none of `none_of`, with their rows of required and optional components."""
 
     __slots__ = (
-        "_any_of",
         "_arrays",
         "_living",
         "_members",
-        "_none_of",
-        "_optional",
-        "_required",
         "_result",
+        "any_of",
         "data",
         "entities",
+        "none_of",
+        "optional",
+        "required",
         "state",
     )
 
@@ -227,11 +227,11 @@ class QueryJoin:
         optional: tuple[Owned, ...] = (),
     ) -> None:
         self.entities = entities
-        self._required = _members(required)
-        self._any_of = _members(any_of)
-        self._none_of = _members(none_of)
-        self._optional = _members(optional)
-        self._members = (*self._required, *self._optional, *self._any_of, *self._none_of)
+        self.required = _members(required)
+        self.any_of = _members(any_of)
+        self.none_of = _members(none_of)
+        self.optional = _members(optional)
+        self._members = (*self.required, *self.optional, *self.any_of, *self.none_of)
         self._living = CleanMembers(entities, self._members)
         self.state = -1
         """Number of changes and despawns before the match."""
@@ -246,7 +246,7 @@ class QueryJoin:
 
     @property
     def _clauses(self) -> tuple[tuple[QueryMember, ...], ...]:
-        return self._required, self._any_of, self._none_of, self._optional
+        return self.required, self.any_of, self.none_of, self.optional
 
     def asked(self) -> tuple[Any, ...]:
         """Return the arguments of the join."""
@@ -259,8 +259,8 @@ class QueryJoin:
 
     def bound(self) -> int:
         """Return the maximal number of entities; O(components)."""
-        sizes = [len(member.manager) for member in self._required]
-        others = [len(member.manager) for member in self._any_of]
+        sizes = [len(member.manager) for member in self.required]
+        others = [len(member.manager) for member in self.any_of]
         return min([*sizes, sum(others)] if others else sizes, default=0)
 
     def conditions(self) -> str:
@@ -273,7 +273,7 @@ class QueryJoin:
 
     def columns(self) -> list[Any]:
         """Return the `data` of the required components, then of the optional ones."""
-        return [member.manager.data for member in (*self._required, *self._optional)]
+        return [member.manager.data for member in (*self.required, *self.optional)]
 
     def arrays(self) -> tuple[NDArray[Any], ...]:
         """Return the entities and the rows of each member, read-only and of one length."""
@@ -292,17 +292,17 @@ class QueryJoin:
         the optional ones.
         """
         entities = self.entities
-        free = entities._free
+        free = entities.free_indices
         # `changes`, without the time of calls:
-        state = free._head + free.count + entities._n_retired
+        state = free.head + free.count + entities.n_retired
         for data in self.data:
-            state += data._version
+            state += data.version
         return self._result if state == self.state else self._match_again()
 
     def changes(self) -> int:
         """Return the number of changes and despawns so far."""
-        versions: int = sum(data._version for data in self.data)
-        return self.entities._despawn_count + versions
+        versions: int = sum(data.version for data in self.data)
+        return self.entities.despawn_count + versions
 
     def _match_again(self) -> QueryMatch:
         self.state = -1  # in case there is no memory for a match
@@ -318,7 +318,7 @@ class QueryJoin:
         """Return a copy of the entities."""
         if match.entities is not None:
             return match.entities
-        owners = self._required[match.driving_member].owners()
+        owners = self.required[match.driving_member].owners()
         rows = match.rows[match.driving_member]
         return owners[rows].copy() if isinstance(rows, slice) else owners.take(rows)
 
@@ -332,12 +332,12 @@ class QueryJoin:
             if match.count:
                 matches.append(match)
         members = []
-        for number in range(len(self._required) + len(self._optional)):
+        for number in range(len(self.required) + len(self.optional)):
             rows = merged_rows([match.rows[number] for match in matches])
-            may_lack = number >= len(self._required)
+            may_lack = number >= len(self.required)
             members.append(JoinRows(rows, may_lack and has_nil(rows)))
         entities = None
-        if not self._required:
+        if not self.required:
             none: EntityArray = np.empty(0, np.uint64)
             entities = np.concatenate([none, *(match.entities for match in matches)])
         count = sum(match.count for match in matches)
@@ -349,13 +349,13 @@ class QueryJoin:
         The largest drives instead if its rows would be scattered and it is not much larger: so its
         columns are read and written in the order of memory.
         """
-        sizes = [len(member.manager) for member in self._required]
+        sizes = [len(member.manager) for member in self.required]
         order = sorted(range(len(sizes)), key=sizes.__getitem__)
         if not order:
             return -1, order
         smallest, largest = order[0], order[-1]
         if Tuning.cached_random_rows < sizes[smallest] < sizes[largest] <= _ALIKE * sizes[smallest]:
-            few, many = self._required[smallest], self._required[largest]
+            few, many = self.required[smallest], self.required[largest]
             rows = many.manager.lookup_many(few.owners()[sample_rows(few.candidates())])
             if is_scattered(rows[rows != NIL]):
                 return largest, order[:-1]
@@ -363,13 +363,13 @@ class QueryJoin:
 
     def _blocks(self, driving: int, live: frozenset[QueryMember]) -> Iterator[JoinBlock]:
         """Yield the candidates, block by block."""
-        if self._required:
-            member = self._required[driving]
+        if self.required:
+            member = self.required[driving]
             owners, known = member.owners(), live if member in live else frozenset()
             for rows in row_blocks(member.candidates(), Tuning.join_block_rows):
                 yield JoinBlock(owners[rows], {driving: rows}, known)
             return
-        owners = _union(self._any_of)
+        owners = _union(self.any_of)
         step = Tuning.join_block_rows
         for start in range(0, len(owners), step):
             yield JoinBlock(owners[start : start + step], {})
@@ -377,19 +377,19 @@ class QueryJoin:
     def _narrow(self, match: JoinBlock, others: list[int], live: frozenset[QueryMember]) -> None:
         """Drop candidates that do not match, and find the rows of other members."""
         for number in others:
-            match.require(number, self._required[number])
-        if live.isdisjoint(self._required):
+            match.require(number, self.required[number])
+        if live.isdisjoint(self.required):
             match.keep(self.entities.alive_many(match.entities))
-        if self._any_of and self._required:
-            match.keep_any(self._any_of)
-        for member in self._none_of:
+        if self.any_of and self.required:
+            match.keep_any(self.any_of)
+        for member in self.none_of:
             match.drop(member)
-        for number, member in enumerate(self._optional, len(self._required)):
+        for number, member in enumerate(self.optional, len(self.required)):
             match.rows[number] = match.find(member)
 
 
 def _members(managers: tuple[Owned, ...]) -> tuple[QueryMember, ...]:
-    return tuple(manager._MEMBER(manager) for manager in managers)
+    return tuple(manager.MEMBER(manager) for manager in managers)
 
 
 def _union(members: tuple[QueryMember, ...]) -> EntityArray:
@@ -455,7 +455,7 @@ class RowQuery(QueryBase[RowsT, RowT]):
 
     @property
     def _layout(self) -> HandleLayout:
-        return self._join.entities._LAYOUT
+        return self._join.entities.HANDLE_LAYOUT
 
     def _arrays(self) -> tuple[NDArray[Any], ...]:
         return self._join.arrays()
@@ -467,7 +467,7 @@ class RowQuery(QueryBase[RowsT, RowT]):
 
     @property
     def _components(self) -> tuple[str, ...]:
-        names: tuple[str, ...] = self._ROWS._fields[1:]  # type: ignore[attr-defined]  # a NamedTuple
+        names: tuple[str, ...] = self.ROWS._fields[1:]  # type: ignore[attr-defined]  # a NamedTuple
         return names
 
     def _tuples(self) -> Iterator[RowT]:
@@ -493,23 +493,23 @@ class RowQuery(QueryBase[RowsT, RowT]):
         Comparing versions takes half the time of adding up a state in each step.
         """
         entities = self._join.entities
-        free, retired = entities._free, entities._n_retired
+        free, retired = entities.free_indices, entities.n_retired
         first_version, last_version, count, head = (
-            first._version,
-            last._version,
+            first.version,
+            last.version,
             free.count,
-            free._head,
+            free.head,
         )
         if self._join.changes() != state:
             raise changed_during_iteration_error()
         for row in rows:
-            if first._version != first_version or last._version != last_version:
+            if first.version != first_version or last.version != last_version:
                 raise changed_during_iteration_error()
-            if free.count != count or free._head != head or between:
+            if free.count != count or free.head != head or between:
                 if self._join.changes() != state:
                     raise changed_during_iteration_error()
-                count, head = free.count, free._head  # an entity was created
-            if entities._n_retired != retired:
+                count, head = free.count, free.head  # an entity was created
+            if entities.n_retired != retired:
                 raise changed_during_iteration_error()
             yield row
         if self._join.changes() != state:

@@ -207,7 +207,7 @@ class QueryColumn(Generic[_Cell]):
     def __set__(self, view: QueryColumns, values: object) -> None:
         join, number = view._join, view._place
         match, data = join.match(), join.data[number]
-        rows, buffer = match.rows[number], data._buffer
+        rows, buffer = match.rows[number], data.buffer
         if isinstance(rows, slice):
             if is_same_view(getattr(data, self._attribute)[rows], values):
                 return
