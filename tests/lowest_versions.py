@@ -40,13 +40,10 @@ def lowest() -> list[str]:
         for folder in (ROOT, ROOT / "testing")
     )
     extras = project["optional-dependencies"]
-    every = [
-        *project["dependencies"],
-        *(requirement for extra in EXTRAS for requirement in extras[extra]),
-        *testing["dependencies"],
-    ]
-    matches = [re.fullmatch(r"([\w-]+)>=([\d.]+)", text) for text in every]
-    return sorted({f"{match[1]}=={match[2]}" for match in matches if match is not None})
+    every = [*project["dependencies"], *(one for extra in EXTRAS for one in extras[extra])]
+    every += testing["dependencies"]
+    found = [re.fullmatch(r"([\w-]+)>=([\d.]+)", text) for text in every]
+    return sorted({f"{one[1]}=={one[2]}" for one in found if one is not None})
 
 
 def files() -> list[str]:

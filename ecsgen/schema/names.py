@@ -40,10 +40,11 @@ FIELD_NAMES: Final[Names] = {
     ),
     "the library calls": _words(
         "ALLOWS_MANY are_all_alive BULK CAN_ACCELERATE capacity_for CELL_CAPACITY CELL_FIELD "
-        "cell_of_id cells_now check_row_values clear_objects COLD CONVERTERS create_checked "
+        "cell_has_capacity cell_of_id cells_now check_row_values clear_objects COLD CONVERTERS "
+        "create_checked "
         "DESPAWNS_OWNERS destroy_rows drop_row_caches empty_objects ENTITIES evict_and_append "
         "extra_arrays first_invalid_cell first_rows grid_layout HAS_ORDER "
-        "HAS_RELEASE_CALLBACKS has_room_on held_rows HOOD ids_in json_state lie_smallest "
+        "HAS_RELEASE_CALLBACKS held_rows HOOD ids_in json_state lie_smallest "
         "load_json_state mark_broken MAX_ROWS MEMBER objects_of order_rows prepare_columns "
         "READ_ONLY REMOVE_HOOKS remove_rows_one_by_one reserve_rows ROW ROWS rows_from "
         "rows_of_many saved_columns saved_numbers saved_objects set_ids subtables "

@@ -72,8 +72,8 @@ class Yard:
         return self.random.choice(self.entities)
 
     def fields(self, name: str) -> dict[str, Any]:
-        values = FIELDS[name].items()
-        return {field: value for field, value in values if self.random.random() < 0.7}
+        found = FIELDS[name].items()
+        return {field: value for field, value in found if self.random.random() < 0.7}
 
     def come(self) -> int:
         entity = self.world.entities.create()
@@ -107,7 +107,7 @@ class Yard:
         """Take an entity's row, or one by its number or id."""
         manager = getattr(self.world, self.random.choice(list(FIELDS)))
         if hasattr(manager, "id_of") and len(manager) and self.random.random() < 0.5:
-            row = self.random.randrange(manager.data.n)
+            row = self.random.randrange(manager.data._n)
             return manager.id_of(row), manager.destroy_id(manager.id_of(row))
         if self.random.random() < 0.3:
             return manager.destroy(self.random.randrange(4))
@@ -122,20 +122,20 @@ class Yard:
     def spawn(self) -> list[int]:
         """Create an entity with rows in one call."""
         names = self.random.sample(list(FIELDS), self.random.randrange(4))
-        components: dict[str, Any] = {name: self.fields(name) for name in names}
+        given: dict[str, Any] = {name: self.fields(name) for name in names}
         for name in names:
             chance = self.random.random()
             if chance < 0.3:
-                components[name] = getattr(self.package, name.capitalize())(**components[name])
+                given[name] = getattr(self.package, name.capitalize())(**given[name])
             elif chance < 0.4:
-                components[name] = {field: [value] for field, value in components[name].items()}
+                given[name] = {field: [value] for field, value in given[name].items()}
             elif chance < 0.45:
-                components[name] = {"nonsense": 1}
+                given[name] = {"nonsense": 1}
         if self.random.random() < 0.2:
-            rows = [row for row in components.values() if not isinstance(row, dict)]
+            rows = [row for row in given.values() if not isinstance(row, dict)]
             self.entities.append(self.world.create(*rows))
             return self.entities[-1:]
-        entities = self.world.spawn(1, **components)
+        entities = self.world.spawn(1, **given)
         assert entities.dtype == np.uint64
         assert entities.flags.owndata
         assert entities.flags.writeable
@@ -144,17 +144,17 @@ class Yard:
 
     def odd(self) -> Any:
         """Do what makes things unusual, or usual again."""
-        world, events = self.world, self.told
+        world, told = self.world, self.told
         if self.random.random() < 0.3 and self.subscriptions:
             return self.subscriptions.pop().cancel()
         if self.random.random() < 0.5 and self.locks:
             return self.locks.pop().__exit__(None, None, None)
         chance = self.random.random()
         if chance < 0.1:
-            noted = world.entities.on_destroy(lambda dead: events.append(dead.tolist()))
+            noted = world.entities.on_destroy(lambda dead: told.append(dead.tolist()))
             self.subscriptions.append(noted)
         elif chance < 0.2:
-            noted = world.ward.on_release(lambda rows: events.append(rows.tolist()))
+            noted = world.ward.on_release(lambda rows: told.append(rows.tolist()))
             self.subscriptions.append(noted)
         elif chance < 0.3:
             lock = getattr(world, self.random.choice(list(FIELDS))).locked()
@@ -168,26 +168,26 @@ class Yard:
 
     def state(self) -> dict[str, Any]:
         """Return everything that there is, but for the memory that nobody uses."""
-        state: dict[str, Any] = {"entities": world_entities(self.world)}
+        found: dict[str, Any] = {"entities": world_entities(self.world)}
         for name in FIELDS:
             manager = getattr(self.world, name)
             data = manager.data
             numbers = (manager.version, data._n, manager.capacity, manager._is_locked())
-            state[name] = numbers, rows_of(manager, self.entities)
+            found[name] = numbers, rows_of(manager, self.entities)
         for name in self.world.QUERIES:
             query = getattr(self.world, name)
             match = query._join.match()
             rows = [str(rows) for rows in match.rows]  # slices, or arrays
             lacking = [member.has_nil for member in match.members]
             arrays = [(array.tolist(), array.dtype) for array in query.rows()]
-            state[name] = match.count, match.driving_member, rows, lacking, arrays
-        return state
+            found[name] = match.count, match.driving_member, rows, lacking, arrays
+        return found
 
 
 def rows_of(manager: Any, entities: list[int]) -> Any:
     """Return the cells of a manager, column by column, and the rows of entities."""
     columns = [getattr(manager.data, f"_{column.name}_column") for column in manager.LAYOUT]
-    cells = [column[: manager.data.n].tolist() for column in columns]
+    cells = [column[: manager.data._n].tolist() for column in columns]
     return cells, [manager.lookup(entity) for entity in entities]
 
 
@@ -198,26 +198,10 @@ def world_entities(world: Any) -> Any:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_worlds_are_the_same(packages: Packages, seed: int) -> None:
-    first, other = (Yard(package, seed) for package in packages)
+    one, other = (Yard(package, seed) for package in packages)
     for _ in range(STEPS):
-        assert first.step() == other.step()
-        assert first.state() == other.state()
-
-
-def calls_of(call: Callable[[], Any]) -> list[str]:
-    """Return the names of the Python functions that run in a call."""
-    names: list[str] = []
-
-    def note(frame: FrameType, event: str, _: object) -> None:
-        if event == "call":
-            names.append(frame.f_code.co_qualname)
-
-    sys.setprofile(note)
-    try:
-        call()
-    finally:
-        sys.setprofile(None)
-    return names
+        assert one.step() == other.step()
+        assert one.state() == other.state()
 
 
 CALLBACK = ("plot", "ward", "plan", "limb", "seat", "terrain", "branch", "drawing")
@@ -242,10 +226,10 @@ def test_entities_take_along_what_they_have(packages: Packages, name: str) -> No
         patch.setattr(type(world.entities), "_destroy_one", steps["_destroy_one"])
         world.entities.destroy(entities[2])
     assert called == entities[2:3]
-    notified: list[list[int]] = []
-    world.entities.on_destroy(lambda dead: notified.append(dead.tolist()))
+    told: list[list[int]] = []
+    world.entities.on_destroy(lambda dead: told.append(dead.tolist()))
     world.entities.destroy(entities[3])
-    assert (notified, manager.has(entities[3]), manager.has(entities[4])) == ([entities[3:4]], 0, 1)
+    assert (told, manager.has(entities[3]), manager.has(entities[4])) == ([entities[3:4]], 0, 1)
 
 
 FAMILIES = ("branch", "twig", "nest", "bud")
@@ -260,17 +244,17 @@ def test_children_come_and_go(packages: Packages, name: str) -> None:
         manager = getattr(yard.world, name)
         manager.reserve(40)
         yard.entities = yard.world.entities.create_many(30).tolist()
-        for index, entity in enumerate(yard.entities):
-            above = {"parent": (index - 1) // 3} if index else {}
-            create = partial(manager.create, entity, **FIELDS[name], **above)
-            assert package is not packages[0] or calls_of(create) == []
-            create() if package is not packages[0] else None
+        for place, entity in enumerate(yard.entities):
+            above = {"parent": (place - 1) // 3} if place else {}
+            made = partial(manager.create, entity, **FIELDS[name], **above)
+            assert package is not packages[0] or calls_of(made) == []
+            made() if package is not packages[0] else None
         for entity in yard.entities[:9:-1]:
             gone = partial(manager.remove, entity)
             assert package is not packages[0] or calls_of(gone) == []
             gone() if package is not packages[0] else None
             family = manager.data._family()
-            states.append([column[: manager.data.n].tolist() for column in family])
+            states.append([column[: manager.data._n].tolist() for column in family])
         manager.remove(yard.entities[0])
         states.append([len(manager), manager.version, sorted(yard.state())])
         states.append([yard.world.collect(), yard.state()])
@@ -282,7 +266,7 @@ def test_children_come_and_go(packages: Packages, name: str) -> None:
 @pytest.mark.parametrize("count", [0, 3, 300])
 def test_queries_find_the_same(packages: Packages, name: str, count: int) -> None:
     """In C, unless an entity may have several of a component."""
-    states = []
+    found = []
     for package in packages:
         chance, yard = random.Random(count), Yard(package, 0)
         world = yard.world
@@ -295,8 +279,8 @@ def test_queries_find_the_same(packages: Packages, name: str, count: int) -> Non
         join = getattr(world, name)._join
         called = {call.rpartition(".")[2] for call in calls_of(join.match)}
         assert ("_blocks" in called) == (package is packages[1] or name == "limbs")
-        states.append(yard.state()[name])
-    assert states[0] == states[1]
+        found.append(yard.state()[name])
+    assert found[0] == found[1]
 
 
 def act(world: Any, name: str) -> None:
@@ -320,7 +304,7 @@ def act(world: Any, name: str) -> None:
 @pytest.mark.parametrize("step", [-1, 0, 1, 39])
 def test_loops_end_with_changes(packages: Packages, name: str, step: int) -> None:
     """Before the loop's first step, within, and in its last."""
-    outcomes = []
+    found = []
     for package in packages:
         world = package.Yard()
         entities = world.spawn(400, seat={}, branch={})
@@ -339,10 +323,10 @@ def test_loops_end_with_changes(packages: Packages, name: str, step: int) -> Non
                     act(world, name)
             seen.append(list(rows))
 
-        outcomes.append((outcome(loop), outcome(loop), seen))
+        found.append((outcome(loop), outcome(loop), seen))
         rows = iter(world.seats)
         assert type(rows).__name__ == ("Loop" if package is packages[0] else "generator")
-    assert outcomes[0] == outcomes[1]
+    assert found[0] == found[1]
 
 
 def test_entities_join_a_group(packages: Packages) -> None:
@@ -453,11 +437,13 @@ class Steps:
             chosen[:1] = [self.random.choice((-1, 2**64, "x", None, True, 1.0))]
         chosen = self.random.choice((list, list, tuple, partial(np.array, dtype=object)))(chosen)
         call = self.random.choice((manager.create_many, manager.remove_many, manager.lookup_many))
-        keywords = {}
+        given = {}
         if call == manager.create_many and self.random.random() < 0.6:
-            keywords = self.random.choice(GIVEN)
-        rows = call(chosen, **keywords)
-        return rows if isinstance(rows, int) else (rows.tolist(), rows.dtype, rows.flags.owndata)
+            given = self.random.choice(GIVEN)
+        found = call(chosen, **given)
+        return (
+            found if isinstance(found, int) else (found.tolist(), found.dtype, found.flags.owndata)
+        )
 
     def note(self) -> Any:
         """Note some for later: the living, the dead, and what is no entity."""
@@ -504,12 +490,12 @@ class Steps:
         """Return everything that there is, but for the memory that nobody uses."""
         entities = self.world.entities
         noted = self.world.noted_entities().tolist()
-        state: list[Any] = [world_entities(self.world), entities.despawns_at_collect, noted]
+        found: list[Any] = [world_entities(self.world), entities.despawns_at_collect, noted]
         for name in self.kinds:
             manager = getattr(self.world, name)
-            numbers = (manager.version, manager.data.n, len(manager))
-            state.append((numbers, rows_of(manager, self.entities)))
-        return state
+            numbers = (manager.version, manager.data._n, len(manager))
+            found.append((numbers, rows_of(manager, self.entities)))
+        return found
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -518,10 +504,10 @@ def test_collecting_worlds_are_the_same(
     collecting_packages: Packages, groves: Packages, name: str, seed: int
 ) -> None:
     pair = collecting_packages if name == "Quarry" else groves
-    first, other = (Steps(package, name, seed) for package in pair)
+    one, other = (Steps(package, name, seed) for package in pair)
     for _ in range(200):
-        assert first.step() == other.step()
-        assert first.state() == other.state()
+        assert one.step() == other.step()
+        assert one.state() == other.state()
 
 
 def test_a_few_go_in_c(collecting_packages: Packages) -> None:
@@ -612,10 +598,10 @@ def test_a_chain_of_trees(groves: Packages) -> None:
     world = groves[0].Grove()
     entities = world.spawn(3000, stem={})
     world.stem.set_parent_many(range(2999), range(1, 3000))
-    survivors = world.spawn(1, stem={}, leaf={})
+    kept = world.spawn(1, stem={}, leaf={})
     world.destroy_many(entities[1::2])
     assert world.collect() == 3000
-    assert list(world) == survivors.tolist()
+    assert list(world) == kept.tolist()
 
 
 @pytest.mark.parametrize("name", ["rock", "pebble"])

@@ -1,4 +1,4 @@
-"""Methods and rows in C return, raise and leave behind the same as the generated ones."""
+"""What methods and rows in C return, raise and leave behind is what the generated ones do."""
 
 from __future__ import annotations
 
@@ -53,27 +53,23 @@ def test_odd_arguments_have_the_same_outcome(packages: Packages, name: str) -> N
         entities.destroy(dead)
         manager.remove(gone)
         handles = (*ODD, *owners, dead, Number(owners[0]), np.uint64(owners[0]), owners[0] + 2**32)
-        outcomes_seen: list[Any] = []
+        found: list[Any] = []
         for method in find_accelerator(getattr(packages[0], name)):
             if method.startswith(("_", "set_", "create")):
                 continue
             for argument in handles:
-                copied = copy.deepcopy(manager)
-                outcomes_seen.append(
-                    (method, outcome(partial(getattr(copied, method), argument)), copied.version)
+                one = copy.deepcopy(manager)
+                found.append(
+                    (method, outcome(partial(getattr(one, method), argument)), one.version)
                 )
         for argument in handles:
-            copied = copy.deepcopy(manager)
-            outcomes_seen.append(
-                ("create", outcome(partial(copied.create, argument)), copied.version)
-            )
-        outcomes_seen.append((outcome(manager.lookup), outcome(partial(manager.lookup, 1, 2))))
-        outcomes_seen.append(
-            (outcome(partial(manager.create, gone, nonsense=1)), outcome(manager.create))
-        )
+            one = copy.deepcopy(manager)
+            found.append(("create", outcome(partial(one.create, argument)), one.version))
+        found.append((outcome(manager.lookup), outcome(partial(manager.lookup, 1, 2))))
+        found.append((outcome(partial(manager.create, gone, nonsense=1)), outcome(manager.create)))
         for entity in (gone, *owners):
-            outcomes_seen.append(outcome(partial(manager.ensure, entity, nonsense=1)))
-        outcomes.append(outcomes_seen)
+            found.append(outcome(partial(manager.ensure, entity, nonsense=1)))
+        outcomes.append(found)
     assert outcomes[0] == outcomes[1]
 
 
@@ -97,33 +93,33 @@ def test_values_have_the_same_outcome(packages: Packages) -> None:
     for package in packages:
         manager, _, _ = filled(package, "EveryTypeManager")
         values = (*VALUES, *package.Mode, *package.Access, ~package.Access(0), package.Element(1))
-        calls: list[Any] = []
+        found: list[Any] = []
         for field in manager.CONVERTERS:
             getter, setter = getattr(manager, field), getattr(manager, f"set_{field}")
             for value in values:
-                calls.append((field, outcome(partial(setter, 1, value))))
-                calls.append((field, outcome(partial(getter, 1))))
-        calls.append(outcome(partial(manager.row, 1)))
-        outcomes.append(calls)
-    for first, other in zip(*outcomes, strict=True):
-        assert first == other
+                found.append((field, outcome(partial(setter, 1, value))))
+                found.append((field, outcome(partial(getter, 1))))
+        found.append(outcome(partial(manager.row, 1)))
+        outcomes.append(found)
+    for one, other in zip(*outcomes, strict=True):
+        assert one == other
 
 
 def test_values_of_new_rows_have_the_same_outcome(packages: Packages) -> None:
     outcomes = []
     for package in packages:
-        rows: list[Any] = []
+        found: list[Any] = []
         for name in ("PointMassManager", "StatusEffectManager", "AiStateManager"):
             manager, entities, _ = filled(package, name, 0)
             for field in manager.CONVERTERS:
                 for value in VALUES:
-                    rows.append(
+                    found.append(
                         outcome(partial(manager.create, entities.create(), **{field: value}))
                     )
-            rows += [outcome(partial(manager.row, row)) for row in range(len(manager))]
-        outcomes.append(rows)
-    for first, other in zip(*outcomes, strict=True):
-        assert first == other
+            found += [outcome(partial(manager.row, row)) for row in range(len(manager))]
+        outcomes.append(found)
+    for one, other in zip(*outcomes, strict=True):
+        assert one == other
 
 
 def test_bytes_that_are_no_text(packages: Packages) -> None:
@@ -143,16 +139,16 @@ def test_vectors_that_somebody_has_stay_what_they_are(packages: Packages) -> Non
         manager, _, owners = filled(package, "PointMassManager", 20)
         for number, owner in enumerate(owners):
             manager.set_position(manager.lookup(owner), (number, number + 0.25, -number))
-        positions = [manager.position(manager.lookup(owner)) for owner in owners]
+        kept = [manager.position(manager.lookup(owner)) for owner in owners]
         elements = []
         for row in range(len(manager)):
             x, y, z = manager.position(row)
             elements.append((x, y, z))
-        position = manager.position(manager.lookup(owners[3]))
-        x = position[0]
-        del position
+        one = manager.position(manager.lookup(owners[3]))
+        x = one[0]
+        del one
         seen = [manager.position(manager.lookup(owner))[0] for owner in owners]
-        outcomes.append((positions, elements, x, seen, [manager.row(row) for row in range(20)]))
+        outcomes.append((kept, elements, x, seen, [manager.row(row) for row in range(20)]))
     assert outcomes[0] == outcomes[1]
 
 
@@ -233,23 +229,23 @@ def test_attributes_have_the_same_outcome(packages: Packages, name: str) -> None
     outcomes = []
     for package in packages:
         manager, entities, owners = rows_of(package, name)
-        proxy, results = manager[owners[1]], []
+        proxy, found = manager[owners[1]], []
         names = [*manager.CONVERTERS, "row", "entity", "nonsense"]
         for step in range(4):
             for field in names:
-                results.append(outcome(partial(getattr, proxy, field)))
+                found.append(outcome(partial(getattr, proxy, field)))
                 for value in PROXIES_VALUES:
-                    results.append(outcome(partial(setattr, proxy, field, value)))
-                    results.append(outcome(partial(getattr, proxy, field)))
-                results.append(outcome(partial(delattr, proxy, field)))
+                    found.append(outcome(partial(setattr, proxy, field, value)))
+                    found.append(outcome(partial(getattr, proxy, field)))
+                found.append(outcome(partial(delattr, proxy, field)))
             if entities is None:
                 manager.destroy_id(owners[step])
             elif step == 2:
                 entities.destroy(owners[1])
             else:
                 manager.remove(owners[2 * step % 3])  # the first, then the third, then the row
-        results.append(outcome(partial(repr, proxy)))
-        outcomes.append(results)
+        found.append(outcome(partial(repr, proxy)))
+        outcomes.append(found)
     assert outcomes[0] == outcomes[1]
 
 
@@ -259,50 +255,50 @@ def test_loops_are_the_same(packages: Packages, name: str) -> None:
     outcomes = []
     for package in packages:
         manager, entities, owners = rows_of(package, name)
-        results: list[Any] = []
+        found: list[Any] = []
 
         def loop(
             manager: Any = manager,
             entities: Any = entities,
             owners: Any = owners,
-            rows_seen: Any = results,
+            found: Any = found,
         ) -> None:
             for proxy in manager.rows():
-                rows_seen.append((proxy.row, proxy.entity))
+                found.append((proxy.row, proxy.entity))
                 if proxy.entity == owners[1]:
                     manager.remove(owners[0])
                     manager.remove(owners[3])
                     manager.create(entities.create())
 
-        results.append(outcome(loop))
-        results.append([proxy.row for proxy in manager.rows()])
-        results.append(outcome(partial(next, iter(()), 7)))
+        found.append(outcome(loop))
+        found.append([proxy.row for proxy in manager.rows()])
+        found.append(outcome(partial(next, iter(()), 7)))
         ended = manager.rows()
-        results += [len(list(ended)), len(list(ended))]
-        outcomes.append(results)
+        found += [len(list(ended)), len(list(ended))]
+        outcomes.append(found)
     assert outcomes[0] == outcomes[1]
 
 
 def test_a_loop_gives_out_again_what_nobody_has(packages: Packages) -> None:
-    """A row, or the row object, that somebody kept stays as it is."""
+    """What somebody kept, of a row or the row itself, stays what it is."""
     outcomes = []
     for package in packages:
         manager, _, owners = filled(package, "EnergyManager", 600)
         manager.data.stored = np.arange(600)
-        proxies = [proxy for proxy in manager.rows() if proxy.row % 3 == 0]
+        kept = [proxy for proxy in manager.rows() if proxy.row % 3 == 0]
         parts = [(proxy.row, proxy.entity, proxy.stored) for proxy in manager.rows()]
         loop = manager.rows()
         first, second = next(loop), next(loop)
         third = next(loop)
         del second
         list(loop)
-        rows_seen: list[Any] = [(first.row, first.entity), (third.row, third.entity)]
-        for proxy in proxies:
+        found: list[Any] = [(first.row, first.entity), (third.row, third.entity)]
+        for proxy in kept:
             proxy.stored += 0.5
-            rows_seen.append((proxy.row, proxy.entity, proxy.stored))
-        assert len(set(map(id, proxies))) == len(proxies)
+            found.append((proxy.row, proxy.entity, proxy.stored))
+        assert len(set(map(id, kept))) == len(kept)
         assert [owner for _, owner, _ in parts] == owners
-        outcomes.append([rows_seen, parts, manager.data.stored.tolist()])
+        outcomes.append([found, parts, manager.data.stored.tolist()])
     assert outcomes[0] == outcomes[1]
 
 
@@ -312,7 +308,7 @@ def test_one_object_is_enough_for_a_loop(quick: ModuleType) -> None:
 
 
 def test_a_subclass_is_asked(quick: ModuleType) -> None:
-    """A patched way of finding rows is used, and so are patched properties."""
+    """What finds rows in another way is asked where it is patched, and so are properties."""
 
     class Hidden(quick.EnergyManager):  # type: ignore[name-defined, misc]
         is_hidden = False
@@ -381,14 +377,14 @@ def test_a_broken_manager_says_so(quick: ModuleType) -> None:
 def test_proxies_nothing_leaks(quick: ModuleType) -> None:
     def exercise() -> None:
         manager, entities, owners = filled(quick, "EnergyManager", 400)
-        proxies = [manager[owner] for owner in owners]
+        kept = [manager[owner] for owner in owners]
         for proxy in manager.rows():
             proxy.stored += proxy.row
             if proxy.row % 50 == 7:
                 manager.remove(owners[3])
                 manager.create(entities.create())
         manager.remove(owners[0])
-        for proxy in proxies[1:]:
+        for proxy in kept[1:]:
             with pytest.raises((TypeError, ValueError)):
                 proxy.stored = "x"
             _ = outcome(partial(getattr, proxy, "stored")), proxy.entity

@@ -36,12 +36,12 @@ def own_names(tree: ast.Module) -> set[str]:
 
 def others_underscores(tree: ast.Module) -> Iterator[int]:
     """Yield the lines that read an underscore attribute of an object of another module."""
-    defined = own_names(tree)
+    own = own_names(tree)
     for node in ast.walk(tree):
         if not isinstance(node, ast.Attribute) or not node.attr.startswith("_"):
             continue
-        if node.attr.startswith("__") or node.attr in PUBLIC or node.attr in defined:
-            continue
+        if node.attr.endswith("_") or node.attr in PUBLIC or node.attr in own:
+            continue  # `__class__`, `_value_`: names that Python gives
         match node.value:
             case ast.Name(id="self" | "cls" | "sys") | ast.Call(func=ast.Name(id="super")):
                 continue

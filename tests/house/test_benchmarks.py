@@ -76,35 +76,35 @@ def test_runs(script: str) -> None:
 def test_simulate_tells_who_is_left_out_and_draws_the_others(tmp_path: Path) -> None:
     figures, picture = tmp_path / "simulate.json", tmp_path / "simulate.svg"
     # Without a PATH there is no gcc.
-    output = run(
+    told = run(
         "simulate.py",
         *TINY["simulate.py"],
         *("--json", str(figures), "--svg", str(picture)),
         PATH=str(tmp_path),
     )
-    assert "gcc -O3 -march=native is left out: gcc is not installed" in output
-    assert "generated, numba is left out: not asked for" in output
+    assert "gcc -O3 -march=native is left out: gcc is not installed" in told
+    assert "generated, numba is left out: not asked for" in told
 
-    results = json.loads(figures.read_text())
-    assert {"generated, numpy", "numpy by hand", "plain objects"} <= results["best"].keys()
-    assert {"gcc -O3 -march=native", "generated, numba"} <= results["skipped"].keys()
+    found = json.loads(figures.read_text())
+    assert {"generated, numpy", "numpy by hand", "plain objects"} <= found["best"].keys()
+    assert {"gcc -O3 -march=native", "generated, numba"} <= found["skipped"].keys()
     texts = {text.text for text in ET.parse(picture).getroot().iter(f"{SVG}text")}
-    assert texts >= results["best"].keys()
+    assert texts >= found["best"].keys()
 
 
 def test_systems_arrive_where_they_should_and_are_drawn(tmp_path: Path) -> None:
     figures, picture = tmp_path / "systems.json", tmp_path / "systems.svg"
     without = ("--without", "one component's kernel, numba")
     files = ("--json", str(figures), "--svg", str(picture))
-    output = run("systems.py", *TINY["systems.py"], *without, *files, PATH=str(tmp_path))
-    assert "C is left out: gcc is not installed" in output
-    assert "group, kernel / one component's kernel" in output
+    told = run("systems.py", *TINY["systems.py"], *without, *files, PATH=str(tmp_path))
+    assert "C is left out: gcc is not installed" in told
+    assert "group, kernel / one component's kernel" in told
 
-    results = json.loads(figures.read_text())
+    found = json.loads(figures.read_text())
     ways = {"group", "query, shuffled, kernel", "chunks of 16 KiB, kernel", "pools by hand"}
-    assert ways <= results["still"]["best"].keys() & results["changing"]["best"].keys()
+    assert ways <= found["still"]["best"].keys() & found["changing"]["best"].keys()
     texts = {text.text for text in ET.parse(picture).getroot().iter(f"{SVG}text")}
-    assert texts >= results["still"]["best"].keys()
+    assert texts >= found["still"]["best"].keys()
 
 
 def test_compare_finds_what_is_slower_and_what_is_broken(tmp_path: Path) -> None:
@@ -116,19 +116,19 @@ def test_compare_finds_what_is_slower_and_what_is_broken(tmp_path: Path) -> None
             "SparkManager.resolve = lambda self, id: [_resolve(self, id) for _ in range(9)][0]\n"
             "SparkManager.is_active = lambda self, row: 1 / 0\n"
         )
-    output = run(
+    told = run(
         *("compare.py", str(ROOT / "generated"), str(worse), "--rounds", "2", "--bulk", "10"),
         *("--only", "SparkManager: (resolve$|is_active)"),
     )
-    assert "1 operations" in output
-    assert ", 1 above 1.05" in output
-    assert "SparkManager: resolve (" in output
-    assert "BROKEN in the new package: SparkManager: id_of_many, 10: ZeroDivisionError" in output
+    assert "1 operations" in told
+    assert ", 1 above 1.05" in told
+    assert "SparkManager: resolve (" in told
+    assert "BROKEN in the new package: SparkManager: is_active: ZeroDivisionError" in told
 
 
 def test_cachegrind_tells_what_to_install(tmp_path: Path) -> None:
-    output = run("cachegrind/count.py", PATH=str(tmp_path))
-    assert output.startswith("valgrind is not installed, nothing counted")
+    told = run("cachegrind/count.py", PATH=str(tmp_path))
+    assert told.startswith("valgrind is not installed, nothing counted")
 
 
 @pytest.mark.skipif(
@@ -136,8 +136,8 @@ def test_cachegrind_tells_what_to_install(tmp_path: Path) -> None:
 )
 def test_cachegrind_counts_lines_of_the_cache() -> None:
     # 40,000 records of 128 bytes, 5 MB, are in the last level and not in the first.
-    output = run("cachegrind/count.py", "--rows", "40000", "--only", "struct", HOT_FIRST)
-    columns, records, *_ = (line.split("|")[2:4] for line in output.splitlines()[4:])
+    told = run("cachegrind/count.py", "--rows", "40000", "--only", "struct", HOT_FIRST)
+    columns, records, *_ = (line.split("|")[2:4] for line in told.splitlines()[4:])
     assert [float(cell) for cell in columns] == [0.56, 0.0]
     assert [float(cell) for cell in records] == [1.0, 0.0]
 

@@ -44,7 +44,7 @@ class My{manager}({manager}):
 class MyWorld(World, managers={{"{module}": My{manager}}}):
     pass
 """
-"""A user's module beside a package."""
+"""What a user has beside a package."""
 CODECS: Final = {"*": (pickle.dumps, pickle.loads)}
 
 
@@ -61,6 +61,9 @@ def with_tests(of: Project, backend: Backend, way: Runtime) -> dict[str, str]:
     """Return the text of each file of a package, unformatted."""
     options = Options((SchemaRoot(ROOT),), ROOT / "made", backend, ROOT / "made/tests", 1, 88, way)
     return texts(of, options)
+
+
+# -- texts -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -82,13 +85,15 @@ def test_nothing_but_the_prefix_of_imports_differs(which: str, backend: Backend)
             continue
         places = {"runtime": f"{'.' * (path.count('/') + 1)}_runtime", "testing": "._support"}
         lines, others = text.splitlines(), vendored[path].splitlines()
-        for line, other in zip(lines, others, strict=True):
-            if line != other:
-                statement = re.fullmatch(r"( *)from ecsgen_(runtime|testing)(\b.*)", line)
-                assert statement, (path, line)
+        for one, other in zip(lines, others, strict=True):
+            if one != other:
+                statement = re.fullmatch(r"( *)from ecsgen_(runtime|testing)(\b.*)", one)
+                assert statement, (path, one)
                 assert other == f"{statement[1]}from {places[statement[2]]}{statement[3]}"
         assert not re.search(r"^ *(from|import) ecsgen_", vendored[path], re.MULTILINE)
 
+
+# -- imports ---------------------------------------------------------------------------------------
 
 CHOICES: Final = """
 component: Bird
@@ -116,10 +121,10 @@ def test_what_modules_of_the_library_import_is_copied_with_them() -> None:
         imported = set[str]()
         for node in ast.walk(ast.parse(file.read_text("utf-8"))):
             if isinstance(node, ast.ImportFrom) and node.level:
-                target = "/".join(path.split("/")[: -node.level])
-                target += f"/{node.module}".replace(".", "/") if node.module else ""
+                place = "/".join(path.split("/")[: -node.level])
+                place += f"/{node.module}".replace(".", "/") if node.module else ""
                 names = "__init__", *(name.name for name in node.names)
-                imported |= {f"{target}.py", *(f"{target}/{name}.py" for name in names)}
+                imported |= {f"{place}.py", *(f"{place}/{name}.py" for name in names)}
             elif isinstance(node, ast.Import):
                 assert not any(name.name.startswith("ecsgen_runtime") for name in node.names), path
         module = path.removesuffix(".py").replace("/", ".")
@@ -147,6 +152,75 @@ def test_vendored_packages_need_no_library(which: str, backend: Backend, tmp_pat
     assert done.returncode == 0, done.stderr
 
 
+EXTENSIONS: Final = """
+import sys, numpy as np
+if {absent!r} in ("ecsgen_runtime", "pyarrow"):
+    sys.modules[{absent!r}] = None
+elif {absent!r}:
+    import ecsgen_runtime
+    ecsgen_runtime.__version__ = {absent!r}
+import copied
+from copied import *
+world = World()
+row = world.mote.create_many(world.entities.create_many(2), {{"mass": [1, 2]}})
+print("sweep" in copied.__all__, "sweep" in dir(copied), world.mote.data.mass.tolist())
+for ask in (lambda: copied.sweep.__module__, lambda: world.mote.data.to_arrow().num_rows):
+    try:
+        print(ask())
+    except ImportError as error:
+        print(error)
+"""
+NEEDS: Final = "which ecsgen-runtime has: pip install ecsgen-runtime"
+
+
+@pytest.fixture(scope="module")
+def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a vendored package whose schemas ask for no extension."""
+    folder = tmp_path_factory.mktemp("without_extensions")
+    for path, text in with_tests(
+        load("component: Mote\nfields: {mass: f32}\n"), "numpy", "vendored"
+    ).items():
+        file = folder / "copied" / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_extensions_that_nobody_asks_for_are_not_copied(copied: Path) -> None:
+    folders = {path.name for path in (copied / "copied" / "_runtime").iterdir() if path.is_dir()}
+    assert folders == {"base", "entities", "managers", "snapshots", "tables", "values", "world"}
+    of_world = {path.name for path in (copied / "copied" / "_runtime" / "world").iterdir()}
+    assert not of_world & {"queries", "archetypes"}
+
+
+@pytest.mark.parametrize("absent", ["", "ecsgen_runtime", "1000.0", "pyarrow"])
+def test_extensions_come_from_the_installed_library(copied: Path, absent: str) -> None:
+    """If it has the version of the copies."""
+    pytest.importorskip("pyarrow")
+    code = EXTENSIONS.format(absent=absent)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=copied, capture_output=True, text=True, check=True
+    )
+    first, *answers = done.stdout.splitlines()
+    is_there = absent in ("", "pyarrow")
+    assert first == f"{is_there} {is_there} [1.0, 2.0]"
+    needs = f"{NEEDS}=={__version__} ("
+    if is_there:
+        wanted = ["ecsgen_runtime.sweeps.sweep", "2"]
+    else:
+        wanted = [
+            f"copied._runtime has no copy of {name}, {needs}" for name in ("sweeps.sweep", "arrow")
+        ]
+    if absent == "pyarrow":
+        wanted[1] = "Arrow needs pyarrow: pip install pyarrow"
+    assert all(
+        answer.startswith(start) for answer, start in zip(answers, wanted, strict=True)
+    ), answers
+
+
+# -- pickles ---------------------------------------------------------------------------------------
+
+
 class BothWays:
     """One package made in both ways, under one name, with what a user has beside it."""
 
@@ -154,12 +228,8 @@ class BothWays:
         self.name = f"both_{which}"
         self._modules: dict[Runtime, dict[str, ModuleType]] = {}
         self._folders = {way: Path(mkdtemp()) for way in WAYS}
-        component = next(c for c in project(which).components if not c.chunk)
-        names = {
-            "name": self.name,
-            "module": component.module,
-            "manager": f"{component.name}Manager",
-        }
+        one = next(c for c in project(which).components if not c.chunk)
+        names = {"name": self.name, "module": one.module, "manager": f"{one.name}Manager"}
         for way, folder in self._folders.items():
             texts = {f"{self.name}_own.py": OWN.format(**names)}
             for path, text in sources(project(which), runtime=way).items():
@@ -170,8 +240,7 @@ class BothWays:
 
     @contextmanager
     def made(self, way: Runtime) -> Iterator[Any]:
-        """Make the package of one of the ways the one that imports and pickles find; yield
-        `_own`."""
+        """Let the package of one of the ways be what imports and pickles find; yield `_own`."""
         sys.modules.update(self._modules.get(way, {}))
         sys.path.insert(0, str(self._folders[way]))
         try:
@@ -208,7 +277,7 @@ def inhabited(kind: type[Any]) -> Any:
 
 
 def goes_on(w: Any) -> list[Any]:
-    """Change a world, and return all that there is to see of it."""
+    """Let a world live on, and return all that there is to see of it."""
     seen: list[Any] = [w.kept[0] is w, w.kept[1], type(w).__name__]
     seen += [w.gc(), w.flush(), w.collect(), w.entities.create_many(7).tolist()]
     for name in w.MANAGERS:
@@ -233,17 +302,17 @@ def parts(w: Any) -> Iterator[Any]:
 
 def named(pickled: bytes) -> set[str]:
     """Return the modules that a pickle of protocol 3 names."""
-    names = (name for code, name, _ in pickletools.genops(pickled) if code.name == "GLOBAL")
-    return {str(name).split()[0] for name in names}
+    found = (one for code, one, _ in pickletools.genops(pickled) if code.name == "GLOBAL")
+    return {str(one).split()[0] for one in found}
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_pickles_name_the_package_only(both: BothWays, way: Runtime) -> None:
-    with both.made(way) as package:
-        w = inhabited(package.MyWorld)
+    with both.made(way) as own:
+        w = inhabited(own.MyWorld)
         for part in (*parts(w), *parts(deepcopy(w)), *parts(pickle.loads(pickle.dumps(w)))):
             modules = named(pickle.dumps(part, protocol=3))
-            mine = {name for name in modules if name.split(".")[0] in (package.__name__, both.name)}
+            mine = {name for name in modules if name.split(".")[0] in (own.__name__, both.name)}
             assert mine, part
             assert not any("_runtime" in name for name in mine), part
             known = {*sys.stdlib_module_names, "numpy"}
@@ -252,13 +321,13 @@ def test_pickles_name_the_package_only(both: BothWays, way: Runtime) -> None:
 
 @pytest.mark.parametrize(("here", "there"), [*permutations(WAYS)])
 def test_pickles_go_on_in_the_other(both: BothWays, here: Runtime, there: Runtime) -> None:
-    with both.made(here) as package:
-        w = inhabited(package.MyWorld)
+    with both.made(here) as own:
+        w = inhabited(own.MyWorld)
         copy, pickled = deepcopy(w), pickle.dumps(w)
         wanted = goes_on(w)
         assert goes_on(copy) == wanted
-    with both.made(there) as package:
+    with both.made(there) as own:
         other = pickle.loads(pickled)
-        assert type(other) is package.MyWorld
+        assert type(other) is own.MyWorld
         assert goes_on(other) == wanted
         assert goes_on(pickle.loads(pickle.dumps(pickle.loads(pickled)))) == wanted

@@ -120,24 +120,23 @@ def test_the_same_text_each_time(tmp_path: Path) -> None:
 def test_pieces_of_policies_that_nobody_asks_for_are_left_out() -> None:
     plain = Component(name="Plain", module="plain", lookup="hash", destroy="manual")
     tests = generated.component_tests(plain, PARENT, {})
-    folder = "tests/_support/"
-    modules = {
-        path.removeprefix(folder).removesuffix(".py")
+    place = "tests/_support/"
+    found = {
+        path.removeprefix(place).removesuffix(".py")
         for path in collect_copies([vendor_imports(lambda: tests, PARENT)])
     }
-    assert {"common_cases", "state_machine", "owned", "packed"} <= modules
+    assert {"common_cases", "state_machine", "owned", "packed"} <= found
     assert (
-        not {"chunks", "destroy", "hierarchy", "ids", "kernel_cases", "orphans", "unique"}
-        & modules
+        not {"chunks", "destroy", "hierarchy", "ids", "kernel_cases", "orphans", "unique"} & found
     )
 
 
 def test_copies_are_about_their_own_package(tmp_path: Path) -> None:
     """Where they are written they import the shipped one, which would be found again."""
-    texts = {output.path: output.render() for output in outputs(tmp_path)}
-    assert [path for path in texts if "import generated" in texts[path]] == []
-    assert [path for path in texts if "from generated" in texts[path]] == []
-    assert "from .. import EntityManager\n" in texts["tests/test_entities.py"]
+    found = {output.path: output.render() for output in outputs(tmp_path)}
+    assert [path for path in found if "import generated" in found[path]] == []
+    assert [path for path in found if "from generated" in found[path]] == []
+    assert "from .. import EntityManager\n" in found["tests/test_entities.py"]
 
 
 def test_no_piece_knows_a_package() -> None:
@@ -150,12 +149,10 @@ def test_no_piece_knows_a_package() -> None:
 
 
 def test_of_tests_each_package_has_what_names_its_components(tmp_path: Path) -> None:
-    paths = {output.path for output in outputs(tmp_path) if output.path.startswith("tests/")}
-    modules = {
-        f"test_{component.module}" for component in shipped().components if not component.chunk
-    }
+    found = {output.path for output in outputs(tmp_path) if output.path.startswith("tests/")}
+    modules = {f"test_{one.module}" for one in shipped().components if not one.chunk}
     modules |= {"__init__", "conftest", "test_archetypes", "test_entities", "test_world"}
-    assert paths == {f"tests/{name}.py" for name in modules}
+    assert found == {f"tests/{name}.py" for name in modules}
 
 
 def test_moved_tests_need_a_package_with_a_name(tmp_path: Path) -> None:
@@ -238,11 +235,7 @@ def test_compiled_packages_pass_their_tests(tmp_path: Path) -> None:
     schemas.mkdir()
     shutil.copy(Path(__file__).parents[1] / "compiled.yaml", schemas)
     project = build(schemas, tmp_path / "package", backend="numba")
-    modules = [
-        component.module
-        for component in project.components
-        if component.kernels and component.name != "Bead"
-    ]
+    modules = [one.module for one in project.components if one.kernels and one.name != "Bead"]
     tests = [tmp_path / "package" / "tests" / f"test_{name}.py" for name in (*modules, "world")]
     run_pytest(tmp_path, *tests, select="not Machine")
 

@@ -1,4 +1,4 @@
-"""Rules for all templates: which names they may use, black's style; enums."""
+"""What holds for the templates as a whole: who may name whom, what black does to them; enums."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from tests.support.generated_package import SCHEMAS, shipped
 
 NO_POLICIES = {"name", "module", "fields", "doc", "capacity", "source", "by_default", "marks"}
 POLICIES = {field.name for field in dataclasses.fields(Component)} - NO_POLICIES
-"""Attributes of a component that tell its storage policies and features."""
+"""What a component has that says which storage policies and parts it has."""
 STEP = re.compile(r"{% step (\w+) %}")
 MACRO = re.compile(r"{%-? macro (\w+)\(")
 
 
 @cache
 def outputs() -> dict[str, Output]:
-    outputs_made = render.outputs(shipped(), load_options(schemas=SCHEMAS))
-    return {output.path: output for output in outputs_made if output.path.endswith(".py")}
+    made = render.outputs(shipped(), load_options(schemas=SCHEMAS))
+    return {output.path: output for output in made if output.path.endswith(".py")}
 
 
 SHARED = [
@@ -115,21 +115,22 @@ def test_the_runtime_is_copied_as_it_is() -> None:
 
 def test_only_what_is_imported_is_copied() -> None:
     assert library_imports.collect_copies(["import numpy as np\n"]) == {}
-    copies = library_imports.collect_copies(["from ._runtime.shards.box_blocks import Blocks\n"])
-    always = library_imports.collect_copies(["from ._runtime import sweep\n"])
+    found = library_imports.collect_copies(["from ._runtime.shards.box_blocks import Blocks\n"])
+    text = "from ._runtime import sweep\nfrom ._runtime.base.handles import NIL\n"
+    always = library_imports.collect_copies([text])
     assert "_runtime/base/errors.py" in always
     assert "_runtime/sweeps/sweep.py" not in always  # which the installed library has
     names = ("shards/__init__", "shards/box_blocks")
-    assert [path for path in copies if path not in always] == [f"_runtime/{n}.py" for n in names]
-    copies = library_imports.collect_copies(
+    assert [path for path in found if path not in always] == [f"_runtime/{n}.py" for n in names]
+    found = library_imports.collect_copies(
         ["from ._runtime.tables.compiled_bulk import CompiledBulk\n"]
     )
     assert {
         "_runtime/tables/compiled_bulk.py",
         "_runtime/tables/placement.py",
         "_runtime/base/errors.py",
-    } <= copies.keys()
-    assert "_runtime/shards/compiled_handle_map.py" not in copies
+    } <= found.keys()
+    assert "_runtime/shards/compiled_handle_map.py" not in found
 
 
 MODE = Enum("Mode", (("idle", 0), ("walk", 5)), False, "u8", 0, doc="What a body does.")
@@ -144,16 +145,16 @@ def source(enums: tuple[Enum, ...]) -> str:
 
 
 def namespace(*enums: Enum) -> dict[str, Any]:
-    names: dict[str, Any] = {"__name__": "enums"}
-    exec(source(enums), names)
-    return names
+    found: dict[str, Any] = {"__name__": "enums"}
+    exec(source(enums), found)
+    return found
 
 
 def test_enums_have_their_members() -> None:
-    names = namespace(MODE, LATE)
-    assert issubclass(names["Mode"], enum.IntEnum)
-    assert {m.name: m.value for m in names["Mode"]} == dict(MODE.values)
-    assert {m.name: m.value for m in names["Late"]} == dict(LATE.values)
+    found = namespace(MODE, LATE)
+    assert issubclass(found["Mode"], enum.IntEnum)
+    assert {m.name: m.value for m in found["Mode"]} == dict(MODE.values)
+    assert {m.name: m.value for m in found["Late"]} == dict(LATE.values)
 
 
 def test_flags_combine() -> None:
@@ -163,13 +164,13 @@ def test_flags_combine() -> None:
 
 
 def test_docstrings_say_what_is_stored() -> None:
-    names = namespace(MODE, LATE, WAYS)
-    assert names["Mode"].__doc__.startswith("What a body does.")
-    assert "u8" in names["Mode"].__doc__
-    assert "idle by default" in names["Mode"].__doc__
-    assert "first by default" in names["Late"].__doc__
-    assert "0 by default" in names["Ways"].__doc__
-    assert "\\ here" in names["Ways"].__doc__
+    found = namespace(MODE, LATE, WAYS)
+    assert found["Mode"].__doc__.startswith("What a body does.")
+    assert "u8" in found["Mode"].__doc__
+    assert "idle by default" in found["Mode"].__doc__
+    assert "first by default" in found["Late"].__doc__
+    assert "0 by default" in found["Ways"].__doc__
+    assert "\\ here" in found["Ways"].__doc__
 
 
 def test_members_are_told_about() -> None:

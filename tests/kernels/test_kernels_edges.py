@@ -310,7 +310,7 @@ def expected(case: Case) -> NDArray[Any]:
             for text in (case.text, case.where or "true")
         )
         ones = value(case.scalar, 1, (17 * 17,))
-        return np.where(where.data, assigned(new, ones).data, ones.data)
+        return np.asarray(np.where(where.data, assigned(new, ones).data, ones.data))
 
 
 @pytest.mark.parametrize(("way", "name"), CHOICES)

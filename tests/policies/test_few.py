@@ -40,13 +40,13 @@ def test_values_of_each_row(count: int) -> None:
 @pytest.mark.parametrize("kind", MANAGERS)
 @pytest.mark.parametrize("gone", [[0], [1, 3], [5, 0], [4, 5], [2, 4, 5, 0]])
 def test_removals_leave_the_same_order_as_in_bulk(kind: Any, gone: list[int]) -> None:
-    states = []
+    kept = []
     for rows in (gone, np.isin(np.arange(6), gone)):  # a mask is never a few
         _, m, es = made(kind, 6)
         m.create_many(es)
         m.destroy_many(rows)
-        states.append((m.data.entity.tolist(), m.lookup_many(es).tolist(), len(m), m.version))
-    assert states[0] == states[1]
+        kept.append((m.data.entity.tolist(), m.lookup_many(es).tolist(), len(m), m.version))
+    assert kept[0] == kept[1]
 
 
 @pytest.mark.parametrize("kind", MANAGERS)
@@ -89,7 +89,7 @@ def test_a_bad_value_of_the_last_component_spawns_nothing() -> None:
 
 @pytest.mark.parametrize("count", [3, 16])
 def test_rows_of_the_dead_go_before_the_first_new_one_comes(count: int) -> None:
-    """Rows are in the same order, be a value one for all or one for each."""
+    """Whether a value is one for all or one for each makes no difference to where rows are."""
     orders = []
     for value in (7, np.full(count, 7)):  # an array of so many goes the bulk way
         world = world_package(DEAD, "in_the_way").Way()
@@ -123,7 +123,7 @@ fields: {x: i32}
 
 @pytest.mark.parametrize("room", [0, 64])
 def test_a_bad_value_counts_for_more_than_that_no_index_is_left(room: int) -> None:
-    """Rows are the same with room for a row, where it goes the quick way, and without."""
+    """Whether there is room for a row makes no difference: with it, one row goes the quick way."""
     package = world_package(TINY, "few_indices")
     world, solo = package.Tiny(), package.Solo
     world.solo.reserve(room)
@@ -147,7 +147,7 @@ def test_what_a_failing_spawn_of_a_few_made_is_taken_back(
     game.spawn(count, point_mass={}, transform={})
     before = len(game.point_mass), len(game.transform), len(game)
 
-    def fail(*arguments: object, **fields: object) -> None:
+    def fail(*given: object, **fields: object) -> None:
         raise MemoryError
 
     with monkeypatch.context() as patch:
@@ -217,8 +217,8 @@ def farm() -> Any:
 
 def error(name: str) -> type[Exception]:
     """Return an error class of the package."""
-    error_class: type[Exception] = getattr(farm(), name)
-    return error_class
+    found: type[Exception] = getattr(farm(), name)
+    return found
 
 
 def owners(world: Any) -> dict[str, Any]:
@@ -236,16 +236,16 @@ Turn = st.tuples(
 @settings(deadline=None)
 @given(st.lists(Turn, max_size=25), st.booleans())
 def test_who_is_collected_is_who_a_sweep_finds(turns: list[Any], at_once: bool) -> None:
-    first, other = farm().Farm(), farm().Farm()
+    one, other = farm().Farm(), farm().Farm()
     entities: list[int] = []
     for turn, numbers in turns:
         chosen = [entities[k % len(entities)] for k in numbers] if entities else []
-        living = list(dict.fromkeys(filter(first.entities.alive, chosen)))
+        living = list(dict.fromkeys(filter(one.entities.alive, chosen)))
         if turn == "spawn":
             parts = {PARTS[k % len(PARTS)]: {"x": k} for k in numbers}
-            entities += first.spawn(len(numbers), **parts).tolist()
+            entities += one.spawn(len(numbers), **parts).tolist()
             assert other.spawn(len(numbers), **parts).tolist() == entities[-len(numbers) :]
-        for world in (first, other):
+        for world in (one, other):
             if turn == "later" and chosen:
                 for note in [chosen] if at_once else chosen:
                     world.destroy_later(note)
@@ -257,11 +257,11 @@ def test_who_is_collected_is_who_a_sweep_finds(turns: list[Any], at_once: bool) 
                 world.flush()
         if turn == "collect":
             other.entities.despawns_at_collect = -1  # has it look at all rows
-            assert first.collect() == other.collect()
-            alive = first.entities.alive
+            assert one.collect() == other.collect()
+            alive = one.entities.alive
             lazy = set(PARTS) - {"kept"}
-            assert all(alive(e) for part in lazy for e in getattr(first, part).data.entity if e)
-        assert owners(first) == owners(other)
+            assert all(alive(e) for part in lazy for e in getattr(one, part).data.entity if e)
+        assert owners(one) == owners(other)
 
 
 def test_who_died_before_is_not_forgotten() -> None:

@@ -25,8 +25,8 @@ INNER = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 @cache
 def modules() -> dict[str, ast.Module]:
     """Return the modules of the library by their paths."""
-    paths = {path.relative_to(LIBRARY).as_posix(): path for path in LIBRARY.rglob("*.py")}
-    return {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in paths.items()}
+    found = {path.relative_to(LIBRARY).as_posix(): path for path in LIBRARY.rglob("*.py")}
+    return {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in found.items()}
 
 
 def reads(tree: ast.AST) -> set[str]:
@@ -68,6 +68,8 @@ def test_nobody_calls_the_original_of_such_a_method() -> None:
             assert not owner.startswith("super("), f"{module}: {ast.unparse(node)}"
             assert not owner[0].isupper(), f"{module}: {ast.unparse(node)}"
 
+
+# -- several packages over one library -------------------------------------------------------------
 
 COMPONENTS = """
 queries: {both: {all: [Place, Room]}}
@@ -116,15 +118,15 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any
 def life(package: Any, shift: int) -> Iterator[None]:
     """Go through what a world does with handles, step by step."""
     w = package.World()
-    em, generation, min_free = w.entities, 1 << shift, package.entities.MIN_FREE
+    em, one, min_free = w.entities, 1 << shift, package.entities.MIN_FREE
     e, other = em.create(), em.create()
-    assert (e, other) == (generation, generation | 1)
+    assert (e, other) == (one, one | 1)
     assert type(pickle.loads(pickle.dumps(em))).__module__ == f"{package.__name__}.entities"
     yield
     for manager in (w.place, w.name, w.room):
         row = manager.create(e)
         assert (manager.lookup(e), manager.lookup(other)) == (row, NIL)
-        assert manager.lookup_many([other, e, 2 * generation]).tolist() == [NIL, row, NIL]
+        assert manager.lookup_many([other, e, 2 * one]).tolist() == [NIL, row, NIL]
         with pytest.raises(LookupError, match=rf"entity 1v1 \({other}\) has no instance"):
             manager.require(other)
         with pytest.raises(ValueError, match=rf"entity 0v1 \({e}\) has an instance"):
@@ -142,12 +144,12 @@ def life(package: Any, shift: int) -> Iterator[None]:
     assert (len(w.both), len(w.room), len(w.archetypes), w.collect()) == (0, 0, 0, 2)
     yield
     em.destroy_many(em.create_many(min_free))
-    assert [em.create() for _ in range(2)] == [2 * generation, generation | min_free + 2]
-    assert em.alive_many([e, 2 * generation, other]).tolist() == [False, True, True]
-    assert (em.index(3 * generation | 2), em.generation(3 * generation | 2)) == (2, 3)
+    assert [em.create() for _ in range(2)] == [2 * one, one | min_free + 2]
+    assert em.alive_many([e, 2 * one, other]).tolist() == [False, True, True]
+    assert (em.index(3 * one | 2), em.generation(3 * one | 2)) == (2, 3)
     yield
     em.destroy_many(em.live())
-    last = package.entities.LAST_GENERATION | generation - 1
+    last = package.entities.LAST_GENERATION | one - 1
     for _ in range(1000):
         again = em.create()
         assert again <= last
@@ -179,11 +181,11 @@ def test_packages_do_not_take_others_entities(packages: dict[str, Any]) -> None:
 
 
 def test_what_one_class_has_is_its_own(packages: dict[str, Any]) -> None:
-    methods = {name: package.EntityManager.create for name, package in packages.items()}
-    masks = {name: create.__globals__["ONE_GENERATION"] for name, create in methods.items()}
+    found = {name: package.EntityManager.create for name, package in packages.items()}
+    masks = {name: create.__globals__["ONE_GENERATION"] for name, create in found.items()}
     assert masks == {name: 1 << shift for name, shift in SHIFTS.items()}
     for package in packages.values():
         for method in (package.EntityManager.alive, package.PlaceManager.lookup):
             assert method.__globals__["INDEX_MASK"] == package.entities.INDEX_MASK
-    manager_class = packages["usual"].PlaceManager
-    assert manager_class.lookup.__globals__ is manager_class.remove.__globals__
+    place = packages["usual"].PlaceManager
+    assert place.lookup.__globals__ is place.remove.__globals__

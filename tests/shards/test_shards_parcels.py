@@ -89,18 +89,18 @@ def test_what_can_not_come_in() -> None:
     for cut in (0, 8, 100, len(data) - 1):
         with pytest.raises(ParcelError):
             Parcel(data[:cut])
-    for index in (0, 8, 40, 48, 56):
+    for place in (0, 8, 40, 48, 56):
         wrong = bytearray(data)
-        wrong[index] ^= 1
+        wrong[place] ^= 1
         with pytest.raises(ParcelError):
             Parcel(wrong)
 
 
 def held(w: Any) -> Any:
-    """Return the components of entities, by value."""
-    rows = {name: by_owner(getattr(w, name)) for name in w.MANAGERS}
+    """What entities have, by value."""
+    found = {name: by_owner(getattr(w, name)) for name in w.MANAGERS}
     chunked = {e: [repr(row) for row in w[e]] for e in sorted(w.entities)}
-    return rows, chunked, w.entities.slot_cache, len(w.entities.dispatch.queue)
+    return found, chunked, w.entities.slot_cache, len(w.entities.dispatch.queue)
 
 
 def listening(saved: bytes) -> Any:
@@ -234,15 +234,15 @@ def test_damaged_files(tmp_path: Path) -> None:
 
 def test_nobody_dies_by_leaving() -> None:
     w, es = filled()
-    events: list[Any] = []
-    w.entities.on_destroy(lambda gone: events.append(("died", gone)))
+    told: list[Any] = []
+    w.entities.on_destroy(lambda gone: told.append(("died", gone)))
     for name in ("rare", "guest", "branch"):
-        getattr(w, name).on_release(lambda rows, name=name: events.append((name, rows)))
-    w.mesh.on_release(lambda rows: events.append(("mesh", w.mesh.data.entity[rows].tolist())))
+        getattr(w, name).on_release(lambda rows, name=name: told.append((name, rows)))
+    w.mesh.on_release(lambda rows: told.append(("mesh", w.mesh.data.entity[rows].tolist())))
     concerned = {"place", "agent", "rare", "cell", "branch", "badge", "mesh", "guest"}
     versions = {name: getattr(w, name).version for name in w.MANAGERS}
     w.extract(es[:2])
-    assert events == [("mesh", es[:2].tolist())]
+    assert told == [("mesh", es[:2].tolist())]
     assert (len(w.mesh), w.collect()) == (2, 0)
     for name in w.MANAGERS:
         grown = getattr(w, name).version - versions[name]

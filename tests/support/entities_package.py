@@ -15,8 +15,10 @@ def entity_manager(
     """Return the manager's class with these bits, which pickles find here."""
     layout = HandleLayout(index_bits, generation_bits, min_free)
     name = f"EntityManager{index_bits}x{generation_bits}x{min_free}"
-    manager_class = type(
-        name, (EntityManagerBase,), {"HANDLE_LAYOUT": layout, "__slots__": (), "__module__": __name__}
+    found = type(
+        name,
+        (EntityManagerBase,),
+        {"HANDLE_LAYOUT": layout, "__slots__": (), "__module__": __name__},
     )
-    globals()[name] = manager_class
-    return manager_class
+    globals()[name] = found
+    return found

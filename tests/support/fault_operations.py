@@ -1,4 +1,4 @@
-"""Operations of managers, groups, archetypes and entity managers, for tests that make them fail."""
+"""What managers, groups, archetypes and entity managers can do, for tests that let it fail."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def value_of(m: Any, name: str) -> Any:
 
 
 def values_of(m: Any) -> dict[str, Any]:
-    values = {name: value_of(m, name) for name in m.CONVERTERS}
-    return {name: value for name, value in values.items() if value is not None}
+    found = {name: value_of(m, name) for name in m.CONVERTERS}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def manager_scenes(name: str) -> Iterator[Scene]:
@@ -53,8 +53,8 @@ def _living(m: Any) -> list[int]:
     return [entity for entity in ENTITIES if m._entities.alive(entity)]
 
 
-def _listen(parts: Any) -> None:
-    for part in parts:
+def _listen(whole: Any) -> None:
+    for part in whole:
         if hasattr(part, "on_release"):
             part.on_release(lambda rows: rows.sum())
 
@@ -64,18 +64,16 @@ def manager_operations(name: str) -> dict[str, Operation]:
     kind = getattr(package, name)
     m = filled(name, 20)[1]
     values = values_of(m)
-    operations: dict[str, Operation] = {}
+    found: dict[str, Operation] = {}
 
     def add(title: str, act: Callable[[Any], object], needs: str = "") -> None:
         if hasattr(kind, needs or title.split()[0]):
-            operations[title] = lambda world: act(world[1])
+            found[title] = lambda whole: act(whole[1])
 
     if hasattr(kind, "lookup"):
         _owned_operations(add, values)
-        operations["destroy entity"] = lambda world: world[0].destroy(_living(world[1])[9])
-        operations["destroy entities"] = lambda world: world[0].destroy_many(
-            _living(world[1])[9:14]
-        )
+        found["destroy entity"] = lambda whole: whole[0].destroy(_living(whole[1])[9])
+        found["destroy entities"] = lambda whole: whole[0].destroy_many(_living(whole[1])[9:14])
     else:
         add("create", lambda m: m.create())
         add("create of values", lambda m: m.create(**values))
@@ -87,7 +85,7 @@ def manager_operations(name: str) -> dict[str, Operation]:
         add(f"set_{field}", partial(_set, field, value))
         if hasattr(m.data, field):
             add(f"data.{field} =", partial(_assign, field, value), "create")
-    return operations
+    return found
 
 
 def _set(name: str, value: Any, m: Any) -> None:
@@ -100,20 +98,20 @@ def _assign(name: str, value: Any, m: Any) -> None:
 
 def columns(m: Any, count: int, values: dict[str, Any]) -> dict[str, Any]:
     """Return values for so many rows, of which every other has the defaults."""
-    columns_made = {}
+    found = {}
     for name, value in values.items():
         checker, default = m.CONVERTERS[name]
         if checker.dtype is None:
-            columns_made[name] = [value if k % 2 else None for k in range(count)]
+            found[name] = [value if k % 2 else None for k in range(count)]
         elif checker.shape == () and not isinstance(value, (str, bytes, bool)):
-            columns_made[name] = [value if k % 2 else default for k in range(count)]
+            found[name] = [value if k % 2 else default for k in range(count)]
         else:
-            columns_made[name] = value
-    return columns_made
+            found[name] = value
+    return found
 
 
 def _used(m: Any) -> list[int]:
-    return [int(row) for row in m.used_rows(data)]
+    return [int(row) for row in m.data._used_rows()]
 
 
 def _owned_operations(add: Any, values: dict[str, Any]) -> None:
@@ -203,7 +201,7 @@ def _listen_in_world(w: Any) -> None:
 
 def group_operations() -> dict[str, Operation]:
     """Return what rows joining and leaving a group is made of."""
-    by_title: dict[str, Operation] = {
+    found: dict[str, Operation] = {
         "sort": lambda w: w.trio.sort("left", "k"),
         "reorder": lambda w: w.trio.reorder(np.arange(w.trio.n)[::-1]),
         "spawn": lambda w: w.spawn(5, left={"k": range(5)}, right={"heat": 3}, third={}),
@@ -234,8 +232,8 @@ def group_operations() -> dict[str, Operation]:
                 "clear": lambda w: of(w).clear(),
             }
 
-        by_title |= {f"{name} {title}": act for title, act in operations().items()}
-    return by_title
+        found |= {f"{name} {title}": act for title, act in operations().items()}
+    return found
 
 
 def archetype_scene() -> Scene:
@@ -292,7 +290,7 @@ def entity_scenes() -> Iterator[Scene]:
 def entity_operations() -> dict[str, Operation]:
     """Return what an entity manager can do."""
 
-    def with_listener(entities: Any) -> Any:
+    def told(entities: Any) -> Any:
         entities.on_destroy(lambda es: es.sum())
         return entities
 
@@ -304,8 +302,8 @@ def entity_operations() -> dict[str, Operation]:
         "destroy": lambda w: w[0].destroy(ENTITIES[5]),
         "destroy_many": lambda w: w[0].destroy_many(ENTITIES[3:30]),
         "destroy_many turned": lambda w: w[0].destroy_many(ENTITIES[30:3:-1]),
-        "destroy told": lambda w: with_listener(w[0]).destroy(ENTITIES[5]),
-        "destroy_many told": lambda w: with_listener(w[0]).destroy_many(ENTITIES[3:30]),
+        "destroy told": lambda w: told(w[0]).destroy(ENTITIES[5]),
+        "destroy_many told": lambda w: told(w[0]).destroy_many(ENTITIES[3:30]),
     }
 
 

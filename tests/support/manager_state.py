@@ -1,4 +1,4 @@
-"""States of managers, entities and archetypes, as plain values that compare equal."""
+"""What managers, entities and archetypes hold, as plain values that compare equal."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ import numpy as np
 NIL = 0xFFFF_FFFF
 
 
-def snapshot(holder: Any) -> Any:
+def snapshot(whole: Any) -> Any:
     """Return all that a manager, an entity manager or archetypes hold, capacities aside."""
-    if hasattr(holder, "_table"):
-        return _archetypes(holder)
-    return _manager(holder) if hasattr(holder, "data") else _entities(holder)
+    if hasattr(whole, "_table"):
+        return _archetypes(whole)
+    return _manager(whole) if hasattr(whole, "data") else _entities(whole)
 
 
-def by_owner(holder: Any) -> Any:
+def by_owner(whole: Any) -> Any:
     """Return what each owner has, whatever row it is in, of what has owners; else all.
 
     Of entities who lives, in whatever order the others died.
     """
-    if hasattr(holder, "alive_many"):
-        free = holder.__getstate__()["free"]
-        return {**_entities(holder), "free": sorted(free.tolist())}
-    if not hasattr(holder, "data") or not hasattr(holder, "lookup"):
-        return None if hasattr(holder, "_table") else snapshot(holder)
-    rows_by_owner: dict[int, list[str]] = {}
-    for owner in holder:
-        rows = holder.instances(owner) if hasattr(holder, "first") else [holder.lookup(owner)]
-        rows_by_owner[owner] = [repr(holder.row(row)) for row in rows]
-    assert sum(map(len, rows_by_owner.values())) == len(holder)
-    return rows_by_owner
+    if hasattr(whole, "alive_many"):
+        free = whole.__getstate__()["free"]
+        return {**_entities(whole), "free": sorted(free.tolist())}
+    if not hasattr(whole, "data") or not hasattr(whole, "lookup"):
+        return None if hasattr(whole, "_table") else snapshot(whole)
+    found: dict[int, list[str]] = {}
+    for owner in whole:
+        rows = whole.instances(owner) if hasattr(whole, "first") else [whole.lookup(owner)]
+        found[owner] = [repr(whole.row(row)) for row in rows]
+    assert sum(map(len, found.values())) == len(whole)
+    return found
 
 
 def _entities(entities: Any) -> Any:
@@ -68,18 +68,18 @@ def _rows(data: Any) -> Any:
                 column[: data._n][~data.present] = np.zeros(1, column.dtype)[0]
     for name in data.OBJECTS:
         column = getattr(data, name)
-        assert len(column) == data.allocated
+        assert len(column) == data._allocated
         if not hasattr(data, "present"):  # holes hold what they are given
             assert not any(value is not None for value in column[data._n :])
-    state_of_rows = {
+    found = {
         "numbers of rows": state["numbers"],
         "columns": {name: _plain(column) for name, column in columns.items()},
         "objects": _plain(state["objects"]),
         "grouped": getattr(data, "_n_grouped", 0),
     }
     for name, part in state["parts"].items():
-        state_of_rows[name] = _rows(part)
-    return state_of_rows
+        found[name] = _rows(part)
+    return found
 
 
 def _archetypes(store: Any) -> Any:
@@ -96,9 +96,9 @@ def _archetypes(store: Any) -> Any:
             if len(columns[0])
         },
         "held": {
-            owner: (store.components(owner), [repr(store._get(owner, c)) for c in classes])
+            owner: (store.components(owner), [repr(store.get_row(owner, c)) for c in found])
             for owner in owners
-            if (classes := store.components(owner)) or True
+            if (found := store.components(owner)) or True
             if store._entities.alive(owner)
         },
         "owners": sorted(owners),

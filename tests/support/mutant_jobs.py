@@ -44,7 +44,7 @@ OWN = {
     "from ecsgen_testing.": "from ._support.",
     "from generated ": "from .. ",
 }
-"""Imports of shipped tests → imports of tests in a mutant's package."""
+"""What they import → what they import there."""
 
 
 @dataclass(frozen=True)
@@ -71,20 +71,20 @@ class Job:
 
 def build_all(folder: Path) -> dict[str, Project]:
     """Write the packages that are going to be broken into a folder; return what they are of."""
-    projects = {}
+    found = {}
     for package in (WHOLE, SMALL_BATCH_COMPILED, GRIDS):
         schemas = folder / f"{package.name}_schemas"
         schemas.mkdir(parents=True)
         for path in package.schemas:
             shutil.copy(path, schemas)
         project = build(schemas, folder / package.name, backend=package.backend, runtime="vendored")
-        projects[package.name] = project.made_for(package.backend)
+        found[package.name] = project.made_for(package.backend)
     for path in CASES:
         text = path.read_text(encoding="utf-8")
-        for imported, replacement in OWN.items():
-            text = text.replace(imported, replacement)
+        for imported, own in OWN.items():
+            text = text.replace(imported, own)
         (folder / WHOLE.name / "tests" / path.name).write_text(text, encoding="utf-8")
-    return projects
+    return found
 
 
 def jobs(projects: dict[str, Project], folder: Path) -> Iterator[Job]:
@@ -99,13 +99,13 @@ def jobs(projects: dict[str, Project], folder: Path) -> Iterator[Job]:
     for number, group in enumerate(groups):
         for name, of_groups in all_targets.items():
             package = folder / name
-            own_targets = {
+            own = {
                 file: tests
                 for file, tests in of_groups[number].items()
                 if (package / file).exists() and len(_there(tests, package)) == len(tests)
             }
-            targets = _with_tests_of_others(own_targets, of_groups, package)
-            texts = {file: (package / file).read_text(encoding="utf-8") for file in own_targets}
+            targets = _with_tests_of_others(own, of_groups, package)
+            texts = {file: (package / file).read_text(encoding="utf-8") for file in own}
             for mutant in group.mutants:
                 yield from _broken(package.name, group, mutant, texts, targets)
             if texts:
@@ -119,30 +119,30 @@ def _there(tests: Iterable[str], package: Path) -> list[str]:
 
 def _with_tests_of_others(targets: Targets, of_groups: Iterable[Targets], package: Path) -> Targets:
     """Return a group's files with their tests: its own first, then those of other groups."""
-    targets_found = {file: dict.fromkeys(tests) for file, tests in targets.items()}
+    found = {file: dict.fromkeys(tests) for file, tests in targets.items()}
     for other in of_groups:
         for file, tests in other.items():
-            if targets_found.get(file) and file.startswith("_runtime/"):
-                targets_found[file] |= dict.fromkeys(_there(tests, package))
-    return {file: tuple(tests) for file, tests in targets_found.items()}
+            if found.get(file) and file.startswith("_runtime/"):
+                found[file] |= dict.fromkeys(_there(tests, package))
+    return {file: tuple(tests) for file, tests in found.items()}
 
 
 def _broken(
     package: str, group: Group, mutant: Mutant, texts: Mapping[str, str], targets: Targets
 ) -> Iterator[Job]:
     """Return the jobs of one mutant."""
-    matches_by_file = {file: list(_replaced(text, mutant)) for file, text in texts.items()}
-    for file in spread([file for file, matches in matches_by_file.items() if matches], FILES):
-        for position, new in spread(matches_by_file[file], PLACES):
-            yield Job(package, group.of, file, position, mutant, new, targets[file])
+    found = {file: list(_replaced(text, mutant)) for file, text in texts.items()}
+    for file in spread([file for file, matches in found.items() if matches], FILES):
+        for place, new in spread(found[file], PLACES):
+            yield Job(package, group.of, file, place, mutant, new, targets[file])
 
 
 def _replaced(text: str, mutant: Mutant) -> Iterator[tuple[int, str]]:
     """Return each match of a mutant's pattern, by number, and the text with it replaced."""
-    for index, match in enumerate(re.finditer(mutant.old, text, re.MULTILINE)):
+    for place, match in enumerate(re.finditer(mutant.old, text, re.MULTILINE)):
         new = text[: match.start()] + match.expand(mutant.new) + text[match.end() :]
         if new != text:
-            yield index, new
+            yield place, new
 
 
 def spread(items: list[Item], count: int) -> list[Item]:

@@ -192,7 +192,7 @@ class DeferredCommands:
                     continue
                 id = int(column[position])
                 arrivals[id] = arrivals.get(id, 0) + 1
-                if not manager._cell_has_capacity(manager.cell_of_id(id), arrivals[id]):
+                if not manager.cell_has_capacity(manager.cell_of_id(id), arrivals[id]):
                     is_refused[k] = True
                     arrivals[id] -= 1
         return is_refused

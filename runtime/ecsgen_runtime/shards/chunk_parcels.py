@@ -27,12 +27,12 @@ class ShardedArchetypeStore(ArchetypeStore[ChunkT]):
     _entities: ShardedEntities
 
     def _has_any(self, entities: EntityArray) -> bool:
-        return bool((self._table.locations.get_many(entities) != NO_LOCATION).any())
+        return bool((self.table.locations.get_many(entities) != NO_LOCATION).any())
 
     def pack(self, writer: ParcelWriter) -> None:
         """Write the cells of all components in chunks to a parcel."""
         entities = writer.entities
-        locations = self._table.locations.get_many(entities)
+        locations = self.table.locations.get_many(entities)
         for component in writer.plan.chunked:
             number = self.number_of(component.kind.ROW)
             owners, columns = self._cells_of(entities, locations, number)

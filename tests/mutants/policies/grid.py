@@ -12,7 +12,7 @@ GROUPS = (
         Mutant("who goes stays counted", r"occupants\.counts\[cell\] -= 1"),
         Mutant("who comes is not counted", r"occupants\.counts\[cell\] \+= 1"),
         Mutant(
-            "one more may stand there", r"not self\._cell_has_capacity\(cell_number\)", "not True"
+            "one more may stand there", r"not self\.cell_has_capacity\(cell_number\)", "not True"
         ),
         Mutant("any number goes there at once", r"counts\[cells\] > most", "counts[cells] < 0"),
         Mutant(

@@ -196,7 +196,7 @@ class Occupant(Manager):
             occupants.excludes_dead = self._off_grid_rows() is not None
         return occupants.counts
 
-    def _cell_has_capacity(self, cell: int, count: int = 1) -> bool:
+    def cell_has_capacity(self, cell: int, count: int = 1) -> bool:
         """Return True if a cell can take `count` more rows; O(1) except after despawns."""
         occupants, max_others = self.data._cell_occupants, self.data.CELL_CAPACITY - count
         if self._counted()[cell] > max_others and occupants.despawns != self._despawn_count:
@@ -208,7 +208,7 @@ class Occupant(Manager):
         if cell:
             cell_number = self.cell_of_id(cell)
             is_alive = row is None or self._off_grid_rows(np.array([row])) is None
-            if self.data.CELL_CAPACITY and is_alive and not self._cell_has_capacity(cell_number):
+            if self.data.CELL_CAPACITY and is_alive and not self.cell_has_capacity(cell_number):
                 raise self._full(cell_number, self.data._n if row is None else row)
 
     def cell_of_id(self, id: int) -> int:
@@ -294,7 +294,7 @@ class Occupant(Manager):
             return columns
         targets, counts = np.unique(cells[cells >= 0], return_counts=True)
         for cell, more in zip(targets.tolist(), counts.tolist(), strict=True):
-            if not self._cell_has_capacity(cell, more):
+            if not self.cell_has_capacity(cell, more):
                 row = self.data._n + int((cells == cell).nonzero()[0][-1])
                 raise self._full(cell, row)
         return columns

@@ -108,8 +108,8 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
     def nbytes(self) -> int:
         """Bytes held: all chunks, the empty ones included, the map of entities, and the working
         memory of kernels; O(kernels)."""
-        of_kernels: int = sum(cache.nbytes for cache in self._kept.values())
-        return self._table.pool.nbytes + self._table.locations.nbytes + of_kernels
+        of_kernels: int = sum(cache.nbytes for cache in self.kernel_blocks.values())
+        return self.table.pool.nbytes + self.table.locations.nbytes + of_kernels
 
     def locked(self) -> AbstractContextManager[object]:
         """Return a context manager in which structural changes raise StructureLockedError.
@@ -160,9 +160,9 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
 
     def has_many(self, entities: ArrayLike, component: RowClass, /) -> NDArray[np.bool_]:
         """Return a mask of the entities that have a component, shape (k,); O(k)."""
-        number = self._number(component)
-        locations = self._table.locations.get_many(as_entities(entities))
-        return self._table.having(locations, number)
+        number = self.number_of(component)
+        locations = self.table.locations.get_many(as_entities(entities))
+        return self.table.having(locations, number)
 
     def components(self, entity: Entity, /) -> tuple[RowClass, ...]:
         """Return the row classes of an entity's components; O(components)."""
@@ -244,9 +244,9 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
         """
         entities = self._entities.require_many(entities)
         self._raise_if_locked()
-        number = self._number(component)
-        locations = self._table.locations.get_many(entities)
-        lacking = ~self._table.having(locations, number)
+        number = self.number_of(component)
+        locations = self.table.locations.get_many(entities)
+        lacking = ~self.table.having(locations, number)
         lacking[find_first_duplicate(entities) :][:1] = True
         if lacking.any():
             first, layout = int(entities[lacking.argmax()]), self._entities.HANDLE_LAYOUT
@@ -359,8 +359,8 @@ class ArchetypeStore(Lockable, Generic[ChunkT]):
         self._raise_if_locked()
         layout = self._entities.HANDLE_LAYOUT
         first_repeated(self._name(number), entities, layout)
-        locations = self._table.locations.get_many(entities)
-        having = self._table.having(locations, number)
+        locations = self.table.locations.get_many(entities)
+        having = self.table.having(locations, number)
         if having.any():
             first = int(entities[having.argmax()])
             raise duplicate_instance_error(self._name(number), first, layout)
