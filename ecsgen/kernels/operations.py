@@ -42,7 +42,6 @@ class Operator:
     arity: int
     rule: Rule
     description: str  # what it computes
-    exact: bool = True  # every backend gives the same bits; else each is within 4 ulp
 
 
 def _table(*operators: Operator) -> dict[str, Operator]:
@@ -58,7 +57,7 @@ OPERATORS: Final = _table(
     Operator(
         "%", 2, Rule.NUMBERS, "what `//` leaves, of the divisor's sign; 0 for an integer by 0"
     ),
-    Operator("**", 2, Rule.POWER, "the power; integers wrap", exact=False),
+    Operator("**", 2, Rule.POWER, "the power; integers wrap"),
     Operator("neg", 1, Rule.NUMBERS, "the negative; integers wrap"),
     Operator("square", 1, Rule.NUMBERS, "x ** 2: x times x"),
     Operator("<", 2, Rule.ORDER, "less; false for NaN"),
@@ -78,20 +77,20 @@ OPERATORS: Final = _table(
 FUNCTIONS: Final = _table(
     Operator("abs", 1, Rule.NUMBERS, "the absolute value; the smallest integer stays as it is"),
     Operator("sqrt", 1, Rule.FLOATS, "the square root; NaN below zero"),
-    Operator("hypot", 2, Rule.FLOATS, "the length of the vector (x, y)", exact=False),
-    Operator("exp", 1, Rule.FLOATS, "e to the power of x", exact=False),
-    Operator("log", 1, Rule.FLOATS, "the natural logarithm; -inf for zero", exact=False),
-    Operator("log2", 1, Rule.FLOATS, "the logarithm to base 2", exact=False),
-    Operator("log10", 1, Rule.FLOATS, "the logarithm to base 10", exact=False),
-    Operator("sin", 1, Rule.FLOATS, "the sine of x radians", exact=False),
-    Operator("cos", 1, Rule.FLOATS, "the cosine of x radians", exact=False),
-    Operator("tan", 1, Rule.FLOATS, "the tangent of x radians", exact=False),
-    Operator("asin", 1, Rule.FLOATS, "the arc sine in radians", exact=False),
-    Operator("acos", 1, Rule.FLOATS, "the arc cosine in radians", exact=False),
-    Operator("atan2", 2, Rule.FLOATS, "the angle of (x, y) as atan2(y, x)", exact=False),
-    Operator("sinh", 1, Rule.FLOATS, "the hyperbolic sine", exact=False),
-    Operator("cosh", 1, Rule.FLOATS, "the hyperbolic cosine", exact=False),
-    Operator("tanh", 1, Rule.FLOATS, "the hyperbolic tangent", exact=False),
+    Operator("hypot", 2, Rule.FLOATS, "the length of the vector (x, y)"),
+    Operator("exp", 1, Rule.FLOATS, "e to the power of x"),
+    Operator("log", 1, Rule.FLOATS, "the natural logarithm; -inf for zero"),
+    Operator("log2", 1, Rule.FLOATS, "the logarithm to base 2"),
+    Operator("log10", 1, Rule.FLOATS, "the logarithm to base 10"),
+    Operator("sin", 1, Rule.FLOATS, "the sine of x radians"),
+    Operator("cos", 1, Rule.FLOATS, "the cosine of x radians"),
+    Operator("tan", 1, Rule.FLOATS, "the tangent of x radians"),
+    Operator("asin", 1, Rule.FLOATS, "the arc sine in radians"),
+    Operator("acos", 1, Rule.FLOATS, "the arc cosine in radians"),
+    Operator("atan2", 2, Rule.FLOATS, "the angle of (x, y) as atan2(y, x)"),
+    Operator("sinh", 1, Rule.FLOATS, "the hyperbolic sine"),
+    Operator("cosh", 1, Rule.FLOATS, "the hyperbolic cosine"),
+    Operator("tanh", 1, Rule.FLOATS, "the hyperbolic tangent"),
     Operator("sign", 1, Rule.NUMBERS, "-1, 0 or 1; NaN of NaN, 0 of either zero"),
     Operator("floor", 1, Rule.WHOLE, "the next whole number below"),
     Operator("ceil", 1, Rule.WHOLE, "the next whole number above"),
@@ -117,7 +116,6 @@ DRAWS: Final = _table(
         0,
         Rule.DRAW,
         "a number of mean 0 and deviation 1; `normal(3)` is a vector of three",
-        exact=False,
     ),
     Operator("randrange", 1, Rule.DRAW, "a whole number from 0 to n - 1, for each element"),
 )

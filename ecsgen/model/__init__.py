@@ -189,7 +189,8 @@ class Table:
     columns: tuple[Reduction, ...] = ()
     rows: str = ""  # the source of the rows that have a line each
     fields: tuple[RecordedField, ...] = ()
-    program: ReductionProgram = EMPTY_REDUCTION  # the condition on these rows
+    where: str = ""  # the condition on these rows
+    program: ReductionProgram = EMPTY_REDUCTION
     marks: Marks = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -362,22 +363,6 @@ class World:
         """Return the queries of chunks, or those of managers."""
         return [query for query in self.queries if query.chunked == chunked]
 
-    def runs_over_chunks(self, kernel: Kernel) -> bool:
-        """Return True if a kernel of the world runs over a query of chunks."""
-        query = self.query(kernel.over)
-        return query is not None and query.chunked
-
-    def testable_kernels(self, *, chunked: bool = False) -> list[Kernel]:
-        """Return the kernels over rows of managers, or over chunks, whose arguments tests can
-        generate: no enums."""
-        return [
-            kernel
-            for kernel in self.kernels
-            if self.runs_over_chunks(kernel) == chunked
-            and not kernel.program.is_untestable
-            and not any(argument.type.enum for argument in kernel.program.arguments)
-        ]
-
 
 Names = Mapping[str, str]
 """Former name → present name, or "" for a removed one."""
@@ -423,20 +408,6 @@ class Project:
     world: World
     backend: Literal["numpy", "numba"] = "numpy"  # an option of the build, not of the schemas
     history: History = field(default_factory=History)
-
-    @property
-    def testable_kernels(self) -> list[Kernel]:
-        """The world's kernels over rows of managers, without grids, whose arguments tests can
-        generate."""
-        grids = {component.name for component in self.components if component.grid is not None}
-        return [
-            kernel
-            for kernel in self.world.testable_kernels()
-            for effects in [kernel.program.effects]
-            if grids.isdisjoint(
-                (*effects.referenced_components, *(f.partition(".")[0] for f in effects.fields))
-            )
-        ]
 
     @property
     def by_name(self) -> dict[str, Component]:

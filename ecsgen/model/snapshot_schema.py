@@ -66,7 +66,7 @@ def _component(component: Component) -> Document:
 def _field(field: Field) -> Document:
     return {
         "type": field.type.text,
-        "default": _default(field.default),
+        "default": json_default(field.default),
         "cold": COLD in field.tags,
         "split": field.split,
         "unit": field.unit,
@@ -74,10 +74,10 @@ def _field(field: Field) -> Document:
     }
 
 
-def _default(value: Default) -> Any:
+def json_default(value: Default) -> Any:
     """Return a default as JSON: bytes as numbers, NaN and infinities by name."""
     if isinstance(value, tuple):
-        return [_default(item) for item in value]
+        return [json_default(item) for item in value]
     if isinstance(value, bytes):
         return list(value)
     if isinstance(value, float) and not math.isfinite(value):

@@ -459,18 +459,6 @@ class Program:
         return any(isinstance(node, Tick) for node in self.nodes)
 
     @property
-    def is_untestable(self) -> bool:
-        """True if generated tests cannot run the kernel: with grids, commands, the time, random
-        choices, several neighbourhoods, or aggregates with a condition."""
-        if self.uses_grids or self.has_commands or self.uses_tick or len(self.neighbourhoods) > 1:
-            return True
-        return any(
-            isinstance(node, RandomChoice)
-            or (isinstance(node, NeighbourAggregate) and (node.is_random or node.where is not None))
-            for node in self.nodes
-        )
-
-    @property
     def empty_cell_components(self) -> frozenset[str]:
         """The components for which the kernel chooses empty cells."""
         choices = (node for node in self.nodes if isinstance(node, RandomChoice))

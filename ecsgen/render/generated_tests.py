@@ -14,6 +14,8 @@ from itertools import permutations
 
 from ecsgen.config import Options, UsageError
 from ecsgen.model import Component, Project
+from ecsgen.model.reference_schema import component_schema
+from ecsgen.model.snapshot_schema import Document
 from ecsgen.render.components.chunk_code import chunked_components
 from ecsgen.render.components.component_code import ComponentCode
 from ecsgen.render.components.component_tests import (
@@ -52,7 +54,9 @@ def outputs(project: Project, options: Options) -> Iterator[Output]:
         yield Output.of("tests/test_archetypes.py", archetypes_tests, world, chunked, package)
     for component in (component for component in project.components if not component.chunk):
         path = f"tests/test_{component.module}.py"
-        yield Output.of(path, component_tests, component, package)
+        is_computing = component.kernels or component.reductions
+        schema = component_schema(project, component) if is_computing else {}
+        yield Output.of(path, component_tests, component, package, schema)
 
 
 def imported_from(options: Options) -> str:
@@ -86,10 +90,10 @@ def world_tests(parts: WorldContext, package: str) -> str:
     return rendered_module("tests/world.py.j2", context, modules, imported_as)
 
 
-def component_tests(component: Component, package: str) -> str:
-    """Return the tests of one component's manager."""
+def component_tests(component: Component, package: str, schema: Document) -> str:
+    """Return the tests of one component's manager; `schema`: the reference interpreter's."""
     code = ComponentCode(component)
-    tests = ComponentTests(code, package, _policy_tests(code))
+    tests = ComponentTests(code, package, _policy_tests(code), schema)
     modules = {**imported_by_tests(package), **tests.modules}
     return rendered_module(
         "tests/component.py.j2", {"c": code, "t": tests}, modules, tests.imported_as

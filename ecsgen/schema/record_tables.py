@@ -149,7 +149,7 @@ class TableBuilder:
     def _of_rows(self, name: str, spec: RecordRowsSpec) -> Table:
         path = ("records", name)
         marks = {"": self.draft.key_mark(*path)}
-        table = Table(name, rows=spec.rows, marks=marks)
+        table = Table(name, rows=spec.rows, where=spec.where, marks=marks)
         mark = self.draft.value_mark(*path, "rows")
         if not self._has_rows(spec.rows, mark):
             return table

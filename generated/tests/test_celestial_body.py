@@ -7,7 +7,7 @@ from ecsgen_testing import (
     buffers,
     common_cases,
     destroy,
-    kernel_oracle,
+    kernel_cases,
     owned,
     packed,
     row_proxies,
@@ -113,75 +113,50 @@ def test_one_instance() -> None:
         manager.row(row)
 
 
-def kick_of_one(row: kernel_oracle.Row, _dt: kernel_oracle.Value) -> None:
-    """Run the steps of `kick` for one row."""
-    # velocity += acceleration * dt
-    _1 = row["velocity"]
-    _2 = kernel_oracle.apply("*", row["acceleration"], _dt)
-    _3 = kernel_oracle.apply("+", _1, _2)
-    row.put("velocity", _3)
+schema = kernel_cases.read_schema(r"""
+{
+ "components": {
+  "CelestialBody": {
+   "module": "celestial_body",
+   "fields": {
+    "gm": "f64",
+    "position": "f64[3]",
+    "velocity": "f64[3]",
+    "acceleration": "f64[3]",
+    "radius": "f64"
+   },
+   "kernels": {
+    "kick": {"args": {"dt": "f64"}, "steps": ["velocity += acceleration * dt"]},
+    "drift": {"args": {"dt": "f64"}, "steps": ["position += velocity * dt"]}
+   },
+   "reductions": {
+    "kinetic_energy": {"function": "sum", "of": "0.5 * gm * dot(velocity, velocity)"}
+   }
+  }
+ }
+}
+""")
 
 
-@kernel_oracle.SEARCH
-@given(rows=kernel_oracle.SIZES, seed=kernel_oracle.SEEDS)
+@kernel_cases.SEARCH
+@given(rows=kernel_cases.SIZES, seed=kernel_cases.SEEDS)
 def test_kernel_kick(rows: int, seed: int) -> None:
-    """Compare the method over all rows with the function of each."""
-    kernel_oracle.check(
-        under_test,
-        "kick",
-        kick_of_one,
-        {"dt": ("f8", ())},
-        rows,
-        seed,
-        is_exact=True,
-        takes_rows=True,
-    )
+    """Compare the kernel with the reference interpreter."""
+    kernel_cases.check_kernel(World, schema, "CelestialBody.kick", rows, seed)
 
 
-def drift_of_one(row: kernel_oracle.Row, _dt: kernel_oracle.Value) -> None:
-    """Run the steps of `drift` for one row."""
-    # position += velocity * dt
-    _1 = row["position"]
-    _2 = kernel_oracle.apply("*", row["velocity"], _dt)
-    _3 = kernel_oracle.apply("+", _1, _2)
-    row.put("position", _3)
-
-
-@kernel_oracle.SEARCH
-@given(rows=kernel_oracle.SIZES, seed=kernel_oracle.SEEDS)
+@kernel_cases.SEARCH
+@given(rows=kernel_cases.SIZES, seed=kernel_cases.SEEDS)
 def test_kernel_drift(rows: int, seed: int) -> None:
-    """Compare the method over all rows with the function of each."""
-    kernel_oracle.check(
-        under_test,
-        "drift",
-        drift_of_one,
-        {"dt": ("f8", ())},
-        rows,
-        seed,
-        is_exact=True,
-        takes_rows=True,
-    )
+    """Compare the kernel with the reference interpreter."""
+    kernel_cases.check_kernel(World, schema, "CelestialBody.drift", rows, seed)
 
 
-def kinetic_energy_of_one(row: kernel_oracle.Row) -> kernel_oracle.Value:
-    """Return what `kinetic_energy` takes of one row."""
-    _1 = kernel_oracle.number("f8", 0.5)
-    _2 = kernel_oracle.apply("*", _1, row["gm"])
-    _3 = kernel_oracle.dot(row["velocity"], row["velocity"])
-    return kernel_oracle.apply("*", _2, _3)
-
-
-@kernel_oracle.SEARCH
-@example(rows=kernel_oracle.SEVERAL_BLOCKS, seed=0)
-@given(rows=kernel_oracle.SIZES, seed=kernel_oracle.SEEDS)
+@kernel_cases.SEARCH
+@example(rows=kernel_cases.SEVERAL_BLOCKS, seed=0)
+@given(rows=kernel_cases.SIZES, seed=kernel_cases.SEEDS)
 def test_kernel_kinetic_energy(rows: int, seed: int) -> None:
-    """Compare the method over all rows with the function of each."""
-    kernel_oracle.check_reduction(
-        under_test,
-        "kinetic_energy",
-        kinetic_energy_of_one,
-        "sum",
-        rows,
-        seed,
-        all_rows=True,
+    """Compare the reduction with the reference interpreter."""
+    kernel_cases.check_reduction(
+        World, schema, "CelestialBody.kinetic_energy", rows, seed
     )

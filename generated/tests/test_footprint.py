@@ -6,7 +6,7 @@ import pytest
 from ecsgen_testing import (
     buffers,
     common_cases,
-    kernel_oracle,
+    kernel_cases,
     owned,
     packed,
     row_proxies,
@@ -94,30 +94,32 @@ def test_one_instance() -> None:
         manager.row(row)
 
 
-def fade_of_one(
-    row: kernel_oracle.Row, _dt: kernel_oracle.Value, _wear: kernel_oracle.Value
-) -> None:
-    """Run the steps of `fade` for one row."""
-    # depth = max(depth - wear * dt, 0)
-    _1 = row["depth"]
-    _2 = kernel_oracle.apply("*", _wear, _dt)
-    _3 = kernel_oracle.apply("-", _1, _2)
-    _4 = kernel_oracle.number("f4", 0.0)
-    _5 = kernel_oracle.apply("max", _3, _4)
-    row.put("depth", _5)
+schema = kernel_cases.read_schema(r"""
+{
+ "components": {
+  "Footprint": {
+   "module": "footprint",
+   "instances": "many",
+   "destroy": "manual",
+   "fields": {
+    "place": "f32[2]",
+    "heading": "f32",
+    "depth": {"type": "f32", "default": 1.0}
+   },
+   "kernels": {
+    "fade": {
+     "args": {"dt": "f32", "wear": "f32"},
+     "steps": ["depth = max(depth - wear * dt, 0)"]
+    }
+   }
+  }
+ }
+}
+""")
 
 
-@kernel_oracle.SEARCH
-@given(rows=kernel_oracle.SIZES, seed=kernel_oracle.SEEDS)
+@kernel_cases.SEARCH
+@given(rows=kernel_cases.SIZES, seed=kernel_cases.SEEDS)
 def test_kernel_fade(rows: int, seed: int) -> None:
-    """Compare the method over all rows with the function of each."""
-    kernel_oracle.check(
-        under_test,
-        "fade",
-        fade_of_one,
-        {"dt": ("f4", ()), "wear": ("f4", ())},
-        rows,
-        seed,
-        is_exact=True,
-        takes_rows=True,
-    )
+    """Compare the kernel with the reference interpreter."""
+    kernel_cases.check_kernel(World, schema, "Footprint.fade", rows, seed)

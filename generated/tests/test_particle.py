@@ -7,7 +7,7 @@ from ecsgen_testing import (
     buffers,
     common_cases,
     destroy,
-    kernel_oracle,
+    kernel_cases,
     owned,
     packed,
     row_proxies,
@@ -100,55 +100,40 @@ def test_one_instance() -> None:
         manager.row(row)
 
 
-def simulate_of_one(
-    row: kernel_oracle.Row, _dt: kernel_oracle.Value, _gravity: kernel_oracle.Value
-) -> None:
-    """Run the steps of `simulate` for one row."""
-    # velocity.y += gravity * dt
-    _1 = row["velocity"]
-    _2 = kernel_oracle.element(_1, (2,), 1)
-    _3 = kernel_oracle.apply("*", _gravity, _dt)
-    _4 = kernel_oracle.apply("+", _2, _3)
-    row.put("velocity", _4, 1)
-    # position += velocity * dt
-    _5 = row["position"]
-    _6 = row["velocity"]
-    _7 = kernel_oracle.apply("*", _6, _dt)
-    _8 = kernel_oracle.apply("+", _5, _7)
-    row.put("position", _8)
-    # life -= dt
-    _9 = row["life"]
-    _10 = kernel_oracle.apply("-", _9, _dt)
-    row.put("life", _10)
+schema = kernel_cases.read_schema(r"""
+{
+ "components": {
+  "Particle": {
+   "module": "particle",
+   "fields": {
+    "position": "f32[2]",
+    "velocity": "f32[2]",
+    "life": {"type": "f32", "default": 1.0},
+    "colour": {"type": "u8[4]", "default": [255, 255, 255, 255]}
+   },
+   "kernels": {
+    "simulate": {
+     "args": {"dt": "f32", "gravity": "f32"},
+     "steps": ["velocity.y += gravity * dt", "position += velocity * dt", "life -= dt"]
+    }
+   },
+   "reductions": {"expired": {"function": "count", "of": "life <= 0"}}
+  }
+ }
+}
+""")
 
 
-@kernel_oracle.SEARCH
-@given(rows=kernel_oracle.SIZES, seed=kernel_oracle.SEEDS)
+@kernel_cases.SEARCH
+@given(rows=kernel_cases.SIZES, seed=kernel_cases.SEEDS)
 def test_kernel_simulate(rows: int, seed: int) -> None:
-    """Compare the method over all rows with the function of each."""
-    kernel_oracle.check(
-        under_test,
-        "simulate",
-        simulate_of_one,
-        {"dt": ("f4", ()), "gravity": ("f4", ())},
-        rows,
-        seed,
-        is_exact=True,
-        takes_rows=True,
-    )
+    """Compare the kernel with the reference interpreter."""
+    kernel_cases.check_kernel(World, schema, "Particle.simulate", rows, seed)
 
 
-def expired_of_one(row: kernel_oracle.Row) -> kernel_oracle.Value:
-    """Return what `expired` takes of one row."""
-    _1 = kernel_oracle.number("f4", 0.0)
-    return kernel_oracle.apply("<=", row["life"], _1)
-
-
-@kernel_oracle.SEARCH
-@example(rows=kernel_oracle.SEVERAL_BLOCKS, seed=0)
-@given(rows=kernel_oracle.SIZES, seed=kernel_oracle.SEEDS)
+@kernel_cases.SEARCH
+@example(rows=kernel_cases.SEVERAL_BLOCKS, seed=0)
+@given(rows=kernel_cases.SIZES, seed=kernel_cases.SEEDS)
 def test_kernel_expired(rows: int, seed: int) -> None:
-    """Compare the method over all rows with the function of each."""
-    kernel_oracle.check_reduction(
-        under_test, "expired", expired_of_one, "count", rows, seed, all_rows=True
-    )
+    """Compare the reduction with the reference interpreter."""
+    kernel_cases.check_reduction(World, schema, "Particle.expired", rows, seed)

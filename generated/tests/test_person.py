@@ -7,11 +7,11 @@ from ecsgen_testing import (
     buffers,
     common_cases,
     destroy,
-    kernel_inputs,
-    kernel_oracle,
+    kernel_cases,
     owned,
     packed,
     row_proxies,
+    seeded,
     state_machine,
     subject,
 )
@@ -48,7 +48,7 @@ class TestPerson(
     owned.OneCases,
     owned.OwnedCases,
     packed.PackedCases,
-    kernel_inputs.SeededCases,
+    seeded.SeededCases,
     row_proxies.ProxyCases,
     common_cases.CommonCases,
 ):
@@ -92,102 +92,61 @@ def test_one_instance() -> None:
         manager.row(row)
 
 
-def decide_of_one(
-    row: kernel_oracle.Row, _recovery: kernel_oracle.Value, _loss: kernel_oracle.Value
-) -> None:
-    """Run the steps of `decide` for one row."""
-    # ill = condition == Condition.infectious
-    _1 = row["condition"]
-    _2 = kernel_oracle.number("u1", 1)
-    _3 = kernel_oracle.apply("==", _1, _2)
-    # caught = exposed and condition == Condition.susceptible
-    _4 = row["exposed"]
-    _5 = row["condition"]
-    _6 = kernel_oracle.number("u1", 0)
-    _7 = kernel_oracle.apply("==", _5, _6)
-    _8 = kernel_oracle.apply("and", _4, _7)
-    # recovers = ill and random() < recovery
-    _9 = row.draw("random", 0, 1)
-    _10 = kernel_oracle.apply("<", _9, _recovery)
-    _11 = kernel_oracle.apply("and", _3, _10)
-    # lapses = condition == Condition.recovered and random() < loss
-    _12 = row["condition"]
-    _13 = kernel_oracle.number("u1", 2)
-    _14 = kernel_oracle.apply("==", _12, _13)
-    _15 = row.draw("random", 1, 1)
-    _16 = kernel_oracle.apply("<", _15, _loss)
-    _17 = kernel_oracle.apply("and", _14, _16)
-    # days = days + 1 if ill else 0
-    _18 = row["days"]
-    _19 = kernel_oracle.number("u2", 1)
-    _20 = kernel_oracle.apply("+", _18, _19)
-    _21 = kernel_oracle.number("u2", 0)
-    _22 = kernel_oracle.apply("if", _3, _20, _21)
-    row.put("days", _22)
-    # condition = Condition.infectious if caught else condition
-    _23 = kernel_oracle.number("u1", 1)
-    _24 = row["condition"]
-    _25 = kernel_oracle.apply("if", _8, _23, _24)
-    row.put("condition", _25)
-    # condition = Condition.recovered if recovers else condition
-    _26 = kernel_oracle.number("u1", 2)
-    _27 = row["condition"]
-    _28 = kernel_oracle.apply("if", _11, _26, _27)
-    row.put("condition", _28)
-    # condition = Condition.susceptible if lapses else condition
-    _29 = kernel_oracle.number("u1", 0)
-    _30 = row["condition"]
-    _31 = kernel_oracle.apply("if", _17, _29, _30)
-    row.put("condition", _31)
-    # exposed = false
-    _32 = kernel_oracle.number("?", False)
-    row.put("exposed", _32)
+schema = kernel_cases.read_schema(r"""
+{
+ "enums": {"Condition": {"susceptible": 0, "infectious": 1, "recovered": 2}},
+ "components": {
+  "Person": {
+   "module": "person",
+   "fields": {
+    "condition": {"type": "Condition", "default": 0},
+    "exposed": "bool",
+    "days": "u16"
+   },
+   "kernels": {
+    "decide": {
+     "args": {"recovery": "f64", "loss": "f64"},
+     "steps": [
+      "ill = condition == Condition.infectious",
+      "caught = exposed and condition == Condition.susceptible",
+      "recovers = ill and random() < recovery",
+      "lapses = condition == Condition.recovered and random() < loss",
+      "days = days + 1 if ill else 0",
+      "condition = Condition.infectious if caught else condition",
+      "condition = Condition.recovered if recovers else condition",
+      "condition = Condition.susceptible if lapses else condition",
+      "exposed = false"
+     ]
+    }
+   },
+   "reductions": {
+    "ill": {"function": "count", "of": "condition == Condition.infectious"},
+    "immune": {"function": "count", "of": "condition == Condition.recovered"}
+   }
+  }
+ }
+}
+""")
 
 
-@kernel_oracle.SEARCH
-@given(rows=kernel_oracle.SIZES, seed=kernel_oracle.SEEDS)
+@kernel_cases.SEARCH
+@given(rows=kernel_cases.SIZES, seed=kernel_cases.SEEDS)
 def test_kernel_decide(rows: int, seed: int) -> None:
-    """Compare the method over all rows with the function of each."""
-    kernel_oracle.check(
-        under_test,
-        "decide",
-        decide_of_one,
-        {"recovery": ("f8", ()), "loss": ("f8", ())},
-        rows,
-        seed,
-        is_exact=True,
-        drawing=kernel_oracle.Drawing("Person.decide"),
-        takes_rows=True,
-    )
+    """Compare the kernel with the reference interpreter."""
+    kernel_cases.check_kernel(World, schema, "Person.decide", rows, seed)
 
 
-def ill_of_one(row: kernel_oracle.Row) -> kernel_oracle.Value:
-    """Return what `ill` takes of one row."""
-    _1 = kernel_oracle.number("u1", 1)
-    return kernel_oracle.apply("==", row["condition"], _1)
-
-
-@kernel_oracle.SEARCH
-@example(rows=kernel_oracle.SEVERAL_BLOCKS, seed=0)
-@given(rows=kernel_oracle.SIZES, seed=kernel_oracle.SEEDS)
+@kernel_cases.SEARCH
+@example(rows=kernel_cases.SEVERAL_BLOCKS, seed=0)
+@given(rows=kernel_cases.SIZES, seed=kernel_cases.SEEDS)
 def test_kernel_ill(rows: int, seed: int) -> None:
-    """Compare the method over all rows with the function of each."""
-    kernel_oracle.check_reduction(
-        under_test, "ill", ill_of_one, "count", rows, seed, all_rows=True
-    )
+    """Compare the reduction with the reference interpreter."""
+    kernel_cases.check_reduction(World, schema, "Person.ill", rows, seed)
 
 
-def immune_of_one(row: kernel_oracle.Row) -> kernel_oracle.Value:
-    """Return what `immune` takes of one row."""
-    _1 = kernel_oracle.number("u1", 2)
-    return kernel_oracle.apply("==", row["condition"], _1)
-
-
-@kernel_oracle.SEARCH
-@example(rows=kernel_oracle.SEVERAL_BLOCKS, seed=0)
-@given(rows=kernel_oracle.SIZES, seed=kernel_oracle.SEEDS)
+@kernel_cases.SEARCH
+@example(rows=kernel_cases.SEVERAL_BLOCKS, seed=0)
+@given(rows=kernel_cases.SIZES, seed=kernel_cases.SEEDS)
 def test_kernel_immune(rows: int, seed: int) -> None:
-    """Compare the method over all rows with the function of each."""
-    kernel_oracle.check_reduction(
-        under_test, "immune", immune_of_one, "count", rows, seed, all_rows=True
-    )
+    """Compare the reduction with the reference interpreter."""
+    kernel_cases.check_reduction(World, schema, "Person.immune", rows, seed)

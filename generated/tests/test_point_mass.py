@@ -7,7 +7,7 @@ from ecsgen_testing import (
     buffers,
     common_cases,
     destroy,
-    kernel_oracle,
+    kernel_cases,
     owned,
     packed,
     row_proxies,
@@ -106,32 +106,32 @@ def test_one_instance() -> None:
         manager.row(row)
 
 
-def simulate_of_one(row: kernel_oracle.Row, _dt: kernel_oracle.Value) -> None:
-    """Run the steps of `simulate` for one row."""
-    # velocity += acceleration * dt
-    _1 = row["velocity"]
-    _2 = kernel_oracle.apply("*", row["acceleration"], _dt)
-    _3 = kernel_oracle.apply("+", _1, _2)
-    row.put("velocity", _3)
-    # position += velocity * dt
-    _4 = row["position"]
-    _5 = row["velocity"]
-    _6 = kernel_oracle.apply("*", _5, _dt)
-    _7 = kernel_oracle.apply("+", _4, _6)
-    row.put("position", _7)
+schema = kernel_cases.read_schema(r"""
+{
+ "components": {
+  "PointMass": {
+   "module": "point_mass",
+   "lookup": "hash",
+   "fields": {
+    "mass": {"type": "f32", "default": 1.0},
+    "position": "f32[3]",
+    "velocity": "f32[3]",
+    "acceleration": "f32[3]"
+   },
+   "kernels": {
+    "simulate": {
+     "args": {"dt": "f32"},
+     "steps": ["velocity += acceleration * dt", "position += velocity * dt"]
+    }
+   }
+  }
+ }
+}
+""")
 
 
-@kernel_oracle.SEARCH
-@given(rows=kernel_oracle.SIZES, seed=kernel_oracle.SEEDS)
+@kernel_cases.SEARCH
+@given(rows=kernel_cases.SIZES, seed=kernel_cases.SEEDS)
 def test_kernel_simulate(rows: int, seed: int) -> None:
-    """Compare the method over all rows with the function of each."""
-    kernel_oracle.check(
-        under_test,
-        "simulate",
-        simulate_of_one,
-        {"dt": ("f4", ())},
-        rows,
-        seed,
-        is_exact=True,
-        takes_rows=True,
-    )
+    """Compare the kernel with the reference interpreter."""
+    kernel_cases.check_kernel(World, schema, "PointMass.simulate", rows, seed)

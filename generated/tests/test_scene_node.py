@@ -8,7 +8,7 @@ from ecsgen_testing import (
     common_cases,
     destroy,
     hierarchy,
-    kernel_oracle,
+    kernel_cases,
     orphans,
     owned,
     packed,
@@ -166,38 +166,42 @@ def test_one_instance() -> None:
         manager.row(row)
 
 
-def place_of_one(row: kernel_oracle.Row) -> None:
-    """Run the steps of `place` for one row."""
-    # world = parent.world @ local
-    _1 = row.parent(
-        "world",
-        (
-            1.0,
-            0.0,
-            0.0,
-            0.0,
-            0.0,
-            1.0,
-            0.0,
-            0.0,
-            0.0,
-            0.0,
-            1.0,
-            0.0,
-            0.0,
-            0.0,
-            0.0,
-            1.0,
-        ),
-    )
-    _2 = kernel_oracle.matrix(_1, row["local"], 4)
-    row.put("world", _2)
+schema = kernel_cases.read_schema(r"""
+{
+ "components": {
+  "SceneNode": {
+   "module": "scene_node",
+   "destroy": "callback",
+   "hierarchy": "destroy",
+   "fields": {
+    "local": {
+     "type": "f32[4,4]",
+     "default": [
+      [1.0, 0.0, 0.0, 0.0],
+      [0.0, 1.0, 0.0, 0.0],
+      [0.0, 0.0, 1.0, 0.0],
+      [0.0, 0.0, 0.0, 1.0]
+     ]
+    },
+    "world": {
+     "type": "f32[4,4]",
+     "default": [
+      [1.0, 0.0, 0.0, 0.0],
+      [0.0, 1.0, 0.0, 0.0],
+      [0.0, 0.0, 1.0, 0.0],
+      [0.0, 0.0, 0.0, 1.0]
+     ]
+    }
+   },
+   "kernels": {"place": {"steps": ["world = parent.world @ local"]}}
+  }
+ }
+}
+""")
 
 
-@kernel_oracle.SEARCH
-@given(rows=kernel_oracle.SIZES, seed=kernel_oracle.SEEDS)
+@kernel_cases.SEARCH
+@given(rows=kernel_cases.SIZES, seed=kernel_cases.SEEDS)
 def test_kernel_place(rows: int, seed: int) -> None:
-    """Compare the method over all rows with the function of each."""
-    kernel_oracle.check(
-        under_test, "place", place_of_one, {}, rows, seed, is_exact=True
-    )
+    """Compare the kernel with the reference interpreter."""
+    kernel_cases.check_kernel(World, schema, "SceneNode.place", rows, seed)

@@ -7,10 +7,10 @@ from ecsgen_testing import (
     buffers,
     common_cases,
     ids,
-    kernel_inputs,
-    kernel_oracle,
+    kernel_cases,
     packed,
     row_proxies,
+    seeded,
     state_machine,
     subject,
 )
@@ -52,7 +52,7 @@ class TestSpark(
     buffers.DoublingCases,
     ids.IdsCases,
     packed.PartitionCases,
-    kernel_inputs.SeededCases,
+    seeded.SeededCases,
     ids.UnownedCases,
     row_proxies.ProxyCases,
     common_cases.CommonCases,
@@ -90,42 +90,34 @@ def test_one_instance() -> None:
         manager.row(row)
 
 
-def flicker_of_one(row: kernel_oracle.Row, _strength: kernel_oracle.Value) -> None:
-    """Run the steps of `flicker` for one row."""
-    # velocity += normal(2) * strength
-    _1 = row["velocity"]
-    _2 = kernel_oracle.cast(_1, "f8")
-    _3 = row.draw("normal", 0, 2)
-    _4 = kernel_oracle.cast(_strength, "f8")
-    _5 = kernel_oracle.apply("*", _3, _4)
-    _6 = kernel_oracle.apply("+", _2, _5)
-    _7 = kernel_oracle.cast(_6, "f4")
-    row.put("velocity", _7)
-    # heat *= uniform(0.9, 1.0)
-    _8 = row["heat"]
-    _9 = kernel_oracle.cast(_8, "f8")
-    _10 = kernel_oracle.number("f8", 0.9)
-    _11 = kernel_oracle.number("f8", 0.09999999999999998)
-    _12 = row.draw("random", 2, 1)
-    _13 = kernel_oracle.apply("*", _11, _12)
-    _14 = kernel_oracle.apply("+", _10, _13)
-    _15 = kernel_oracle.apply("*", _9, _14)
-    _16 = kernel_oracle.cast(_15, "f4")
-    row.put("heat", _16)
+schema = kernel_cases.read_schema(r"""
+{
+ "components": {
+  "Spark": {
+   "module": "spark",
+   "owner": "none",
+   "ids": true,
+   "partition": "active",
+   "fields": {
+    "position": "f32[2]",
+    "velocity": "f32[2]",
+    "heat": {"type": "f32", "default": 1.0}
+   },
+   "kernels": {
+    "flicker": {
+     "args": {"strength": "f32"},
+     "rows": "active",
+     "steps": ["velocity += normal(2) * strength", "heat *= uniform(0.9, 1.0)"]
+    }
+   }
+  }
+ }
+}
+""")
 
 
-@kernel_oracle.SEARCH
-@given(rows=kernel_oracle.SIZES, seed=kernel_oracle.SEEDS)
+@kernel_cases.SEARCH
+@given(rows=kernel_cases.SIZES, seed=kernel_cases.SEEDS)
 def test_kernel_flicker(rows: int, seed: int) -> None:
-    """Compare the method over all rows with the function of each."""
-    kernel_oracle.check(
-        under_test,
-        "flicker",
-        flicker_of_one,
-        {"strength": ("f4", ())},
-        rows,
-        seed,
-        is_exact=False,
-        drawing=kernel_oracle.Drawing("Spark.flicker"),
-        takes_rows=True,
-    )
+    """Compare the kernel with the reference interpreter."""
+    kernel_cases.check_kernel(World, schema, "Spark.flicker", rows, seed)

@@ -7,7 +7,7 @@ from ecsgen_testing import (
     buffers,
     common_cases,
     destroy,
-    kernel_oracle,
+    kernel_cases,
     owned,
     row_proxies,
     state_machine,
@@ -87,52 +87,40 @@ def test_one_instance() -> None:
         manager.row(row)
 
 
-def straighten_of_one(row: kernel_oracle.Row) -> bool:
-    """Run the steps of `straighten` for one row; return whether it matches."""
-    _1 = kernel_oracle.number("f4", 1.0)
-    _2 = row["rotation"]
-    _3 = row["rotation"]
-    _4 = kernel_oracle.dot(_2, _3)
-    _5 = kernel_oracle.apply("-", _1, _4)
-    _6 = kernel_oracle.apply("abs", _5)
-    _7 = kernel_oracle.number("f4", 1e-06)
-    _8 = kernel_oracle.apply(">", _6, _7)
-    if not _8[0]:
-        return False
-    # rotation = normalize(rotation)
-    _9 = row["rotation"]
-    _10 = kernel_oracle.normalize(_9)
-    row.put("rotation", _10)
-    return True
+schema = kernel_cases.read_schema(r"""
+{
+ "components": {
+  "Transform": {
+   "module": "transform",
+   "lookup": "direct",
+   "fields": {
+    "translation": "f32[3]",
+    "rotation": {"type": "f32[4]", "default": [0.0, 0.0, 0.0, 1.0]},
+    "scale": {"type": "f32[3]", "default": [1.0, 1.0, 1.0]}
+   },
+   "kernels": {
+    "straighten": {
+     "where": "abs(1 - dot(rotation, rotation)) > 1e-6",
+     "steps": ["rotation = normalize(rotation)"]
+    }
+   },
+   "reductions": {"center": {"function": "mean", "of": "translation"}}
+  }
+ }
+}
+""")
 
 
-@kernel_oracle.SEARCH
-@given(rows=kernel_oracle.SIZES, seed=kernel_oracle.SEEDS)
+@kernel_cases.SEARCH
+@given(rows=kernel_cases.SIZES, seed=kernel_cases.SEEDS)
 def test_kernel_straighten(rows: int, seed: int) -> None:
-    """Compare the method over all rows with the function of each."""
-    kernel_oracle.check(
-        under_test,
-        "straighten",
-        straighten_of_one,
-        {},
-        rows,
-        seed,
-        is_exact=True,
-        has_border=True,
-        takes_rows=True,
-    )
+    """Compare the kernel with the reference interpreter."""
+    kernel_cases.check_kernel(World, schema, "Transform.straighten", rows, seed)
 
 
-def center_of_one(row: kernel_oracle.Row) -> kernel_oracle.Value:
-    """Return what `center` takes of one row."""
-    return row["translation"]
-
-
-@kernel_oracle.SEARCH
-@example(rows=kernel_oracle.SEVERAL_BLOCKS, seed=0)
-@given(rows=kernel_oracle.SIZES, seed=kernel_oracle.SEEDS)
+@kernel_cases.SEARCH
+@example(rows=kernel_cases.SEVERAL_BLOCKS, seed=0)
+@given(rows=kernel_cases.SIZES, seed=kernel_cases.SEEDS)
 def test_kernel_center(rows: int, seed: int) -> None:
-    """Compare the method over all rows with the function of each."""
-    kernel_oracle.check_reduction(
-        under_test, "center", center_of_one, "mean", rows, seed, all_rows=True
-    )
+    """Compare the reduction with the reference interpreter."""
+    kernel_cases.check_reduction(World, schema, "Transform.center", rows, seed)

@@ -6,13 +6,14 @@ from typing import ClassVar
 
 from ecsgen_testing import (
     groups,
-    kernel_oracle,
+    kernel_cases,
     queries,
+    schedule_cases,
     spawning,
     unique,
     world_features,
-    world_kernels,
 )
+from hypothesis import given
 
 from .. import ActorsGroup, BodiesGroup, EntityView, Signature
 from .. import Game as _Game
@@ -85,141 +86,11 @@ class TestGame(spawning.SpawningCases):
     unowned: ClassVar = UNOWNED
 
 
-def outbreak__persons_of_one(row: kernel_oracle.Row) -> kernel_oracle.Value:
-    """Return what `outbreak__persons` takes of one row."""
-    return kernel_oracle.number("?", True)
-
-
-def outbreak__infectious_of_one(row: kernel_oracle.Row) -> kernel_oracle.Value:
-    """Return what `outbreak__infectious` takes of one row."""
-    _1 = kernel_oracle.number("u1", 1)
-    return kernel_oracle.apply("==", row["Person.condition"], _1)
-
-
-def outbreak__exposed_of_one(row: kernel_oracle.Row) -> kernel_oracle.Value:
-    """Return what `outbreak__exposed` takes of one row."""
-    _1 = kernel_oracle.number("u2", 9)
-    _2 = kernel_oracle.apply("<", row["Person.days"], _1)
-    if not _2[0]:
-        return []
-    return row["Person.exposed"]
-
-
-def outbreak__days_of_one(row: kernel_oracle.Row) -> kernel_oracle.Value:
-    """Return what `outbreak__days` takes of one row."""
-    if not row["Person.exposed"][0]:
-        return []
-    return row["Person.days"]
-
-
-def outbreak__longest_of_one(row: kernel_oracle.Row) -> kernel_oracle.Value:
-    """Return what `outbreak__longest` takes of one row."""
-    return row["Person.days"]
-
-
-def outbreak__fed_of_one(row: kernel_oracle.Row) -> kernel_oracle.Value:
-    """Return what `outbreak__fed` takes of one row."""
-    _1 = kernel_oracle.element(row["Velocity.value"], (3,), 0)
-    _2 = kernel_oracle.number("f4", 0.0)
-    _3 = kernel_oracle.apply(">", _1, _2)
-    if not _3[0]:
-        return []
-    return row["Energy.stored"]
-
-
-def outbreak__strength_of_one(row: kernel_oracle.Row) -> kernel_oracle.Value:
-    """Return what `outbreak__strength` takes of one row."""
-    return row["Energy.stored"]
-
-
-def outbreak__uneven_of_one(row: kernel_oracle.Row) -> kernel_oracle.Value:
-    """Return what `outbreak__uneven` takes of one row."""
-    return row["Energy.stored"]
-
-
-def outbreak__spread_of_one(row: kernel_oracle.Row) -> kernel_oracle.Value:
-    """Return what `outbreak__spread` takes of one row."""
-    return kernel_oracle.element(row["Position.value"], (3,), 0)
-
-
-def ill___of_one(row: kernel_oracle.Row) -> kernel_oracle.Value:
-    """Return what `ill__` takes of one row."""
-    _1 = kernel_oracle.number("u1", 1)
-    return kernel_oracle.apply("==", row["Person.condition"], _1)
-
-
-class TestRecords(world_kernels.RecordCases):
-    world = Game
-    subjects: ClassVar = SUBJECTS | UNOWNED
-    tables: ClassVar = {
-        ("outbreak", "persons"): world_kernels.Told(
-            "person", {"Person": "person"}, outbreak__persons_of_one, how="count"
-        ),
-        ("outbreak", "infectious"): world_kernels.Told(
-            "person", {"Person": "person"}, outbreak__infectious_of_one, how="count"
-        ),
-        ("outbreak", "exposed"): world_kernels.Told(
-            "person", {"Person": "person"}, outbreak__exposed_of_one, how="count"
-        ),
-        ("outbreak", "days"): world_kernels.Told(
-            "person", {"Person": "person"}, outbreak__days_of_one, how="sum"
-        ),
-        ("outbreak", "longest"): world_kernels.Told(
-            "person", {"Person": "person"}, outbreak__longest_of_one, how="max"
-        ),
-        ("outbreak", "fed"): world_kernels.Told(
-            "grazers",
-            {
-                "Position": "position",
-                "Velocity": "velocity",
-                "Energy": "energy",
-                "Kin": "kin",
-            },
-            outbreak__fed_of_one,
-            how="sum",
-        ),
-        ("outbreak", "strength"): world_kernels.Told(
-            "grazers",
-            {
-                "Position": "position",
-                "Velocity": "velocity",
-                "Energy": "energy",
-                "Kin": "kin",
-            },
-            outbreak__strength_of_one,
-            how="mean",
-        ),
-        ("outbreak", "uneven"): world_kernels.Told(
-            "grazers",
-            {
-                "Position": "position",
-                "Velocity": "velocity",
-                "Energy": "energy",
-                "Kin": "kin",
-            },
-            outbreak__uneven_of_one,
-            how="gini",
-        ),
-        ("outbreak", "spread"): world_kernels.Told(
-            "bodies",
-            {"Position": "position", "Velocity": "velocity"},
-            outbreak__spread_of_one,
-            how="std",
-        ),
-        ("ill", ""): world_kernels.Told(
-            "person",
-            {"Person": "person"},
-            ill___of_one,
-            fields=["Person.condition", "Person.exposed"],
-        ),
-    }
-
-
-class TestSchedules(world_kernels.ScheduleCases):
+class TestSchedules(schedule_cases.ScheduleCases):
     world = Game
     subjects: ClassVar = SUBJECTS
     schedules: ClassVar = {
-        "frame": world_kernels.Schedule(
+        "frame": schedule_cases.Schedule(
             {
                 "strength": 0.5,
                 "dt": 0.5,
@@ -227,555 +98,441 @@ class TestSchedules(world_kernels.ScheduleCases):
                 "heat": 0.5,
             },
             [
-                world_kernels.Call(
+                schedule_cases.Call(
                     "", "stray", ("strength",), ("position", "velocity")
                 ),
-                world_kernels.Call("", "drift", ("dt",), ("position", "velocity")),
-                world_kernels.Call("", "carry", ("dt",), ("transform", "point_mass")),
-                world_kernels.Call("point_mass", "simulate", ("dt",), ("point_mass",)),
-                world_kernels.Call(
+                schedule_cases.Call("", "drift", ("dt",), ("position", "velocity")),
+                schedule_cases.Call("", "carry", ("dt",), ("transform", "point_mass")),
+                schedule_cases.Call("point_mass", "simulate", ("dt",), ("point_mass",)),
+                schedule_cases.Call(
                     "particle", "simulate", ("dt", "gravity"), ("particle",)
                 ),
-                world_kernels.Call("spark", "flicker", ("strength",), ()),
-                world_kernels.Call("", "scorch", ("dt", "heat"), ("health", "burning")),
+                schedule_cases.Call("spark", "flicker", ("strength",), ()),
+                schedule_cases.Call(
+                    "", "scorch", ("dt", "heat"), ("health", "burning")
+                ),
             ],
         ),
-        "orbit": world_kernels.Schedule(
+        "orbit": schedule_cases.Schedule(
             {
                 "dt": 0.25,
             },
             [
-                world_kernels.Call(
+                schedule_cases.Call(
                     "celestial_body", "kick", ("dt",), ("celestial_body",)
                 ),
-                world_kernels.Call(
+                schedule_cases.Call(
                     "celestial_body", "drift", ("dt",), ("celestial_body",)
                 ),
-                world_kernels.Call(
+                schedule_cases.Call(
                     "celestial_body", "kick", ("dt",), ("celestial_body",)
                 ),
             ],
         ),
-        "watch": world_kernels.Schedule(
+        "watch": schedule_cases.Schedule(
             {},
             [
-                world_kernels.Call("", "outbreak", (), (), is_table=True),
-                world_kernels.Call("", "ill", (), (), 7, 0, is_table=True),
-                world_kernels.Call("", "tick", (), ()),
+                schedule_cases.Call("", "outbreak", (), (), is_table=True),
+                schedule_cases.Call("", "ill", (), (), 7, 0, is_table=True),
+                schedule_cases.Call("", "tick", (), ()),
             ],
         ),
     }
 
 
-def carry_of_one(row: kernel_oracle.Row, _dt: kernel_oracle.Value) -> None:
-    """Run the steps of `carry` for one row."""
-    # Transform.translation += PointMass.velocity * dt
-    _1 = row["Transform.translation"]
-    _2 = kernel_oracle.apply("*", row["PointMass.velocity"], _dt)
-    _3 = kernel_oracle.apply("+", _1, _2)
-    row.put("Transform.translation", _3)
-
-
-def drift_of_one(row: kernel_oracle.Row, _dt: kernel_oracle.Value) -> None:
-    """Run the steps of `drift` for one row."""
-    # Position.value += Velocity.value * dt
-    _1 = row["Position.value"]
-    _2 = kernel_oracle.apply("*", row["Velocity.value"], _dt)
-    _3 = kernel_oracle.apply("+", _1, _2)
-    row.put("Position.value", _3)
-
-
-def stray_of_one(row: kernel_oracle.Row, _strength: kernel_oracle.Value) -> None:
-    """Run the steps of `stray` for one row."""
-    # Velocity.value += normal(3) * strength
-    _1 = row["Velocity.value"]
-    _2 = kernel_oracle.cast(_1, "f8")
-    _3 = row.draw("normal", 0, 3)
-    _4 = kernel_oracle.cast(_strength, "f8")
-    _5 = kernel_oracle.apply("*", _3, _4)
-    _6 = kernel_oracle.apply("+", _2, _5)
-    _7 = kernel_oracle.cast(_6, "f4")
-    row.put("Velocity.value", _7)
-
-
-def shove_of_one(row: kernel_oracle.Row, _push: kernel_oracle.Value) -> None:
-    """Run the steps of `shove` for one row."""
-    # Velocity.value += push
-    _1 = row["Velocity.value"]
-    _2 = kernel_oracle.apply("+", _1, _push)
-    row.put("Velocity.value", _2)
-
-
-def haul_of_one(
-    row: kernel_oracle.Row, _share: kernel_oracle.Value, _dt: kernel_oracle.Value
-) -> bool:
-    """Run the steps of `haul` for one row; return whether it matches."""
-    _1 = kernel_oracle.number("f4", 0.0)
-    _2 = kernel_oracle.apply(">", _share, _1)
-    if not _2[0]:
-        return False
-    # Transform.translation += PointMass.velocity * (dt * share)
-    _3 = row["Transform.translation"]
-    _4 = kernel_oracle.apply("*", _dt, _share)
-    _5 = kernel_oracle.apply("*", row["PointMass.velocity"], _4)
-    _6 = kernel_oracle.apply("+", _3, _5)
-    row.put("Transform.translation", _6)
-    return True
-
-
-def infect_of_one(row: kernel_oracle.Row, _chance: kernel_oracle.Value) -> bool:
-    """Run the steps of `infect` for one row; return whether it matches."""
-    _1 = row.draw("random", 0, 1)
-    _2 = kernel_oracle.apply("<", _1, _chance)
-    if not _2[0]:
-        return False
-    # there = Meeting.other.Person.condition == Condition.infectious
-    _3 = row.others.refer("Person.condition", "lookup", row["Meeting.other"], (0,))
-    _4 = kernel_oracle.number("u1", 1)
-    _5 = kernel_oracle.apply("==", _3, _4)
-    # here = Meeting.one.Person.condition == Condition.infectious
-    _6 = row.others.refer("Person.condition", "lookup", row["Meeting.one"], (0,))
-    _7 = kernel_oracle.number("u1", 1)
-    _8 = kernel_oracle.apply("==", _6, _7)
-    # Meeting.one.Person.exposed = Meeting.one.Person.exposed or there
-    row.send("Person.exposed", "lookup", row["Meeting.one"], "or", _5)
-    # Meeting.other.Person.exposed = Meeting.other.Person.exposed or here
-    row.send("Person.exposed", "lookup", row["Meeting.other"], "or", _8)
-    return True
-
-
-def scatter_of_one(row: kernel_oracle.Row, _sight: kernel_oracle.Value) -> bool:
-    """Run the steps of `scatter` for one row; return whether it matches."""
-    _1: list[kernel_oracle.Value] = []
-    for _ in row.neighbours:
-        _1.append([True])
-    _2 = row.answer("count", "i8", (), _1)
-    _3 = kernel_oracle.number("i8", 0)
-    _4 = kernel_oracle.apply(">", _2, _3)
-    if not _4[0]:
-        return False
-    # fear = sum(normalize(offset) * other.Hawk.hunger)
-    _5: list[kernel_oracle.Value] = []
-    for other in row.neighbours:
-        _6 = kernel_oracle.normalize(other.offset)
-        _7 = kernel_oracle.apply("*", _6, other["Hawk.hunger"])
-        _5.append(_7)
-    _8 = row.answer("sum", "f4", (2,), _5)
-    # Boid.heading = normalize(Boid.heading - fear)
-    _9 = row["Boid.heading"]
-    _10 = kernel_oracle.apply("-", _9, _8)
-    _11 = kernel_oracle.normalize(_10)
-    row.put("Boid.heading", _11)
-    return True
-
-
-def huddle_of_one(row: kernel_oracle.Row, _reach: kernel_oracle.Value) -> None:
-    """Run the steps of `huddle` for one row."""
-    # Boid.position += mean(offset) * 0.125
-    _1 = row["Boid.position"]
-    _2: list[kernel_oracle.Value] = []
-    for other in row.neighbours:
-        _2.append(other.offset)
-    _3 = row.answer("mean", "f4", (2,), _2)
-    _4 = kernel_oracle.number("f4", 0.125)
-    _5 = kernel_oracle.apply("*", _3, _4)
-    _6 = kernel_oracle.apply("+", _1, _5)
-    row.put("Boid.position", _6)
-
-
-def chase_of_one(row: kernel_oracle.Row, _sight: kernel_oracle.Value) -> None:
-    """Run the steps of `chase` for one row."""
-    # Boid.heading = normalize(Boid.heading + sum(offset + other.Boid.heading) * 0.25)
-    _1 = row["Boid.heading"]
-    _2: list[kernel_oracle.Value] = []
-    for other in row.neighbours:
-        _3 = kernel_oracle.apply("+", other.offset, other["Boid.heading"])
-        _2.append(_3)
-    _4 = row.answer("sum", "f4", (2,), _2)
-    _5 = kernel_oracle.number("f4", 0.25)
-    _6 = kernel_oracle.apply("*", _4, _5)
-    _7 = kernel_oracle.apply("+", _1, _6)
-    _8 = kernel_oracle.normalize(_7)
-    row.put("Boid.heading", _8)
-
-
-def part_of_one(row: kernel_oracle.Row) -> None:
-    """Run the steps of `part` for one row."""
-    # Hawk.rivals = i32(count())
-    _1: list[kernel_oracle.Value] = []
-    for _ in row.neighbours:
-        _1.append([True])
-    _2 = row.answer("count", "i8", (), _1)
-    _3 = kernel_oracle.cast(_2, "i4")
-    row.put("Hawk.rivals", _3)
-    # Hawk.hunger = (Hawk.hunger + sum(other.Hawk.hunger)) / f32(Hawk.rivals + 1)
-    _4 = row["Hawk.hunger"]
-    _5: list[kernel_oracle.Value] = []
-    for other in row.neighbours:
-        _5.append(other["Hawk.hunger"])
-    _6 = row.answer("sum", "f4", (), _5)
-    _7 = kernel_oracle.apply("+", _4, _6)
-    _8 = row["Hawk.rivals"]
-    _9 = kernel_oracle.number("i4", 1)
-    _10 = kernel_oracle.apply("+", _8, _9)
-    _11 = kernel_oracle.cast(_10, "f4")
-    _12 = kernel_oracle.apply("/", _7, _11)
-    row.put("Hawk.hunger", _12)
-    # Boid.heading -= sum(offset) * 0.05
-    _13 = row["Boid.heading"]
-    _14: list[kernel_oracle.Value] = []
-    for other in row.neighbours:
-        _14.append(other.offset)
-    _15 = row.answer("sum", "f4", (2,), _14)
-    _16 = kernel_oracle.number("f4", 0.05)
-    _17 = kernel_oracle.apply("*", _15, _16)
-    _18 = kernel_oracle.apply("-", _13, _17)
-    row.put("Boid.heading", _18)
-
-
-def strike_of_one(row: kernel_oracle.Row, _reach: kernel_oracle.Value) -> None:
-    """Run the steps of `strike` for one row."""
-    # Hawk.prey = nearest(other.entity)
-    _1: list[kernel_oracle.Value] = []
-    for other in row.neighbours:
-        _1.append(other["Boid.entity"])
-    _2 = row.answer("nearest", "u8", (), _1)
-    row.put("Hawk.prey", _2)
-    # Hawk.hunger += -0.5 if count() > 0 else 0.1
-    _3 = row["Hawk.hunger"]
-    _4: list[kernel_oracle.Value] = []
-    for _ in row.neighbours:
-        _4.append([True])
-    _5 = row.answer("count", "i8", (), _4)
-    _6 = kernel_oracle.number("i8", 0)
-    _7 = kernel_oracle.apply(">", _5, _6)
-    _8 = kernel_oracle.number("f4", -0.5)
-    _9 = kernel_oracle.number("f4", 0.1)
-    _10 = kernel_oracle.apply("if", _7, _8, _9)
-    _11 = kernel_oracle.apply("+", _3, _10)
-    row.put("Hawk.hunger", _11)
-    # Boid.position += nearest(offset) * 0.9
-    _12 = row["Boid.position"]
-    _13: list[kernel_oracle.Value] = []
-    for other in row.neighbours:
-        _13.append(other.offset)
-    _14 = row.answer("nearest", "f4", (2,), _13)
-    _15 = kernel_oracle.number("f4", 0.9)
-    _16 = kernel_oracle.apply("*", _14, _15)
-    _17 = kernel_oracle.apply("+", _12, _16)
-    row.put("Boid.position", _17)
-    # Hawk.prey.Boid.position -= Boid.heading
-    _18 = row["Hawk.prey"]
-    row.send("Boid.position", "lookup", _18, "-", row["Boid.heading"])
-
-
-def spread_of_one(row: kernel_oracle.Row, _apart: kernel_oracle.Value) -> None:
-    """Run the steps of `spread` for one row."""
-    # Boid.position -= sum(offset) * 0.5 / f32(max(count(), 1))
-    _1 = row["Boid.position"]
-    _2: list[kernel_oracle.Value] = []
-    for other in row.neighbours:
-        _2.append(other.offset)
-    _3 = row.answer("sum", "f4", (2,), _2)
-    _4 = kernel_oracle.number("f4", 0.5)
-    _5 = kernel_oracle.apply("*", _3, _4)
-    _6: list[kernel_oracle.Value] = []
-    for _ in row.neighbours:
-        _6.append([True])
-    _7 = row.answer("count", "i8", (), _6)
-    _8 = kernel_oracle.number("i8", 1)
-    _9 = kernel_oracle.apply("max", _7, _8)
-    _10 = kernel_oracle.cast(_9, "f4")
-    _11 = kernel_oracle.apply("/", _5, _10)
-    _12 = kernel_oracle.apply("-", _1, _11)
-    row.put("Boid.position", _12)
-
-
-def dodge_of_one(row: kernel_oracle.Row) -> bool:
-    """Run the steps of `dodge` for one row; return whether it matches."""
-    _1: list[kernel_oracle.Value] = []
-    for _ in row.neighbours:
-        _1.append([True])
-    _2 = row.answer("count", "i8", (), _1)
-    _3 = kernel_oracle.number("i8", 0)
-    _4 = kernel_oracle.apply(">", _2, _3)
-    if not _4[0]:
-        return False
-    # Boid.position -= nearest(offset)
-    _5 = row["Boid.position"]
-    _6: list[kernel_oracle.Value] = []
-    for other in row.neighbours:
-        _6.append(other.offset)
-    _7 = row.answer("nearest", "f4", (2,), _6)
-    _8 = kernel_oracle.apply("-", _5, _7)
-    row.put("Boid.position", _8)
-    # Boid.heading = sum(other.Boid.heading) * 0.5
-    _9: list[kernel_oracle.Value] = []
-    for other in row.neighbours:
-        _9.append(other["Boid.heading"])
-    _10 = row.answer("sum", "f4", (2,), _9)
-    _11 = kernel_oracle.number("f4", 0.5)
-    _12 = kernel_oracle.apply("*", _10, _11)
-    row.put("Boid.heading", _12)
-    return True
-
-
-class TestStepsOfWorldKernels(world_kernels.WorldKernelStepsCases):
-    world = Game
-    subjects: ClassVar = SUBJECTS | UNOWNED
-    kernels: ClassVar = {
-        "carry": world_kernels.Case(
-            over="movers",
-            steps=carry_of_one,
-            modules={
-                "Transform": "transform",
-                "PointMass": "point_mass",
-            },
-            arguments={
-                "dt": ("f4", ()),
-            },
-            is_exact=True,
-            kinds=[
-                ("point_mass", "transform"),
-            ],
-            has_border=False,
-        ),
-        "drift": world_kernels.Case(
-            over="bodies",
-            steps=drift_of_one,
-            modules={
-                "Position": "position",
-                "Velocity": "velocity",
-            },
-            arguments={
-                "dt": ("f4", ()),
-            },
-            is_exact=True,
-            kinds=[
-                ("position", "velocity"),
-            ],
-            has_border=False,
-        ),
-        "stray": world_kernels.Case(
-            over="bodies",
-            steps=stray_of_one,
-            modules={
-                "Position": "position",
-                "Velocity": "velocity",
-            },
-            arguments={
-                "strength": ("f4", ()),
-            },
-            is_exact=False,
-            kinds=[
-                ("position", "velocity"),
-            ],
-            has_border=False,
-            drawing=kernel_oracle.Drawing("stray"),
-        ),
-        "shove": world_kernels.Case(
-            over="bodies",
-            steps=shove_of_one,
-            modules={
-                "Position": "position",
-                "Velocity": "velocity",
-            },
-            arguments={
-                "push": kernel_oracle.Each("f4", (3,)),
-            },
-            is_exact=True,
-            kinds=[
-                ("position", "velocity"),
-            ],
-            has_border=False,
-        ),
-        "haul": world_kernels.Case(
-            over="movers",
-            steps=haul_of_one,
-            modules={
-                "Transform": "transform",
-                "PointMass": "point_mass",
-            },
-            arguments={
-                "share": kernel_oracle.Each("f4", ()),
-                "dt": ("f4", ()),
-            },
-            is_exact=True,
-            kinds=[
-                ("point_mass", "transform"),
-            ],
-            has_border=True,
-        ),
-        "infect": world_kernels.Case(
-            over="meeting",
-            steps=infect_of_one,
-            modules={
-                "Meeting": "meeting",
-            },
-            arguments={
-                "chance": ("f8", ()),
-            },
-            is_exact=True,
-            kinds=[
-                ("meeting",),
-                ("person",),
-                ("meeting", "person"),
-            ],
-            has_border=False,
-            leads={
-                "Person": "person",
-            },
-            drawing=kernel_oracle.Drawing("infect"),
-        ),
-        "scatter": world_kernels.Case(
-            over="boid",
-            steps=scatter_of_one,
-            modules={
-                "Boid": "boid",
-            },
-            arguments={
-                "sight": ("f4", ()),
-            },
-            is_exact=True,
-            kinds=[
-                ("boid",),
-                ("boid", "hawk"),
-            ],
-            has_border=False,
-            near="sight",
-            place="Boid.position",
-            among="hawks",
-            asked={
-                "Boid": "boid",
-                "Hawk": "hawk",
-            },
-        ),
-        "huddle": world_kernels.Case(
-            over="boid",
-            steps=huddle_of_one,
-            modules={
-                "Boid": "boid",
-            },
-            arguments={
-                "reach": ("f4", ()),
-            },
-            is_exact=True,
-            kinds=[
-                ("boid",),
-            ],
-            has_border=False,
-            near="reach",
-            place="Boid.position",
-        ),
-        "chase": world_kernels.Case(
-            over="hawks",
-            steps=chase_of_one,
-            modules={
-                "Boid": "boid",
-                "Hawk": "hawk",
-            },
-            arguments={
-                "sight": ("f4", ()),
-            },
-            is_exact=True,
-            kinds=[
-                ("boid", "hawk"),
-                ("boid",),
-            ],
-            has_border=False,
-            near="sight",
-            place="Boid.position",
-            among="boid",
-            asked={
-                "Boid": "boid",
-            },
-        ),
-        "part": world_kernels.Case(
-            over="hawks",
-            steps=part_of_one,
-            modules={
-                "Boid": "boid",
-                "Hawk": "hawk",
-            },
-            arguments={},
-            is_exact=True,
-            kinds=[
-                ("boid", "hawk"),
-            ],
-            has_border=False,
-            near=10.0,
-            place="Boid.position",
-        ),
-        "strike": world_kernels.Case(
-            over="hawks",
-            steps=strike_of_one,
-            modules={
-                "Boid": "boid",
-                "Hawk": "hawk",
-            },
-            arguments={
-                "reach": ("f4", ()),
-            },
-            is_exact=True,
-            kinds=[
-                ("boid", "hawk"),
-                ("boid",),
-            ],
-            has_border=False,
-            leads={
-                "Boid": "boid",
-            },
-            drawing=kernel_oracle.Drawing("strike"),
-            turns="random",
-            near="reach",
-            place="Boid.position",
-            among="boid",
-            asked={
-                "Boid": "boid",
-            },
-        ),
-        "spread": world_kernels.Case(
-            over="hawks",
-            steps=spread_of_one,
-            modules={
-                "Boid": "boid",
-                "Hawk": "hawk",
-            },
-            arguments={
-                "apart": ("f8", ()),
-            },
-            is_exact=True,
-            kinds=[
-                ("boid", "hawk"),
-            ],
-            has_border=False,
-            turns="rows",
-            near="apart",
-            place="Boid.position",
-        ),
-        "dodge": world_kernels.Case(
-            over="boid",
-            steps=dodge_of_one,
-            modules={
-                "Boid": "boid",
-            },
-            arguments={},
-            is_exact=True,
-            kinds=[
-                ("boid",),
-                ("boid", "hawk"),
-            ],
-            has_border=False,
-            turns="rows",
-            near=5.0,
-            place="Boid.position",
-            among="hawks",
-            asked={
-                "Boid": "boid",
-                "Hawk": "hawk",
-            },
-        ),
+schema = kernel_cases.read_schema(r"""
+{
+ "enums": {
+  "Condition": {"susceptible": 0, "infectious": 1, "recovered": 2},
+  "Element": {"blunt": 0, "fire": 1, "frost": 2}
+ },
+ "components": {
+  "Armor": {
+   "module": "armor",
+   "fields": {
+    "points": {"type": "u16", "default": 10},
+    "element": {"type": "Element", "default": 0}
+   },
+   "archetypes": true
+  },
+  "Boid": {
+   "module": "boid",
+   "fields": {
+    "position": "f32[2]",
+    "heading": {"type": "f32[2]", "default": [1.0, 0.0]}
+   },
+   "space": {"field": "position", "wrap": [100.0, 60.0]}
+  },
+  "Burning": {"module": "burning", "archetypes": true},
+  "Energy": {"module": "energy", "fields": {"stored": {"type": "f32", "default": 1.0}}},
+  "Hawk": {
+   "module": "hawk",
+   "fields": {
+    "hunger": {"type": "f32", "default": 1.0},
+    "prey": "entity",
+    "rivals": "i32"
+   }
+  },
+  "Health": {
+   "module": "health",
+   "fields": {
+    "points": {"type": "f32", "default": 100.0},
+    "limit": {"type": "f32", "default": 100.0},
+    "recovery": "f32"
+   },
+   "archetypes": true
+  },
+  "Kin": {"module": "kin", "hierarchy": "root", "fields": {"born": "i32"}},
+  "Meeting": {
+   "module": "meeting",
+   "owner": "none",
+   "ids": true,
+   "fields": {"one": "entity", "other": "entity"}
+  },
+  "Person": {
+   "module": "person",
+   "fields": {
+    "condition": {"type": "Condition", "default": 0},
+    "exposed": "bool",
+    "days": "u16"
+   }
+  },
+  "PointMass": {
+   "module": "point_mass",
+   "lookup": "hash",
+   "fields": {
+    "mass": {"type": "f32", "default": 1.0},
+    "position": "f32[3]",
+    "velocity": "f32[3]",
+    "acceleration": "f32[3]"
+   }
+  },
+  "Position": {"module": "position", "fields": {"value": "f32[3]"}},
+  "Predator": {"module": "predator"},
+  "Static": {"module": "static"},
+  "Transform": {
+   "module": "transform",
+   "lookup": "direct",
+   "fields": {
+    "translation": "f32[3]",
+    "rotation": {"type": "f32[4]", "default": [0.0, 0.0, 0.0, 1.0]},
+    "scale": {"type": "f32[3]", "default": [1.0, 1.0, 1.0]}
+   }
+  },
+  "Velocity": {"module": "velocity", "fields": {"value": "f32[3]"}},
+  "Weapon": {
+   "module": "weapon",
+   "fields": {
+    "damage": {"type": "f32", "default": 1.0},
+    "reach": {"type": "f32[2]", "default": [0.0, 1.5]},
+    "direction": "f32[3]",
+    "grip": "f32[3,3]",
+    "elements": {"type": "Element[2]", "default": [0, 0]},
+    "sharp": "bool",
+    "wielder": "entity"
+   },
+   "archetypes": true
+  }
+ },
+ "world": {
+  "name": "Game",
+  "kernels": {
+   "carry": {
+    "over": "movers",
+    "args": {"dt": "f32"},
+    "steps": ["Transform.translation += PointMass.velocity * dt"]
+   },
+   "drift": {
+    "over": "bodies",
+    "args": {"dt": "f32"},
+    "steps": ["Position.value += Velocity.value * dt"]
+   },
+   "stray": {
+    "over": "bodies",
+    "args": {"strength": "f32"},
+    "steps": ["Velocity.value += normal(3) * strength"]
+   },
+   "shove": {
+    "over": "bodies",
+    "args": {"push": {"type": "f32[3]", "each": true}},
+    "steps": ["Velocity.value += push"]
+   },
+   "haul": {
+    "over": "movers",
+    "args": {"share": {"type": "f32", "each": true}, "dt": "f32"},
+    "where": "share > 0",
+    "steps": ["Transform.translation += PointMass.velocity * (dt * share)"]
+   },
+   "scorch": {
+    "over": "ablaze",
+    "args": {"dt": "f32", "heat": "f32"},
+    "steps": ["Health.points = max(Health.points - heat * dt, 0)"]
+   },
+   "strain": {
+    "over": "fighters",
+    "args": {
+     "turn": {"type": "f32[3]", "each": true},
+     "share": {"type": "f32", "each": true}
+    },
+    "steps": ["Weapon.direction += turn * share"]
+   },
+   "parry": {
+    "over": "fighters",
+    "args": {"blow": "f32[3]", "far": "f32"},
+    "where": "Weapon.reach.y >= far",
+    "steps": ["Weapon.direction = normalize(Weapon.direction + blow)"]
+   },
+   "infect": {
+    "over": "Meeting",
+    "args": {"chance": "f64"},
+    "where": "random() < chance",
+    "steps": [
+     "there = Meeting.other.Person.condition == Condition.infectious",
+     "here = Meeting.one.Person.condition == Condition.infectious",
+     "Meeting.one.Person.exposed = Meeting.one.Person.exposed or there",
+     "Meeting.other.Person.exposed = Meeting.other.Person.exposed or here"
+    ]
+   },
+   "scatter": {
+    "over": "Boid",
+    "args": {"sight": "f32"},
+    "where": "count() > 0",
+    "near": {"other": {"radius": "sight", "among": "hawks"}},
+    "steps": [
+     "fear = sum(normalize(offset) * other.Hawk.hunger)",
+     "Boid.heading = normalize(Boid.heading - fear)"
+    ]
+   },
+   "huddle": {
+    "over": "Boid",
+    "args": {"reach": "f32"},
+    "near": {"other": {"radius": "reach"}},
+    "steps": ["Boid.position += mean(offset) * 0.125"]
+   },
+   "chase": {
+    "over": "hawks",
+    "args": {"sight": "f32"},
+    "near": {"other": {"radius": "sight", "among": "Boid"}},
+    "steps": [
+     "Boid.heading = normalize(Boid.heading + sum(offset + other.Boid.heading) * 0.25)"
+    ]
+   },
+   "part": {
+    "over": "hawks",
+    "near": {"other": {"radius": 10.0}},
+    "steps": [
+     "Hawk.rivals = i32(count())",
+     "Hawk.hunger = (Hawk.hunger + sum(other.Hawk.hunger)) / f32(Hawk.rivals + 1)",
+     "Boid.heading -= sum(offset) * 0.05"
+    ]
+   },
+   "strike": {
+    "over": "hawks",
+    "args": {"reach": "f32"},
+    "turns": "random",
+    "near": {"other": {"radius": "reach", "among": "Boid"}},
+    "steps": [
+     "Hawk.prey = nearest(other.entity)",
+     "Hawk.hunger += -0.5 if count() > 0 else 0.1",
+     "Boid.position += nearest(offset) * 0.9",
+     "Hawk.prey.Boid.position -= Boid.heading"
+    ]
+   },
+   "spread": {
+    "over": "hawks",
+    "args": {"apart": "f64"},
+    "turns": "rows",
+    "near": {"other": {"radius": "apart"}},
+    "steps": ["Boid.position -= sum(offset) * 0.5 / f32(max(count(), 1))"]
+   },
+   "dodge": {
+    "over": "Boid",
+    "where": "count() > 0",
+    "turns": "rows",
+    "near": {"other": {"radius": 5.0, "among": "hawks"}},
+    "steps": [
+     "Boid.position -= nearest(offset)",
+     "Boid.heading = sum(other.Boid.heading) * 0.5"
+    ]
+   }
+  },
+  "records": {
+   "outbreak": {
+    "columns": {
+     "persons": {"function": "count", "of": "true", "over": "Person"},
+     "infectious": {
+      "function": "count",
+      "of": "Person.condition == Condition.infectious",
+      "over": "Person"
+     },
+     "exposed": {
+      "function": "count",
+      "of": "Person.exposed",
+      "where": "Person.days < 9",
+      "over": "Person"
+     },
+     "days": {
+      "function": "sum",
+      "of": "Person.days",
+      "where": "Person.exposed",
+      "over": "Person"
+     },
+     "longest": {"function": "max", "of": "Person.days", "over": "Person"},
+     "fed": {
+      "function": "sum",
+      "of": "Energy.stored",
+      "where": "Velocity.value.x > 0",
+      "over": "grazers"
+     },
+     "strength": {"function": "mean", "of": "Energy.stored", "over": "grazers"},
+     "uneven": {"function": "gini", "of": "Energy.stored", "over": "grazers"},
+     "spread": {"function": "std", "of": "Position.value.x", "over": "bodies"},
+     "health": {"function": "mean", "of": "Health.points", "over": "ablaze"}
     }
+   },
+   "ill": {
+    "rows": "Person",
+    "fields": ["Person.condition", "Person.exposed"],
+    "where": "Person.condition == Condition.infectious"
+   }
+  },
+  "queries": {
+   "ablaze": {"all": ["Health", "Burning"], "none": ["Armor"], "archetypes": true},
+   "fighters": {"all": ["Weapon"], "any": ["Health", "Armor"], "archetypes": true},
+   "grazers": {"all": ["Position", "Velocity", "Energy", "Kin"], "none": ["Predator"]},
+   "hawks": {"all": ["Boid", "Hawk"]},
+   "movers": {"all": ["Transform", "PointMass"], "none": ["Static"]}
+  },
+  "groups": {"bodies": ["Position", "Velocity"]}
+ }
+}
+""")
+
+
+@kernel_cases.SEARCH
+@given(rows=kernel_cases.SIZES, seed=kernel_cases.SEEDS)
+def test_kernel_carry(rows: int, seed: int) -> None:
+    """Compare the kernel with the reference interpreter."""
+    kernel_cases.check_kernel(_Game, schema, "carry", rows, seed)
+
+
+@kernel_cases.SEARCH
+@given(rows=kernel_cases.SIZES, seed=kernel_cases.SEEDS)
+def test_kernel_drift(rows: int, seed: int) -> None:
+    """Compare the kernel with the reference interpreter."""
+    kernel_cases.check_kernel(_Game, schema, "drift", rows, seed)
+
+
+@kernel_cases.SEARCH
+@given(rows=kernel_cases.SIZES, seed=kernel_cases.SEEDS)
+def test_kernel_stray(rows: int, seed: int) -> None:
+    """Compare the kernel with the reference interpreter."""
+    kernel_cases.check_kernel(_Game, schema, "stray", rows, seed)
+
+
+@kernel_cases.SEARCH
+@given(rows=kernel_cases.SIZES, seed=kernel_cases.SEEDS)
+def test_kernel_shove(rows: int, seed: int) -> None:
+    """Compare the kernel with the reference interpreter."""
+    kernel_cases.check_kernel(_Game, schema, "shove", rows, seed)
+
+
+@kernel_cases.SEARCH
+@given(rows=kernel_cases.SIZES, seed=kernel_cases.SEEDS)
+def test_kernel_haul(rows: int, seed: int) -> None:
+    """Compare the kernel with the reference interpreter."""
+    kernel_cases.check_kernel(_Game, schema, "haul", rows, seed)
+
+
+@kernel_cases.SEARCH
+@given(rows=kernel_cases.SIZES, seed=kernel_cases.SEEDS)
+def test_kernel_scorch(rows: int, seed: int) -> None:
+    """Compare the kernel with the reference interpreter."""
+    kernel_cases.check_kernel(_Game, schema, "scorch", rows, seed)
+
+
+@kernel_cases.SEARCH
+@given(rows=kernel_cases.SIZES, seed=kernel_cases.SEEDS)
+def test_kernel_strain(rows: int, seed: int) -> None:
+    """Compare the kernel with the reference interpreter."""
+    kernel_cases.check_kernel(_Game, schema, "strain", rows, seed)
+
+
+@kernel_cases.SEARCH
+@given(rows=kernel_cases.SIZES, seed=kernel_cases.SEEDS)
+def test_kernel_parry(rows: int, seed: int) -> None:
+    """Compare the kernel with the reference interpreter."""
+    kernel_cases.check_kernel(_Game, schema, "parry", rows, seed)
+
+
+@kernel_cases.SEARCH
+@given(rows=kernel_cases.SIZES, seed=kernel_cases.SEEDS)
+def test_kernel_infect(rows: int, seed: int) -> None:
+    """Compare the kernel with the reference interpreter."""
+    kernel_cases.check_kernel(_Game, schema, "infect", rows, seed)
+
+
+@kernel_cases.SEARCH
+@given(rows=kernel_cases.SIZES, seed=kernel_cases.SEEDS)
+def test_kernel_scatter(rows: int, seed: int) -> None:
+    """Compare the kernel with the reference interpreter."""
+    kernel_cases.check_kernel(_Game, schema, "scatter", rows, seed)
+
+
+@kernel_cases.SEARCH
+@given(rows=kernel_cases.SIZES, seed=kernel_cases.SEEDS)
+def test_kernel_huddle(rows: int, seed: int) -> None:
+    """Compare the kernel with the reference interpreter."""
+    kernel_cases.check_kernel(_Game, schema, "huddle", rows, seed)
+
+
+@kernel_cases.SEARCH
+@given(rows=kernel_cases.SIZES, seed=kernel_cases.SEEDS)
+def test_kernel_chase(rows: int, seed: int) -> None:
+    """Compare the kernel with the reference interpreter."""
+    kernel_cases.check_kernel(_Game, schema, "chase", rows, seed)
+
+
+@kernel_cases.SEARCH
+@given(rows=kernel_cases.SIZES, seed=kernel_cases.SEEDS)
+def test_kernel_part(rows: int, seed: int) -> None:
+    """Compare the kernel with the reference interpreter."""
+    kernel_cases.check_kernel(_Game, schema, "part", rows, seed)
+
+
+@kernel_cases.SEARCH
+@given(rows=kernel_cases.SIZES, seed=kernel_cases.SEEDS)
+def test_kernel_strike(rows: int, seed: int) -> None:
+    """Compare the kernel with the reference interpreter."""
+    kernel_cases.check_kernel(_Game, schema, "strike", rows, seed)
+
+
+@kernel_cases.SEARCH
+@given(rows=kernel_cases.SIZES, seed=kernel_cases.SEEDS)
+def test_kernel_spread(rows: int, seed: int) -> None:
+    """Compare the kernel with the reference interpreter."""
+    kernel_cases.check_kernel(_Game, schema, "spread", rows, seed)
+
+
+@kernel_cases.SEARCH
+@given(rows=kernel_cases.SIZES, seed=kernel_cases.SEEDS)
+def test_kernel_dodge(rows: int, seed: int) -> None:
+    """Compare the kernel with the reference interpreter."""
+    kernel_cases.check_kernel(_Game, schema, "dodge", rows, seed)
+
+
+@kernel_cases.SEARCH
+@given(rows=kernel_cases.SIZES, seed=kernel_cases.SEEDS)
+def test_table_outbreak(rows: int, seed: int) -> None:
+    """Compare the lines of the table with the reference interpreter."""
+    kernel_cases.check_table(_Game, schema, "outbreak", rows, seed)
+
+
+@kernel_cases.SEARCH
+@given(rows=kernel_cases.SIZES, seed=kernel_cases.SEEDS)
+def test_table_ill(rows: int, seed: int) -> None:
+    """Compare the lines of the table with the reference interpreter."""
+    kernel_cases.check_table(_Game, schema, "ill", rows, seed)
 
 
 class TestSignature(world_features.SignatureCases):
@@ -856,33 +613,6 @@ class TestQueries(queries.QueryCases):
             "none": (),
             "optional": (),
         },
-    }
-
-
-class TestChunkKernels(world_kernels.ChunkKernelCases):
-    world = Game
-    members: ClassVar = test_archetypes.MEMBERS
-    kernels: ClassVar = {
-        "scorch": (
-            "ablaze",
-            ("health", "burning"),
-            (0.5, 0.5),
-        ),
-        "strain": (
-            "fighters",
-            ("weapon", "health", "armor"),
-            ((0.5, 0.5, 0.5), 0.5),
-        ),
-        "parry": (
-            "fighters",
-            ("weapon", "health", "armor"),
-            ((0.5, 0.5, 0.5), 0.5),
-        ),
-    }
-    written: ClassVar = {
-        "scorch": (("Health", "points"),),
-        "strain": (("Weapon", "direction"),),
-        "parry": (("Weapon", "direction"),),
     }
 
 

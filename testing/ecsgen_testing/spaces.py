@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise, product
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .common_cases import Cases
-from .kernel_inputs import Columns, Rng, Value, columns_of, flat, put_columns
-from .subject import COPIES, Subject, refuses
+from .subject import COPIES, refuses
 
 Cell = tuple[int, ...]
 
@@ -92,101 +91,6 @@ def neighbours(
         return [[row for row, *_ in near] for near in met]
 
 
-Rows = Mapping[str, int]
-"""By component: the row of one of those that the world's kernels run over, or ask."""
-
-
-class Neighbour:
-    """A row as another one sees it, or one row of each of several components."""
-
-    def __init__(self, columns: Columns, row: int, rows: Rows, offset: Value, square: Any) -> None:
-        self._columns = columns
-        self._row = row
-        self._rows = rows
-        self.offset = offset
-        self.square = square
-        self.distance: Value = [np.sqrt(square)]
-
-    def __getitem__(self, name: str) -> Value:
-        row = self._rows.get(name.partition(".")[0], self._row)
-        return flat(self._columns[name][row])
-
-
-class Members(NamedTuple):
-    """Members of a space that may be neighbours."""
-
-    rows: Mapping[int, Rows]
-    """By the row with the place, in order: those of the same entity in each component."""
-    names: NDArray[np.uint64] | None = None
-    """By row: its entity; rows of one entity are no neighbours."""
-
-
-class NaiveCellList:
-    """Rows of a manager in the cells of their places, in the order in which they came there.
-
-    Positions are those before the kernel; in turns the present ones: rows that move change cells.
-    `place` is the field with the places, as steps spell it; by default all ask each other.
-    """
-
-    def __init__(
-        self,
-        manager: Any,
-        columns: Columns,
-        radius: float,
-        field: str,
-        *,
-        in_turns: bool,
-        members: Members | None = None,
-    ) -> None:
-        if not in_turns:
-            columns = {name: column.copy() for name, column in columns.items()}
-        self.place = field
-        self._columns = columns
-        self._places = columns[field]
-        self._in_turns = in_turns
-        self._space = Space(radius, manager.wrap, self._places.dtype)
-        everybody = range(len(self._places))
-        rows, names = members or Members({row: {} for row in everybody})
-        self._names = everybody if names is None else names
-        seen = are_seen(manager)
-        self._rows = {row: of_one for row, of_one in rows.items() if seen[row]}
-        self._cells: dict[Cell, list[int]] = {}
-        self._cell_of: dict[int, Cell | None] = {}
-        self._found: dict[int, list[Neighbour]] = {}
-        for row in self._rows:
-            self._enter(row)
-
-    def moved(self, column: NDArray[Any], row: int) -> None:
-        """Move a row to another cell if its position was written and other rows see it."""
-        if self._in_turns and column is self._places:
-            self._found.clear()
-            if row in self._rows:
-                self._enter(row)
-
-    def around(self, row: int) -> list[Neighbour]:
-        """Return the neighbours of a row, in order, cached until a row moves."""
-        if row not in self._found:
-            places, name = self._places, self._names[row]
-            met = self._space.met(self._cells, places[row], places)
-            self._found[row] = [
-                Neighbour(self._columns, near, self._rows[near], offset, square)
-                for near, offset, square in met
-                if self._names[near] != name
-            ]
-        return self._found[row]
-
-    def _enter(self, row: int) -> None:
-        point, before = self._places[row], self._cell_of.get(row)
-        cell = self._space.cell(point) if np.isfinite(point).all() else None
-        if cell == before:
-            return
-        if before is not None:
-            self._cells[before].remove(row)
-        if cell is not None:
-            self._cells.setdefault(cell, []).append(row)
-        self._cell_of[row] = cell
-
-
 def are_seen(manager: Any) -> list[bool]:
     """Return which rows are visible: active ones of live entities."""
     data = manager.data
@@ -196,53 +100,6 @@ def are_seen(manager: Any) -> list[bool]:
         alive = manager._entities.alive_many(data.entity).tolist()
         seen = [is_active and other for is_active, other in zip(seen, alive, strict=True)]
     return seen
-
-
-def answer(how: str, scalar: str, count: int, values: list[Value], squares: Sequence[Any]) -> Value:
-    """Return what comes of the values that neighbours answer, an element after the other."""
-    kind = np.dtype(scalar).type
-    if how == "count":
-        return [kind(sum(bool(value[0]) for value in values))]
-    if not values:
-        none = np.nan if how in ("mean", "min", "max") and kind(0.5) == 0.5 else 0
-        return [kind(none)] * count
-    if how == "nearest":
-        first = min(range(len(values)), key=lambda k: squares[k])
-        return values[first] * (count // len(values[first]))
-    elements = zip(*(value * (count // len(value)) for value in values), strict=True)
-    return [_folded(how, kind, list(each)) for each in elements]
-
-
-def _folded(how: str, kind: Any, values: list[Any]) -> Any:
-    if how in ("min", "max"):
-        unordered = [value for value in values if value != value]
-        return unordered[0] if unordered else (min if how == "min" else max)(values)
-    if how == "sum" and kind(0.5) != 0.5:
-        return np.array(values).astype(kind).sum(dtype=kind)
-    added = sum(map(np.float64, values))
-    return kind(added / len(values) if how == "mean" else added)
-
-
-def gather(subject: Subject, manager: Any, field: str, radius: float, rng: Rng) -> None:
-    """Move some rows near others, in a space that wraps around or does not."""
-    columns = columns_of(subject, manager)
-    places = columns[field]
-    half = places.dtype.type(radius / 2)
-    with np.errstate(all="ignore"):
-        places *= half / 5
-        if rng.random() < 0.5:  # equal distances, some just in reach
-            places[...] = np.rint(places / half) * half
-    put_columns(subject, manager, columns)
-    sizes = rng.choice([0, 0, 2.5, 3.5, 8], len(manager.wrap)) * radius
-    manager.wrap = tuple(sizes.tolist())
-
-
-def kill_some(manager: Any, rng: Rng) -> None:
-    """Destroy some owners; their rows stay, or go at once."""
-    if hasattr(manager.data, "entity"):
-        owners = np.unique(manager.data.entity)
-        owners = owners[owners != 0]
-        manager._entities.destroy_many(owners[rng.random(len(owners)) < 0.2])
 
 
 COUNT = 40
@@ -264,7 +121,8 @@ class SpatialCases(Cases):
 
     def check(self, m: Any, radius: float) -> None:
         """Compare with the definition, for points among the rows and elsewhere."""
-        places = columns_of(self.subject, m)[m._SPACE.field]
+        columns = [getattr(m.data, name)[: m.data.n] for name in m._SPACE.columns]
+        places = np.stack(columns, axis=1) if columns[1:] else np.array(columns[0])
         points = np.vstack([places, places[:5] * 0.5, places[:5] - 11])
         space = Space(radius, m.wrap, places.dtype)
         expected = neighbours(space, points, places, are_seen(m))

@@ -13,6 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 from ecsgen_runtime.tables.bulk import Tuning
+from ecsgen_testing.reference.run import call
+from ecsgen_testing.reference.world import World
+from ecsgen_testing.reference.world_copy import stacked
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -20,10 +23,8 @@ from numpy.typing import NDArray
 from ecsgen.config import Backend
 from ecsgen.model import Kernel
 from tests.models.random_kernels import ENUM, FIELDS, kernel
-from tests.reference.interpreter import call
-from tests.reference.world import World
-from tests.reference.world_copy import stacked
 from tests.support.kernel_package import arguments, differing, random_values, write
+from tests.support.reference_schemas import read
 from tests.support.soak import examples
 from tests.support.world_package import checked, load, world_package
 
@@ -158,7 +159,7 @@ def chunks(subject: Subject, w: Any, name: str) -> Iterator[tuple[Any, dict[str,
 
 def check(subject: Subject, w: Any, kernel: Kernel) -> None:
     """Run a kernel and compare with the judge, which finds entities itself."""
-    judge = World(subject.text)
+    judge = World(read(subject.text))
     judge.entities = {int(entity) for entity in w.entities}
     for name in (*OWNERS, "Mark", "Label"):
         for entities, columns in chunks(subject, w, name):

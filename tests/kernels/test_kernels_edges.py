@@ -3,22 +3,29 @@ backend gives is what the judge says, which shares no code with the generator.""
 
 from __future__ import annotations
 
-import ast
 import os
 import re
 from collections.abc import Iterator
 from functools import cache
 from itertools import product
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from ecsgen_testing.reference.expressions import ExpressionCompiler, Names, Scope
+from ecsgen_testing.reference.schema import Schema, parse_expression
+from ecsgen_testing.reference.values import (
+    NAMES,
+    NUMBERS,
+    ROOTS,
+    Value,
+    assigned,
+    dtype_of,
+    value,
+)
 from numpy.typing import NDArray
 
 from ecsgen.config import BACKENDS
-from tests.reference.expressions import Scope
-from tests.reference.values import NAMES, NUMBERS, ROOTS, Draws, Value, assigned, dtype_of, value
 from tests.support.kernel_package import differing, manager_of
 
 FLOATS = ("f32", "f64")
@@ -273,10 +280,8 @@ COLUMNS |= {f"b_{scalar}": np.tile(edges(scalar), 17) for scalar in SCALARS}
 """Every pair of edge values, whatever the two types are."""
 
 
-NO_RUN: Any = SimpleNamespace(
-    kernel=SimpleNamespace(home=""), arguments={}, world=SimpleNamespace(rows={})
-)
-"""All that expressions without rows need of a judge's."""
+NOTHING: Any = None
+"""The run and the row of expressions that use neither."""
 
 
 def inputs(case: Case) -> dict[str, NDArray[Any]]:
@@ -298,13 +303,14 @@ def expected(case: Case) -> NDArray[Any]:
             result: NDArray[Any] = eval(case.text, {**ROOTS, "sign": np.sign}, wide)
             return result.astype(dtype)
         cells = {name: Value(name[2:], column) for name, column in values.items()}
-        scope = Scope(NO_RUN, {"": NO_RUN}, Draws(0, 0), cells)
-        text, where = (
-            ast.parse(text, mode="eval").body for text in (case.text, case.where or "true")
+        names = Names(Schema({"components": {"Edge": {}}}), "", "Edge", locals=cells)
+        scope = Scope(NOTHING, {"Edge": NOTHING}, 0, cells)
+        new, where = (
+            ExpressionCompiler(names).compile(parse_expression(text)).evaluate(scope)
+            for text in (case.text, case.where or "true")
         )
         ones = value(case.scalar, 1, (17 * 17,))
-        result = assigned(scope.value(text), ones).data
-        return np.where(scope.value(where).data, result, ones.data)
+        return np.asarray(np.where(where.data, assigned(new, ones).data, ones.data))
 
 
 @pytest.mark.parametrize(("way", "name"), CHOICES)

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 from ecsgen_runtime.tables.bulk import Tuning
+from ecsgen_testing.reference.run import call
+from ecsgen_testing.reference.values import ROOTS
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ecsgen.config import Backend
-from tests.reference.interpreter import call
-from tests.reference.values import ROOTS
 from tests.reference.world_copy import assert_same, mirrored
 from tests.support.kernel_package import (
     Subject,

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_testing.reference.run import call
 
 from ecsgen.config import BACKENDS, Backend
 from tests.models.random_kernels import ENUM, FIELDS, Drawing
 from tests.models.random_kernels import kernel as random_kernel
-from tests.reference.interpreter import call
 from tests.reference.world_copy import assert_same, mirrored
 from tests.support.generated_package import build
 from tests.support.kernel_package import built, filled

@@ -1,4 +1,5 @@
-"""Kernels of random worlds that ask neighbours, run row by row by the generated tests.
+"""Kernels of random worlds that ask neighbours, compared with the reference interpreter as in
+generated tests.
 
 The worlds are always the same ones; `ECSGEN_NEAR=100:400` draws others.
 """
@@ -8,13 +9,15 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from itertools import product
 from pathlib import Path
 
 import pytest
+from ecsgen_testing.kernel_cases import check_kernel
 
 from ecsgen.config import Backend
 from tests.models.random_neighbour_worlds import NearWorlds
-from tests.policies.test_combinations import parameters, run_case, write
+from tests.policies.test_combinations import write
 from tests.support.generated_package import build
 
 COMPILED = 9, "numba"
@@ -33,10 +36,11 @@ def test_random_worlds(
     build(write(tmp_path / "schemas", [text]), tmp_path / name, backend=backend)
     importlib.invalidate_caches()
     try:
-        cases = importlib.import_module(f"{name}.tests.test_world").TestStepsOfWorldKernels
-        assert any(case.near for case in cases.kernels.values())
-        for arguments in parameters(cases.test_as_their_steps_say):
-            run_case(cases(), cases.test_as_their_steps_say, arguments)
+        schema = importlib.import_module(f"{name}.tests.test_world").schema
+        assert any(kernel.near for kernel in schema.kernels.values())
+        world = importlib.import_module(name).World
+        for kernel, rows, seed in product(schema.kernels, (2, 33), range(3)):
+            check_kernel(world, schema, kernel, rows, seed)
     except BaseException as error:
         error.add_note(f"world {number}: {text}")
         raise

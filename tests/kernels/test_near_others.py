@@ -7,14 +7,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_testing.reference.schema import Kernel
+from ecsgen_testing.reference.world_copy import rows_of
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ecsgen.config import BACKENDS, Backend
 from ecsgen.model import Project
-from tests.reference.schema import Kernel, read
-from tests.reference.world_copy import manager, rows_of
+from tests.reference.world_copy import manager
 from tests.support.reference_package import built, check, filled
+from tests.support.reference_schemas import read
 from tests.support.soak import examples
 from tests.support.world_package import world_package
 

@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_testing.reference.schema import Kernel
+from ecsgen_testing.reference.world_copy import rows_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ecsgen.config import BACKENDS, Backend
 from ecsgen.model import Project
-from tests.reference.schema import Kernel, read
-from tests.reference.world_copy import rows_of
 from tests.support.reference_package import KEYS, OTHERS, OWNED, WITH_IDS, built, check, filled
+from tests.support.reference_schemas import read
 from tests.support.soak import examples
 
 

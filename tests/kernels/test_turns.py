@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 from ecsgen_runtime.base.errors import StaleInstanceError
+from ecsgen_testing.reference.schema import Kernel
 
 from ecsgen.config import BACKENDS
 from ecsgen.model import Project
-from tests.reference.schema import Kernel, read
 from tests.support.reference_package import OTHERS, built, check, filled
+from tests.support.reference_schemas import read
 
 STEPS = """\
     steps:

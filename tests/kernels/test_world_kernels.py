@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from ecsgen_runtime.tables.bulk import Tuning
+from ecsgen_testing.reference.run import call
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -17,7 +18,6 @@ from ecsgen.config import BACKENDS, Backend
 from ecsgen.model import Project
 from ecsgen.render.kernel_printers import KernelTexts
 from ecsgen.render.world.world_module import WorldContext, render_world_module
-from tests.reference.interpreter import call
 from tests.reference.world_copy import assert_same, mirrored
 from tests.support.generated_package import shipped
 from tests.support.kernel_package import arguments

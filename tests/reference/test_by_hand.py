@@ -6,12 +6,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_testing.reference.reductions import (
+    column_values,
+    reduced,
+    row_values,
+    table_rows,
+)
+from ecsgen_testing.reference.run import call, step
+from ecsgen_testing.reference.schema import Schema
+from ecsgen_testing.reference.spaces import FIRST_CELL as CELL
+from ecsgen_testing.reference.spaces import Grid
+from ecsgen_testing.reference.values import value
+from ecsgen_testing.reference.world import Row, World
 
-from tests.reference.grids import FIRST_CELL as CELL
-from tests.reference.grids import Grid
-from tests.reference.interpreter import call, step
-from tests.reference.values import value
-from tests.reference.world import Row, World
+from tests.support.reference_schemas import read
 
 FIELDS = "{cell: id<Patch>, want: id<Patch>, energy: f64, x: f64, seen: i64, mate: entity}"
 PASTURE = f"""
@@ -35,7 +43,8 @@ kernels:
 def farm(*kernels: str, **rows: list[dict[str, Any]]) -> World:
     """A world in which sheep are the entities 1, 2, …, birds 101, 102, …, newborn 1001, 1002, …"""
     numbers = iter(range(1001, 2000))
-    world = World(PASTURE + "".join(kernels), lambda name, owners: [next(numbers) for _ in owners])
+    schema = read(PASTURE + "".join(kernels))
+    world = World(schema, lambda name, owners: [next(numbers) for _ in owners])
     for name, all_fields in rows.items():
         for k, fields in enumerate(all_fields, 101 if name == "Bird" else 1):
             world.entities.add(k)
@@ -91,7 +100,7 @@ def index(who: int, kernel: str, j: int, count: int) -> int:
 def test_a_blinker_blinks() -> None:
     live = '{near: 1, steps: ["k = count(other.alive)", "alive = k == 3 or alive and k == 2"]}'
     text = "component: Cell\ngrid: {shape: [5, 5]}\nfields: {alive: bool}\nkernels: {live: "
-    world = World(f"{text}{live}}}")
+    world = World(read(f"{text}{live}}}"))
     upright, lying = ([k in some for k in range(25)] for some in ((11, 12, 13), (7, 12, 17)))
     put(world, "Cell", "alive", *upright)
     for wanted in (lying, upright, lying):
@@ -284,7 +293,7 @@ def test_deaths_at_once() -> None:
     )
     die = kernel("die", "Sheep", *steps, near=1)
     world = farm(die, Sheep=at(0, 1, 2, 3, -1, mate=(3, 3, 4, 0, 0), seen=range(5)))
-    assert call(world, "die").dead == [3, 2, 4]
+    assert [*call(world, "die").despawned] == [3, 2, 4]
     assert (owners(world), world.column("Sheep", "x")) == ([1, 5], [1, 0])
 
 
@@ -341,39 +350,32 @@ def test_a_newborn_holds_its_cell() -> None:
 
 def test_what_a_spawn_gives() -> None:
     """Bundles' values, outer ones over inner ones, the call's over both; what is required."""
-    text = """
-component: Body
-fields: {hp: {type: u8, default: 9}, x: f32, y: f32}
----
-component: Soul
-requires: [Body]
-fields: {age: i32}
----
-component: Seed
-owner: none
-fields: {kind: i32, next_one: id<Seed>}
----
-world: Game
-bundles: {unit: {Body: {hp: 5, x: 1}}, knight: {unit: {}, Body: {hp: 7}}}
-kernels:
-  sow:
-    over: Seed
-    turns: rows
-    steps:
-      - "spawn(knight, Body(x=2.7), Soul(age=Seed.kind), where=Seed.kind == 0)"
-      - "spawn(Soul(), where=Seed.kind == 1)"
-      - spawn(Seed(kind=Seed.kind + 10))
-      - destroy(Seed.next_one)
-      - die(where=Seed.kind == 1)
-      - spawn(Seed(kind=Seed.kind + 20))
-"""
+    steps = [
+        "spawn(knight, Body(x=2.7), Soul(age=Seed.kind), where=Seed.kind == 0)",
+        "spawn(Soul(), where=Seed.kind == 1)",
+        "spawn(Seed(kind=Seed.kind + 10))",
+        "destroy(Seed.next_one)",
+        "die(where=Seed.kind == 1)",
+        "spawn(Seed(kind=Seed.kind + 20))",
+    ]
+    components = {
+        "Body": {"fields": {"hp": {"type": "u8", "default": 9}, "x": "f32", "y": "f32"}},
+        "Soul": {"requires": ["Body"], "fields": {"age": "i32"}},
+        "Seed": {"owner": "none", "fields": {"kind": "i32", "next_one": "id<Seed>"}},
+    }
+    bundles = {
+        "unit": {"Body": {"hp": 5, "x": 1}},
+        "knight": {"unit": {}, "Body": {"hp": 7}},
+    }
+    kernels = {"sow": {"over": "Seed", "turns": "rows", "steps": steps}}
+    schema = Schema({"components": components, "world": {"bundles": bundles, "kernels": kernels}})
     world = World(
-        text, lambda name, owners: [1000 + 100 * len(name) + n for n in range(len(owners))]
+        schema, lambda name, owners: [1000 + 100 * len(name) + n for n in range(len(owners))]
     )
     for k, after in enumerate((3, 0, 4, 0), 1):
         world.add("Seed", id=k, kind=k - 1, next_one=after)
     run = call(world, "sow")
-    assert [one.id for one in run.dead if isinstance(one, Row)] == [3, 2]
+    assert [one.id for one in run.despawned if isinstance(one, Row)] == [3, 2]
     assert world.column("Seed", "kind") == [0, 3, 10, 20, 11, 13, 23]
     assert [row.id for row in world.rows["Seed"]] == [1, 4, *range(1400, 1405)]
     assert world.entities == {1000, 1001} == {*owners(world, "Body")} == {*owners(world, "Soul")}
@@ -396,7 +398,7 @@ kernels:
     turns: random
     steps: [Fly.seen = count(), Fly.prey = choice(other), destroy(Fly.prey)]
 """
-    world = World(text)
+    world = World(read(text))
     for k in range(1, 6):
         world.entities.add(k)
         world.add("Fly", k, at=(k, 0))
@@ -414,7 +416,7 @@ kernels:
             if near:
                 dead.append(near[index(who, "buzz", 1, len(near))])
                 left.remove(dead[-1])
-    assert call(world, "buzz").dead == dead
+    assert [*call(world, "buzz").despawned] == dead
     assert {row.owner: row.cells["seen"].one for row in world.rows["Fly"]} == {
         who: seen[who] for who in left
     }
@@ -435,7 +437,7 @@ def test_parents_come_first() -> None:
     steps = '["world = parent.world @ local", "place.x += world[0, 1]", "hp -= 3"]'
     fields = '{world: "f32[2,2]", local: "f32[2,2]", place: "f32[3]", hp: u8}'
     text = f"component: Body\nfields: {fields}\nhierarchy: {{orphans: root}}\n"
-    world = World(f"{text}kernels: {{k: {{steps: {steps}}}}}")
+    world = World(read(f"{text}kernels: {{k: {{steps: {steps}}}}}"))
     child, above, root = (
         world.add("Body", k, local=[[1, 2], [0, 1]], hp=hp) for k, hp in ((1, 9), (2, 2), (3, 0))
     )
@@ -443,3 +445,101 @@ def test_parents_come_first() -> None:
     call(world, "Body.k")
     assert [place[0] for place in world.column("Body", "place")] == [6, 4, 2]
     assert world.column("Body", "hp") == [6, 255, 253]
+
+
+def test_draws_are_numbered_as_they_are_written() -> None:
+    """Also those of the side of `if` that is not taken, and of what `and` leaves out."""
+    steps = (
+        "Bird.x = random() if Bird.seen > 0 else random()",
+        "Bird.energy = 1 if Bird.seen > 0 and random() >= 0 else 0",
+        "Bird.mate = choice(Bird)",
+    )
+    world = farm(kernel("draw", "Bird", *steps), Bird=at(0, 1, seen=(1, 0)))
+    call(world, "draw")
+    wanted = [(word(who, "draw", j) >> 11) * 2.0**-53 for who, j in ((101, 0), (102, 1))]
+    assert world.column("Bird", "x") == wanted
+    assert world.column("Bird", "energy") == [1, 0]
+    mates = [(101, 102)[index(who, "draw", 3, 2)] for who in (101, 102)]
+    assert world.column("Bird", "mate") == mates
+
+
+def test_where_there_is_no_row() -> None:
+    """The default is read, of a square matrix without one the identity; new rows have zeros."""
+    text = """
+component: Spot
+owner: none
+fields:
+  turn: "f32[2,2]"
+  bent: {type: "f32[2,2]", default: 3}
+  far: {type: f64, default: -.inf}
+---
+component: Probe
+fields: {turn: "f32[2,2]", bent: "f32[2,2]", far: f64, to: id<Spot>}
+---
+world: Game
+kernels:
+  look:
+    over: Probe
+    steps: [Probe.turn = Probe.to.turn, Probe.bent = Probe.to.bent, Probe.far = Probe.to.far]
+  sow: {over: Probe, steps: ["spawn(Spot(far=1))"]}
+"""
+    world = World(read(text))
+    world.entities.add(1)
+    world.add("Probe", 1)
+    call(world, "look")
+    assert world.column("Probe", "turn") == [[[1, 0], [0, 1]]]
+    assert world.column("Probe", "bent") == [[[3, 3], [3, 3]]]
+    assert world.column("Probe", "far") == [-np.inf]
+    call(world, "sow")
+    assert world.column("Spot", "turn") == [[[0, 0], [0, 0]]]
+
+
+@pytest.mark.parametrize(
+    ("function", "wanted"),
+    [
+        ("sum", 10),
+        ("mean", 2.5),
+        ("min", 1),
+        ("max", 4),
+        ("count", 4),
+        ("std", 1.25**0.5),
+        ("median", 2.5),
+        ("gini", 0.25),  # 2 * (1 + 4 + 9 + 16) / (4 * 10) - 5 / 4
+    ],
+)
+def test_reductions(function: str, wanted: float) -> None:
+    values = [value("f64", x) for x in (3, 1, 4, 2)]
+    found, slack = reduced(function, values)
+    assert abs(found - wanted) <= max(slack, 1e-15)
+    nothing = 0 if function in ("sum", "count") else np.nan
+    np.testing.assert_equal(reduced(function, [])[0], nothing)
+
+
+def test_sums_of_integers_wrap() -> None:
+    assert reduced("sum", [value("i64", 2**63 - 1), value("i64", 1)]) == (-(2**63), 0)
+    assert reduced("sum", [value("u8", 255)] * 2) == (510, 0)
+
+
+def test_tables_read_living_active_rows() -> None:
+    text = """
+component: Sheep
+partition: {start: active}
+fields: {energy: i32}
+reductions: {fat: {sum: energy, where: energy > 1}, all_fat: {sum: energy, rows: all}}
+---
+world: Farm
+records:
+  herd: {rows: Sheep, fields: [energy], where: Sheep.energy > 1}
+  total: {energy: {sum: Sheep.energy}}
+"""
+    world = World(read(text))
+    sheep = [world.add("Sheep", k, energy=k) for k in range(1, 6)]
+    world.entities = {1, 2, 3, 4}
+    sheep[2].is_active = False
+    herd, total = (world.schema.tables[name] for name in ("herd", "total"))
+    assert herd.rows is not None
+    assert [actor["Sheep"].owner for actor in table_rows(world, herd.rows)] == [2, 4]
+    assert reduced("sum", column_values(world, total.columns["energy"]))[0] == 7
+    fat, all_fat = world.schema.components["Sheep"].reductions.values()
+    assert reduced("sum", row_values(world, fat))[0] == 11  # the dead are rows as ever
+    assert reduced("sum", row_values(world, all_fat))[0] == 15

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_testing.reference.run import call
+from ecsgen_testing.reference.schema import Kernel
+from ecsgen_testing.reference.world import World
 
 from tests.models import random_kernels
 from tests.models.random_neighbour_worlds import NearWorlds
-from tests.reference.interpreter import call
-from tests.reference.schema import Kernel, read
-from tests.reference.world import World
 from tests.reference.world_copy import assert_same, filled, manager, mirrored
+from tests.support.reference_schemas import read
 from tests.support.world_package import world_package
 
 SCHEMA = """
@@ -159,7 +160,7 @@ def arguments(judge: World, kernel: Kernel, random: np.random.Generator) -> dict
         rows = [one for one in rows if one[kernel.over].is_active]
     known = {"shift": -3, "by": random.integers(-8, 8, len(rows)) / 4}
     known["gain"] = (
-        known["by"] if kernel.args.get("gain") and kernel.args["gain"].each else (1, 2, 0)
+        known["by"] if kernel.args.get("gain") and kernel.args["gain"].is_each else (1, 2, 0)
     )
     return {name: known.get(name, 2.25) for name in kernel.args}
 
@@ -167,7 +168,7 @@ def arguments(judge: World, kernel: Kernel, random: np.random.Generator) -> dict
 def check(world: Any, text: str, name: str, seed: int) -> None:
     """Call a kernel twice in both worlds."""
     judge, random = mirrored(world, text), np.random.default_rng(seed)
-    kernel = judge.kernel(name)
+    kernel = judge.schema.kernel(name)
     holder = manager(world, kernel.home) if kernel.home else world
     if hasattr(holder, "seed"):
         holder.seed = seed
@@ -225,8 +226,8 @@ def test_where_rows_are_after_deaths_and_births() -> None:
         world.destroy_many(dead)
         world.collect()
         for name in judge.rows:
-            judge.bury([row for row in judge.rows[name] if row.owner in dead.tolist()])
+            judge.remove([row for row in judge.rows[name] if row.owner in dead.tolist()])
         newborn = world.spawn(int(random.integers(1, 9)), a={"k": 7}, b={}).tolist()
         for name in judge.rows:
-            judge.append(name, [judge.made(name, one, 0, {}) for one in newborn])
+            judge.append(name, [judge.new_row(name, one, 0, {}) for one in newborn])
             assert [row.owner for row in judge.rows[name]] == list(manager(world, name))

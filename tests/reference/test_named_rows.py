@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ecsgen_testing.reference.run import call
+from ecsgen_testing.reference.schema import Kernel
 
 from ecsgen.config import BACKENDS
-from tests.reference.interpreter import call
-from tests.reference.schema import Kernel, read
 from tests.reference.test_judge import arguments
 from tests.reference.world_comparison import BACKENDS_AT_ONCE, populated
 from tests.reference.world_copy import assert_same, manager, mirrored
+from tests.support.reference_schemas import read
 from tests.support.world_package import world_package
 
 FIELDS = 'm: f64, k: i64, b: bool, w: "f32[2]", mate: entity, goal: id<Patch>'

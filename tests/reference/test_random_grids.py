@@ -14,14 +14,15 @@ from typing import Any
 
 import pytest
 from ecsgen_runtime.base.errors import FullCellError
+from ecsgen_testing.reference.schema import Kernel
+from ecsgen_testing.reference.spaces import FIRST_CELL, Grid
 from numpy.random import Generator, default_rng
 
 from ecsgen.config import BACKENDS, Backend
 from tests.reference import random_grid_kernels
-from tests.reference.grids import FIRST_CELL, Grid
-from tests.reference.schema import Kernel, read
 from tests.reference.world_comparison import Match, cells, populated
 from tests.reference.world_copy import manager
+from tests.support.reference_schemas import read
 from tests.support.world_package import load, sources, world_package
 
 

@@ -7,13 +7,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from ecsgen_testing.reference.schema import Kernel
+from ecsgen_testing.reference.world_copy import rows_of
 from numpy.random import default_rng
 
 from ecsgen.config import Backend
 from tests.reference import random_life_kernels
-from tests.reference.schema import Kernel, read
 from tests.reference.world_comparison import BACKENDS_AT_ONCE, Match, populated
-from tests.reference.world_copy import manager, rows_of
+from tests.reference.world_copy import manager
+from tests.support.reference_schemas import read
 from tests.support.world_package import world_package
 
 TICKS = 0, 3, -(2**63), 2**62 + 1

@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 from ecsgen_runtime.base.handles import NIL
+from ecsgen_testing.reference.run import Run
+from ecsgen_testing.reference.schema import Component, Field, Schema
+from ecsgen_testing.reference.spaces import FIRST_CELL
+from ecsgen_testing.reference.world import Row, World
+from ecsgen_testing.reference.world_copy import rows_of
 from numpy.random import Generator
 
-from tests.reference.grids import FIRST_CELL
-from tests.reference.interpreter import Run
-from tests.reference.schema import Component, Field, Schema, read
-from tests.reference.world import Row, World
-from tests.reference.world_copy import assert_same, cell_number, manager, mirrored, rows_of
+from tests.reference.world_copy import assert_same, cell_number, manager, mirrored
+from tests.support.reference_schemas import read
 
 LONGEST = 0, 11, 5, 3
 """Axes of a grid, by how many it has."""
@@ -48,12 +50,12 @@ def settle(part: Any, component: Component, some: Any, size: int, random: Genera
     stands = {}
     if component.stands:
         stands = {component.stands: cells(random, size, len(some), component.capacity)}
-    part.create_many(len(some) if component.says("owner", "none") else some, **stands)
-    if component.says("instances", "many"):
+    part.create_many(len(some) if not component.is_owned else some, **stands)
+    if component.has_many:
         part.create_many(some[:3])
-    if component.keys.get("partition") == {"start": "inactive"}:
+    if component.partition == "inactive":
         part.activate_many(random.random(len(part)) < 0.8)
-    if "partition" in component.keys:
+    if component.partition:
         part.deactivate_many(random.random(len(part)) < 0.3)
 
 
@@ -89,7 +91,7 @@ class Nursery:
     """Says who is born, by doing to a copy of the world in Python what the kernel does."""
 
     def __init__(self, world: Any) -> None:
-        self.world, self.dead = world, list[int | Row]()
+        self.world, self.dead = world, dict[int | Row, None]()
         self._copy: Any = None
 
     def __call__(self, name: str, owners: Sequence[int]) -> Sequence[int]:
@@ -103,7 +105,7 @@ class Nursery:
         return [int(one) for one in part.id_of_many(part.create_many(owners))]
 
     def _without_dead(self) -> Any:
-        world, dead = copy.deepcopy(self.world), dict.fromkeys(self.dead)  # each once
+        world, dead = copy.deepcopy(self.world), self.dead
         entities = [one for one in dead if not isinstance(one, Row)]
         rows = [one for one in dead if isinstance(one, Row)]
 
@@ -135,25 +137,26 @@ class Match:
         judge = mirrored(self.world, self.text)
         judge.seed(self.seed)
         judge.calls = self.calls
-        judge.newborn = nursery = Nursery(self.world)
-        home = judge.kernel(name).home
+        judge.new_handles = nursery = Nursery(self.world)
+        home = judge.schema.kernel(name).home
         holder = manager(self.world, home) if home else self.world
         given = arguments if rows is None else {**arguments, "rows": rows}
         places = None if rows is None else [*np.searchsorted(rows_of(holder), rows)]
         with np.errstate(all="ignore"):
             run = Run(judge, name, places, arguments)
-            nursery.dead = run.dead
-            run.run()
+            nursery.dead = run.despawned
+            run.act()
+            run.apply()
         before, died = self.versions(), list[int]()
         watch = self.world.entities.on_destroy(lambda gone: died.extend(gone.tolist()))
         with np.errstate(all="ignore"):
             getattr(holder, name.rpartition(".")[2])(**given)
         watch.cancel()
-        assert died == [one for one in dict.fromkeys(run.dead) if not isinstance(one, Row)]
-        assert judge.entities == {*map(int, self.world.entities)}, run.kernel.keys
+        assert died == [one for one in run.despawned if not isinstance(one, Row)]
+        assert judge.entities == {*map(int, self.world.entities)}, run.kernel.text
         self.assert_rows(judge, run)
         assert_same(self.world, judge, run.kernel)
-        if not run.dead and not run.births:
+        if not run.despawned and not run.spawned:
             assert self.versions() == before
         self.assert_standing()
         return run
@@ -163,11 +166,11 @@ class Match:
 
     def assert_rows(self, judge: World, run: Run) -> None:
         """The same rows, in the same order; of a group's members, and inactive ones, in any."""
-        grouped = {one for some in self.schema.world.get("groups", {}).values() for one in some}
+        grouped = self.schema.grouped
         for name, rows in judge.rows.items():
             part = manager(self.world, name)
-            there, about = rows_of(part), (name, run.kernel.keys)
-            has_ids = judge.has_ids(name)
+            there, about = rows_of(part), (name, run.kernel.text)
+            has_ids = self.schema.components[name].has_ids
             known = [int(part.id_of(k) if has_ids else part.entity(k)) for k in there]
             wanted = [row.id if has_ids else row.owner for row in rows]
             is_free = [name in grouped or not row.is_active for row in rows]
@@ -177,7 +180,9 @@ class Match:
                 in_order = sorted((places[one], k) for k, one in enumerate(wanted))
                 rows[:] = [rows[k] for _, k in in_order]
             assert known == [row.id if has_ids else row.owner for row in rows], about
-            owners = [int(part.entity(k)) if judge.is_owned(name) else 0 for k in there]
+            owners = [
+                int(part.entity(k)) if judge.schema.components[name].is_owned else 0 for k in there
+            ]
             assert owners == [row.owner for row in rows], about
 
     def assert_standing(self) -> None:

@@ -32,7 +32,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from ecsgen.model import World
 from ecsgen.render.package_files import entities_module
 from ecsgen.render.text.library_imports import finish_module
-from tests.support.entities_package import entity_manager
+from tests.support.entities_package import DespawnListener, entity_manager
 from tests.support.soak import examples
 
 LAYOUTS = [

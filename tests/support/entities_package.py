@@ -17,10 +17,31 @@ def entity_manager(
     """Return the manager's class with these bits, which pickles find here."""
     layout = HandleLayout(index_bits, generation_bits, min_free)
     name = f"EntityManager{index_bits}x{generation_bits}x{min_free}"
-    manager_class = type(
+    found = type(
         name,
         (EntityManagerBase,),
         {"HANDLE_LAYOUT": layout, "__slots__": (), "__module__": __name__},
     )
-    globals()[name] = manager_class
-    return manager_class
+    globals()[name] = found
+    return found
+
+
+class DespawnListener:
+    """What a manager with `destroy: callback` does when entities die, but for the rows."""
+
+    def __init__(self, entities: EntityManagerBase | None = None) -> None:
+        self.dead: list[int] = []
+        self._locks = 0
+        if entities is not None:
+            entities.add_listener(self, DespawnListener.remove)
+
+    def _check_can_despawn(self) -> None:
+        if self._locks:
+            raise StructureLockedError("locked")
+
+    def _on_despawn(self, entities: Any) -> None:
+        self.dead += entities.tolist()
+
+    def remove(self, entity: int) -> None:
+        """Hear of one death."""
+        self.dead.append(entity)

@@ -7,13 +7,13 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
+from ecsgen_testing.reference.values import dtype_of
 from numpy.typing import NDArray
 
 from ecsgen.config import Backend
 from ecsgen.model import Component, Field, Kernel
 from ecsgen.model.columns import split_parts
 from tests.models.random_kernels import ENUM, FIELDS, kernel
-from tests.reference.values import dtype_of
 from tests.support.world_package import checked, load, world_package
 
 SPECIAL = (np.nan, np.inf, -np.inf, -0.0, 0.0, 1.0, -1.0, 3e38, 1e-45, 2.5, -0.5, 1e19, 255.0)

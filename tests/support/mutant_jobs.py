@@ -81,7 +81,8 @@ PROJECT_TESTS: Mapping[str, tuple[str, ...]] = {
         "policies/test_reprs.py",
     ),
 }
-"""Beginnings of imports in these cases → what replaces them in a package's tests."""
+"""The project's own tests of library files, by how their paths begin: what can't fail because of a
+schema is theirs to notice, so mutants that generated tests let pass meet them, too."""
 
 
 @dataclass(frozen=True)
@@ -109,21 +110,18 @@ class Job:
 
 
 def build_all(folder: Path) -> dict[str, Project]:
-    """Write the packages that are going to be broken into a folder; return what they are of."""
-    projects = {}
+    """Write the packages that are going to be broken into a folder, beside a copy of the library;
+    return what they are of."""
+    found = {}
     for package in (WHOLE, SMALL_BATCH_COMPILED, GRIDS):
         schemas = folder / f"{package.name}_schemas"
         schemas.mkdir(parents=True)
         for path in package.schemas:
             shutil.copy(path, schemas)
         project = build(schemas, folder / package.name, backend=package.backend, runtime="vendored")
-        projects[package.name] = project.made_for(package.backend)
-    for path in CASES:
-        text = path.read_text(encoding="utf-8")
-        for imported, replacement in OWN.items():
-            text = text.replace(imported, replacement)
-        (folder / WHOLE.name / "tests" / path.name).write_text(text, encoding="utf-8")
-    return projects
+        found[package.name] = project.made_for(package.backend)
+    shutil.copytree(LIBRARY, library_of(folder), ignore=shutil.ignore_patterns("__pycache__"))
+    return found
 
 
 def library_of(folder: Path) -> Path:
@@ -152,13 +150,13 @@ def jobs(projects: dict[str, Project], folder: Path) -> Iterator[Job]:
     for number, group in enumerate(groups):
         for name, of_groups in all_targets.items():
             package = folder / name
-            tests_by_file = {
+            own = {
                 file: tests
                 for file, tests in of_groups[number].items()
                 if (package / file).exists() and len(_there(tests, package)) == len(tests)
             }
-            targets = _with_tests_of_others(tests_by_file, of_groups, package)
-            texts = {file: (package / file).read_text(encoding="utf-8") for file in tests_by_file}
+            others = {file: _tests_of_others(file, own[file], of_groups, package) for file in own}
+            texts = {file: (package / file).read_text(encoding="utf-8") for file in own}
             for mutant in group.mutants:
                 yield from _broken(package.name, group, mutant, texts, own, others)
             if texts:
@@ -170,14 +168,14 @@ def _there(tests: Iterable[str], package: Path) -> list[str]:
     return [test for test in tests if (package / "tests" / test.partition("::")[0]).exists()]
 
 
-def _with_tests_of_others(targets: Targets, of_groups: Iterable[Targets], package: Path) -> Targets:
-    """Return a group's files with their tests: its own first, then those of other groups."""
-    tests_by_file = {file: dict.fromkeys(tests) for file, tests in targets.items()}
-    for other in of_groups:
-        for file, tests in other.items():
-            if tests_by_file.get(file) and file.startswith("_runtime/"):
-                tests_by_file[file] |= dict.fromkeys(_there(tests, package))
-    return {file: tuple(tests) for file, tests in tests_by_file.items()}
+def _tests_of_others(
+    file: str, own: Iterable[str], of_groups: Iterable[Targets], package: Path
+) -> tuple[str, ...]:
+    """Return the tests that other groups have for a file of the library."""
+    if not file.startswith("_runtime/"):
+        return ()
+    every = chain(*(_there(other.get(file, ()), package) for other in of_groups))
+    return tuple(test for test in dict.fromkeys(every) if test not in own)
 
 
 def _broken(
@@ -189,18 +187,19 @@ def _broken(
     others: Targets,
 ) -> Iterator[Job]:
     """Return the jobs of one mutant."""
-    matches_by_file = {file: list(_replaced(text, mutant)) for file, text in texts.items()}
-    for file in spread([file for file, matches in matches_by_file.items() if matches], FILES):
-        for index, new in spread(matches_by_file[file], PLACES):
-            yield Job(package, group.of, file, index, mutant, new, targets[file])
+    found = {file: list(_replaced(text, mutant)) for file, text in texts.items()}
+    for file in spread([file for file, matches in found.items() if matches], FILES):
+        for place, new in spread(found[file], PLACES):
+            tests = own[file], project_tests(file), others[file]
+            yield Job(package, group.of, file, place, mutant, new, *tests)
 
 
 def _replaced(text: str, mutant: Mutant) -> Iterator[tuple[int, str]]:
     """Return each match of a mutant's pattern, by number, and the text with it replaced."""
-    for index, match in enumerate(re.finditer(mutant.old, text, re.MULTILINE)):
+    for place, match in enumerate(re.finditer(mutant.old, text, re.MULTILINE)):
         new = text[: match.start()] + match.expand(mutant.new) + text[match.end() :]
         if new != text:
-            yield index, new
+            yield place, new
 
 
 def spread(items: list[Item], count: int) -> list[Item]:

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 from ecsgen_runtime.tables.bulk import Tuning
+from ecsgen_testing.reference.run import call
 
 from ecsgen.config import Backend
 from ecsgen.model import Field, Project
 from ecsgen.model.columns import split_parts
 from ecsgen.policies import max_rows
-from tests.reference.interpreter import call
 from tests.reference.world_copy import assert_same, manager, mirrored, rows_of
 from tests.support.kernel_package import random_values
 from tests.support.world_package import load, world_package
@@ -113,26 +113,16 @@ def check(
     """Run a kernel, or some rows of it, and compare all columns with what the judge makes of
     them."""
     judge = mirrored(world, text)
-    kernel = judge.kernel(name)
+    kernel = judge.schema.kernel(name)
     holder = manager(world, kernel.home) if kernel.home else world
     home_rows = rows_of(holder) if kernel.home else []
     if chosen is None:  # values are for holes, too
-        each = [
-            name_of for name_of, argument in kernel.args.items() if argument.each and kernel.home
-        ]
-        call(
-            judge,
-            name,
-            None,
-            **arguments
-            | {
-                argument_name: [arguments[argument_name][row] for row in home_rows]
-                for argument_name in each
-            },
-        )
+        each = [key for key, argument in kernel.args.items() if argument.is_each and kernel.home]
+        of_rows = {key: [arguments[key][row] for row in home_rows] for key in each}
+        call(judge, name, None, **arguments | of_rows)
     else:
         call(judge, name, [home_rows.index(row) for row in chosen], **arguments)
-    if "turns" in kernel.keys:
+    if kernel.turns:
         holder.seed = 0
     with np.errstate(all="ignore"), Tuning.override(block_rows=(512, 512)):
         method = getattr(holder, name.rpartition(".")[2])

@@ -5,6 +5,8 @@ Mutants of the library meet these cases, too, behind the tests of the package th
 
 from __future__ import annotations
 
+import gc
+import weakref
 from copy import deepcopy
 from functools import partial
 from typing import Any
@@ -12,11 +14,11 @@ from weakref import WeakSet
 
 import pytest
 from ecsgen_testing.buffers import Thing
-from ecsgen_testing.kernel_inputs import draw_keys
+from ecsgen_testing.seeded import draw_keys
 from ecsgen_testing.subject import CODECS, COPIES, loaded, refuses
 
 import generated as g
-from generated import World
+from generated import Burning, Health, World
 
 BOTH: dict[str, Any] = {"position": {}, "velocity": {}}
 
@@ -178,3 +180,23 @@ class TestSeeds:
             for other in others:
                 assert other.seed == seed
                 assert draw_keys(*seeded(other)) == expected
+
+
+class TestKernelsOverChunks:
+    """What they keep in the store."""
+
+    def test_memory_is_given_back(self) -> None:
+        w = World()
+        w.archetypes.create([Health, Burning], 150)
+        w.archetypes.shrink_to_fit()
+        before = w.archetypes.nbytes
+        w.scorch(0.5, 0.25)
+        assert w.archetypes.nbytes == before + w.archetypes.kernel_blocks["scorch"].nbytes
+        w.archetypes.shrink_to_fit()
+        assert w.archetypes.nbytes == before
+        w.scorch(0.5, 0.25)
+        buffers = [weakref.ref(chunk.buffer.base) for chunk in w.archetypes.chunks()]
+        w.archetypes.clear()
+        w.archetypes.shrink_to_fit()
+        gc.collect()
+        assert not any(buffer() is not None for buffer in buffers)

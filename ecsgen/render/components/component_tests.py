@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from ecsgen.model import BaseType, Field
 from ecsgen.model.columns import Column, field_columns
@@ -13,7 +14,6 @@ from ecsgen.model.types import SCALARS
 from ecsgen.policies import max_rows
 from ecsgen.render.column_code import KINDS
 from ecsgen.render.components.component_code import ComponentCode
-from ecsgen.render.kernel_methods.kernel_oracle import KernelCheck, ReductionCheck
 from ecsgen.render.text.formatting import call, collection
 from ecsgen.render.text.library_imports import SUPPORT, TESTING, ancestors, read_support
 from ecsgen.render.text.quoting import WIDTH, as_f32, literal, nested
@@ -23,9 +23,15 @@ class ComponentTests:
     """Code of a component, for the template of its tests."""
 
     def __init__(
-        self, code: ComponentCode, package: str, policy_tests: tuple[PolicyTests, ...]
+        self,
+        code: ComponentCode,
+        package: str,
+        policy_tests: tuple[PolicyTests, ...],
+        schema: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
+        """`schema`: the reference interpreter's, of a component with kernels or reductions."""
         self.code = code
+        self.schema = schema
         self.component = code.component
         self.package = package
         self.policy_tests = policy_tests
@@ -122,14 +128,6 @@ class ComponentTests:
         if not self.code.is_owned:
             return call("id = manager.create", arguments, 4)
         return call("row = manager.create", ["entity", *arguments], 4)
-
-    @property
-    def kernels(self) -> list[KernelCheck | ReductionCheck]:
-        """Checks of the kernels and reductions, each with a function of one row."""
-        component = self.component
-        tested = [kernel for kernel in component.kernels if not kernel.program.is_untestable]
-        kernels = [KernelCheck(kernel, component.name) for kernel in tested]
-        return [*kernels, *map(ReductionCheck, component.reductions)]
 
     @property
     def accessors(self) -> list[str]:

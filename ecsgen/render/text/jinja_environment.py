@@ -20,7 +20,7 @@ from ecsgen.render.text.formatting import call, collection, disjunction, tuple_i
 from ecsgen.render.text.library_imports import LIBRARY, TESTING
 from ecsgen.render.text.module_names import IMPORTS_MARKER, insert_imports
 from ecsgen.render.text.name_shadowing import add_class_placeholder, add_placeholder
-from ecsgen.render.text.quoting import WIDTH, comment_text, docstring_text, literal
+from ecsgen.render.text.quoting import WIDTH, comment_text, docstring_text, json_literal, literal
 
 
 def _bytecode_cache() -> FileSystemBytecodeCache | None:
@@ -44,8 +44,11 @@ def environment() -> Environment:
         extensions=[StepTag],
         autoescape=False,  # Python, not HTML; schema text only comes through the filters below
     )
-    env.filters |= {"doc": doc, "comment": comment_text, "literal": literal}
     env.filters |= {
+        "doc": doc,
+        "comment": comment_text,
+        "literal": literal,
+        "json_literal": json_literal,
         "deeper": indent_if,
         "marked": add_placeholder,
         "marked_class": add_class_placeholder,

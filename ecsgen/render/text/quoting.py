@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import struct
@@ -68,6 +69,26 @@ def split_literal(text: str, indent: int) -> str:
         break_on_hyphens=False,
     )
     return f"\n{' ' * indent}".join(map(literal, parts))
+
+
+def json_literal(document: Any) -> str:
+    """Return a JSON document as a literal of several lines, as wide as they may be."""
+    return f'r"""\n{_json_lines(document, 0, 0)}\n"""'
+
+
+def _json_lines(document: Any, indent: int, before: int) -> str:
+    """Return JSON after `before` characters of a line; items stand on lines of their own if all do
+    not fit."""
+    line = json.dumps(document, allow_nan=False)
+    if before + len(line) < WIDTH or not isinstance(document, dict | list) or not document:
+        return line
+    if isinstance(document, dict):
+        parts, ends = [(f"{json.dumps(key)}: ", item) for key, item in document.items()], "{}"
+    else:
+        parts, ends = [("", item) for item in document], "[]"
+    inner = indent + 1
+    items = [f"{' ' * inner}{k}{_json_lines(i, inner, inner + len(k))}" for k, i in parts]
+    return "\n".join([ends[0], ",\n".join(items), " " * indent + ends[1]])
 
 
 def _quoted(value: str | bytes) -> str:

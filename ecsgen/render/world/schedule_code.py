@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ecsgen.model import Component, Enum, World
+from collections.abc import Iterable
+
+from ecsgen.model import Component, Default, Enum, World
 from ecsgen.model.schedules import TICK, ScheduledCall, arguments_of, fused_passes, passes
 from ecsgen.model.typed_tree import Argument
 from ecsgen.render.kernel_methods.arguments import ArgumentCode
@@ -11,7 +13,6 @@ from ecsgen.render.kernel_methods.row_sources import RowSource, make_world_sourc
 from ecsgen.render.text.formatting import call, for_macro
 from ecsgen.render.text.name_shadowing import add_placeholder
 from ecsgen.render.text.quoting import WIDTH, docstring_text, literal
-from ecsgen.render.world.world_kernel_tests import sample
 
 
 class ScheduleMethod:
@@ -148,7 +149,7 @@ class ScheduleMethod:
     @property
     def cases(self) -> list[str]:
         """Equivalent calls of single kernels, for tests."""
-        return [call("world_kernels.Call", self._case(entry), 16, ",") for entry in self._calls]
+        return [call("schedule_cases.Call", self._case(entry), 16, ",") for entry in self._calls]
 
     def _case(self, entry: ScheduledCall) -> list[str]:
         arguments = tuple(argument.name for argument in entry.kernel.program.arguments)
@@ -185,3 +186,13 @@ def _effects(entry: ScheduledCall) -> str:
     parts += [f"spawns {', '.join(effects.spawns)}"] if effects.spawns else []
     parts += ["destroys"] if effects.destroys else []
     return "; ".join(parts)
+
+
+def sample(argument: Argument, enums: Iterable[Enum]) -> str:
+    """Return a value of an argument's type, as a literal."""
+    type_, numbers = argument.type, {enum.name: enum.default for enum in enums}
+    value: Default = {"bool": True, "f32": 0.5, "f64": 0.25}.get(type_.scalar, 1)
+    value = numbers.get(type_.enum, value)
+    for length in reversed(argument.type.shape):
+        value = (value,) * length
+    return literal(value)

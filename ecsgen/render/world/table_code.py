@@ -16,7 +16,6 @@ from ecsgen.render.blocks.array_values import Constants
 from ecsgen.render.blocks.block_body import BlockBody
 from ecsgen.render.blocks.block_iteration import BlockIteration, working_cells
 from ecsgen.render.blocks.block_method import block_loop
-from ecsgen.render.kernel_methods.kernel_oracle import ReductionCheck
 from ecsgen.render.kernel_methods.row_sources import (
     ChunkSource,
     RowSource,
@@ -35,10 +34,9 @@ from ecsgen.render.loops.scalar_code import (
     spelled,
     wrap_to_type,
 )
-from ecsgen.render.text.formatting import call, collection, mapping, method_lines, statement
+from ecsgen.render.text.formatting import collection, mapping, method_lines, statement
 from ecsgen.render.text.name_shadowing import add_placeholder
 from ecsgen.render.text.quoting import literal
-from ecsgen.schema.names import module_name
 
 WHERE: Final = "where"
 """Function of the reduction that keeps which rows match, for a table with a line for each."""
@@ -124,20 +122,6 @@ class TableCode:
             yield field.name, field.type.scalar
         for column in self._table.columns:
             yield column.name, column.scalar
-
-    @property
-    def cases(self) -> list[RecordCase]:
-        """Cases that generated tests compare: without grids, chunks and the time."""
-        table = self._table
-        if table.rows:
-            value = table.program.where or tree.Constant(BOOL, True)
-            lines = Reduction(
-                "", "count", "", over=table.rows, program=tree.ReductionProgram(value)
-            )
-            cases = [RecordCase(table, lines, self._world)]
-        else:
-            cases = [RecordCase(table, column, self._world) for column in table.columns]
-        return [case for case in cases if case.is_testable(self._known)]
 
     def _source(self, over: str) -> RowSource | ChunkSource:
         return make_world_source(self._world, over, self._known)
@@ -328,47 +312,6 @@ class TableCode:
         variables = [name for parameter in wanted for name in parameter.variables]
         head = f"{', '.join(variables)} =" if variables[1:] else f"({variables[0]},) ="
         return statement(f"{head} {loop.name}", passed)
-
-
-class RecordCase:
-    """Test case of a column, or of the lines of rows."""
-
-    def __init__(self, table: Table, column: Reduction, world: World) -> None:
-        self.key = f"({literal(table.name)}, {literal(column.name)})"
-        self.function = f"{table.name}__{column.name}_of_one"
-        self._table = table
-        self._column = column
-        self._members = world.members_of(column.over)
-
-    def is_testable(self, known: Mapping[str, Component]) -> bool:
-        """Check that tests can make rows for the case."""
-        program = self._column.program
-        nodes = (node for node in (program.value, program.where) if node is not None)
-        parts = [known[name] for name in self._members]
-        is_plain = all(
-            not component.chunk and component.grid is None and component.on is None
-            for component in parts
-        )
-        return is_plain and bool(parts) and all(_with_tick_argument(node) == node for node in nodes)
-
-    @property
-    def oracle(self) -> str:
-        """Function of one row."""
-        name = self.function.removesuffix("_of_one")
-        return ReductionCheck(replace(self._column, name=name)).function
-
-    @property
-    def entry(self) -> str:
-        """Item of the dict of all cases."""
-        modules = [f"{literal(n)}: {literal(module_name(n))}" for n in self._members]
-        over, column = module_name(self._column.over), self._column
-        arguments = [literal(over), f"{{{', '.join(modules)}}}", self.function]
-        if column.name:
-            arguments.append(f"how={literal(column.function)}")
-        else:
-            fields = [literal(f"{field.owner}.{field.name}") for field in self._table.fields]
-            arguments.append(f"fields=[{', '.join(fields)}]")
-        return call(f"{self.key}: world_kernels.Told", arguments, 8, ",")
 
 
 class TableLoop:

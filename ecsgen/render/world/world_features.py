@@ -97,10 +97,10 @@ FEATURES: Final = (
     ),
     # kernels of the world: a method each, with its loop or blocks
     WorldFeature(name="kernel_methods", applies=lambda project: bool(project.world.kernels)),
-    # tests of the world's kernels, row by row, for every backend
+    # tests of the world's kernels and tables, for every backend
     WorldFeature(
         name="world_kernel_tests",
-        applies=lambda project: bool(project.testable_kernels),
+        applies=lambda project: bool(project.world.kernels or project.world.records),
     ),
     # Signatures: the components of an entity as flags (the overview's bit sets, in one number).
     WorldFeature(
@@ -134,11 +134,6 @@ FEATURES: Final = (
         name="queries",
         applies=lambda project: bool(project.world.queries_of(chunked=False)),
         attributes=lambda project: tuple(q.name for q in project.world.queries_of(chunked=False)),
-    ),
-    # tests of kernels over queries of chunks, for every backend
-    WorldFeature(
-        name="chunk_kernel_tests",
-        applies=lambda project: any(map(project.world.runs_over_chunks, project.world.kernels)),
     ),
     # Queries of chunks: the entities that have certain components of the archetypes.
     WorldFeature(

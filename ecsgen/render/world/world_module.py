@@ -10,6 +10,7 @@ from typing import Any, Final, Self
 
 from ecsgen.config import Backend
 from ecsgen.model import BaseType, Component, Enum, Project, World
+from ecsgen.model.reference_schema import world_schema
 from ecsgen.model.schedules import resolve_calls
 from ecsgen.model.snapshot_schema import make_snapshot_schema, schema_fingerprint, schema_text
 from ecsgen.policies.unique import UNIQUE
@@ -30,7 +31,7 @@ from ecsgen.render.text.library_imports import (
 )
 from ecsgen.render.text.name_shadowing import ComponentName, add_class_placeholder, add_placeholder
 from ecsgen.render.text.quoting import literal
-from ecsgen.render.world import world_features, world_kernel_tests
+from ecsgen.render.world import world_features
 from ecsgen.render.world.query_code import bundles, flags, groups, queries
 from ecsgen.render.world.schedule_code import ScheduleMethod
 from ecsgen.render.world.table_code import TableCode
@@ -103,7 +104,6 @@ def shard_lines(project: Project) -> list[str]:
 # world is rendered again when their `repr` changes
 _BY_FEATURE: Final[dict[str, Callable[[Project], object]]] = {
     "bundles": bundles,
-    "chunk_kernel_tests": world_kernel_tests.chunked_cases,
     "chunk_queries": lambda project: queries(project, chunked=True),
     "groups": groups,
     "kernel_methods": WorldKernelContext.of,
@@ -114,7 +114,7 @@ _BY_FEATURE: Final[dict[str, Callable[[Project], object]]] = {
     "seeded": lambda project: drawing_lines(project.world.kernels, ""),
     "shards": shard_lines,
     "signature": flags,
-    "world_kernel_tests": world_kernel_tests.steps_cases,
+    "world_kernel_tests": world_schema,
 }
 
 

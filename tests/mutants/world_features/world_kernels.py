@@ -56,7 +56,7 @@ GROUPS = (
         Mutant("rows in step are the first", r"(\w+_rows)\[0\] :\]", r"0 * \1[0] :]"),
     ),
     world(
-        "chunk_kernel_tests",
+        "chunk_queries",
         Mutant("the field beside", r"(fields = \(ChunkField\(\d+, )0\)", r"\g<1>1)"),
     ),
     module(
@@ -78,7 +78,7 @@ GROUPS = (
     ),
     module(
         "_runtime/world/archetypes/archetype_store.py",
-        ("test_world.py",),
+        ("test_world_cases.py",),
         Mutant("kernels over chunks: memory is not given back", r"cache\.drop\(\)$"),
         Mutant(
             "kernels over chunks: memory is not counted", r"of_kernels: int = .*", "of_kernels = 0"

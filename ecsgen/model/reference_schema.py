@@ -1,0 +1,194 @@
+"""The schemas as JSON, for the reference interpreter: kernels, reductions and tables as written,
+and of everything else what they depend on.
+
+Keys with their default are left out, and so are fields that kernels do not see.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from ecsgen.model import (
+    BaseType,
+    Component,
+    Enum,
+    Field,
+    Kernel,
+    NearClause,
+    Project,
+    Query,
+    Reduction,
+    Table,
+    World,
+)
+from ecsgen.model.snapshot_schema import Document, json_default
+
+_UNSEEN: Final = (BaseType.STR, BaseType.BYTES, BaseType.OBJECT)
+_POLICIES: Final = {
+    "owner": "entity",
+    "instances": "one",
+    "lookup": "sparse",
+    "destroy": "gc",
+    "ids": False,
+    "partition": "",
+    "hierarchy": "",
+}
+
+
+def make_reference_schema(project: Project) -> Document:
+    """Return the schemas of a project as JSON."""
+    components = {component.name: _component(component) for component in project.components}
+    return _document(components, _world(project.world), project.enums)
+
+
+def component_schema(project: Project, component: Component) -> Document:
+    """Return the part of the schemas on which the kernels of a component depend."""
+    ground = component.grid_component
+    grids = {} if ground is None else {ground.name: _without_kernels(_component(ground))}
+    return _document({**grids, component.name: _component(component)}, {}, project.enums)
+
+
+def world_schema(project: Project) -> Document:
+    """Return the part of the schemas on which the world's kernels and tables depend."""
+    everything, by_name = _world(project.world), project.by_name
+    world: Document = {
+        key: everything[key] for key in ("name", "kernels", "records") if key in everything
+    }
+    needed, seen = dict[str, Document](), set[str]()
+    while todo := _words([world, needed]) - seen:
+        seen |= todo
+        for name in sorted(todo):
+            for kind in ("bundles", "groups", "queries"):
+                if name in everything.get(kind, {}):
+                    world.setdefault(kind, {})[name] = everything[kind][name]
+            if name in by_name:
+                needed[name] = _without_kernels(_component(by_name[name]))
+    return _document(needed, world, project.enums)
+
+
+def _document(
+    components: Mapping[str, Document], world: Document, enums: Iterable[Enum]
+) -> Document:
+    """Return components and a world with the enums that they name."""
+    words = _words([components, world])
+    return _without_empty(
+        enums={enum.name: dict(enum.values) for enum in enums if enum.name in words},
+        components={name: components[name] for name in sorted(components)},
+        world=world,
+    )
+
+
+def _without_kernels(component: Document) -> Document:
+    return {key: p for key, p in component.items() if key not in ("kernels", "reductions")}
+
+
+def _words(document: object) -> set[str]:
+    """Return all words of a document."""
+    return set(re.findall(r"\w+", json.dumps(document)))
+
+
+def _without_empty(**items: Any) -> Document:
+    return {key: item for key, item in items.items() if item not in (None, False, "", {}, [])}
+
+
+def _component(component: Component) -> Document:
+    space, grid, on = component.space, component.grid, component.on
+    policies = {
+        key: getattr(component, key)
+        for key, default in _POLICIES.items()
+        if getattr(component, key) != default
+    }
+    fields = [field for field in component.fields if field.type.base not in _UNSEEN]
+    return {
+        "module": component.module,
+        **policies,
+        **_without_empty(
+            fields={field.name: _field(field) for field in fields},
+            space=space and {"field": space.field, "wrap": list(space.wrap)},
+            grid=grid and {"shape": list(grid.shape), "wrap": list(grid.wrap), "hood": grid.hood},
+            on=on and _without_empty(field=on.field, grid=on.grid, capacity=on.capacity),
+            unique={f.name: f.type.text for f in component.fields if "unique" in dict(f.options)},
+            archetypes=bool(component.chunk),
+            kernels=_kernels(component.kernels),
+            reductions=_reductions(component.reductions),
+        ),
+    }
+
+
+def _field(field: Field) -> Document | str:
+    if "default" in field.marks or field.type.base is BaseType.ENUM:
+        return {"type": field.type.text, "default": json_default(field.default)}
+    return field.type.text
+
+
+def _world(world: World) -> Document:
+    return _without_empty(
+        name=world.name,
+        bundles={name: {member: {} for member in members} for name, members in world.bundles},
+        groups={name: list(members) for name, members in world.groups},
+        queries={query.name: _query(query) for query in world.queries},
+        kernels=_kernels(world.kernels),
+        schedules={
+            name: [
+                _without_empty(run=entry.run, every=entry.every, **{"from": entry.start})
+                for entry in entries
+            ]
+            for name, entries in world.schedules
+        },
+        records={table.name: _table(table) for table in world.records},
+    )
+
+
+def _query(query: Query) -> Document:
+    return _without_empty(
+        all=list(query.all), any=list(query.any), none=list(query.none), archetypes=query.chunked
+    )
+
+
+def _kernels(kernels: Iterable[Kernel]) -> Document:
+    return {kernel.name: _kernel(kernel) for kernel in kernels}
+
+
+def _kernel(kernel: Kernel) -> Document:
+    args = {
+        name: {"type": text, "each": True} if name in kernel.each else text
+        for name, text, _ in kernel.args
+    }
+    return _without_empty(
+        over=kernel.over,
+        args=args,
+        where=kernel.where,
+        rows=kernel.rows,
+        key=kernel.key,
+        turns=kernel.turns,
+        near={near.name: _near(near) for near in kernel.near},
+        steps=list(kernel.steps),
+    )
+
+
+def _near(near: NearClause) -> Document:
+    others = _without_empty(among=near.among, hood=near.hood, center=near.center)
+    return {"radius": near.radius, **others}
+
+
+def _reductions(reductions: Iterable[Reduction]) -> Document:
+    return {
+        reduction.name: _without_empty(
+            function=reduction.function,
+            of=reduction.expression,
+            where=reduction.where,
+            rows=reduction.rows,
+            over=reduction.over,
+        )
+        for reduction in reductions
+    }
+
+
+def _table(table: Table) -> Document:
+    if not table.rows:
+        return {"columns": _reductions(table.columns)}
+    fields = [f"{field.owner}.{field.name}" for field in table.fields]
+    return _without_empty(rows=table.rows, fields=fields, where=table.where)

@@ -1,0 +1,336 @@
+"""Cases of kernels: generated code and the reference interpreter, on the same drawn worlds."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from copy import deepcopy
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pytest
+from ecsgen_runtime.base.errors import CapacityError, EcsError
+from ecsgen_runtime.tables.bulk import Tuning
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from .drawn_worlds import DrawnWorld
+from .reference.expressions import Scope
+from .reference.neighbours import Hood
+from .reference.reductions import column_values, reduced, row_values, table_rows
+from .reference.run import Run
+from .reference.schema import Kernel, Schema
+from .reference.statements import compile_kernel
+from .reference.values import NUMBERS, Value, dtype_of
+from .reference.world import World
+from .reference.world_changes import apply_run, write_column
+from .reference.world_copy import copied_world, manager_of, rows_of, stacked
+from .state_machine import SEARCH as SEARCH
+from .subject import skipped_if_full
+
+SEEDS: Final = st.integers(0, 2**32 - 1)
+SIZES: Final = st.sampled_from([0, 1, 2, 9, 33, 33, 33])
+SEVERAL_BLOCKS: Final = 2500
+"""Rows that reductions take in more than two blocks, compiled or not."""
+SMALL_BLOCKS: Final = partial(Tuning.override, block_rows=(8, 8))
+"""Lets kernels take few rows in several blocks."""
+_INEXACT: Final = re.compile(
+    r"\b(exp|log|log2|log10|sin|cos|tan|asin|acos|atan2|sinh|cosh|tanh|hypot)\(|\*\*"
+)
+"""Functions that may differ in their last bits."""
+
+
+def read_schema(text: str) -> Schema:
+    """Return what the schemas say, from JSON."""
+    return Schema(json.loads(text))
+
+
+def check_kernel(kind: Any, schema: Schema, name: str, rows: int, seed: int) -> None:
+    """Compare a kernel with the interpreter; `kind`: the class of the world.
+
+    First with half of the rows, then with all in a buffer that may have moved, then with other
+    values, then, of a component's kernel, for some rows in any order, and for those of a mask.
+    """
+    rng = np.random.default_rng(seed)
+    kernel = schema.kernel(name)
+    drawn = DrawnWorld(kind, schema, [kernel], rng)
+    comparison = KernelComparison(drawn, kernel, seed)
+    with skipped_if_full():
+        drawn.add_rows(rows // 2)
+        comparison.check(comparison.call())
+        drawn.add_rows(rows - rows // 2)
+    comparison.move_buffers()
+    call = comparison.call()
+    approach_border(comparison, call)
+    comparison.check(call)
+    comparison.check_radii(call)
+    for _ in range(2):
+        drawn.draw_fields()
+        comparison.check(comparison.call())
+    if kernel.home and not kernel.reads_parent:
+        drawn.draw_fields()
+        used = rows_of(comparison.holder)
+        chosen = rng.permutation(used)[: (len(used) + 1) // 2].tolist()
+        comparison.check(comparison.call(chosen))
+        mask = np.isin(np.arange(comparison.holder.data.n), chosen)
+        comparison.check(comparison.call(sorted(chosen), mask))
+
+
+@contextmanager
+def noted(errors: list[str]) -> Iterator[None]:
+    """Collect errors of entities and rows, as text."""
+    try:
+        yield
+    except EcsError as error:
+        errors.append(repr(error))
+
+
+class Call(NamedTuple):
+    """Arguments of a call, for the kernel and for the interpreter.
+
+    The interpreter takes values of actors alone where a kernel takes those of holes, too.
+    """
+
+    keywords: dict[str, Any]
+    values: dict[str, Any]
+    places: list[int] | None
+    """Which of the actors run; None for all."""
+
+
+class KernelComparison:
+    """A kernel on a drawn world, and the interpreter on copies of it."""
+
+    def __init__(self, drawn: DrawnWorld, kernel: Kernel, seed: int) -> None:
+        self.drawn, self._seed = drawn, seed
+        self.world, self.schema, self.kernel = drawn.world, drawn.schema, kernel
+        self.holder = drawn.manager(self.kernel.home) if self.kernel.home else drawn.world
+        """Has the kernel as a method."""
+        self.is_exact = _INEXACT.search(self.kernel.text) is None
+
+    def call(self, rows: list[int] | None = None, named: Any = None) -> Call:
+        """Return arguments for all rows or some; `named`: how the call names these."""
+        kernel = self.kernel
+        copy = copied_world(self.world, self.schema)
+        actors = copy.actors(kernel.over)
+        if not kernel.home and kernel.over in self.schema.components:
+            actors = [actor for actor in actors if actor[kernel.over].is_active]
+        used = rows_of(self.holder) if kernel.home else [*range(len(actors))]
+        count = self.holder.data.n if kernel.home else len(actors)
+        places = None if rows is None else [used.index(row) for row in rows]
+        if rows is not None:
+            used, count = [*range(len(rows))], len(rows)
+        keywords, values = dict[str, Any](), dict[str, Any]()
+        for name, argument in kernel.args.items():
+            shape = (count, *argument.shape) if argument.is_each else argument.shape
+            numbers = self.drawn.draw_argument(name, argument, shape)
+            keywords[name] = numbers.tolist()
+            values[name] = numbers[used] if argument.is_each else keywords[name]
+        if rows is not None:
+            keywords["rows"] = rows if named is None else named
+        return Call(keywords, values, places)
+
+    def run(self, call: Call) -> Run:
+        """Return a call of the interpreter on a copy of the world."""
+        copy = copied_world(self.world, self.schema)
+        copy.seed(self._seed)
+        return Run(copy, self.kernel.name, call.places, call.values)
+
+    def check(self, call: Call) -> None:
+        """Call the kernel and compare what it leaves with what the interpreter does."""
+        if hasattr(self.holder, "seed"):
+            self.holder.seed = self._seed
+        run, errors = self.run(call), list[str]()
+        run.act()
+        twin = deepcopy(self.world) if run.despawned or run.spawned else None
+        with np.errstate(all="ignore"), SMALL_BLOCKS():
+            if twin is not None:
+                with noted(errors):
+                    apply_run(run, twin)
+            expected = self.world if twin is None else twin
+            versions = [manager.version for manager in self._managers(expected)]
+            with noted(errors):
+                getattr(self.holder, self.kernel.own_name)(**call.keywords)
+        assert errors == errors[:1] * 2  # births may be refused
+        assert [manager.version for manager in self._managers(self.world)] == versions
+        wanted = run.world if twin is None else copied_world(twin, self.schema)
+        self._compare(copied_world(self.world, self.schema), wanted)
+
+    def check_radii(self, call: Call) -> None:
+        """Check that a radius that is none is refused, and nothing is done then."""
+        for near in self.kernel.near.values():
+            if not isinstance(near.radius, str) or near.radius not in self.kernel.args:
+                continue
+            is_on_grid = bool(Hood.of(self.schema, self.kernel, near).grid)
+            wrong = {near.radius: -1 if is_on_grid else 0}
+            before = copied_world(self.world, self.schema)
+            with pytest.raises((ValueError, OverflowError), match=near.radius):
+                getattr(self.holder, self.kernel.own_name)(**{**call.keywords, **wrong})
+            self._compare(copied_world(self.world, self.schema), before)
+
+    def _managers(self, world: Any) -> list[Any]:
+        names = [n for n in self.drawn.names if not self.schema.components[n].is_chunked]
+        return [manager_of(world, self.schema, name) for name in names]
+
+    def _compare(self, actual: World, wanted: World) -> None:
+        """Compare the rows of two worlds, in order, and their fields."""
+        assert actual.entities == wanted.entities
+        for name in self.drawn.names:
+            pairs = [
+                [(row.owner, row.id, row.is_active) for row in world.rows[name]]
+                for world in (actual, wanted)
+            ]
+            assert pairs[0] == pairs[1], name
+            for field in self.schema.components[name].fields:
+                cells, wanted_cells = stacked(actual, name, field), stacked(wanted, name, field)
+                assert same_cells(cells, wanted_cells, self.is_exact), f"{name}.{field}"
+
+    def move_buffers(self) -> None:
+        """Move the rows of half of the managers: kernels may have kept views of them."""
+        for manager in self._managers(self.world):
+            if hasattr(manager, "reserve") and self.drawn.rng.random() < 0.5:
+                with suppress(CapacityError):
+                    manager.reserve(manager.capacity + 1)
+
+
+def same_cells(cells: NDArray[Any], wanted: NDArray[Any], is_exact: bool) -> bool:
+    """Return whether two columns are the same to the bit; NaN is NaN, and 0.0 is -0.0."""
+    if cells.dtype.kind != "f":
+        return bool((cells == wanted).all())
+    if not is_exact:
+        with np.errstate(all="ignore"):
+            return bool(np.isclose(cells, wanted, 1e-3, 1e-3, equal_nan=True).all())
+    return bool(((cells == wanted) | (np.isnan(cells) & np.isnan(wanted))).all())
+
+
+# Random rows are far from where a condition turns, and a kernel that asks for something a little
+# different would treat them alike.
+
+_PAIRS: Final = 3
+_HALVINGS: Final = 60
+_Cells = dict[tuple[str, str], NDArray[Any]]
+
+
+def approach_border(comparison: KernelComparison, call: Call) -> None:
+    """Move some rows to both sides of the condition's border, if the row's fields decide."""
+    compiled = compile_kernel(comparison.schema, comparison.kernel)
+    names = compiled.names
+    if comparison.kernel.where is None or names.hoods or names.draws or not comparison.is_exact:
+        return
+    run, rng = comparison.run(call), comparison.drawn.rng
+    scopes = [run.scopes[k] for k in rng.permutation(len(run.scopes))]
+    with np.errstate(all="ignore"):
+        for scope in scopes[::3]:  # of whole numbers, for which more conditions hold
+            cells = _cells_of(scope, run)
+            _put_cells(scope, {k: _small_integers(column, rng) for k, column in cells.items()})
+        inside = [scope for scope in scopes if compiled.where(scope)]
+        outside = [scope for scope in scopes if scope not in inside]
+        for pair in list(zip(inside, outside, strict=False))[:_PAIRS]:
+            _halve(run, compiled.where, *pair)
+    for name, field in {key for scope in scopes[:1] for key in _cells_of(scope, run)}:
+        write_column(run.world, comparison.world, name, field)
+
+
+def _cells_of(scope: Scope, run: Run) -> _Cells:
+    """Return the numbers of a row that may change."""
+    return {
+        (name, field): np.asarray(row.cells[field].data)
+        for name, row in scope.rows.items()
+        for component in [run.components[name]]
+        for field, f in component.fields.items()
+        if (f.type in NUMBERS or f.type == "bool") and field not in component.unique
+    }
+
+
+def _put_cells(scope: Scope, cells: _Cells) -> None:
+    for (name, field), data in cells.items():
+        old = scope.rows[name].cells[field]
+        scope.rows[name].cells[field] = Value(old.type, np.asarray(data, dtype_of(old.type)))
+
+
+def _small_integers(cell: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
+    low = 0 if cell.dtype.kind in "bu" else -1
+    return np.asarray(rng.integers(low, 2, cell.shape)).astype(cell.dtype)
+
+
+def _halve(run: Run, holds: Callable[[Scope], bool], inside: Scope, outside: Scope) -> None:
+    """Put two rows as close together as halving their distance brings them."""
+    for _ in range(_HALVINGS):
+        near, far = _cells_of(inside, run), _cells_of(outside, run)
+        _put_cells(inside, {key: _between(near[key], far[key]) for key in near})
+        if not holds(inside):
+            _put_cells(outside, _cells_of(inside, run))
+            _put_cells(inside, near)
+
+
+def _between(cell: NDArray[Any], other: NDArray[Any]) -> Any:
+    """Return the middle of two cells; what is not finite gives way, and a bool stays."""
+    if cell.dtype.kind == "b":
+        return cell
+    if cell.dtype.kind == "f":
+        middle = cell / 2 + other / 2
+        return np.where(np.isfinite(middle), middle, other)
+    return cell // 2 + other // 2 + (cell & other & 1)
+
+
+def check_reduction(kind: Any, schema: Schema, name: str, rows: int, seed: int) -> None:
+    """Compare a component's reduction with the interpreter's values of its rows."""
+    home, _, own_name = name.rpartition(".")
+    reduction = schema.components[home].reductions[own_name]
+    rng = np.random.default_rng(seed)
+    drawn = DrawnWorld(kind, schema, [reduction], rng)
+    with skipped_if_full():
+        drawn.add_rows(rows)
+    drawn.is_tame = True
+    drawn.draw_fields()
+
+    def check() -> list[Value]:
+        values = row_values(copied_world(drawn.world, schema), reduction)
+        with np.errstate(all="ignore"), SMALL_BLOCKS():
+            result = getattr(drawn.manager(home), own_name)()
+        compare_reduction(result, reduction.function, values)
+        return values
+
+    for choose in (max, min):  # whose row is then the last one
+        numbers = [np.ravel(value.data)[0] for value in check()]
+        if numbers and reduction.where is None:
+            drawn.roll(home, len(numbers) - 1 - numbers.index(choose(numbers)))
+    check()
+
+
+def check_table(kind: Any, schema: Schema, name: str, rows: int, seed: int) -> None:
+    """Compare the lines of a table with the interpreter's rows."""
+    table = schema.tables[name]
+    drawn = DrawnWorld(kind, schema, table.sources, np.random.default_rng(seed))
+    drawn.is_tame = True
+    with skipped_if_full():
+        drawn.add_rows(rows)
+    drawn.world.tick = seed % 1000
+    copy = copied_world(drawn.world, schema)
+    lines = getattr(drawn.world.records, name)
+    with np.errstate(all="ignore"), SMALL_BLOCKS():
+        lines.write()
+    columns = lines.columns
+    assert {*columns["tick"].tolist()} <= {copy.tick}
+    for key, column in table.columns.items():
+        compare_reduction(columns[key], column.function, column_values(copy, column))
+    if table.rows is not None:
+        actors = table_rows(copy, table.rows)
+        assert len(lines) == len(actors)
+        for text in table.fields:
+            component, field = text.split(".")
+            wanted = [actor[component].cells[field].one for actor in actors]
+            assert columns[field].tolist() == wanted, text
+
+
+def compare_reduction(result: Any, function: str, values: Sequence[Value]) -> None:
+    """Compare the result of a reduction, an element after the other, with that of values."""
+    count = max([1, *(int(np.size(value.data)) for value in values)])
+    for k, element in enumerate(np.ravel(result).tolist()):
+        elements = [Value(value.type, np.ravel(value.data)[k % count]) for value in values]
+        wanted, slack = reduced(function, elements)
+        is_nan = math.isnan(element) and math.isnan(wanted)
+        assert is_nan or slack == math.inf or abs(element - wanted) <= slack

@@ -1,0 +1,211 @@
+"""Neighbourhoods of one call: who is near a row, on a grid or in a continuous space, and in which
+order."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from .schema import Component, Kernel, Near, Reduction, Schema
+from .sight import Sight
+from .spaces import FIRST_CELL, Coords, Space
+from .values import Value, norm, value
+from .world import Actor, Row, World
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A neighbour, and its place less the row's."""
+
+    rows: Actor
+    offset: Value
+
+    @property
+    def row(self) -> Row:
+        """The first of its rows."""
+        return next(iter(self.rows.values()))
+
+    @property
+    def distance(self) -> Value:
+        """The length of the offset."""
+        return norm(self.offset)
+
+
+@dataclass(frozen=True)
+class Hood:
+    """A neighbourhood of a kernel: rows of `here` ask, those of `there` are met."""
+
+    near: Near
+    among: str
+    here: str
+    there: str
+    grid: str
+    """The grid; "" in a continuous space."""
+
+    @classmethod
+    def of(cls, schema: Schema, kernel: Kernel | Reduction, near: Near) -> Hood:
+        """Return a neighbourhood in the space that both sides have, else on the grid."""
+
+        def is_placed(component: Component) -> bool:
+            return bool(component.shape or component.grid)
+
+        components, among = schema.components, near.among or kernel.over
+        asking, met = schema.members_of(kernel.over), schema.members_of(among)
+        for name in asking:
+            if components[name].space and name in met:
+                return cls(near, among, name, name, "")
+        here = next(name for name in asking if is_placed(components[name]))
+        there = next(name for name in met if is_placed(components[name]))
+        return cls(near, among, here, there, components[there].grid or there)
+
+    def sample(self, schema: Schema) -> Value:
+        """Return an offset, for its type and shape."""
+        if self.grid:
+            return value("i64", 0, (len(schema.components[self.grid].shape),))
+        component = schema.components[self.there]
+        return component.fields[component.space].initial
+
+
+class Neighbourhood:
+    """A neighbourhood in one call of a kernel."""
+
+    def __init__(self, sight: Sight, hood: Hood) -> None:
+        self._sight, self._hood = sight, hood
+        self._among = {actor[hood.there]: actor for actor in sight.active(hood.among)}
+        self._is_same_kind = hood.among == sight.source.over in sight.world.rows
+        self._cached: dict[Row, list[Neighbour]] = {}
+
+    def around(self, actor: Actor) -> list[Neighbour]:
+        """Return the neighbours of an actor now, in order."""
+        row = actor[self._hood.here]
+        if self._sight.in_turns or row not in self._cached:
+            self._cached[row] = self._search(actor, row)
+        return self._cached[row]
+
+    def _search(self, actor: Actor, row: Row) -> list[Neighbour]:
+        raise NotImplementedError
+
+    def follow(self, row: Row) -> None:
+        """Take note that a row was written in turns."""
+
+    def _met(self, row: Row, actor: Actor, offset: Value) -> list[Neighbour]:
+        """Return the neighbour that a row belongs to; none for one who asks, dead, or not asked."""
+        rows = self._among.get(row)
+        if rows is None:
+            return []
+        owner = 0 if self._is_same_kind else next(iter(actor.values())).owner
+        for other in rows.values():
+            if other in actor.values() or not self._sight.world.lives(other):
+                return []
+            if owner and other.owner == owner:
+                return []
+        return [Neighbour(rows, offset)]
+
+
+class GridNeighbourhood(Neighbourhood):
+    """Neighbours come by ascending offset; on a cell in row order, then those who came to it."""
+
+    def __init__(self, sight: Sight, hood: Hood) -> None:
+        super().__init__(sight, hood)
+        self._grid = sight.world.grids[hood.grid]
+        self._shape = hood.near.hood or sight.world.schema.components[hood.grid].hood
+        radius = sight.radius(hood.near.radius)
+        if radius is not None and radius < 0:
+            raise ValueError(f"a radius of {radius}")
+
+    def _search(self, actor: Actor, row: Row) -> list[Neighbour]:
+        hood, sight = self._hood, self._sight
+        radius = int(sight.radius(hood.near.radius, actor))
+        cell = row.id if hood.here == hood.grid else sight.cell_number(row)
+        if not sight.world.lives(row) or not self._grid.has(cell):
+            return []
+        neighbours = []
+        for offset, there in self._grid.around(cell, radius, self._shape):
+            way = value("i64", offset)
+            if hood.there != hood.grid:
+                for other in sight.standing(hood.there, there):
+                    neighbours += self._met(other, actor, way)
+            elif any(offset) or hood.near.center:
+                cell_row = sight.world.rows[hood.grid][there - FIRST_CELL]
+                neighbours.append(Neighbour({hood.grid: cell_row}, way))
+        return neighbours
+
+
+class SpaceNeighbourhood(Neighbourhood):
+    """Neighbours come cell by cell; in a cell in row order, then those who came into it."""
+
+    def __init__(self, sight: Sight, hood: Hood) -> None:
+        super().__init__(sight, hood)
+        component = sight.world.schema.components[hood.there]
+        self._field = component.space
+        radius = sight.radius(hood.near.radius)
+        if not 0 < radius < math.inf:
+            raise ValueError(f"a radius of {radius}")
+        axes = component.fields[self._field].shape[0]
+        self._space = Space(sight.world.sizes[hood.there], axes, radius)
+        self._cell_of: dict[Row, Coords | None] = {}
+        self._members: dict[Coords | None, dict[Row, None]] = defaultdict(dict)
+        for row in self._among:
+            self._enter(row)
+
+    def _place(self, row: Row) -> Value:
+        return self._sight.seen(row, self._field)
+
+    def _enter(self, row: Row) -> None:
+        cell = self._cell_of[row] = self._space.cell(self._place(row))
+        self._members[cell][row] = None
+
+    def follow(self, row: Row) -> None:
+        if row in self._cell_of and self._cell_of[row] != self._space.cell(self._place(row)):
+            del self._members[self._cell_of[row]][row]
+            self._enter(row)
+
+    def _search(self, actor: Actor, row: Row) -> list[Neighbour]:
+        here = self._place(row)
+        cell = self._space.cell(here)
+        neighbours: list[Neighbour] = []
+        for around in self._space.around(cell) if cell is not None else ():
+            for other in self._members.get(around, ()):
+                offset = self._space.offset(here, self._place(other))
+                if self._space.reaches(offset):
+                    neighbours += self._met(other, actor, offset)
+        return neighbours
+
+
+class Surroundings(Sight):
+    """Sight with neighbourhoods, and with rows of which one is chosen by chance."""
+
+    def __init__(
+        self,
+        world: World,
+        source: Kernel | Reduction,
+        arguments: Mapping[str, Value] = MappingProxyType({}),
+        chosen: Iterable[str] = (),
+    ) -> None:
+        """`chosen`: the components whose living rows are chosen from."""
+        super().__init__(world, source, arguments)
+        self.candidates = {
+            name: [row for row in world.rows[name] if row.is_active and world.lives(row)]
+            for name in chosen
+        }
+        """Rows of which one is chosen by chance: those that lived before the kernel."""
+        self._nearby: dict[str, Neighbourhood] = {}
+
+    def look_around(self, hoods: Mapping[str, Hood]) -> None:
+        """Begin with the neighbourhoods of a kernel. Raises ValueError for a bad radius."""
+        for name, hood in hoods.items():
+            kind = GridNeighbourhood if hood.grid else SpaceNeighbourhood
+            self._nearby[name] = kind(self, hood)
+
+    def neighbours(self, near: str, actor: Actor) -> list[Neighbour]:
+        """Return the neighbours of an actor, in order."""
+        return self._nearby[near].around(actor)
+
+    def follow(self, row: Row) -> None:
+        """Take note that a row was written; in turns its neighbours see it."""
+        if self.in_turns:
+            for near in self._nearby.values():
+                near.follow(row)

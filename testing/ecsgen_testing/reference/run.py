@@ -1,0 +1,257 @@
+"""One call of a kernel, row after row: what it writes, sends, spawns and destroys."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Container, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from . import random_numbers
+from .expressions import Scope
+from .schema import Kernel, Schema
+from .statements import CompiledKernel, Effects, compile_kernel
+from .values import Value, binary, replaced, value
+from .world import Actor, Row, Spawn, World
+
+Message = tuple[Row, str, tuple[int, ...], str, Value]
+"""A row, a field, the index of an element, the operator and the operand."""
+
+
+def call(world: World, name: str, rows: Sequence[int] | None = None, **arguments: Any) -> Run:
+    """Call a kernel: `Boid.steer`, or `drift` of the world."""
+    run = Run(world, name, rows, arguments)
+    run.act()
+    run.apply()
+    return run
+
+
+def step(world: World, schedule: str, **arguments: Any) -> None:
+    """Call the kernels of a schedule that are due, and count the time; tables write nothing."""
+    for entry in world.schema.schedules[schedule]:
+        since = world.tick - entry.get("from", 0)
+        if since < 0 or since % entry.get("every", 1):
+            continue
+        if entry["run"] == "tick":
+            world.tick += 1
+        elif entry["run"] not in world.schema.tables:
+            names = world.schema.kernel(entry["run"]).args
+            call(world, entry["run"], None, **{name: arguments[name] for name in names})
+
+
+@cache
+def _compiled(schema: Schema, kernel: Kernel) -> CompiledKernel:
+    return compile_kernel(schema, kernel)
+
+
+class Run(Effects):
+    """One call of a kernel."""
+
+    def __init__(
+        self, world: World, name: str, rows: Sequence[int] | None, arguments: Mapping[str, Any]
+    ) -> None:
+        """`rows`: those of a component that a call names; None for all. Raises ValueError for a bad
+        radius, and then the call is not counted."""
+        self.kernel = kernel = world.schema.kernel(name)
+        self._compiled = compiled = _compiled(world.schema, kernel)
+        super().__init__(world, kernel, _converted(kernel, arguments), compiled.names.chosen)
+        self.despawned: dict[int | Row, None] = {}
+        """Entities, and rows without owner, in the order of their deaths."""
+        self.spawned: list[Spawn] = []
+        self.written: set[tuple[str, str]] = set()
+        """Components and fields."""
+        self._messages: list[Message] = []
+        for component in compiled.names.emptied:
+            self.occupants(component)
+        actors = self._chosen(rows)
+        each = _converted_each(kernel, arguments, len(actors))
+        self.look_around(compiled.names.hoods)
+        number = world.calls.get(name, 0)
+        world.calls[name] = number + 1
+        seed = world.seeds.get(kernel.home, 0)
+        self._key = random_numbers.call_key(seed, kernel.name, number)
+        self.scopes = [
+            Scope(self, actor, 0, {argument: numbers[k] for argument, numbers in each.items()})
+            for k, actor in enumerate(actors)
+        ]
+
+    def _chosen(self, rows: Sequence[int] | None) -> list[Actor]:
+        """Return the actors that take part of an argument, inactive rows of a component's own
+        kernel included."""
+        if self.kernel.home or self.kernel.over not in self.components:
+            actors = self.world.actors(self.kernel.over)
+            return actors if rows is None else [actors[k] for k in rows]
+        return self.active(self.kernel.over)
+
+    def _stem(self, actor: Actor) -> int:
+        """Return what the row's random words are made from: of the key's value, the entity or the
+        id."""
+        row, over = next(iter(actor.values())), self.kernel.over
+        if self.kernel.key:
+            *base, field = self.kernel.key.split(".")
+            who = int((actor[base[0]] if base else row).cells[field].one)
+        else:
+            has_many = over in self.components and self.components[over].has_many
+            who = row.id if has_many or not row.owner else row.owner
+        return random_numbers.row_stem(who, self._key)
+
+    # The rows
+
+    def act(self) -> None:
+        """Run the rows, then deliver messages."""
+        with np.errstate(all="ignore"):
+            self._run_rows()
+            for message in self._messages:
+                self._deliver(*message)
+
+    def apply(self) -> None:
+        """Apply despawns, then spawns, to the rows of the interpreter's own world."""
+        self._apply_despawns()
+        self._apply_spawns()
+
+    def _run_rows(self) -> None:
+        compiled, scopes = self._compiled, self.scopes
+        if self.kernel.reads_parent:
+            scopes.sort(key=lambda scope: _depth(scope.row))
+        if self.kernel.turns == "random":
+            scopes.sort(key=lambda scope: random_numbers.word(self._stem(scope.rows), 0))
+        lives, is_mortal = self.world.lives, compiled.is_mortal
+        for scope in scopes:
+            if is_mortal and not all(map(lives, scope.rows.values())):
+                continue
+            if not (self.kernel.runs_all_rows or scope.row.is_active):
+                continue
+            scope.stem = self._stem(scope.rows)  # a key may be what others' turns have left
+            if compiled.where(scope):
+                any(act(self, scope) for act in compiled.steps)
+
+    def write(self, row: Row, field: str, index: tuple[int, ...], new: Value) -> None:
+        """Write a row's own field, or an element of it."""
+        self.remember(row, field)
+        self._put(row, field, replaced(row.cells[field], index, new) if index else new)
+
+    def send(self, row: Row, field: str, index: tuple[int, ...], sign: str, operand: Value) -> None:
+        """Send a message, which arrives after the last row; in turns at once."""
+        if self.in_turns:
+            self._deliver(row, field, index, sign, operand)
+        else:
+            self._messages.append((row, field, index, sign, operand))
+
+    def _deliver(
+        self, row: Row, field: str, index: tuple[int, ...], sign: str, operand: Value
+    ) -> None:
+        old = row.cells[field]
+        if sign:
+            operand = binary(sign, Value(old.type, old.data[index]), operand)
+        self._put(row, field, replaced(old, index, operand))
+
+    def _put(self, row: Row, field: str, new: Value) -> None:
+        """Put a value in a field; a move may not happen."""
+        self.written.add((row.component, field))
+        if field == self.components[row.component].stands:
+            self._move(row, field, new)
+        else:
+            row.cells[field] = new
+        self.follow(row)
+
+    # Moves: in turns everybody sees them; the new cell is taken first, then the old one is free
+
+    def _move(self, row: Row, field: str, new: Value) -> None:
+        name, old = row.component, int(row.cells[field].one)
+        if new.one == old or not self.world.lives(row) or not self._has_capacity(name, new.one):
+            return
+        if self.in_turns:
+            self.occupants(name).move(row, old, new.one)
+        row.cells[field] = new
+
+    def _has_capacity(self, name: str, cell: int) -> bool:
+        component = self.components[name]
+        is_full = self.in_turns and self.occupants(name).count(cell) >= component.capacity
+        return self.world.grids[component.grid].has(cell) and not is_full
+
+    # Spawns and despawns
+
+    def despawn(self, scope: Scope, dead: int | Row | None) -> bool:
+        """Despawn an entity or a row; return True if it is the scope's own."""
+        is_there = isinstance(dead, Row) or dead in self.world.entities
+        if dead is None or not is_there:
+            return False
+        self.despawned[dead] = None
+        if self.in_turns:
+            self._end(dead)
+        return dead == scope.row.owner or dead in scope.rows.values()
+
+    def _end(self, dead: int | Row) -> None:
+        """Mark an entity or row as dead; its cells are free."""
+        if isinstance(dead, Row):
+            dead.is_dead = True
+        else:
+            self.world.entities.discard(dead)
+        for name, occupants in self._occupants.items():
+            for row in self.world.rows[name]:
+                if row is dead or row.owner == dead:
+                    occupants.release(self.cell_number(row))
+
+    def spawn(self, spawn: Spawn) -> None:
+        """Spawn, unless a cell has no capacity."""
+        stands = [(name, self.components[name].stands) for name in spawn]
+        cells = [(name, int(spawn[name][f].one)) for name, f in stands if f in spawn[name]]
+        if all(self._has_capacity(name, cell) for name, cell in cells):
+            self.spawned.append(spawn)
+            for name, cell in cells if self.in_turns else ():
+                self.occupants(name).reserve(cell)
+
+    def _apply_despawns(self) -> None:
+        for dead in self.despawned:
+            self._end(dead)
+        for name, rows in [*self.world.rows.items()] if self.despawned else ():
+            destroy = self.components[name].destroy
+            owners: Container[object] = () if destroy == "manual" else self.despawned
+            removed = [row for row in rows if row.is_dead or row.owner in owners]
+            # callbacks are called last; managers that collect are told at once
+            is_last = destroy == "callback"
+            first = [r for r in removed if (r in self.despawned if is_last else r.owner in owners)]
+            self.world.remove(first)
+            self.world.remove([row for row in removed if row not in first])
+
+    def _apply_spawns(self) -> None:
+        has_owner = [any(self.components[name].is_owned for name in s) for s in self.spawned]
+        owners = [0] * sum(has_owner)
+        handles = iter(self.world.new_handles("", owners) if owners else ())
+        new: dict[str, list[Row]] = defaultdict(list)
+        for spawn, is_owned in zip(self.spawned, has_owner, strict=True):
+            owner = next(handles) if is_owned else 0
+            self.world.entities |= {owner} - {0}
+            for name, cells in spawn.items():
+                new[name].append(self.world.new_row(name, owner, 0, cells))
+        for name, rows in new.items():
+            if self.components[name].has_ids:
+                ids = self.world.new_handles(name, [row.owner for row in rows])
+                for row, id_ in zip(rows, ids, strict=True):
+                    row.id = id_
+            self.world.append(name, rows)
+
+
+def _depth(row: Row) -> int:
+    return 1 + _depth(row.parent) if row.parent else 0
+
+
+def _converted(kernel: Kernel, arguments: Mapping[str, Any]) -> dict[str, Value]:
+    """Return the arguments that are the same for all rows."""
+    args = kernel.args.items()
+    return {name: value(f.type, arguments[name], f.shape) for name, f in args if not f.is_each}
+
+
+def _converted_each(
+    kernel: Kernel, arguments: Mapping[str, Any], count: int
+) -> dict[str, list[Value]]:
+    """Return the arguments with a value for each of `count` rows."""
+    each = {
+        name: [value(f.type, data, f.shape) for data in arguments[name]]
+        for name, f in kernel.args.items()
+        if f.is_each
+    }
+    assert all(len(numbers) == count for numbers in each.values())
+    return each

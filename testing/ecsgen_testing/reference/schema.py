@@ -1,0 +1,210 @@
+"""The schemas as the interpreter has them: components, kernels and the world, read from JSON."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+from .values import Value, identity, value
+
+Document = Mapping[str, Any]
+"""A JSON object. Keys with their default are left out."""
+
+_PARENT: Final = re.compile(r"\bparent\s*\.")
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field, an argument or a setting."""
+
+    type: str
+    shape: tuple[int, ...] = ()
+    default: Any = None
+    """None if the schema has none."""
+    is_each: bool = False
+    """True for an argument with a value for each row."""
+
+    @cached_property
+    def initial(self) -> Value:
+        """The value that a new row has: the default, else zeros."""
+        return value(self.type, self.default or 0, self.shape)
+
+    @cached_property
+    def absent(self) -> Value:
+        """The value that is read where there is no row: of a square matrix without a default the
+        identity."""
+        square = identity(self.type, self.shape) if self.default is None else None
+        return self.initial if square is None else square
+
+
+@dataclass(frozen=True)
+class Near:
+    """A neighbourhood of a kernel as written."""
+
+    radius: float | str
+    among: str = ""
+    hood: str = ""
+    center: bool = False
+
+
+class Kernel:
+    """A kernel of a component, its `home`, or of the world."""
+
+    def __init__(self, name: str, home: str, document: Document) -> None:
+        self.own_name = name
+        self.name = f"{home}.{name}" if home else name
+        """The name that random numbers depend on."""
+        self.home = home
+        self.over: str = home or document["over"]
+        self.args = _fields(document.get("args", {}))
+        self.where = parse_expression(document["where"]) if "where" in document else None
+        self.texts: list[str] = document["steps"]
+        self.steps = [ast.parse(_on_one_line(text)).body[0] for text in self.texts]
+        self.runs_all_rows = not home or document.get("rows") == "all"
+        """True if inactive rows of a component run as well."""
+        self.key: str = document.get("key", "")
+        self.turns: str = document.get("turns", "")
+        self.near = {name: Near(**near) for name, near in document.get("near", {}).items()}
+        self.text = "\n".join([document.get("where", ""), *self.texts])
+        """All that is written."""
+        self.reads_parent = _PARENT.search(self.text) is not None
+
+
+class Reduction:
+    """A reduction of a component, or a column of a table."""
+
+    def __init__(self, name: str, home: str, document: Document) -> None:
+        self.name = name
+        self.home = home
+        self.over: str = home or document["over"]
+        self.function: str = document["function"]
+        self.text: str = document["of"] + " " + document.get("where", "")
+        self.value = parse_expression(document["of"])
+        self.where = parse_expression(document["where"]) if "where" in document else None
+        self.runs_all_rows = document.get("rows") == "all"
+        self.args: dict[str, Field] = {}
+        self.near: dict[str, Near] = {}
+
+
+class Table:
+    """A table of the world: a line of reductions, or a line for each of some rows."""
+
+    def __init__(self, document: Document) -> None:
+        columns = document.get("columns", {}).items()
+        self.columns = {name: Reduction(name, "", column) for name, column in columns}
+        self.rows: Reduction | None = None
+        """Counts the rows that have a line each."""
+        if "rows" in document:
+            where = {"where": document["where"]} if "where" in document else {}
+            counted = {"function": "count", "of": "true", "over": document["rows"], **where}
+            self.rows = Reduction("", "", counted)
+        self.fields: list[str] = document.get("fields", [])
+        """Fields of a row's line, with their components."""
+
+    @property
+    def sources(self) -> list[Reduction]:
+        """The reductions whose rows the table reads."""
+        return [*self.columns.values()] if self.rows is None else [self.rows]
+
+
+class Component:
+    """A component; a row stands on the cell of `grid` that its field `stands` names."""
+
+    def __init__(self, name: str, document: Document) -> None:
+        self.module: str = document.get("module", "")
+        """The name of its manager in a world."""
+        self.fields = _fields(document.get("fields", {}))
+        self.kernels = _kernels(document, name)
+        reductions = document.get("reductions", {}).items()
+        self.reductions = {key: Reduction(key, name, each) for key, each in reductions}
+        space, grid, on = (document.get(key, {}) for key in ("space", "grid", "on"))
+        self.space: str = space.get("field", "")
+        self.sizes = tuple(map(float, space.get("wrap", ())))
+        self.shape = tuple(map(int, grid.get("shape", ())))
+        self.wrap = tuple(map(bool, grid.get("wrap", ())))
+        self.hood: str = grid.get("hood", "moore")
+        self.stands: str = on.get("field", "")
+        self.grid: str = on.get("grid", "")
+        self.capacity = float(on.get("capacity", "inf"))
+        self.requires: list[str] = document.get("requires", [])
+        self.partition: str = document.get("partition", "")
+        self.destroy: str = document.get("destroy", "gc")
+        self.is_direct = document.get("lookup") == "direct"
+        self.has_many = document.get("instances") == "many"
+        self.is_owned = not self.shape and document.get("owner") != "none"
+        self.has_ids = not self.is_owned or bool(document.get("ids"))
+        self.unique: dict[str, str] = document.get("unique", {})
+        """Types of the fields whose values no two rows share, text included."""
+        self.is_chunked = bool(document.get("archetypes"))
+
+
+class Schema:
+    """All schemas of a project."""
+
+    def __init__(self, document: Document) -> None:
+        self.enums: dict[str, dict[str, int]] = document.get("enums", {})
+        components = document.get("components", {}).items()
+        self.components = {name: Component(name, each) for name, each in components}
+        world = document.get("world", {})
+        self.world_name: str = world.get("name", "World")
+        self.settings = _fields(world.get("settings", {}))
+        self.bundles: dict[str, dict[str, dict[str, Any]]] = world.get("bundles", {})
+        self.groups: dict[str, list[str]] = world.get("groups", {})
+        self.queries: dict[str, Document] = world.get("queries", {})
+        self.kernels = _kernels(world, "")
+        self.schedules: dict[str, list[Document]] = world.get("schedules", {})
+        self.tables = {name: Table(each) for name, each in world.get("records", {}).items()}
+
+    def kernel(self, name: str) -> Kernel:
+        """Return a kernel: `Boid.steer`, or `drift` of the world."""
+        home, _, own_name = name.rpartition(".")
+        return (self.components[home] if home else self).kernels[own_name]
+
+    def members_of(self, name: str) -> list[str]:
+        """Return the components that each row of a component, group or query has."""
+        if name in self.components:
+            return [name]
+        return list(self.groups.get(name) or self.queries[name]["all"])
+
+    @cached_property
+    def grouped(self) -> frozenset[str]:
+        """Components that are members of a group."""
+        return frozenset(member for members in self.groups.values() for member in members)
+
+
+def parse_expression(text: str) -> ast.expr:
+    """Return the syntax tree of an expression."""
+    return ast.parse(_on_one_line(text), mode="eval").body
+
+
+def number(data: Any) -> Any:
+    """Return a number or nested list as Python has it; JSON names NaN and infinities."""
+    if isinstance(data, list):
+        return [number(item) for item in data]
+    return float(data) if isinstance(data, str) else data
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(text.split("\n")).strip()
+
+
+def _kernels(document: Document, home: str) -> dict[str, Kernel]:
+    kernels = document.get("kernels", {}).items()
+    return {name: Kernel(name, home, kernel) for name, kernel in kernels}
+
+
+def _fields(documents: Document) -> dict[str, Field]:
+    return {name: _field(document) for name, document in documents.items()}
+
+
+def _field(document: Document | str) -> Field:
+    if isinstance(document, str):
+        document = {"type": document}
+    type_, _, sizes = document["type"].rstrip("]").partition("[")
+    shape = tuple(map(int, sizes.split(","))) if sizes else ()
+    default = number(document["default"]) if "default" in document else None
+    return Field(type_, shape, default, bool(document.get("each")))

@@ -1,0 +1,110 @@
+"""Grids and continuous spaces: where cells are, how far they reach, and the offsets to others."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from .values import Value, dot, typed, value
+
+FIRST_CELL = 2**32
+"""The id of a grid's first cell."""
+Coords = tuple[int, ...]
+
+
+@dataclass
+class Grid:
+    """Cells in C order; cell k has the id 2**32 + k."""
+
+    shape: Coords
+    wrap: tuple[bool, ...]
+
+    def has(self, cell: int) -> bool:
+        """Return True if an id is a cell's."""
+        return 0 <= cell - FIRST_CELL < math.prod(self.shape)
+
+    def coords(self, cell: int) -> Coords:
+        """Return the coordinates of a cell; -1s for an id that is none."""
+        if not self.has(cell):
+            return (-1,) * len(self.shape)
+        return tuple(int(x) for x in np.unravel_index(cell - FIRST_CELL, self.shape))
+
+    def at(self, coords: Iterable[int]) -> int:
+        """Return the cell at coordinates: wrapped along wrapped axes, 0 outside of open ones."""
+        row = 0
+        for x, size, wraps in zip(coords, self.shape, self.wrap, strict=True):
+            if not wraps and not 0 <= x < size:
+                return 0
+            row = row * size + int(x) % size
+        return FIRST_CELL + row
+
+    def around(self, cell: int, radius: int, hood: str) -> Iterator[tuple[Coords, int]]:
+        """Yield offsets and ids of the cells in reach, by ascending offset.
+
+        The cell itself is among them. `hood`: the shape of the neighbourhood.
+        """
+        here = self.coords(cell)
+        for offset in product(*(self._steps(axis, radius) for axis in range(len(here)))):
+            there = self.at(x + o for x, o in zip(here, offset, strict=True))
+            if there and _reaches(offset, radius, hood):
+                yield offset, there
+
+    def _steps(self, axis: int, radius: int) -> range:
+        """Return the offsets along an axis: in (-s/2, s/2] along a wrapped one of size s."""
+        size = self.shape[axis]
+        low, high = (-((size - 1) // 2), size // 2) if self.wrap[axis] else (1 - size, size - 1)
+        return range(max(low, -radius), min(high, radius) + 1)
+
+
+def _reaches(offset: Coords, radius: int, hood: str) -> bool:
+    steps = [abs(o) for o in offset]
+    if hood == "von_neumann":
+        return sum(steps) <= radius
+    return max(steps) <= radius and (hood == "moore" or sum(o > 0 for o in steps) <= 1)
+
+
+class Space:
+    """A continuous space: offsets in the field's type, and cells a bit wider than the radius."""
+
+    def __init__(self, wrap: tuple[float, ...], axes: int, radius: float) -> None:
+        self._wrap = wrap or (0.0,) * axes
+        self._radius = radius
+        least = 1.001 * radius
+        self._counts = [max(1, math.floor(size / least)) if size else 0 for size in self._wrap]
+        counted = zip(self._wrap, self._counts, strict=True)
+        self._edges = [size / count if size else least for size, count in counted]
+
+    def cell(self, position: Value) -> Coords | None:
+        """Return the cell of a position; None for one that is not finite."""
+        xs = position.data.tolist()
+        if not all(map(math.isfinite, xs)):
+            return None
+        pairs = zip(xs, self._edges, strict=True)
+        return self._wrapped(math.floor(x / edge) for x, edge in pairs)
+
+    def _wrapped(self, cell: Iterable[int]) -> Coords:
+        return tuple(k % n if n else k for k, n in zip(cell, self._counts, strict=True))
+
+    def around(self, cell: Coords) -> list[Coords]:
+        """Return the cells in which neighbours may be, in their order, each once."""
+        steps = product((-1, 0, 1), repeat=len(cell))
+        cells = (self._wrapped(k + s for k, s in zip(cell, step, strict=True)) for step in steps)
+        return list(dict.fromkeys(cells))
+
+    def offset(self, here: Value, there: Value) -> Value:
+        """Return the way from a place to another, the shorter one along wrapped axes."""
+        o = there.data - here.data
+        if not any(self._wrap):
+            return typed(o)
+        sizes = np.array(self._wrap, o.dtype)
+        turned = o - sizes * np.rint(o / sizes)
+        return typed(np.where((sizes > 0) & (np.abs(o) > sizes / 2), turned, o))
+
+    def reaches(self, offset: Value) -> bool:
+        """Return True if a neighbour at an offset is within the radius."""
+        radius = value(offset.type, self._radius).data
+        return bool(dot(offset, offset).data <= radius * radius)

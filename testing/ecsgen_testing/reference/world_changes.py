@@ -1,0 +1,92 @@
+"""Changes of a run, made to a generated world: as its own kernel would have left it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from ecsgen_runtime.kernels.deferred_commands import DeferredCommands, SpawnBatch
+from numpy.typing import NDArray
+
+from .run import Run
+from .world import Row, Spawn, World
+from .world_copy import chunks_of, columns_of, manager_of, rows_of, stacked
+
+
+def apply_run(run: Run, world: Any) -> None:
+    """Write what a run on a copy of a world wrote, and despawn and spawn as it did.
+
+    The world is as it was when it was copied. Raises what the kernel of the world would raise.
+    """
+    for name, field in sorted(run.written):
+        write_column(run.world, world, name, field)
+    RecordedCommands(run, world).apply()
+
+
+def write_column(copy: World, world: Any, name: str, field: str) -> None:
+    """Write a field of all rows of a copy to the world that it is of."""
+    cells = stacked(copy, name, field)
+    if copy.schema.components[name].is_chunked:
+        _write_chunks(copy, world, name, field, cells)
+        return
+    manager = manager_of(world, copy.schema, name)
+    rows = rows_of(manager)
+    column = getattr(manager.data, field, None)
+    if column is None:  # in several columns
+        for row, cell in zip(rows, cells.tolist(), strict=True):
+            getattr(manager, f"set_{field}")(row, cell)
+    elif column.flags.writeable:
+        column[rows] = cells
+    else:  # cells of a grid, which rows that are to be removed may still have
+        getattr(manager.data, f"_{field}_column")[rows] = cells
+        manager.data._cell_occupants.forget()
+
+
+def _write_chunks(copy: World, world: Any, name: str, field: str, cells: NDArray[Any]) -> None:
+    start, f = 0, copy.field(name, field)
+    for entities, data in chunks_of(world, copy.schema, name):
+        part = cells[start : start + len(entities)]
+        columns = columns_of(data, field, f)
+        for k, column in enumerate(columns):
+            column[...] = part.reshape(len(part), -1)[:, k] if columns[1:] else part
+        start += len(entities)
+
+
+class RecordedCommands(DeferredCommands):
+    """The despawns and spawns of a run."""
+
+    def __init__(self, run: Run, world: Any) -> None:
+        self.begin_call(world)
+        self._schema = run.world.schema
+        entities = [dead for dead in run.despawned if not isinstance(dead, Row)]
+        rows = [dead for dead in run.despawned if isinstance(dead, Row)]
+        self.despawned = np.array(entities, np.uint64)
+        self.despawned_rows = {
+            self._schema.components[name].module: self._rows(
+                world, name, [row.id for row in rows if row.component == name]
+            )
+            for name in dict.fromkeys(row.component for row in rows)
+        }
+        batches: dict[tuple[Any, ...], list[tuple[int, Spawn]]] = {}
+        for turn, spawn in enumerate(run.spawned):
+            key = tuple((name, tuple(cells)) for name, cells in spawn.items())
+            batches.setdefault(key, []).append((turn, spawn))
+        self.spawn_batches = [self._batch(world, key, spawns) for key, spawns in batches.items()]
+        counts = [len(entities), *map(len, self.despawned_rows.values())]
+        self.counts = np.array([*counts, *map(len, batches.values())])
+
+    def _rows(self, world: Any, name: str, ids: list[int]) -> Any:
+        return manager_of(world, self._schema, name).resolve_many(np.array(ids, np.uint64))
+
+    def _batch(
+        self, world: Any, key: tuple[Any, ...], spawns: list[tuple[int, Spawn]]
+    ) -> SpawnBatch:
+        modules = {name: self._schema.components[name].module for name, _ in key}
+        spec = tuple((modules[name], fields) for name, fields in key)
+        batch = SpawnBatch(world, spec, len(spawns))
+        for k, (turn, spawn) in enumerate(spawns):
+            batch.turns[k] = turn
+            for name, cells in spawn.items():
+                for field, cell in cells.items():
+                    batch.columns[modules[name], field][k] = cell.data
+        return batch

@@ -1,0 +1,134 @@
+"""Worlds of the interpreter that are like a generated package's, and comparisons of the two."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from ecsgen_runtime.base.handles import NIL
+from numpy.typing import NDArray
+
+from .schema import Field, Schema
+from .values import Value, dtype_of
+from .world import Row, World
+
+
+def manager_of(world: Any, schema: Schema, name: str) -> Any:
+    """Return the manager of a component in a generated world."""
+    return getattr(world, schema.components[name].module)
+
+
+def rows_of(manager: Any) -> list[int]:
+    """Return the rows that are there; `direct` managers have holes."""
+    present = getattr(manager.data, "present", None)
+    if present is None:
+        return [*range(manager.data.n)]
+    return [int(row) for row in np.flatnonzero(present)]
+
+
+def column_of(manager: Any, name: str, field: Field) -> NDArray[Any]:
+    """Return a copy of a field of all rows that are there."""
+    rows = rows_of(manager)
+    if hasattr(manager.data, name):
+        cells = getattr(manager.data, name)[rows]
+    else:  # in several columns
+        cells = [getattr(manager, name)(row) for row in rows]
+    return np.array(cells, dtype_of(field.type)).reshape(len(rows), *field.shape)
+
+
+class CopiedCells(dict[str, Value]):
+    """Fields of a row of copied columns, each made when it is asked for."""
+
+    def __init__(self, columns: dict[str, tuple[str, NDArray[Any]]], row: int) -> None:
+        self._columns, self._row = columns, row
+
+    def __missing__(self, name: str) -> Value:
+        type_, column = self._columns[name]
+        self[name] = cell = Value(type_, column[self._row])
+        return cell
+
+
+def copied_world(world: Any, schema: Schema) -> World:
+    """Return a world of the interpreter with the rows of a generated one."""
+    grids = [name for name, component in schema.components.items() if component.shape]
+    shapes = {name: manager_of(world, schema, name).grid.shape for name in grids}
+    copy = World(schema, shapes=shapes)
+    copy.entities = {int(entity) for entity in world.entities}
+    copy.tick = getattr(world, "tick", 0)
+    for name in grids:
+        copy.grids[name].wrap = manager_of(world, schema, name).wrap
+    for name, component in schema.components.items():
+        if component.is_chunked:
+            copy.rows[name] = [*_chunk_rows(world, copy, name)]
+        else:
+            copy.rows[name] = [*_copied_rows(world, copy, name)]
+            copy.sizes[name] = getattr(manager_of(world, schema, name), "wrap", ())
+    for query in schema.queries:
+        copy.orders[query] = [int(entity) for entity in getattr(world, query).rows().entity]
+    return copy
+
+
+def chunks_of(world: Any, schema: Schema, name: str) -> Iterator[tuple[list[int], Any]]:
+    """Yield the entities of each archetype chunk that has a component, and its columns."""
+    for chunk in world.archetypes.chunks():
+        if name in [row.__name__ for row in chunk.components]:
+            yield chunk.entity.tolist(), getattr(chunk, schema.components[name].module)
+
+
+def columns_of(data: Any, name: str, field: Field) -> list[NDArray[Any]]:
+    """Return the column of a field, or those of its elements."""
+    if hasattr(data, name):
+        return [getattr(data, name)]
+    count = math.prod(field.shape)
+    return [getattr(data, f"{name}_{k}") for k in ("xyzw"[:count] if count <= 4 else range(count))]
+
+
+def _chunk_rows(world: Any, copy: World, name: str) -> Iterator[Row]:
+    fields = copy.schema.components[name].fields.items()
+    for entities, data in chunks_of(world, copy.schema, name):
+        columns = {}
+        for field, f in fields:
+            parts = columns_of(data, field, f)
+            cells = np.stack(parts, axis=1) if parts[1:] else parts[0]
+            columns[field] = f.type, np.array(cells, dtype_of(f.type)).reshape(-1, *f.shape)
+        for row, entity in enumerate(entities):
+            yield Row(name, entity, 0, CopiedCells(columns, row), row, True)
+
+
+def _copied_rows(world: Any, copy: World, name: str) -> Iterator[Row]:
+    manager, component = manager_of(world, copy.schema, name), copy.schema.components[name]
+    fields = component.fields.items()
+    columns = {field: (f.type, column_of(manager, field, f)) for field, f in fields}
+    rows: dict[int, Row] = {}
+    for index, number in enumerate(rows_of(manager)):
+        owner = int(manager.entity(number)) if component.is_owned else 0
+        id_ = int(manager.id_of(number)) if component.has_ids else 0
+        serial = index
+        if hasattr(manager, "previous"):
+            order = list(manager.instances(owner)) if owner in copy.entities else [number]
+            serial = order.index(number)
+        is_active = not hasattr(manager, "is_active") or manager.is_active(number)
+        rows[number] = Row(name, owner, id_, CopiedCells(columns, index), serial, is_active)
+    for number, row in rows.items() if hasattr(manager, "parent") else ():
+        parent = manager.parent(number)
+        row.parent = None if parent == NIL else rows[parent]
+    yield from rows.values()
+
+
+def stacked(copy: World, name: str, field: str) -> NDArray[Any]:
+    """Return a field of all rows of a component."""
+    like = copy.field(name, field).initial
+    cells = [row.cells[field].data for row in copy.rows[name]]
+    assert all(cell.dtype == like.data.dtype for cell in cells)
+    return np.array(cells, like.data.dtype).reshape(len(cells), *like.shape)
+
+
+def differing(column: NDArray[Any], wanted: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return where two columns differ in a bit; a NaN is a NaN."""
+    if column.dtype.kind != "f":
+        return np.asarray(column != wanted)
+    bits = f"i{column.dtype.itemsize}"
+    is_same = column.view(bits) == wanted.view(bits)
+    return np.asarray(~(is_same | (np.isnan(column) & np.isnan(wanted))))
